@@ -1,0 +1,63 @@
+#pragma once
+// Errors. Two words for two faults: require() for the caller's mistakes, ensure() for ours.
+// Both throw belfry::Error; the library never calls abort or exit.
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "belfry/framework/base/text.h"
+
+namespace belfry {
+
+/// What went wrong, then where, innermost place first:
+///   conv2d: input has 3 channels but the filter expects 1 (at discriminator/down1)
+class Error : public std::exception {
+ public:
+  explicit Error(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+  /// Appends " (<where>)": a scope path, a file and offset, the step. Returns itself, so that a
+  /// handler can write `throw error.add_context("at conv1")` or add and rethrow.
+  Error& add_context(const std::string& where) {
+    message_ += " (" + where + ")";
+    return *this;
+  }
+
+ private:
+  std::string message_;
+};
+
+/// Throws Error with the arguments joined as its message.
+template <class... Args>
+[[noreturn]] void fail(const Args&... args) {
+  throw Error(concat(args...));
+}
+
+/// The caller's fault: throws Error unless `condition` holds. The message says what was expected,
+/// what came, and the remedy; numbers always in the text.
+template <class Condition, class... Args>
+void require(const Condition& condition, const Args&... args) {
+  if (!static_cast<bool>(condition)) [[unlikely]]
+    fail(args...);
+}
+
+/// Our fault: throws Error marked as a bug in Belfry unless `condition` holds.
+template <class Condition, class... Args>
+void ensure(const Condition& condition, const Args&... args) {
+  if (!static_cast<bool>(condition)) [[unlikely]]
+    fail("internal error in Belfry, please report it: ", args...);
+}
+
+/// Runs `body`; an Error that leaves it carries `where` as one more place.
+template <class Body>
+decltype(auto) with_context(const std::string& where, Body&& body) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (Error& error) {
+    error.add_context(where);
+    throw;
+  }
+}
+
+}  // namespace belfry

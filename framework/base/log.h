@@ -1,0 +1,34 @@
+#pragma once
+// Diagnostics. Everything Belfry has to say goes to stderr through one sink that a host may
+// replace.
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "belfry/framework/base/text.h"
+
+namespace belfry {
+
+enum class LogLevel { info, warning, error };
+
+/// Receives one line, without its newline. Called under a lock: never from two threads at once.
+using LogSink = std::function<void(LogLevel, std::string_view line)>;
+
+/// Replaces the sink; an empty one restores the default, which writes to stderr. Thread-safe.
+/// Returns the sink that was in place (empty for the default).
+LogSink set_log_sink(LogSink sink);
+
+/// Hands a line to the sink. Thread-safe.
+void log_line(LogLevel level, std::string_view line);
+
+template <class... Args>
+void log_info(const Args&... args) {
+  log_line(LogLevel::info, concat(args...));
+}
+template <class... Args>
+void log_warning(const Args&... args) {
+  log_line(LogLevel::warning, concat(args...));
+}
+
+}  // namespace belfry

@@ -1,0 +1,33 @@
+#include "belfry/framework/base/text.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace belfry {
+namespace {
+
+template <class T>
+std::string shortest(T value) {
+  std::array<char, 64> buffer;
+  auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return std::string(buffer.data(), end);
+}
+
+}  // namespace
+
+std::string text(double value) { return shortest(value); }
+std::string text(float value) { return shortest(value); }
+
+std::string bytes_text(std::int64_t bytes) {
+  constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while ((value >= 1024 || value <= -1024) && unit + 1 < units.size()) value /= 1024, ++unit;
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value,
+                units[unit]);
+  return buffer.data();
+}
+
+}  // namespace belfry

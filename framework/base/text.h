@@ -1,0 +1,57 @@
+#pragma once
+// Small text helpers for messages: text(x) turns a value into the words an error shows.
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace belfry {
+
+inline std::string text(std::string_view s) { return std::string(s); }
+inline std::string text(const char* s) { return s; }
+inline std::string text(const std::string& s) { return s; }
+inline std::string text(bool b) { return b ? "true" : "false"; }
+inline std::string text(char c) { return std::string(1, c); }
+std::string text(double value);  ///< shortest decimal that reads back as the same double
+std::string text(float value);   ///< shortest decimal that reads back as the same float
+
+template <class T>
+requires(std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>) std::string
+    text(T value) {
+  return std::to_string(value);
+}
+
+/// Any type with a `to_string(x)` found beside it.
+template <class T>
+requires(!std::is_arithmetic_v<T> && requires(const T& x) {
+  std::string(to_string(x));
+}) std::string text(const T& value) {
+  return std::string(to_string(value));
+}
+
+/// The arguments as one string: concat("got ", 3, " rows") is "got 3 rows".
+template <class... Args>
+std::string concat(const Args&... args) {
+  std::string out;
+  ((out += text(args)), ...);
+  return out;
+}
+
+/// Elements joined by `separator`: join({"a", "b"}, ", ") is "a, b".
+template <class Range>
+std::string join(const Range& range, std::string_view separator) {
+  std::string out;
+  for (const auto& element : range) {
+    if (!out.empty()) out += separator;
+    out += text(element);
+  }
+  return out;
+}
+
+/// A byte count for people: 1536 is "1.5 KiB". Powers of 1024.
+std::string bytes_text(std::int64_t bytes);
+
+}  // namespace belfry

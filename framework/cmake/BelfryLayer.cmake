@@ -1,0 +1,102 @@
+# belfry_layer(NAME ... [DEPENDS layer...] [PACKAGES target...]): the folder's sources as one OBJECT
+# library belfry_NAME. belfry_library(): all layers as the library `belfry`. belfry_test(NAME ...):
+# the folder's *_test.cpp as one test program that links a layer and everything below it.
+include_guard()
+
+# Consumers write #include <belfry/framework.h> in the source tree and after installation alike, and
+# no folder with a generic name lands on their include path: the build tree holds belfry/ with links.
+set(BELFRY_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${BELFRY_INCLUDE_DIR}/belfry)
+foreach(folder framework data hooks models)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${BELFRY_INCLUDE_DIR}/belfry/${folder} SYMBOLIC)
+endforeach()
+foreach(header framework data hooks)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header}/${header}.h
+       ${BELFRY_INCLUDE_DIR}/belfry/${header}.h SYMBOLIC)
+endforeach()
+
+add_library(belfry_settings INTERFACE)
+target_compile_features(belfry_settings INTERFACE cxx_std_20)
+target_include_directories(belfry_settings INTERFACE ${BELFRY_INCLUDE_DIR})
+target_compile_options(belfry_settings INTERFACE -Wall -Wextra -Wpedantic
+                       $<$<BOOL:${BELFRY_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # g++ 12 reports -Wrestrict on `"a" + std::string` (GCC bug 105651).
+  target_compile_options(belfry_settings INTERFACE -Wno-restrict)
+endif()
+if(BELFRY_SANITIZE)
+  target_compile_options(belfry_settings INTERFACE -fsanitize=${BELFRY_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(belfry_settings INTERFACE -fsanitize=${BELFRY_SANITIZE})
+endif()
+
+function(belfry_layer name)
+  cmake_parse_arguments(arg "" "" "DEPENDS;PACKAGES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  if(NOT sources)  # DEV
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")  # DEV
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)  # DEV
+  endif()  # DEV
+  add_library(belfry_${name} OBJECT ${sources})
+  set_target_properties(belfry_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                        CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
+  target_link_libraries(belfry_${name} PRIVATE belfry_settings Threads::Threads ${arg_PACKAGES})
+  set(closure ${name})
+  set(packages ${arg_PACKAGES})
+  foreach(dependency ${arg_DEPENDS})
+    get_property(below GLOBAL PROPERTY belfry_closure_${dependency})
+    get_property(needed GLOBAL PROPERTY belfry_packages_${dependency})
+    list(APPEND closure ${below})
+    list(APPEND packages ${needed})
+  endforeach()
+  list(REMOVE_DUPLICATES closure)
+  list(REMOVE_DUPLICATES packages)
+  set_property(GLOBAL PROPERTY belfry_closure_${name} "${closure}")
+  set_property(GLOBAL PROPERTY belfry_packages_${name} "${packages}")
+  set_property(GLOBAL APPEND PROPERTY belfry_layers ${name})
+  set_property(GLOBAL APPEND PROPERTY belfry_packages ${arg_PACKAGES})
+endfunction()
+
+# Links `target` with the objects of the layers given and of all below them.
+function(belfry_link_layers target)
+  foreach(layer ${ARGN})
+    get_property(closure GLOBAL PROPERTY belfry_closure_${layer})
+    get_property(packages GLOBAL PROPERTY belfry_packages_${layer})
+    list(APPEND layers ${closure})
+    list(APPEND libraries ${packages})
+  endforeach()
+  list(REMOVE_DUPLICATES layers)
+  list(REMOVE_DUPLICATES libraries)
+  foreach(layer ${layers})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:belfry_${layer}>)
+  endforeach()
+  target_link_libraries(${target} PRIVATE belfry_settings Threads::Threads ${libraries})
+endfunction()
+
+function(belfry_library)
+  get_property(layers GLOBAL PROPERTY belfry_layers)
+  add_library(belfry SHARED)
+  add_library(belfry::belfry ALIAS belfry)
+  belfry_link_layers(belfry ${layers})
+  set_target_properties(belfry PROPERTIES VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_compile_features(belfry PUBLIC cxx_std_20)
+  target_include_directories(belfry INTERFACE $<BUILD_INTERFACE:${BELFRY_INCLUDE_DIR}>
+                             $<INSTALL_INTERFACE:include>)
+endfunction()
+
+# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABELS ...])
+function(belfry_test name)
+  cmake_parse_arguments(arg "" "" "LAYERS;PACKAGES;LABELS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name}_tests ${sources})
+  belfry_link_layers(${name}_tests ${arg_LAYERS})
+  target_link_libraries(${name}_tests PRIVATE GTest::gmock GTest::gtest_main ${arg_PACKAGES})
+  target_compile_definitions(${name}_tests PRIVATE
+                             BELFRY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+endfunction()

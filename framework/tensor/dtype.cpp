@@ -1,0 +1,80 @@
+#include "belfry/framework/tensor/dtype.h"
+
+#include <array>
+
+namespace belfry {
+namespace {
+
+struct Info {
+  DType dtype;
+  std::size_t bytes;
+  bool floating;
+  const char* name;
+};
+
+constexpr std::array<Info, 8> infos{{{DType::f64, 8, true, "f64"},
+                                     {DType::f32, 4, true, "f32"},
+                                     {DType::bf16, 2, true, "bf16"},
+                                     {DType::f16, 2, true, "f16"},
+                                     {DType::i64, 8, false, "i64"},
+                                     {DType::i32, 4, false, "i32"},
+                                     {DType::u8, 1, false, "u8"},
+                                     {DType::boolean, 1, false, "bool"}}};
+
+const Info& info(DType dtype) {
+  auto index = static_cast<std::size_t>(dtype);
+  ensure(index < infos.size(), "unknown dtype ", index);
+  return infos[index];
+}
+
+}  // namespace
+
+std::size_t size_of(DType dtype) { return info(dtype).bytes; }
+bool is_floating(DType dtype) { return info(dtype).floating; }
+std::string to_string(DType dtype) { return info(dtype).name; }
+
+DType dtype_from_string(std::string_view s) {
+  for (const Info& i : infos)
+    if (s == i.name) return i.dtype;
+  fail("unknown dtype `", s, "`; expected one of f64, f32, bf16, f16, i64, i32, u8, bool");
+}
+
+BFloat16::BFloat16(float value) {
+  auto u = std::bit_cast<std::uint32_t>(value);
+  if (value != value) {
+    bits = static_cast<std::uint16_t>((u >> 16) | 0x40);  // keep it a quiet NaN
+    return;
+  }
+  bits = static_cast<std::uint16_t>((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+}
+
+Float16::Float16(float value) {
+  auto u = std::bit_cast<std::uint32_t>(value);
+  auto sign = static_cast<std::uint16_t>((u >> 16) & 0x8000);
+  u &= 0x7fffffff;
+  if (u > 0x7f800000) {
+    bits = sign | 0x7e00;
+  } else if (u >= 0x477ff000) {  // rounds to 65536 or more
+    bits = sign | 0x7c00;
+  } else if (u < 0x38800000) {  // below 2^-14: a subnormal; adding 0.5f rounds at bit 2^-24
+    float shifted = std::bit_cast<float>(u) + 0.5f;
+    bits = static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000));
+  } else {
+    u += 0xc8000fff + ((u >> 13) & 1);  // rebias the exponent by -112, round to nearest even
+    bits = static_cast<std::uint16_t>(sign | (u >> 13));
+  }
+}
+
+Float16::operator float() const {
+  std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000) << 16;
+  std::uint32_t exponent = (bits >> 10) & 0x1f;
+  std::uint32_t mantissa = bits & 0x3ff;
+  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | (mantissa << 13));
+  if (exponent == 0) {
+    float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+    return sign ? -magnitude : magnitude;
+  }
+  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+}  // namespace belfry

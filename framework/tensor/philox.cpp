@@ -1,0 +1,59 @@
+#include "belfry/framework/tensor/philox.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry {
+namespace {
+
+// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+PhiloxKey philox_key(std::uint64_t seed, std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return philox_key(seed, hash);
+}
+
+PhiloxKey philox_key(std::uint64_t seed, std::uint64_t stream) { return {mix(mix(seed) ^ stream)}; }
+
+std::uint32_t PhiloxStream::next_u32() {
+  if (used_ == 4) {
+    block_ = philox(key_, low_++, high_);
+    used_ = 0;
+  }
+  return block_[static_cast<std::size_t>(used_++)];
+}
+
+std::uint64_t PhiloxStream::next_u64() {
+  std::uint64_t high = next_u32();
+  return high << 32 | next_u32();
+}
+
+std::uint64_t PhiloxStream::below(std::uint64_t bound) {
+  ensure(bound > 0, "philox: below(0)");
+  // Rejecting the lowest 2^64 mod bound values leaves a multiple of bound.
+  std::uint64_t reject = (0 - bound) % bound;
+  std::uint64_t draw = next_u64();
+  while (draw < reject) draw = next_u64();
+  return draw % bound;
+}
+
+double PhiloxStream::uniform_double() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
+
+double PhiloxStream::normal() {
+  double u = 1.0 - uniform_double();  // in (0, 1]: the logarithm is finite
+  double angle = 2.0 * std::numbers::pi * uniform_double();
+  return std::sqrt(-2.0 * std::log(u)) * std::cos(angle);
+}
+
+}  // namespace belfry
