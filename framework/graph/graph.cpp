@@ -1,0 +1,134 @@
+#include "belfry/framework/graph/graph.h"
+
+#include <utility>
+
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/graph/scope.h"
+
+namespace belfry {
+
+Node& Tensor::node() const {
+  require(defined(), "tensor: undefined; it was default-constructed and never assigned");
+  return *node_;
+}
+
+Graph& Tensor::graph() const { return node().graph(); }
+
+const TensorType& Tensor::type() const { return node().output(index_); }
+
+std::int64_t Tensor::size(int axis) const {
+  return shape()[normalize_axis(axis, rank(), "tensor: size")];
+}
+
+std::string to_string(Phase phase) {
+  switch (phase) {
+    case Phase::forward:
+      return "forward";
+    case Phase::backward:
+      return "backward";
+    case Phase::update:
+      return "update";
+  }
+  fail("internal error in Belfry: unknown phase");
+}
+
+std::string to_string(const Node& node) {
+  std::string out(node.op().name);
+  return node.scope().empty() ? out : out + " (at " + node.scope() + ")";
+}
+
+Graph::Graph() = default;
+Graph::~Graph() = default;
+
+Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
+                 const Placement& placement) {
+  auto node = std::make_unique<Node>();
+  try {
+    std::vector<TensorType> types;
+    types.reserve(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      require(inputs[i].defined(), op.name, ": input ", i, " is undefined");
+      require(&inputs[i].graph() == this, op.name, ": input ", i,
+              " belongs to another graph; "
+              "tensors live only as long as the model_fn call that made them");
+      types.push_back(inputs[i].type());
+    }
+    node->outputs_ = op.shape({op.name, types, options});
+  } catch (Error& error) {
+    if (!placement.scope.empty()) error.add_context("at " + placement.scope);
+    throw;
+  }
+  node->op_ = &op;
+  node->graph_ = this;
+  node->id_ = static_cast<int>(nodes_.size());
+  node->inputs_ = std::move(inputs);
+  node->options_ = std::move(options);
+  node->scope_ = placement.scope;
+  node->slot_ = placement.slot;
+  node->phase_ = placement.phase;
+  Node& added = *nodes_.emplace_back(std::move(node));
+  if (op.mutates) {
+    for (int i : added.mutated())
+      ensure(added.input(i).node().is(variable_op), added, ": input ", i,
+             " is written in place but is not a variable");
+    effects_.push_back(&added);
+  }
+  if (added.is(variable_op)) variables_.push_back(&added);
+  return added;
+}
+
+Node* Graph::find_variable(std::string_view name) const {
+  for (Node* v : variables_)
+    if (v->as<VariableOptions>().name == name) return v;
+  return nullptr;
+}
+
+Node* Graph::find_input(std::string_view name) const {
+  for (const auto& node : nodes_)
+    if (node->is(input_op) && node->as<InputOptions>().name == name) return node.get();
+  return nullptr;
+}
+
+Graph::PlacementGuard::PlacementGuard(Graph& graph, Placement placement)
+    : graph_(graph),
+      previous_(
+          std::exchange(graph.placement_, std::make_unique<Placement>(std::move(placement)))) {}
+
+Graph::PlacementGuard::~PlacementGuard() { graph_.placement_ = std::move(previous_); }
+
+Placement Graph::default_placement(std::span<const Tensor> inputs) const {
+  if (placement_) return *placement_;
+  // Leaves have no place of their own that would say anything about their reader.
+  for (const Tensor& t : inputs)
+    if (t.defined() && t.node().op().reference)
+      return {t.node().scope(), t.node().slot(), t.node().phase()};
+  if (!inputs.empty() && inputs[0].defined())
+    return {inputs[0].node().scope(), inputs[0].node().slot(), inputs[0].node().phase()};
+  return {};
+}
+
+Node& apply(const OpDef& op, std::vector<Tensor> inputs, Options options) {
+  require(!inputs.empty(), op.name, ": no inputs, so its graph is unknown; pass a Scope");
+  require(inputs[0].defined(), op.name, ": input 0 is undefined");
+  Graph& graph = inputs[0].graph();
+  Placement placement = graph.default_placement(inputs);
+  return graph.add(op, std::move(inputs), std::move(options), placement);
+}
+
+Node& apply(const OpDef& op, const Scope& scope, std::vector<Tensor> inputs, Options options) {
+  return scope.graph().add(op, std::move(inputs), std::move(options), scope.placement());
+}
+
+Tensor apply1(const OpDef& op, std::vector<Tensor> inputs, Options options) {
+  return Tensor(apply(op, std::move(inputs), std::move(options)));
+}
+
+Tensor GradContext::output(int i) const { return Tensor(const_cast<Node&>(node_), i); }
+
+std::vector<TensorType> same_shape(const ShapeContext& c) { return {c.inputs[0]}; }
+
+std::vector<Tensor> no_gradient(const GradContext& c) {
+  return std::vector<Tensor>(c.node().inputs().size());
+}
+
+}  // namespace belfry

@@ -1,0 +1,181 @@
+#pragma once
+// The symbolic graph.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/graph/op_def.h"
+#include "belfry/framework/graph/options.h"
+
+namespace belfry {
+
+/// One output of a node: a value that will exist when the step runs. A handle; valid while its
+/// graph lives. `a == b` compares handles, not values (that is equal(a, b)).
+class Tensor {
+ public:
+  Tensor() = default;  ///< undefined
+  explicit Tensor(Node& node, int index = 0) : node_(&node), index_(index) {}
+
+  bool defined() const { return node_ != nullptr; }
+  Node& node() const;
+  int index() const { return index_; }
+  Graph& graph() const;
+  const TensorType& type() const;
+  const Shape& shape() const { return type().shape; }
+  DType dtype() const { return type().dtype; }
+  int rank() const { return shape().rank(); }
+  /// Size of an axis; negative axes count from the end.
+  std::int64_t size(int axis) const;
+
+  bool operator==(const Tensor&) const = default;
+  auto operator<=>(const Tensor&) const = default;
+
+ private:
+  Node* node_ = nullptr;
+  int index_ = 0;
+};
+
+/// What a node is there for; memory and time are reported by phase.
+enum class Phase : std::uint8_t { forward, backward, update };
+std::string to_string(Phase phase);
+
+/// One operation in a graph. Made by apply(); constant after construction.
+class Node {
+ public:
+  const OpDef& op() const { return *op_; }
+  int id() const { return id_; }  ///< position in the graph; inputs have smaller ids
+  Graph& graph() const { return *graph_; }
+  std::span<const Tensor> inputs() const { return inputs_; }
+  const Tensor& input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
+  std::span<const TensorType> outputs() const { return outputs_; }
+  const TensorType& output(int i = 0) const { return outputs_[static_cast<std::size_t>(i)]; }
+  const Options& options() const { return options_; }
+  template <OptionStruct T>
+  const T& as() const {
+    return options_.as<T>();
+  }
+  const std::string& scope() const { return scope_; }  ///< path, for example "discriminator/down1"
+  int slot() const { return slot_; }  ///< which device of its tower's group it runs on
+  Phase phase() const { return phase_; }
+  bool is(const OpDef& op) const { return op_ == &op; }
+  /// Inputs written in place; empty for all but effects.
+  std::vector<int> mutated() const {
+    return op_->mutates ? op_->mutates(*this) : std::vector<int>{};
+  }
+
+ private:
+  friend class Graph;
+  const OpDef* op_ = nullptr;
+  Graph* graph_ = nullptr;
+  int id_ = 0;
+  std::vector<Tensor> inputs_;
+  std::vector<TensorType> outputs_;
+  Options options_;
+  std::string scope_;
+  int slot_ = 0;
+  Phase phase_ = Phase::forward;
+};
+
+/// "conv2d (at discriminator/down1)", for messages.
+std::string to_string(const Node& node);
+
+/// Where a new node belongs.
+struct Placement {
+  std::string scope;
+  int slot = 0;
+  Phase phase = Phase::forward;
+};
+
+/// Nodes in topological order: every node comes after its inputs.
+///
+/// A step reads every variable as it stood before the step, then runs the effects (nodes that
+/// mutate variables) in the order in which they were made. Not thread-safe; built by one thread.
+class Graph {
+ public:
+  Graph();
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  /// Adds a node after checking its inputs and types; Error with op name and scope path.
+  Node& add(const OpDef& op, std::vector<Tensor> inputs, Options options,
+            const Placement& placement);
+
+  std::size_t size() const { return nodes_.size(); }
+  Node& node(std::size_t i) const { return *nodes_[i]; }
+  auto begin() const { return nodes_.begin(); }  ///< iterates over std::unique_ptr<Node>
+  auto end() const { return nodes_.end(); }
+
+  /// Nodes that mutate variables, in the order of their making.
+  std::span<Node* const> effects() const { return effects_; }
+  /// The variable of this full name, or null.
+  Node* find_variable(std::string_view name) const;
+  /// All variables, in the order of their making.
+  std::span<Node* const> variables() const { return variables_; }
+  /// The input of this name, or null.
+  Node* find_input(std::string_view name) const;
+
+  /// Places nodes that are made without a scope of their own while it lives, in place of the
+  /// default (the scope of their first input). Gradients and updates are built under one.
+  class PlacementGuard {
+   public:
+    PlacementGuard(Graph& graph, Placement placement);
+    ~PlacementGuard();
+    PlacementGuard(const PlacementGuard&) = delete;
+    PlacementGuard& operator=(const PlacementGuard&) = delete;
+
+   private:
+    Graph& graph_;
+    std::unique_ptr<Placement> previous_;
+  };
+  /// Where a node with these inputs goes when nothing else is said.
+  Placement default_placement(std::span<const Tensor> inputs) const;
+
+  /// 0 for the first call with this scope path, then 1, 2, ...: tells the random streams of one
+  /// scope apart, reproducibly.
+  int next_stream(const std::string& scope) { return streams_[scope]++; }
+
+ private:
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<Node*> effects_;
+  std::vector<Node*> variables_;
+  std::unique_ptr<Placement> placement_;
+  std::map<std::string, int> streams_;
+};
+
+class Scope;
+
+/// Makes a node. The graph and, unless a scope is given, the place are those of the inputs.
+Node& apply(const OpDef& op, std::vector<Tensor> inputs, Options options = {});
+Node& apply(const OpDef& op, const Scope& scope, std::vector<Tensor> inputs, Options options = {});
+/// As apply, for ops with one output.
+Tensor apply1(const OpDef& op, std::vector<Tensor> inputs, Options options = {});
+
+/// What a gradient rule sees: the node and the gradients of its outputs.
+class GradContext {
+ public:
+  GradContext(const Node& node, std::span<const Tensor> output_gradients)
+      : node_(node), dy_(output_gradients) {}
+
+  const Node& node() const { return node_; }
+  const Tensor& input(int i = 0) const { return node_.input(i); }
+  int input_count() const { return static_cast<int>(node_.inputs().size()); }
+  Tensor output(int i = 0) const;
+  /// Gradient of output i; undefined when nothing depends on that output.
+  const Tensor& dy(int i = 0) const { return dy_[static_cast<std::size_t>(i)]; }
+  template <OptionStruct T>
+  const T& as() const {
+    return node_.as<T>();
+  }
+
+ private:
+  const Node& node_;
+  std::span<const Tensor> dy_;
+};
+
+}  // namespace belfry

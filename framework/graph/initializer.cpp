@@ -1,0 +1,181 @@
+#include "belfry/framework/graph/initializer.h"
+
+#include <cmath>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using Kind = Initializer::Kind;
+using Fan = Initializer::Fan;
+
+struct Fans {
+  double in, out;
+};
+
+Fans fans(const Shape& shape) {
+  if (shape.rank() == 0) return {1, 1};
+  if (shape.rank() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
+  double receptive = 1;
+  for (int i = 0; i < shape.rank() - 2; ++i) receptive *= static_cast<double>(shape[i]);
+  return {receptive * static_cast<double>(shape[shape.rank() - 2]),
+          receptive * static_cast<double>(shape[shape.rank() - 1])};
+}
+
+double truncated_draw(PhiloxStream& random) {
+  double x = random.normal();
+  while (std::abs(x) > 2) x = random.normal();
+  return x;
+}
+
+// The standard deviation of a unit normal cut at two standard deviations.
+constexpr double truncated_deviation = 0.87962566103423978;
+
+double scaled_draw(const Initializer& i, double variance, PhiloxStream& random) {
+  switch (i.distribution) {
+    case Kind::uniform:
+      return std::sqrt(3 * variance) * (2 * random.uniform_double() - 1);
+    case Kind::normal:
+      return std::sqrt(variance) * random.normal();
+    default:
+      return std::sqrt(variance) / truncated_deviation * truncated_draw(random);
+  }
+}
+
+double scaled_variance(const Initializer& i, const Shape& shape) {
+  Fans f = fans(shape);
+  double fan = i.fan == Fan::in ? f.in : i.fan == Fan::out ? f.out : (f.in + f.out) / 2;
+  return i.a / std::max(1.0, fan);
+}
+
+template <class Draw>
+void fill_each(Array& out, Draw&& draw) {
+  dispatch(out.dtype(), [&](auto t) {
+    using T = decltype(t);
+    for (T& x : out.span<T>()) x = static_cast<T>(static_cast<compute_type<T>>(draw()));
+  });
+}
+
+// Rows of a tall Gaussian matrix made orthonormal by modified Gram-Schmidt, applied twice for
+// accuracy; with the draws being rotation invariant, so is the result.
+std::vector<double> orthonormal_columns(std::size_t rows, std::size_t columns,
+                                        PhiloxStream& random) {
+  std::vector<double> m(rows * columns);  // column-major
+  for (double& x : m) x = random.normal();
+  for (std::size_t j = 0; j < columns; ++j) {
+    double* column = &m[j * rows];
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::size_t k = 0; k < j; ++k) {
+        const double* other = &m[k * rows];
+        double dot = 0;
+        for (std::size_t i = 0; i < rows; ++i) dot += column[i] * other[i];
+        for (std::size_t i = 0; i < rows; ++i) column[i] -= dot * other[i];
+      }
+    }
+    double norm = 0;
+    for (std::size_t i = 0; i < rows; ++i) norm += column[i] * column[i];
+    norm = std::sqrt(norm);
+    for (std::size_t i = 0; i < rows; ++i) column[i] /= norm;
+  }
+  return m;
+}
+
+void fill_orthogonal(Array& out, double gain, PhiloxStream& random) {
+  const Shape& shape = out.shape();
+  require(shape.rank() >= 2, "orthogonal initializer: needs rank 2 or more, the shape is ", shape);
+  if (shape.elements() == 0) return;
+  auto n = static_cast<std::size_t>(shape[shape.rank() - 1]);
+  auto m = static_cast<std::size_t>(shape.elements()) / n;
+  bool tall = m >= n;
+  auto q = orthonormal_columns(std::max(m, n), std::min(m, n), random);
+  std::size_t i = 0;
+  std::size_t rows = std::max(m, n);
+  fill_each(out, [&] {
+    std::size_t r = i / n, c = i % n;
+    ++i;
+    return gain * (tall ? q[c * rows + r] : q[r * rows + c]);
+  });
+}
+
+}  // namespace
+
+void Initializer::fill(Array& out, PhiloxKey key) const {
+  PhiloxStream random(key);
+  switch (kind) {
+    case Kind::constant:
+      return fill_each(out, [&] { return a; });
+    case Kind::uniform:
+      return fill_each(out, [&] { return a + (b - a) * random.uniform_double(); });
+    case Kind::normal:
+      return fill_each(out, [&] { return a + b * random.normal(); });
+    case Kind::truncated_normal:
+      return fill_each(out, [&] { return a + b * truncated_draw(random); });
+    case Kind::variance_scaling: {
+      double variance = scaled_variance(*this, out.shape());
+      return fill_each(out, [&] { return scaled_draw(*this, variance, random); });
+    }
+    case Kind::orthogonal:
+      return fill_orthogonal(out, a, random);
+    case Kind::given: {
+      require(value.shape() == out.shape(), "initializer: the given values have shape ",
+              value.shape(), " but the variable is ", out.shape());
+      Array converted = value.cast(out.dtype());
+      std::copy(converted.raw_bytes().begin(), converted.raw_bytes().end(),
+                out.raw_bytes().begin());
+      return;
+    }
+  }
+}
+
+std::string to_string(const Initializer& i) {
+  auto fan = [&] { return i.fan == Fan::in ? "in" : i.fan == Fan::out ? "out" : "average"; };
+  switch (i.kind) {
+    case Kind::constant:
+      return concat("constant(", i.a, ")");
+    case Kind::uniform:
+      return concat("uniform(", i.a, ", ", i.b, ")");
+    case Kind::normal:
+      return concat("normal(", i.a, ", ", i.b, ")");
+    case Kind::truncated_normal:
+      return concat("truncated_normal(", i.a, ", ", i.b, ")");
+    case Kind::variance_scaling:
+      return concat("variance_scaling(", i.a, ", fan_", fan(), ", ",
+                    i.distribution == Kind::uniform  ? "uniform"
+                    : i.distribution == Kind::normal ? "normal"
+                                                     : "truncated_normal",
+                    ")");
+    case Kind::orthogonal:
+      return concat("orthogonal(", i.a, ")");
+    case Kind::given:
+      return concat("given(", i.value, ")");
+  }
+  fail("internal error in Belfry: unknown initializer");
+}
+
+Initializer constant_value(double value) { return {.kind = Kind::constant, .a = value}; }
+Initializer zeros() { return constant_value(0); }
+Initializer ones() { return constant_value(1); }
+Initializer uniform(double low, double high) {
+  return {.kind = Kind::uniform, .a = low, .b = high};
+}
+Initializer normal(double mean, double standard_deviation) {
+  return {.kind = Kind::normal, .a = mean, .b = standard_deviation};
+}
+Initializer truncated_normal(double mean, double standard_deviation) {
+  return {.kind = Kind::truncated_normal, .a = mean, .b = standard_deviation};
+}
+Initializer glorot_uniform() {
+  return {
+      .kind = Kind::variance_scaling, .a = 1, .fan = Fan::average, .distribution = Kind::uniform};
+}
+Initializer glorot_normal() {
+  return {.kind = Kind::variance_scaling, .a = 1, .fan = Fan::average};
+}
+Initializer he_uniform() {
+  return {.kind = Kind::variance_scaling, .a = 2, .fan = Fan::in, .distribution = Kind::uniform};
+}
+Initializer he_normal() { return {.kind = Kind::variance_scaling, .a = 2, .fan = Fan::in}; }
+Initializer orthogonal(double gain) { return {.kind = Kind::orthogonal, .a = gain}; }
+Initializer given(Array value) { return {.kind = Kind::given, .value = std::move(value)}; }
+
+}  // namespace belfry

@@ -1,0 +1,88 @@
+#pragma once
+// The graph's leaves (inputs, constants, variables) and assignment to variables.
+
+#include <string>
+
+#include "belfry/framework/graph/graph.h"
+#include "belfry/framework/graph/initializer.h"
+
+namespace belfry {
+
+/// A value fed at each run.
+struct InputOptions {
+  std::string name;
+  TensorType type;
+  static void fields(auto& o, auto&& field) {
+    field("name", o.name);
+    field("type", o.type);
+  }
+};
+extern const OpDef input_op;
+Tensor input(Graph& graph, const std::string& name, const TensorType& type);
+
+/// A value known when the graph is built.
+struct ConstantOptions {
+  Array value;
+  static void fields(auto& o, auto&& field) { field("value", o.value); }
+};
+extern const OpDef constant_op;
+Tensor constant(Graph& graph, Array value);
+/// `value` as a scalar of type `dtype`.
+Tensor constant(Graph& graph, double value, DType dtype);
+
+/// What a variable is for: memory is reported by it, and optimizers change parameters only.
+enum class VariableKind : std::uint8_t {
+  parameter,  ///< trained
+  statistic,  ///< part of the model but not trained, for example a moving mean
+  slot,       ///< an optimizer's memory
+};
+std::string to_string(VariableKind kind);
+
+struct VariableOptions {
+  std::string name;  ///< full path, for example "conv1/kernel"
+  TensorType type;
+  Initializer initializer = {};  ///< the value before the first step
+  VariableKind kind = VariableKind::parameter;
+  static void fields(auto& o, auto&& field) {
+    field("name", o.name);
+    field("type", o.type);
+    field("initializer", o.initializer);
+    field("kind", o.kind);
+  }
+};
+/// A value that outlives the step. Read through its tensor, it is the value before the step.
+extern const OpDef variable_op;
+
+/// A variable in a graph: converts to the tensor that reads it.
+class Variable {
+ public:
+  Variable() = default;
+  explicit Variable(Node& node) : node_(&node) {}
+  operator Tensor() const { return Tensor(*node_); }  // NOLINT(google-explicit-constructor)
+  Tensor value() const { return Tensor(*node_); }
+  Node& node() const { return *node_; }
+  const std::string& name() const { return options().name; }
+  const TensorType& type() const { return options().type; }
+  const Shape& shape() const { return options().type.shape; }
+  const VariableOptions& options() const { return node_->as<VariableOptions>(); }
+  bool operator==(const Variable&) const = default;
+
+ private:
+  Node* node_ = nullptr;
+};
+
+/// After the step's reads, `variable` becomes `value` (same type).
+extern const OpDef assign_op;
+Node& assign(Variable variable, Tensor value);
+
+/// The number of finished steps, i64 [], fed by the runtime.
+Tensor global_step(Graph& graph);
+/// Seed, step and first global row of this tower's batch, i64 [3], fed by the runtime. Input 0 of
+/// every op that draws random numbers: with the op's own `stream` they name each number, so results
+/// do not depend on the number of towers or threads, and a gradient can draw the same numbers
+/// again.
+Tensor random_state(Graph& graph);
+inline constexpr std::string_view global_step_input = "run/global_step";
+inline constexpr std::string_view random_state_input = "run/random_state";
+
+}  // namespace belfry

@@ -1,0 +1,93 @@
+#include "belfry/framework/graph/options.h"
+
+#include <cstring>
+#include <functional>
+#include <utility>
+
+namespace belfry {
+namespace {
+
+bool equal(const Attribute& a, const Attribute& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* array = std::get_if<Array>(&a)) return identical(*array, std::get<Array>(b));
+  if (const auto* x = std::get_if<double>(&a)) {
+    // Bitwise, so that NaN equals itself and 0 differs from -0: equal options must mean equal
+    // results.
+    return std::memcmp(x, &std::get<double>(b), sizeof(double)) == 0;
+  }
+  return std::visit(
+      [&](const auto& x) {
+        using T = std::decay_t<decltype(x)>;
+        if constexpr (std::is_same_v<T, Array>) {
+          return false;
+        } else {
+          return x == std::get<T>(b);
+        }
+      },
+      a);
+}
+
+std::uint64_t hash_bytes(const void* data, std::size_t size) {
+  return std::hash<std::string_view>{}({static_cast<const char*>(data), size});
+}
+
+std::uint64_t hash_of(const Attribute& attribute) {
+  return std::visit(
+      [](const auto& x) -> std::uint64_t {
+        using T = std::decay_t<decltype(x)>;
+        if constexpr (std::is_same_v<T, Array>) {
+          return x.defined() ? hash_bytes(x.raw(), static_cast<std::size_t>(x.bytes())) : 0;
+        } else if constexpr (std::is_arithmetic_v<T>) {
+          return hash_bytes(&x, sizeof x);
+        } else {
+          return hash_bytes(x.data(), x.size() * sizeof(x[0]));
+        }
+      },
+      attribute);
+}
+
+}  // namespace
+
+std::string to_string(const Attribute& attribute) {
+  return std::visit(
+      [](const auto& x) -> std::string {
+        using T = std::decay_t<decltype(x)>;
+        if constexpr (requires { text(x); }) {
+          return text(x);
+        } else if constexpr (std::is_same_v<T, Array>) {
+          return to_string(x);
+        } else {
+          return "[" + join(x, ", ") + "]";
+        }
+      },
+      attribute);
+}
+
+std::span<const NamedAttribute> Options::attributes() const {
+  return attributes_ ? std::span<const NamedAttribute>(*attributes_)
+                     : std::span<const NamedAttribute>();
+}
+
+bool Options::operator==(const Options& other) const {
+  if (type_ != other.type_) return false;
+  auto a = attributes(), b = other.attributes();
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!equal(a[i].value, b[i].value)) return false;
+  return true;
+}
+
+std::uint64_t Options::hash() const {
+  std::uint64_t hash = type_.hash_code();
+  for (const NamedAttribute& a : attributes())
+    hash = (hash ^ hash_of(a.value)) * 0x9E3779B97F4A7C15 + (hash >> 29);
+  return hash;
+}
+
+std::string to_string(const Options& options) {
+  std::string out;
+  for (const NamedAttribute& a : options.attributes())
+    out += (out.empty() ? "" : ", ") + a.name + "=" + to_string(a.value);
+  return out;
+}
+
+}  // namespace belfry

@@ -1,0 +1,104 @@
+#pragma once
+// The options of a node, in a form that can be printed, compared, hashed and written to a file.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <variant>
+#include <vector>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/array.h"
+
+namespace belfry {
+
+/// One option's value.
+using Attribute = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                               std::vector<double>, Array>;
+
+std::string to_string(const Attribute& attribute);
+
+struct NamedAttribute {
+  std::string name;
+  Attribute value;
+};
+
+namespace detail {
+
+template <class T>
+Attribute to_attribute(const T& value) {
+  if constexpr (std::same_as<T, bool> || std::same_as<T, std::string> || std::same_as<T, Array>) {
+    return value;
+  } else if constexpr (std::integral<T>) {
+    return static_cast<std::int64_t>(value);
+  } else if constexpr (std::floating_point<T>) {
+    return static_cast<double>(value);
+  } else if constexpr (std::ranges::range<T>) {  // Shape, arrays and vectors of numbers
+    using Element = std::ranges::range_value_t<T>;
+    if constexpr (std::floating_point<Element>) {
+      return std::vector<double>(std::ranges::begin(value), std::ranges::end(value));
+    } else {
+      return std::vector<std::int64_t>(std::ranges::begin(value), std::ranges::end(value));
+    }
+  } else {
+    return std::string(to_string(value));  // DType, enumerations, small structs
+  }
+}
+
+}  // namespace detail
+
+/// A struct of options names its fields once, in a static member template:
+///
+///   struct SoftplusOptions {
+///     float beta = 1;  ///< steepness
+///     static void fields(auto& o, auto&& field) { field("beta", o.beta); }
+///   };
+///
+/// An option's type is bool, a number, std::string, Shape, a container of numbers, Array, or
+/// anything with to_string() that tells all of its values apart.
+template <class T>
+concept OptionStruct = requires(const T& o) {
+  T::fields(o, [](std::string_view, const auto&) {});
+};
+
+/// A node's options: the struct itself for shape rules and kernels, and its fields as attributes
+/// for printing, comparing, hashing and writing. Immutable; copies share.
+class Options {
+ public:
+  Options() = default;  ///< none
+  template <OptionStruct T>
+  Options(const T& value)  // NOLINT(google-explicit-constructor): apply(op, inputs, {.k = 1})
+      : value_(std::make_shared<T>(value)), type_(typeid(T)) {
+    std::vector<NamedAttribute> list;
+    T::fields(value, [&](std::string_view name, const auto& field) {
+      list.push_back({std::string(name), detail::to_attribute(field)});
+    });
+    attributes_ = std::make_shared<const std::vector<NamedAttribute>>(std::move(list));
+  }
+
+  /// The struct; Error (ours) when it is of another type.
+  template <OptionStruct T>
+  const T& as() const {
+    ensure(type_ == typeid(T), "options are of another type than the op expects");
+    return *static_cast<const T*>(value_.get());
+  }
+
+  std::span<const NamedAttribute> attributes() const;
+  bool operator==(const Options& other) const;
+  std::uint64_t hash() const;
+
+ private:
+  std::shared_ptr<const void> value_;
+  std::type_index type_ = typeid(void);
+  std::shared_ptr<const std::vector<NamedAttribute>> attributes_;
+};
+
+std::string to_string(const Options& options);  ///< "beta=1, axis=-1"; empty when there are none
+
+}  // namespace belfry

@@ -1,0 +1,96 @@
+#include "belfry/framework/graph/rewrite.h"
+
+#include <utility>
+
+namespace belfry {
+namespace {
+
+const Graph* graph_of(std::span<const Tensor> outputs, std::span<Node* const> effects) {
+  if (!outputs.empty()) return &outputs[0].graph();
+  if (!effects.empty()) return &effects[0]->graph();
+  return nullptr;
+}
+
+class Copier {
+ public:
+  Copier(const Graph& from, Graph& to, const RewriteRule& rule)
+      : to_(to), rule_(rule), map_(from.size()) {}
+
+  Tensor mapped(const Tensor& old) const {
+    return map_[static_cast<std::size_t>(old.node().id())][static_cast<std::size_t>(old.index())];
+  }
+
+  Node* visit(const Node& old) {
+    std::vector<Tensor> inputs;
+    inputs.reserve(old.inputs().size());
+    for (const Tensor& t : old.inputs()) inputs.push_back(mapped(t));
+    Placement place{old.scope(), old.slot(), old.phase()};
+    auto& slot = map_[static_cast<std::size_t>(old.id())];
+    if (!old.op().mutates) {
+      Graph::PlacementGuard guard(to_, place);
+      if (auto replaced = rule_(old, inputs, to_)) {
+        slot = std::move(*replaced);
+        ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
+        return nullptr;
+      }
+    }
+    Node& copy = to_.add(old.op(), std::move(inputs), old.options(), place);
+    for (int i = 0; i < static_cast<int>(copy.outputs().size()); ++i) slot.emplace_back(copy, i);
+    return &copy;
+  }
+
+ private:
+  Graph& to_;
+  const RewriteRule& rule_;
+  std::vector<std::vector<Tensor>> map_;
+};
+
+}  // namespace
+
+std::vector<bool> live_nodes(const Graph& graph, std::span<const Tensor> outputs,
+                             std::span<Node* const> effects) {
+  std::vector<bool> live(graph.size());
+  for (const Tensor& t : outputs) live[static_cast<std::size_t>(t.node().id())] = true;
+  for (const Node* n : effects) live[static_cast<std::size_t>(n->id())] = true;
+  for (std::size_t i = graph.size(); i-- > 0;)
+    if (live[i])
+      for (const Tensor& t : graph.node(i).inputs())
+        live[static_cast<std::size_t>(t.node().id())] = true;
+  return live;
+}
+
+std::vector<std::vector<int>> use_counts(const Program& program) {
+  std::vector<std::vector<int>> counts(program.graph->size());
+  auto live = live_nodes(*program.graph, program.outputs, program.effects);
+  for (const auto& node : *program.graph)
+    counts[static_cast<std::size_t>(node->id())].resize(node->outputs().size());
+  auto count = [&](const Tensor& t) {
+    ++counts[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
+  };
+  for (const auto& node : *program.graph)
+    if (live[static_cast<std::size_t>(node->id())])
+      for (const Tensor& t : node->inputs()) count(t);
+  for (const Tensor& t : program.outputs) count(t);
+  return counts;
+}
+
+Program rewrite(std::span<const Tensor> outputs, std::span<Node* const> effects,
+                const RewriteRule& rule) {
+  Program out{std::make_unique<Graph>(), {}, {}};
+  const Graph* from = graph_of(outputs, effects);
+  if (!from) return out;
+  auto live = live_nodes(*from, outputs, effects);
+  Copier copier(*from, *out.graph, rule);
+  std::vector<Node*> copies(from->size());
+  for (std::size_t i = 0; i < from->size(); ++i)
+    if (live[i]) copies[i] = copier.visit(from->node(i));
+  for (const Tensor& t : outputs) out.outputs.push_back(copier.mapped(t));
+  for (const Node* n : effects) out.effects.push_back(copies[static_cast<std::size_t>(n->id())]);
+  return out;
+}
+
+Program rewrite(const Program& program, const RewriteRule& rule) {
+  return rewrite(program.outputs, program.effects, rule);
+}
+
+}  // namespace belfry

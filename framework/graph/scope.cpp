@@ -1,0 +1,60 @@
+#include "belfry/framework/graph/scope.h"
+
+#include <algorithm>
+
+namespace belfry {
+
+Scope Scope::operator/(std::string_view name) const {
+  bool valid = !name.empty() && std::none_of(name.begin(), name.end(), [](unsigned char c) {
+    return c == '/' || c < 0x20 || c == 0x7f;
+  });
+  require(valid, "scope: `", name, "` is not a name; one is not empty and has no '/'");
+  Scope out = *this;
+  out.placement_.scope += (path().empty() ? "" : "/") + std::string(name);
+  return out;
+}
+
+Scope Scope::on(int slot) const {
+  require(slot >= 0, "scope: device slot ", slot, " is negative (at ", path(), ")");
+  Scope out = *this;
+  out.placement_.slot = slot;
+  return out;
+}
+
+Scope Scope::shared() const {
+  Scope out = *this;
+  out.shared_ = true;
+  return out;
+}
+
+Variable Scope::variable(std::string_view name, const VariableArgs& args) const {
+  std::string full = (*this / name).path();
+  TensorType type{args.shape, args.dtype};
+  if (Node* existing = graph_->find_variable(full)) {
+    require(shared_, "variable `", full,
+            "` exists already; give the layer a scope of its own, or "
+            "wrap the layers in a Network to share them");
+    require(existing->output() == type, "variable `", full, "` exists as ", existing->output(),
+            " and cannot be shared as ", type);
+    return Variable(*existing);
+  }
+  return Variable(graph_->add(
+      variable_op, {}, VariableOptions{full, type, args.initializer, args.kind}, placement_));
+}
+
+std::uint64_t Scope::next_stream() const {
+  return philox_key(static_cast<std::uint64_t>(graph_->next_stream(path())), path()).value;
+}
+
+std::vector<Variable> trainable_variables(const Graph& graph, std::string_view path) {
+  std::vector<Variable> out;
+  std::string prefix = path.empty() ? "" : std::string(path) + "/";
+  for (Node* node : graph.variables()) {
+    const auto& options = node->as<VariableOptions>();
+    if (options.kind == VariableKind::parameter && options.name.starts_with(prefix))
+      out.emplace_back(*node);
+  }
+  return out;
+}
+
+}  // namespace belfry

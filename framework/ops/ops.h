@@ -1,0 +1,10 @@
+#pragma once
+// All ops.
+
+#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/nn.h"
+#include "belfry/framework/ops/random.h"
+#include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/updates.h"

@@ -1,0 +1,35 @@
+#pragma once
+// The check that every op passes: shape, reference, gradient, determinism, each backend present.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/graph/scope.h"
+
+namespace belfry {
+
+struct OpCheck {
+  /// Builds the op. Called with f32 inputs and again with f64 ones: floating inputs change type,
+  /// others stay. Returns the outputs to be checked.
+  std::function<std::vector<Tensor>(const Scope&, std::span<const Tensor>)> build;
+  std::vector<Array> inputs;       ///< floating ones as f32
+  std::vector<int> constant = {};  ///< floating inputs that no gradient is asked for
+  bool gradient = true;            ///< false: the op has none
+  /// Rounding allowed in f32, in units of 2^-23 times the largest magnitude in the output: for sums
+  /// of many terms about sqrt(terms).
+  double rounding = 32;
+  double step = 1e-5;  ///< of the central differences, in f64
+};
+
+/// Runs the op with fast kernels in f32 and with the reference in f64 and compares:
+///  (1) output shapes are those that were inferred;
+///  (2) fast f32 against reference f64, and reference f32 against reference f64;
+///  (3) analytic gradients in f64 (of a weighted sum of the floating outputs) against central
+///      differences; fast f32 gradients against those in f64;
+///  (4) two runs give the same bits.
+/// Returns what differs, one finding a line; empty when everything agrees.
+std::string check_op(const OpCheck& check);
+
+}  // namespace belfry
