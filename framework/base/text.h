@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace belfry {
 
@@ -44,8 +45,9 @@ std::string concat(const Args&... args) {
 template <class Range>
 std::string join(const Range& range, std::string_view separator) {
   std::string out;
+  bool first = true;
   for (const auto& element : range) {
-    if (!out.empty()) out += separator;
+    if (!std::exchange(first, false)) out += separator;
     out += text(element);
   }
   return out;

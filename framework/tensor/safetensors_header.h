@@ -1,0 +1,45 @@
+#pragma once
+// The header of a safetensors file as text and as values. Used by safetensors.cpp alone.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/tensor/safetensors.h"
+
+namespace belfry::safetensors {
+
+constexpr std::int64_t max_header_bytes = 100'000'000;
+constexpr std::size_t max_tensors = 1'000'000;  ///< and as many metadata entries
+constexpr std::size_t max_name_bytes = 4096;
+
+/// A tensor and where its bytes start, counted from the start of the data.
+struct PlacedTensor {
+  std::string name;
+  TensorType type;
+  std::int64_t begin = 0;
+};
+
+/// What a header says. Invariant: the tensors are in the order of their bytes, and each begins
+/// where the one before it ends, the first at 0.
+struct Header {
+  std::vector<PlacedTensor> tensors;
+  Metadata metadata;
+};
+
+/// Places the tensors as the reference writer does: larger types first, then by name. Error: see
+/// save_safetensors().
+Header place(const NamedArrays& tensors, const Metadata& metadata);
+
+/// The JSON text, without padding. Equal headers give equal texts.
+std::string to_json(const Header& header);
+
+/// Reads and checks a header that `data_bytes` bytes of data follow. Error: see load_safetensors();
+/// byte offsets in its text count from the start of the file.
+Header parse(std::string_view json, std::int64_t data_bytes);
+
+/// A name for an error text: in backquotes, without control characters, cut when it is long.
+std::string quote(std::string_view name);
+
+}  // namespace belfry::safetensors
