@@ -82,6 +82,9 @@ struct OpDef {
   /// with no option but those of its functor: it may take part in a fused chain.
   bool elementwise = false;
   bool commutative = false;  ///< f(a, b) == f(b, a) bit for bit
+  /// Output 0 is input 0 under another shape (reshape, stop_gradient): the two share memory and no
+  /// kernel runs.
+  bool view = false;
   /// Inputs that a kernel writes in place; they must be variables. A node with such inputs is an
   /// effect: it has no outputs and runs after everything that reads.
   std::vector<int> (*mutates)(const Node&) = nullptr;

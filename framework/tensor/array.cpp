@@ -9,13 +9,17 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
 std::shared_ptr<void> allocate(std::int64_t bytes) {
   // aligned_alloc wants a multiple of the alignment; one unit even for empty arrays, so that
   // defined() holds for them.
   std::size_t size = (static_cast<std::size_t>(bytes) + alignment) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, size);
   require(memory != nullptr, "out of host memory: could not allocate ", bytes_text(bytes));
-  return {memory, std::free};
+  return {memory, Free{}};
 }
 
 template <class T>
@@ -52,6 +56,14 @@ Array Array::zeros(const Shape& shape, DType dtype) {
   Array out(shape, dtype);
   std::memset(out.raw(), 0, static_cast<std::size_t>(out.bytes()));
   return out;
+}
+
+bool Array::exclusive() const {
+  if (data_.use_count() != 1) return false;
+  // use_count() orders nothing. Taking a handle does: it comes after the release of the last other
+  // one, and so after everything its thread read.
+  std::shared_ptr<void> ordered = data_;
+  return std::get_deleter<Free>(ordered) != nullptr;
 }
 
 double Array::item() const {

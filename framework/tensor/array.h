@@ -49,6 +49,10 @@ class Array {
   std::int64_t elements() const { return type_.shape.elements(); }
   std::int64_t bytes() const { return type_.bytes(); }
 
+  /// No other handle shares the elements and they are not adopted memory: nobody else would notice
+  /// if they were overwritten.
+  bool exclusive() const;
+
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }
   std::span<std::byte> raw_bytes() {

@@ -1,0 +1,123 @@
+#include "belfry/framework/backend/backend.h"
+
+#include <charconv>
+#include <map>
+#include <mutex>
+
+namespace belfry {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, DeviceFactory> kinds;
+  std::map<std::string, std::weak_ptr<Device>> devices;
+};
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+class HostKernel final : public Kernel {
+ public:
+  explicit HostKernel(const Node& node)
+      : function_(node.op().reference), op_(node.op().name), options_(node.options()) {
+    ensure(function_, "no reference kernel for ", node);
+    for (const Tensor& t : node.inputs()) inputs_.push_back({t.type(), nullptr});
+    for (const TensorType& t : node.outputs()) outputs_.push_back({t, nullptr});
+  }
+
+  std::string_view implementation() const override { return "reference"; }
+
+  void run(const KernelArguments& arguments, Stream&) override {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].data = arguments.inputs[i];
+    for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i].data = arguments.outputs[i];
+    function_({op_, inputs_, outputs_, options_});
+  }
+
+ private:
+  ReferenceKernel function_;
+  std::string_view op_;
+  Options options_;
+  std::vector<ArrayView> inputs_, outputs_;
+};
+
+std::pair<std::string, int> split_name(std::string_view name) {
+  std::size_t colon = name.find(':');
+  std::string_view digits = colon == std::string_view::npos ? "0" : name.substr(colon + 1);
+  int index = -1;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  require(error == std::errc() && end == digits.data() + digits.size() && index >= 0, "device: `",
+          name, "` is not a device name; write for example cpu or cpu:0");
+  return {std::string(name.substr(0, colon)), index};
+}
+
+}  // namespace
+
+DeviceMemory::~DeviceMemory() {
+  if (!device_) return;
+  device_->free_raw(data_, size_);
+  std::lock_guard lock(device_->mutex_);
+  device_->in_use_ = Bytes(device_->in_use_.count - size_.count);
+}
+
+DeviceMemory Device::allocate(Bytes size, std::string_view what) {
+  auto explain = [&](std::string_view why) {
+    return concat(what, ": ", why, " on ", name(), ": ", bytes_text(size.count), " asked for, ",
+                  bytes_text(in_use_.count), " in use, ", bytes_text(limit_.count), " allowed");
+  };
+  std::lock_guard lock(mutex_);
+  require(size.count <= limit_.count - in_use_.count, explain("over the memory limit"));
+  void* data = allocate_raw(size);
+  require(data, explain("out of memory"));
+  in_use_ = Bytes(in_use_.count + size.count);
+  return {*this, data, size};
+}
+
+Bytes Device::memory_in_use() const {
+  std::lock_guard lock(mutex_);
+  return in_use_;
+}
+
+Bytes Device::memory_limit() const {
+  std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+void Device::set_memory_limit(Bytes limit) {
+  std::lock_guard lock(mutex_);
+  limit_ = limit;
+}
+
+void Stream::begin_capture() { ensure(can_capture(), "stream: it cannot capture"); }
+std::unique_ptr<CapturedWork> Stream::end_capture() {
+  ensure(can_capture(), "stream: it cannot capture");
+  return nullptr;
+}
+void Stream::replay(CapturedWork&) { ensure(can_capture(), "stream: it cannot capture"); }
+
+std::unique_ptr<Kernel> make_reference_kernel(const Node& node) {
+  return std::make_unique<HostKernel>(node);
+}
+
+DeviceRegistration::DeviceRegistration(std::string kind, DeviceFactory factory) {
+  std::lock_guard lock(registry().mutex);
+  registry().kinds[std::move(kind)] = std::move(factory);
+}
+
+std::shared_ptr<Device> find_device(std::string_view name) {
+  auto [kind, index] = split_name(name);
+  std::lock_guard lock(registry().mutex);
+  auto factory = registry().kinds.find(kind);
+  if (factory == registry().kinds.end()) {
+    std::vector<std::string> known;
+    for (const auto& [k, f] : registry().kinds) known.push_back(k);
+    fail("device: there is no `", name, "` in this build; it knows ", join(known, ", "));
+  }
+  auto& slot = registry().devices[kind + ":" + text(index)];
+  std::shared_ptr<Device> device = slot.lock();
+  if (!device) slot = device = factory->second(index);
+  return device;
+}
+
+}  // namespace belfry

@@ -1,0 +1,210 @@
+#pragma once
+// The whole contract of a device: memory, streams, events, kernels, collectives. To add one,
+// implement Device in a folder of its own and register it; nothing above this header knows which
+// devices exist.
+//
+// The interface is that of an asynchronous device. What a caller enqueues on a Stream runs later,
+// in order, without the host waiting; addresses are fixed while an Executable lives, so a whole
+// step may be captured once and replayed. A synchronous device (the CPU) runs at once what is
+// enqueued.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/base/units.h"
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry {
+
+class Device;
+
+/// A piece of a device's memory, given back on destruction. Aligned to 64 bytes (256 on a GPU).
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(Device& device, void* data, Bytes size)
+      : device_(&device), data_(data), size_(size) {}
+  DeviceMemory(DeviceMemory&& other) noexcept { swap(other); }
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    DeviceMemory(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~DeviceMemory();
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  Bytes size() const { return size_; }
+
+ private:
+  void swap(DeviceMemory& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+  }
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+  Bytes size_{0};
+};
+
+/// A point in a stream's work that another stream or the host can wait for.
+class Event {
+ public:
+  virtual ~Event() = default;
+  virtual bool done() const = 0;
+  virtual void synchronize() = 0;  ///< the host waits
+};
+
+/// A step captured as one launch (a CUDA graph).
+class CapturedWork {
+ public:
+  virtual ~CapturedWork() = default;
+};
+
+/// A queue of work. Used by one thread at a time.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  /// Makes the calling thread ready to enqueue: the current device on a GPU, the size of the thread
+  /// team on a CPU. `threads` is what Device::threads_for() said when the plan was compiled.
+  virtual void activate(int threads) = 0;
+
+  /// Enqueues a copy. Host memory that is not pinned may make the host wait.
+  virtual void copy_to_device(void* to, const void* from, Bytes size) = 0;
+  virtual void copy_to_host(void* to, const void* from, Bytes size) = 0;
+  virtual void copy_on_device(void* to, const void* from, Bytes size) = 0;
+
+  virtual void record(Event& event) = 0;      ///< `event` is done when all enqueued so far is
+  virtual void wait(const Event& event) = 0;  ///< later work waits for it; the host does not
+  /// The host waits for all enqueued work. Throws what a kernel found wrong meanwhile.
+  virtual void synchronize() = 0;
+
+  /// Whether work enqueued between begin_capture() and end_capture() is recorded instead of run.
+  /// Calls on a stream that cannot are an Error (ours).
+  virtual bool can_capture() const { return false; }
+  virtual void begin_capture();
+  virtual std::unique_ptr<CapturedWork> end_capture();
+  virtual void replay(CapturedWork& work);
+};
+
+/// Addresses of a kernel's operands, in the order of the node's inputs and outputs.
+struct KernelArguments {
+  std::span<void* const> inputs;
+  std::span<void* const> outputs;
+  void* workspace = nullptr;
+};
+
+class Kernel;
+
+/// An input that a kernel wants in a layout of its own (packed weights). The compiler runs `pack`
+/// once a step for each distinct (tensor, layout) and hands the result to every kernel that asked
+/// for it.
+struct PackedInput {
+  int input = 0;                 ///< index among the node's inputs
+  std::string layout;            ///< equal texts mean equal layouts
+  Bytes size{0};                 ///< of the packed form
+  std::shared_ptr<Kernel> pack;  ///< one input, one output
+};
+
+/// A node's computation, prepared for its shapes on one device: everything that can be decided
+/// beforehand is decided in the constructor.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Bytes workspace() const { return Bytes(0); }  ///< scratch memory during run()
+  virtual std::vector<PackedInput> packed_inputs() const { return {}; }
+  /// How it computes, for reports: "onednn", "simd", "reference".
+  virtual std::string_view implementation() const = 0;
+  /// Enqueues the computation. Allocates nothing, does not make the host wait. Outputs overlap
+  /// inputs only where OpDef allows it. Bad data (a label out of range) is an Error, thrown here by
+  /// a synchronous device and by Stream::synchronize() by an asynchronous one.
+  virtual void run(const KernelArguments& arguments, Stream& stream) = 0;
+};
+
+enum class ReduceOp : std::uint8_t { sum, max };
+
+/// A group of devices that reduce together (an NCCL communicator, or shared memory on a CPU). Each
+/// member calls from its own thread, in the same order.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int size() const = 0;
+  /// Enqueues: `data` of every member becomes the reduction over all, in a fixed order of members.
+  virtual void all_reduce(int member, void* data, std::int64_t count, DType dtype, ReduceOp op,
+                          Stream& stream) = 0;
+  virtual void broadcast(int member, int root, void* data, Bytes size, Stream& stream) = 0;
+};
+
+/// One device. Thread rules: allocation and kernel look-up from any thread; streams as above.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string name() const = 0;         ///< "cpu:0", "cuda:1"
+  virtual std::string description() const = 0;  ///< for the start-up line
+  /// Whether the host may read and write its memory, so that reference kernels run there.
+  virtual bool host_accessible() const = 0;
+
+  /// Memory of at least `size` bytes. Error when the limit or the device is exhausted: it names
+  /// `what`, the bytes asked for, in use and allowed.
+  DeviceMemory allocate(Bytes size, std::string_view what);
+  Bytes memory_in_use() const;
+  Bytes memory_limit() const;
+  /// Bytes that allocate() may hand out in all. Default: what the device has.
+  void set_memory_limit(Bytes limit);
+
+  /// Host memory from which copies run asynchronously (pinned); plain memory where that means
+  /// nothing.
+  virtual std::shared_ptr<void> allocate_host(Bytes size) = 0;
+
+  virtual std::unique_ptr<Stream> make_stream() = 0;
+  virtual std::unique_ptr<Event> make_event() = 0;
+
+  /// Host threads that its kernels may use, 0: one per core. Concerns plans compiled from now on.
+  virtual void set_threads(int threads) { (void)threads; }
+  /// Threads that a plan with this much work should run on; 1 where the notion means nothing.
+  virtual int threads_for(double flops) const {
+    (void)flops;
+    return 1;
+  }
+  /// The fast kernel for a node, prepared for `threads` threads; null when there is none for this
+  /// op, these types or these options. The compiler then takes the reference kernel if
+  /// host_accessible(), or reports op, scope path and device.
+  virtual std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) = 0;
+
+  /// A communicator over these devices, all of this one's kind.
+  virtual std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices) = 0;
+
+ protected:
+  virtual void* allocate_raw(Bytes size) = 0;  ///< null when the device has no more
+  virtual void free_raw(void* data, Bytes size) noexcept = 0;
+  explicit Device(Bytes limit) : limit_(limit) {}
+
+ private:
+  friend class DeviceMemory;
+  mutable std::mutex mutex_;  // guards the two below
+  Bytes in_use_{0};
+  Bytes limit_;
+};
+
+/// The reference kernel of a node, for host-accessible devices. Error (ours) when its op has none.
+std::unique_ptr<Kernel> make_reference_kernel(const Node& node);
+
+/// Makes a kind of device known under a name; called by static objects of the device's folder.
+using DeviceFactory = std::function<std::shared_ptr<Device>(int index)>;
+struct DeviceRegistration {
+  DeviceRegistration(std::string kind, DeviceFactory factory);
+};
+
+/// The device of this name, "cpu", "cpu:0", "cuda:1". One object a name while anybody holds it.
+/// Error listing the known kinds when there is no such.
+std::shared_ptr<Device> find_device(std::string_view name);
+
+}  // namespace belfry

@@ -1,0 +1,120 @@
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "belfry/framework/backend/cpu/cpu_kernels.h"
+
+namespace belfry::cpu {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+// Below this much work a second thread costs more than it saves: waking a team takes some 5 us, in
+// which one core does about 1e6 floating-point operations.
+constexpr double flops_worth_sharing = 4e6;
+
+using Factories = std::map<const OpDef*, std::vector<KernelFactory>>;
+
+Factories& factories() {
+  static Factories instance;
+  return instance;
+}
+
+class CpuEvent final : public Event {
+ public:
+  bool done() const override { return true; }
+  void synchronize() override {}
+};
+
+// Runs everything at once, on the calling thread and its team.
+class CpuStream final : public Stream {
+ public:
+  void activate(int threads) override { omp_set_num_threads(threads); }
+  void copy_to_device(void* to, const void* from, Bytes size) override { copy(to, from, size); }
+  void copy_to_host(void* to, const void* from, Bytes size) override { copy(to, from, size); }
+  void copy_on_device(void* to, const void* from, Bytes size) override { copy(to, from, size); }
+  void record(Event&) override {}
+  void wait(const Event&) override {}
+  void synchronize() override {}
+
+ private:
+  static void copy(void* to, const void* from, Bytes size) {
+    if (size.count > 0) std::memcpy(to, from, static_cast<std::size_t>(size.count));
+  }
+};
+
+Bytes physical_memory() {
+  return Bytes(static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));
+}
+
+std::size_t rounded(Bytes size) {
+  return (static_cast<std::size_t>(size.count) + alignment) / alignment * alignment;
+}
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(int index) : Device(physical_memory()), index_(index) {}
+
+  std::string name() const override { return "cpu:" + text(index_); }
+  std::string description() const override { return concat(name(), ", ", threads(), " threads"); }
+  bool host_accessible() const override { return true; }
+  std::shared_ptr<void> allocate_host(Bytes size) override {
+    return {std::aligned_alloc(alignment, rounded(size)), std::free};
+  }
+  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<CpuEvent>(); }
+  void set_threads(int threads) override {
+    require(threads >= 0, "threads: ", threads, " is negative; 0 means one per core");
+    configured_threads_ = threads;
+  }
+  int threads_for(double flops) const override {
+    return flops < flops_worth_sharing ? 1 : threads();
+  }
+  std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) override {
+    return cpu::find_kernel(node, threads);
+  }
+  std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices) override {
+    fail("device: ", devices.size(),
+         " CPU towers cannot reduce together in this version; name one device");
+  }
+
+ protected:
+  void* allocate_raw(Bytes size) override { return std::aligned_alloc(alignment, rounded(size)); }
+  void free_raw(void* data, Bytes) noexcept override { std::free(data); }
+
+ private:
+  int threads() const {
+    int configured = configured_threads_;
+    return configured > 0 ? configured : omp_get_num_procs();
+  }
+
+  int index_;
+  std::atomic<int> configured_threads_ = 0;
+};
+
+const DeviceRegistration registration("cpu", [](int index) -> std::shared_ptr<Device> {
+  return std::make_shared<CpuDevice>(index);
+});
+
+}  // namespace
+
+KernelRegistration::KernelRegistration(const OpDef& op, KernelFactory factory) {
+  factories()[&op].push_back(std::move(factory));
+}
+
+std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) {
+  auto found = factories().find(&node.op());
+  if (found == factories().end()) return nullptr;
+  for (const KernelFactory& factory : found->second)
+    if (auto kernel = factory(node, threads)) return kernel;
+  return nullptr;
+}
+
+}  // namespace belfry::cpu
