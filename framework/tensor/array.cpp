@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace belfry {
 namespace {
@@ -31,11 +32,26 @@ double as_double(T value) {
   }
 }
 
+/// A plain static_cast is undefined for NaN and for values that `To` cannot hold.
+template <class To, class From>
+To truncate(From value) {
+  if (value != value) return 0;
+  constexpr auto lowest = std::numeric_limits<To>::lowest();
+  constexpr auto highest = std::numeric_limits<To>::max();
+  // highest + 1, a power of two and so exact
+  constexpr From beyond = static_cast<From>(highest / 2 + 1) * 2;
+  if (value >= beyond) return highest;
+  if (value <= static_cast<From>(lowest)) return lowest;
+  return static_cast<To>(value);
+}
+
 template <class To, class From>
 To convert(From value) {
   auto v = static_cast<compute_type<From>>(value);
   if constexpr (std::is_same_v<To, bool>) {
     return v != 0;
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<decltype(v)>) {
+    return truncate<To>(v);
   } else if constexpr (std::is_same_v<To, compute_type<To>>) {
     return static_cast<To>(v);
   } else {
@@ -87,6 +103,7 @@ Array Array::clone() const {
 }
 
 Array Array::reshape(const Shape& shape) const {
+  require(defined(), "array: cannot reshape an undefined array");
   require(shape.elements() == elements(), "array: cannot reshape ", this->shape(), " to ", shape);
   Array out = *this;
   out.type_.shape = shape;
@@ -94,6 +111,7 @@ Array Array::reshape(const Shape& shape) const {
 }
 
 Array Array::cast(DType dtype) const {
+  require(defined(), "array: cannot cast an undefined array");
   if (dtype == this->dtype()) return clone();
   Array out(shape(), dtype);
   dispatch(this->dtype(), [&](auto from) {

@@ -81,7 +81,9 @@ class Array {
 
   Array clone() const;                      ///< new elements with the same values
   Array reshape(const Shape& shape) const;  ///< shares the elements; Error unless counts match
-  Array cast(DType dtype) const;  ///< converted copy; floats to integers truncate toward zero
+  /// A converted copy. Floats to integers truncate toward zero; beyond the integer's range they
+  /// give its lowest or highest value, and NaN gives 0.
+  Array cast(DType dtype) const;
   /// Row `index` of axis 0, sharing the elements: shape [n, ...] gives [...].
   Array row(std::int64_t index) const;
 
