@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 namespace belfry {
@@ -23,7 +24,9 @@ std::string bytes_text(std::int64_t bytes) {
   constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
-  while ((value >= 1024 || value <= -1024) && unit + 1 < units.size()) value /= 1024, ++unit;
+  // From 1023.95 on, one decimal would show 1024.0 of the smaller unit.
+  for (; unit + 1 < units.size() && std::abs(value) >= (unit == 0 ? 1024 : 1023.95); ++unit)
+    value /= 1024;
   std::array<char, 32> buffer;
   std::snprintf(buffer.data(), buffer.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value,
                 units[unit]);

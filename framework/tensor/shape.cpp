@@ -21,6 +21,7 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
 }
 
 Shape Shape::with(int axis, std::int64_t size) const {
+  require(axis >= 0 && axis < rank_, "shape: axis ", axis, " is outside ", *this);
   auto sizes = sizes_;
   sizes[static_cast<std::size_t>(axis)] = size;
   return Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(rank_)));

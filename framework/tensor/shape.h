@@ -32,7 +32,7 @@ class Shape {
   const std::int64_t* begin() const { return sizes_.data(); }
   const std::int64_t* end() const { return sizes_.data() + rank_; }
 
-  /// This shape with one axis' size replaced.
+  /// This shape with the size of `axis`, 0 <= axis < rank, replaced.
   Shape with(int axis, std::int64_t size) const;
 
   bool operator==(const Shape& other) const {

@@ -1,0 +1,67 @@
+#include "belfry/framework/base/log.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using Lines = std::vector<std::pair<LogLevel, std::string>>;
+
+/// Collects lines while it lives; puts the sink back that was there before.
+class Capture {
+ public:
+  Capture()
+      : before_(set_log_sink(
+          [this](LogLevel level, std::string_view line) { lines_.emplace_back(level, line); })) {}
+  ~Capture() { set_log_sink(before_); }
+  const Lines& lines() const { return lines_; }
+
+ private:
+  Lines lines_;
+  LogSink before_;
+};
+
+TEST(Log, TheSinkReceivesLevelAndLine) {
+  Capture capture;
+  log_info("step ", 3, " of ", 10);
+  log_warning("slow input");
+  log_line(LogLevel::error, "disk full");
+  EXPECT_EQ(capture.lines(), (Lines{{LogLevel::info, "step 3 of 10"},
+                                    {LogLevel::warning, "slow input"},
+                                    {LogLevel::error, "disk full"}}));
+}
+
+TEST(Log, WithoutASinkLinesGoToStderrWithTheirLevel) {
+  ::testing::internal::CaptureStderr();
+  log_info("100% done");
+  log_warning("b");
+  log_line(LogLevel::error, "c");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "100% done\nwarning: b\nerror: c\n");
+}
+
+TEST(Log, SetLogSinkReturnsTheSinkBefore) {
+  int calls = 0;
+  EXPECT_FALSE(set_log_sink([&](LogLevel, std::string_view) { ++calls; }));
+  LogSink before = set_log_sink({});
+  ASSERT_TRUE(before);
+  before(LogLevel::info, "");
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Log, TheSinkIsNeverCalledFromTwoThreadsAtOnce) {
+  Capture capture;  // its vector is not guarded: a race would lose lines or crash
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([] {
+      for (int i = 0; i < 500; ++i) log_info("line ", i);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(capture.lines().size(), 2000u);
+}
+
+}  // namespace
+}  // namespace belfry

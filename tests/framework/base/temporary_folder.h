@@ -1,0 +1,34 @@
+#pragma once
+// A folder for one test, removed with all it holds when the test ends.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_(::testing::TempDir() + "belfry.XXXXXX") {
+    if (!::mkdtemp(path_.data())) ADD_FAILURE() << "cannot create " << path_;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  /// The names in the folder, hidden ones too.
+  std::set<std::string> names() const {
+    std::set<std::string> out;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      out.insert(entry.path().filename().string());
+    return out;
+  }
+
+ private:
+  std::string path_;
+};
