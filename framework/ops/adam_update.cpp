@@ -1,0 +1,13 @@
+#include "belfry/framework/ops/update_rule.h"
+
+namespace belfry {
+
+const OpDef adam_update_op = update_op<update::Adam>();
+
+Node& adam_update(Tensor learning_rate, Tensor step, std::span<const UpdateGroup> groups,
+                  const AdamUpdateOptions& options) {
+  return apply_update(adam_update_op, update_layout<update::Adam>(options), {learning_rate, step},
+                      groups, options);
+}
+
+}  // namespace belfry

@@ -1,0 +1,78 @@
+#include "belfry/framework/ops/update_rule.h"
+
+#include <set>
+
+namespace belfry {
+namespace {
+
+void check_group(const ShapeContext& c, UpdateLayout layout, int group) {
+  auto input = [&](int i) { return c.inputs[static_cast<std::size_t>(i)]; };
+  TensorType variable = input(layout.variable(group));
+  require(is_floating(variable.dtype), c.op, ": variable ", group, " is ", variable,
+          "; only floating variables can be updated");
+  DType first = input(layout.variable(0)).dtype;
+  require(variable.dtype == first, c.op, ": variable ", group, " is ", variable,
+          " but variable 0 is of type ", first, "; update each dtype with a node of its own");
+  TensorType gradient = input(layout.gradient(group));
+  require(gradient == variable, c.op, ": variable ", group, " is ", variable,
+          " but its gradient is ", gradient);
+  for (int k = 0; k < layout.slots; ++k) {
+    TensorType slot = input(layout.slot(group, k));
+    require(slot == variable, c.op, ": variable ", group, " is ", variable, " but its slot ", k,
+            " is ", slot);
+  }
+}
+
+}  // namespace
+
+std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout) {
+  int groups = layout.groups(c.inputs.size());
+  ensure(groups > 0
+             && static_cast<int>(c.inputs.size()) == layout.scalars + groups * layout.group_size(),
+         c.op, ": ", c.inputs.size(), " inputs are not ", layout.scalars, " scalars and groups of ",
+         layout.group_size());
+  require((c.inputs[0] == TensorType{{}, DType::f32}), c.op, ": the learning rate is ", c.inputs[0],
+          "; expected f32[]");
+  if (layout.scalars > 1)
+    require((c.inputs[1] == TensorType{{}, DType::i64}), c.op, ": the step is ", c.inputs[1],
+            "; expected i64[]");
+  for (int g = 0; g < groups; ++g) check_group(c, layout, g);
+  return {};
+}
+
+std::vector<int> mutated_inputs(UpdateLayout layout, std::size_t inputs) {
+  std::vector<int> out;
+  for (int g = 0; g < layout.groups(inputs); ++g) {
+    out.push_back(layout.variable(g));
+    for (int k = 0; k < layout.slots; ++k) out.push_back(layout.slot(g, k));
+  }
+  return out;
+}
+
+Node& apply_update(const OpDef& op, UpdateLayout layout, std::vector<Tensor> scalars,
+                   std::span<const UpdateGroup> groups, Options options) {
+  require(!groups.empty(), op.name, ": no variables to update");
+  std::vector<Tensor> inputs = std::move(scalars);
+  std::set<Tensor> written;
+  auto add_written = [&](const Variable& variable) {
+    require(written.insert(variable.value()).second, op.name, ": variable `", variable.name(),
+            "` is listed twice");
+    inputs.push_back(variable);
+  };
+  for (const UpdateGroup& group : groups) {
+    require(group.variable != Variable(), op.name, ": a variable is undefined");
+    require(static_cast<int>(group.slots.size()) == layout.slots, op.name, ": variable `",
+            group.variable.name(), "` comes with ", group.slots.size(), " slots; expected ",
+            layout.slots);
+    add_written(group.variable);
+    inputs.push_back(group.gradient);
+    for (const Variable& slot : group.slots) add_written(slot);
+  }
+  return apply(op, std::move(inputs), std::move(options));
+}
+
+UpdateScalars read_scalars(const KernelContext& c, UpdateLayout layout) {
+  return {*c.input(0).as<float>(), layout.scalars > 1 ? *c.input(1).as<std::int64_t>() : 0};
+}
+
+}  // namespace belfry

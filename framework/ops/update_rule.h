@@ -1,0 +1,87 @@
+#pragma once
+// What the update ops share: shape rule, list of mutated inputs, reference kernel, node making. For
+// the .cpp files of update ops.
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/ops/updates.h"
+
+namespace belfry {
+
+/// Checks the types of an update op's inputs; it has no outputs.
+std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout);
+/// The inputs that the op writes: variables and slots.
+std::vector<int> mutated_inputs(UpdateLayout layout, std::size_t inputs);
+/// Adds the node after checking the groups.
+Node& apply_update(const OpDef& op, UpdateLayout layout, std::vector<Tensor> scalars,
+                   std::span<const UpdateGroup> groups, Options options);
+/// The scalars that a kernel sees.
+UpdateScalars read_scalars(const KernelContext& c, UpdateLayout layout);
+
+template <template <class> class Rule>
+std::vector<TensorType> update_shape(const ShapeContext& c) {
+  return check_update(c, update_layout<Rule>(c.as<typename Rule<float>::Options>()));
+}
+
+template <template <class> class Rule>
+std::vector<int> update_mutates(const Node& node) {
+  UpdateLayout layout = update_layout<Rule>(node.as<typename Rule<float>::Options>());
+  return mutated_inputs(layout, node.inputs().size());
+}
+
+/// Calls f(T{}, rule, variable, gradient, slots) for each group, with pointers to T.
+template <template <class> class Rule, class F>
+void for_each_group(const KernelContext& c, F&& f) {
+  const auto& options = c.as<typename Rule<float>::Options>();
+  UpdateLayout layout = update_layout<Rule>(options);
+  UpdateScalars scalars = read_scalars(c, layout);
+  for (int g = 0; g < layout.groups(c.inputs.size()); ++g) {
+    const ArrayView& variable = c.input(layout.variable(g));
+    dispatch_floating(variable.dtype(), c.op, [&](auto t) {
+      using T = decltype(t);
+      using Compute = Rule<compute_type<T>>;
+      auto rule = Compute::template make<StdMath>(options, scalars, variable.shape().rank());
+      std::array<T*, 3> slots{};
+      for (int k = 0; k < layout.slots; ++k)
+        slots[static_cast<std::size_t>(k)] = c.input(layout.slot(g, k)).template as<T>();
+      f(t, rule,
+        std::span<T>(variable.template as<T>(), static_cast<std::size_t>(variable.elements())),
+        c.input(layout.gradient(g)).template as<const T>(), slots);
+    });
+  }
+}
+
+template <template <class> class Rule>
+void update_reference(const KernelContext& c) {
+  for_each_group<Rule>(
+      c, [&](auto t, const auto& rule, auto variable, auto* gradient, const auto& slots) {
+        using T = decltype(t);
+        using C = compute_type<T>;
+        constexpr std::size_t max_slots = Rule<C>::max_slots;
+        for (std::size_t i = 0; i < variable.size(); ++i) {
+          std::array<C, max_slots + 1> values{};
+          for (std::size_t k = 0; k < max_slots; ++k)
+            if (slots[k]) values[k] = static_cast<C>(slots[k][i]);
+          C value = static_cast<C>(variable[i]);
+          rule.template apply<StdMath>(value, static_cast<C>(gradient[i]), values.data());
+          variable[i] = static_cast<T>(value);
+          for (std::size_t k = 0; k < max_slots; ++k)
+            if (slots[k]) slots[k][i] = static_cast<T>(values[k]);
+        }
+      });
+}
+
+/// The OpDef of an update op whose formula is elementwise.
+template <template <class> class Rule>
+constexpr OpDef update_op() {
+  return {.name = Rule<float>::name,
+          .shape = update_shape<Rule>,
+          .reference = update_reference<Rule>,
+          .mutates = update_mutates<Rule>};
+}
+
+}  // namespace belfry
