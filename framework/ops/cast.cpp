@@ -1,0 +1,58 @@
+#include <limits>
+
+#include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/elementwise.h"
+#include "belfry/framework/ops/math.h"
+
+namespace belfry {
+namespace {
+
+std::vector<TensorType> shape_rule(const ShapeContext& c) {
+  return {{c.inputs[0].shape, c.as<CastOptions>().dtype}};
+}
+
+std::vector<Tensor> gradient(const GradContext& c) {
+  if (!is_floating(c.dy().dtype())) return {Tensor()};
+  return {cast(c.dy(), c.input().dtype())};
+}
+
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != 0;
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    // A conversion out of range would be undefined; these bounds are exact in every From.
+    using Limits = std::numeric_limits<To>;
+    constexpr auto end = static_cast<From>(std::uint64_t{1} << (Limits::digits - 1)) * 2;
+    if (x != x) return 0;
+    if (x >= end) return Limits::max();
+    if (x <= static_cast<From>(Limits::min())) return Limits::min();
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+void reference(const KernelContext& c) {
+  dispatch(c.input(0).dtype(), [&](auto from) {
+    dispatch(c.output().dtype(), [&](auto to) {
+      using From = decltype(from);
+      using To = decltype(to);
+      To* y = c.output().as<To>();
+      for (std::int64_t i = 0; i < c.output().elements(); ++i)
+        y[i] = static_cast<To>(convert<compute_type<To>>(detail::load<From>(c.input(0), i)));
+    });
+  });
+}
+
+}  // namespace
+
+const OpDef cast_op{
+    .name = "cast", .shape = shape_rule, .gradient = gradient, .reference = reference};
+
+Tensor cast(Tensor x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return apply1(cast_op, {x}, CastOptions{dtype});
+}
+
+}  // namespace belfry

@@ -1,0 +1,82 @@
+#pragma once
+// The OpDefs that rewriting passes, fast kernels and other ops name. Those of neural networks are
+// in defs_nn.h. Internal: not for users of the library.
+
+#include "belfry/framework/graph/op_def.h"
+
+namespace belfry {
+
+// Elementwise: one for each functor in functors.h.
+extern const OpDef neg_op, abs_op, sign_op, floor_op, exp_op, expm1_op, log_op, log1p_op, sqrt_op,
+    rsqrt_op, erf_op, sigmoid_op, tanh_op, relu_op, logical_not_op;
+extern const OpDef add_op, sub_op, mul_op, div_op, pow_op, minimum_op, maximum_op, relu_grad_op;
+extern const OpDef equal_op, not_equal_op, less_op, less_equal_op, greater_op, greater_equal_op,
+    logical_and_op, logical_or_op;
+extern const OpDef where_op;
+
+// Other ops on elements.
+extern const OpDef cast_op;           ///< CastOptions
+extern const OpDef stop_gradient_op;  ///< the identity
+
+struct CastOptions {
+  DType dtype = DType::f32;
+  static void fields(auto& o, auto&& field) { field("dtype", o.dtype); }
+};
+
+// Reductions. Options: ReduceOptions with sorted axes from 0, all of them listed.
+extern const OpDef sum_op, max_op, min_op, prod_op;
+extern const OpDef argmax_op, argmin_op;  ///< AxisOptions
+
+/// Of ops that work along one axis, counted from 0.
+struct AxisOptions {
+  int axis = 0;
+  static void fields(auto& o, auto&& field) { field("axis", o.axis); }
+};
+
+// Movements.
+extern const OpDef reshape_op, broadcast_to_op;  ///< ShapeOptions
+extern const OpDef transpose_op;                 ///< TransposeOptions
+extern const OpDef concat_op;                    ///< AxisOptions
+extern const OpDef slice_op;                     ///< SliceOptions, all of them set, sizes resolved
+extern const OpDef pad_op;                       ///< PadOptions
+extern const OpDef gather_op;                    ///< AxisOptions; also embedding_lookup, axis 0
+extern const OpDef gather_grad_op;               ///< GatherGradOptions
+extern const OpDef embedding_lookup_op;          ///< AxisOptions with axis 0
+extern const OpDef one_hot_op;                   ///< OneHotOptions
+
+struct ShapeOptions {
+  Shape shape = {};
+  static void fields(auto& o, auto&& field) { field("shape", o.shape); }
+};
+
+struct TransposeOptions {
+  std::vector<int> permutation = {};  ///< axis i of the result is axis permutation[i] of x
+  static void fields(auto& o, auto&& field) { field("permutation", o.permutation); }
+};
+
+/// Inputs (dy, indices): the sum of the rows of dy at the places where gather read them.
+struct GatherGradOptions {
+  Shape shape = {};  ///< of the gathered tensor
+  int axis = 0;
+  static void fields(auto& o, auto&& field) {
+    field("shape", o.shape);
+    field("axis", o.axis);
+  }
+};
+
+extern const OpDef matmul_op;  ///< MatmulOptions
+
+// Random numbers: inputs (random_state), RandomOptions; dropout: (x, random_state), DropoutMask.
+extern const OpDef random_uniform_op, random_normal_op, random_truncated_normal_op;
+extern const OpDef dropout_op;
+
+struct DropoutMask {
+  float rate = 0.5f;
+  std::uint64_t stream = 0;
+  static void fields(auto& o, auto&& field) {
+    field("rate", o.rate);
+    field("stream", o.stream);
+  }
+};
+
+}  // namespace belfry

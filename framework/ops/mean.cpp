@@ -1,0 +1,16 @@
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/reduction.h"
+
+namespace belfry {
+
+Tensor mean(Tensor x, ReduceOptions options) {
+  require(is_floating(x.dtype()), "mean: expected a floating type, got ", x.type(),
+          "; cast it first");
+  std::int64_t count = 1;
+  for (int axis : normalize(options, x.rank(), "mean").axes) count *= x.size(axis);
+  // The sum of many 16-bit numbers may overflow where their mean does not.
+  Tensor wide = x.dtype() == DType::f64 ? x : cast(x, DType::f32);
+  return cast(sum(wide, options) / static_cast<double>(count), x.dtype());
+}
+
+}  // namespace belfry
