@@ -1,0 +1,14 @@
+#include "belfry/framework/optimizers/optimizers.h"
+#include "belfry/framework/optimizers/option_checks.h"
+
+namespace belfry {
+
+Optimizer adagrad(const AdagradOptions& o) {
+  require_above_zero("adagrad", "initial_accumulator", o.initial_accumulator);
+  return make_optimizer("adagrad", o.learning_rate, {{"accumulator", o.initial_accumulator}},
+                        [](Tensor rate, Tensor, std::span<const UpdateGroup> groups) {
+                          adagrad_update(rate, groups);
+                        });
+}
+
+}  // namespace belfry

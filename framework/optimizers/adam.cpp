@@ -1,0 +1,31 @@
+#include "belfry/framework/optimizers/optimizers.h"
+#include "belfry/framework/optimizers/option_checks.h"
+
+namespace belfry {
+
+namespace {
+
+Optimizer make_adam(std::string name, const Schedule& learning_rate,
+                    const AdamUpdateOptions& update) {
+  require_rate(name, "beta1", update.beta1);
+  require_rate(name, "beta2", update.beta2);
+  require_above_zero(name, "epsilon", update.epsilon);
+  require_not_negative(name, "weight_decay", update.weight_decay);
+  return make_optimizer(std::move(name), learning_rate, {{"m"}, {"v"}},
+                        [update](Tensor rate, Tensor step, std::span<const UpdateGroup> groups) {
+                          adam_update(rate, step, groups, update);
+                        });
+}
+
+}  // namespace
+
+Optimizer adam(const AdamOptions& o) {
+  return make_adam("adam", o.learning_rate, {o.beta1, o.beta2, o.epsilon});
+}
+
+Optimizer adamw(const AdamWOptions& o) {
+  return make_adam("adamw", o.learning_rate,
+                   {o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decay_min_rank});
+}
+
+}  // namespace belfry

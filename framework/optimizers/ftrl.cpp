@@ -1,0 +1,20 @@
+#include "belfry/framework/optimizers/optimizers.h"
+#include "belfry/framework/optimizers/option_checks.h"
+
+namespace belfry {
+
+Optimizer ftrl(const FtrlOptions& o) {
+  require(o.learning_rate_power <= 0, "ftrl: learning_rate_power is ", o.learning_rate_power,
+          "; it must be at most 0");
+  require_above_zero("ftrl", "initial_accumulator", o.initial_accumulator);
+  require_not_negative("ftrl", "l1", o.l1);
+  require_not_negative("ftrl", "l2", o.l2);
+  FtrlUpdateOptions update{o.learning_rate_power, o.l1, o.l2};
+  return make_optimizer("ftrl", o.learning_rate,
+                        {{"accumulator", o.initial_accumulator}, {"linear"}},
+                        [update](Tensor rate, Tensor, std::span<const UpdateGroup> groups) {
+                          ftrl_update(rate, groups, update);
+                        });
+}
+
+}  // namespace belfry

@@ -1,0 +1,86 @@
+#include "belfry/framework/optimizers/minimize.h"
+
+#include <algorithm>
+#include <set>
+
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/ops/gradients.h"
+
+namespace belfry {
+namespace {
+
+void check(const Update& update) {
+  require(update.loss.defined(), "minimize: the loss is undefined");
+  const TensorType& type = update.loss.type();
+  require(is_floating(type.dtype), "minimize: the loss is ", type, "; it must be floating");
+  require(type.shape.rank() == 0, "minimize: the loss is ", type,
+          "; it must be a scalar, so take its mean or sum");
+  require(!update.variables.empty(), "minimize: there are no variables to train; ",
+          "note that a Network has none before its first call");
+  std::set<const Node*> seen;
+  for (const Variable& v : update.variables) {
+    require(v != Variable(), "minimize: a variable is undefined");
+    require(seen.insert(&v.node()).second, "minimize: variable `", v.name(), "` is listed twice");
+    require(v.options().kind == VariableKind::parameter, "minimize: variable `", v.name(),
+            "` is a ", v.options().kind, "; only parameters are trained");
+  }
+}
+
+// "`a`, `b`, `c` and 7 more"
+std::string shortened(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
+    out += concat(i ? ", `" : "`", names[i], "`");
+  return names.size() > most ? concat(out, " and ", names.size() - most, " more") : out;
+}
+
+}  // namespace
+
+Update minimize(Tensor loss, Optimizer optimizer, std::vector<Variable> variables) {
+  Update update{loss, std::move(optimizer), std::move(variables)};
+  check(update);
+  return update;
+}
+
+Update minimize(Tensor loss, Optimizer optimizer) {
+  require(loss.defined(), "minimize: the loss is undefined");
+  return minimize(loss, std::move(optimizer), trainable_variables(loss.graph()));
+}
+
+Gradients compute_gradients(const Update& update) {
+  check(update);
+  std::vector<Tensor> values(update.variables.begin(), update.variables.end());
+  std::vector<Tensor> found = gradients(update.loss, values);
+  Gradients out;
+  std::vector<std::string> independent;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!found[i].defined()) independent.push_back(update.variables[i].name());
+    out.push_back({update.variables[i], found[i]});
+  }
+  require(independent.empty(), "minimize: the loss ", to_string(update.loss.node()),
+          " does not depend on ", shortened(independent),
+          "; list the variables to train without them");
+  return out;
+}
+
+void apply_gradients(const Update& update, const Gradients& gradients) {
+  if (gradients.empty()) return;
+  for (const auto& [variable, gradient] : gradients) {
+    require(variable != Variable(), "apply_gradients: a variable is undefined");
+    require(gradient.defined(), "apply_gradients: the gradient of `", variable.name(),
+            "` is undefined");
+    require(gradient.type() == variable.type(), "apply_gradients: variable `", variable.name(),
+            "` is ", variable.type(), " but its gradient is ", gradient.type());
+  }
+  Graph::PlacementGuard guard(
+      gradients[0].variable.node().graph(),
+      {update.name.empty() ? update.optimizer.name : update.name, 0, Phase::update});
+  update.optimizer.apply(gradients);
+}
+
+std::vector<Update> Updates::list(Tensor loss) const {
+  return optimizer_ ? std::vector{minimize(loss, *optimizer_)} : updates_;
+}
+
+}  // namespace belfry

@@ -1,0 +1,59 @@
+#pragma once
+// Updates: which loss is minimised, by which optimizer, over which variables.
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/optimizers/optimizer.h"
+
+namespace belfry {
+
+/// One update of a training step. A plain value; the gradients are built later, when hooks can edit
+/// them. The updates of one step all read the variables as they were before it.
+struct Update {
+  Tensor loss;  ///< floating scalar
+  Optimizer optimizer;
+  std::vector<Variable> variables;  ///< parameters; the others stay as they are
+  std::string name = {};            ///< for reports; the optimizer's if empty
+};
+
+/// The update that changes `variables` so that `loss` falls. Error: the loss is not a floating
+/// scalar; there are no variables (a Network has none before its first call), one is listed twice
+/// or is not a parameter.
+Update minimize(Tensor loss, Optimizer optimizer, std::vector<Variable> variables);
+/// Over all parameters that the loss' graph has now.
+Update minimize(Tensor loss, Optimizer optimizer);
+
+/// The gradients of the update's loss, in the order of its variables. Error naming those that the
+/// loss does not depend on.
+Gradients compute_gradients(const Update& update);
+
+/// Adds the nodes that apply these gradients: usually those of compute_gradients(), edited.
+/// Variables without an entry stay as they are. Error: a gradient's type is not its variable's.
+void apply_gradients(const Update& update, const Gradients& gradients);
+
+/// The updates of a training step: an optimizer alone stands for minimising the step's own loss
+/// over all parameters.
+///
+///   .train = adam({.learning_rate = 1e-3f})
+///   .train = {minimize(d_loss, opt, D.variables()), minimize(g_loss, opt, G.variables())}
+class Updates {
+ public:
+  Updates() = default;                                                    ///< none
+  Updates(Optimizer optimizer) : optimizer_(std::move(optimizer)) {}      // NOLINT
+  Updates(Update update) : updates_{std::move(update)} {}                 // NOLINT
+  Updates(std::initializer_list<Update> updates) : updates_(updates) {}   // NOLINT
+  Updates(std::vector<Update> updates) : updates_(std::move(updates)) {}  // NOLINT
+
+  bool empty() const { return !optimizer_ && updates_.empty(); }
+  /// The updates in order, `loss` being the step's own.
+  std::vector<Update> list(Tensor loss) const;
+
+ private:
+  std::optional<Optimizer> optimizer_;
+  std::vector<Update> updates_;
+};
+
+}  // namespace belfry

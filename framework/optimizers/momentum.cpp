@@ -1,0 +1,16 @@
+#include "belfry/framework/optimizers/optimizers.h"
+#include "belfry/framework/optimizers/option_checks.h"
+
+namespace belfry {
+
+Optimizer momentum(const MomentumOptions& o) {
+  require_rate("momentum", "momentum", o.momentum);
+  require_not_negative("momentum", "weight_decay", o.weight_decay);
+  MomentumUpdateOptions update{o.momentum, o.nesterov, o.weight_decay, o.decay_min_rank};
+  return make_optimizer("momentum", o.learning_rate, {{"accumulator"}},
+                        [update](Tensor rate, Tensor, std::span<const UpdateGroup> groups) {
+                          momentum_update(rate, groups, update);
+                        });
+}
+
+}  // namespace belfry

@@ -1,0 +1,59 @@
+#include "belfry/framework/optimizers/optimizer.h"
+
+#include <map>
+#include <utility>
+
+namespace belfry {
+namespace {
+
+// <variable>/<optimizer>, or <variable>/<optimizer>_<k> for the k-th further optimizer.
+std::string slot_scope(const Variable& variable, const std::string& optimizer,
+                       std::string_view first_slot) {
+  const Graph& graph = variable.node().graph();
+  std::string base = variable.name() + "/" + optimizer, scope = base;
+  for (int k = 1; graph.find_variable(concat(scope, "/", first_slot)); ++k)
+    scope = concat(base, "_", k);
+  return scope;
+}
+
+std::vector<Variable> make_slots(const Variable& variable, const std::string& optimizer,
+                                 std::span<const SlotSpec> specs) {
+  std::vector<Variable> slots;
+  if (specs.empty()) return slots;
+  std::string scope = slot_scope(variable, optimizer, specs[0].name);
+  for (const SlotSpec& spec : specs) {
+    VariableOptions options{concat(scope, "/", spec.name), variable.type(),
+                            constant_value(spec.initial), VariableKind::slot};
+    slots.emplace_back(variable.node().graph().add(variable_op, {}, std::move(options),
+                                                   {scope, variable.node().slot(), Phase::update}));
+  }
+  return slots;
+}
+
+}  // namespace
+
+Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
+                         UpdateMaker update) {
+  auto apply = [=](const Gradients& gradients) {
+    if (gradients.empty()) return;
+    Graph& graph = gradients[0].variable.node().graph();
+    std::map<std::pair<int, DType>, std::vector<UpdateGroup>> nodes;
+    for (const auto& [variable, gradient] : gradients)
+      nodes[{variable.node().slot(), variable.type().dtype}].push_back(
+          {variable, gradient, make_slots(variable, name, slots)});
+
+    Placement placement = graph.default_placement({});
+    placement.phase = Phase::update;
+    Graph::PlacementGuard guard(graph, placement);
+    Tensor step = global_step(graph);
+    Tensor rate = learning_rate(step);
+    for (const auto& [place, groups] : nodes) {
+      placement.slot = place.first;
+      Graph::PlacementGuard on_device(graph, placement);
+      update(rate, step, groups);
+    }
+  };
+  return {name, apply, learning_rate};
+}
+
+}  // namespace belfry

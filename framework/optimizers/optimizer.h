@@ -1,0 +1,53 @@
+#pragma once
+// What an optimizer is, and how to write one.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/optimizers/schedule.h"
+
+namespace belfry {
+
+/// A variable and the gradient of a loss with respect to it, of the same type.
+struct VariableGradient {
+  Variable variable;
+  Tensor gradient;
+};
+using Gradients = std::vector<VariableGradient>;
+
+/// A way to change variables by their gradients: a plain value, made by adam() and its like or by
+/// make_optimizer(). It may serve any number of updates.
+struct Optimizer {
+  std::string name;  ///< part of the slots' names
+  /// Adds the nodes that update these variables (and the slots that they need) to their graph.
+  std::function<void(const Gradients&)> apply;
+  Schedule learning_rate;  ///< the one that `apply` uses, for reports
+};
+
+/// A variable that an optimizer keeps beside each variable it updates, of the same type.
+struct SlotSpec {
+  std::string_view name;  ///< outlives the optimizer; usually a literal
+  double initial = 0;     ///< the value before the first step
+};
+
+/// Adds one update node for these groups; the slots are those of the specs, in their order.
+using UpdateMaker =
+    std::function<void(Tensor learning_rate, Tensor step, std::span<const UpdateGroup> groups)>;
+
+/// An optimizer from its slots and its update op. The variables are handed to `update` in as few
+/// groups as there are pairs of device slot and dtype among them, usually one, and each node runs
+/// where its variables are. `step` is global_step: finished steps, 0 at the first, counting those
+/// too at which an update was left out.
+///
+/// Slots are variables of kind slot, on the device of their variable, named
+/// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same
+/// name on the same variable has slots of its own: conv1/kernel/adam_1/m.
+Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
+                         UpdateMaker update);
+
+}  // namespace belfry

@@ -1,0 +1,99 @@
+#pragma once
+// The optimizers. Formulas stand in framework/ops/update_functors.h. A learning rate is a number or
+// a Schedule; each function throws Error for options outside their range.
+//
+// Wherever there is a `weight_decay`, variables of a rank below `decay_min_rank` are left alone:
+// with 2, biases and the scales and offsets of normalisations; with 0, none.
+
+#include "belfry/framework/optimizers/gradient_edits.h"
+#include "belfry/framework/optimizers/minimize.h"
+#include "belfry/framework/optimizers/optimizer.h"
+#include "belfry/framework/optimizers/schedule.h"
+
+namespace belfry {
+
+struct SgdOptions {
+  Schedule learning_rate = 0.01;
+  double weight_decay = 0;  ///< L2: added to the gradient, times the variable
+  int decay_min_rank = 2;
+};
+/// Gradient descent. No slots.
+Optimizer sgd(const SgdOptions& options = {});
+
+struct MomentumOptions {
+  Schedule learning_rate = 0.01;
+  double momentum = 0.9;  ///< in [0, 1)
+  bool nesterov = false;
+  double weight_decay = 0;  ///< L2: added to the gradient, times the variable
+  int decay_min_rank = 2;
+};
+/// Gradient descent with momentum as in tf.compat.v1.train.MomentumOptimizer: the learning rate is
+/// not part of the accumulator. Slot: accumulator, from 0.
+Optimizer momentum(const MomentumOptions& options = {});
+
+struct AdamOptions {
+  Schedule learning_rate = 1e-3;
+  double beta1 = 0.9;     ///< in [0, 1)
+  double beta2 = 0.999;   ///< in [0, 1)
+  double epsilon = 1e-8;  ///< above 0; beside sqrt(v) before it is corrected for bias
+};
+/// Adam (Kingma and Ba, ICLR 2015); epsilon as in tf.compat.v1.train.AdamOptimizer. Slots: m, v,
+/// from 0. The correction for bias counts from the run's first step.
+Optimizer adam(const AdamOptions& options = {});
+
+struct AdamWOptions {
+  Schedule learning_rate = 1e-3;
+  double beta1 = 0.9;          ///< in [0, 1)
+  double beta2 = 0.999;        ///< in [0, 1)
+  double epsilon = 1e-8;       ///< above 0; as in AdamOptions
+  double weight_decay = 1e-2;  ///< decoupled, times the learning rate of the step
+  int decay_min_rank = 2;
+};
+/// Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019). Slots: m, v, from 0.
+Optimizer adamw(const AdamWOptions& options = {});
+
+struct RmspropOptions {
+  Schedule learning_rate = 1e-3;
+  double decay = 0.9;      ///< of the moving means, in [0, 1)
+  double momentum = 0;     ///< in [0, 1)
+  double epsilon = 1e-10;  ///< above 0; under the square root
+  bool centered = false;   ///< divide by the standard deviation in place of the root mean square
+};
+/// RMSProp as in tf.compat.v1.train.RMSPropOptimizer (Hinton, lecture 6e; centered: Graves 2013).
+/// Slots: mean_square, from 1 as there; velocity, from 0, with momentum only; mean_gradient, from
+/// 0, if centered.
+Optimizer rmsprop(const RmspropOptions& options = {});
+
+struct AdagradOptions {
+  Schedule learning_rate = 1e-3;
+  double initial_accumulator = 0.1;  ///< above 0
+};
+/// Adagrad (Duchi, Hazan and Singer, JMLR 2011) as in tf.compat.v1.train.AdagradOptimizer. Slot:
+/// accumulator.
+Optimizer adagrad(const AdagradOptions& options = {});
+
+struct FtrlOptions {
+  Schedule learning_rate = 1e-3;
+  double learning_rate_power = -0.5;  ///< at most 0
+  double initial_accumulator = 0.1;   ///< above 0
+  double l1 = 0;                      ///< at least 0
+  double l2 = 0;                      ///< at least 0; shrinks after the step, as McMahan's
+};
+/// FTRL-proximal (McMahan et al., KDD 2013) as in tf.compat.v1.train.FtrlOptimizer. Slots:
+/// accumulator; linear, from 0. A step with a learning rate of 0 changes nothing.
+Optimizer ftrl(const FtrlOptions& options = {});
+
+struct LambOptions {
+  Schedule learning_rate = 1e-3;
+  double beta1 = 0.9;          ///< in [0, 1)
+  double beta2 = 0.999;        ///< in [0, 1)
+  double epsilon = 1e-6;       ///< above 0; beside sqrt(v) corrected for bias
+  double weight_decay = 1e-2;  ///< inside the trust ratio
+  int decay_min_rank = 2;
+};
+/// LAMB (You et al., ICLR 2020, algorithm 2): each variable's step has the length learning rate
+/// times norm of the variable; the plain Adam direction where that norm, or the direction's, is 0.
+/// Slots: m, v, from 0.
+Optimizer lamb(const LambOptions& options = {});
+
+}  // namespace belfry
