@@ -88,7 +88,8 @@ struct BatchNormResult {
   Tensor variance;  ///< [c] of this batch, biased (divided by the count)
 };
 /// Normalises over all axes but the last with the batch's own statistics (Ioffe and Szegedy, ICML
-/// 2015, algorithm 1): (x - mean) / sqrt(variance + epsilon) * scale + offset. scale, offset: [c].
+/// 2015, algorithm 1): (x - mean) / sqrt(variance + epsilon) * scale + offset. scale, offset: [c],
+/// here and below in f32, or f64 when x is f64. An empty batch has mean and variance 0.
 BatchNormResult batch_norm_train(Tensor x, Tensor scale, Tensor offset, double epsilon = 1e-3);
 /// As above with given statistics.
 Tensor batch_norm_inference(Tensor x, Tensor scale, Tensor offset, Tensor mean, Tensor variance,
@@ -102,8 +103,9 @@ Tensor group_norm(Tensor x, Tensor scale, Tensor offset, int groups, double epsi
 Tensor softmax(Tensor logits, int axis = -1);
 Tensor log_softmax(Tensor logits, int axis = -1);
 /// -log softmax(logits)[label], with the row's smoothing: logits [n, k], labels [n] i32 or i64 ->
-/// [n]. The target is (1 - smoothing) one_hot + smoothing / k. A label outside 0..k-1 is an error
-/// when the step runs: `sparse_softmax_cross_entropy: label 10 at row 3 is outside 0..9`.
+/// [n] in f32, or f64 when the logits are. The target is (1 - smoothing) one_hot + smoothing / k. A
+/// label outside 0..k-1 is an error when the step runs: `sparse_softmax_cross_entropy: label 10 at
+/// row 3 is outside 0..9`.
 Tensor sparse_softmax_cross_entropy_op(Tensor logits, Tensor labels, double label_smoothing = 0);
 
 /// table [rows, width], ids (integers, any shape) -> ids.shape + [width]. An id outside 0..rows-1
@@ -118,7 +120,9 @@ struct ResizeOptions {
     field("align_corners", o.align_corners);
   }
 };
-Tensor resize_nearest(Tensor x, ResizeOptions options);   ///< [n, h, w, c] -> [n, size, c]
+/// [n, h, w, c] -> [n, size, c], any dtype: the element whose centre is nearest, of two the one
+/// with the higher index.
+Tensor resize_nearest(Tensor x, ResizeOptions options);
 Tensor resize_bilinear(Tensor x, ResizeOptions options);  ///< [n, h, w, c] -> [n, size, c]
 
 }  // namespace belfry

@@ -1,0 +1,141 @@
+#pragma once
+// The op objects behind nn.h with their operands and options, for rewriting passes, fast kernels
+// and tests. Users call the functions in nn.h.
+
+#include <array>
+#include <cstdint>
+
+#include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/nn.h"
+
+namespace belfry {
+
+// ---- convolutions; the geometry of all three is in conv_geometry.h
+
+/// (x, kernel, [bias]) -> y. Bias and activation are set by the fusing pass alone.
+struct ConvOptions {
+  Conv2dOptions window = {};
+  bool bias = false;  ///< input 2, [out], is added
+  Activation activation = Activation::none;
+  static void fields(auto& o, auto&& field) {
+    Conv2dOptions::fields(o.window, field);
+    field("bias", o.bias);
+    field("activation", o.activation);
+  }
+};
+extern const OpDef conv2d_op;
+
+/// (dy, kernel) -> dx: the gradient of conv2d with respect to x; forward it is conv2d_transpose.
+struct ConvGradInputOptions {
+  Conv2dOptions window = {};
+  std::array<std::int64_t, 2> input_size = {0, 0};  ///< rows, columns of x
+  static void fields(auto& o, auto&& field) {
+    Conv2dOptions::fields(o.window, field);
+    field("input_size", o.input_size);
+  }
+};
+extern const OpDef conv2d_grad_input_op;
+Tensor conv2d_grad_input(Tensor dy, Tensor kernel, const ConvGradInputOptions& options);
+
+/// (x, dy) -> dkernel: the gradient of conv2d with respect to the kernel.
+struct ConvGradKernelOptions {
+  Conv2dOptions window = {};
+  std::array<std::int64_t, 2> kernel_size = {0, 0};  ///< rows, columns of the kernel
+  static void fields(auto& o, auto&& field) {
+    Conv2dOptions::fields(o.window, field);
+    field("kernel_size", o.kernel_size);
+  }
+};
+extern const OpDef conv2d_grad_kernel_op;
+Tensor conv2d_grad_kernel(Tensor x, Tensor dy, const ConvGradKernelOptions& options);
+
+// ---- pools; options are Pool2dOptions
+
+/// x -> (y, index): index, u8 or (windows above 256 elements) i32, is the place of the maximum
+/// within its window, row * window columns + column.
+extern const OpDef max_pool_op;
+
+struct PoolGradOptions {
+  Pool2dOptions window = {};
+  std::array<std::int64_t, 2> input_size = {0, 0};  ///< rows, columns of x
+  static void fields(auto& o, auto&& field) {
+    Pool2dOptions::fields(o.window, field);
+    field("input_size", o.input_size);
+  }
+};
+/// (dy, index) -> dx
+extern const OpDef max_pool_grad_op;
+Tensor max_pool_grad(Tensor dy, Tensor index, const PoolGradOptions& options);
+/// (x, index) -> y: the elements of x that index names, which is the gradient of max_pool_grad.
+extern const OpDef max_pool_gather_op;
+Tensor max_pool_gather(Tensor x, Tensor index, const Pool2dOptions& options);
+
+/// x -> y
+extern const OpDef avg_pool_op;
+/// dy -> dx
+extern const OpDef avg_pool_grad_op;
+Tensor avg_pool_grad(Tensor dy, const PoolGradOptions& options);
+
+// ---- normalisations; statistics and parameters are f32, or f64 for f64
+
+/// (x, scale, offset, [residual]) -> (y, mean, variance, inverse standard deviation).
+/// y = activation(normalised x + residual); residual and activation are set by the fusing pass
+/// alone. An empty batch has mean and variance 0.
+struct BatchNormOptions {
+  double epsilon = 1e-3;
+  Activation activation = Activation::none;
+  bool residual = false;  ///< input 3, as x, is added before the activation
+  static void fields(auto& o, auto&& field) {
+    field("epsilon", o.epsilon);
+    field("activation", o.activation);
+    field("residual", o.residual);
+  }
+};
+extern const OpDef batch_norm_train_op;
+
+/// (dy, x, scale, mean, inverse standard deviation, [y when there is an activation]) ->
+/// (dx, dscale, doffset, [dresidual]).
+struct BatchNormGradOptions {
+  Activation activation = Activation::none;
+  bool residual = false;
+  static void fields(auto& o, auto&& field) {
+    field("activation", o.activation);
+    field("residual", o.residual);
+  }
+};
+extern const OpDef batch_norm_grad_op;
+
+/// (x [..., c], scale [c], offset [c]) -> (y, mean [...], inverse standard deviation [...])
+struct LayerNormOptions {
+  double epsilon = 1e-5;
+  static void fields(auto& o, auto&& field) { field("epsilon", o.epsilon); }
+};
+extern const OpDef layer_norm_op;
+/// (dy, x, scale, mean, inverse standard deviation) -> (dx, dscale, doffset)
+extern const OpDef layer_norm_grad_op;
+
+// ---- softmax
+
+extern const OpDef softmax_op;      ///< AxisOptions
+extern const OpDef log_softmax_op;  ///< AxisOptions
+
+/// (logits [n, k], labels [n]) -> (loss [n], log of the sum of exponentials [n]), both f32, or f64
+/// for f64.
+struct CrossEntropyOptions {
+  double label_smoothing = 0;
+  static void fields(auto& o, auto&& field) { field("label_smoothing", o.label_smoothing); }
+};
+extern const OpDef sparse_softmax_cross_entropy_def;  // the function in nn.h has the usual name
+/// (dy [n], logits, labels, log of the sum of exponentials) -> dlogits
+extern const OpDef sparse_softmax_cross_entropy_grad_op;
+
+// ---- resizing; for the gradients `size` is that of dx
+
+extern const OpDef resize_nearest_op;
+extern const OpDef resize_nearest_grad_op;
+Tensor resize_nearest_grad(Tensor dy, const ResizeOptions& options);
+extern const OpDef resize_bilinear_op;
+extern const OpDef resize_bilinear_grad_op;
+Tensor resize_bilinear_grad(Tensor dy, const ResizeOptions& options);
+
+}  // namespace belfry
