@@ -32,6 +32,12 @@ std::string to_string(Phase phase) {
   fail("internal error in Belfry: unknown phase");
 }
 
+std::vector<Tensor> outputs_of(Node& node) {
+  std::vector<Tensor> out;
+  for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) out.emplace_back(node, i);
+  return out;
+}
+
 std::string to_string(const Node& node) {
   std::string out(node.op().name);
   return node.scope().empty() ? out : out + " (at " + node.scope() + ")";

@@ -81,6 +81,9 @@ class Node {
   Phase phase_ = Phase::forward;
 };
 
+/// All outputs of a node.
+std::vector<Tensor> outputs_of(Node& node);
+
 /// "conv2d (at discriminator/down1)", for messages.
 std::string to_string(const Node& node);
 

@@ -11,30 +11,28 @@ const Graph* graph_of(std::span<const Tensor> outputs, std::span<Node* const> ef
   return nullptr;
 }
 
-class Copier {
+class Copier final : public Rewriting {
  public:
   Copier(const Graph& from, Graph& to, const RewriteRule& rule)
       : to_(to), rule_(rule), map_(from.size()) {}
 
-  Tensor mapped(const Tensor& old) const {
+  Graph& graph() override { return to_; }
+  const Tensor& operator()(const Tensor& old) override {
     return map_[static_cast<std::size_t>(old.node().id())][static_cast<std::size_t>(old.index())];
   }
 
   Node* visit(const Node& old) {
-    std::vector<Tensor> inputs;
-    inputs.reserve(old.inputs().size());
-    for (const Tensor& t : old.inputs()) inputs.push_back(mapped(t));
     Placement place{old.scope(), old.slot(), old.phase()};
     auto& slot = map_[static_cast<std::size_t>(old.id())];
     if (!old.op().mutates) {
       Graph::PlacementGuard guard(to_, place);
-      if (auto replaced = rule_(old, inputs, to_)) {
+      if (auto replaced = rule_(old, *this)) {
         slot = std::move(*replaced);
         ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
         return nullptr;
       }
     }
-    Node& copy = to_.add(old.op(), std::move(inputs), old.options(), place);
+    Node& copy = to_.add(old.op(), inputs(old), old.options(), place);
     for (int i = 0; i < static_cast<int>(copy.outputs().size()); ++i) slot.emplace_back(copy, i);
     return &copy;
   }
@@ -46,6 +44,13 @@ class Copier {
 };
 
 }  // namespace
+
+std::vector<Tensor> Rewriting::inputs(const Node& old) {
+  std::vector<Tensor> out;
+  out.reserve(old.inputs().size());
+  for (const Tensor& t : old.inputs()) out.push_back((*this)(t));
+  return out;
+}
 
 std::vector<bool> live_nodes(const Graph& graph, std::span<const Tensor> outputs,
                              std::span<Node* const> effects) {
@@ -84,7 +89,7 @@ Program rewrite(std::span<const Tensor> outputs, std::span<Node* const> effects,
   std::vector<Node*> copies(from->size());
   for (std::size_t i = 0; i < from->size(); ++i)
     if (live[i]) copies[i] = copier.visit(from->node(i));
-  for (const Tensor& t : outputs) out.outputs.push_back(copier.mapped(t));
+  for (const Tensor& t : outputs) out.outputs.push_back(copier(t));
   for (const Node* n : effects) out.effects.push_back(copies[static_cast<std::size_t>(n->id())]);
   return out;
 }

@@ -19,10 +19,21 @@ struct Program {
   std::vector<Node*> effects;
 };
 
-/// Decides what becomes of one node: the tensors that stand for its outputs in the new graph (which
-/// it may have made there), or nothing to copy it. `inputs` are the node's inputs in the new graph.
-using RewriteRule = std::function<std::optional<std::vector<Tensor>>(
-    const Node& old, std::span<const Tensor> inputs, Graph& out)>;
+/// What a rewriting rule sees besides the old node.
+class Rewriting {
+ public:
+  virtual ~Rewriting() = default;
+  virtual Graph& graph() = 0;  ///< the new graph
+  virtual const Tensor& operator()(
+      const Tensor& old) = 0;  ///< what stands for an earlier node's output
+  /// What stands for the node's inputs.
+  std::vector<Tensor> inputs(const Node& old);
+};
+
+/// Decides what becomes of one node: the tensors of the new graph that stand for its outputs, or
+/// nothing to copy it.
+using RewriteRule =
+    std::function<std::optional<std::vector<Tensor>>(const Node& old, Rewriting& to)>;
 
 /// The part of `graph` that the roots need, copied through `rule` in topological order. New nodes
 /// take the place of the node they stand for. Effects are copied, never replaced.

@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "belfry/framework/graph/graph.h"
 
 namespace belfry {
+
+class Executable;
+class VariableStore;
 
 struct EvaluateOptions {
   /// false: no rewriting pass but dead code removal, and reference kernels only.
@@ -18,8 +22,24 @@ struct EvaluateOptions {
   std::int64_t step = 0;   ///< value of global_step
 };
 
-/// The values of `outputs`, all of one graph. Inputs are fed by name; variables take their first
-/// values unless `inputs` has one of that name. Effects are not run.
+/// Outputs of one graph, compiled once and evaluated as often as wanted. Used by one thread at a
+/// time.
+class Evaluator {
+ public:
+  explicit Evaluator(const std::vector<Tensor>& outputs, EvaluateOptions options = {});
+  ~Evaluator();
+
+  /// Inputs are fed by name; variables take their first values unless `inputs` has one of that name
+  /// (which then stays). Effects are not run.
+  std::vector<Array> operator()(const std::map<std::string, Array>& inputs = {});
+
+ private:
+  EvaluateOptions options_;
+  std::unique_ptr<VariableStore> variables_;
+  std::unique_ptr<Executable> executable_;
+};
+
+/// Once: Evaluator(outputs, options)(inputs).
 std::vector<Array> evaluate(const std::vector<Tensor>& outputs,
                             const std::map<std::string, Array>& inputs = {},
                             EvaluateOptions options = {});

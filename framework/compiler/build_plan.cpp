@@ -1,0 +1,244 @@
+#include "belfry/framework/compiler/build_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "belfry/framework/compiler/memory_planner.h"
+#include "belfry/framework/graph/leaves.h"
+
+namespace belfry {
+namespace {
+
+constexpr int nobody = -1;
+
+// A value that lives in the arena, or at a leaf. Views share the value of what they view.
+struct Value {
+  Location leaf;  // kind none: the arena
+  TensorType type;
+  std::int64_t bytes = 0;
+  const Node* maker = nullptr;
+  MemoryUse use = MemoryUse::activation;
+  int first = nobody;  // instruction that writes it
+  int last = nobody;   // last instruction that reads it
+  int block = nobody;
+};
+
+MemoryUse use_of(Phase phase) {
+  return phase == Phase::forward    ? MemoryUse::activation
+         : phase == Phase::backward ? MemoryUse::gradient
+                                    : MemoryUse::update;
+}
+
+std::string name_of(const Node& node) {
+  return node.scope().empty() ? std::string(node.op().name)
+                              : node.scope() + "/" + std::string(node.op().name);
+}
+
+class Builder {
+ public:
+  Builder(Program program, Device& device, bool fast)
+      : plan_(std::make_shared<Plan>()), device_(device), fast_(fast) {
+    plan_->program = std::move(program);
+    values_of_.resize(graph().size());
+  }
+
+  std::shared_ptr<const Plan> build() {
+    std::vector<const Node*> order = execution_order();
+    for (const Node* node : order)
+      if (node->op().flops) plan_->flops += node->op().flops(*node);
+    plan_->threads = device_.threads_for(plan_->flops);
+    for (const Node* node : order) add_node(*node);
+    find_lifetimes();
+    for (std::size_t i = 0; i < steps_.size(); ++i) place_outputs(static_cast<int>(i));
+    plan_->arena_bytes = assign_offsets(plan_->blocks);
+    write_locations();
+    return plan_;
+  }
+
+ private:
+  // An instruction in terms of values.
+  struct Step {
+    Instruction instruction;
+    std::vector<int> inputs, outputs;
+    int workspace_block = nobody;
+  };
+
+  const Graph& graph() const { return *plan_->program.graph; }
+
+  // A step reads variables as they were before it, so everything that writes them comes last.
+  std::vector<const Node*> execution_order() const {
+    auto live = live_nodes(graph(), plan_->program.outputs, plan_->program.effects);
+    std::vector<const Node*> order;
+    for (const auto& node : graph())
+      if (live[static_cast<std::size_t>(node->id())]) order.push_back(node.get());
+    std::stable_partition(order.begin(), order.end(),
+                          [](const Node* n) { return !n->op().mutates; });
+    return order;
+  }
+
+  int value_of(const Tensor& t) const {
+    return values_of_[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
+  }
+
+  void add_node(const Node& node) {
+    auto& values = values_of_[static_cast<std::size_t>(node.id())];
+    if (node.op().view) {
+      values = {value_of(node.input(0))};
+    } else if (node.is(input_op)) {
+      add_leaf(node, plan_->inputs, Location::Kind::input);
+    } else if (node.is(variable_op)) {
+      add_leaf(node, plan_->variables, Location::Kind::variable);
+    } else if (node.is(constant_op)) {
+      add_leaf(node, plan_->constants, Location::Kind::constant);
+    } else {
+      add_kernel(node);
+    }
+  }
+
+  void add_leaf(const Node& node, std::vector<const Node*>& list, Location::Kind kind) {
+    Location place{kind, static_cast<std::int64_t>(list.size())};
+    list.push_back(&node);
+    values_of_[static_cast<std::size_t>(node.id())] = {add_value({place, node.output(), 0, &node})};
+  }
+
+  int add_value(Value value) {
+    values_.push_back(std::move(value));
+    return static_cast<int>(values_.size()) - 1;
+  }
+
+  std::shared_ptr<Kernel> kernel_for(const Node& node) {
+    if (fast_)
+      if (auto kernel = device_.find_kernel(node, plan_->threads)) return kernel;
+    require(device_.host_accessible() && node.op().reference, node.op().name,
+            ": there is no kernel on ", device_.name(), " for ", join(node.outputs(), ", "),
+            node.scope().empty() ? "" : " (at " + node.scope() + ")");
+    return make_reference_kernel(node);
+  }
+
+  void add_kernel(const Node& node) {
+    Step step;
+    step.instruction.node = &node;
+    step.instruction.kernel = with_context(to_string(node), [&] { return kernel_for(node); });
+    for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
+    for (const PackedInput& packed : step.instruction.kernel->packed_inputs()) {
+      int& input = step.inputs[static_cast<std::size_t>(packed.input)];
+      input = packed_value(node, input, packed);
+    }
+    auto& values = values_of_[static_cast<std::size_t>(node.id())];
+    for (const TensorType& type : node.outputs())
+      values.push_back(add_value({{}, type, type.bytes(), &node, use_of(node.phase())}));
+    step.outputs = values;
+    steps_.push_back(std::move(step));
+  }
+
+  int packed_value(const Node& node, int value, const PackedInput& packed) {
+    auto [at, fresh] = packed_.try_emplace({value, packed.layout}, nobody);
+    if (fresh) {
+      const Node* source = values_[static_cast<std::size_t>(value)].maker;
+      at->second = add_value({{},
+                              values_[static_cast<std::size_t>(value)].type,
+                              packed.size.count,
+                              source,
+                              MemoryUse::packed_weights});
+      Step step;
+      step.instruction.kernel = packed.pack;
+      step.instruction.node = source ? source : &node;
+      step.instruction.pack = true;
+      step.inputs = {value};
+      step.outputs = {at->second};
+      steps_.push_back(std::move(step));
+    }
+    return at->second;
+  }
+
+  void find_lifetimes() {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      for (int v : steps_[i].outputs)
+        values_[static_cast<std::size_t>(v)].first = values_[static_cast<std::size_t>(v)].last =
+            static_cast<int>(i);
+      for (int v : steps_[i].inputs)
+        values_[static_cast<std::size_t>(v)].last = static_cast<int>(i);
+    }
+    int end = static_cast<int>(steps_.size());
+    for (const Tensor& t : plan_->program.outputs)
+      values_[static_cast<std::size_t>(value_of(t))].last = end;
+  }
+
+  void place_outputs(int index) {
+    Step& step = steps_[static_cast<std::size_t>(index)];
+    for (std::size_t o = 0; o < step.outputs.size(); ++o) {
+      Value& value = values_[static_cast<std::size_t>(step.outputs[o])];
+      value.block = o == 0 ? block_taken_over(step, value, index) : nobody;
+      if (value.block == nobody) {
+        value.block = add_block(name_of(*value.maker), value.use, value.type, value.bytes,
+                                value.first, value.last);
+      }
+    }
+    std::int64_t workspace = step.instruction.kernel->workspace().count;
+    if (workspace > 0)
+      step.workspace_block = add_block(name_of(*step.instruction.node), MemoryUse::workspace, {},
+                                       workspace, index, index);
+  }
+
+  // The block of an input that dies here and that output 0 may overwrite while it is read.
+  int block_taken_over(const Step& step, const Value& output, int index) {
+    const Node& node = *step.instruction.node;
+    if (step.instruction.pack) return nobody;
+    std::vector<int> candidates =
+        node.op().in_place ? node.op().in_place(node) : std::vector<int>{};
+    if (node.op().elementwise)
+      for (int i = 0; i < static_cast<int>(step.inputs.size()); ++i) candidates.push_back(i);
+    for (int i : candidates) {
+      Value& input = values_[static_cast<std::size_t>(step.inputs[static_cast<std::size_t>(i)])];
+      bool dies_here = input.leaf.kind == Location::Kind::none && input.last == index;
+      if (!dies_here || input.type.shape != output.type.shape || input.bytes != output.bytes)
+        continue;
+      PlannedBlock& block = plan_->blocks[static_cast<std::size_t>(input.block)];
+      if (block.last > index) continue;  // something else lives on in it
+      block.last = output.last;
+      return input.block;
+    }
+    return nobody;
+  }
+
+  int add_block(std::string name, MemoryUse use, const TensorType& type, std::int64_t bytes,
+                int first, int last) {
+    plan_->blocks.push_back({std::move(name), use, type, bytes, first, last, 0});
+    return static_cast<int>(plan_->blocks.size()) - 1;
+  }
+
+  Location location(int value) const {
+    const Value& v = values_[static_cast<std::size_t>(value)];
+    if (v.leaf.kind != Location::Kind::none) return v.leaf;
+    return {Location::Kind::arena, plan_->blocks[static_cast<std::size_t>(v.block)].offset};
+  }
+
+  void write_locations() {
+    for (Step& step : steps_) {
+      for (int v : step.inputs) step.instruction.inputs.push_back(location(v));
+      for (int v : step.outputs) step.instruction.outputs.push_back(location(v));
+      if (step.workspace_block != nobody)
+        step.instruction.workspace = {
+            Location::Kind::arena,
+            plan_->blocks[static_cast<std::size_t>(step.workspace_block)].offset};
+      plan_->instructions.push_back(std::move(step.instruction));
+    }
+    for (const Tensor& t : plan_->program.outputs) plan_->outputs.push_back(location(value_of(t)));
+  }
+
+  std::shared_ptr<Plan> plan_;
+  Device& device_;
+  bool fast_;
+  std::vector<Step> steps_;
+  std::vector<Value> values_;
+  std::vector<std::vector<int>> values_of_;  // by node id, by output
+  std::map<std::pair<int, std::string>, int> packed_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Plan> build_plan(Program program, Device& device, bool fast) {
+  return Builder(std::move(program), device, fast).build();
+}
+
+}  // namespace belfry

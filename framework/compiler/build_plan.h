@@ -1,0 +1,13 @@
+#pragma once
+// The last step of compilation: from the rewritten program to kernels at planned offsets.
+
+#include <memory>
+
+#include "belfry/framework/compiler/plan.h"
+
+namespace belfry {
+
+/// Chooses kernels, packs, lifetimes and offsets. `fast` false: reference kernels only.
+std::shared_ptr<const Plan> build_plan(Program program, Device& device, bool fast);
+
+}  // namespace belfry

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+
+#include "belfry/framework/compiler/plan.h"
+#include "belfry/framework/graph/leaves.h"
+
+namespace belfry {
+namespace {
+
+std::string padded(std::string s, std::size_t width) {
+  if (s.size() < width) s.resize(width, ' ');
+  return s;
+}
+
+std::string fixed(double value, int decimals) {
+  std::array<char, 64> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, value);
+  return buffer.data();
+}
+
+std::string line_of(const Instruction& instruction, std::size_t number) {
+  const Node& node = *instruction.node;
+  std::string op = instruction.pack ? "pack" : std::string(node.op().name);
+  std::string types = instruction.pack ? to_string(node.output()) : join(node.outputs(), ", ");
+  std::string options = instruction.pack ? "" : to_string(node.options());
+  return padded(text(number), 5) + padded(to_string(node.phase()), 9) + padded(op, 26)
+         + padded(types, 28) + padded(std::string(instruction.kernel->implementation()), 10)
+         + node.scope() + (options.empty() ? "" : "  {" + options + "}") + "\n";
+}
+
+struct Tenant {
+  std::string name, what;
+  std::int64_t bytes;
+};
+
+std::vector<Tenant> largest_tensors(const Plan& plan, std::size_t count) {
+  std::vector<Tenant> all;
+  for (const PlannedBlock& b : plan.blocks)
+    all.push_back(
+        {b.name, concat(b.use, b.type.shape.rank() ? " " + to_string(b.type) : ""), b.bytes});
+  for (const Node* v : plan.variables) {
+    const auto& options = v->as<VariableOptions>();
+    all.push_back({options.name, concat(options.kind, " ", options.type), options.type.bytes()});
+  }
+  std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.bytes > b.bytes; });
+  if (all.size() > count) all.resize(count);
+  return all;
+}
+
+std::string row(std::string_view name, std::int64_t bytes) {
+  return "  " + padded(std::string(name), 28) + bytes_text(bytes) + "\n";
+}
+
+}  // namespace
+
+std::string to_string(MemoryUse use) {
+  switch (use) {
+    case MemoryUse::activation:
+      return "activation";
+    case MemoryUse::gradient:
+      return "gradient";
+    case MemoryUse::update:
+      return "update";
+    case MemoryUse::packed_weights:
+      return "packed weights";
+    case MemoryUse::workspace:
+      return "workspace";
+  }
+  fail("internal error in Belfry: unknown memory use");
+}
+
+std::int64_t Plan::variable_bytes(bool slots) const {
+  std::int64_t total = 0;
+  for (const Node* v : variables)
+    if ((v->as<VariableOptions>().kind == VariableKind::slot) == slots)
+      total += v->output().bytes();
+  return total;
+}
+
+std::int64_t Plan::input_bytes() const {
+  std::int64_t total = 0;
+  for (const Node* n : inputs) total += n->output().bytes();
+  return total;
+}
+
+std::int64_t Plan::constant_bytes() const {
+  std::int64_t total = 0;
+  for (const Node* n : constants) total += n->output().bytes();
+  return total;
+}
+
+std::vector<std::pair<MemoryUse, std::int64_t>> Plan::peak_by_use() const {
+  std::vector<std::int64_t> live(instructions.size() + 1);
+  for (const PlannedBlock& b : blocks)
+    for (int i = b.first; i <= b.last && i < static_cast<int>(live.size()); ++i)
+      live[static_cast<std::size_t>(i)] += b.bytes;
+  int peak = static_cast<int>(std::max_element(live.begin(), live.end()) - live.begin());
+  std::map<MemoryUse, std::int64_t> by_use;
+  for (const PlannedBlock& b : blocks)
+    if (b.first <= peak && peak <= b.last) by_use[b.use] += b.bytes;
+  return {by_use.begin(), by_use.end()};
+}
+
+std::string explain(const Plan& plan) {
+  std::string out =
+      concat("plan: ", plan.instructions.size(), " kernels, ", fixed(plan.flops / 1e9, 3),
+             " GFLOP a step, ", plan.threads, " threads\n");
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i)
+    out += line_of(plan.instructions[i], i);
+  std::int64_t total = plan.variable_bytes(false) + plan.variable_bytes(true) + plan.input_bytes()
+                       + plan.constant_bytes() + plan.arena_bytes;
+  out += concat("memory: ", bytes_text(total), "\n");
+  out += row("parameters and statistics", plan.variable_bytes(false));
+  out += row("optimizer slots", plan.variable_bytes(true));
+  out += row("inputs", plan.input_bytes());
+  out += row("constants", plan.constant_bytes());
+  out += row("arena", plan.arena_bytes);
+  for (const auto& [use, bytes] : plan.peak_by_use())
+    out += row("  " + to_string(use) + " at its peak", bytes);
+  out += "largest tensors:\n";
+  for (const Tenant& t : largest_tensors(plan, 10))
+    out += "  " + padded(bytes_text(t.bytes), 12) + padded(t.name, 40) + t.what + "\n";
+  return out;
+}
+
+}  // namespace belfry

@@ -1,0 +1,51 @@
+#include <algorithm>
+
+#include "belfry/framework/compiler/passes.h"
+#include "belfry/framework/graph/leaves.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::int64_t largest_folded = 1 << 20;  // bytes; larger results would bloat the plan
+
+bool foldable(const Node& old, std::span<const Tensor> inputs) {
+  if (inputs.empty() || !(old.op().reference || old.op().view)) return false;
+  std::int64_t bytes = 0;
+  for (const TensorType& t : old.outputs()) bytes += t.bytes();
+  return bytes <= largest_folded && std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
+           return t.node().is(constant_op);
+         });
+}
+
+std::vector<Array> run_reference(const Node& old, std::span<const Tensor> inputs) {
+  std::vector<ArrayView> in, out;
+  for (const Tensor& t : inputs) {
+    Array value = t.node().as<ConstantOptions>().value;
+    in.push_back({value.type(), value.raw()});
+  }
+  std::vector<Array> results;
+  for (const TensorType& type : old.outputs()) results.emplace_back(type);
+  for (Array& a : results) out.push_back({a.type(), a.raw()});
+  old.op().reference({old.op().name, in, out, old.options()});
+  return results;
+}
+
+}  // namespace
+
+Program fold_constants(const Program& program) {
+  auto fold = [](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
+    std::vector<Tensor> inputs = to.inputs(old);
+    if (!foldable(old, inputs)) return std::nullopt;
+    if (old.op().view) {
+      const Array& value = inputs[0].node().as<ConstantOptions>().value;
+      return std::vector{constant(to.graph(), value.reshape(old.output().shape))};
+    }
+    std::vector<Tensor> folded;
+    for (Array& a : run_reference(old, inputs))
+      folded.push_back(constant(to.graph(), std::move(a)));
+    return folded;
+  };
+  return rewrite(program, fold);
+}
+
+}  // namespace belfry

@@ -1,0 +1,119 @@
+#include <map>
+
+#include "belfry/framework/compiler/passes.h"
+#include "belfry/framework/ops/defs_nn.h"
+
+namespace belfry {
+namespace {
+
+struct Forward {  // relu(bn) or relu(bn + residual)
+  const Node* relu = nullptr;
+  Tensor residual;
+};
+
+struct Patterns {
+  std::map<const Node*, Forward> forward;         // by batch_norm_train
+  std::map<const Node*, const Node*> fused_relu;  // relu to its batch_norm_train
+  std::map<const Node*, const Node*> backward;    // relu_grad to its batch_norm_grad
+};
+
+class Finder {
+ public:
+  explicit Finder(const Program& program) : uses_(use_counts(program)) {
+    auto live = live_nodes(*program.graph, program.outputs, program.effects);
+    for (const auto& node : *program.graph) {
+      if (!live[static_cast<std::size_t>(node->id())]) continue;
+      if (node->is(relu_op)) find_forward(*node);
+      if (node->is(batch_norm_grad_op)) find_backward(*node);
+    }
+  }
+  Patterns found;
+
+ private:
+  int uses(const Tensor& t) const {
+    return uses_[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
+  }
+  bool plain_norm(const Tensor& t) const {
+    return t.node().is(batch_norm_train_op) && t.index() == 0 && uses(t) == 1
+           && t.node().as<BatchNormOptions>().activation == Activation::none
+           && !t.node().as<BatchNormOptions>().residual;
+  }
+
+  void find_forward(const Node& relu) {
+    const Tensor& x = relu.input(0);
+    if (plain_norm(x)) return remember(relu, x.node(), {});
+    if (!x.node().is(add_op) || uses(x) != 1) return;
+    // The fused op stands where its batch norm stood, so the residual must be there before it.
+    for (int side : {0, 1}) {
+      const Tensor &norm = x.node().input(side), &other = x.node().input(1 - side);
+      if (plain_norm(norm) && other.type() == norm.type() && other.node().id() < norm.node().id())
+        return remember(relu, norm.node(), other);
+    }
+  }
+  void remember(const Node& relu, const Node& norm, const Tensor& residual) {
+    found.forward[&norm] = {&relu, residual};
+    found.fused_relu[&relu] = &norm;
+  }
+
+  void find_backward(const Node& grad) {
+    const Node& dy = grad.input(0).node();
+    if (!dy.is(relu_grad_op) || grad.as<BatchNormGradOptions>().activation != Activation::none)
+      return;
+    // All that the gradient reads besides dy comes from the forward pass, before relu_grad.
+    for (std::size_t i = 1; i < grad.inputs().size(); ++i)
+      if (grad.inputs()[i].node().id() >= dy.id()) return;
+    found.backward.try_emplace(&dy, &grad);
+  }
+
+  std::vector<std::vector<int>> uses_;
+};
+
+std::vector<Tensor> fused_forward(const Node& norm, const Forward& pattern, Rewriting& to) {
+  std::vector<Tensor> inputs = to.inputs(norm);
+  BatchNormOptions options = norm.as<BatchNormOptions>();
+  options.activation = Activation::relu;
+  if (pattern.residual.defined()) {
+    inputs.push_back(to(pattern.residual));
+    options.residual = true;
+  }
+  return outputs_of(apply(batch_norm_train_op, inputs, options));
+}
+
+// relu_grad's own result is wanted beside the batch norm's only where a residual branches off.
+std::vector<Tensor> fused_backward(const Node& relu_grad, const Node& grad, bool residual,
+                                   Rewriting& to) {
+  std::vector<Tensor> inputs{to(relu_grad.input(0))};
+  for (std::size_t i = 1; i < grad.inputs().size(); ++i) inputs.push_back(to(grad.inputs()[i]));
+  inputs.push_back(to(relu_grad.input(1)));
+  return outputs_of(
+      apply(batch_norm_grad_op, inputs,
+            BatchNormGradOptions{.activation = Activation::relu, .residual = residual}));
+}
+
+}  // namespace
+
+Program fuse_batch_norm(const Program& program) {
+  Patterns patterns = Finder(program).found;
+  auto uses = use_counts(program);
+  std::map<const Node*, std::vector<Tensor>> gradients;  // of batch_norm_grad nodes made early
+  std::map<const Node*, Tensor> activated;               // of relu nodes
+  auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
+    if (auto at = patterns.forward.find(&old); at != patterns.forward.end()) {
+      std::vector<Tensor> outputs = fused_forward(old, at->second, to);
+      activated[at->second.relu] = outputs[0];
+      return outputs;
+    }
+    if (patterns.fused_relu.contains(&old)) return std::vector{activated.at(&old)};
+    if (auto at = patterns.backward.find(&old); at != patterns.backward.end()) {
+      bool residual = uses[static_cast<std::size_t>(old.id())][0] > 1;
+      std::vector<Tensor> outputs = fused_backward(old, *at->second, residual, to);
+      gradients[at->second] = {outputs.begin(), outputs.begin() + 3};
+      return residual ? std::optional(std::vector{outputs[3]}) : std::nullopt;
+    }
+    if (auto at = gradients.find(&old); at != gradients.end()) return at->second;
+    return std::nullopt;
+  };
+  return rewrite(program, fuse);
+}
+
+}  // namespace belfry

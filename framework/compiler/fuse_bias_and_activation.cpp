@@ -1,0 +1,56 @@
+#include "belfry/framework/compiler/passes.h"
+#include "belfry/framework/ops/defs_nn.h"
+
+namespace belfry {
+namespace {
+
+bool takes_bias(const Node& node) {
+  return node.is(conv2d_op) && !node.as<ConvOptions>().bias
+         && node.as<ConvOptions>().activation == Activation::none;
+}
+
+bool takes_activation(const Node& node) {
+  return node.is(conv2d_op) && node.as<ConvOptions>().activation == Activation::none;
+}
+
+Tensor with_bias(const Node& node, const Tensor& bias) {
+  std::vector<Tensor> inputs(node.inputs().begin(), node.inputs().end());
+  inputs.push_back(bias);
+  ConvOptions options = node.as<ConvOptions>();
+  options.bias = true;
+  return apply1(node.op(), std::move(inputs), options);
+}
+
+Tensor with_activation(const Node& node) {
+  ConvOptions options = node.as<ConvOptions>();
+  options.activation = Activation::relu;
+  return apply1(node.op(), {node.inputs().begin(), node.inputs().end()}, options);
+}
+
+bool is_bias_for(const Tensor& bias, const Tensor& y) {
+  return bias.rank() == 1 && y.rank() >= 1 && bias.size(0) == y.size(-1);
+}
+
+}  // namespace
+
+Program fuse_bias_and_activation(const Program& program) {
+  auto uses = use_counts(program);
+  auto read_once = [&](const Tensor& t) {
+    return uses[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())] == 1;
+  };
+  auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
+    if (old.is(add_op)) {
+      for (int side : {0, 1}) {
+        const Tensor &y = old.input(side), &bias = old.input(1 - side);
+        if (read_once(y) && takes_bias(to(y).node()) && is_bias_for(bias, y))
+          return std::vector{with_bias(to(y).node(), to(bias))};
+      }
+    }
+    if (old.is(relu_op) && read_once(old.input(0)) && takes_activation(to(old.input(0)).node()))
+      return std::vector{with_activation(to(old.input(0)).node())};
+    return std::nullopt;
+  };
+  return rewrite(program, fuse);
+}
+
+}  // namespace belfry

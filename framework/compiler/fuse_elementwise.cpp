@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "belfry/framework/compiler/passes.h"
+#include "belfry/framework/ops/fused_elementwise.h"
+
+namespace belfry {
+namespace {
+
+// Bounds of what one fused kernel keeps in its tiles; longer chains become several kernels.
+constexpr std::size_t most_inputs = 12;
+constexpr std::size_t most_instructions = 16;
+
+bool fusable_type(DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; }
+
+bool fusable(const Node& node) {
+  return node.op().elementwise && fusable_type(node.output().dtype)
+         && std::all_of(node.inputs().begin(), node.inputs().end(),
+                        [](const Tensor& t) { return fusable_type(t.dtype()); });
+}
+
+// Which nodes disappear into their only reader: same shape, phase and slot, so that nothing is
+// computed on a smaller or larger shape than before and no forward value is recomputed late.
+class Absorption {
+ public:
+  explicit Absorption(const Program& program) : chains_(program.graph->size()) {
+    auto uses = use_counts(program);
+    auto live = live_nodes(*program.graph, program.outputs, program.effects);
+    for (const auto& node : *program.graph) {
+      if (!live[index(*node)] || !fusable(*node)) continue;
+      chains_[index(*node)].inputs = node->inputs().size();
+      for (const Tensor& t : node->inputs())
+        if (uses[index(t.node())][0] == 1 && joins(t.node(), *node)) absorb(t.node(), *node);
+    }
+  }
+  bool absorbed(const Node& node) const { return chains_[index(node)].absorbed; }
+  bool absorbs(const Node& node) const { return chains_[index(node)].instructions > 1; }
+
+ private:
+  struct Chain {  // that ends at a node
+    std::size_t instructions = 1;
+    std::size_t inputs = 0;
+    bool absorbed = false;
+  };
+  static std::size_t index(const Node& node) { return static_cast<std::size_t>(node.id()); }
+
+  bool joins(const Node& from, const Node& to) const {
+    const Chain &a = chains_[index(from)], &b = chains_[index(to)];
+    return fusable(from) && from.output().shape == to.output().shape && from.phase() == to.phase()
+           && from.slot() == to.slot() && a.instructions + b.instructions <= most_instructions
+           && a.inputs + b.inputs - 1 <= most_inputs;
+  }
+  void absorb(const Node& from, const Node& to) {
+    Chain &a = chains_[index(from)], &b = chains_[index(to)];
+    a.absorbed = true;
+    b.instructions += a.instructions;
+    b.inputs += a.inputs - 1;
+  }
+
+  std::vector<Chain> chains_;  // by node id
+};
+
+// Writes the tree of absorbed nodes below `root` as a program.
+class ChainWriter {
+ public:
+  ChainWriter(const Absorption& absorption, Rewriting& to) : absorption_(absorption), to_(to) {}
+
+  Tensor write(const Node& root) {
+    collect_inputs(root);
+    emit(root);
+    return fused_elementwise(inputs_, program_);
+  }
+
+ private:
+  void collect_inputs(const Node& node) {
+    for (const Tensor& t : node.inputs()) {
+      if (absorption_.absorbed(t.node())) {
+        collect_inputs(t.node());
+      } else if (std::find(inputs_.begin(), inputs_.end(), to_(t)) == inputs_.end()) {
+        inputs_.push_back(to_(t));
+      }
+    }
+  }
+
+  int emit(const Node& node) {
+    FusedInstruction instruction{&node.op()};
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      const Tensor& t = node.inputs()[i];
+      if (absorption_.absorbed(t.node())) {
+        instruction.arguments[i] = emit(t.node());
+      } else {
+        auto at = std::find(inputs_.begin(), inputs_.end(), to_(t));
+        instruction.arguments[i] = static_cast<int>(at - inputs_.begin());
+      }
+    }
+    program_.push_back(instruction);
+    return static_cast<int>(inputs_.size() + program_.size()) - 1;
+  }
+
+  const Absorption& absorption_;
+  Rewriting& to_;
+  std::vector<Tensor> inputs_;
+  std::vector<FusedInstruction> program_;
+};
+
+}  // namespace
+
+Program fuse_elementwise(const Program& program) {
+  Absorption absorption(program);
+  auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
+    if (!absorption.absorbs(old) || absorption.absorbed(old)) return std::nullopt;
+    return std::vector{ChainWriter(absorption, to).write(old)};
+  };
+  return rewrite(program, fuse);
+}
+
+}  // namespace belfry

@@ -1,0 +1,88 @@
+#pragma once
+// A compiled step: kernels in order, each operand at a place known beforehand.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/backend/backend.h"
+#include "belfry/framework/graph/rewrite.h"
+
+namespace belfry {
+
+/// Where a value lives while the step runs.
+struct Location {
+  enum class Kind : std::uint8_t {
+    none,      ///< nowhere: an output that nobody reads
+    arena,     ///< at byte `position` of the plan's arena
+    variable,  ///< variable number `position` of the plan
+    input,     ///< input number `position` of the plan
+    constant,  ///< constant number `position` of the plan
+  };
+  Kind kind = Kind::none;
+  std::int64_t position = 0;
+  bool operator==(const Location&) const = default;
+};
+
+/// One kernel launch.
+struct Instruction {
+  std::shared_ptr<Kernel> kernel;
+  const Node* node = nullptr;  ///< what it computes; for a pack, the node whose output is packed
+  bool pack = false;           ///< brings input 0 into a layout that later kernels want
+  std::vector<Location> inputs;
+  std::vector<Location> outputs;
+  Location workspace;
+};
+
+/// What a piece of the arena is used for.
+enum class MemoryUse : std::uint8_t { activation, gradient, update, packed_weights, workspace };
+std::string to_string(MemoryUse use);
+
+/// A piece of the arena, live from instruction `first` to instruction `last`, both included. Pieces
+/// whose lives overlap do not overlap in memory.
+struct PlannedBlock {
+  std::string name;  ///< scope path and op
+  MemoryUse use = MemoryUse::activation;
+  TensorType type = {};
+  std::int64_t bytes = 0;
+  int first = 0;
+  int last = 0;
+  std::int64_t offset = 0;
+};
+
+/// The compiled step. Constant; may be shared by executables.
+struct Plan {
+  Program program;  ///< after all passes; instructions point into it
+  std::vector<Instruction> instructions;
+  std::vector<const Node*> variables;
+  std::vector<const Node*> inputs;
+  std::vector<const Node*> constants;
+  std::vector<Location> outputs;  ///< of program.outputs
+  std::vector<PlannedBlock> blocks;
+  std::int64_t arena_bytes = 0;
+  double flops = 0;  ///< of one step
+  int threads = 1;   ///< that its kernels were prepared for
+
+  std::int64_t variable_bytes(bool slots) const;  ///< of slots, or of all others
+  std::int64_t input_bytes() const;
+  std::int64_t constant_bytes() const;
+  /// Bytes of the arena's blocks at the moment of its highest use, by MemoryUse.
+  std::vector<std::pair<MemoryUse, std::int64_t>> peak_by_use() const;
+};
+
+struct CompileOptions {
+  bool fast = true;     ///< false: no rewriting but dead code removal, and reference kernels only
+  bool verify = false;  ///< check the graph after each pass (always so in debug builds)
+};
+
+/// Compiles what the roots need for one device. Error: an op has no kernel on the device (op, scope
+/// path and device are named).
+std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<Node* const> effects,
+                                    Device& device, CompileOptions options = {});
+
+/// The plan for people: kernels with their shapes and implementations, then memory by category and
+/// the ten largest tensors by scope path.
+std::string explain(const Plan& plan);
+
+}  // namespace belfry

@@ -1,0 +1,183 @@
+#include "belfry/framework/runtime/check_op.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "belfry/framework/ops/ops.h"
+#include "belfry/framework/runtime/evaluate.h"
+
+namespace belfry {
+namespace {
+
+constexpr double f32_epsilon = 0x1p-23;
+
+using Arrays = std::vector<Array>;
+
+std::string input_name(std::size_t i) { return "x" + text(i); }
+
+// The op built once for one floating type, with its gradients with respect to the floating inputs.
+class Subject {
+ public:
+  Subject(const OpCheck& check, DType floating) : check_(check), floating_(floating) {
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < check.inputs.size(); ++i) {
+      TensorType type = check.inputs[i].type();
+      if (is_floating(type.dtype)) type.dtype = floating;
+      inputs.push_back(input(graph_, input_name(i), type));
+    }
+    outputs_ = check.build(Scope(graph_) / "op", inputs);
+    if (!check.gradient) return;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (is_floating(inputs[i].dtype()) && !is_constant(i)) wrt_.push_back(i);
+    std::vector<Tensor> xs;
+    for (std::size_t i : wrt_) xs.push_back(inputs[i]);
+    loss_ = weighted_sum();
+    if (loss_.defined()) gradients_ = gradients(loss_, xs);
+  }
+
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+  const std::vector<Tensor>& gradient_tensors() const { return gradients_; }
+  const std::vector<std::size_t>& wrt() const { return wrt_; }
+
+  Arrays values(const Arrays& inputs, bool fast) const { return run(outputs_, inputs, fast); }
+  Arrays gradient_values(const Arrays& inputs, bool fast) const {
+    std::vector<Tensor> defined;
+    for (const Tensor& t : gradients_)
+      if (t.defined()) defined.push_back(t);
+    return defined.empty() ? Arrays{} : run(defined, inputs, fast);
+  }
+  Evaluator loss_evaluator() const {
+    return Evaluator({loss_}, {.fast = false, .seed = 3, .step = 5});
+  }
+  std::map<std::string, Array> feed(const Arrays& inputs) const {
+    std::map<std::string, Array> out;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      out[input_name(i)] = is_floating(inputs[i].dtype()) ? inputs[i].cast(floating_) : inputs[i];
+    return out;
+  }
+
+ private:
+  bool is_constant(std::size_t i) const {
+    return std::find(check_.constant.begin(), check_.constant.end(), static_cast<int>(i))
+           != check_.constant.end();
+  }
+
+  // Different weights for the elements, so that errors in different places do not cancel.
+  Tensor weighted_sum() {
+    Tensor total;
+    for (const Tensor& y : outputs_) {
+      if (!is_floating(y.dtype())) continue;
+      Array weights(y.shape(), DType::f64);
+      PhiloxStream random(philox_key(7, y.shape().elements()));
+      for (double& w : weights.span<double>()) w = random.uniform_double() + 0.5;
+      Tensor term = sum(mul(y, constant(graph_, weights.cast(floating_))));
+      total = total.defined() ? add(total, term) : term;
+    }
+    return total;
+  }
+
+  Arrays run(const std::vector<Tensor>& what, const Arrays& inputs, bool fast) const {
+    return evaluate(what, feed(inputs), {.fast = fast, .seed = 3, .step = 5});
+  }
+
+  const OpCheck& check_;
+  DType floating_;
+  Graph graph_;
+  std::vector<Tensor> outputs_, gradients_;
+  std::vector<std::size_t> wrt_;
+  Tensor loss_;
+};
+
+// The first element in which two arrays differ by more than rounding allows.
+std::string difference(const std::string& what, const Array& got, const Array& wanted,
+                       double allowed) {
+  if (got.shape() != wanted.shape())
+    return concat(what, ": shape ", got.shape(), ", expected ", wanted.shape(), "\n");
+  double scale = 1e-30;
+  for (std::int64_t i = 0; i < wanted.elements(); ++i)
+    if (std::isfinite(wanted.at(i))) scale = std::max(scale, std::abs(wanted.at(i)));
+  for (std::int64_t i = 0; i < wanted.elements(); ++i) {
+    double a = got.at(i), b = wanted.at(i);
+    bool same = a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= allowed * scale;
+    if (!same)
+      return concat(what, ": element ", i, " of ", wanted.shape(), " is ", a, ", expected ", b,
+                    ", allowed difference ", allowed * scale, "\n");
+  }
+  return {};
+}
+
+std::string compare(const std::string& what, const Arrays& got, const Arrays& wanted,
+                    double allowed) {
+  std::string out;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    out += difference(concat(what, " ", i), got[i], wanted[i], allowed);
+  return out;
+}
+
+std::string compare_bits(const std::string& what, const Arrays& a, const Arrays& b) {
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!identical(a[i], b[i])) return concat(what, " ", i, ": two runs give different bits\n");
+  return {};
+}
+
+// Central differences in f64 of the weighted sum, for every element of every differentiable input.
+std::string check_differences(const Subject& subject, const OpCheck& check, const Arrays& exact) {
+  std::string out;
+  std::size_t defined = 0;
+  if (exact.empty()) return out;
+  Evaluator loss = subject.loss_evaluator();
+  for (std::size_t k = 0; k < subject.wrt().size(); ++k) {
+    Arrays inputs;
+    for (const Array& a : check.inputs)
+      inputs.push_back(is_floating(a.dtype()) ? a.cast(DType::f64) : a);
+    Array& x = inputs[subject.wrt()[k]];
+    Array numeric(x.shape(), DType::f64);
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      double& element = x.span<double>()[static_cast<std::size_t>(i)];
+      double old = element;
+      double h = check.step * std::max(1.0, std::abs(old));
+      element = old + h;
+      double above = loss(subject.feed(inputs))[0].item();
+      element = old - h;
+      double below = loss(subject.feed(inputs))[0].item();
+      element = old;
+      numeric.span<double>()[static_cast<std::size_t>(i)] = (above - below) / (2 * h);
+    }
+    Array analytic = subject.gradient_tensors()[k].defined() ? exact[defined++]
+                                                             : Array::zeros(x.shape(), DType::f64);
+    // Error of central differences: truncation ~ h^2, rounding ~ eps / h.
+    out += difference(concat("gradient of input ", subject.wrt()[k], " against differences"),
+                      analytic, numeric, 1e-6);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string check_op(const OpCheck& check) {
+  Subject single(check, DType::f32), exact(check, DType::f64);
+  double allowed = check.rounding * f32_epsilon;
+  std::string out;
+
+  Arrays wanted = exact.values(check.inputs, false);
+  Arrays fast = single.values(check.inputs, true);
+  for (std::size_t i = 0; i < fast.size(); ++i)
+    if (fast[i].shape() != single.outputs()[i].shape())
+      out += concat("output ", i, " has shape ", fast[i].shape(), ", inferred ",
+                    single.outputs()[i].shape(), "\n");
+  out += compare("reference f32 output", single.values(check.inputs, false), wanted, allowed);
+  out += compare("fast f32 output", fast, wanted, allowed);
+  out += compare_bits("output", fast, single.values(check.inputs, true));
+  if (!check.gradient) return out;
+
+  Arrays gradient = exact.gradient_values(check.inputs, false);
+  out += check_differences(exact, check, gradient);
+  Arrays fast_gradient = single.gradient_values(check.inputs, true);
+  out += compare("reference f32 gradient", single.gradient_values(check.inputs, false), gradient,
+                 allowed);
+  out += compare("fast f32 gradient", fast_gradient, gradient, allowed);
+  out += compare_bits("gradient", fast_gradient, single.gradient_values(check.inputs, true));
+  return out;
+}
+
+}  // namespace belfry

@@ -1,0 +1,63 @@
+#include "belfry/framework/runtime/variable_store.h"
+
+namespace belfry {
+
+VariableStore::VariableStore(std::shared_ptr<Device> device)
+    : device_(std::move(device)), stream_(device_->make_stream()) {}
+
+DeviceMemory& VariableStore::get_or_create(const VariableOptions& options, std::uint64_t seed) {
+  auto found = entries_.find(options.name);
+  if (found == entries_.end()) {
+    Array value(options.type);
+    with_context("at " + options.name,
+                 [&] { options.initializer.fill(value, philox_key(seed, options.name)); });
+    Entry entry{options,
+                device_->allocate(Bytes(options.type.bytes()), "variable " + options.name)};
+    stream_->copy_to_device(entry.memory.data(), value.raw(), Bytes(value.bytes()));
+    stream_->synchronize();
+    found = entries_.emplace(options.name, std::move(entry)).first;
+  }
+  require(found->second.options.type == options.type, "variable `", options.name, "` is ",
+          found->second.options.type, " but the model asks for ", options.type,
+          "; use another model_dir, or undo the change to the model");
+  return found->second.memory;
+}
+
+bool VariableStore::contains(std::string_view name) const {
+  return entries_.find(name) != entries_.end();
+}
+
+std::vector<std::string> VariableStore::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, entry] : entries_) out.push_back(name);
+  return out;
+}
+
+const VariableStore::Entry& VariableStore::at(std::string_view name) const {
+  auto found = entries_.find(name);
+  require(found != entries_.end(), "there is no variable `", name, "`; the model has ",
+          join(names(), ", "));
+  return found->second;
+}
+
+const VariableOptions& VariableStore::options(std::string_view name) const {
+  return at(name).options;
+}
+
+Array VariableStore::read(std::string_view name) const {
+  const Entry& entry = at(name);
+  Array out(entry.options.type);
+  stream_->copy_to_host(out.raw(), entry.memory.data(), Bytes(out.bytes()));
+  stream_->synchronize();
+  return out;
+}
+
+void VariableStore::write(std::string_view name, const Array& value) {
+  const Entry& entry = at(name);
+  require(value.type() == entry.options.type, "variable `", name, "` is ", entry.options.type,
+          " and cannot take ", value.type());
+  stream_->copy_to_device(entry.memory.data(), value.raw(), Bytes(value.bytes()));
+  stream_->synchronize();
+}
+
+}  // namespace belfry

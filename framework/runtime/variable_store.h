@@ -1,0 +1,49 @@
+#pragma once
+// The variables of a model, in a device's memory.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/backend/backend.h"
+#include "belfry/framework/graph/leaves.h"
+
+namespace belfry {
+
+/// Variables by name: one piece of device memory each, at a fixed address, shared by all
+/// executables that name them (training, evaluation). Used by one thread at a time.
+class VariableStore {
+ public:
+  explicit VariableStore(std::shared_ptr<Device> device);
+
+  /// The variable of `options.name`; made now, with its first value drawn from (seed, name), if it
+  /// is not here. Error: it is here with another type.
+  DeviceMemory& get_or_create(const VariableOptions& options, std::uint64_t seed);
+
+  bool contains(std::string_view name) const;
+  std::vector<std::string> names() const;  ///< sorted
+  /// Type, kind and first value of a variable. Error listing similar names when there is none.
+  const VariableOptions& options(std::string_view name) const;
+
+  Array read(std::string_view name) const;  ///< a copy
+  /// Error: no such variable, or another type; both are named.
+  void write(std::string_view name, const Array& value);
+
+  Device& device() const { return *device_; }
+
+ private:
+  struct Entry {
+    VariableOptions options;
+    DeviceMemory memory;
+  };
+  const Entry& at(std::string_view name) const;
+
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace belfry
