@@ -1,0 +1,40 @@
+#pragma once
+// What flows through an input pipeline.
+
+#include <cstdint>
+#include <string>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/features.h"
+
+namespace belfry::data {
+
+/// One example (or, after batch, one batch) and where it came from. `index` and `epoch` name it:
+/// transforms key their random numbers by the two, so these do not depend on threads or timing.
+struct Element {
+  Features features;
+  std::int64_t index = 0;   ///< its number in the source; after batch, the number of the batch
+  std::uint64_t epoch = 0;  ///< the pass of repeat() that read it, from 0
+};
+
+std::string to_string(const Element& element);  ///< "element 17, epoch 2"
+
+/// Runs a user's function for an element. What it throws leaves as an Error that names the element:
+/// "map: no such file (at element 17, epoch 2)".
+template <class Body>
+decltype(auto) for_element(const char* what, const Element& element, Body&& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    error.add_context("at " + to_string(element));
+    throw;
+  } catch (const std::exception& error) {
+    fail(what, ": ", error.what(), " (at ", to_string(element), ")");
+  }
+}
+
+/// Makes `features` hold exactly these names and types, each with memory that may be overwritten:
+/// the memory already there when nobody else holds it, new memory otherwise. Values are undefined.
+void prepare(Features& features, const Signature& signature);
+
+}  // namespace belfry::data

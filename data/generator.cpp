@@ -1,0 +1,62 @@
+#include "belfry/data/sources.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+class Generator final : public Iterator {
+ public:
+  Generator(Generate generate, std::uint64_t epoch)
+      : generate_(std::move(generate)), epoch_(epoch) {}
+
+  bool next(Element& out) override {
+    if (ended_) return false;
+    out.index = taken_++;
+    out.epoch = epoch_;
+    std::optional<Features> features = for_element("generator", out, [&] { return generate_(); });
+    if (!features) {
+      ended_ = true;
+      --taken_;
+      return false;
+    }
+    out.features = std::move(*features);
+    return true;
+  }
+
+  void position(Position& at) override {
+    std::int64_t taken = taken_;
+    at.field("generator.taken", taken);
+    if (!at.saving()) replay(taken);
+  }
+
+ private:
+  void replay(std::int64_t taken) {
+    Element ignored;
+    while (taken_ < taken) {
+      bool more = true;
+      try {
+        more = next(ignored);
+      } catch (...) {
+        continue;  // it was reported when the element was first read
+      }
+      require(more, "input: the saved position is element ", taken,
+              " of a generator that now ends after ", taken_);
+    }
+  }
+
+  Generate generate_;
+  std::uint64_t epoch_;
+  std::int64_t taken_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+Dataset generator(Generate generate) {
+  require(generate != nullptr, "generator: the function is empty");
+  return Dataset([generate = std::move(generate)](const Pass& pass) {
+    return std::make_unique<Generator>(generate, pass.epoch);
+  });
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,30 @@
+#pragma once
+// A keyed permutation of 0 .. n-1 that needs no memory.
+
+#include <array>
+#include <cstdint>
+
+#include "belfry/framework/tensor/philox.h"
+
+namespace belfry::data {
+
+/// A permutation of [0, size) chosen by `key`, computed number by number. A Feistel network over
+/// [0, a) x [0, b), a * b just above size, whose halves are added modulo a and b, walked until it
+/// lands inside [0, size): Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002,
+/// sections 4 and 5.
+class Permutation {
+ public:
+  Permutation(std::int64_t size, PhiloxKey key);
+
+  std::int64_t size() const { return static_cast<std::int64_t>(size_); }
+  /// Where `index`, in [0, size), goes.
+  std::int64_t operator()(std::int64_t index) const;
+
+ private:
+  static constexpr std::size_t rounds = 8;
+
+  std::uint64_t size_, a_, b_;
+  std::array<std::uint64_t, rounds> keys_;
+};
+
+}  // namespace belfry::data

@@ -1,0 +1,100 @@
+#pragma once
+// What turns one dataset into another.
+
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "belfry/data/dataset.h"
+
+namespace belfry::data {
+
+/// As many workers as keep the consumer from waiting, at most as many as the pipeline has threads;
+/// adjusted while it runs. The elements do not depend on it.
+inline constexpr int autotune = -1;
+
+/// What map() applies: any callable Features(Features), or Features(Features, PhiloxStream&) for
+/// one that draws random numbers.
+class MapFunction {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, MapFunction>) MapFunction(F f) {
+    if constexpr (std::is_invocable_r_v<Features, F&, Features, PhiloxStream&>) {
+      call_ = std::move(f);
+    } else {
+      call_ = [f = std::move(f)](Features in, PhiloxStream&) mutable { return f(std::move(in)); };
+    }
+  }
+  Features operator()(Features in, PhiloxStream& random) const {
+    return call_(std::move(in), random);
+  }
+
+ private:
+  std::function<Features(Features, PhiloxStream&)> call_;
+};
+
+struct MapOptions {
+  /// How many elements are worked on at once, or `autotune`. With 1 the function runs in the thread
+  /// that asks for elements; otherwise several threads call it at once and it must allow that.
+  int workers = 1;
+  std::uint64_t seed = 0;  ///< of the random numbers the function is given
+};
+
+/// Replaces each element's features by `function` of them, in the order of the source for any
+/// number of workers. The function owns the arrays it gets and may overwrite them. Its random
+/// numbers depend on the seed, the place in the pipeline, and the element's epoch and index alone.
+/// Error: workers neither positive nor autotune; whatever the function throws, as an Error that
+/// names the element and is delivered in its place. Keeps random access.
+Transform map(MapFunction function, MapOptions options = {});
+
+/// Keeps the elements for which `keep` is true. An exception from it is delivered as map's are.
+Transform filter(std::function<bool(const Features&)> keep);
+
+struct ShuffleOptions {
+  std::uint64_t seed = 0;
+  bool reshuffle_each_iteration = true;  ///< a new order for each epoch; else always the same
+};
+
+/// Yields the elements in random order: each is drawn uniformly from a buffer that holds the next
+/// `buffer` elements of the source. Put before repeat it keeps epochs apart, after it blends them.
+///
+/// A buffer at least as large as a source with random access costs no memory and gives a keyed
+/// permutation instead: every element exactly once, and the result has random access too.
+/// Otherwise elements stay in memory while they are in the buffer, and a restored position reads
+/// the source again from the start of the pass up to that point: shuffle before what is slow.
+/// Error: buffer below 1.
+Transform shuffle(std::int64_t buffer, ShuffleOptions options = {});
+
+/// The source `count` times over, or for ever. Each time is one epoch: a new pass, which shuffle
+/// and map see. A pass without elements ends it, so an empty source stays empty.
+Transform repeat();
+Transform repeat(std::int64_t count);  ///< Error: count below 0
+
+struct BatchOptions {
+  bool drop_remainder = false;  ///< drop a last batch that is short
+};
+
+/// Stacks `size` consecutive elements: shapes [...] become [size, ...], the last batch may have
+/// fewer rows. Memory of earlier batches is used again once nobody holds them. An element that
+/// cannot be read or does not fit (names, types or shapes unlike the first one's: Error) fails its
+/// batch, and only that. Error: size below 1.
+Transform batch(std::int64_t size, BatchOptions options = {});
+
+/// The first `count` elements; one that fails counts. Keeps random access. Error: count below 0.
+Transform take(std::int64_t count);
+
+/// All but the first `count` elements. Those skipped are not read from a source with random access;
+/// from others they are, and failures among them are not reported. Keeps random access.
+/// Error: count below 0.
+Transform skip(std::int64_t count);
+
+/// Reads up to `buffer` elements ahead in a thread of its own. Order and errors stay as they are;
+/// an error is delivered in place of its element. Error: buffer below 1. Keeps random access.
+Transform prefetch(std::int64_t buffer = 2);
+
+/// Lets the pipeline before it use `count` threads for its parallel transforms, in place of
+/// default_threads(). Changes no element. Error: count below 1. Keeps random access.
+Transform threads(int count);
+
+}  // namespace belfry::data
