@@ -1,0 +1,69 @@
+#pragma once
+// Layers that convolve images, [n, h, w, c]. Each makes its variables `kernel` and `bias` under the
+// scope it is given; they have the dtype of x.
+
+#include <array>
+#include <cstdint>
+
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/ops/nn.h"
+
+namespace belfry {
+
+/// Rows and columns of an image's grid: one number for both, or {rows, columns}.
+struct Size2 {
+  std::int64_t rows;
+  std::int64_t columns;
+  constexpr Size2(std::int64_t both) : rows(both), columns(both) {}  // NOLINT: `.kernel = 5`
+  constexpr Size2(std::int64_t r, std::int64_t c) : rows(r), columns(c) {}
+  constexpr std::array<std::int64_t, 2> array() const { return {rows, columns}; }
+  bool operator==(const Size2&) const = default;
+};
+
+struct Conv2dLayerOptions {
+  std::int64_t filters;  ///< channels of the result; required
+  Size2 kernel;          ///< window, in pixels; required
+  Size2 stride = 1;
+  Padding padding = same_padding;
+  bool use_bias = true;
+  Size2 dilation = 1;       ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;  ///< channels of x and filters are divided into this many, apart
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+};
+/// x [n, h, w, in] -> [n, oh, ow, filters]. kernel [kh, kw, in / groups, filters], bias [filters].
+/// Error: filters, kernel or groups below 1; groups does not divide in and filters; as the op
+/// conv2d.
+Tensor conv2d(const Scope& s, Tensor x, Conv2dLayerOptions options);
+
+struct Conv2dTransposeLayerOptions {
+  std::int64_t filters;  ///< channels of the result; required
+  Size2 kernel;          ///< window, in pixels; required
+  Size2 stride = 1;      ///< the factor by which the image grows
+  Padding padding = same_padding;
+  bool use_bias = true;
+  Size2 dilation = 1;
+  std::int64_t groups = 1;
+  Size2 output_size = 0;  ///< of the result; 0: the smallest that fits, h * stride when same
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+};
+/// x [n, h, w, in] -> [n, oh, ow, filters]. kernel [kh, kw, filters / groups, in] (initializers
+/// take the last but one axis as fan-in, as in Keras), bias [filters]. Error: as conv2d.
+Tensor conv2d_transpose(const Scope& s, Tensor x, Conv2dTransposeLayerOptions options);
+
+struct DepthwiseConv2dLayerOptions {
+  Size2 kernel;  ///< window, in pixels; required
+  Size2 stride = 1;
+  Padding padding = same_padding;
+  bool use_bias = true;
+  std::int64_t multiplier = 1;  ///< results for each channel of x
+  Size2 dilation = 1;
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+};
+/// Each channel convolved by itself: x [n, h, w, c] -> [n, oh, ow, c * multiplier]. kernel
+/// [kh, kw, c, multiplier], bias [c * multiplier]. Error: kernel or multiplier below 1.
+Tensor depthwise_conv2d(const Scope& s, Tensor x, DepthwiseConv2dLayerOptions options);
+
+}  // namespace belfry

@@ -1,0 +1,24 @@
+#include "belfry/framework/layers/dense.h"
+
+#include "belfry/framework/layers/layer_support.h"
+#include "belfry/framework/ops/nn.h"
+#include "belfry/framework/ops/shape_ops.h"
+
+namespace belfry {
+
+Tensor dense(const Scope& s, Tensor x, DenseOptions o) {
+  layers::require_at(s, o.units >= 1, "dense: units must be at least 1, got ", o.units);
+  layers::require_features(s, "dense", x, 2);
+  Graph::PlacementGuard guard(s.graph(), s.placement());
+  Tensor kernel = s.variable(
+      "kernel",
+      {.shape = {x.size(-1), o.units}, .dtype = x.dtype(), .initializer = o.kernel_initializer});
+  // One large product in place of a batch of small ones.
+  Tensor rows =
+      x.rank() == 2 ? x : reshape(x, Shape{x.shape().elements() / x.size(-1), x.size(-1)});
+  Tensor y = matmul(rows, kernel);
+  if (o.use_bias) y = layers::add_bias(s, y, o.bias_initializer);
+  return x.rank() == 2 ? y : reshape(y, x.shape().with(x.rank() - 1, o.units));
+}
+
+}  // namespace belfry

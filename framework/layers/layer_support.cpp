@@ -1,0 +1,55 @@
+#include "belfry/framework/layers/layer_support.h"
+
+#include "belfry/framework/ops/math.h"
+
+namespace belfry::layers {
+namespace {
+
+Tensor variable_or_constant(const Scope& s, const Tensor& x, bool variable, std::string_view name,
+                            double value) {
+  Shape shape{x.size(-1)};
+  DType dtype = statistics_dtype(x);
+  Initializer initializer = constant_value(value);
+  if (variable)
+    return s.variable(name, {.shape = shape, .dtype = dtype, .initializer = initializer});
+  Array array(shape, dtype);
+  initializer.fill(array, {});
+  return constant(s.graph(), array);
+}
+
+}  // namespace
+
+void require_features(const Scope& s, std::string_view layer, const Tensor& x, int rank) {
+  require_at(s, is_floating(x.dtype()), layer, ": x must be of a floating type, got ", x.type(),
+             "; cast it first");
+  require_at(s, x.rank() >= rank, layer, ": x must have at least ", rank, " axes, got ", x.type());
+  require_at(s, x.size(-1) >= 1, layer, ": the last axis of x has no elements, got ", x.type());
+}
+
+void require_image(const Scope& s, std::string_view layer, const Tensor& x, Size2 kernel) {
+  require_at(s, kernel.rows >= 1 && kernel.columns >= 1, layer,
+             ": kernel must be at least 1 x 1, got ", kernel.rows, " x ", kernel.columns);
+  require_features(s, layer, x, 0);
+  require_at(s, x.rank() == 4, layer, ": x must be an image [n, h, w, c], got ", x.type());
+}
+
+void require_convolution(const Scope& s, std::string_view layer, const Tensor& x, Size2 kernel,
+                         std::int64_t groups, std::int64_t filters) {
+  require_at(s, filters >= 1, layer, ": filters must be at least 1, got ", filters);
+  require_image(s, layer, x, kernel);
+  require_at(s, groups >= 1 && x.size(3) % groups == 0 && filters % groups == 0, layer, ": ",
+             groups, " groups do not divide ", x.size(3), " channels and ", filters, " filters");
+}
+
+Tensor add_bias(const Scope& s, Tensor x, const Initializer& initializer) {
+  return x
+         + s.variable("bias",
+                      {.shape = {x.size(-1)}, .dtype = x.dtype(), .initializer = initializer});
+}
+
+Affine affine(const Scope& s, const Tensor& x, bool scale, bool center) {
+  return {variable_or_constant(s, x, scale, "scale", 1),
+          variable_or_constant(s, x, center, "offset", 0)};
+}
+
+}  // namespace belfry::layers

@@ -1,0 +1,71 @@
+#pragma once
+// Losses. Each gives one loss an example, so that mean(loss) is what a step minimises and weights
+// act on examples; reduce_loss() has the other reductions by name.
+//
+// Weights (any dtype, cast to the loss's) have the shape of the losses, or of its leading axes:
+// with losses [n, h, w], weights [n] weigh examples and weights [n, h, w] pixels. Predictions and
+// targets must agree in shape exactly and in dtype; nothing is broadcast.
+
+#include <cstdint>
+#include <string>
+
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry {
+
+/// How losses l with weights w (all 1 when there are none) become one number.
+enum class Reduction : std::uint8_t {
+  none,                    ///< w * l, unreduced
+  sum,                     ///< sum of w * l
+  mean,                    ///< sum of w * l / number of losses
+  weighted_mean,           ///< sum of w * l / sum of w; 0 where that is 0
+  mean_by_nonzero_weights  ///< sum of w * l / number of w that are not 0; 0 where there are none
+};
+std::string to_string(Reduction reduction);
+
+/// Losses of any shape to a scalar (or as they are, for Reduction::none). `none`, `sum` and `mean`
+/// add up over the towers of a global batch to what one tower would compute; the other two divide
+/// by what each tower sees. Error: weights that do not fit, as above.
+Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights = {});
+
+struct CrossEntropyLossOptions {
+  double label_smoothing = 0;  ///< share of each target spread over all classes, in [0, 1]
+  Tensor weights = {};         ///< none: all 1
+};
+/// -log softmax(logits)[label]: logits [..., k], labels [...] i32 or i64 -> [...]. With smoothing s
+/// the target is (1 - s) * one_hot + s / k (Szegedy et al., CVPR 2016, section 7). Error: labels of
+/// another shape or type; when the step runs, a label outside 0..k-1.
+Tensor sparse_softmax_cross_entropy(Tensor logits, Tensor labels,
+                                    CrossEntropyLossOptions options = {});
+
+/// -sum over k of target * log softmax(logits): logits, targets [..., k] -> [...]. With smoothing s
+/// a target t becomes (1 - s) * t + s / k.
+Tensor softmax_cross_entropy(Tensor logits, Tensor targets, CrossEntropyLossOptions options = {});
+
+/// Independent yes-or-no targets t in [0, 1], each with the probability sigmoid(logit x):
+/// t * softplus(-x) + (1 - t) * softplus(x), which neither overflows nor cancels, averaged over all
+/// axes but the first: [n, ...] -> [n]. With smoothing s a target t becomes (1 - s) * t + s / 2.
+Tensor sigmoid_cross_entropy(Tensor logits, Tensor targets, CrossEntropyLossOptions options = {});
+
+/// Of the losses below, each the mean over all axes but the first: [n, ...] -> [n].
+struct RegressionLossOptions {
+  Tensor weights = {};  ///< [n]; none: all 1
+};
+/// Mean of (prediction - target)^2.
+Tensor mean_squared_error(Tensor predictions, Tensor targets, RegressionLossOptions options = {});
+/// Mean of |prediction - target|; the gradient where they are equal is 0.
+Tensor mean_absolute_error(Tensor predictions, Tensor targets, RegressionLossOptions options = {});
+
+struct HuberOptions {
+  double delta = 1;     ///< error beyond which the loss grows linearly; positive
+  Tensor weights = {};  ///< [n]; none: all 1
+};
+/// Mean of e^2 / 2 where e = |prediction - target| <= delta, else delta * (e - delta / 2) (Huber
+/// 1964).
+Tensor huber(Tensor predictions, Tensor targets, HuberOptions options = {});
+
+/// Mean of max(0, 1 - (2 t - 1) * logit) for targets t of 0 and 1 (Cortes and Vapnik 1995); the
+/// gradient at the hinge itself is 0.
+Tensor hinge(Tensor logits, Tensor targets, RegressionLossOptions options = {});
+
+}  // namespace belfry

@@ -1,0 +1,13 @@
+#include "belfry/framework/layers/metric_support.h"
+#include "belfry/framework/ops/math.h"
+
+namespace belfry {
+
+Metric mean_absolute_error_metric(Tensor targets, Tensor predictions, Tensor weights) {
+  constexpr std::string_view name = "mean_absolute_error_metric";
+  layers::require_same_shape(name, "targets", targets, "predictions", predictions);
+  Tensor error = cast(predictions, DType::f64) - cast(targets, DType::f64);
+  return layers::weighted_mean(name, abs(error), weights);
+}
+
+}  // namespace belfry

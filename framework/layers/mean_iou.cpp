@@ -1,0 +1,32 @@
+#include "belfry/framework/layers/metric_support.h"
+
+namespace belfry {
+namespace {
+
+Array mean_over_classes(std::span<const double> counts, std::size_t classes) {
+  double sum = 0, present = 0;
+  for (std::size_t c = 0; c < classes; ++c) {
+    double row = 0, column = 0, both = counts[c * classes + c];
+    for (std::size_t i = 0; i < classes; ++i) {
+      row += counts[c * classes + i];
+      column += counts[i * classes + c];
+    }
+    double either = row + column - both;
+    if (either == 0) continue;
+    sum += both / either;
+    ++present;
+  }
+  return Array::scalar(layers::ratio(sum, present));
+}
+
+}  // namespace
+
+Metric mean_iou(Tensor labels, Tensor predictions, ConfusionOptions o) {
+  Tensor state = layers::confusion_state("mean_iou", labels, predictions, o);
+  auto classes = static_cast<std::size_t>(o.classes);
+  return {.state = state, .value = [classes](std::span<const double> counts) {
+            return mean_over_classes(counts, classes);
+          }};
+}
+
+}  // namespace belfry

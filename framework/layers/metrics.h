@@ -1,0 +1,82 @@
+#pragma once
+// Streaming metrics: numbers about a whole data set, gathered batch by batch.
+//
+// A batch contributes a state; states of batches, of towers and of machines are added up, and the
+// value is computed from the sum. So a metric does not depend on how the data were cut into
+// batches, and reading its value changes nothing.
+//
+// Labels and predictions are of one shape, [n] or more axes: every element counts. Weights (any
+// dtype) have that shape or its leading axes; without weights every element weighs 1. A quotient 0
+// / 0 counts as 0.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry {
+
+struct Metric {
+  Tensor state;  ///< f64 [k]: what this batch contributes; merged by addition
+  /// The metric of the merged state: f64, a scalar unless said otherwise.
+  std::function<Array(std::span<const double>)> value;
+};
+
+/// Mean of the values.
+Metric mean_metric(Tensor values, Tensor weights = {});
+/// Mean of (prediction - target)^2 over all elements.
+Metric mean_squared_error_metric(Tensor targets, Tensor predictions, Tensor weights = {});
+/// Mean of |prediction - target| over all elements.
+Metric mean_absolute_error_metric(Tensor targets, Tensor predictions, Tensor weights = {});
+
+/// Share of predictions that equal their label. Integers of any type may be compared with each
+/// other; other types must agree.
+Metric accuracy(Tensor labels, Tensor predictions, Tensor weights = {});
+/// Share of logits (or probabilities) [..., k] whose largest is at the label [...], the first of
+/// equals. A label outside 0..k-1 is never right.
+Metric sparse_categorical_accuracy(Tensor labels, Tensor logits, Tensor weights = {});
+
+struct TopKOptions {
+  std::int64_t k = 5;   ///< 1..classes
+  Tensor weights = {};  ///< none: all 1
+};
+/// Share of labels [...] with fewer than k larger logits in their row of [..., classes]: ties count
+/// for the label, NaN against it. A label outside 0..classes-1 is never right.
+Metric top_k_accuracy(Tensor labels, Tensor logits, TopKOptions options = {});
+
+/// Of the metrics below, which compare labels (false or true; numbers count as true unless 0) with
+/// probabilities.
+struct BinaryMetricOptions {
+  double threshold = 0.5;  ///< a probability above it is a positive prediction
+  Tensor weights = {};     ///< none: all 1
+};
+/// Share of predictions that agree with their label.
+Metric binary_accuracy(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
+/// Share of positive predictions whose label is true.
+Metric precision(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
+/// Share of true labels whose prediction is positive.
+Metric recall(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
+
+struct AucOptions {
+  int thresholds = 200;  ///< at least 2; more are finer. A step takes memory for each per element
+  Tensor weights = {};   ///< none: all 1
+};
+/// Area under the receiver operating characteristic, recall over false positive rate, by trapezoids
+/// through evenly spaced thresholds from 0 to 1 (as tf.metrics.auc): probabilities in [0, 1]. 1
+/// when no label is true (recall counts as 1), 0 when all are.
+Metric auc(Tensor labels, Tensor probabilities, AucOptions options = {});
+
+struct ConfusionOptions {
+  std::int64_t classes;  ///< required
+  Tensor weights = {};   ///< none: all 1
+};
+/// How often label i met prediction j: value [classes, classes], row i, column j. Labels and
+/// predictions are integers; where either lies outside 0..classes-1 (a label 255 for "ignore",
+/// say), the element is left out.
+Metric confusion_matrix(Tensor labels, Tensor predictions, ConfusionOptions options);
+/// Mean over classes of intersection / union, (i, i) / (row i + column i - (i, i)) of the confusion
+/// matrix, of the classes that occur in labels or predictions; 0 when none does.
+Metric mean_iou(Tensor labels, Tensor predictions, ConfusionOptions options);
+
+}  // namespace belfry

@@ -1,0 +1,51 @@
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/layers/losses.h"
+#include "belfry/framework/layers/weighting.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/shape_ops.h"
+
+namespace belfry {
+namespace {
+
+Tensor divide_or_zero(Tensor a, Tensor b) {
+  Tensor zero = constant(a.graph(), 0, a.dtype()), one = constant(a.graph(), 1, a.dtype());
+  // The divisor is never 0, so that the branch not taken has no NaN for the gradient to meet.
+  Tensor none = equal(b, zero);
+  return where(none, zero, a / where(none, one, b));
+}
+
+}  // namespace
+
+std::string to_string(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::none:
+      return "none";
+    case Reduction::sum:
+      return "sum";
+    case Reduction::mean:
+      return "mean";
+    case Reduction::weighted_mean:
+      return "weighted_mean";
+    case Reduction::mean_by_nonzero_weights:
+      return "mean_by_nonzero_weights";
+  }
+  fail("internal error in Belfry: unknown reduction");
+}
+
+Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights) {
+  Tensor weighted = layers::weigh("reduce_loss", losses, weights);
+  bool by_weights =
+      reduction == Reduction::weighted_mean || reduction == Reduction::mean_by_nonzero_weights;
+  if (reduction == Reduction::none) return weighted;
+  if (reduction == Reduction::sum) return sum(weighted);
+  if (!by_weights || !weights.defined()) return mean(weighted);
+
+  Tensor each = broadcast_to(
+      layers::fit_weights("reduce_loss", weights, losses.shape(), losses.dtype()), losses.shape());
+  if (reduction == Reduction::mean_by_nonzero_weights)
+    each = cast(cast(each, DType::boolean), losses.dtype());
+  return divide_or_zero(sum(weighted), sum(each));
+}
+
+}  // namespace belfry
