@@ -72,7 +72,7 @@ class Parser final : public nlohmann::json_sax<json> {
   bool null() override { unexpected("null"); }
   bool boolean(bool value) override { unexpected(text(value)); }
   bool number_integer(std::int64_t value) override { unexpected(text(value)); }
-  bool number_float(double, const std::string& digits) override { unexpected(quote(digits)); }
+  bool number_float(double, const std::string& digits) override { unexpected(text(quote(digits))); }
   bool binary(json::binary_t&) override { unexpected("binary data"); }
   bool number_unsigned(std::uint64_t value) override;
   bool string(std::string& value) override;
@@ -232,7 +232,7 @@ void Parser::finish_tensor() {
   require(entry_.offsets, "tensor ", name, ": the field data_offsets is missing");
   require(entry_.offsets->size() == 2, "tensor ", name, ": data_offsets has ",
           entry_.offsets->size(), " numbers; expected begin and end");
-  Shape shape = with_context("tensor " + name, [&] { return Shape(*entry_.shape); });
+  Shape shape = with_context(concat("tensor ", name), [&] { return Shape(*entry_.shape); });
   TensorType type{shape, *entry_.dtype};
   auto begin = (*entry_.offsets)[0];
   auto end = (*entry_.offsets)[1];
@@ -254,19 +254,19 @@ Header Parser::finish(std::int64_t data_bytes) {
   header.metadata = std::move(metadata_);
   header.tensors.reserve(ranges_.size());
   std::uint64_t covered = 0;
+  std::string_view before;  // the tensor that ends at `covered`
   for (Range& range : ranges_) {
     auto name = quote(range.tensor.name);
     require(range.begin <= covered, "tensor ", name, ": bytes ", covered, " to ", range.begin,
             " of the data, before it, belong to no tensor");
     require(range.begin == covered, "tensor ", name, ": its data starts at ", range.begin,
-            ", within ", header.tensors.empty() ? "" : quote(header.tensors.back().name),
-            " that ends at ", covered);
+            ", within ", quote(before), " that ends at ", covered);
     require(range.end <= static_cast<std::uint64_t>(data_bytes), "tensor ", name,
             ": its data ends at ", range.end, ", but the file holds ", data_bytes,
             " bytes of data; was it cut short?");
     range.tensor.begin = static_cast<std::int64_t>(covered);
     covered = range.end;
-    header.tensors.push_back(std::move(range.tensor));
+    before = header.tensors.emplace_back(std::move(range.tensor)).name;
   }
   require(covered == static_cast<std::uint64_t>(data_bytes), "the tensors cover ", covered,
           " bytes of data, but the file holds ", data_bytes);
@@ -275,12 +275,15 @@ Header Parser::finish(std::int64_t data_bytes) {
 
 }  // namespace
 
-std::string quote(std::string_view name) {
-  constexpr std::size_t shown = 80;
+std::string to_string(const Quoted& quoted) {
+  std::string_view name = quoted.name;
+  std::size_t shown = std::min<std::size_t>(name.size(), 80);
+  // Never cut within a character: its further bytes are 10xxxxxx.
+  while (shown < name.size() && shown > 0 && (name[shown] & 0xC0) == 0x80) --shown;
   std::string out(name.substr(0, shown));
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return "`" + out + (name.size() > shown ? "...`" : "`");
+  return "`" + out + (shown < name.size() ? "...`" : "`");
 }
 
 Header place(const NamedArrays& tensors, const Metadata& metadata) {

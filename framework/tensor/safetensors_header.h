@@ -39,7 +39,12 @@ std::string to_json(const Header& header);
 /// byte offsets in its text count from the start of the file.
 Header parse(std::string_view json, std::int64_t data_bytes);
 
-/// A name for an error text: in backquotes, without control characters, cut when it is long.
-std::string quote(std::string_view name);
+/// A name for an error text: in backquotes, without control characters, cut when it is long. Built
+/// only when the text is.
+struct Quoted {
+  std::string_view name;
+};
+inline Quoted quote(std::string_view name) { return {name}; }
+std::string to_string(const Quoted& quoted);
 
 }  // namespace belfry::safetensors
