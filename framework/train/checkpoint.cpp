@@ -1,0 +1,137 @@
+#include "belfry/framework/train/checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/base/log.h"
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
+constexpr const char *format_key = "belfry.checkpoint", *step_key = "belfry.global_step",
+                     *seed_key = "belfry.seed", *input_key = "belfry.input",
+                     *hooks_key = "belfry.hooks";
+constexpr const char* format_version = "1";
+
+template <class T>
+std::optional<T> parse(std::string_view digits) {
+  T value{};
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> step_of(std::string_view name) {
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)
+      || name.size() <= prefix.size() + suffix.size())
+    return std::nullopt;
+  auto step =
+      parse<std::int64_t>(name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()));
+  return step && *step >= 0 ? step : std::nullopt;
+}
+
+const std::string& field(const Metadata& metadata, const char* key) {
+  auto found = metadata.find(key);
+  require(found != metadata.end(), "no entry `", key, "` in its metadata: not a Belfry checkpoint");
+  return found->second;
+}
+
+template <class T>
+T number(const Metadata& metadata, const char* key) {
+  auto value = parse<T>(field(metadata, key));
+  require(value, "metadata entry `", key, "` is not a number: `", field(metadata, key), "`");
+  return *value;
+}
+
+std::map<std::string, std::string> hook_states(const std::string& text) {
+  auto json = nlohmann::json::parse(text, nullptr, false);
+  require(json.is_object(), "metadata entry `", hooks_key, "` is not an object");
+  std::map<std::string, std::string> out;
+  for (const auto& [name, state] : json.items()) {
+    require(state.is_string(), "metadata entry `", hooks_key, "`: the state of `", name,
+            "` is not a string");
+    out[name] = state.get<std::string>();
+  }
+  return out;
+}
+
+void remove_oldest(const std::string& model_dir, int keep) {
+  if (keep == 0) return;
+  auto files = list_checkpoints(model_dir);
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < files.size(); ++i) {
+    std::error_code error;
+    if (!fs::remove(files[i].path, error))
+      log_warning("checkpoint: could not remove ", files[i].path, ": ", error.message());
+  }
+}
+
+}  // namespace
+
+std::string checkpoint_path(const std::string& model_dir, std::int64_t step) {
+  return (fs::path(model_dir) / concat(prefix, step, suffix)).string();
+}
+
+std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
+  std::vector<CheckpointFile> out;
+  std::error_code error;
+  for (fs::directory_iterator i(model_dir, error), end; !error && i != end; i.increment(error))
+    if (auto step = step_of(i->path().filename().string()))
+      out.push_back({*step, i->path().string()});
+  std::sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.step < b.step; });
+  return out;
+}
+
+std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep) {
+  std::string path = checkpoint_path(model_dir, checkpoint.step);
+  save_safetensors(path, checkpoint.variables,
+                   {{format_key, format_version},
+                    {step_key, text(checkpoint.step)},
+                    {seed_key, text(checkpoint.seed)},
+                    {input_key, checkpoint.input},
+                    {hooks_key, nlohmann::json(checkpoint.hooks).dump()}});
+  remove_oldest(model_dir, keep);
+  return path;
+}
+
+Checkpoint load_checkpoint(const std::string& path) {
+  Safetensors file = load_safetensors(path);
+  return with_context("checkpoint " + path, [&] {
+    require(field(file.metadata, format_key) == format_version, "checkpoint format ",
+            field(file.metadata, format_key), " is not the one that this version reads, ",
+            format_version);
+    Checkpoint out;
+    out.step = number<std::int64_t>(file.metadata, step_key);
+    require(out.step >= 0, "metadata entry `", step_key, "` is negative: ", out.step);
+    out.seed = number<std::uint64_t>(file.metadata, seed_key);
+    out.input = field(file.metadata, input_key);
+    out.hooks = hook_states(field(file.metadata, hooks_key));
+    out.variables = std::move(file.tensors);
+    return out;
+  });
+}
+
+std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
+  auto files = list_checkpoints(model_dir);
+  std::string last_error;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    try {
+      return load_checkpoint(file->path);
+    } catch (const Error& error) {
+      last_error = error.what();
+      log_warning("checkpoint: ", file->path, " cannot be used, trying an older one: ", last_error);
+    }
+  }
+  require(files.empty(), "none of the ", files.size(), " checkpoints in ", model_dir,
+          " can be read; the oldest: ", last_error,
+          "; move them away to begin anew, or name another model_dir");
+  return std::nullopt;
+}
+
+}  // namespace belfry

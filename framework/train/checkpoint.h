@@ -1,0 +1,44 @@
+#pragma once
+// Checkpoints: one safetensors file each, <model_dir>/checkpoint-<step>.safetensors.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/tensor/safetensors.h"
+
+namespace belfry {
+
+/// Everything that training needs to go on as if it had never stopped.
+struct Checkpoint {
+  NamedArrays variables;  ///< parameters, statistics and slots by name
+  std::int64_t step = 0;  ///< finished steps
+  std::uint64_t seed = 0;
+  std::string input;                         ///< position of the input stream; empty: begin anew
+  std::map<std::string, std::string> hooks;  ///< state by hook name
+};
+
+/// A checkpoint's place in a model_dir.
+struct CheckpointFile {
+  std::int64_t step = 0;
+  std::string path;
+};
+
+std::string checkpoint_path(const std::string& model_dir, std::int64_t step);
+/// All checkpoints of a folder, oldest first, by name alone; none when there is no such folder.
+std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir);
+
+/// Writes atomically and durably; then removes the oldest so that `keep` remain (0: all). Error: it
+/// cannot be written; the older ones are then as they were.
+std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep);
+
+/// Error: the file is missing, damaged, or no checkpoint; it is named, with what is wrong.
+Checkpoint load_checkpoint(const std::string& path);
+
+/// The newest checkpoint of a folder that can be read, warning of each newer one that cannot;
+/// nothing when the folder has none. Error: it has some and none can be read.
+std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir);
+
+}  // namespace belfry

@@ -1,0 +1,107 @@
+#include "belfry/framework/train/estimator_spec.h"
+
+#include <algorithm>
+#include <set>
+
+namespace belfry {
+namespace {
+
+void check_loss(const EstimatorSpec& spec, Mode mode) {
+  require(spec.loss.defined(), "model_fn: no loss in ", mode, " mode; set EstimatorSpec::loss");
+  require(
+      spec.loss.shape().elements() == 1 && spec.loss.rank() <= 1 && is_floating(spec.loss.dtype()),
+      "model_fn: the loss must be a floating scalar, got ", spec.loss.type(),
+      "; reduce it, for example with mean()");
+}
+
+template <class Named>
+void check_names(const Named& list, std::string_view field) {
+  std::set<std::string> seen;
+  for (const auto& [name, value] : list) {
+    require(!name.empty(), "model_fn: a name in ", field, " is empty");
+    require(seen.insert(name).second, "model_fn: the name `", name, "` is twice in ", field);
+  }
+}
+
+void check_train(const EstimatorSpec& spec) {
+  check_loss(spec, Mode::train);
+  require(!spec.train.empty(),
+          "model_fn: no update in train mode; set EstimatorSpec::train, for "
+          "example to adam()");
+  check_names(spec.values, "values");
+  for (const auto& [name, value] : spec.values)
+    require(value.defined() && value.shape().elements() == 1 && is_floating(value.dtype()),
+            "model_fn: value `", name, "` must be a floating scalar");
+}
+
+void check_evaluate(const EstimatorSpec& spec) {
+  check_loss(spec, Mode::evaluate);
+  check_names(spec.metrics, "metrics");
+  for (const auto& [name, metric] : spec.metrics) {
+    require(name != "loss" && name != "global_step", "model_fn: a metric may not be named `", name,
+            "`: evaluate() reports that itself");
+    require(metric.state.defined() && metric.value, "model_fn: metric `", name, "` is undefined");
+  }
+}
+
+void check_predict(const EstimatorSpec& spec) {
+  require(!spec.predictions.empty(),
+          "model_fn: no predictions in predict mode; set "
+          "EstimatorSpec::predictions");
+  check_names(spec.predictions, "predictions");
+  for (const auto& [name, value] : spec.predictions)
+    require(value.defined(), "model_fn: prediction `", name, "` is undefined");
+}
+
+}  // namespace
+
+std::string to_string(Mode mode) {
+  switch (mode) {
+    case Mode::train:
+      return "train";
+    case Mode::evaluate:
+      return "evaluate";
+    case Mode::predict:
+      return "predict";
+  }
+  fail("internal error in Belfry: unknown mode");
+}
+
+Batch::Batch(Graph& graph, const Signature& signature) {
+  for (const auto& [name, type] : signature) items_.emplace_back(name, input(graph, name, type));
+}
+
+const Tensor& Batch::operator[](std::string_view name) const {
+  for (const auto& [n, tensor] : items_)
+    if (n == name) return tensor;
+  fail_unknown_feature(name, names());
+}
+
+bool Batch::contains(std::string_view name) const {
+  return std::any_of(items_.begin(), items_.end(), [&](const auto& i) { return i.first == name; });
+}
+
+std::vector<std::string> Batch::names() const {
+  std::vector<std::string> out;
+  for (const auto& item : items_) out.push_back(item.first);
+  return out;
+}
+
+std::int64_t Batch::rows() const {
+  for (const auto& [name, tensor] : items_)
+    if (tensor.rank() > 0) return tensor.size(0);
+  return 1;
+}
+
+void validate(const EstimatorSpec& spec, Mode mode) {
+  switch (mode) {
+    case Mode::train:
+      return check_train(spec);
+    case Mode::evaluate:
+      return check_evaluate(spec);
+    case Mode::predict:
+      return check_predict(spec);
+  }
+}
+
+}  // namespace belfry

@@ -1,0 +1,65 @@
+#pragma once
+// What a model_fn takes and gives.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/layers/metrics.h"
+#include "belfry/framework/optimizers/minimize.h"
+#include "belfry/framework/tensor/features.h"
+
+namespace belfry {
+
+class Hook;
+
+enum class Mode : std::uint8_t { train, evaluate, predict };
+std::string to_string(Mode mode);
+
+/// The batch that a model_fn sees: tensors by feature name. All shapes are concrete; a batch of
+/// another shape (a short last one) makes one more plan.
+class Batch {
+ public:
+  /// Makes an input of the graph for each feature.
+  Batch(Graph& graph, const Signature& signature);
+
+  const Tensor& operator[](std::string_view name) const;  ///< Error listing the names
+  bool contains(std::string_view name) const;
+  std::vector<std::string> names() const;
+  /// Rows: the size of axis 0 of the first feature that has axes; 1 when none has.
+  std::int64_t rows() const;
+
+ private:
+  std::vector<std::pair<std::string, Tensor>> items_;
+};
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+using NamedMetrics = std::vector<std::pair<std::string, Metric>>;
+
+/// What a model_fn returns. What each mode needs:
+///
+///              | loss            | train         | predictions    | metrics
+///   train      | needed, scalar  | needed        | ignored        | ignored
+///   evaluate   | needed, scalar  | ignored       | ignored        | at will
+///   predict    | ignored         | ignored       | at least one   | ignored
+struct EstimatorSpec {
+  NamedTensors predictions = {};
+  Tensor loss = {};  ///< floating, [] or [1]
+  Updates train = {};
+  NamedMetrics metrics = {};  ///< names other than loss and global_step
+  NamedTensors values = {};   ///< floating scalars that hooks see after each training step
+  std::vector<std::shared_ptr<Hook>> hooks = {};  ///< join the user's while training
+};
+
+/// Error, naming the field and the mode, unless the spec has what the table above asks for.
+void validate(const EstimatorSpec& spec, Mode mode);
+
+/// Builds the model. Called once for each mode and input signature, never for a step.
+using ModelFn = std::function<EstimatorSpec(Scope, const Batch&, Mode)>;
+
+}  // namespace belfry

@@ -1,0 +1,46 @@
+#include "belfry/framework/train/hook.h"
+
+#include <chrono>
+
+namespace belfry {
+
+std::string to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::finished:
+      return "finished";
+    case Outcome::stopped:
+      return "stopped";
+    case Outcome::failed:
+      return "failed";
+  }
+  fail("internal error in Belfry: unknown outcome");
+}
+
+double StepResult::value(std::string_view name) const {
+  std::vector<std::string> known{"loss"};
+  if (name == "loss") return loss;
+  for (const auto& [n, v] : values) {
+    if (n == name) return v;
+    known.push_back(n);
+  }
+  fail("there is no value `", name, "`; the model has ", join(known, ", "),
+       "; add it to EstimatorSpec::values");
+}
+
+bool Cadence::due(std::int64_t step, double now) const {
+  if (step == last_step_) return false;
+  if (last_step_ < 0) return true;
+  if (const auto* steps = std::get_if<Steps>(&every_)) return step >= last_step_ + steps->count;
+  return now >= last_seconds_ + static_cast<double>(std::get<std::chrono::seconds>(every_).count());
+}
+
+void Cadence::triggered(std::int64_t step, double now) {
+  last_step_ = step;
+  last_seconds_ = now;
+}
+
+double monotonic_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace belfry

@@ -1,0 +1,135 @@
+#pragma once
+// Hooks: what happens around a training step. The order, for hooks in list order:
+//
+//   restore the newest checkpoint, or initialise
+//   for h in hooks:             h.begin(context)
+//   build the step, for each of its updates:
+//     gradients of the towers
+//     for h in [average] + hooks + [apply]:  h.on_gradients(stage)
+//   until the data end or somebody asks to stop:
+//     for h in hooks:           h.before_step(step)        may choose which updates run
+//     feed the next batch, run forward, backward and the chosen updates; global_step + 1
+//     for h in hooks:           h.after_step(result)       may ask to stop
+//   for h in reversed(hooks):   h.end(context, outcome)    always, also when something above throws
+//
+// The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, the log
+// line, EstimatorSpec::hooks, the checkpoint saver. So users' hooks see a step before the guard
+// judges it, a step that diverged is never saved, and at the end the last checkpoint is written
+// first.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/optimizers/minimize.h"
+#include "belfry/framework/tensor/array.h"
+#include "belfry/framework/train/run_config.h"
+
+namespace belfry {
+
+class VariableStore;
+
+/// How training ended.
+enum class Outcome : std::uint8_t {
+  finished,  ///< all steps done, or the data ended
+  stopped,   ///< somebody asked for it: a hook, a signal, the host
+  failed,    ///< something threw
+};
+std::string to_string(Outcome outcome);
+
+/// One update while the plan is built: symbolic gradients that a hook may read and replace. Nodes
+/// that it makes become part of the step.
+struct GradientStage {
+  const Update& update;
+  Gradients gradients;
+};
+
+/// What hooks may know and do at any time. Used by the training thread alone.
+class HookContext {
+ public:
+  virtual ~HookContext() = default;
+  virtual std::int64_t step() const = 0;  ///< finished steps
+  virtual const RunConfig& config() const = 0;
+  virtual const std::string& model_dir() const = 0;
+  virtual VariableStore& variables() = 0;
+  /// Ends training after the running step. The first reason is the one reported.
+  virtual void request_stop(std::string reason) = 0;
+  /// Writes a checkpoint now; returns its path.
+  virtual std::string save_checkpoint() = 0;
+};
+
+/// What before_step sees.
+struct StepRequest {
+  HookContext& context;
+  std::int64_t step = 0;     ///< finished steps
+  std::size_t updates = 1;   ///< how many the model has
+  std::uint64_t chosen = 1;  ///< bit i: update i will run; all bits at first
+};
+
+/// What after_step sees.
+struct StepResult {
+  HookContext& context;
+  std::int64_t step = 0;  ///< finished steps, this one counted
+  double loss = 0;
+  std::int64_t rows = 0;          ///< of the batch
+  double step_seconds = 0;        ///< from before feeding to after the results came
+  double input_wait_seconds = 0;  ///< waiting for the batch
+  std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
+
+  double value(std::string_view name) const;  ///< Error listing the names
+  void request_stop(std::string reason) const { context.request_stop(std::move(reason)); }
+};
+
+/// Something that happens around training. A hook serves one train() call at a time.
+class Hook {
+ public:
+  virtual ~Hook() = default;
+
+  virtual void begin(HookContext&) {}
+  virtual void on_gradients(GradientStage&) {}
+  virtual void before_step(StepRequest&) {}
+  virtual void after_step(const StepResult&) {}
+  /// Runs exactly once if begin() ran. What it throws is logged and does not hinder the others, nor
+  /// hide what went wrong before.
+  virtual void end(HookContext&, Outcome) {}
+
+  /// A hook with a name keeps its state in the checkpoint: what state() returns is handed to
+  /// restore() before begin(). Two hooks with one name are an Error.
+  virtual std::string name() const { return {}; }
+  virtual std::string state() const { return {}; }
+  virtual void restore(const std::string& state) { (void)state; }
+};
+
+using Hooks = std::vector<std::shared_ptr<Hook>>;
+
+/// Told about each checkpoint that training writes.
+class CheckpointListener {
+ public:
+  virtual ~CheckpointListener() = default;
+  virtual void before_save(HookContext&) {}
+  /// The checkpoint at `path` is complete and durable.
+  virtual void after_save(HookContext&, const std::string& path) { (void)path; }
+};
+using CheckpointListeners = std::vector<std::shared_ptr<CheckpointListener>>;
+
+/// Tells when a cadence is due. The first call is; the same step never is twice.
+class Cadence {
+ public:
+  explicit Cadence(Every every) : every_(every) {}
+  /// `now` in seconds of a clock that never goes back.
+  bool due(std::int64_t step, double now) const;
+  void triggered(std::int64_t step, double now);
+
+ private:
+  Every every_;
+  std::int64_t last_step_ = -1;
+  double last_seconds_ = 0;
+};
+
+double monotonic_seconds();
+
+}  // namespace belfry

@@ -1,0 +1,107 @@
+#include "belfry/framework/train/run_config.h"
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry {
+namespace {
+
+using Json = nlohmann::json;
+
+std::int64_t whole_number(const Json& value, std::string_view key) {
+  require(value.is_number_integer(), "config: `", key, "` must be a whole number, got ",
+          value.dump());
+  return value.get<std::int64_t>();
+}
+
+bool truth(const Json& value, std::string_view key) {
+  require(value.is_boolean(), "config: `", key, "` must be true or false, got ", value.dump());
+  return value.get<bool>();
+}
+
+std::vector<std::string> names(const Json& value, std::string_view key) {
+  bool good = value.is_array();
+  if (good)
+    for (const Json& v : value) good = good && v.is_string();
+  require(good, "config: `", key, "` must be a list of names, got ", value.dump());
+  return value.get<std::vector<std::string>>();
+}
+
+template <class Cadence>
+std::optional<Every> cadence(const Json& value, std::string_view key) {
+  if (value.is_null()) return std::nullopt;
+  return Cadence(whole_number(value, key));
+}
+
+using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)>;
+
+const std::map<std::string, Setter, std::less<>>& setters() {
+  static const std::map<std::string, Setter, std::less<>> table{
+      {"devices", [](auto& c, auto& v, auto k) { c.devices = names(v, k); }},
+      {"save_checkpoint_steps",
+       [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence<Steps>(v, k); }},
+      {"save_checkpoint_secs",
+       [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence<std::chrono::seconds>(v, k); }},
+      {"keep_checkpoint_max",
+       [](auto& c, auto& v, auto k) {
+         c.keep_checkpoint_max = static_cast<int>(whole_number(v, k));
+       }},
+      {"log_step_count",
+       [](auto& c, auto& v, auto k) { c.log_step_count = Steps(whole_number(v, k)); }},
+      {"seed",
+       [](auto& c, auto& v, auto k) { c.seed = static_cast<std::uint64_t>(whole_number(v, k)); }},
+      {"threads",
+       [](auto& c, auto& v, auto k) { c.threads = static_cast<int>(whole_number(v, k)); }},
+      {"memory_limit",
+       [](auto& c, auto& v, auto k) { c.memory_limit = Bytes(whole_number(v, k)); }},
+      {"stop_on_signals", [](auto& c, auto& v, auto k) { c.stop_on_signals = truth(v, k); }},
+      {"check_numerics", [](auto& c, auto& v, auto k) { c.check_numerics = truth(v, k); }},
+  };
+  return table;
+}
+
+}  // namespace
+
+RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
+  Json json = Json::parse(text, nullptr, false);
+  require(json.is_object(), "config: expected a JSON object of RunConfig fields");
+  for (const auto& [key, value] : json.items()) {
+    auto setter = setters().find(key);
+    if (setter == setters().end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, unused] : setters()) known.push_back(name);
+      fail("config: unknown key `", key, "`; known are ", join(known, ", "));
+    }
+    setter->second(defaults, value, key);
+  }
+  require(!(json.contains("save_checkpoint_steps") && json.contains("save_checkpoint_secs")),
+          "config: save_checkpoint_steps and save_checkpoint_secs are two forms of one cadence; "
+          "keep one");
+  validate(defaults);
+  return defaults;
+}
+
+std::vector<std::string> all_gpus_or_cpu() { return {"cpu"}; }
+
+void validate(const RunConfig& c) {
+  require(!c.devices.empty(), "RunConfig: devices is empty; name one, for example cpu");
+  if (c.save_checkpoint) {
+    const auto* steps = std::get_if<Steps>(&*c.save_checkpoint);
+    std::int64_t count =
+        steps ? steps->count : std::get<std::chrono::seconds>(*c.save_checkpoint).count();
+    require(count > 0, "RunConfig: save_checkpoint must be above 0, got ", *c.save_checkpoint,
+            "; std::nullopt turns saving off");
+  }
+  require(c.keep_checkpoint_max >= 0, "RunConfig: keep_checkpoint_max must be at least 0, got ",
+          c.keep_checkpoint_max);
+  require(c.log_step_count.count >= 0, "RunConfig: log_step_count must be at least 0, got ",
+          c.log_step_count.count);
+  require(c.threads >= 0, "RunConfig: threads must be at least 0, got ", c.threads);
+  require(c.memory_limit.count >= 0, "RunConfig: memory_limit must be at least 0, got ",
+          c.memory_limit.count);
+}
+
+}  // namespace belfry

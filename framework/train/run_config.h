@@ -1,0 +1,50 @@
+#pragma once
+// How an Estimator runs.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/base/units.h"
+
+namespace belfry {
+
+struct RunConfig {
+  /// One tower for each: "cpu", "cuda:0", ...
+  std::vector<std::string> devices = {"cpu"};
+  /// When to save while training; a cadence in steps or seconds. nullopt: never, not even at the
+  /// end.
+  std::optional<Every> save_checkpoint = std::chrono::seconds(600);
+  /// Newest checkpoints to keep; 0 keeps all.
+  int keep_checkpoint_max = 5;
+  /// Steps between log lines with loss and speed; 0 logs none.
+  Steps log_step_count = Steps(100);
+  /// Of first values and of random ops. A checkpoint's own seed goes before it.
+  std::uint64_t seed = 1;
+  /// Threads of CPU kernels; 0: one per core.
+  int threads = 0;
+  /// Bytes that a device may give to the model; 0: what it has.
+  Bytes memory_limit = Bytes(0);
+  /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
+  /// place during train() only; a second signal takes its usual course.
+  bool stop_on_signals = true;
+  /// Check the results of every kernel and name the first op that produces NaN or infinity. Slow.
+  bool check_numerics = false;
+};
+
+/// `defaults` with the fields that a JSON object names: {"devices": ["cpu"],
+/// "save_checkpoint_steps": 500, "seed": 7}. Cadence is "save_checkpoint_steps" or
+/// "save_checkpoint_secs" (null: never); "memory_limit" is in bytes. Error: an unknown key (the
+/// known ones are listed), a wrong type, a value out of range.
+RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
+
+/// Every cuda device, or the CPU when there is none.
+std::vector<std::string> all_gpus_or_cpu();
+
+/// Error naming the field unless every field is in its range.
+void validate(const RunConfig& config);
+
+}  // namespace belfry
