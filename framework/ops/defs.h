@@ -3,6 +3,7 @@
 // in defs_nn.h. Internal: not for users of the library.
 
 #include "belfry/framework/graph/op_def.h"
+#include "belfry/framework/ops/nn.h"
 
 namespace belfry {
 
@@ -64,7 +65,18 @@ struct GatherGradOptions {
   }
 };
 
-extern const OpDef matmul_op;  ///< MatmulOptions
+/// (a, b, [bias]) -> y. Bias and activation are set by the fusing pass alone.
+struct MatmulNodeOptions {
+  MatmulOptions product = {};
+  bool bias = false;  ///< input 2, [n], is added
+  Activation activation = Activation::none;
+  static void fields(auto& o, auto&& field) {
+    MatmulOptions::fields(o.product, field);
+    field("bias", o.bias);
+    field("activation", o.activation);
+  }
+};
+extern const OpDef matmul_op;
 
 // Random numbers: inputs (random_state), RandomOptions; dropout: (x, random_state), DropoutMask.
 extern const OpDef random_uniform_op, random_normal_op, random_truncated_normal_op;
