@@ -176,6 +176,9 @@ Initializer he_uniform() {
 }
 Initializer he_normal() { return {.kind = Kind::variance_scaling, .a = 2, .fan = Fan::in}; }
 Initializer orthogonal(double gain) { return {.kind = Kind::orthogonal, .a = gain}; }
-Initializer given(Array value) { return {.kind = Kind::given, .value = std::move(value)}; }
+Initializer given(Array value) {
+  require(value.defined(), "given initializer: the array is undefined");
+  return {.kind = Kind::given, .value = std::move(value)};
+}
 
 }  // namespace belfry

@@ -1,6 +1,7 @@
 #pragma once
 // A part of a model that is used more than once with the same variables.
 
+#include <array>
 #include <concepts>
 #include <functional>
 #include <span>

@@ -1,27 +1,32 @@
 #include "belfry/framework/graph/options.h"
 
-#include <cstring>
+#include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 
 namespace belfry {
 namespace {
 
+// So that NaN equals itself and 0 differs from -0: equal options must mean equal results.
+bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
 bool equal(const Attribute& a, const Attribute& b) {
   if (a.index() != b.index()) return false;
-  if (const auto* array = std::get_if<Array>(&a)) return identical(*array, std::get<Array>(b));
-  if (const auto* x = std::get_if<double>(&a)) {
-    // Bitwise, so that NaN equals itself and 0 differs from -0: equal options must mean equal
-    // results.
-    return std::memcmp(x, &std::get<double>(b), sizeof(double)) == 0;
-  }
   return std::visit(
       [&](const auto& x) {
         using T = std::decay_t<decltype(x)>;
+        const T& y = std::get<T>(b);
         if constexpr (std::is_same_v<T, Array>) {
-          return false;
+          return identical(x, y);
+        } else if constexpr (std::is_same_v<T, double>) {
+          return same_bits(x, y);
+        } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+          return std::equal(x.begin(), x.end(), y.begin(), y.end(), same_bits);
         } else {
-          return x == std::get<T>(b);
+          return x == y;
         }
       },
       a);
