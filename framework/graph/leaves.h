@@ -77,10 +77,10 @@ Node& assign(Variable variable, Tensor value);
 
 /// The number of finished steps, i64 [], fed by the runtime.
 Tensor global_step(Graph& graph);
-/// Seed, step and first global row of this tower's batch, i64 [3], fed by the runtime. Input 0 of
-/// every op that draws random numbers: with the op's own `stream` they name each number, so results
-/// do not depend on the number of towers or threads, and a gradient can draw the same numbers
-/// again.
+/// Seed, step and first global row of this tower's batch, i64 [3], fed by the runtime. An input
+/// of every op that draws random numbers: with the op's own `stream` they name each number, so
+/// results do not depend on the number of towers or threads, and a gradient can draw the same
+/// numbers again.
 Tensor random_state(Graph& graph);
 inline constexpr std::string_view global_step_input = "run/global_step";
 inline constexpr std::string_view random_state_input = "run/random_state";

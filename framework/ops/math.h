@@ -9,8 +9,8 @@ namespace belfry {
 Tensor add(Tensor a, Tensor b);
 Tensor sub(Tensor a, Tensor b);
 Tensor mul(Tensor a, Tensor b);
-Tensor div(Tensor a, Tensor b);      ///< integers truncate toward zero
-Tensor pow(Tensor a, Tensor b);      ///< floating types; gradient of b is 0 where a <= 0
+Tensor div(Tensor a, Tensor b);  ///< integers truncate toward zero; by 0 is an error in the step
+Tensor pow(Tensor a, Tensor b);  ///< floating types; gradient of b is 0 where a <= 0
 Tensor minimum(Tensor a, Tensor b);  ///< NaN wins; the gradient goes to a where a <= b, else to b
 Tensor maximum(Tensor a, Tensor b);  ///< NaN wins; the gradient goes to a where a >= b, else to b
 
@@ -27,7 +27,7 @@ Tensor logical_not(Tensor x);
 /// a where `condition` (bool) holds, else b; all three broadcast.
 Tensor where(Tensor condition, Tensor a, Tensor b);
 /// min(max(x, low), high); the gradient is 1 inside and on the borders, 0 outside. Error: low >
-/// high.
+/// high. Whole numbers lie between the bounds themselves: clip(x, 0.5, 2.5) gives 1 or 2.
 Tensor clip(Tensor x, double low, double high);
 
 Tensor neg(Tensor x);
@@ -64,7 +64,8 @@ struct SoftplusOptions {
 };
 Tensor softplus(Tensor x, SoftplusOptions options = {});
 
-/// Element type conversion; floats to integers truncate toward zero, anything to bool is x != 0.
+/// Element type conversion; floats to integers truncate toward zero, those out of range become the
+/// nearest integer, NaN becomes 0; integers to narrower ones wrap; anything to bool is x != 0.
 /// Gradients flow between floating types only. A no-op when the type is that already.
 Tensor cast(Tensor x, DType dtype);
 /// x, through which no gradient flows.
@@ -78,7 +79,7 @@ inline Tensor operator-(Tensor a, Tensor b) { return sub(a, b); }
 inline Tensor operator*(Tensor a, Tensor b) { return mul(a, b); }
 inline Tensor operator/(Tensor a, Tensor b) { return div(a, b); }
 inline Tensor operator-(Tensor x) { return neg(x); }
-// With a number: it takes the tensor's dtype.
+// With a number: it takes the tensor's dtype. Error: the dtype cannot hold it (2.5 beside i64).
 Tensor operator+(Tensor a, double b);
 Tensor operator-(Tensor a, double b);
 Tensor operator*(Tensor a, double b);

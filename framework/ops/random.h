@@ -1,6 +1,23 @@
 #pragma once
 // Random numbers inside a step: counter-based, keyed by seed, scope path, step and global row, so
 // that they do not depend on the number of threads or towers.
+//
+// Element e of row r (its place in the row, in row-major order; r counts along axis 0) has word
+// e % 4 of the four that
+//
+//   philox(philox_key(seed, stream), low, high)          framework/tensor/philox.h
+//     low  = (first_row + r) << 32 | e / 4               for a scalar first_row + r counts as 0
+//     high = attempt << 48 | step                        attempt is 0 but for redrawn numbers
+//
+// gives, where random_state holds seed, step and first_row. So rows, and blocks of four elements in
+// a row, count to 2^32 and steps to 2^48. From the words w0..w3:
+//
+//   uniform  u = (w >> 8) / 2^24, the result low + (high - low) u, rounded to its type; where that
+//            rounds up to `high`, the next number below
+//   normal   elements 0 and 1: r cos(a) and r sin(a) with r = sqrt(-2 log((w0 + 1) / 2^32)) and
+//            a = 2 pi w1 / 2^32; elements 2 and 3 likewise from w2 and w3
+//   truncated normal: the same; while outside two standard deviations, that of the next attempt
+//   dropout  an element is kept where u >= rate
 
 #include <cstdint>
 

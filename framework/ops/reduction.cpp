@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/shape_ops.h"
 
 namespace belfry {
@@ -48,6 +50,16 @@ std::vector<TensorType> reduce_shape(const ShapeContext& c) {
 
 Tensor repeat_to(Tensor reduced, const Shape& x, const ReduceOptions& options) {
   return broadcast_to(reshape(reduced, keep_dims_shape(x, options.axes)), x);
+}
+
+std::vector<Tensor> extremum_gradient(const GradContext& c) {
+  Tensor x = c.input();
+  const auto& options = c.as<ReduceOptions>();
+  Tensor chosen = equal(x, repeat_to(c.output(), x.shape(), options));
+  DType wide = x.dtype() == DType::f64 ? DType::f64 : DType::f32;  // 16 bits count to 2048 at most
+  Tensor count = sum(cast(chosen, wide), options);
+  Tensor share = repeat_to(cast(cast(c.dy(), wide) / count, x.dtype()), x.shape(), options);
+  return {where(chosen, share, constant(x.graph(), 0, x.dtype()))};
 }
 
 ReductionWalk::ReductionWalk(const Shape& x, const std::vector<int>& axes) {

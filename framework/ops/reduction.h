@@ -19,8 +19,11 @@ Shape reduced_shape(const Shape& x, const ReduceOptions& options);
 /// Shape rule of the reductions with ReduceOptions: numbers in, the same dtype out.
 std::vector<TensorType> reduce_shape(const ShapeContext& c);
 
-/// x summed, and so on: `dy` or `y` of such a reduction, repeated to the shape of x.
+/// The result of a reduction of x, or its gradient, repeated to the shape of x.
 Tensor repeat_to(Tensor reduced, const Shape& x, const ReduceOptions& options);
+
+/// The gradient of max and min: elements that equal the result share it evenly.
+std::vector<Tensor> extremum_gradient(const GradContext& c);
 
 /// A walk in two parts: over the axes that stay, and inside over those that are reduced.
 struct ReductionWalk {

@@ -1,0 +1,60 @@
+#include <cstring>
+
+#include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/shape_ops.h"
+
+namespace belfry {
+namespace {
+
+std::vector<TensorType> shape_rule(const ShapeContext& c) {
+  int axis = c.as<AxisOptions>().axis;
+  const TensorType& first = c.inputs[0];
+  std::int64_t size = 0;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    const TensorType& part = c.inputs[i];
+    require(part.dtype == first.dtype && part.shape.rank() == first.shape.rank()
+                && part.shape.with(axis, 0) == first.shape.with(axis, 0),
+            c.op, ": part 0 is ", first, " but part ", i, " is ", part,
+            "; parts may differ in size along axis ", axis, " only");
+    size += part.shape[axis];
+  }
+  return {{first.shape.with(axis, size), first.dtype}};
+}
+
+std::vector<Tensor> gradient(const GradContext& c) {
+  int axis = c.as<AxisOptions>().axis;
+  std::vector<std::int64_t> sizes;
+  for (const Tensor& part : c.node().inputs()) sizes.push_back(part.size(axis));
+  return split(c.dy(), sizes, axis);
+}
+
+void reference(const KernelContext& c) {
+  const Shape& shape = c.output().shape();
+  if (shape.elements() == 0) return;
+  int axis = c.as<AxisOptions>().axis;
+  std::int64_t blocks = 1;
+  for (int i = 0; i < axis; ++i) blocks *= shape[i];
+  auto* out = c.output().as<std::byte>();
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    for (const ArrayView& part : c.inputs) {
+      std::int64_t bytes = part.type.bytes() / blocks;
+      if (bytes == 0) continue;
+      std::memcpy(out, part.as<const std::byte>() + block * bytes, static_cast<std::size_t>(bytes));
+      out += bytes;
+    }
+  }
+}
+
+}  // namespace
+
+const OpDef concat_op{
+    .name = "concat", .shape = shape_rule, .gradient = gradient, .reference = reference};
+
+Tensor concat(std::vector<Tensor> parts, int axis) {
+  require(!parts.empty(), "concat: no parts; pass at least 1");
+  axis = normalize_axis(axis, parts[0].rank(), "concat");
+  if (parts.size() == 1) return parts[0];
+  return apply1(concat_op, std::move(parts), AxisOptions{axis});
+}
+
+}  // namespace belfry

@@ -1,0 +1,34 @@
+#include <limits>
+
+#include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/reduction.h"
+
+namespace belfry {
+namespace {
+
+struct Fold {
+  template <class T>
+  using Accumulator = compute_type<T>;
+  template <class A>
+  static A first() {
+    return std::is_floating_point_v<A> ? std::numeric_limits<A>::infinity()
+                                       : std::numeric_limits<A>::max();
+  }
+  template <class A>
+  static A add(A a, A b) {
+    return functor::Minimum::apply<StdMath>(a, b);
+  }
+};
+
+}  // namespace
+
+const OpDef min_op{.name = "min",
+                   .shape = reduce_shape,
+                   .gradient = extremum_gradient,
+                   .reference = reduce_reference<Fold>};
+
+Tensor min(Tensor x, ReduceOptions options) {
+  return apply1(min_op, {x}, normalize(options, x.rank(), "min"));
+}
+
+}  // namespace belfry
