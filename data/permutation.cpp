@@ -20,11 +20,27 @@ std::uint64_t add_modulo(std::uint64_t x, std::uint64_t y, std::uint64_t modulus
   return sum < modulus ? sum : sum - modulus;
 }
 
+// Fisher and Yates, "inside out" (Knuth, TAOCP volume 2, section 3.4.2, algorithm P).
+std::shared_ptr<const std::vector<std::uint32_t>> shuffled(std::uint64_t size, PhiloxKey key) {
+  auto out = std::make_shared<std::vector<std::uint32_t>>(size);
+  PhiloxStream random(key);
+  for (std::uint64_t i = 0; i < size; ++i) {
+    std::uint64_t j = random.below(i + 1);
+    (*out)[i] = (*out)[j];
+    (*out)[j] = static_cast<std::uint32_t>(i);
+  }
+  return out;
+}
+
 }  // namespace
 
 Permutation::Permutation(std::int64_t size, PhiloxKey key)
-    : size_(static_cast<std::uint64_t>(size)), a_(1), b_(1) {
+    : size_(static_cast<std::uint64_t>(size)), a_(1), b_(1), keys_{} {
   ensure(size >= 0 && size < std::int64_t{1} << 62, "permutation: of ", size, " elements");
+  if (size_ <= 65'536) {
+    table_ = shuffled(size_, key);
+    return;
+  }
   a_ = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(size_))) + 1;
   b_ = size_ / a_ + 1;
   for (std::size_t i = 0; i < rounds; ++i) {
@@ -35,16 +51,20 @@ Permutation::Permutation(std::int64_t size, PhiloxKey key)
 
 std::int64_t Permutation::operator()(std::int64_t index) const {
   auto x = static_cast<std::uint64_t>(index);
-  do {
-    std::uint64_t low = x % a_;
-    std::uint64_t high = x / a_;
-    for (std::size_t i = 0; i < rounds; i += 2) {
-      low = add_modulo(low, hash_below(high ^ keys_[i], a_), a_);
-      high = add_modulo(high, hash_below(low ^ keys_[i + 1], b_), b_);
-    }
-    x = high * a_ + low;
-  } while (x >= size_);
+  if (table_) return (*table_)[x];
+  do x = feistel(x);
+  while (x >= size_);
   return static_cast<std::int64_t>(x);
+}
+
+std::uint64_t Permutation::feistel(std::uint64_t x) const {
+  std::uint64_t low = x % a_;
+  std::uint64_t high = x / a_;
+  for (std::size_t i = 0; i < rounds; i += 2) {
+    low = add_modulo(low, hash_below(high ^ keys_[i], a_), a_);
+    high = add_modulo(high, hash_below(low ^ keys_[i + 1], b_), b_);
+  }
+  return high * a_ + low;
 }
 
 }  // namespace belfry::data

@@ -5,7 +5,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
-#include <optional>
+#include <mutex>
 
 #include "belfry/framework/base/error.h"
 
@@ -13,22 +13,34 @@ namespace belfry::data {
 
 namespace tbb = oneapi::tbb;
 
-struct Scheduler::Arena {
-  explicit Arena(int threads) : arena(threads, /*reserved_for_masters=*/0) {
-    // oneTBB counts the calling thread among its limit, and starts one worker fewer.
-    auto wanted = static_cast<std::size_t>(threads) + 1;
-    constexpr auto limit = tbb::global_control::max_allowed_parallelism;
-    if (wanted > tbb::global_control::active_value(limit)) more.emplace(limit, wanted);
-  }
+namespace {
 
+// oneTBB starts no more threads than the process has cores unless told to. The limit belongs to the
+// process and the lowest one asked for counts, so there is one request here, which only grows; a
+// lower limit set by the host stays in force.
+void allow_threads(int threads) {
+  static std::mutex mutex;
+  static std::unique_ptr<tbb::global_control> control;
+  constexpr auto limit = tbb::global_control::max_allowed_parallelism;
+  auto wanted = static_cast<std::size_t>(threads) + 1;  // it counts a calling thread too
+  std::lock_guard lock(mutex);
+  if (wanted <= tbb::global_control::active_value(limit)) return;
+  control = nullptr;
+  control = std::make_unique<tbb::global_control>(limit, wanted);
+}
+
+}  // namespace
+
+struct Scheduler::Arena {
+  explicit Arena(int threads) : arena(threads, /*reserved_for_masters=*/0) {}
   tbb::task_arena arena;
-  std::optional<tbb::global_control> more;
 };
 
 int default_threads() { return std::max(1, tbb::info::default_concurrency() - 1); }
 
 Scheduler::Scheduler(int threads) : threads_(threads) {
   require(threads >= 1, "threads: an input pipeline needs at least 1 thread, got ", threads);
+  allow_threads(threads);
   arena_ = std::make_unique<Arena>(threads);
 }
 

@@ -16,7 +16,8 @@ int default_threads();
 class Scheduler {
  public:
   /// Error: threads below 1. More threads than cores are honoured (work that waits for disks or
-  /// networks gains from them) by raising oneTBB's limit while this object lives.
+  /// networks gains from them) by raising oneTBB's limit for the process, unless the host has set
+  /// one itself.
   explicit Scheduler(int threads = default_threads());
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;

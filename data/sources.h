@@ -13,8 +13,8 @@ namespace belfry::data {
 /// prepare(). Called from several threads at once when several streams are open.
 using ReadElement = std::function<void(std::int64_t index, Features& out)>;
 
-/// `count` elements with random access: shuffle() orders them by a permutation that takes no
-/// memory, and a saved position is one number. The base of every source whose elements can be
+/// `count` elements with random access: shuffle() permutes their numbers in place of their
+/// contents, and a saved position is one number. The base of every source whose elements can be
 /// fetched by number. Error: count below 0; an Error from `read` carries the element's number.
 Dataset indexed(std::int64_t count, ReadElement read);
 

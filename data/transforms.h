@@ -59,7 +59,7 @@ struct ShuffleOptions {
 /// Yields the elements in random order: each is drawn uniformly from a buffer that holds the next
 /// `buffer` elements of the source. Put before repeat it keeps epochs apart, after it blends them.
 ///
-/// A buffer at least as large as a source with random access costs no memory and gives a keyed
+/// A buffer at least as large as a source with random access holds no elements and gives a keyed
 /// permutation instead: every element exactly once, and the result has random access too.
 /// Otherwise elements stay in memory while they are in the buffer, and a restored position reads
 /// the source again from the start of the pass up to that point: shuffle before what is slow.

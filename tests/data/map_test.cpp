@@ -1,0 +1,176 @@
+// Covers map.cpp, parallel_map.cpp and scheduler.cpp.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "pipeline.h"
+
+namespace belfry::data {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Features doubled(Features in) {
+  in.at("value").span<std::int64_t>()[0] *= 2;
+  return in;
+}
+
+Features noisy(Features in, PhiloxStream& random) {
+  auto value = in.at("value").span<std::int64_t>();
+  value[0] = value[0] * 1'000'000 + static_cast<std::int64_t>(random.below(1'000'000));
+  return in;
+}
+
+// Takes very different times, so that later elements are done before earlier ones.
+Features uneven(Features in, PhiloxStream& random) {
+  std::this_thread::sleep_for(std::chrono::microseconds(random.below(300)));
+  return noisy(std::move(in), random);
+}
+
+constexpr int all_workers[]{1, 2, 8, autotune};
+
+TEST(Map, AppliesTheFunctionInOrder) {
+  for (int workers : all_workers) {
+    Values expected;
+    for (std::int64_t i = 0; i < 300; ++i) expected.push_back(2 * i);
+    EXPECT_EQ(values(range(300) | map(doubled, {.workers = workers}) | threads(4)), expected);
+    EXPECT_EQ(values(range(0) | map(doubled, {.workers = workers})), Values{});
+  }
+  EXPECT_EQ(error_of([] { map(doubled, {.workers = 0}); }),
+            "map: workers must be at least 1, or data::autotune; got 0");
+}
+
+TEST(Map, RandomNumbersDependOnElementAndEpochAlone) {
+  Dataset source = range(100) | shuffle(100) | repeat(2);
+  Values one = values(source | map(uneven, {.workers = 1}));
+  for (int workers : {2, 8, autotune})
+    EXPECT_EQ(values(source | map(uneven, {.workers = workers}) | threads(8)), one);
+
+  // The same element gets the same numbers wherever it comes in the order.
+  auto first_epoch = [](const Dataset& d) { return sorted(values(d, 100)); };
+  EXPECT_EQ(first_epoch(range(100) | map(noisy)),
+            first_epoch(range(100) | map(noisy) | shuffle(100)));
+  // Epochs, seeds and places in the pipeline differ.
+  EXPECT_NE(sorted(Values(one.begin(), one.begin() + 100)),
+            sorted(Values(one.begin() + 100, one.end())));
+  EXPECT_NE(values(range(100) | map(noisy)), values(range(100) | map(noisy, {.seed = 1})));
+  EXPECT_NE(values(range(100) | map(noisy)), values(range(100) | take(100) | map(noisy)));
+}
+
+TEST(Map, KeepsRandomAccess) {
+  Dataset data = range(50) | map(doubled, {.workers = 2}) | shuffle(50);
+  EXPECT_TRUE(data.info().random_access);
+  Values expected = values(range(50) | shuffle(50));
+  EXPECT_EQ(sorted(values(data)).size(), 50u);
+  EXPECT_EQ(sorted(values(data)), values(range(50) | map(doubled)));
+}
+
+TEST(Map, AnErrorComesInPlaceOfItsElement) {
+  for (int workers : all_workers) {
+    Dataset data = range(6) | failing_at({1, 4}, workers) | threads(4);
+    EXPECT_EQ(words(data), (Words{"0", "error: bad value 1 (at element 1, epoch 0)", "2", "3",
+                                  "error: bad value 4 (at element 4, epoch 0)", "5"}));
+    // Also one that comes from further up.
+    EXPECT_EQ(words(data | map(doubled, {.workers = workers})),
+              (Words{"0", "error: bad value 1 (at element 1, epoch 0)", "4", "6",
+                     "error: bad value 4 (at element 4, epoch 0)", "10"}));
+  }
+}
+
+TEST(Map, TurnsOtherExceptionsIntoErrors) {
+  for (int workers : {1, 2}) {
+    Dataset data = range(2) | repeat(2)
+                   | map([](Features) -> Features { throw std::runtime_error("disk full"); },
+                         {.workers = workers});
+    EXPECT_EQ(words(data)[3], "error: map: disk full (at element 1, epoch 1)");
+  }
+}
+
+// Counts how many calls are in progress at once.
+struct Gauge {
+  std::atomic<int> running = 0, most = 0;
+  auto function() {
+    return [this](Features in) {
+      int now = ++running;
+      for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(300));
+      --running;
+      return in;
+    };
+  }
+};
+
+// Reads until that many calls have been in progress at once, then some more; returns the most.
+int most_at_once(int workers, int wanted) {
+  Gauge gauge;
+  InputStreamPtr stream =
+      open(range(100) | repeat() | map(gauge.function(), {.workers = workers}) | threads(6));
+  Features element;
+  while (gauge.most < wanted) stream->next(element);
+  for (int i = 0; i < 200; ++i) stream->next(element);
+  stream = nullptr;
+  return gauge.most;
+}
+
+TEST(Map, RunsAsManyAtOnceAsItHasWorkers) {
+  EXPECT_EQ(most_at_once(2, 2), 2);
+  EXPECT_EQ(most_at_once(4, 4), 4);
+}
+
+TEST(Map, AutotuneAddsWorkersWhileTheConsumerWaits) { EXPECT_LE(most_at_once(autotune, 4), 6); }
+
+TEST(Map, ElementsInFlightAreNotCountedAsConsumed) {
+  for (int workers : {1, 2, 8, autotune}) {
+    expect_resumes(range(40) | shuffle(40) | repeat(2) | map(noisy, {.workers = workers})
+                   | threads(3));
+    expect_resumes(streamed(40) | failing_at({3, 20}, workers));
+  }
+}
+
+TEST(Map, IsDestroyedCleanlyWhileWorkIsInFlight) {
+  for (int i = 0; i < 50; ++i) {
+    auto alive = std::make_shared<int>(7);
+    {
+      InputStreamPtr stream = open(range(1000)
+                                   | map(
+                                       [alive](Features in) {
+                                         EXPECT_EQ(*alive, 7);
+                                         return in;
+                                       },
+                                       {.workers = 4})
+                                   | threads(4));
+      Features element;
+      for (int n = 0; n < i; ++n) stream->next(element);
+    }
+    EXPECT_EQ(alive.use_count(), 1);  // nothing left behind holds the function
+  }
+}
+
+TEST(Map, NestsWithoutStarving) {
+  // Every call reads a parallel pipeline of its own, with more work than there are threads.
+  Dataset inner = range(20) | map(doubled, {.workers = 4});
+  auto sum = [=](Features) {
+    Values v = values(inner);
+    return Features{{"value", Array::scalar(std::accumulate(v.begin(), v.end(), std::int64_t{0}))}};
+  };
+  EXPECT_EQ(values(range(30) | map(sum, {.workers = 4})), Values(30, 380));
+}
+
+TEST(Scheduler, RunsAsManyTasksAtOnceAsItWasAskedFor) {
+  auto first = std::make_unique<Scheduler>(4);
+  Scheduler second(4);
+  first.reset();  // takes nothing away from the second
+  std::atomic<int> arrived = 0;
+  for (int i = 0; i < 4; ++i)
+    second.run([&] {
+      ++arrived;
+      while (arrived < 4) std::this_thread::yield();  // hangs unless all four run at once
+      ++arrived;
+    });
+  while (arrived < 8) std::this_thread::yield();
+  EXPECT_EQ(second.threads(), 4);
+}
+
+}  // namespace
+}  // namespace belfry::data

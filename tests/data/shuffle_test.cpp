@@ -1,0 +1,107 @@
+#include <map>
+#include <set>
+
+#include "pipeline.h"
+
+namespace belfry::data {
+namespace {
+
+TEST(Shuffle, OfRandomAccessIsAPermutation) {
+  Dataset data = range(1000) | shuffle(1000);
+  Values once = values(data);
+  EXPECT_NE(once, counting(0, 1000));
+  EXPECT_EQ(sorted(once), counting(0, 1000));
+  EXPECT_EQ(values(data), once);
+  EXPECT_NE(values(range(1000) | shuffle(1000, {.seed = 1})), once);
+  EXPECT_EQ(open(data)->save(), "indexed.size=1000 indexed.next=0");
+}
+
+TEST(Shuffle, OfAStreamYieldsEachElementOnce) {
+  for (std::int64_t buffer : {1, 2, 7, 100, 1000}) {
+    Dataset data = streamed(100) | shuffle(buffer);
+    Values once = values(data);
+    EXPECT_EQ(sorted(once), counting(0, 100));
+    EXPECT_EQ(once == counting(0, 100), buffer == 1);
+    EXPECT_EQ(values(data), once);
+    // No element can come before the buffer has reached it.
+    for (std::int64_t i = 0; i < 100; ++i) EXPECT_LT(once[static_cast<std::size_t>(i)], i + buffer);
+  }
+}
+
+TEST(Shuffle, WithASmallBufferReadsRandomAccessAsAStream) {
+  EXPECT_FALSE((range(100) | shuffle(99)).info().random_access);
+  EXPECT_EQ(sorted(values(range(100) | shuffle(99))), counting(0, 100));
+}
+
+// Each of the orders of three elements comes up equally often: chi-squared with 5 degrees of
+// freedom, bound at mean + 5 standard deviations.
+TEST(Shuffle, OrdersAreEquallyLikely) {
+  for (const Dataset& source : {range(3), streamed(3)}) {
+    std::map<Values, int> counts;
+    constexpr int draws = 6000;
+    for (int seed = 0; seed < draws; ++seed)
+      ++counts[values(source | shuffle(3, {.seed = static_cast<std::uint64_t>(seed)}))];
+    ASSERT_EQ(counts.size(), 6u);
+    double sum = 0;
+    for (const auto& [order, n] : counts) sum += (n - 1000.0) * (n - 1000.0) / 1000.0;
+    EXPECT_LT(sum, 5 + 5 * std::sqrt(10.0));
+  }
+}
+
+TEST(Shuffle, BeforeRepeatKeepsEpochsApart) {
+  for (const Dataset& source : {range(50), streamed(50)}) {
+    for (bool again : {true, false}) {
+      Values v = values(source | shuffle(50, {.reshuffle_each_iteration = again}) | repeat(2));
+      Values first(v.begin(), v.begin() + 50), second(v.begin() + 50, v.end());
+      EXPECT_EQ(sorted(first), counting(0, 50));
+      EXPECT_EQ(sorted(second), counting(0, 50));
+      EXPECT_EQ(first == second, !again);
+    }
+  }
+}
+
+TEST(Shuffle, AfterRepeatBlendsThem) {
+  Values v = values(range(10) | repeat(5) | shuffle(50));
+  EXPECT_NE(sorted(Values(v.begin(), v.begin() + 10)), counting(0, 10));
+  std::map<std::int64_t, int> counts;
+  for (std::int64_t x : v) ++counts[x];
+  for (const auto& [x, n] : counts) EXPECT_EQ(n, 5) << x;
+}
+
+TEST(Shuffle, TwoInARowDiffer) {
+  Values v = values(range(100) | shuffle(100));
+  EXPECT_NE(values(range(100) | shuffle(100) | shuffle(100)), v);
+  EXPECT_EQ(sorted(values(range(100) | shuffle(100) | shuffle(100))), counting(0, 100));
+}
+
+TEST(Shuffle, ResumesAnywhere) {
+  expect_resumes(range(20) | shuffle(20) | repeat(3));
+  expect_resumes(range(20) | shuffle(7) | repeat(3));
+  expect_resumes(streamed(20) | shuffle(30) | repeat());
+  expect_resumes(streamed(20) | repeat() | shuffle(15));
+}
+
+TEST(Shuffle, DeliversErrorsAndLosesNothingElse) {
+  Dataset data = streamed(20) | failing_at({4, 5, 12}) | shuffle(6);
+  std::vector<std::string> all = words(data);
+  EXPECT_EQ(all.size(), 20u);
+  std::multiset<std::string> seen(all.begin(), all.end());
+  std::multiset<std::string> expected;
+  for (std::int64_t i = 0; i < 20; ++i)
+    expected.insert(i == 4 || i == 5 || i == 12
+                        ? concat("error: bad value ", i, " (at element ", i, ", epoch 0)")
+                        : text(i));
+  EXPECT_EQ(seen, expected);
+  expect_resumes(data);
+}
+
+TEST(Shuffle, RefusesWhatCannotWork) {
+  EXPECT_EQ(error_of([] { shuffle(0); }),
+            "shuffle: the buffer must hold at least 1 element, got 0");
+  InputStreamPtr stream = open(streamed(3) | shuffle(2));
+  EXPECT_EQ(error_of([&] { stream->restore("shuffle.taken=4"); }),
+            "input: the saved position is element 4 of shuffled data that now end after 3");
+}
+
+}  // namespace
+}  // namespace belfry::data
