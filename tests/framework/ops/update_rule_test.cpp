@@ -1,0 +1,113 @@
+#include "belfry/framework/ops/update_rule.h"
+
+#include <gmock/gmock.h>
+
+#include "belfry/framework/graph/scope.h"
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Throws;
+
+TEST(UpdateLayout, SaysWhereInputsLie) {
+  UpdateLayout layout = update_layout<update::Adam>({});
+  EXPECT_EQ(layout.scalars, 2);
+  EXPECT_EQ(layout.groups(2 + 3 * 4), 3);
+  EXPECT_EQ(layout.variable(1), 6);
+  EXPECT_EQ(layout.gradient(1), 7);
+  EXPECT_EQ(layout.slot(1, 1), 9);
+  EXPECT_EQ(update_layout<update::Rmsprop>({.momentum = 0.9, .centered = true}).slots, 3);
+  EXPECT_EQ(update_layout<update::Rmsprop>({}).slots, 1);
+}
+
+struct UpdateNode : testing::Test {
+  Variable variable(std::string_view name, Shape shape, DType dtype = DType::f32) {
+    return scope.variable(name, {.shape = shape, .dtype = dtype});
+  }
+  Tensor gradient(std::string_view name, Shape shape, DType dtype = DType::f32) {
+    return input(graph, std::string(name), {shape, dtype});
+  }
+  static auto fails(const std::string& text) {
+    return Throws<Error>(testing::Property(&Error::what, HasSubstr(text)));
+  }
+  Graph graph;
+  Scope scope{graph};
+  Tensor rate = constant(graph, 0.1, DType::f32);
+  Tensor step = global_step(graph);
+};
+
+TEST_F(UpdateNode, MutatesVariablesAndSlots) {
+  Variable a = variable("a", {2}), b = variable("b", {3}), m = variable("m", {2}),
+           v = variable("v", {2}), m2 = variable("m2", {3}), v2 = variable("v2", {3});
+  UpdateGroup groups[] = {{a, gradient("ga", {2}), {m, v}}, {b, gradient("gb", {3}), {m2, v2}}};
+  Node& node = adam_update(rate, step, groups);
+  EXPECT_TRUE(node.outputs().empty());
+  EXPECT_THAT(node.mutated(), ElementsAre(2, 4, 5, 6, 8, 9));
+  EXPECT_THAT(graph.effects(), ElementsAre(&node));
+}
+
+TEST_F(UpdateNode, Errors) {
+  Variable a = variable("a", {2}), b = variable("b", {3}), m = variable("m", {2}),
+           d = variable("d", {2}, DType::f64), i = variable("i", {2}, DType::i64);
+  Tensor g = gradient("g", {2}), gd = gradient("gd", {2}, DType::f64),
+         gi = gradient("gi", {2}, DType::i64);
+  using Groups = std::vector<UpdateGroup>;
+  EXPECT_THAT([&] { sgd_update(rate, {}); }, fails("sgd_update: no variables to update"));
+  EXPECT_THAT([&] { sgd_update(rate, Groups{{}}); }, fails("sgd_update: a variable is undefined"));
+  EXPECT_THAT(
+      [&] {
+        sgd_update(rate, Groups{{a, {}}});
+      },
+      fails("sgd_update: input 2 is undefined"));
+  EXPECT_THAT(
+      [&] {
+        sgd_update(rate, Groups{{a, g}, {a, g}});
+      },
+      fails("sgd_update: variable `a` is listed twice"));
+  EXPECT_THAT(
+      [&] {
+        momentum_update(rate, Groups{{a, g, {a}}});
+      },
+      fails("momentum_update: variable `a` is listed twice"));
+  EXPECT_THAT(
+      [&] {
+        momentum_update(rate, Groups{{a, g}});
+      },
+      fails("momentum_update: variable `a` comes with 0 slots; expected 1"));
+  EXPECT_THAT(
+      [&] {
+        sgd_update(rate, Groups{{b, g}});
+      },
+      fails("sgd_update: variable 0 is f32[3] but its gradient is f32[2]"));
+  EXPECT_THAT(
+      [&] {
+        momentum_update(rate, Groups{{a, g, {b}}});
+      },
+      fails("momentum_update: variable 0 is f32[2] but its slot 0 is f32[3]"));
+  EXPECT_THAT(
+      [&] {
+        sgd_update(rate, Groups{{a, g}, {d, gd}});
+      },
+      fails("sgd_update: variable 1 is f64[2] but variable 0 is of type f32; update each "
+            "dtype with a node of its own"));
+  EXPECT_THAT(
+      [&] {
+        sgd_update(rate, Groups{{i, gi}});
+      },
+      fails("sgd_update: variable 0 is i64[2]; only floating variables can be updated"));
+  EXPECT_THAT(
+      [&] {
+        sgd_update(g, Groups{{a, g}});
+      },
+      fails("sgd_update: the learning rate is f32[2]; expected f32[]"));
+  EXPECT_THAT(
+      [&] {
+        adam_update(rate, rate, Groups{{a, g, {m, variable("v", {2})}}});
+      },
+      fails("adam_update: the step is f32[]; expected i64[]"));
+}
+
+}  // namespace
+}  // namespace belfry
