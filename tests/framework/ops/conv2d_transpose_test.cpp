@@ -1,0 +1,92 @@
+#include "nn_support.h"
+
+namespace belfry::testing {
+namespace {
+
+TEST(Conv2dTranspose, SpreadsEachElementOverItsWindow) {
+  Graph graph;
+  Tensor x = floats(graph, {1, 2, 2, 1}, {1, 2, 3, 4});
+  Tensor kernel = floats(graph, {2, 2, 1, 1}, {1, 2, 3, 4});
+  Tensor y = conv2d_transpose(x, kernel, {.stride = {2, 2}, .padding = valid_padding});
+  EXPECT_EQ(y.shape(), (Shape{1, 4, 4, 1}));
+  EXPECT_THAT(values(y), ElementsAre(1, 2, 2, 4, 3, 4, 6, 8, 3, 6, 4, 8, 9, 12, 12, 16));
+  // Overlapping windows add up.
+  y = conv2d_transpose(x, kernel, {.padding = valid_padding});
+  EXPECT_THAT(values(y), ElementsAre(1, 4, 4, 6, 20, 16, 9, 24, 16));
+}
+
+TEST(Conv2dTranspose, OutputSizes) {
+  Graph graph;
+  Tensor x = floats(graph, {1, 1, 1, 1}, {5});
+  Tensor kernel = floats(graph, {3, 3, 1, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  // same: the convolution of 2 x 2 pads one row behind.
+  Tensor y = conv2d_transpose(x, kernel, {.stride = {2, 2}});
+  EXPECT_THAT(values(y), ElementsAre(5, 10, 20, 25));
+  // An image of 1 x 1 pads one row in front as well.
+  y = conv2d_transpose(x, kernel, {.stride = {2, 2}}, {1, 1});
+  EXPECT_THAT(values(y), ElementsAre(25));
+  // given: rows cut away on all sides.
+  Conv2dOptions cut{.stride = {2, 2}, .padding = Padding::explicit_amounts(1, 1, 1, 0)};
+  EXPECT_THAT(values(conv2d_transpose(x, kernel, cut)), ElementsAre(25, 30));
+  // valid: a row that no window reaches is zero.
+  y = conv2d_transpose(x, kernel, {.stride = {2, 1}, .padding = valid_padding}, {4, 3});
+  EXPECT_THAT(values(y), ElementsAre(5, 10, 15, 20, 25, 30, 35, 40, 45, 0, 0, 0));
+}
+
+TEST(Conv2dTranspose, ChannelsAndGroups) {
+  Graph graph;
+  Tensor x = floats(graph, {1, 1, 1, 2}, {1, 10});
+  Tensor kernel = floats(graph, {1, 1, 3, 2}, {1, 2, 3, 4, 5, 6});  // [kh, kw, out, in]
+  EXPECT_THAT(values(conv2d_transpose(x, kernel)), ElementsAre(21, 43, 65));
+  EXPECT_THAT(values(conv2d_transpose(x, kernel, {.groups = 2})), ElementsAre(1, 3, 5, 20, 40, 60));
+}
+
+TEST(Conv2dTranspose, PassesCheckOp) {
+  struct Geometry {
+    Shape x, kernel;
+    Conv2dOptions options = {};
+    std::array<std::int64_t, 2> size = {0, 0};
+  };
+  std::vector<Geometry> list = {
+      {{2, 4, 4, 4}, {4, 4, 3, 4}, {.stride = {2, 2}}},
+      {{1, 1, 1, 1}, {1, 1, 1, 1}},
+      {{1, 3, 2, 3}, {3, 2, 2, 3}, {.stride = {2, 3}, .padding = valid_padding}},
+      {{1, 3, 2, 2}, {3, 3, 2, 2}, {.stride = {2, 2}}, {5, 3}},
+      {{1, 3, 3, 2}, {3, 2, 1, 2}, {.dilation = {2, 1}, .padding = valid_padding}},
+      {{1, 2, 3, 4}, {3, 3, 3, 4}, {.stride = {2, 2}, .groups = 2}},
+      {{1, 3, 3, 2}, {3, 3, 2, 2}, {.padding = Padding::explicit_amounts(1, 1, 0, 2)}},
+      {{0, 3, 3, 2}, {3, 3, 2, 2}},
+  };
+  for (const Geometry& g : list) {
+    SCOPED_TRACE(concat(g.x, " ", g.kernel));
+    EXPECT_EQ(
+        check_op({.build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
+                    return {conv2d_transpose(in[0], in[1], g.options, g.size)};
+                  },
+                  .inputs = {noise(g.x), noise(g.kernel, 2)}}),
+        "");
+  }
+}
+
+TEST(Conv2dTranspose, ErrorsSayWhatDoesNotFit) {
+  Graph graph;
+  Tensor kernel = constant(graph, Array::zeros({3, 3, 4, 1}));
+  auto make = [&](const Shape& x, Conv2dOptions options, std::array<std::int64_t, 2> size) {
+    return error_of([&] {
+      Graph::PlacementGuard guard(graph, (Scope(graph) / "up1").placement());
+      conv2d_transpose(constant(graph, Array::zeros(x)), kernel, options, size);
+    });
+  };
+  EXPECT_EQ(make({1, 2, 2, 3}, {}, {0, 0}),
+            "conv2d_transpose: input has 3 channels but the kernel expects 1 (at up1)");
+  EXPECT_EQ(make({1, 2, 2, 1}, {.stride = {2, 2}}, {5, 4}),
+            "conv2d_transpose: an output of 5 x 4 belongs to an input of 3 x 2, but the input is "
+            "2 x 2 (at up1)");
+  EXPECT_EQ(make({1, 1, 1, 1}, {.padding = Padding::explicit_amounts(2, 2, 1, 1)}, {0, 0}),
+            "conv2d_transpose: an output of -1 x 1 is empty; pad less (at up1)");
+  EXPECT_EQ(make({2, 2, 1}, {}, {0, 0}),
+            "conv2d_transpose: input must be [n, h, w, in], got f32[2, 2, 1] (at up1)");
+}
+
+}  // namespace
+}  // namespace belfry::testing
