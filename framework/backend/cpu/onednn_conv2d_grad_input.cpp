@@ -1,0 +1,62 @@
+// conv2d_grad_input on oneDNN: plain channels-last images, kernel packed once a step.
+
+#include <array>
+
+#include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/onednn_conv.h"
+#include "belfry/framework/ops/defs_nn.h"
+
+namespace belfry::cpu {
+namespace {
+
+using Description = dnnl::convolution_backward_data::primitive_desc;
+
+Description describe(const OnednnConv& conv, const ConvGeometry& g) {
+  // The direct kernel computes 16 input channels at a time, however many there are. With few, the
+  // matrix product that a kernel in plain layout leads to is faster (README, "Convolutions").
+  bool few = g.groups == 1 && g.in_channels <= 8;
+  const dnnl::memory::desc& kernel = few ? conv.kernel : conv.any_kernel;
+  return {{dnnl::algorithm::convolution_direct, conv.x, kernel, conv.y, conv.stride, conv.dilation,
+           conv.before, conv.after},
+          workspace_attributes(),
+          onednn_engine(),
+          conv.forward(kernel, false)};
+}
+
+class OnednnConv2dGradInput final : public Kernel {
+ public:
+  OnednnConv2dGradInput(std::string_view op, const OnednnConv& conv, const Description& d)
+      : packed_(pack_input(op, 1, conv.kernel, d.weights_desc())),
+        primitive_(op, d,
+                   {{DNNL_ARG_DIFF_DST, d.diff_dst_desc()},
+                    {DNNL_ARG_WEIGHTS, d.weights_desc()},
+                    {DNNL_ARG_DIFF_SRC, d.diff_src_desc()}}) {}
+
+  Bytes workspace() const override { return primitive_.scratch(); }
+  std::vector<PackedInput> packed_inputs() const override { return packed_; }
+  std::string_view implementation() const override { return "onednn"; }
+
+  void run(const KernelArguments& arguments, Stream&) override {
+    primitive_.run(std::array{arguments.inputs[0], arguments.inputs[1], arguments.outputs[0]},
+                   arguments.workspace);
+  }
+
+ private:
+  std::vector<PackedInput> packed_;
+  Primitive primitive_;
+};
+
+std::unique_ptr<Kernel> make(const Node& node, int threads) {
+  ConvGeometry g = conv_geometry(node.op().name, node.output().shape, node.input(1).shape(),
+                                 node.as<ConvGradInputOptions>().window);
+  auto conv = onednn_conv(g, node.output().dtype);
+  if (!conv) return nullptr;
+  return make_onednn_kernel(node, threads, [&] {
+    return std::make_unique<OnednnConv2dGradInput>(node.op().name, *conv, describe(*conv, g));
+  });
+}
+
+const KernelRegistration registration(conv2d_grad_input_op, make);
+
+}  // namespace
+}  // namespace belfry::cpu

@@ -1,0 +1,72 @@
+// conv2d_grad_kernel on oneDNN: plain channels-last images; the gradient is computed in the layout
+// that the primitive likes best and then brought into ours.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/onednn_conv.h"
+#include "belfry/framework/ops/defs_nn.h"
+
+namespace belfry::cpu {
+namespace {
+
+using Description = dnnl::convolution_backward_weights::primitive_desc;
+
+Description describe(const OnednnConv& conv) {
+  return {{dnnl::algorithm::convolution_direct, conv.x, conv.any_kernel, conv.y, conv.stride,
+           conv.dilation, conv.before, conv.after},
+          workspace_attributes(),
+          onednn_engine(),
+          conv.forward(conv.any_kernel, false)};
+}
+
+class OnednnConv2dGradKernel final : public Kernel {
+ public:
+  OnednnConv2dGradKernel(std::string_view op, const OnednnConv& conv, const Description& d)
+      : primitive_(op, d,
+                   {{DNNL_ARG_SRC, d.src_desc()},
+                    {DNNL_ARG_DIFF_DST, d.diff_dst_desc()},
+                    {DNNL_ARG_DIFF_WEIGHTS, d.diff_weights_desc()}}) {
+    if (d.diff_weights_desc() == conv.kernel) return;
+    gradient_size_ = aligned(size_of(d.diff_weights_desc()));
+    unpack_.emplace(op, d.diff_weights_desc(), conv.kernel);
+  }
+
+  /// The gradient in the primitive's layout, then scratch memory.
+  Bytes workspace() const override {
+    Bytes scratch = primitive_.scratch();
+    if (unpack_) scratch = std::max(scratch, unpack_->workspace());
+    return Bytes(gradient_size_.count + scratch.count);
+  }
+  std::string_view implementation() const override { return "onednn"; }
+
+  void run(const KernelArguments& arguments, Stream& stream) override {
+    auto* workspace = static_cast<std::byte*>(arguments.workspace);
+    void* scratch = workspace + gradient_size_.count;
+    void* gradient = unpack_ ? workspace : arguments.outputs[0];
+    primitive_.run(std::array{arguments.inputs[0], arguments.inputs[1], gradient}, scratch);
+    if (unpack_) unpack_->run({std::array{gradient}, arguments.outputs, scratch}, stream);
+  }
+
+ private:
+  Primitive primitive_;
+  std::optional<ReorderKernel> unpack_;  // when the primitive's layout is not ours
+  Bytes gradient_size_{0};
+};
+
+std::unique_ptr<Kernel> make(const Node& node, int threads) {
+  ConvGeometry g = conv_geometry(node.op().name, node.input(0).shape(), node.output().shape,
+                                 node.as<ConvGradKernelOptions>().window);
+  auto conv = onednn_conv(g, node.output().dtype);
+  if (!conv) return nullptr;
+  return make_onednn_kernel(node, threads, [&] {
+    return std::make_unique<OnednnConv2dGradKernel>(node.op().name, *conv, describe(*conv));
+  });
+}
+
+const KernelRegistration registration(conv2d_grad_kernel_op, make);
+
+}  // namespace
+}  // namespace belfry::cpu
