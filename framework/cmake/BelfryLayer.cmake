@@ -98,5 +98,6 @@ function(belfry_test name)
   target_compile_definitions(${name}_tests PRIVATE
                              BELFRY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600 ENVIRONMENT
+                       "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endfunction()
