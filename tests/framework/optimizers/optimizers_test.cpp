@@ -1,0 +1,210 @@
+// Covers sgd.cpp, momentum.cpp, adam.cpp, rmsprop.cpp, adagrad.cpp, ftrl.cpp, lamb.cpp: what they
+// make of their options, run through the compiler. The formulas are tested in
+// tests/framework/ops/updates_test.cpp.
+#include "belfry/framework/optimizers/optimizers.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/reduce.h"
+#include "training.h"
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Throws;
+
+auto fails(const std::string& text) {
+  return Throws<Error>(testing::Property(&Error::what, HasSubstr(text)));
+}
+
+// Minimises (x - 3)^2 / 2 + (y + 1)^2 from x = 1, y = 2, in f64; x is a matrix, y a vector.
+// `textbook` changes one coordinate by its gradient g(x) at step t = 1, 2, ...
+struct Coordinate {
+  double w, m = 0, v = 0;
+  bool matrix;
+};
+using Textbook = std::function<void(Coordinate& c, double g, int t)>;
+
+void expect_descent(const Optimizer& optimizer, const Textbook& textbook, double v0 = 0) {
+  for (bool fast : {true, false}) {
+    Graph graph;
+    Scope s(graph);
+    Variable x = s.variable("x", {{1, 1}, DType::f64, constant_value(1)});
+    Variable y = s.variable("y", {{1}, DType::f64, constant_value(2)});
+    Tensor loss = sum(square(x - 3)) * 0.5 + sum(square(y + 1));
+    Update update = minimize(loss, optimizer);
+    apply_gradients(update, compute_gradients(update));
+    Training training(graph, {loss}, fast);
+    Coordinate a{1, 0, v0, true}, b{2, 0, v0, false};
+    for (int t = 1; t <= 10; ++t) {
+      double expected = (a.w - 3) * (a.w - 3) / 2 + (b.w + 1) * (b.w + 1);
+      textbook(a, a.w - 3, t);
+      textbook(b, 2 * (b.w + 1), t);
+      training.step();
+      ASSERT_NEAR(training.output(), expected, 1e-14 * t);  // the loss before the update
+      ASSERT_NEAR(training.variable("x")[0], a.w, 1e-14 * t) << "step " << t;
+      ASSERT_NEAR(training.variable("y")[0], b.w, 1e-14 * t) << "step " << t;
+    }
+  }
+}
+
+constexpr double rate = 0.125;  // exact in f32
+
+TEST(Sgd, Descends) {
+  expect_descent(sgd({.learning_rate = rate}),
+                 [](Coordinate& c, double g, int) { c.w -= rate * g; });
+  expect_descent(
+      sgd({.learning_rate = rate, .weight_decay = 0.1}),
+      [](Coordinate& c, double g, int) { c.w -= rate * (c.matrix ? g + 0.1 * c.w : g); });
+}
+
+TEST(Momentum, Descends) {
+  auto textbook = [](Coordinate& c, double g, int) {
+    c.m = 0.9 * c.m + g;
+    c.w -= rate * c.m;
+  };
+  expect_descent(momentum({.learning_rate = rate}), textbook);
+}
+
+TEST(Momentum, NesterovWithWeightDecayDescends) {
+  expect_descent(momentum({.learning_rate = rate,
+                           .momentum = 0.5,
+                           .nesterov = true,
+                           .weight_decay = 0.1,
+                           .decay_min_rank = 0}),
+                 [](Coordinate& c, double g, int) {
+                   g += 0.1 * c.w;
+                   c.m = 0.5 * c.m + g;
+                   c.w -= rate * (g + 0.5 * c.m);
+                 });
+}
+
+Textbook adam_textbook(double beta1, double beta2, double epsilon, double decay) {
+  return [=](Coordinate& c, double g, int t) {
+    if (c.matrix) c.w *= 1 - rate * decay;
+    c.m = beta1 * c.m + (1 - beta1) * g;
+    c.v = beta2 * c.v + (1 - beta2) * g * g;
+    double corrected = c.m / (1 - std::pow(beta1, t));
+    double root = std::sqrt(1 - std::pow(beta2, t));
+    c.w -= rate * corrected / (std::sqrt(c.v) / root + epsilon / root);
+  };
+}
+
+TEST(Adam, Descends) {
+  expect_descent(adam({.learning_rate = rate}), adam_textbook(0.9, 0.999, 1e-8, 0));
+  expect_descent(adam({.learning_rate = rate, .beta1 = 0.5, .beta2 = 0.9, .epsilon = 0.1}),
+                 adam_textbook(0.5, 0.9, 0.1, 0));
+}
+
+TEST(AdamW, DecaysMatricesOnly) {
+  expect_descent(adamw({.learning_rate = rate}), adam_textbook(0.9, 0.999, 1e-8, 0.01));
+}
+
+TEST(Rmsprop, Descends) {
+  expect_descent(
+      rmsprop({.learning_rate = rate}),
+      [](Coordinate& c, double g, int) {
+        c.v = 0.9 * c.v + 0.1 * g * g;
+        c.w -= rate * g / std::sqrt(c.v + 1e-10);
+      },
+      1);
+}
+
+TEST(Rmsprop, MomentumAndCenteredDescend) {
+  // The textbook keeps no third slot: the mean gradient follows from the history.
+  std::vector<double> history[2];
+  expect_descent(
+      rmsprop({.learning_rate = rate, .momentum = 0.5, .epsilon = 0.5, .centered = true}),
+      [&](Coordinate& c, double g, int t) {
+        auto& gradients = history[c.matrix];
+        if (t == 1) gradients.clear();
+        gradients.push_back(g);
+        double mean = 0;
+        for (double old : gradients) mean = 0.9 * mean + 0.1 * old;
+        c.v = 0.9 * c.v + 0.1 * g * g;
+        c.m = 0.5 * c.m + rate * g / std::sqrt(c.v - mean * mean + 0.5);
+        c.w -= c.m;
+      },
+      1);
+}
+
+TEST(Adagrad, Descends) {
+  expect_descent(
+      adagrad({.learning_rate = rate}),
+      [](Coordinate& c, double g, int) {
+        c.v += g * g;
+        c.w -= rate * g / std::sqrt(c.v);
+      },
+      0.1);
+}
+
+TEST(Ftrl, Descends) {
+  // With learning_rate_power 0 the curvature is constant: w = soft(-linear) / (1 / rate + 2 l2).
+  expect_descent(ftrl({.learning_rate = rate, .learning_rate_power = 0, .l1 = 0.25, .l2 = 0.5}),
+                 [](Coordinate& c, double g, int) {
+                   c.m += g;
+                   double size = std::max(std::abs(c.m) - 0.25, 0.0);
+                   c.w = -std::copysign(size, c.m) / (8 + 1);
+                 });
+}
+
+TEST(Lamb, Descends) {
+  // Each variable has one element, so a step has the length rate * |w|, or the direction's if w =
+  // 0.
+  expect_descent(lamb({.learning_rate = rate}), [](Coordinate& c, double g, int t) {
+    c.m = 0.9 * c.m + 0.1 * g;
+    c.v = 0.999 * c.v + 0.001 * g * g;
+    double direction =
+        c.m / (1 - std::pow(0.9, t)) / (std::sqrt(c.v / (1 - std::pow(0.999, t))) + 1e-6)
+        + (c.matrix ? 0.01 * c.w : 0);
+    c.w -= rate * std::copysign(std::abs(c.w), direction);
+  });
+}
+
+TEST(Optimizers, InitialSlots) {
+  Graph graph;
+  Scope s(graph);
+  Variable w = s.variable("w", {{1}, DType::f32, zeros()});
+  Gradients none{{w, constant(graph, Array::of({0.0f}))}};
+  rmsprop({.momentum = 0.5, .centered = true}).apply(none);
+  adagrad().apply(none);
+  ftrl({.initial_accumulator = 0.25}).apply(none);
+  auto initial = [&](const std::string& slot) {
+    return graph.find_variable(slot)->as<VariableOptions>().initializer.a;
+  };
+  EXPECT_EQ(initial("w/rmsprop/mean_square"), 1);
+  EXPECT_EQ(initial("w/rmsprop/velocity"), 0);
+  EXPECT_EQ(initial("w/rmsprop/mean_gradient"), 0);
+  EXPECT_EQ(initial("w/adagrad/accumulator"), 0.1);
+  EXPECT_EQ(initial("w/ftrl/accumulator"), 0.25);
+  EXPECT_EQ(initial("w/ftrl/linear"), 0);
+}
+
+TEST(Optimizers, OptionErrors) {
+  EXPECT_THAT([] { sgd({.learning_rate = -1}); }, fails("the learning rate is -1"));
+  EXPECT_THAT([] { sgd({.weight_decay = -1}); },
+              fails("sgd: weight_decay is -1; it must be at least 0"));
+  EXPECT_THAT([] { momentum({.momentum = 1}); },
+              fails("momentum: momentum is 1; it must lie in [0, 1)"));
+  EXPECT_THAT([] { adam({.beta1 = -0.5}); }, fails("adam: beta1 is -0.5; it must lie in [0, 1)"));
+  EXPECT_THAT([] { adamw({.beta2 = std::nan("")}); },
+              fails("adamw: beta2 is nan; it must lie in [0, 1)"));
+  EXPECT_THAT([] { adam({.epsilon = 0}); }, fails("adam: epsilon is 0; it must be above 0"));
+  EXPECT_THAT([] { rmsprop({.decay = 2}); }, fails("rmsprop: decay is 2; it must lie in [0, 1)"));
+  EXPECT_THAT([] { adagrad({.initial_accumulator = 0}); },
+              fails("adagrad: initial_accumulator is 0; it must be above 0"));
+  EXPECT_THAT([] { ftrl({.learning_rate_power = 0.5}); },
+              fails("ftrl: learning_rate_power is 0.5; it must be at most 0"));
+  EXPECT_THAT([] { ftrl({.l1 = -1}); }, fails("ftrl: l1 is -1; it must be at least 0"));
+  EXPECT_THAT([] { lamb({.epsilon = -1}); }, fails("lamb: epsilon is -1; it must be above 0"));
+}
+
+}  // namespace
+}  // namespace belfry
