@@ -4,27 +4,37 @@
 namespace belfry {
 namespace {
 
-bool takes_bias(const Node& node) {
-  return node.is(conv2d_op) && !node.as<ConvOptions>().bias
-         && node.as<ConvOptions>().activation == Activation::none;
+// Calls f with the options of a convolution or a matmul, both of which have bias and activation.
+template <class F>
+auto with_options(const Node& node, F&& f) {
+  return node.is(conv2d_op) ? f(node.as<ConvOptions>()) : f(node.as<MatmulNodeOptions>());
 }
 
+bool is_product(const Node& node) { return node.is(conv2d_op) || node.is(matmul_op); }
+
 bool takes_activation(const Node& node) {
-  return node.is(conv2d_op) && node.as<ConvOptions>().activation == Activation::none;
+  return is_product(node)
+         && with_options(node, [](const auto& o) { return o.activation == Activation::none; });
+}
+
+bool takes_bias(const Node& node) {
+  return takes_activation(node) && with_options(node, [](const auto& o) { return !o.bias; });
 }
 
 Tensor with_bias(const Node& node, const Tensor& bias) {
-  std::vector<Tensor> inputs(node.inputs().begin(), node.inputs().end());
-  inputs.push_back(bias);
-  ConvOptions options = node.as<ConvOptions>();
-  options.bias = true;
-  return apply1(node.op(), std::move(inputs), options);
+  return with_options(node, [&](auto options) {
+    std::vector<Tensor> inputs(node.inputs().begin(), node.inputs().end());
+    inputs.push_back(bias);
+    options.bias = true;
+    return apply1(node.op(), std::move(inputs), options);
+  });
 }
 
 Tensor with_activation(const Node& node) {
-  ConvOptions options = node.as<ConvOptions>();
-  options.activation = Activation::relu;
-  return apply1(node.op(), {node.inputs().begin(), node.inputs().end()}, options);
+  return with_options(node, [&](auto options) {
+    options.activation = Activation::relu;
+    return apply1(node.op(), {node.inputs().begin(), node.inputs().end()}, options);
+  });
 }
 
 bool is_bias_for(const Tensor& bias, const Tensor& y) {

@@ -1,6 +1,7 @@
 #include "belfry/framework/runtime/executable.h"
 
 #include <array>
+#include <cmath>
 
 namespace belfry {
 
@@ -80,12 +81,27 @@ void Executable::feed(const Features& batch, const StepState& state) {
   }
 }
 
+void Executable::check_results(std::size_t launch) const {
+  const Instruction& instruction = plan_->instructions[launch];
+  if (instruction.pack || !variables_.device().host_accessible()) return;
+  for (std::size_t o = 0; o < instruction.outputs.size(); ++o) {
+    const TensorType& type = instruction.node->output(static_cast<int>(o));
+    if (!is_floating(type.dtype)) continue;
+    // A view that owns nothing: the memory is the arena's.
+    Array view(type, launches_[launch].arguments.outputs[o], std::shared_ptr<void>());
+    for (std::int64_t i = 0; i < view.elements(); ++i)
+      require(std::isfinite(view.at(i)), instruction.node->op().name, ": element ", i,
+              " of output ", o, " (", type, ") is ", view.at(i));
+  }
+}
+
 void Executable::run(const Features& batch, const StepState& state) {
   stream_->activate(plan_->threads);
   feed(batch, state);
   for (std::size_t i = 0; i < launches_.size(); ++i) {
     try {
       launches_[i].kernel->run(launches_[i].arguments, *stream_);
+      if (check_numerics_) check_results(i);
     } catch (Error& error) {
       const std::string& scope = plan_->instructions[i].node->scope();
       if (!scope.empty()) error.add_context("at " + scope);

@@ -32,6 +32,10 @@ class Executable {
   /// runs, and brings the outputs to the host.
   void run(const Features& batch, const StepState& state);
 
+  /// Whether run() looks at the results of every kernel and throws Error naming the first op that
+  /// produced NaN or infinity. Needs a device whose memory the host can read. Slow.
+  void check_numerics(bool check) { check_numerics_ = check; }
+
   /// Value of output i after run(), overwritten by the next one.
   const Array& output(std::size_t i) const { return outputs_[i]; }
   std::size_t output_count() const { return outputs_.size(); }
@@ -42,6 +46,7 @@ class Executable {
 
   void* address(const Location& location) const;
   void feed(const Features& batch, const StepState& state);
+  void check_results(std::size_t launch) const;
 
   std::shared_ptr<const Plan> plan_;
   VariableStore& variables_;
@@ -52,6 +57,7 @@ class Executable {
   std::vector<void*> addresses_;  // of all operands, launch after launch
   std::vector<Launch> launches_;
   std::vector<Array> outputs_;
+  bool check_numerics_ = false;
 };
 
 }  // namespace belfry

@@ -93,8 +93,8 @@ class Hook {
   virtual void on_gradients(GradientStage&) {}
   virtual void before_step(StepRequest&) {}
   virtual void after_step(const StepResult&) {}
-  /// Runs exactly once if begin() ran. What it throws is logged and does not hinder the others, nor
-  /// hide what went wrong before.
+  /// Runs exactly once if begin() was called. What it throws does not hinder the others: train()
+  /// throws the first Error of all, and logs the later ones.
   virtual void end(HookContext&, Outcome) {}
 
   /// A hook with a name keeps its state in the checkpoint: what state() returns is handed to

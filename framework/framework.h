@@ -1,0 +1,20 @@
+#pragma once
+// Belfry: Estimator-style training of neural networks. Data is in <belfry/data.h>, ready-made hooks
+// in <belfry/hooks.h>.
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/base/units.h"
+#include "belfry/framework/graph/network.h"
+#include "belfry/framework/graph/print.h"
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/layers/layers.h"
+#include "belfry/framework/layers/losses.h"
+#include "belfry/framework/layers/metrics.h"
+#include "belfry/framework/ops/ops.h"
+#include "belfry/framework/optimizers/optimizers.h"
+#include "belfry/framework/runtime/check_op.h"
+#include "belfry/framework/runtime/evaluate.h"
+#include "belfry/framework/tensor/features.h"
+#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/train/train.h"

@@ -1,0 +1,196 @@
+#include "belfry/framework/train/estimator.h"
+
+#include <filesystem>
+
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/train/session.h"
+
+namespace belfry {
+namespace {
+
+std::string folder_or_temporary(const std::string& model_dir) {
+  if (!model_dir.empty()) return model_dir;
+  std::string name = (std::filesystem::temp_directory_path() / "belfry-XXXXXX").string();
+  require(mkdtemp(name.data()),
+          "model_dir: none was given and no temporary folder could be made at ", name);
+  log_warning("model_dir: none was given, using ", name);
+  return name;
+}
+
+void check_limit(const std::optional<std::int64_t>& limit, std::string_view what) {
+  require(!limit || *limit > 0, what, " must be above 0, got ", limit.value_or(0));
+}
+
+// Sums over batches: the states of metrics, and the loss weighted by rows.
+class Accumulator {
+ public:
+  explicit Accumulator(std::size_t metrics) : states_(metrics) {}
+
+  void add(const Executable& executable, std::int64_t rows) {
+    loss_ += executable.output(0).at(0) * static_cast<double>(rows);
+    rows_ += rows;
+    for (std::size_t m = 0; m < states_.size(); ++m) {
+      auto state = executable.output(m + 1).span<double>();
+      states_[m].resize(state.size());
+      for (std::size_t i = 0; i < state.size(); ++i) states_[m][i] += state[i];
+    }
+  }
+
+  EvalResult result(const NamedMetrics& metrics, std::int64_t step) const {
+    EvalResult out;
+    for (std::size_t m = 0; m < metrics.size(); ++m)
+      out.set(metrics[m].first, metrics[m].second.value(states_[m]));
+    out.set("loss", Array::scalar(rows_ > 0 ? loss_ / static_cast<double>(rows_) : 0.0));
+    out.set("global_step", Array::scalar(static_cast<double>(step)));
+    return out;
+  }
+
+ private:
+  double loss_ = 0;
+  std::int64_t rows_ = 0;
+  std::vector<std::vector<double>> states_;
+};
+
+}  // namespace
+
+double EvalResult::at(std::string_view name) const { return array(name).item(); }
+
+const Array& EvalResult::array(std::string_view name) const {
+  auto found = values_.find(name);
+  if (found != values_.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [n, v] : values_) known.push_back(n);
+  fail("evaluate: there is no result `", name, "`; there are ", join(known, ", "));
+}
+
+Estimator::Estimator(EstimatorOptions options)
+    : model_fn_(std::move(options.model_fn)),
+      model_dir_(folder_or_temporary(options.model_dir)),
+      config_(std::move(options.run)) {
+  validate(config_);
+  session_ = new_session();
+}
+
+Estimator::~Estimator() = default;
+
+EstimatorSpec Estimator::model_fn(Scope scope, const Batch& batch, Mode mode) {
+  require(model_fn_,
+          "Estimator: there is no model_fn; set EstimatorOptions::model_fn or override model_fn()");
+  return model_fn_(std::move(scope), batch, mode);
+}
+
+std::shared_ptr<Session> Estimator::new_session() {
+  return std::make_shared<Session>(
+      [this](Scope scope, const Batch& batch, Mode mode) {
+        return model_fn(std::move(scope), batch, mode);
+      },
+      config_);
+}
+
+Session& Estimator::session() {
+  if (session_->broken()) session_ = new_session();
+  auto files = list_checkpoints(model_dir_);
+  if (files.empty() || (session_->has_state() && files.back().step <= session_->step()))
+    return *session_;
+  auto checkpoint = load_latest_checkpoint(model_dir_);
+  if (checkpoint->seed != config_.seed)
+    log_warning("seed: the checkpoint was trained with seed ", checkpoint->seed,
+                ", which stays; RunConfig has ", config_.seed);
+  session_->restore(std::move(*checkpoint));
+  return *session_;
+}
+
+std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
+  if (checkpoint.empty()) {
+    session();
+    return session_;
+  }
+  auto other = new_session();
+  other->restore(load_checkpoint(checkpoint));
+  return other;
+}
+
+Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {
+  require(input_fn, "train: there is no input_fn");
+  check_limit(options.steps, "train: steps");
+  check_limit(options.max_steps, "train: max_steps");
+  if (config_.save_checkpoint) {
+    probe_writable(model_dir_);
+    remove_stale_temporaries(model_dir_);
+  }
+  Session& live = session();
+  return Training(live, model_dir_, config_, input_fn(), std::move(options));
+}
+
+TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
+  if (options.max_steps && session().step() >= *options.max_steps) {
+    log_info("train: nothing to do, step ", session().step(), " has reached max_steps ",
+             *options.max_steps);
+    TrainResult nothing;
+    nothing.global_step = session().step();
+    return nothing;
+  }
+  Training training = start_training(input_fn, std::move(options));
+  while (training.step()) {
+  }
+  return training.finish();
+}
+
+EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
+  require(input_fn, "evaluate: there is no input_fn");
+  check_limit(args.steps, "evaluate: steps");
+  std::shared_ptr<Session> session = session_at(args.checkpoint);
+  InputStreamPtr input = input_fn();
+  Features batch;
+  std::optional<Accumulator> sums;
+  std::shared_ptr<CompiledModel> compiled;
+  for (std::int64_t i = 0; (!args.steps || i < *args.steps) && input->next(batch); ++i) {
+    if (!compiled || !matches(batch, compiled->model->signature()))
+      compiled = session->compiled(Mode::evaluate, batch);
+    if (!sums) sums.emplace(compiled->model->spec().metrics.size());
+    compiled->executable->run(batch, session->state());
+    sums->add(*compiled->executable, row_count(batch));
+  }
+  require(sums, "evaluate: the input has no batch");
+  return sums->result(compiled->model->spec().metrics, session->step());
+}
+
+Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) {
+  require(input_fn, "predict: there is no input_fn");
+  std::shared_ptr<Session> session = session_at(options.checkpoint);
+  return Predictions(std::move(session), input_fn(), std::move(options));
+}
+
+std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
+  require(input_fn, "explain: there is no input_fn");
+  Features batch;
+  require(input_fn()->next(batch), "explain: the input has no batch");
+  Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
+              mode, signature_of(batch), {});
+  return belfry::explain(*model.compile(session_->device()));
+}
+
+std::optional<std::string> Estimator::latest_checkpoint() const {
+  auto files = list_checkpoints(model_dir_);
+  if (files.empty()) return std::nullopt;
+  return files.back().path;
+}
+
+std::vector<std::string> Estimator::variable_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : session().snapshot().variables) names.push_back(name);
+  require(!names.empty(), "there are no variables yet: nothing was trained and ", model_dir_,
+          " has no checkpoint");
+  return names;
+}
+
+Array Estimator::variable_value(std::string_view name) {
+  auto variables = session().snapshot().variables;
+  auto found = variables.find(name);
+  require(found != variables.end(), "there is no variable `", name, "`; the model has ",
+          variables.empty() ? "none yet" : join(variable_names(), ", "));
+  return found->second;
+}
+
+}  // namespace belfry

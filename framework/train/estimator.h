@@ -1,0 +1,106 @@
+#pragma once
+// The Estimator.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/train/estimator_spec.h"
+#include "belfry/framework/train/predictions.h"
+#include "belfry/framework/train/run_config.h"
+#include "belfry/framework/train/training.h"
+
+namespace belfry {
+
+class Session;
+
+struct EstimatorOptions {
+  ModelFn model_fn = {};       ///< may stay empty in a subclass that overrides model_fn()
+  std::string model_dir = {};  ///< for checkpoints; empty: a new temporary folder, which is logged
+  RunConfig run = {};
+};
+
+struct EvaluateArgs {
+  std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
+  std::string checkpoint = {};             ///< path; empty: the live or newest state
+};
+
+/// What evaluate() found: "loss" (the mean over all examples: a short last batch counts by its
+/// rows), "global_step", and the model's metrics.
+class EvalResult {
+ public:
+  double at(std::string_view name) const;           ///< a scalar; Error listing the names
+  const Array& array(std::string_view name) const;  ///< any metric, f64
+  bool contains(std::string_view name) const { return values_.find(name) != values_.end(); }
+  void set(const std::string& name, Array value) { values_[name] = std::move(value); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+ private:
+  std::map<std::string, Array, std::less<>> values_;
+};
+
+/// Trains, evaluates and runs a model that a model_fn describes. Use it by composition, or derive
+/// from it and override model_fn().
+///
+/// State: the variables live on while the Estimator does, and are shared by its calls. A call
+/// begins with the newest of the live state and the checkpoints in model_dir; without either it
+/// initialises from RunConfig::seed.
+///
+/// Thread rules: one call at a time. TrainControl may be used from any thread.
+class Estimator {
+ public:
+  /// Error: the configuration is out of range, a device is unknown.
+  explicit Estimator(EstimatorOptions options);
+  virtual ~Estimator();
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
+
+  /// Runs steps until one of the limits, the end of the data, or a request to stop. model_dir is
+  /// checked to be writable before anything else. Training again goes on where the last call or the
+  /// last process stopped, to the last bit: variables, slots, step, random numbers, input position.
+  /// A stream that had reached its end begins anew. Error: a limit is not above 0; anything that
+  /// the model, the data or a hook throws (hooks have then ended as failed).
+  TrainResult train(const InputFn& input_fn, TrainOptions options = {});
+  /// The same, to be driven step by step.
+  Training start_training(const InputFn& input_fn, TrainOptions options = {});
+
+  /// Error: no data, or `steps` is not above 0.
+  EvalResult evaluate(const InputFn& input_fn, EvaluateArgs args = {});
+
+  /// Lazy: nothing runs before the first prediction is asked for.
+  Predictions predict(const InputFn& input_fn, PredictOptions options = {});
+
+  /// The plan for the first batch of a stream: kernels, layouts, memory by category and the largest
+  /// tensors. Runs nothing.
+  std::string explain(const InputFn& input_fn, Mode mode = Mode::train);
+
+  const std::string& model_dir() const { return model_dir_; }
+  const RunConfig& config() const { return config_; }
+  /// Path of the newest checkpoint in model_dir, or nothing.
+  std::optional<std::string> latest_checkpoint() const;
+  /// Names of all variables, slots included. Error: there is no state yet.
+  std::vector<std::string> variable_names();
+  /// A copy of a variable's value. Error: there is no state yet, or no such variable.
+  Array variable_value(std::string_view name);
+
+ protected:
+  /// Builds the model. The default calls EstimatorOptions::model_fn.
+  virtual EstimatorSpec model_fn(Scope scope, const Batch& batch, Mode mode);
+
+ private:
+  Session& session();  // the live one, brought up to the newest state
+  std::shared_ptr<Session> session_at(const std::string& checkpoint);
+  std::shared_ptr<Session> new_session();
+
+  ModelFn model_fn_;
+  std::string model_dir_;
+  RunConfig config_;
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace belfry

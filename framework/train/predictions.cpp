@@ -1,0 +1,67 @@
+#include "belfry/framework/train/predictions.h"
+
+#include <algorithm>
+
+#include "belfry/framework/train/session.h"
+
+namespace belfry {
+
+struct Predictions::Impl {
+  std::shared_ptr<Session> session;
+  InputStreamPtr input;
+  PredictOptions options;
+  Features batch;
+  Features outputs;  // of the current batch
+  std::int64_t rows = 0, next_row = 0;
+};
+
+Predictions::Predictions(std::shared_ptr<Session> session, InputStreamPtr input,
+                         PredictOptions options)
+    : impl_(new Impl{std::move(session), std::move(input), std::move(options), {}, {}, 0, 0}) {}
+Predictions::Predictions(Predictions&&) noexcept = default;
+Predictions::~Predictions() = default;
+
+bool Predictions::next_batch() {
+  Impl& self = *impl_;
+  if (!self.input->next(self.batch)) return false;
+  const auto& compiled = self.session->compiled(Mode::predict, self.batch);
+  const NamedTensors& predictions = compiled->model->spec().predictions;
+  for (const std::string& key : self.options.keys)
+    require(std::any_of(predictions.begin(), predictions.end(),
+                        [&](auto& p) { return p.first == key; }),
+            "predict: the model has no prediction `", key, "`");
+  compiled->executable->run(self.batch, self.session->state());
+  self.outputs.clear();
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    const std::string& name = predictions[i].first;
+    const auto& keys = self.options.keys;
+    if (keys.empty() || std::find(keys.begin(), keys.end(), name) != keys.end())
+      self.outputs.set(name, compiled->executable->output(i).clone());
+  }
+  self.rows = row_count(self.batch);
+  self.next_row = 0;
+  if (!self.options.single_examples) return true;
+  for (const auto& [name, value] : self.outputs)
+    require(value.shape().rank() > 0 && value.shape()[0] == self.rows, "predict: `", name, "` is ",
+            value.type(), " but the batch has ", self.rows,
+            " rows; ask for whole batches with .single_examples = false");
+  return true;
+}
+
+bool Predictions::next(Features& prediction) {
+  Impl& self = *impl_;
+  if (!self.options.single_examples) {
+    if (!next_batch()) return false;
+    prediction = self.outputs;
+    return true;
+  }
+  while (self.next_row == self.rows)
+    if (!next_batch()) return false;
+  Features row;
+  for (const auto& [name, value] : self.outputs) row.set(name, value.row(self.next_row));
+  ++self.next_row;
+  prediction = std::move(row);
+  return true;
+}
+
+}  // namespace belfry

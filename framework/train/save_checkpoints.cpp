@@ -1,0 +1,47 @@
+#include <filesystem>
+
+#include "belfry/framework/train/built_in_hooks.h"
+#include "belfry/framework/train/checkpoint.h"
+
+namespace belfry {
+namespace {
+
+class SaveCheckpoints final : public Hook {
+ public:
+  explicit SaveCheckpoints(Every every) : cadence_(every) {}
+
+  void begin(HookContext& context) override {
+    saved_step_ = context.step();
+    if (!std::filesystem::exists(checkpoint_path(context.model_dir(), context.step())))
+      context.save_checkpoint();
+    cadence_.triggered(context.step(), monotonic_seconds());
+  }
+
+  void after_step(const StepResult& result) override {
+    double now = monotonic_seconds();
+    if (!cadence_.due(result.step, now)) return;
+    save(result.context);
+    cadence_.triggered(result.step, now);
+  }
+
+  void end(HookContext& context, Outcome outcome) override {
+    if (outcome != Outcome::failed && context.step() != saved_step_) save(context);
+  }
+
+ private:
+  void save(HookContext& context) {
+    context.save_checkpoint();
+    saved_step_ = context.step();
+  }
+
+  Cadence cadence_;
+  std::int64_t saved_step_ = -1;
+};
+
+}  // namespace
+
+std::shared_ptr<Hook> save_checkpoints(Every every) {
+  return std::make_shared<SaveCheckpoints>(every);
+}
+
+}  // namespace belfry

@@ -1,0 +1,10 @@
+#pragma once
+// Estimators, and what belongs to them.
+
+#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/estimator.h"
+#include "belfry/framework/train/estimator_spec.h"
+#include "belfry/framework/train/hook.h"
+#include "belfry/framework/train/run_config.h"
+#include "belfry/framework/train/train_control.h"
+#include "belfry/framework/train/training.h"

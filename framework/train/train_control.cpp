@@ -1,0 +1,66 @@
+#include "belfry/framework/train/train_control.h"
+
+#include <utility>
+
+namespace belfry {
+
+void TrainControl::request_stop(std::string reason) {
+  std::lock_guard lock(mutex_);
+  if (!stop_) reason_ = std::move(reason);
+  stop_ = true;
+  changed_.notify_all();
+}
+
+void TrainControl::request_save() {
+  std::lock_guard lock(mutex_);
+  save_ = true;
+}
+
+void TrainControl::pause() {
+  std::lock_guard lock(mutex_);
+  pause_ = true;
+}
+
+void TrainControl::resume() {
+  std::lock_guard lock(mutex_);
+  pause_ = false;
+  changed_.notify_all();
+}
+
+TrainProgress TrainControl::progress() const {
+  std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+void TrainControl::begin(std::int64_t step) {
+  std::lock_guard lock(mutex_);
+  progress_ = {.step = step, .running = true};
+}
+
+void TrainControl::report(std::int64_t step, double loss, std::int64_t rows) {
+  std::lock_guard lock(mutex_);
+  progress_.step = step;
+  progress_.loss = loss;
+  progress_.rows += rows;
+}
+
+void TrainControl::finish() {
+  std::lock_guard lock(mutex_);
+  progress_.running = progress_.paused = false;
+}
+
+bool TrainControl::take_save_request() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(save_, false);
+}
+
+bool TrainControl::wait_and_check_stop(std::string& reason) {
+  std::unique_lock lock(mutex_);
+  progress_.paused = pause_;
+  changed_.wait(lock, [&] { return !pause_ || stop_; });
+  progress_.paused = false;
+  if (stop_) reason = reason_;
+  return stop_;
+}
+
+}  // namespace belfry

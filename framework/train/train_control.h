@@ -1,0 +1,46 @@
+#pragma once
+// The host's hand on a running train(), from any thread.
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace belfry {
+
+/// How far training is.
+struct TrainProgress {
+  std::int64_t step = 0;  ///< finished steps
+  double loss = 0;        ///< of the last one
+  std::int64_t rows = 0;  ///< examples seen by this train() call
+  bool running = false;
+  bool paused = false;
+};
+
+/// Handed to train() by pointer, it stops, pauses and watches it. Every function may be called from
+/// any thread, before, during and after training. Each takes effect between two steps.
+class TrainControl {
+ public:
+  void request_stop(std::string reason = "the host asked for it");
+  void request_save();  ///< writes a checkpoint after the running step
+  void pause();
+  void resume();
+  TrainProgress progress() const;
+
+ private:
+  friend class Training;
+  void begin(std::int64_t step);
+  void report(std::int64_t step, double loss, std::int64_t rows);
+  void finish();
+  bool take_save_request();
+  /// Waits while paused; true when a stop was asked for, with its reason.
+  bool wait_and_check_stop(std::string& reason);
+
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  TrainProgress progress_;
+  bool stop_ = false, save_ = false, pause_ = false;
+  std::string reason_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,326 @@
+#include "belfry/framework/train/training.h"
+
+#include <exception>
+#include <map>
+#include <set>
+
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/train/built_in_hooks.h"
+#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/signals.h"
+
+namespace belfry {
+namespace {
+
+Hooks all_hooks(const RunConfig& config, const TrainOptions& options, std::int64_t first_step) {
+  Hooks hooks = options.hooks;
+  std::optional<std::int64_t> last = options.max_steps;
+  if (options.steps) {
+    std::int64_t end = first_step + *options.steps;
+    last = last ? std::min(*last, end) : end;
+  }
+  if (last) hooks.push_back(stop_at_step(*last));
+  hooks.push_back(stop_on_non_finite());
+  if (config.log_step_count.count > 0) hooks.push_back(log_steps(config.log_step_count));
+  return hooks;
+}
+
+void check_hooks(const Hooks& hooks) {
+  std::set<std::string> names;
+  for (const auto& hook : hooks) {
+    require(hook != nullptr, "train: a hook is null");
+    std::string name = hook->name();
+    require(name.empty() || names.insert(name).second, "train: two hooks are named `", name,
+            "`, so their states in a checkpoint could not be told apart");
+  }
+}
+
+}  // namespace
+
+struct Training::Impl final : HookContext {
+  Impl(Session& s, std::string dir, RunConfig c, InputStreamPtr in, TrainOptions o)
+      : session(s),
+        dir_(std::move(dir)),
+        config_(std::move(c)),
+        options(std::move(o)),
+        input(std::move(in)),
+        hooks(all_hooks(config_, options, session.step())),
+        first_hook_of_spec(hooks.size()) {
+    require(input != nullptr, "train: input_fn returned no stream");
+    if (config_.save_checkpoint) saver = save_checkpoints(*config_.save_checkpoint);
+    require(saver || options.listeners.empty(),
+            "train: there are checkpoint listeners but RunConfig::save_checkpoint is off");
+    const std::string& position = session.input_position();
+    if (options.resume_input && !position.empty())
+      with_context(
+          "while restoring the input position of the checkpoint; train with .resume_input = "
+          "false to begin the data anew",
+          [&] { input->restore(position); });
+    if (config_.stop_on_signals) signals.emplace();
+    result.global_step = session.step();
+    if (options.control) options.control->begin(session.step());
+    start_seconds = monotonic_seconds();
+  }
+
+  // ---- HookContext
+  std::int64_t step() const override { return session.step(); }
+  const RunConfig& config() const override { return config_; }
+  const std::string& model_dir() const override { return dir_; }
+  VariableStore& variables() override { return session.variables(); }
+  void request_stop(std::string reason) override {
+    if (stopping) return;
+    stopping = true;
+    // The end of the steps asked for is no interruption; it comes without a reason.
+    result.outcome = reason.empty() ? Outcome::finished : Outcome::stopped;
+    result.reason = std::move(reason);
+  }
+  std::string save_checkpoint() override {
+    for (const auto& l : options.listeners) l->before_save(*this);
+    session.leave_off(input_position(), states_of_hooks());
+    Checkpoint checkpoint = session.snapshot();
+    std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoint_max);
+    log_info("saved ", path);
+    for (const auto& l : options.listeners) l->after_save(*this, path);
+    return path;
+  }
+
+  std::string input_position() const {
+    if (data_ended) return {};
+    return holding_batch ? position_before_batch : input->save();
+  }
+
+  std::map<std::string, std::string> states_of_hooks() const {
+    // A hook that is not here now keeps what it had.
+    std::map<std::string, std::string> states = session.hook_states();
+    for (const auto& hook : hooks)
+      if (!hook->name().empty()) states[hook->name()] = hook->state();
+    return states;
+  }
+
+  // ---- the loop
+  bool run_step() {
+    if (ended || stopping) return false;
+    poll_outside();
+    if (stopping) return false;
+    if (!model && !prepare()) return false;
+    StepRequest request{*this, session.step(), model->update_count(), all_updates()};
+    for (const auto& hook : hooks) hook->before_step(request);
+    double before_input = monotonic_seconds();
+    if (!holding_batch && !next_batch()) return false;
+    holding_batch = false;
+    double before_step = monotonic_seconds();
+    if (!matches(batch, model->signature())) choose_model();
+    Executable& executable = executable_for(request.chosen);
+    executable.run(batch, session.state());
+    session.finish_step();
+    report(executable, before_step - before_input, monotonic_seconds() - before_step);
+    return true;
+  }
+
+  bool next_batch() {
+    if (input->next(batch)) return true;
+    data_ended = true;
+    request_stop("");
+    return false;
+  }
+
+  // The first batch says what to compile, and so must come before the hooks begin. A checkpoint
+  // that they write is one from before that batch.
+  bool prepare() {
+    position_before_batch = input->save();
+    if (!next_batch()) return false;
+    holding_batch = true;
+    choose_model();
+    begin_hooks();
+    return !stopping;
+  }
+
+  void report(const Executable& executable, double waited, double seconds) {
+    result.global_step = session.step();
+    result.loss = executable.output(0).at(0);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i].second = executable.output(i + 1).at(0);
+    std::int64_t rows = row_count(batch);
+    ++result.steps;
+    result.examples += rows;
+    result.input_wait_seconds += waited;
+    if (result.steps == 1) {
+      steady_since = monotonic_seconds();
+      first_rows = rows;
+    }
+    if (options.control) options.control->report(session.step(), result.loss, rows);
+    StepResult step{*this, session.step(), result.loss, rows, seconds, waited, values};
+    for (const auto& hook : hooks) hook->after_step(step);
+    if (options.control && options.control->take_save_request()) save_checkpoint();
+  }
+
+  void poll_outside() {
+    if (signals && signals->received()) request_stop(signals->received());
+    std::string reason;
+    if (options.control && options.control->wait_and_check_stop(reason))
+      request_stop(std::move(reason));
+  }
+
+  std::uint64_t all_updates() const {
+    return model->update_count() == 64 ? ~std::uint64_t{0}
+                                       : (std::uint64_t{1} << model->update_count()) - 1;
+  }
+
+  void choose_model() {
+    for (auto& known : models)
+      if (matches(batch, known->model.signature())) {
+        model = &known->model;
+        executables = &known->executables;
+        return;
+      }
+    if (models.empty())
+      log_info("training on ", session.device().description(), ", ",
+               session.strategy().describe_batch(row_count(batch)));
+    auto fresh = std::make_unique<Compiled>(Compiled{
+        Model(session.model_fn(), Mode::train, signature_of(batch), gradient_hooks()), {}});
+    model = &fresh->model;
+    executables = &fresh->executables;
+    models.push_back(std::move(fresh));
+    if (models.size() == 1) add_hooks_of_spec();
+    executable_for(all_updates());
+    values.clear();
+    for (const auto& [name, tensor] : model->spec().values) values.emplace_back(name, 0.0);
+  }
+
+  // Those of the user and ours; a spec's own come with each model.
+  Hooks gradient_hooks() const {
+    return {hooks.begin(), hooks.begin() + static_cast<std::ptrdiff_t>(first_hook_of_spec)};
+  }
+
+  void add_hooks_of_spec() {
+    const Hooks& own = model->spec().hooks;
+    hooks.insert(hooks.end(), own.begin(), own.end());
+    if (saver) hooks.push_back(saver);
+    check_hooks(hooks);
+  }
+
+  Executable& executable_for(std::uint64_t chosen) {
+    auto& slot = (*executables)[chosen];
+    if (!slot) slot = session.make_executable(model->compile(session.device(), chosen));
+    return *slot;
+  }
+
+  void begin_hooks() {
+    const auto& states = session.hook_states();
+    for (const auto& hook : hooks) {
+      auto state = states.find(hook->name());
+      if (hook->name().empty() || state == states.end()) continue;
+      with_context("while restoring the state of hook " + hook->name(),
+                   [&] { hook->restore(state->second); });
+    }
+    for (const auto& hook : hooks) {
+      ++begun;
+      hook->begin(*this);
+    }
+  }
+
+  // Runs every end() that has a begin(), last hook first; the first thing thrown is kept.
+  std::exception_ptr end_hooks(Outcome outcome) {
+    ended = true;
+    std::exception_ptr first;
+    while (begun > 0) {
+      try {
+        hooks[--begun]->end(*this, outcome);
+      } catch (const std::exception& error) {
+        if (first) log_line(LogLevel::error, concat("a hook failed at its end: ", error.what()));
+        if (!first) first = std::current_exception();
+      }
+    }
+    if (outcome == Outcome::failed) {
+      session.mark_broken();
+    } else if (model) {
+      session.leave_off(input_position(), states_of_hooks());
+    }
+    if (options.control) options.control->finish();
+    signals.reset();
+    return first;
+  }
+
+  void finish_result() {
+    double now = monotonic_seconds();
+    result.seconds = now - start_seconds;
+    if (result.steps > 1 && last_step_seconds() > 0)
+      result.examples_per_second =
+          static_cast<double>(result.examples - first_rows) / last_step_seconds();
+  }
+  double last_step_seconds() const { return last_step_at - steady_since; }
+
+  struct Compiled {
+    Model model;
+    std::map<std::uint64_t, std::unique_ptr<Executable>> executables;
+  };
+
+  Session& session;
+  std::string dir_;
+  RunConfig config_;
+  TrainOptions options;
+  InputStreamPtr input;
+  Hooks hooks;
+  std::size_t first_hook_of_spec;
+  std::shared_ptr<Hook> saver;
+  std::optional<SignalGuard> signals;
+  std::string position_before_batch;
+  bool holding_batch = false;
+  std::vector<std::unique_ptr<Compiled>> models;
+  const Model* model = nullptr;
+  std::map<std::uint64_t, std::unique_ptr<Executable>>* executables = nullptr;
+  Features batch;
+  std::vector<std::pair<std::string, double>> values;
+  TrainResult result;
+  std::size_t begun = 0;  // hooks whose begin() was called
+  bool stopping = false, data_ended = false, ended = false;
+  double start_seconds = 0, steady_since = 0, last_step_at = 0;
+  std::int64_t first_rows = 0;
+};
+
+Training::Training(Session& session, std::string model_dir, RunConfig config, InputStreamPtr input,
+                   TrainOptions options)
+    : impl_(std::make_unique<Impl>(session, std::move(model_dir), std::move(config),
+                                   std::move(input), std::move(options))) {}
+
+Training::Training(Training&&) noexcept = default;
+
+Training::~Training() {
+  if (!impl_ || impl_->ended) return;
+  try {
+    impl_->request_stop("the training was abandoned");
+    finish();
+  } catch (const std::exception& error) {
+    log_line(LogLevel::error, concat("train: while ending an abandoned training: ", error.what()));
+  }
+}
+
+bool Training::step() {
+  try {
+    bool ran = impl_->run_step();
+    if (ran) impl_->last_step_at = monotonic_seconds();
+    return ran;
+  } catch (...) {
+    impl_->result.outcome = Outcome::failed;
+    impl_->end_hooks(Outcome::failed);
+    try {
+      throw;
+    } catch (Error& error) {
+      error.add_context(concat("in training step ", impl_->session.step() + 1));
+      throw;
+    }
+  }
+}
+
+TrainResult Training::finish() {
+  if (!impl_->ended) {
+    std::exception_ptr error = impl_->end_hooks(impl_->result.outcome);
+    impl_->finish_result();
+    if (error) std::rethrow_exception(error);
+  }
+  return impl_->result;
+}
+
+const TrainResult& Training::result() const { return impl_->result; }
+
+}  // namespace belfry

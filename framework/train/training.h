@@ -1,0 +1,70 @@
+#pragma once
+// A training run, one step at a time.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/train/hook.h"
+#include "belfry/framework/train/train_control.h"
+
+namespace belfry {
+
+class Session;
+
+struct TrainOptions {
+  /// Total: training ends when global_step reaches it; nothing runs if it has already.
+  std::optional<std::int64_t> max_steps = {};
+  /// Incremental: at most so many steps in this call. With max_steps, whichever comes first.
+  std::optional<std::int64_t> steps = {};
+  Hooks hooks = {};
+  CheckpointListeners listeners = {};
+  TrainControl* control = nullptr;  ///< must outlive the call
+  /// Go on from the input position in the checkpoint. false: the input_fn's stream from its
+  /// beginning.
+  bool resume_input = true;
+};
+
+struct TrainResult {
+  std::int64_t global_step = 0;
+  double loss = 0;                 ///< of the last step
+  std::int64_t steps = 0;          ///< run by this call
+  std::int64_t examples = 0;       ///< seen by this call
+  double seconds = 0;              ///< in all
+  double examples_per_second = 0;  ///< without the first step, which compiles
+  double input_wait_seconds = 0;
+  Outcome outcome = Outcome::finished;
+  std::string reason;  ///< when stopped
+};
+
+/// What train() runs; a host with a loop of its own drives it by step():
+///
+///   Training training = estimator.start_training(input_fn, {.max_steps = 1000});
+///   while (training.step()) draw(training.result());
+///   training.finish();
+///
+/// Used by one thread at a time; its Estimator must outlive it and do nothing else meanwhile.
+class Training {
+ public:
+  Training(Session& session, std::string model_dir, RunConfig config, InputStreamPtr input,
+           TrainOptions options);
+  Training(Training&&) noexcept;
+  ~Training();  ///< ends the hooks as stopped if finish() was not called
+
+  /// Runs one step; false when there is none left to run. Error: after it the hooks have ended as
+  /// failed, and step() is false.
+  bool step();
+  /// Ends the hooks, which writes the last checkpoint, and says how it went. Later calls say it
+  /// again.
+  TrainResult finish();
+  /// How it stands.
+  const TrainResult& result() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace belfry
