@@ -153,7 +153,9 @@ class Temporary {
       ::unlink(name_.c_str());
       return true;
     }
-    ::flock(lock_.get(), LOCK_EX | LOCK_NB);  // may be unsupported: then nothing is ever stale
+    // Waits for whoever is removing the file, to see it removed. Where locks are not supported
+    // nothing is ever stale.
+    retry([&] { return ::flock(lock_.get(), LOCK_EX); });
     struct stat status {};
     return ::fstat(lock_.get(), &status) != 0 || status.st_nlink > 0;
   }
@@ -187,11 +189,12 @@ bool is_temporary_name(std::string_view name) {
          && is_number(name.substr(dot + 1));
 }
 
-/// Whether the writer of this temporary is dead: nobody holds its lock.
-bool is_stale(const std::string& path) {
+/// Removes a temporary whose writer is dead, that is, whose lock nobody holds. Its lock is held
+/// until the name is gone, so that a writer that has yet to lock it sees that it lost the file.
+bool remove_if_stale(const std::string& path) {
   Descriptor file(
       retry([&] { return ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC); }));
-  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+  return file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && ::unlink(path.c_str()) == 0;
 }
 
 }  // namespace
@@ -272,9 +275,8 @@ int remove_stale_temporaries(const std::string& dir) {
   std::error_code error;
   for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
        entry.increment(error)) {
-    std::string path = entry->path().string();
-    if (is_temporary_name(entry->path().filename().string()) && is_stale(path)
-        && ::unlink(path.c_str()) == 0)
+    if (is_temporary_name(entry->path().filename().string())
+        && remove_if_stale(entry->path().string()))
       ++removed;
   }
   return removed;

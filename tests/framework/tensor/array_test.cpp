@@ -75,6 +75,20 @@ TEST(Array, AdoptedMemoryLivesWithTheArray) {
       ThrowsMessage<Error>(HasSubstr("adopted memory is null")));
 }
 
+TEST(Array, ExclusiveWhileNobodyElseCouldNoticeAWrite) {
+  Array array = Array::of({1, 2, 3, 4}, {2, 2});
+  EXPECT_TRUE(array.exclusive());
+  for (const Array& other : {array, array.row(1), array.reshape({4})}) {
+    EXPECT_TRUE(other.defined());
+    EXPECT_FALSE(array.exclusive());
+  }
+  EXPECT_TRUE(array.exclusive());
+  EXPECT_TRUE(array.clone().exclusive());
+  int adopted = 5;
+  EXPECT_FALSE(Array({Shape{}, DType::i32}, &adopted, std::make_shared<int>()).exclusive());
+  EXPECT_FALSE(Array().exclusive());
+}
+
 TEST(Array, ReshapeAndRowShareTheElements) {
   Array array = Array::of({1, 2, 3, 4, 5, 6}, {3, 2});
   Array flat = array.reshape({6}), row = array.row(1);
