@@ -2,8 +2,7 @@
 // Ops that move elements and compute nothing.
 
 #include <cstdint>
-#include <span>
-#include <utility>
+#include <initializer_list>
 #include <vector>
 
 #include "belfry/framework/graph/graph.h"
@@ -13,6 +12,9 @@ namespace belfry {
 /// One size may be -1: it follows from the others.
 Tensor reshape(Tensor x, std::vector<std::int64_t> sizes);
 Tensor reshape(Tensor x, const Shape& shape);
+inline Tensor reshape(Tensor x, std::initializer_list<std::int64_t> sizes) {  // reshape(x, {-1, 4})
+  return reshape(x, std::vector<std::int64_t>(sizes));
+}
 Tensor flatten(Tensor x);  ///< [n, ...] to [n, product of the rest]
 Tensor transpose(Tensor x, std::vector<int> permutation = {});  ///< empty: axes reversed
 Tensor broadcast_to(Tensor x, const Shape& shape);
