@@ -27,7 +27,7 @@ const OpDef reshape_op{.name = "reshape",
                        .shape = shape_rule,
                        .gradient = gradient,
                        .reference = reference,
-                       .in_place = any_input};
+                       .view = true};
 
 Tensor reshape(Tensor x, const Shape& shape) {
   if (x.shape() == shape) return x;

@@ -17,7 +17,7 @@ const OpDef stop_gradient_op{.name = "stop_gradient",
                              .shape = same_shape,
                              .gradient = no_gradient,
                              .reference = reference,
-                             .in_place = any_input};
+                             .view = true};
 
 Tensor stop_gradient(Tensor x) { return apply1(stop_gradient_op, {x}); }
 
