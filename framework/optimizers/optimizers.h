@@ -76,8 +76,8 @@ struct FtrlOptions {
   Schedule learning_rate = 1e-3;
   double learning_rate_power = -0.5;  ///< at most 0
   double initial_accumulator = 0.1;   ///< above 0
-  double l1 = 0;                      ///< at least 0
-  double l2 = 0;                      ///< at least 0; shrinks after the step, as McMahan's
+  double l1 = 0;                      ///< at least 0; the penalty is l1 * the sum of magnitudes
+  double l2 = 0;                      ///< at least 0; the penalty is l2 * |variable|^2
 };
 /// FTRL-proximal (McMahan et al., KDD 2013) as in tf.compat.v1.train.FtrlOptimizer. Slots:
 /// accumulator; linear, from 0. A step with a learning rate of 0 changes nothing.
