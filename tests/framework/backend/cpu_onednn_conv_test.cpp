@@ -1,0 +1,176 @@
+#include <cmath>
+#include <limits>
+
+#include "belfry/framework/ops/defs_nn.h"
+#include "cpu_onednn_testing.h"
+
+namespace belfry::cpu {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Case {
+  Shape x = {}, kernel = {};
+  Conv2dOptions options = {};
+};
+
+const Case cases[] = {
+    {{8, 28, 28, 1}, {5, 5, 1, 32}},                         // first layer of LeNet
+    {{4, 14, 14, 32}, {5, 5, 32, 64}},                       // second
+    {{2, 16, 16, 64}, {3, 3, 64, 64}},                       // ResNet
+    {{2, 16, 16, 64}, {3, 3, 64, 128}, {.stride = {2, 2}}},  // its step down
+    {{2, 16, 16, 64}, {1, 1, 64, 128}, {.stride = {2, 2}}},  // and the shortcut
+    {{4, 4, 4, 128}, {3, 3, 128, 128}},                      // tiny images
+    {{2, 16, 16, 3}, {4, 4, 3, 64}, {.stride = {2, 2}}},     // DCGAN's discriminator
+    {{1, 5, 7, 3}, {2, 3, 3, 5}},                            // nothing divides by anything
+    {{3, 9, 6, 5}, {3, 2, 5, 7}, {.stride = {2, 3}, .padding = valid_padding}},
+    {{2, 11, 12, 17}, {3, 3, 17, 19}, {.dilation = {2, 3}}},
+    {{2, 6, 5, 4}, {3, 3, 4, 6}, {.padding = Padding::explicit_amounts(2, 0, 1, 3)}},
+    {{2, 5, 5, 2}, {2, 2, 2, 3}, {.padding = Padding::explicit_amounts(4, 3, 5, 4)}},
+    {{2, 8, 8, 8}, {1, 1, 8, 8}, {.stride = {3, 3}, .padding = valid_padding}},
+    {{2, 10, 10, 32}, {3, 3, 1, 32}, {.groups = 32}},  // depthwise
+    {{2, 10, 10, 6}, {3, 3, 1, 12}, {.stride = {2, 2}, .groups = 6}},
+    {{2, 8, 8, 32}, {3, 3, 8, 64}, {.groups = 4}},
+    {{1, 1, 1, 1}, {1, 1, 1, 1}},
+};
+
+/// The nodes of one direction, built on inputs with the types of `arrays`.
+using Build = Tensor (*)(const std::vector<Tensor>& inputs, const Case& c);
+
+void check(const std::vector<Array>& arrays, const Case& c, Build build) {
+  Graph graph;
+  Tensor y = build(inputs_like(graph, arrays), c);
+  expect_onednn_matches_reference(y.node(), arrays);
+}
+
+Tensor forward(const std::vector<Tensor>& in, const Case& c) {
+  return conv2d(in[0], in[1], c.options);
+}
+
+Tensor fused(const std::vector<Tensor>& in, const Case& c) {
+  return apply1(conv2d_op, in,
+                ConvOptions{.window = c.options, .bias = true, .activation = Activation::relu});
+}
+
+Tensor grad_input(const std::vector<Tensor>& in, const Case& c) {
+  return conv2d_grad_input(in[0], in[1], {c.options, {c.x[1], c.x[2]}});
+}
+
+Tensor grad_kernel(const std::vector<Tensor>& in, const Case& c) {
+  return conv2d_grad_kernel(in[0], in[1], {c.options, {c.kernel[0], c.kernel[1]}});
+}
+
+Shape output_shape(const Case& c) {
+  Graph graph;
+  return conv2d(input(graph, "x", {c.x, DType::f32}),
+                input(graph, "kernel", {c.kernel, DType::f32}), c.options)
+      .shape();
+}
+
+TEST(CpuOnednnConv, Forward) {
+  for (const Case& c : cases) check({random_array(c.x, 1), random_array(c.kernel, 2)}, c, forward);
+}
+
+TEST(CpuOnednnConv, BiasAndRelu) {
+  for (const Case& c : cases)
+    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({c.kernel[3]}, 3)}, c,
+          fused);
+}
+
+TEST(CpuOnednnConv, GradInput) {
+  for (const Case& c : cases)
+    check({random_array(output_shape(c), 1), random_array(c.kernel, 2)}, c, grad_input);
+}
+
+TEST(CpuOnednnConv, GradKernel) {
+  for (const Case& c : cases)
+    check({random_array(c.x, 1), random_array(output_shape(c), 2)}, c, grad_kernel);
+}
+
+TEST(CpuOnednnConv, BFloat16) {
+  Case c{{2, 12, 12, 16}, {3, 3, 16, 32}};
+  Graph probe;
+  Tensor y = conv2d(input(probe, "x", {c.x, DType::bf16}),
+                    input(probe, "kernel", {c.kernel, DType::bf16}));
+  if (!find_kernel(y.node(), 1)) GTEST_SKIP() << "oneDNN has no bf16 on this processor";
+  Array x = random_array(c.x, 1).cast(DType::bf16),
+        kernel = random_array(c.kernel, 2).cast(DType::bf16),
+        dy = random_array(output_shape(c), 3).cast(DType::bf16),
+        bias = random_array({32}, 4).cast(DType::bf16);
+  check({x, kernel}, c, forward);
+  check({x, kernel, bias}, c, fused);
+  check({dy, kernel}, c, grad_input);
+  check({x, dy}, c, grad_kernel);
+}
+
+TEST(CpuOnednnConv, PadsEachSideByItself) {
+  std::vector<Array> arrays = {Array::of<float>({1, 2, 3, 4}, {1, 2, 2, 1}),
+                               Array::of<float>({1, 1, 1, 1}, {2, 2, 1, 1})};
+  Graph graph;
+  Tensor y = forward(inputs_like(graph, arrays),
+                     {.options = {.padding = Padding::explicit_amounts(1, 0, 1, 0)}});
+  EXPECT_THAT(run_onednn(y.node(), arrays, 1).span<float>(), ElementsAre(1, 3, 4, 10));
+}
+
+TEST(CpuOnednnConv, ReluKeepsNan) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<Array> arrays = {Array::of<float>({nan, -1, 2}, {1, 3, 1, 1}),
+                               Array::of<float>({1}, {1, 1, 1, 1}), Array::of<float>({0})};
+  for (DType dtype : {DType::f32, DType::bf16}) {
+    std::vector<Array> inputs;
+    for (const Array& a : arrays) inputs.push_back(a.cast(dtype));
+    Graph graph;
+    const Node& node = fused(inputs_like(graph, inputs), {}).node();
+    if (!find_kernel(node, 1)) continue;
+    Array y = run_onednn(node, inputs, 1);
+    EXPECT_TRUE(std::isnan(y.at(0)));
+    EXPECT_EQ(y.at(1), 0);
+    EXPECT_EQ(y.at(2), 2);
+  }
+}
+
+TEST(CpuOnednnConv, LeavesTheRestToOthers) {
+  auto has_kernel = [](const Shape& x, DType dtype) {
+    Graph graph;
+    Tensor y = conv2d(input(graph, "x", {x, dtype}), input(graph, "kernel", {{3, 3, 2, 4}, dtype}));
+    return find_kernel(y.node(), 1) != nullptr;
+  };
+  EXPECT_TRUE(has_kernel({1, 4, 4, 2}, DType::f32));
+  EXPECT_FALSE(has_kernel({0, 4, 4, 2}, DType::f32));
+  EXPECT_FALSE(has_kernel({1, 4, 4, 2}, DType::f64));
+}
+
+std::string packed_layout(const Node& node, int threads) {
+  auto packed = find_kernel(node, threads)->packed_inputs();
+  EXPECT_EQ(packed.size(), 1u);
+  EXPECT_EQ(packed.at(0).input, 1);
+  return packed.at(0).layout;
+}
+
+TEST(CpuOnednnConv, LayoutTextsTellLayoutsApart) {
+  Graph graph;
+  Tensor kernel = input(graph, "kernel", {{3, 3, 32, 64}, DType::f32});
+  Tensor x = input(graph, "x", {{2, 8, 8, 32}, DType::f32});
+  Tensor large = input(graph, "large", {{4, 16, 16, 32}, DType::f32});
+  Tensor y = conv2d(x, kernel);
+  EXPECT_EQ(packed_layout(y.node(), 1), packed_layout(conv2d(large, kernel).node(), 1));
+  Tensor dx = conv2d_grad_input(y, kernel, {{}, {8, 8}});
+  EXPECT_NE(packed_layout(y.node(), 1), packed_layout(dx.node(), 1));
+}
+
+TEST(CpuOnednnConv, RestoresTheNumberOfThreads) {
+  auto stream = find_device("cpu")->make_stream();
+  stream->activate(1);
+  Graph graph;
+  Tensor y = conv2d(input(graph, "x", {{1, 4, 4, 2}, DType::f32}),
+                    input(graph, "kernel", {{3, 3, 2, 4}, DType::f32}));
+  int seen = 0;
+  ASSERT_TRUE(find_kernel(y.node(), 2));
+#pragma omp parallel
+#pragma omp atomic
+  ++seen;
+  EXPECT_EQ(seen, 1);
+}
+
+}  // namespace
+}  // namespace belfry::cpu
