@@ -1,6 +1,8 @@
 // conv2d on oneDNN: plain channels-last images, kernel packed once a step.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
@@ -24,12 +26,32 @@ Description choose(const OnednnConv& conv, const ConvGeometry& g, bool bias) {
   return direct ? second : first;
 }
 
+constexpr std::int64_t cache_bytes = 512 * 1024;  // of a core's own cache, for its share of y
+
+/// The ReLU behind the primitive goes over its output again; it should still be in the cache. So
+/// the batch is cut into equal pieces, unless only much smaller ones than needed divide it.
+std::int64_t images_at_once(const ConvGeometry& g, const TensorType& y, Activation activation,
+                            int threads) {
+  if (activation == Activation::none) return g.batch;
+  std::int64_t fitting = cache_bytes * threads / (y.bytes() / g.batch);
+  fitting = std::clamp<std::int64_t>(fitting, std::min<std::int64_t>(threads, g.batch), g.batch);
+  std::int64_t images = fitting;
+  while (g.batch % images != 0) --images;
+  return images * 2 > fitting ? images : g.batch;
+}
+
 class OnednnConv2d final : public Kernel {
  public:
-  OnednnConv2d(const Node& node, int threads, const OnednnConv& conv, const Description& d)
+  /// `conv` and `d` describe one of `pieces` equal pieces of the batch.
+  OnednnConv2d(const Node& node, int threads, std::int64_t pieces, const OnednnConv& conv,
+               const Description& d)
       : options_(node.as<ConvOptions>()),
-        y_(node.output()),
+        dtype_(node.output().dtype),
         threads_(threads),
+        pieces_(pieces),
+        x_bytes_(node.input(0).type().bytes() / pieces),
+        y_bytes_(node.output().bytes() / pieces),
+        y_elements_(node.output().shape.elements() / pieces),
         packed_(pack_input(node.op().name, 1, conv.kernel, d.weights_desc())),
         primitive_(node.op().name, d, operands(d, options_.bias)) {}
 
@@ -38,12 +60,14 @@ class OnednnConv2d final : public Kernel {
   std::string_view implementation() const override { return "onednn"; }
 
   void run(const KernelArguments& arguments, Stream&) override {
-    auto in = arguments.inputs;
-    std::array<void*, 4> operands{in[0], in[1], arguments.outputs[0],
-                                  options_.bias ? in[2] : nullptr};
-    primitive_.run(std::span(operands).first(options_.bias ? 4 : 3), arguments.workspace);
-    if (options_.activation == Activation::relu)
-      relu_in_place(arguments.outputs[0], y_.dtype, y_.shape.elements(), threads_);
+    auto* x = static_cast<std::byte*>(arguments.inputs[0]);
+    auto* y = static_cast<std::byte*>(arguments.outputs[0]);
+    void* bias = options_.bias ? arguments.inputs[2] : nullptr;
+    for (std::int64_t i = 0; i < pieces_; ++i, x += x_bytes_, y += y_bytes_) {
+      std::array<void*, 4> operands{x, arguments.inputs[1], y, bias};
+      primitive_.run(std::span(operands).first(options_.bias ? 4 : 3), arguments.workspace);
+      if (options_.activation == Activation::relu) relu_in_place(y, dtype_, y_elements_, threads_);
+    }
   }
 
  private:
@@ -56,8 +80,9 @@ class OnednnConv2d final : public Kernel {
   }
 
   ConvOptions options_;
-  TensorType y_;
+  DType dtype_;
   int threads_;
+  std::int64_t pieces_, x_bytes_, y_bytes_, y_elements_;
   std::vector<PackedInput> packed_;
   Primitive primitive_;
 };
@@ -66,10 +91,13 @@ std::unique_ptr<Kernel> make(const Node& node, int threads) {
   const auto& o = node.as<ConvOptions>();
   ConvGeometry g =
       conv_geometry(node.op().name, node.input(0).shape(), node.input(1).shape(), o.window);
+  if (node.output().shape.elements() == 0) return nullptr;
+  std::int64_t pieces = g.batch / images_at_once(g, node.output(), o.activation, threads);
+  g.batch /= pieces;
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnConv2d>(node, threads, *conv, choose(*conv, g, o.bias));
+    return std::make_unique<OnednnConv2d>(node, threads, pieces, *conv, choose(*conv, g, o.bias));
   });
 }
 

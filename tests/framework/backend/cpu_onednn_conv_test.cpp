@@ -77,6 +77,14 @@ TEST(CpuOnednnConv, BiasAndRelu) {
           fused);
 }
 
+/// Batches that are cut into pieces, the ReLU following each: 4 x 400 KiB, 7 that no piece divides.
+TEST(CpuOnednnConv, BiasAndReluInPieces) {
+  for (std::int64_t batch : {4, 6, 7}) {
+    Case c{{batch, 40, 40, 2}, {3, 3, 2, 64}};
+    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({64}, 3)}, c, fused);
+  }
+}
+
 TEST(CpuOnednnConv, GradInput) {
   for (const Case& c : cases)
     check({random_array(output_shape(c), 1), random_array(c.kernel, 2)}, c, grad_input);
