@@ -2,6 +2,13 @@
 
 namespace belfry::cpu::BELFRY_ISA {
 
-const SimdLoops loops{.isa = BELFRY_ISA_NAME, .elementwise = elementwise_loops};
+const SimdLoops loops{.isa = BELFRY_ISA_NAME,
+                      .elementwise = elementwise_loops,
+                      .columns = column_loops,
+                      .batch_norm = batch_norm_loops,
+                      .rows = row_loops,
+                      .pools = pool_loops,
+                      .updates = update_loops,
+                      .random = random_loops};
 
 }  // namespace belfry::cpu::BELFRY_ISA

@@ -121,7 +121,7 @@ BELFRY_INLINE float erf(float x) {
   p = p * z - 1.0f / 10;
   p = p * z + 1.0f / 3;
   constexpr float two_over_sqrt_pi = 1.12837917f;
-  float near = two_over_sqrt_pi * (x - x * z * p);
+  float near = two_over_sqrt_pi * x * (1 - z * p);
   float a = abs(x);
   float t = (a > 4.0f ? 4.0f : a) - 2.5f;
   float q = 1.6371514158152428e-06f;

@@ -1,0 +1,169 @@
+// Batch normalisation in two passes over the rows each way: statistics, then the elements. ReLU and
+// a residual cost no pass of their own.
+
+#include <cmath>
+
+#include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/simd_chunks.h"
+#include "belfry/framework/backend/cpu/simd_loops.h"
+#include "belfry/framework/ops/defs_nn.h"
+
+namespace belfry::cpu {
+namespace {
+
+/// x as a matrix [rows, c]. The workspace holds two vectors of doubles a chunk, then floats.
+class BatchNormKernel : public Kernel {
+ public:
+  BatchNormKernel(const Shape& x, int threads)
+      : loops_(simd().batch_norm),
+        threads_(threads),
+        c_(x[x.rank() - 1]),
+        rows_(c_ > 0 ? x.elements() / c_ : 0),
+        chunks_(rows_, c_) {}
+
+  std::string_view implementation() const override { return "simd"; }
+  Bytes workspace() const override {
+    return Bytes(
+        c_
+        * (2 * chunks_.count() * std::int64_t{sizeof(double)} + 3 * std::int64_t{sizeof(float)}));
+  }
+
+ protected:
+  double* first_sums(void* workspace, std::int64_t chunk) const {
+    return static_cast<double*>(workspace) + 2 * chunk * c_;
+  }
+  double* second_sums(void* workspace, std::int64_t chunk) const {
+    return first_sums(workspace, chunk) + c_;
+  }
+  float* vector(void* workspace, int i) const {
+    return reinterpret_cast<float*>(first_sums(workspace, chunks_.count())) + i * c_;
+  }
+  /// Calls body(first row, rows, offset of the first element).
+  template <class Body>
+  void for_rows(const Body& body) const {
+    parallel_for(rows_, rows_worth_sharing(c_), threads_,
+                 [&](std::int64_t begin, std::int64_t end) { body(end - begin, begin * c_); });
+  }
+
+  const BatchNormLoops& loops_;
+  int threads_;
+  std::int64_t c_, rows_;
+  RowChunks chunks_;
+};
+
+class BatchNormTrainKernel final : public BatchNormKernel {
+ public:
+  BatchNormTrainKernel(const Node& node, int threads)
+      : BatchNormKernel(node.input(0).shape(), threads), options_(node.as<BatchNormOptions>()) {}
+
+  void run(const KernelArguments& a, Stream&) override {
+    const auto* x = static_cast<const float*>(a.inputs[0]);
+    const auto* residual = options_.residual ? static_cast<const float*>(a.inputs[3]) : nullptr;
+    auto* y = static_cast<float*>(a.outputs[0]);
+    statistics(a, x);
+    const float* factor = vector(a.workspace, 0);
+    const auto* offset = static_cast<const float*>(a.inputs[2]);
+    const auto* mean = static_cast<const float*>(a.outputs[1]);
+    for_rows([&](std::int64_t rows, std::int64_t at) {
+      loops_.normalize(x + at, residual ? residual + at : nullptr, mean, factor, offset,
+                       options_.activation == Activation::relu, rows, c_, y + at);
+    });
+  }
+
+ private:
+  /// Writes mean, variance and inverse standard deviation, and scale over the latter's reciprocal.
+  void statistics(const KernelArguments& a, const float* x) const {
+    double *mean = first_sums(a.workspace, 0), *squares = second_sums(a.workspace, 0);
+    if (rows_ == 0) std::fill_n(mean, 2 * c_, 0.0);
+    if (rows_ > 0)
+      chunks_.for_each(threads_, [&](std::int64_t k) {
+        loops_.moments(x + chunks_.begin(k) * c_, chunks_.size(k), c_, first_sums(a.workspace, k),
+                       second_sums(a.workspace, k));
+      });
+    for (std::int64_t k = 1; k < chunks_.count(); ++k)
+      loops_.merge(mean, squares, static_cast<double>(chunks_.begin(k)), first_sums(a.workspace, k),
+                   second_sums(a.workspace, k), static_cast<double>(chunks_.size(k)), c_);
+
+    const auto* scale = static_cast<const float*>(a.inputs[1]);
+    auto *mean_out = static_cast<float*>(a.outputs[1]),
+         *variance = static_cast<float*>(a.outputs[2]),
+         *inverse = static_cast<float*>(a.outputs[3]), *factor = vector(a.workspace, 0);
+    double count = std::max(static_cast<double>(rows_), 1.0);
+    for (std::int64_t j = 0; j < c_; ++j) {
+      double inverse_j = 1 / std::sqrt(squares[j] / count + options_.epsilon);
+      mean_out[j] = static_cast<float>(mean[j]);
+      variance[j] = static_cast<float>(squares[j] / count);
+      inverse[j] = static_cast<float>(inverse_j);
+      factor[j] = static_cast<float>(double{scale[j]} * inverse_j);
+    }
+  }
+
+  BatchNormOptions options_;
+};
+
+class BatchNormGradKernel final : public BatchNormKernel {
+ public:
+  BatchNormGradKernel(const Node& node, int threads)
+      : BatchNormKernel(node.input(1).shape(), threads),
+        options_(node.as<BatchNormGradOptions>()) {}
+
+  void run(const KernelArguments& a, Stream&) override {
+    bool relu = options_.activation == Activation::relu;
+    const auto *dy = static_cast<const float*>(a.inputs[0]),
+               *x = static_cast<const float*>(a.inputs[1]),
+               *mean = static_cast<const float*>(a.inputs[3]),
+               *y = relu ? static_cast<const float*>(a.inputs[5]) : nullptr;
+    auto *dx = static_cast<float*>(a.outputs[0]),
+         *dresidual = options_.residual ? static_cast<float*>(a.outputs[3]) : nullptr;
+    parameters(a, dy, x, y, mean);
+    const float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
+                *shift = vector(a.workspace, 2);
+    for_rows([&](std::int64_t rows, std::int64_t at) {
+      loops_.gradient(dy + at, x + at, y ? y + at : nullptr, mean, factor, slope, shift, rows, c_,
+                      dx + at, dresidual ? dresidual + at : nullptr);
+    });
+  }
+
+ private:
+  /// Writes dscale and doffset, and the vectors that the gradient of x needs.
+  void parameters(const KernelArguments& a, const float* dy, const float* x, const float* y,
+                  const float* mean) const {
+    chunks_.for_each(threads_, [&](std::int64_t k) {
+      std::int64_t at = chunks_.begin(k) * c_;
+      loops_.gradient_sums(dy + at, x + at, y ? y + at : nullptr, mean, chunks_.size(k), c_,
+                           first_sums(a.workspace, k), second_sums(a.workspace, k));
+    });
+    double *sums = first_sums(a.workspace, 0), *products = second_sums(a.workspace, 0);
+    for (std::int64_t k = 1; k < chunks_.count(); ++k)
+      for (std::int64_t j = 0; j < 2 * c_; ++j) sums[j] += first_sums(a.workspace, k)[j];
+
+    const auto *scale = static_cast<const float*>(a.inputs[2]),
+               *inverse = static_cast<const float*>(a.inputs[4]);
+    auto *dscale = static_cast<float*>(a.outputs[1]), *doffset = static_cast<float*>(a.outputs[2]);
+    float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
+          *shift = vector(a.workspace, 2);
+    double count = std::max(static_cast<double>(rows_), 1.0);
+    for (std::int64_t j = 0; j < c_; ++j) {
+      double inverse_j = double{inverse[j]}, factor_j = double{scale[j]} * inverse_j;
+      dscale[j] = static_cast<float>(products[j] * inverse_j);
+      doffset[j] = static_cast<float>(sums[j]);
+      factor[j] = static_cast<float>(factor_j);
+      slope[j] = static_cast<float>(factor_j * inverse_j * inverse_j * products[j] / count);
+      shift[j] = static_cast<float>(factor_j * sums[j] / count);
+    }
+  }
+
+  BatchNormGradOptions options_;
+};
+
+template <class K, int X>
+std::unique_ptr<Kernel> make(const Node& node, int threads) {
+  if (node.input(X).dtype() != DType::f32) return nullptr;
+  return std::make_unique<K>(node, threads);
+}
+
+const KernelRegistration train(batch_norm_train_op, make<BatchNormTrainKernel, 0>);
+const KernelRegistration grad(batch_norm_grad_op, make<BatchNormGradKernel, 1>);
+
+}  // namespace
+}  // namespace belfry::cpu

@@ -1,0 +1,30 @@
+#pragma once
+// A chain of elementwise ops as one op. Made by the compiler, never by a model.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry {
+
+/// One op of a fused program. Arguments number the values: those below the number of inputs are the
+/// inputs, the others are results of earlier instructions.
+struct FusedInstruction {
+  const OpDef* op = nullptr;                    ///< elementwise
+  std::array<int, 3> arguments = {-1, -1, -1};  ///< -1 behind the last
+};
+
+std::string to_string(
+    const std::vector<FusedInstruction>& program);  ///< "v2=mul(v0,v1); v3=relu(v2)"
+
+struct FusedOptions {
+  std::vector<FusedInstruction> program = {};  ///< the last one's result is the output
+  static void fields(auto& o, auto&& field) { field("program", to_string(o.program)); }
+};
+/// Inputs broadcast to the output's shape; each value inside has the shape of the output.
+extern const OpDef fused_elementwise_op;
+Tensor fused_elementwise(std::vector<Tensor> inputs, std::vector<FusedInstruction> program);
+
+}  // namespace belfry

@@ -1,0 +1,103 @@
+#include "belfry/framework/ops/defs_nn.h"
+#include "cpu_simd_testing.h"
+
+namespace belfry::cpu {
+namespace {
+
+const std::vector<Shape> shapes{{1, 1},        {5, 3},    {4, 7, 7, 16},
+                                {2, 3, 5, 67}, {33, 300}, {3000, 33}};
+
+struct Variant {
+  Activation activation;
+  bool residual;
+};
+const std::vector<Variant> variants{{Activation::none, false},
+                                    {Activation::none, true},
+                                    {Activation::relu, false},
+                                    {Activation::relu, true}};
+
+std::vector<Array> batch_norm_inputs(const Shape& shape, bool residual) {
+  std::int64_t c = shape[shape.rank() - 1];
+  std::vector<Array> inputs{random_array(shape, 1, -1, 3), random_array({c}, 2, 0.5f, 2),
+                            random_array({c}, 3)};
+  if (residual) inputs.push_back(random_array(shape, 4));
+  return inputs;
+}
+
+TEST(SimdBatchNorm, TrainMatchesReference) {
+  for (const Shape& shape : shapes)
+    for (Variant v : variants) {
+      std::vector<Array> inputs = batch_norm_inputs(shape, v.residual);
+      Graph graph;
+      const Node& node =
+          apply(batch_norm_train_op, inputs_like(graph, inputs),
+                BatchNormOptions{.activation = v.activation, .residual = v.residual});
+      expect_simd_matches_reference(node, inputs, 16);
+    }
+}
+
+TEST(SimdBatchNorm, GradMatchesReference) {
+  for (const Shape& shape : shapes)
+    for (Variant v : variants) {
+      std::int64_t c = shape[shape.rank() - 1];
+      std::vector<Array> inputs{random_array(shape, 1), random_array(shape, 2),
+                                random_array({c}, 3, 0.5f, 2), random_array({c}, 4, -0.1f, 0.1f),
+                                random_array({c}, 5, 0.5f, 2)};
+      if (v.activation == Activation::relu) inputs.push_back(random_array(shape, 6));
+      Graph graph;
+      const Node& node = apply(batch_norm_grad_op, inputs_like(graph, inputs),
+                               BatchNormGradOptions{v.activation, v.residual});
+      expect_simd_matches_reference(node, inputs, 32);
+    }
+}
+
+TEST(SimdBatchNorm, EmptyBatch) {
+  std::vector<Array> inputs = batch_norm_inputs({0, 5, 3}, false);
+  Graph graph;
+  const Node& node = apply(batch_norm_train_op, inputs_like(graph, inputs), BatchNormOptions{});
+  expect_simd_matches_reference(node, inputs);
+}
+
+TEST(SimdBatchNorm, VarianceSurvivesALargeMean) {
+  // Values 1000 +- 0.5: squares summed in float would leave nothing of the variance 0.25.
+  Array x({20'000, 8}, DType::f32);
+  for (std::int64_t i = 0; i < x.elements(); ++i)
+    x.span<float>()[static_cast<std::size_t>(i)] = i / 8 % 2 ? 1000.5f : 999.5f;
+  std::vector<Array> inputs{x, random_array({8}, 2), random_array({8}, 3)};
+  Graph graph;
+  const Node& node = apply(batch_norm_train_op, inputs_like(graph, inputs), BatchNormOptions{});
+  for (const SimdLoops* loops : simd_choices()) {
+    UsingSimd using_simd(*loops);
+    auto outputs = run_kernel(*find_kernel(node, 2), node, inputs);
+    for (int j = 0; j < 8; ++j) {
+      EXPECT_EQ(outputs[1].at(j), 1000);
+      EXPECT_NEAR(outputs[2].at(j), 0.25, 1e-7);
+    }
+  }
+}
+
+TEST(SimdLayerNorm, ForwardMatchesReference) {
+  for (const Shape& shape : shapes) {
+    std::vector<Array> inputs = batch_norm_inputs(shape, false);
+    Graph graph;
+    const Node& node = apply(layer_norm_op, inputs_like(graph, inputs), LayerNormOptions{});
+    // One element alone is all rounding: its deviation from itself over sqrt(epsilon).
+    expect_simd_matches_reference(node, inputs, 32);
+  }
+}
+
+TEST(SimdLayerNorm, GradMatchesReference) {
+  for (const Shape& shape : shapes) {
+    std::int64_t c = shape[shape.rank() - 1];
+    Shape rows(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 1)));
+    std::vector<Array> inputs{random_array(shape, 1), random_array(shape, 2),
+                              random_array({c}, 3, 0.5f, 2), random_array(rows, 4, -0.1f, 0.1f),
+                              random_array(rows, 5, 0.5f, 2)};
+    Graph graph;
+    expect_simd_matches_reference(apply(layer_norm_grad_op, inputs_like(graph, inputs)), inputs,
+                                  32);
+  }
+}
+
+}  // namespace
+}  // namespace belfry::cpu

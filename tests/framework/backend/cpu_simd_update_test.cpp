@@ -1,0 +1,100 @@
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/ops/updates.h"
+#include "cpu_simd_testing.h"
+
+namespace belfry::cpu {
+namespace {
+
+/// Three variables of odd sizes, one large enough to be shared, with slots above 0.
+const std::vector<Shape> shapes{{7}, {129, 257}, {3, 3}};
+
+struct Problem {
+  Graph graph;
+  std::vector<UpdateGroup> groups;
+  std::vector<Array> arrays;  ///< of the groups, in the order of an update's inputs
+  Tensor rate = input(graph, "rate", {{}, DType::f32});
+  Tensor step = input(graph, "step", {{}, DType::i64});
+
+  explicit Problem(int slots) {
+    Scope scope(graph);
+    for (std::size_t g = 0; g < shapes.size(); ++g) {
+      std::string name = "v" + std::to_string(g);
+      UpdateGroup group{scope.variable(name, {.shape = shapes[g]}),
+                        input(graph, name + "/gradient", {shapes[g], DType::f32})};
+      arrays.push_back(random_array(shapes[g], 10 * g));
+      arrays.push_back(random_array(shapes[g], 10 * g + 1));
+      for (int k = 0; k < slots; ++k) {
+        std::string slot = name + "_slot" + std::to_string(k);
+        group.slots.push_back(scope.variable(slot, {.shape = shapes[g]}));
+        arrays.push_back(random_array(shapes[g], 10 * g + 2 + static_cast<std::uint64_t>(k), 0.1f));
+      }
+      groups.push_back(group);
+    }
+  }
+
+  std::vector<Array> inputs(bool with_step) const {
+    std::vector<Array> out{Array::scalar(0.01f)};
+    if (with_step) out.push_back(Array::scalar(std::int64_t{3}));
+    out.insert(out.end(), arrays.begin(), arrays.end());
+    return out;
+  }
+};
+
+TEST(SimdUpdate, Sgd) {
+  for (double decay : {0.0, 0.1}) {
+    Problem p(0);
+    expect_simd_matches_reference(sgd_update(p.rate, p.groups, {.weight_decay = decay}),
+                                  p.inputs(false));
+  }
+}
+
+TEST(SimdUpdate, Momentum) {
+  for (bool nesterov : {false, true}) {
+    Problem p(1);
+    expect_simd_matches_reference(
+        momentum_update(p.rate, p.groups, {.nesterov = nesterov, .weight_decay = 0.1}),
+        p.inputs(false));
+  }
+}
+
+TEST(SimdUpdate, Adam) {
+  for (double decay : {0.0, 0.1}) {
+    Problem p(2);
+    expect_simd_matches_reference(adam_update(p.rate, p.step, p.groups, {.weight_decay = decay}),
+                                  p.inputs(true));
+  }
+}
+
+TEST(SimdUpdate, Rmsprop) {
+  for (double momentum : {0.0, 0.9})
+    for (bool centered : {false, true}) {
+      RmspropUpdateOptions options{.momentum = momentum, .epsilon = 0.1, .centered = centered};
+      Problem p(update::Rmsprop<float>::slot_count(options));
+      expect_simd_matches_reference(rmsprop_update(p.rate, p.groups, options), p.inputs(false), 32);
+    }
+}
+
+TEST(SimdUpdate, Adagrad) {
+  Problem p(1);
+  expect_simd_matches_reference(adagrad_update(p.rate, p.groups), p.inputs(false));
+}
+
+TEST(SimdUpdate, Ftrl) {
+  for (double power : {-0.5, -0.3, 0.0}) {
+    Problem p(2);
+    expect_simd_matches_reference(
+        ftrl_update(p.rate, p.groups, {.learning_rate_power = power, .l1 = 0.1, .l2 = 0.1}),
+        p.inputs(false), 64);
+  }
+}
+
+TEST(SimdUpdate, Lamb) {
+  for (double decay : {0.0, 0.1}) {
+    Problem p(2);
+    expect_simd_matches_reference(lamb_update(p.rate, p.step, p.groups, {.weight_decay = decay}),
+                                  p.inputs(true), 16);
+  }
+}
+
+}  // namespace
+}  // namespace belfry::cpu
