@@ -53,7 +53,7 @@ const std::shared_ptr<CompiledModel>& Session::compiled(Mode mode, const Feature
     if (entry->model->mode() == mode && matches(batch, entry->model->signature())) return entry;
   auto entry = std::make_shared<CompiledModel>();
   entry->model = std::make_unique<Model>(model_fn_, mode, signature_of(batch), Hooks{});
-  entry->executable = make_executable(entry->model->compile(*device_));
+  entry->executable = make_executable(entry->model->compile(*device_), *entry->model);
   return cache_.emplace_back(std::move(entry));
 }
 
@@ -67,22 +67,48 @@ void Session::take_from_checkpoint(const VariableOptions& options) {
   pending_.erase(saved);
 }
 
-void Session::check_memory(const Plan& plan) const {
-  std::int64_t new_variables = 0;
+Bytes Session::bytes_needed(const Plan& plan) const {
+  std::int64_t needed = plan.arena_bytes + plan.input_bytes() + plan.constant_bytes();
   for (const Node* v : plan.variables)
-    if (!variables_.contains(v->as<VariableOptions>().name)) new_variables += v->output().bytes();
-  std::int64_t needed =
-      plan.arena_bytes + plan.input_bytes() + plan.constant_bytes() + new_variables;
-  std::int64_t free = device_->memory_limit().count - device_->memory_in_use().count;
-  if (needed <= free) return;
-  std::string report = explain(plan);
-  fail("the step needs ", bytes_text(needed), " more on ", device_->name(), " but ",
-       bytes_text(free), " of ", bytes_text(device_->memory_limit().count),
-       " are free; use a smaller batch\n", report.substr(report.find("memory: ")));
+    if (!variables_.contains(v->as<VariableOptions>().name)) needed += v->output().bytes();
+  return Bytes(needed);
 }
 
-std::unique_ptr<Executable> Session::make_executable(std::shared_ptr<const Plan> plan) {
-  check_memory(*plan);
+// Rows of the largest batch whose plan fits; 0 when not even one row does. Gradient hooks are left
+// out: they were made for the real step.
+std::int64_t Session::largest_batch(const Model& model, Bytes free) const {
+  auto fits = [&](std::int64_t rows) {
+    Signature smaller = model.signature();
+    for (auto& [name, type] : smaller)
+      if (type.shape.rank() > 0 && type.shape[0] == model.rows())
+        type.shape = type.shape.with(0, rows);
+    Model scaled(model_fn_, model.mode(), std::move(smaller), {});
+    return bytes_needed(*scaled.compile(*device_)).count <= free.count;
+  };
+  std::int64_t low = 0, high = model.rows();  // low fits, high does not
+  while (high - low > 1) {
+    std::int64_t middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+void Session::check_memory(const Plan& plan, const Model& model) const {
+  Bytes needed = bytes_needed(plan);
+  Bytes free(device_->memory_limit().count - device_->memory_in_use().count);
+  if (needed.count <= free.count) return;
+  std::int64_t rows = largest_batch(model, free);
+  std::string report = explain(plan);
+  fail("the step needs ", bytes_text(needed.count), " on ", device_->name(), " but ",
+       bytes_text(free.count), " of ", bytes_text(device_->memory_limit().count), " are free; ",
+       rows > 0 ? concat("a batch of ", rows, " instead of ", model.rows(), " would fit")
+                : "not even a batch of 1 would fit",
+       "\n", report.substr(report.find("memory: ")));
+}
+
+std::unique_ptr<Executable> Session::make_executable(std::shared_ptr<const Plan> plan,
+                                                     const Model& model) {
+  check_memory(*plan, model);
   if (restored_)
     for (const Node* v : plan->variables)
       if (!variables_.contains(v->as<VariableOptions>().name))

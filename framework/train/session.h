@@ -50,8 +50,8 @@ class Session {
 
   /// Memory for a plan: makes its variables, from the checkpoint if there was one. Error: the
   /// checkpoint lacks one, or has it with another type; or the memory does not suffice, with the
-  /// largest tensors and the bytes needed.
-  std::unique_ptr<Executable> make_executable(std::shared_ptr<const Plan> plan);
+  /// largest tensors, the bytes needed and the largest batch that would fit.
+  std::unique_ptr<Executable> make_executable(std::shared_ptr<const Plan> plan, const Model& model);
 
   const ModelFn& model_fn() const { return model_fn_; }
   Device& device() const { return *device_; }
@@ -63,7 +63,9 @@ class Session {
   void finish_step() { ++step_; }
 
  private:
-  void check_memory(const Plan& plan) const;
+  void check_memory(const Plan& plan, const Model& model) const;
+  Bytes bytes_needed(const Plan& plan) const;
+  std::int64_t largest_batch(const Model& model, Bytes free) const;
   void take_from_checkpoint(const VariableOptions& options);
 
   ModelFn model_fn_;

@@ -201,7 +201,7 @@ struct Training::Impl final : HookContext {
 
   Executable& executable_for(std::uint64_t chosen) {
     auto& slot = (*executables)[chosen];
-    if (!slot) slot = session.make_executable(model->compile(session.device(), chosen));
+    if (!slot) slot = session.make_executable(model->compile(session.device(), chosen), *model);
     return *slot;
   }
 

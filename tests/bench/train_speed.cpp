@@ -1,0 +1,176 @@
+// Training speed of a model on a fixed random batch, beside the speed of its convolutions alone.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/train/model.h"
+#include "belfry/framework/train/session.h"
+#include "belfry/models/models.h"
+
+namespace belfry {
+namespace {
+
+struct Arguments {
+  std::string model = "lenet";
+  std::int64_t batch_size = 64;
+  int steps = 30;
+  int threads = 0;
+  bool profile = false;
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments out;
+  for (int i = 1; i < argc; ++i) {
+    std::string name = argv[i];
+    if (name == "--profile") {
+      out.profile = true;
+      continue;
+    }
+    require(i + 1 < argc,
+            "usage: train_speed [--model lenet|resnet18] [--batch_size N] [--steps N] "
+            "[--threads N] [--profile]");
+    std::string value = argv[++i];
+    if (name == "--model")
+      out.model = value;
+    else if (name == "--batch_size")
+      out.batch_size = std::stol(value);
+    else if (name == "--steps")
+      out.steps = std::stoi(value);
+    else if (name == "--threads")
+      out.threads = std::stoi(value);
+    else
+      fail("unknown option ", name);
+  }
+  return out;
+}
+
+Features random_batch(const Arguments& args) {
+  std::int64_t n = args.batch_size;
+  Shape shape = args.model == "lenet" ? Shape{n, 28, 28, 1} : Shape{n, 32, 32, 3};
+  Array image(shape, DType::f32), label(Shape{n}, DType::i64);
+  PhiloxStream random(philox_key(1, "batch"));
+  for (float& x : image.span<float>()) x = random.uniform();
+  for (std::int64_t& y : label.span<std::int64_t>())
+    y = static_cast<std::int64_t>(random.below(10));
+  return {{"image", image}, {"label", label}};
+}
+
+double median(std::vector<double> times) {
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
+                   times.end());
+  return times[times.size() / 2];
+}
+
+// One instruction of the plan by itself, on memory of its own.
+class Isolated {
+ public:
+  Isolated(const Instruction& instruction, Device& device) : kernel_(*instruction.kernel) {
+    const Node& node = *instruction.node;
+    auto packed = kernel_.packed_inputs();
+    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
+      std::int64_t bytes = node.inputs()[i].type().bytes();
+      for (const PackedInput& p : packed)
+        if (p.input == static_cast<int>(i)) bytes = p.size.count;
+      add(inputs_, bytes, device);
+    }
+    for (const TensorType& type : node.outputs()) add(outputs_, type.bytes(), device);
+    workspace_ = device.allocate(kernel_.workspace(), "workspace");
+  }
+
+  double seconds(Stream& stream) {
+    KernelArguments arguments{inputs_, outputs_, workspace_.data()};
+    std::vector<double> times;
+    for (int i = 0; i < 12; ++i) {
+      double start = monotonic_seconds();
+      kernel_.run(arguments, stream);
+      if (i >= 2) times.push_back(monotonic_seconds() - start);
+    }
+    return median(times);
+  }
+
+ private:
+  void add(std::vector<void*>& list, std::int64_t bytes, Device& device) {
+    memory_.push_back(device.allocate(Bytes(bytes), "operand"));
+    std::memset(memory_.back().data(), 0, static_cast<std::size_t>(bytes));
+    list.push_back(memory_.back().data());
+  }
+
+  Kernel& kernel_;
+  std::vector<DeviceMemory> memory_;
+  std::vector<void*> inputs_, outputs_;
+  DeviceMemory workspace_;
+};
+
+struct Rate {
+  double flops = 0, seconds = 0;
+};
+
+Rate convolution_rate(const Plan& plan, Device& device, bool profile) {
+  auto stream = device.make_stream();
+  stream->activate(plan.threads);
+  Rate out;
+  std::map<std::string, double> by_op;
+  for (const Instruction& i : plan.instructions) {
+    bool convolution = !i.pack && i.node->op().name.starts_with("conv2d");
+    if (i.pack || (!convolution && !profile)) continue;
+    double seconds = i.node->op().mutates ? 0 : Isolated(i, device).seconds(*stream);
+    by_op[std::string(i.node->op().name) + " " + std::string(i.kernel->implementation())] +=
+        seconds;
+    if (!convolution) continue;
+    out.flops += i.node->op().flops(*i.node);
+    out.seconds += seconds;
+  }
+  if (profile)
+    for (const auto& [name, seconds] : by_op)
+      std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, name.c_str());
+  return out;
+}
+
+void run(const Arguments& args) {
+  require(args.model == "lenet" || args.model == "resnet18", "unknown model ", args.model);
+  ModelFn model_fn = args.model == "lenet" ? models::lenet() : models::resnet18();
+  RunConfig config;
+  config.threads = args.threads;
+  Session session(model_fn, config);
+  Features batch = random_batch(args);
+  Model model(model_fn, Mode::train, signature_of(batch), {});
+  auto plan = model.compile(session.device());
+  auto executable = session.make_executable(plan, model);
+  if (args.profile) std::fputs(explain(*plan).c_str(), stderr);
+
+  std::vector<double> times;
+  for (int i = 0; i < args.steps + 3; ++i) {
+    double start = monotonic_seconds();
+    executable->run(batch, session.state());
+    session.finish_step();
+    if (i >= 3) times.push_back(monotonic_seconds() - start);
+  }
+  double seconds = median(times);
+  Rate convolutions = convolution_rate(*plan, session.device(), args.profile);
+  double step_rate = plan->flops / seconds,
+         convolution_rate = convolutions.flops / convolutions.seconds;
+  std::printf(
+      "{\"model\": \"%s\", \"batch_size\": %lld, \"examples_per_second\": %.1f, \"ms_per_step\": "
+      "%.3f, "
+      "\"gflops\": %.1f, \"convolution_gflops\": %.1f, \"share\": %.3f}\n",
+      args.model.c_str(), static_cast<long long>(args.batch_size),
+      static_cast<double>(args.batch_size) / seconds, seconds * 1e3, step_rate / 1e9,
+      convolution_rate / 1e9, step_rate / convolution_rate);
+}
+
+}  // namespace
+}  // namespace belfry
+
+int main(int argc, char** argv) {
+  try {
+    belfry::run(belfry::parse(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
