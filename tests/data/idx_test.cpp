@@ -108,7 +108,7 @@ TEST_F(Idx, EveryTruncationIsAnError) {
 
 TEST_F(Idx, DamagedGzipDataAreAnError) {
   Bytes content = header({100, 10});
-  for (int i = 0; i < 1000; ++i) content += static_cast<char>(i * i * 7919 >> 5);
+  for (unsigned i = 0; i < 1000; ++i) content += static_cast<char>(i * i * 7919 >> 5);
   std::string file = write_gzip(content);
   std::ifstream in(file, std::ios::binary);
   Bytes zipped(std::istreambuf_iterator<char>(in), {});
