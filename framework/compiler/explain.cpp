@@ -9,8 +9,9 @@
 namespace belfry {
 namespace {
 
+// At least one space remains behind a text that fills its column.
 std::string padded(std::string s, std::size_t width) {
-  if (s.size() < width) s.resize(width, ' ');
+  s.resize(std::max(s.size() + 1, width), ' ');
   return s;
 }
 

@@ -89,7 +89,10 @@ std::shared_ptr<Session> Estimator::new_session() {
 }
 
 Session& Estimator::session() {
-  if (session_->broken()) session_ = new_session();
+  if (session_->broken()) {
+    log_warning("the last training failed in a step; going on from the newest checkpoint, if any");
+    session_ = new_session();
+  }
   auto files = list_checkpoints(model_dir_);
   if (files.empty() || (session_->has_state() && files.back().step <= session_->step()))
     return *session_;

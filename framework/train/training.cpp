@@ -12,13 +12,19 @@
 namespace belfry {
 namespace {
 
-Hooks all_hooks(const RunConfig& config, const TrainOptions& options, std::int64_t first_step) {
-  Hooks hooks = options.hooks;
+// The step at which this call ends, if it is bounded.
+std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t first_step) {
   std::optional<std::int64_t> last = options.max_steps;
   if (options.steps) {
     std::int64_t end = first_step + *options.steps;
     last = last ? std::min(*last, end) : end;
   }
+  return last;
+}
+
+Hooks all_hooks(const RunConfig& config, const TrainOptions& options,
+                std::optional<std::int64_t> last) {
+  Hooks hooks = options.hooks;
   if (last) hooks.push_back(stop_at_step(*last));
   hooks.push_back(stop_on_non_finite());
   if (config.log_step_count.count > 0) hooks.push_back(log_steps(config.log_step_count));
@@ -44,7 +50,8 @@ struct Training::Impl final : HookContext {
         config_(std::move(c)),
         options(std::move(o)),
         input(std::move(in)),
-        hooks(all_hooks(config_, options, session.step())),
+        last(last_step(options, session.step())),
+        hooks(all_hooks(config_, options, last)),
         first_hook_of_spec(hooks.size()) {
     require(input != nullptr, "train: input_fn returned no stream");
     if (config_.save_checkpoint) saver = save_checkpoints(*config_.save_checkpoint);
@@ -101,6 +108,7 @@ struct Training::Impl final : HookContext {
   bool run_step() {
     if (ended || stopping) return false;
     poll_outside();
+    if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
     if (stopping) return false;
     if (!model && !prepare()) return false;
     StepRequest request{*this, session.step(), model->update_count(), all_updates()};
@@ -260,6 +268,7 @@ struct Training::Impl final : HookContext {
   RunConfig config_;
   TrainOptions options;
   InputStreamPtr input;
+  std::optional<std::int64_t> last;
   Hooks hooks;
   std::size_t first_hook_of_spec;
   std::shared_ptr<Hook> saver;
