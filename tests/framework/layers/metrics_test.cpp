@@ -133,6 +133,14 @@ TEST(TopKAccuracy, CountsLogitsAhead) {
   EXPECT_EQ(at(-1, 4), 0);
 }
 
+TEST(TopKAccuracy, ALabelThatIsNoClassIsWrongWhateverTheLogits) {
+  Array logits = Array::of({-1.0f, -2.0f, -1.0f, -2.0f}, {2, 2});
+  EXPECT_EQ(streamed([](In in) { return top_k_accuracy(in[0], in[1], {.k = 2}); },
+                     {Array::of({2, 0}), logits})
+                .item(),
+            0.5);
+}
+
 TEST(TopKAccuracy, TiesCountForTheLabelAndNanAgainstIt) {
   const float nan = NAN, inf = INFINITY;
   Array logits = Array::of({1.0f, 2.0f, 2.0f,  // label 2 ties with 1
@@ -207,6 +215,11 @@ TEST(Auc, FewThresholdsTellLittleApart) {
   EXPECT_DOUBLE_EQ(auc_of({0, 0, 1, 1}, {0.0f, 0.5f, 0.3f, 0.9f}, 3), 0.75);
   EXPECT_DOUBLE_EQ(auc_of({1, 0}, {0.9f, 0.8f}, 3), 0.5);
   EXPECT_DOUBLE_EQ(auc_of({1, 0}, {0.9f, 0.1f}, 2), 0.5);
+}
+
+TEST(Auc, BeyondTheLastThresholdTheCurveEndsAllTheSame) {
+  EXPECT_DOUBLE_EQ(auc_of({1, 0}, {2.0f, 2.0f}), 0.5);
+  EXPECT_DOUBLE_EQ(auc_of({1, 0}, {-2.0f, -2.0f}), 0.5);
 }
 
 TEST(Auc, WithoutPositivesIsOneAndWithoutNegativesZero) {
