@@ -14,7 +14,8 @@ namespace {
 
 using dnnl::memory;
 
-/// One product [m, k] x [k, n] by oneDNN's classic routine, then bias and activation.
+/// One product [m, k] x [k, n], the second operand not transposed, by oneDNN's classic routine;
+/// then bias and activation.
 class OnednnGemm final : public Kernel {
  public:
   OnednnGemm(const Node& node, int threads)
@@ -27,12 +28,11 @@ class OnednnGemm final : public Kernel {
   std::string_view implementation() const override { return "onednn"; }
 
   void run(const KernelArguments& arguments, Stream&) override {
-    auto [ta, tb] = options_.product;
+    bool ta = options_.product.transpose_a;
     auto* y = static_cast<float*>(arguments.outputs[0]);
-    dnnl_status_t status =
-        dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m_, n_, k_, 1.0f,
-                   static_cast<const float*>(arguments.inputs[0]), ta ? m_ : k_,
-                   static_cast<const float*>(arguments.inputs[1]), tb ? k_ : n_, 0.0f, y, n_);
+    dnnl_status_t status = dnnl_sgemm(
+        ta ? 'T' : 'N', 'N', m_, n_, k_, 1.0f, static_cast<const float*>(arguments.inputs[0]),
+        ta ? m_ : k_, static_cast<const float*>(arguments.inputs[1]), n_, 0.0f, y, n_);
     if (status != dnnl_success) fail_onednn(matmul_op.name, "multiply", status);
     bool relu = options_.activation == Activation::relu;
     if (!options_.bias && !relu) return;

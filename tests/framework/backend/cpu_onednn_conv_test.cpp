@@ -122,7 +122,7 @@ TEST(CpuOnednnConv, PadsEachSideByItself) {
 
 TEST(CpuOnednnConv, ReluKeepsNan) {
   float nan = std::numeric_limits<float>::quiet_NaN();
-  std::vector<Array> arrays = {Array::of<float>({nan, -1, 2}, {1, 3, 1, 1}),
+  std::vector<Array> arrays = {Array::of<float>({nan, -1, 2, -nan}, {1, 4, 1, 1}),
                                Array::of<float>({1}, {1, 1, 1, 1}), Array::of<float>({0})};
   for (DType dtype : {DType::f32, DType::bf16}) {
     std::vector<Array> inputs;
@@ -134,6 +134,7 @@ TEST(CpuOnednnConv, ReluKeepsNan) {
     EXPECT_TRUE(std::isnan(y.at(0)));
     EXPECT_EQ(y.at(1), 0);
     EXPECT_EQ(y.at(2), 2);
+    EXPECT_TRUE(std::isnan(y.at(3)));
   }
 }
 
