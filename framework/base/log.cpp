@@ -17,14 +17,14 @@ State& state() {
   return instance;
 }
 
-void write_to_stderr(LogLevel level, std::string_view line) {
+}  // namespace
+
+void write_log_line(LogLevel level, std::string_view line) {
   const char* prefix = level == LogLevel::info      ? ""
                        : level == LogLevel::warning ? "warning: "
                                                     : "error: ";
   std::fprintf(stderr, "%s%.*s\n", prefix, static_cast<int>(line.size()), line.data());
 }
-
-}  // namespace
 
 LogSink set_log_sink(LogSink sink) {
   std::lock_guard lock(state().mutex);
@@ -36,7 +36,7 @@ void log_line(LogLevel level, std::string_view line) {
   if (state().sink) {
     state().sink(level, line);
   } else {
-    write_to_stderr(level, line);
+    write_log_line(level, line);
   }
 }
 

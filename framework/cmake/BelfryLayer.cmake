@@ -2,6 +2,7 @@
 # library belfry_NAME. belfry_library(): all layers as the library `belfry`. belfry_test(NAME ...):
 # the folder's *_test.cpp as one test program that links a layer and everything below it.
 include_guard()
+include(GNUInstallDirs)
 
 # Consumers write #include <belfry/framework.h> in the source tree and after installation alike, and
 # no folder with a generic name lands on their include path: the build tree holds belfry/ with links.
@@ -10,7 +11,7 @@ file(MAKE_DIRECTORY ${BELFRY_INCLUDE_DIR}/belfry)
 foreach(folder framework data hooks models)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${BELFRY_INCLUDE_DIR}/belfry/${folder} SYMBOLIC)
 endforeach()
-foreach(header framework data hooks)
+foreach(header framework data hooks models)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header}/${header}.h
        ${BELFRY_INCLUDE_DIR}/belfry/${header}.h SYMBOLIC)
 endforeach()
@@ -33,10 +34,6 @@ endif()
 function(belfry_layer name)
   cmake_parse_arguments(arg "" "" "DEPENDS;PACKAGES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
-  if(NOT sources)  # DEV
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp "")  # DEV
-    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cpp)  # DEV
-  endif()  # DEV
   add_library(belfry_${name} OBJECT ${sources})
   set_target_properties(belfry_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
@@ -82,10 +79,11 @@ function(belfry_library)
                         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_compile_features(belfry PUBLIC cxx_std_20)
   target_include_directories(belfry INTERFACE $<BUILD_INTERFACE:${BELFRY_INCLUDE_DIR}>
-                             $<INSTALL_INTERFACE:include>)
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABELS ...])
+# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABELS ...]). Those labelled `threads` run under
+# ThreadSanitizer too.
 function(belfry_test name)
   cmake_parse_arguments(arg "" "" "LAYERS;PACKAGES;LABELS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *_test.cpp)
@@ -97,6 +95,10 @@ function(belfry_test name)
   target_link_libraries(${name}_tests PRIVATE GTest::gmock GTest::gtest_main ${arg_PACKAGES})
   target_compile_definitions(${name}_tests PRIVATE
                              BELFRY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_dependencies(all_tests ${name}_tests)
+  if("threads" IN_LIST arg_LABELS)
+    add_dependencies(threads_tests ${name}_tests)
+  endif()
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                        PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600 ENVIRONMENT
                        "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,10 @@ class HookContext {
  public:
   virtual ~HookContext() = default;
   virtual std::int64_t step() const = 0;  ///< finished steps
+  /// The step at which training ends if nothing else ends it; none if it has no limit.
+  virtual std::optional<std::int64_t> last_step() const { return {}; }
+  /// The input has come to its end: a checkpoint from now on begins the data anew.
+  virtual bool data_ended() const = 0;
   virtual const RunConfig& config() const = 0;
   virtual const std::string& model_dir() const = 0;
   virtual VariableStore& variables() = 0;

@@ -1,0 +1,30 @@
+# install_packages NAME...: installs what is missing of these packages of Debian and Ubuntu, and says
+# what. Asks nothing; where nothing is missing, neither apt nor root is needed.
+
+belfry_build_packages=(
+  g++ cmake ninja-build libdnnl-dev libtbb-dev nlohmann-json3-dev libcli11-dev zlib1g-dev
+  libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev
+  # The CMake package of libdnnl-dev looks for OpenCL.
+  opencl-headers ocl-icd-opencl-dev
+)
+belfry_test_packages=(libgtest-dev libgmock-dev)
+
+install_packages() {
+  local name missing=() as_root=()
+  for name in "$@"; do
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null) == installed ]] \
+      || missing+=("$name")
+  done
+  ((${#missing[@]})) || return 0
+  echo "installing packages: ${missing[*]}" >&2
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || {
+      echo "error: neither root nor sudo; install these as root: apt-get install ${missing[*]}" >&2
+      return 1
+    }
+    as_root=(sudo)
+  fi
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+  "${apt[@]}" update </dev/null >&2
+  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null >&2
+}

@@ -1,0 +1,156 @@
+#include "common/program.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace belfry::examples {
+namespace {
+
+// What was said on the command line; what was not stays unset and leaves room for the file.
+struct Given {
+  std::optional<std::string> config, data_dir, model_dir;
+  std::optional<std::int64_t> max_steps, batch_size, save_checkpoint_steps;
+  std::optional<std::uint64_t> seed;
+  std::optional<int> threads;
+  std::optional<std::vector<std::string>> devices;
+};
+
+// --data-dir=a-b as --data_dir=a-b.
+std::string with_underscores(std::string argument) {
+  if (!argument.starts_with("--")) return argument;
+  std::size_t end = std::min(argument.find('='), argument.size());
+  std::replace(argument.begin() + 2, argument.begin() + static_cast<std::ptrdiff_t>(end), '-', '_');
+  return argument;
+}
+
+void declare(CLI::App& app, Given& given, const Options& defaults) {
+  app.add_option("--data_dir", given.data_dir, "Folder with the data; without it they are made up");
+  app.add_option("--model_dir", given.model_dir,
+                 "Folder for checkpoints, from which training also goes on ["
+                     + (defaults.model_dir.empty() ? "a new temporary one" : defaults.model_dir)
+                     + "]");
+  app.add_option("--max_steps", given.max_steps,
+                 concat("Train up to this step [", defaults.max_steps, "]"));
+  app.add_option("--batch_size", given.batch_size,
+                 concat("Examples in a step [", defaults.batch_size, "]"));
+  app.add_option("--seed", given.seed,
+                 concat("Of first values, shuffling and dropout [", defaults.run.seed, "]"));
+  app.add_option("--threads", given.threads, "Threads of CPU kernels [one per core]");
+  app.add_option("--save_checkpoint_steps", given.save_checkpoint_steps,
+                 "Steps between checkpoints [one every 600 s]");
+  app.add_option("--devices", given.devices, "One tower for each, for example cpu [cpu]")
+      ->delimiter(',');
+  app.add_option("--config", given.config,
+                 "JSON file whose keys are these names and the fields of RunConfig; the command "
+                 "line goes before it");
+}
+
+template <class T>
+void take(nlohmann::json& json, const char* key, T& out) {
+  if (!json.contains(key)) return;
+  const nlohmann::json& value = json[key];
+  if constexpr (std::is_same_v<T, std::string>) {
+    require(value.is_string(), "config: `", key, "` must be a text, got ", value.dump());
+  } else {
+    require(value.is_number_integer(), "config: `", key, "` must be a whole number, got ",
+            value.dump());
+  }
+  out = value.template get<T>();
+  json.erase(key);
+}
+
+void apply_file(const std::string& path, Options& options) {
+  std::ifstream file(path);
+  require(file.good(), "config: cannot read ", path);
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  with_context(concat("in ", path, "; batch_size, data_dir, max_steps and model_dir are known too"),
+               [&] {
+                 auto json = nlohmann::json::parse(content, nullptr, false);
+                 require(json.is_object(), "config: expected a JSON object");
+                 take(json, "data_dir", options.data_dir);
+                 take(json, "model_dir", options.model_dir);
+                 take(json, "max_steps", options.max_steps);
+                 take(json, "batch_size", options.batch_size);
+                 options.run = run_config_from_json(json.dump(), options.run);
+               });
+}
+
+void apply_command_line(const Given& given, Options& options) {
+  auto set = [](const auto& from, auto& to) {
+    if (from) to = *from;
+  };
+  set(given.data_dir, options.data_dir);
+  set(given.model_dir, options.model_dir);
+  set(given.max_steps, options.max_steps);
+  set(given.batch_size, options.batch_size);
+  set(given.seed, options.run.seed);
+  set(given.threads, options.run.threads);
+  set(given.devices, options.run.devices);
+  if (given.save_checkpoint_steps)
+    options.run.save_checkpoint = Steps(*given.save_checkpoint_steps);
+}
+
+// NaN and infinity have no place in JSON.
+std::string json_number(double value) {
+  if (!std::isfinite(value)) return "null";
+  if (value == std::trunc(value) && std::abs(value) < 1e15)
+    return std::to_string(static_cast<long long>(value));
+  return text(value);
+}
+
+void print(const Results& results) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : results)
+    parts.push_back("\"" + name + "\": " + json_number(value));
+  std::printf("{%s}\n", join(parts, ", ").c_str());
+}
+
+}  // namespace
+
+std::optional<Options> parse(int argc, const char* const* argv, Options defaults) {
+  CLI::App app;
+  Given given;
+  declare(app, given, defaults);
+  // CLI11 takes arguments from the back.
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i > 0; --i) arguments.push_back(with_underscores(argv[i]));
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    fail("command line: ", error.what(), "; --help lists the options");
+  }
+  if (given.config) apply_file(*given.config, defaults);
+  apply_command_line(given, defaults);
+  require(defaults.max_steps > 0, "max_steps must be above 0, got ", defaults.max_steps);
+  require(defaults.batch_size > 0, "batch_size must be above 0, got ", defaults.batch_size);
+  validate(defaults.run);
+  return defaults;
+}
+
+int run(int argc, const char* const* argv, Options defaults,
+        const std::function<Results(const Options&)>& body) {
+  try {
+    if (auto options = parse(argc, argv, std::move(defaults))) print(body(*options));
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
+
+Results report(const TrainResult& trained, const EvalResult& evaluated) {
+  return {{"accuracy", evaluated.at("accuracy")},
+          {"loss", evaluated.at("loss")},
+          {"global_step", evaluated.at("global_step")},
+          {"examples_per_second", trained.examples_per_second}};
+}
+
+}  // namespace belfry::examples

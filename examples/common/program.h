@@ -1,0 +1,41 @@
+#pragma once
+// What every example program does around its model: options, errors, the line with the results.
+
+#include <belfry/framework.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace belfry::examples {
+
+/// The options that all examples take. Defaults are the example's own.
+struct Options {
+  std::string data_dir = {};      ///< empty: data that Belfry makes itself
+  std::string model_dir = {};     ///< for checkpoints; empty: a new temporary folder
+  std::int64_t max_steps = 1000;  ///< training ends at this step in all, earlier runs counted
+  std::int64_t batch_size = 32;   ///< examples a step
+  RunConfig run = {.log_step_count = Steps(0)};
+};
+
+/// Results by name, in the order in which they are printed.
+using Results = std::vector<std::pair<std::string, double>>;
+
+/// Reads a command line: --data_dir, --model_dir, --max_steps, --batch_size, --seed, --threads,
+/// --save_checkpoint_steps, --devices, and --config with a JSON file whose keys are these names and
+/// the fields of RunConfig. The command line goes before the file, the file before `defaults`; "-"
+/// and "_" in names are alike. Nothing if --help was asked for, which is printed. Error: an unknown
+/// option or key, a value that does not fit.
+std::optional<Options> parse(int argc, const char* const* argv, Options defaults);
+
+/// A program: parses its command line, runs `body` and prints the results as one line of JSON on
+/// stdout. Returns the exit status: 0, or 1 after "error: ..." on stderr.
+int run(int argc, const char* const* argv, Options defaults,
+        const std::function<Results(const Options&)>& body);
+
+/// The usual results: accuracy and loss on the test set, steps in all, speed of training.
+Results report(const TrainResult& trained, const EvalResult& evaluated);
+
+}  // namespace belfry::examples

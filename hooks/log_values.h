@@ -1,0 +1,23 @@
+#pragma once
+// Chosen values of the model in the log.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/train/hook.h"
+
+namespace belfry::hooks {
+
+struct LogValuesOptions {
+  std::vector<std::string> names = {};  ///< of EstimatorSpec::values, or "loss"; empty: all values
+  Every every = Steps(100);             ///< between lines, in steps or seconds
+  std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back
+};
+
+/// Logs "step 100: d_loss = 0.693147, g_loss = 1.2" at the first step and then by cadence. Error:
+/// a cadence below 1; at the first step, a name that the model's values do not have.
+std::shared_ptr<Hook> log_values(LogValuesOptions options = {});
+
+}  // namespace belfry::hooks

@@ -1,0 +1,212 @@
+#include "belfry/hooks/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "belfry/framework/base/log.h"
+
+namespace belfry::hooks {
+namespace {
+
+constexpr double seconds_between_draws = 0.1;
+constexpr double memory_seconds = 3;  // after which older speeds count 1/e
+
+template <class... Args>
+std::string printed(const char* format, Args... args) {
+  std::array<char, 128> text;
+  std::snprintf(text.data(), text.size(), format, args...);
+  return text.data();
+}
+
+std::string clock_text(double seconds) {
+  auto s = static_cast<long long>(seconds);
+  return s < 3600 ? printed("%02lld:%02lld", s / 60, s % 60)
+                  : printed("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+}
+
+// Sums in which older summands fade, so that their quotients follow a change of speed.
+struct Speed {
+  double steps = 0, rows = 0, waiting = 0, seconds = 0;
+
+  void add(const Speed& latest) {
+    double fade = std::exp(-latest.seconds / memory_seconds);
+    steps = steps * fade + latest.steps;
+    rows = rows * fade + latest.rows;
+    waiting = waiting * fade + latest.waiting;
+    seconds = seconds * fade + latest.seconds;
+  }
+};
+
+struct Status {
+  std::int64_t step = 0;
+  std::optional<std::int64_t> last_step;
+  double elapsed_seconds = 0;
+  double loss = 0;
+  Speed speed;
+};
+
+// "[00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234, input 3%]"
+std::string numbers(const Status& s) {
+  bool known = s.speed.seconds > 0 && s.speed.steps > 0;
+  std::string out = "[" + clock_text(s.elapsed_seconds);
+  if (s.last_step) {
+    double left = static_cast<double>(*s.last_step - s.step) * s.speed.seconds / s.speed.steps;
+    out += "<" + (known ? clock_text(left) : "?");
+  }
+  if (!known) return out + "]";
+  return out
+         + printed(", %.1f steps/s, %.0f examples/s, loss %.4g, input %.0f%%]",
+                   s.speed.steps / s.speed.seconds, s.speed.rows / s.speed.seconds, s.loss,
+                   100 * std::min(1.0, s.speed.waiting / s.speed.seconds));
+}
+
+std::string count(const Status& s) {
+  auto step = static_cast<long long>(s.step);
+  if (!s.last_step) return printed("%lld steps ", step);
+  return printed("%lld/%lld ", step, static_cast<long long>(*s.last_step));
+}
+
+double share_done(const Status& s) {
+  if (*s.last_step <= 0) return 1;
+  return std::clamp(static_cast<double>(s.step) / static_cast<double>(*s.last_step), 0.0, 1.0);
+}
+
+// One column stays free: a full line would make some terminals wrap.
+std::string bar_line(const Status& s, int columns) {
+  std::string right = count(s) + numbers(s);
+  auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
+  if (s.last_step) {
+    std::string percent = printed("%3.0f%%|", std::floor(100 * share_done(s)));
+    std::size_t needed = percent.size() + right.size() + 2;
+    std::size_t cells = needed < width ? std::min<std::size_t>(width - needed, 40) : 0;
+    auto full = static_cast<std::size_t>(share_done(s) * static_cast<double>(cells));
+    std::string bar = std::string(full, '#') + std::string(cells - full, ' ') + "| ";
+    right = percent + (cells > 0 ? bar : " ") + right;
+  }
+  return right.substr(0, width);
+}
+
+// The line on the terminal, and the log lines of any thread that come in between.
+class Drawing {
+ public:
+  explicit Drawing(Terminal terminal) : terminal_(std::move(terminal)) {}
+
+  void draw(const std::string& line) {
+    std::lock_guard lock(mutex_);
+    line_ = line;
+    terminal_.write("\r" + line_ + "\x1b[K");
+  }
+  void above(const std::function<void()>& write_line) {
+    std::lock_guard lock(mutex_);
+    terminal_.write("\r\x1b[K");
+    write_line();
+    terminal_.write(line_);
+  }
+  void finish() {
+    std::lock_guard lock(mutex_);
+    terminal_.write("\n");
+    line_.clear();
+  }
+
+ private:
+  std::mutex mutex_;  // guards what follows
+  Terminal terminal_;
+  std::string line_;
+};
+
+class Progress final : public Hook {
+ public:
+  explicit Progress(ProgressOptions options) : options_(std::move(options)) {}
+
+  void begin(HookContext& context) override {
+    status_ = {.step = context.step(), .last_step = context.last_step()};
+    latest_ = {};
+    started_ = counted_ = drawn_ = options_.clock();
+    if (options_.terminal.columns <= 0) return;
+    drawing_ = std::make_shared<Drawing>(options_.terminal);
+    drawing_->draw(line());
+    previous_sink_ = set_log_sink({});
+    set_log_sink([drawing = drawing_, before = previous_sink_](LogLevel level,
+                                                               std::string_view text) {
+      drawing->above([&] { before ? before(level, text) : write_log_line(level, text); });
+    });
+  }
+
+  void after_step(const StepResult& result) override {
+    status_.step = result.step;
+    status_.loss = result.loss;
+    latest_.steps += 1;
+    latest_.rows += static_cast<double>(result.rows);
+    latest_.waiting += result.input_wait_seconds;
+    double now = options_.clock();
+    if (drawing_) {
+      if (now - drawn_ >= seconds_between_draws) draw(now);
+    } else if (result.step % options_.every.count == 0) {
+      count_time(now);
+      std::string last = status_.last_step ? concat("/", *status_.last_step) : "";
+      log_info("step ", result.step, last, " ", numbers(status_));
+    }
+  }
+
+  void end(HookContext&, Outcome) override {
+    if (!drawing_) return;
+    draw(options_.clock());
+    set_log_sink(previous_sink_);
+    drawing_->finish();
+    drawing_.reset();
+  }
+
+ private:
+  void count_time(double now) {
+    latest_.seconds = now - counted_;
+    counted_ = now;
+    status_.speed.add(latest_);
+    status_.elapsed_seconds = now - started_;
+    latest_ = {};
+  }
+  void draw(double now) {
+    count_time(now);
+    drawn_ = now;
+    drawing_->draw(line());
+  }
+  std::string line() const { return bar_line(status_, options_.terminal.columns); }
+
+  ProgressOptions options_;
+  Status status_;
+  Speed latest_;  // since `counted_`
+  double started_ = 0, counted_ = 0, drawn_ = 0;
+  std::shared_ptr<Drawing> drawing_;  // on a terminal, between begin and end
+  LogSink previous_sink_;
+};
+
+}  // namespace
+
+Terminal stderr_terminal() {
+  auto write = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  const char* term = std::getenv("TERM");
+  if (isatty(STDERR_FILENO) == 0 || (term && std::string_view(term) == "dumb"))
+    return {.columns = 0, .write = write};
+  winsize size{};
+  bool told = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return {.columns = told ? size.ws_col : 80, .write = write};
+}
+
+std::shared_ptr<Hook> progress(ProgressOptions options) {
+  require(options.every.count >= 1, "progress: every must be at least 1 step, got ",
+          options.every.count);
+  return std::make_shared<Progress>(std::move(options));
+}
+
+}  // namespace belfry::hooks

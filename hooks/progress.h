@@ -1,0 +1,37 @@
+#pragma once
+// How training is getting on, on one line.
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "belfry/framework/train/hook.h"
+
+namespace belfry::hooks {
+
+/// What the progress line is drawn on.
+struct Terminal {
+  int columns = 0;                                   ///< 0: it is no terminal
+  std::function<void(std::string_view)> write = {};  ///< bytes as they are
+};
+/// This process's stderr. No terminal if it is redirected, or if TERM is `dumb`.
+Terminal stderr_terminal();
+
+struct ProgressOptions {
+  Steps every = Steps(100);  ///< between log lines, where stderr is no terminal
+  Terminal terminal = stderr_terminal();
+  std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back
+};
+
+/// On a terminal, one line that is drawn again at most ten times a second:
+///
+///    42%|########            | 420/1000 [00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234,
+///    input 3%]
+///
+/// with time spent < time left, and in `input` the share of time spent waiting for data. Speeds
+/// are those of the last seconds. Log lines appear above it. Where there is no terminal, the same
+/// numbers as a log line every so many steps: set RunConfig::log_step_count to 0 beside it.
+/// Error: `every` below 1.
+std::shared_ptr<Hook> progress(ProgressOptions options = {});
+
+}  // namespace belfry::hooks

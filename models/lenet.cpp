@@ -1,0 +1,19 @@
+#include "belfry/models/lenet.h"
+
+#include "belfry/models/classifier.h"
+
+namespace belfry::models {
+
+ModelFn lenet(LenetOptions o) {
+  return [o](Scope s, const Batch& batch, Mode mode) {
+    Tensor x = batch["image"];
+    x = max_pool(relu(conv2d(s / "conv1", x, {.filters = 32, .kernel = 5})));
+    x = max_pool(relu(conv2d(s / "conv2", x, {.filters = 64, .kernel = 5})));
+    x = relu(dense(s / "fc1", flatten(x), {.units = 1024}));
+    x = dropout(s / "drop", x, {.rate = o.dropout, .training = mode == Mode::train});
+    Tensor logits = dense(s / "fc2", x, {.units = o.classes});
+    return classifier_spec(logits, batch, mode, o.optimizer);
+  };
+}
+
+}  // namespace belfry::models

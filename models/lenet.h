@@ -1,0 +1,24 @@
+#pragma once
+// A small convolutional network for digits.
+
+#include <cstdint>
+
+#include "belfry/framework/framework.h"
+
+namespace belfry::models {
+
+struct LenetOptions {
+  std::int64_t classes = 10;
+  float dropout = 0.4f;  ///< share of the hidden layer that a training step leaves out, in [0, 1)
+  Optimizer optimizer = adam({.learning_rate = 1e-3});
+};
+
+/// LeNet in the form of TensorFlow's MNIST tutorials, after LeCun et al. ("Gradient-based learning
+/// applied to document recognition", 1998): two 5 x 5 convolutions of 32 and 64 filters, each with
+/// ReLU and 2 x 2 max pooling, then 1024 hidden units.
+///
+/// Features: "image" f32 [n, h, w, c], "label" i64 [n] (not in predict mode). Predictions: "class"
+/// i64 [n] and "probabilities" f32 [n, classes]; metric: "accuracy".
+ModelFn lenet(LenetOptions options = {});
+
+}  // namespace belfry::models

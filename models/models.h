@@ -1,0 +1,5 @@
+#pragma once
+// Ready-made model functions.
+
+#include "belfry/models/lenet.h"
+#include "belfry/models/resnet.h"

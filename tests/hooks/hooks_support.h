@@ -1,0 +1,54 @@
+#pragma once
+// Hooks without a training run: a context, steps, a clock and a log to look at.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/train/hook.h"
+
+namespace belfry::hooks {
+
+class FakeContext final : public HookContext {
+ public:
+  std::int64_t step() const override { return finished; }
+  std::optional<std::int64_t> last_step() const override { return limit; }
+  const RunConfig& config() const override { return config_; }
+  const std::string& model_dir() const override { return model_dir_; }
+  VariableStore& variables() override { fail("this context has no variables"); }
+  void request_stop(std::string reason) override { stop_reason = std::move(reason); }
+  std::string save_checkpoint() override { fail("this context has no checkpoints"); }
+
+  /// One more finished step, told to `hook`.
+  void finish_step(Hook& hook, StepResult result) {
+    result.step = ++finished;
+    hook.after_step(result);
+  }
+
+  std::int64_t finished = 0;
+  std::optional<std::int64_t> limit;
+  std::string stop_reason;
+
+ private:
+  RunConfig config_;
+  std::string model_dir_ = "unused";
+};
+
+/// Keeps what is logged while it lives.
+class CapturedLog {
+ public:
+  CapturedLog()
+      : previous_(
+          set_log_sink([this](LogLevel, std::string_view line) { lines.emplace_back(line); })) {}
+  ~CapturedLog() { set_log_sink(previous_); }
+  CapturedLog(const CapturedLog&) = delete;
+  CapturedLog& operator=(const CapturedLog&) = delete;
+
+  std::vector<std::string> lines;
+
+ private:
+  LogSink previous_;
+};
+
+}  // namespace belfry::hooks

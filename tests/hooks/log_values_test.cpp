@@ -1,0 +1,85 @@
+#include "belfry/hooks/log_values.h"
+
+#include <gmock/gmock.h>
+
+#include "hooks_support.h"
+
+namespace belfry::hooks {
+namespace {
+
+using testing::ElementsAre;
+
+struct LogValuesTest : testing::Test {
+  void step(Hook& hook) {
+    context.finish_step(hook, {.context = context, .loss = 0.5, .values = values});
+  }
+  FakeContext context;
+  CapturedLog log;
+  std::vector<std::pair<std::string, double>> values{{"d_loss", 1.25}, {"g_loss", 1.0 / 3}};
+};
+
+TEST_F(LogValuesTest, LogsAllValuesAtTheFirstStepAndThenByCadence) {
+  auto hook = log_values({.every = Steps(2)});
+  hook->begin(context);
+  for (int i = 0; i < 4; ++i) step(*hook);
+  EXPECT_THAT(log.lines, ElementsAre("step 1: d_loss = 1.25, g_loss = 0.333333",
+                                     "step 3: d_loss = 1.25, g_loss = 0.333333"));
+}
+
+TEST_F(LogValuesTest, LogsChosenValuesInTheOrderAskedFor) {
+  auto hook = log_values({.names = {"loss", "d_loss"}});
+  hook->begin(context);
+  step(*hook);
+  EXPECT_THAT(log.lines, ElementsAre("step 1: loss = 0.5, d_loss = 1.25"));
+}
+
+TEST_F(LogValuesTest, CadenceMayBeInSeconds) {
+  double now = 100;
+  auto hook = log_values(
+      {.names = {"loss"}, .every = std::chrono::seconds(10), .clock = [&] { return now; }});
+  hook->begin(context);
+  for (double time : {100.0, 109.9, 110.0, 111.0, 120.0}) {
+    now = time;
+    step(*hook);
+  }
+  EXPECT_THAT(log.lines,
+              ElementsAre("step 1: loss = 0.5", "step 3: loss = 0.5", "step 5: loss = 0.5"));
+}
+
+TEST_F(LogValuesTest, ASecondRunBeginsItsCadenceAnew) {
+  auto hook = log_values({.names = {"loss"}, .every = Steps(10)});
+  for (int run = 0; run < 2; ++run) {
+    hook->begin(context);
+    for (int i = 0; i < 3; ++i) step(*hook);
+    hook->end(context, Outcome::finished);
+  }
+  EXPECT_THAT(log.lines, ElementsAre("step 1: loss = 0.5", "step 4: loss = 0.5"));
+}
+
+template <class Body>
+std::string error_of(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(LogValuesTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
+  auto hook = log_values({.names = {"d_los"}});
+  hook->begin(context);
+  EXPECT_EQ(error_of([&] { step(*hook); }),
+            "there is no value `d_los`; the model has loss, d_loss, g_loss; add it to "
+            "EstimatorSpec::values");
+}
+
+TEST_F(LogValuesTest, CadenceMustBeAboveZero) {
+  EXPECT_EQ(error_of([] { log_values({.every = Steps(0)}); }),
+            "log_values: every must be at least 1, got 0 steps");
+  EXPECT_EQ(error_of([] { log_values({.every = std::chrono::seconds(-3)}); }),
+            "log_values: every must be at least 1, got -3 s");
+}
+
+}  // namespace
+}  // namespace belfry::hooks

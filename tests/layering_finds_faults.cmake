@@ -1,0 +1,41 @@
+# The layering test itself: small trees, each with one fault, must fail with the fault's name.
+cmake_minimum_required(VERSION 3.22)
+
+# check(NAME expected FILE text FILE text ...)
+function(check name expected)
+  file(REMOVE_RECURSE ${WORK_DIR}/${name})
+  while(ARGN)
+    list(POP_FRONT ARGN file text)
+    file(WRITE ${WORK_DIR}/${name}/${file} "${text}\n")
+  endwhile()
+  execute_process(COMMAND ${CMAKE_COMMAND} -D SOURCE_DIR=${WORK_DIR}/${name}
+                  -P ${SOURCE_DIR}/tests/layering.cmake
+                  RESULT_VARIABLE status ERROR_VARIABLE message OUTPUT_QUIET)
+  string(REGEX REPLACE "[ \n]+" " " message "${message}")
+  string(FIND "${message}" "${expected}" at)
+  if(expected STREQUAL "no fault" AND NOT status EQUAL 0)
+    message(SEND_ERROR "${name}: expected no fault, got: ${message}")
+  elseif(NOT expected STREQUAL "no fault" AND (status EQUAL 0 OR at EQUAL -1))
+    message(SEND_ERROR "${name}: expected `${expected}`, got status ${status}: ${message}")
+  endif()
+endfunction()
+
+check(none "no fault"
+      framework/graph/a.h "#include <vector>\n#include \"belfry/framework/tensor/b.h\""
+      framework/tensor/b.h "" framework/backend/cpu/c.cpp "#include <dnnl.hpp>"
+      hooks/hooks.h "" examples/mnist/d.cpp "#include <belfry/hooks.h>")
+check(upward
+      "framework/tensor/b.cpp includes framework/graph/a.h: framework/tensor may not include framework/graph"
+      framework/tensor/b.cpp "#include \"belfry/framework/graph/a.h\"" framework/graph/a.h "")
+check(sideways "data/x.h includes framework/graph/a.h: data may not include framework/graph"
+      data/x.h "#include \"belfry/framework/graph/a.h\"" framework/graph/a.h "")
+check(umbrella "hooks/x.h includes framework/framework.h: hooks may not include framework"
+      hooks/x.h "#include <belfry/framework.h>" framework/framework.h "")
+check(cycle "a cycle of includes, in or below these files: data/x.h data/y.h"
+      data/x.h "#include \"belfry/data/y.h\"" data/y.h "#include \"belfry/data/x.h\"")
+check(package "data/x.h includes <opencv2/core.hpp>: public headers include no packages"
+      data/x.h "#include <opencv2/core.hpp>")
+check(device "data/x.cpp includes <dnnl.hpp>: that is for framework/backend/<device>"
+      data/x.cpp "#include <dnnl.hpp>")
+check(short_name "data/x.cpp includes \"y.h\": write it as belfry/..."
+      data/x.cpp "#include \"y.h\"" data/y.h "")
