@@ -1,0 +1,178 @@
+#include "common/program.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace belfry::examples {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Options parsed(std::vector<const char*> arguments, Options defaults = {}) {
+  arguments.insert(arguments.begin(), "program");
+  return parse(static_cast<int>(arguments.size()), arguments.data(), std::move(defaults)).value();
+}
+
+std::string error_of(std::vector<const char*> arguments) {
+  try {
+    parsed(std::move(arguments));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class File {
+ public:
+  explicit File(const std::string& content) : path_(testing::TempDir() + "belfry_options.json") {
+    std::ofstream(path_) << content;
+  }
+  ~File() { std::remove(path_.c_str()); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  const char* path() const { return path_.c_str(); }
+
+ private:
+  std::string path_;
+};
+
+TEST(Program, DefaultsAreTheExamplesOwn) {
+  Options o = parsed({}, {.data_dir = "d", .model_dir = "m", .max_steps = 7, .batch_size = 3});
+  EXPECT_EQ(o.data_dir, "d");
+  EXPECT_EQ(o.model_dir, "m");
+  EXPECT_EQ(o.max_steps, 7);
+  EXPECT_EQ(o.batch_size, 3);
+  EXPECT_EQ(o.run.log_step_count, Steps(0));
+  EXPECT_EQ(o.run.seed, 1u);
+}
+
+TEST(Program, ReadsEveryOption) {
+  Options o = parsed({"--data_dir", "d", "--model_dir=m", "--max_steps", "5", "--batch_size", "2",
+                      "--seed", "18446744073709551615", "--threads", "3", "--save_checkpoint_steps",
+                      "11", "--devices", "cpu:0,cpu:1"});
+  EXPECT_EQ(o.data_dir, "d");
+  EXPECT_EQ(o.model_dir, "m");
+  EXPECT_EQ(o.max_steps, 5);
+  EXPECT_EQ(o.batch_size, 2);
+  EXPECT_EQ(o.run.seed, 18446744073709551615u);
+  EXPECT_EQ(o.run.threads, 3);
+  EXPECT_EQ(o.run.save_checkpoint, Every(Steps(11)));
+  EXPECT_THAT(o.run.devices, ElementsAre("cpu:0", "cpu:1"));
+}
+
+TEST(Program, TakesHyphensForUnderscoresInNamesOnly) {
+  Options o = parsed({"--data-dir=a-b_c", "--max-steps", "5", "--model-dir", "x-y"});
+  EXPECT_EQ(o.data_dir, "a-b_c");
+  EXPECT_EQ(o.max_steps, 5);
+  EXPECT_EQ(o.model_dir, "x-y");
+}
+
+TEST(Program, CommandLineGoesBeforeFileBeforeDefaults) {
+  File file(R"({"max_steps": 20, "batch_size": 21, "seed": 22, "keep_checkpoint_max": 2})");
+  Options o = parsed({"--max_steps", "30", "--config", file.path()},
+                     {.model_dir = "m", .max_steps = 10, .batch_size = 11});
+  EXPECT_EQ(o.max_steps, 30);
+  EXPECT_EQ(o.batch_size, 21);
+  EXPECT_EQ(o.run.seed, 22u);
+  EXPECT_EQ(o.run.keep_checkpoint_max, 2);
+  EXPECT_EQ(o.model_dir, "m");
+}
+
+TEST(Program, FileHoldsEveryOptionAndField) {
+  File file(R"({"data_dir": "d", "model_dir": "m", "devices": ["cpu:0"], "threads": 2,
+                "save_checkpoint_steps": 4, "log_step_count": 9})");
+  Options o = parsed({"--config", file.path()});
+  EXPECT_EQ(o.data_dir, "d");
+  EXPECT_EQ(o.model_dir, "m");
+  EXPECT_THAT(o.run.devices, ElementsAre("cpu:0"));
+  EXPECT_EQ(o.run.threads, 2);
+  EXPECT_EQ(o.run.save_checkpoint, Every(Steps(4)));
+  EXPECT_EQ(o.run.log_step_count, Steps(9));
+}
+
+TEST(Program, UnknownKeysAndWrongTypesInTheFileAreErrors) {
+  {
+    File file(R"({"max_step": 5})");
+    std::string error = error_of({"--config", file.path()});
+    EXPECT_THAT(error, HasSubstr("config: unknown key `max_step`; known are "));
+    EXPECT_THAT(error, HasSubstr(std::string("(in ") + file.path() + "; batch_size, data_dir, "));
+  }
+  {
+    File file(R"({"max_steps": "5"})");
+    EXPECT_THAT(error_of({"--config", file.path()}),
+                HasSubstr("config: `max_steps` must be a whole number, got \"5\" (in "));
+  }
+  {
+    File file(R"({"data_dir": 5})");
+    EXPECT_THAT(error_of({"--config", file.path()}),
+                HasSubstr("config: `data_dir` must be a text, got 5 (in "));
+  }
+  {
+    File file("[1, 2");
+    EXPECT_THAT(error_of({"--config", file.path()}),
+                HasSubstr("config: expected a JSON object (in "));
+  }
+  EXPECT_EQ(error_of({"--config", "/nowhere.json"}), "config: cannot read /nowhere.json");
+}
+
+TEST(Program, CommandLineErrorsNameTheOption) {
+  EXPECT_THAT(error_of({"--batchsize", "3"}), HasSubstr("--batchsize"));
+  EXPECT_THAT(error_of({"--max_steps", "many"}), HasSubstr("--max_steps"));
+  EXPECT_THAT(error_of({"--max_steps"}), HasSubstr("--max_steps"));
+  EXPECT_EQ(error_of({"--max_steps", "0"}), "max_steps must be above 0, got 0");
+  EXPECT_EQ(error_of({"--batch_size", "-1"}), "batch_size must be above 0, got -1");
+  EXPECT_EQ(error_of({"--threads", "-1"}), "RunConfig: threads must be at least 0, got -1");
+}
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+
+Outcome outcome_of(const std::function<Results(const Options&)>& body,
+                   std::vector<const char*> arguments = {}) {
+  arguments.insert(arguments.begin(), "program");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  int status = run(static_cast<int>(arguments.size()), arguments.data(), {}, body);
+  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+TEST(Program, PrintsResultsAsOneLineOfJson) {
+  Outcome o = outcome_of([](const Options&) {
+    return Results{{"accuracy", 0.9925}, {"loss", 1e-7}, {"global_step", 1'000'000}, {"x", NAN}};
+  });
+  EXPECT_EQ(o.status, 0);
+  EXPECT_EQ(o.out,
+            "{\"accuracy\": 0.9925, \"loss\": 1e-07, \"global_step\": 1000000, \"x\": null}\n");
+  EXPECT_EQ(o.err, "");
+}
+
+TEST(Program, ErrorsGoToStderrWithStatusOne) {
+  Outcome o = outcome_of([](const Options&) -> Results { fail("there are 3 of 4 files"); });
+  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(o.err, "error: there are 3 of 4 files\n");
+}
+
+TEST(Program, HelpListsTheOptionsAndRunsNothing) {
+  bool ran = false;
+  Outcome o = outcome_of(
+      [&](const Options&) {
+        ran = true;
+        return Results{};
+      },
+      {"--help"});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_FALSE(ran);
+  for (const char* name :
+       {"--help", "--data_dir", "--model_dir", "--max_steps", "--batch_size", "--seed", "--threads",
+        "--save_checkpoint_steps", "--devices", "--config"})
+    EXPECT_THAT(o.out, HasSubstr(name));
+}
+
+}  // namespace
+}  // namespace belfry::examples
