@@ -78,14 +78,14 @@ class Work {
     --tasks_;
   }
 
-  // Drops what has not been begun and waits for the rest. Tasks still queued will find nothing to
+  // Drops what has not been begun and waits for the rest. A task that starts later finds nothing to
   // do; the function, and what it holds, is gone.
   void close() {
     std::unique_lock lock(mutex_);
     claimed_ = pulled_;
     changed_.wait(lock, [&] { return running_ == 0; });
     function_ = nullptr;
-    ring_.clear();
+    ring_ = {};
   }
 
  private:

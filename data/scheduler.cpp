@@ -5,8 +5,9 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -32,11 +33,48 @@ void allow_threads(int threads) {
   control = std::make_unique<tbb::global_control>(limit, wanted);
 }
 
+// Work that waits, by the number of its scheduler. A oneTBB task carries that number and nothing
+// else: an arena may go before its tasks have run, and what they hold would then never be released.
+struct Queues {
+  std::mutex mutex;
+  // Guarded by mutex:
+  std::map<std::uint64_t, std::deque<std::function<void()>>> waiting;
+  std::uint64_t last = 0;
+};
+
+Queues& queues() {
+  static auto* out = new Queues;  // oneTBB's threads may outlive every static object
+  return *out;
+}
+
+void run_one(std::uint64_t scheduler) {
+  std::function<void()> task;
+  {
+    std::lock_guard lock(queues().mutex);
+    auto queue = queues().waiting.find(scheduler);
+    if (queue == queues().waiting.end() || queue->second.empty()) return;
+    task = std::move(queue->second.front());
+    queue->second.pop_front();
+  }
+  task();
+}
+
 }  // namespace
 
 struct Scheduler::Arena {
-  explicit Arena(int threads) : arena(threads, /*reserved_for_masters=*/0) {}
+  explicit Arena(int threads) : arena(threads, /*reserved_for_masters=*/0) {
+    std::lock_guard lock(queues().mutex);
+    number = ++queues().last;
+    queues().waiting[number];
+  }
+  ~Arena() {
+    std::unique_lock lock(queues().mutex);
+    auto dropped = queues().waiting.extract(number);
+    lock.unlock();  // before the tasks' destructors run
+  }
+
   tbb::task_arena arena;
+  std::uint64_t number = 0;
 };
 
 int default_threads() { return std::max(1, tbb::info::default_concurrency() - 1); }
@@ -50,16 +88,12 @@ Scheduler::Scheduler(int threads) : threads_(threads) {
 Scheduler::~Scheduler() = default;
 
 void Scheduler::run(std::function<void()> task) {
-  // oneTBB orders the two threads by itself, but in a library that ThreadSanitizer cannot see into;
-  // this counter says the same where it can (tests/tsan.supp).
-  static std::atomic<std::uint64_t> handed_over{0};
-  auto* owned = new std::function<void()>(std::move(task));
-  handed_over.fetch_add(1, std::memory_order_acq_rel);
-  arena_->arena.enqueue([owned] {
-    handed_over.load(std::memory_order_acquire);
-    std::unique_ptr<std::function<void()>> task(owned);
-    (*task)();
-  });
+  std::uint64_t number = arena_->number;
+  {
+    std::lock_guard lock(queues().mutex);
+    queues().waiting[number].push_back(std::move(task));
+  }
+  arena_->arena.enqueue([number] { run_one(number); });
 }
 
 }  // namespace belfry::data

@@ -25,7 +25,8 @@ class Scheduler {
 
   int threads() const { return threads_; }
 
-  /// Queues `task` and returns at once. The task must not throw, and may outlive this object.
+  /// Queues `task` and returns at once. The task must not throw. Tasks not begun when this object
+  /// is destroyed are dropped; destruction does not wait for those in progress.
   void run(std::function<void()> task);
 
  private:

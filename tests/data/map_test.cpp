@@ -113,6 +113,25 @@ int most_at_once(int workers, int wanted) {
   return gauge.most;
 }
 
+TEST(Scheduler, DropsWhatWaitsWhenItGoes) {
+  auto alive = std::make_shared<std::atomic<bool>>(false);
+  auto scheduler = std::make_unique<Scheduler>(1);
+  std::atomic<bool> begun = false, go_on = false, finished = false;
+  scheduler->run([&] {
+    begun = true;
+    while (!go_on) std::this_thread::yield();
+    finished = true;
+  });
+  while (!begun) std::this_thread::yield();
+  for (int i = 0; i < 10; ++i) scheduler->run([alive] { *alive = true; });
+  EXPECT_EQ(alive.use_count(), 11);
+  scheduler.reset();
+  EXPECT_EQ(alive.use_count(), 1);
+  go_on = true;
+  while (!finished) std::this_thread::yield();
+  EXPECT_FALSE(*alive);
+}
+
 TEST(Map, RunsAsManyAtOnceAsItHasWorkers) {
   EXPECT_EQ(most_at_once(2, 2), 2);
   EXPECT_EQ(most_at_once(4, 4), 4);
