@@ -5,17 +5,20 @@
 namespace belfry::cpu::BELFRY_ISA {
 namespace {
 
+BELFRY_INLINE float as_float(float x) { return x; }
+BELFRY_INLINE float as_float(bool x) { return x ? 1.0f : 0.0f; }  // a cast is not vectorised
+
 template <class F>
 void run(const float* a, const float* b, const float* c, float* out, std::int64_t n) {
   n = n / lanes * lanes;  // tells the compiler that nothing is left over
   BELFRY_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i) {
     if constexpr (F::arity == 1)
-      out[i] = static_cast<float>(F::template apply<FastMath, float>(a[i]));
+      out[i] = as_float(F::template apply<FastMath, float>(a[i]));
     else if constexpr (F::arity == 2)
-      out[i] = static_cast<float>(F::template apply<FastMath, float>(a[i], b[i]));
+      out[i] = as_float(F::template apply<FastMath, float>(a[i], b[i]));
     else
-      out[i] = static_cast<float>(F::template apply<FastMath, float>(a[i] != 0, b[i], c[i]));
+      out[i] = as_float(F::template apply<FastMath, float>(a[i] != 0, b[i], c[i]));
   }
   static_cast<void>(b);
   static_cast<void>(c);

@@ -3,49 +3,35 @@
 namespace belfry::cpu::BELFRY_ISA {
 namespace {
 
-/// Count: known beforehand, so that best and place stay in registers; 0: not.
-template <int Count>
-BELFRY_INLINE void max_taps(const float* const* taps, const std::uint8_t* places, int count,
-                            std::int64_t c, float* y, std::uint8_t* index) {
-  const float* tap[Count];
-  std::int32_t place[Count];
-  for (int t = 0; t < Count; ++t) {
-    tap[t] = taps[t < count ? t : 0];
-    place[t] = places[t < count ? t : 0];
-  }
+/// The larger of `best` and `tap`, or the first NaN. Not inlined: within the loop over taps g++
+/// reorders the two loops and then vectorises neither.
+__attribute__((noinline)) void challenge(const float* tap, std::int32_t place, std::int64_t width,
+                                         float* best, std::int32_t* winner) {
   BELFRY_VECTORIZE
-  for (std::int64_t j = 0; j < c; ++j) {
-    float best = tap[0][j];
-    std::int32_t at = place[0];
-    for (int t = 1; t < Count; ++t) {
-      float value = tap[t][j];
-      bool wins = !(value <= best) && best == best;  // larger, or the first NaN
-      best = wins ? value : best;
-      at = wins ? place[t] : at;
-    }
-    y[j] = best;
-    index[j] = static_cast<std::uint8_t>(at);
+  for (std::int64_t j = 0; j < width; ++j) {
+    float value = tap[j], so_far = best[j];
+    std::int32_t before = winner[j];
+    bool keeps = so_far >= value || so_far != so_far;
+    best[j] = keeps ? so_far : value;
+    winner[j] = keeps ? before : place;
   }
 }
 
 void max(const float* const* taps, const std::uint8_t* places, int count, std::int64_t c, float* y,
          std::uint8_t* index) {
-  if (count <= 4) return max_taps<4>(taps, places, count, c, y, index);
-  if (count <= 9) return max_taps<9>(taps, places, count, c, y, index);
-  BELFRY_VECTORIZE
-  for (std::int64_t j = 0; j < c; ++j) {
-    y[j] = taps[0][j];
-    index[j] = places[0];
-  }
-  for (int t = 1; t < count; ++t) {
-    const float* tap = taps[t];
-    std::uint8_t place = places[t];
+  constexpr std::int64_t block = 128;
+  alignas(64) std::int32_t winner[block];
+  for (std::int64_t first = 0; first < c; first += block) {
+    std::int64_t width = least(block, c - first);
+    float* best = y + first;
     BELFRY_VECTORIZE
-    for (std::int64_t j = 0; j < c; ++j) {
-      bool wins = !(tap[j] <= y[j]) && y[j] == y[j];
-      y[j] = wins ? tap[j] : y[j];
-      index[j] = wins ? place : index[j];
-    }
+    for (std::int64_t j = 0; j < width; ++j) best[j] = taps[0][first + j];
+    BELFRY_VECTORIZE
+    for (std::int64_t j = 0; j < width; ++j) winner[j] = places[0];
+    for (int t = 1; t < count; ++t) challenge(taps[t] + first, places[t], width, best, winner);
+    BELFRY_VECTORIZE
+    for (std::int64_t j = 0; j < width; ++j)
+      index[first + j] = static_cast<std::uint8_t>(winner[j]);
   }
 }
 

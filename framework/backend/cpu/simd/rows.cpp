@@ -7,6 +7,16 @@ namespace {
 constexpr std::int64_t block = 64;        // accumulators of a sum: enough to hide its latency
 constexpr std::int64_t float_run = 1024;  // elements summed in float, 16 to an accumulator
 
+/// Takes `n` values, a power of two, down to one, pairwise.
+template <class T, class Combine>
+BELFRY_INLINE T fold(T* values, std::int64_t n, const Combine& combine) {
+  for (std::int64_t half = n / 2; half > 0; half /= 2) {
+    BELFRY_VECTORIZE
+    for (std::int64_t l = 0; l < half; ++l) values[l] = combine(values[l], values[l + half]);
+  }
+  return values[0];
+}
+
 /// Sums of N terms: total[k] = sum over i of term k; `terms(i, t)` writes t[0..N).
 template <int N, class Terms>
 BELFRY_INLINE void sum_row(std::int64_t n, double (&total)[N], const Terms& terms) {
@@ -31,8 +41,9 @@ BELFRY_INLINE void sum_row(std::int64_t n, double (&total)[N], const Terms& term
       }
     }
   }
-  for (int k = 0; k < N; ++k)
-    for (std::int64_t l = 0; l < lanes; ++l) total[k] += wide[k][l];
+  if (whole > 0)
+    for (int k = 0; k < N; ++k)
+      total[k] = fold(wide[k], lanes, [](double a, double b) { return a + b; });
   for (std::int64_t i = whole; i < n; ++i) {
     float t[N];
     terms(i, t);
@@ -57,16 +68,18 @@ double squares(const float* x, float mean, std::int64_t n) {
 
 template <class Better>
 BELFRY_INLINE float extremum(const float* x, std::int64_t n, float first, const Better& better) {
-  alignas(64) float best[block];
-  for (float& b : best) b = first;
   std::int64_t whole = n / block * block;
-  for (std::int64_t i = 0; i < whole; i += block) {
-    BELFRY_VECTORIZE
-    for (std::int64_t l = 0; l < block; ++l) best[l] = better(best[l], x[i + l]);
-  }
-  for (std::int64_t i = whole; i < n; ++i) best[0] = better(best[0], x[i]);
   float winner = first;
-  for (float b : best) winner = better(winner, b);
+  if (whole > 0) {
+    alignas(64) float best[block];
+    for (float& b : best) b = first;
+    for (std::int64_t i = 0; i < whole; i += block) {
+      BELFRY_VECTORIZE
+      for (std::int64_t l = 0; l < block; ++l) best[l] = better(best[l], x[i + l]);
+    }
+    winner = fold(best, block, better);
+  }
+  for (std::int64_t i = whole; i < n; ++i) winner = better(winner, x[i]);
   return winner;
 }
 
@@ -78,18 +91,16 @@ float min(const float* x, std::int64_t n) {
   return extremum(x, n, infinity, [](float a, float b) { return a <= b || a != a ? a : b; });
 }
 
-/// y[i] = f(x[i]), the last elements on the path of all others.
+/// y[i] = f(x[i]). The last elements are a vector under a mask where the machine has such.
 template <class F>
 BELFRY_INLINE void map_row(const float* x, float* y, std::int64_t n, const F& f) {
-  std::int64_t whole = n / lanes * lanes;
+  std::int64_t whole = n / lanes * lanes, rest = n - whole;
   BELFRY_VECTORIZE
   for (std::int64_t i = 0; i < whole; ++i) y[i] = f(x[i]);
-  if (whole == n) return;
-  alignas(64) float last[lanes] = {};
-  for (std::int64_t i = whole; i < n; ++i) last[i - whole] = x[i];
+  if (rest == 0) return;
   BELFRY_VECTORIZE
-  for (std::int64_t l = 0; l < lanes; ++l) last[l] = f(last[l]);
-  for (std::int64_t i = whole; i < n; ++i) y[i] = last[i - whole];
+  for (std::int64_t l = 0; l < lanes; ++l)
+    if (l < rest) y[whole + l] = f(x[whole + l]);
 }
 
 void scaled_exp(const float* x, float shift, float factor, float* y, std::int64_t n) {
