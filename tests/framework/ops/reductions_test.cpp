@@ -114,6 +114,12 @@ TEST(Reductions, TiesShareTheGradientEvenly) {
   EXPECT_THAT(slope(min(x, columns), x), ElementsAre(0, 1, 0, 0, 0.25, 0.25, 0.25, 0.25));
 }
 
+TEST(Reductions, CountTiesBeyondTheRangeOf16Bits) {
+  Graph graph;
+  Tensor x = broadcast_to(constant(graph, 0, DType::f16), {70000});
+  EXPECT_THAT(slope(max(x), x), ::testing::Each(240 * 0x1p-24));  // 1 / 70000 in f16
+}
+
 TEST(Reductions, ProductsHaveExactGradientsWithZeros) {
   Graph graph;
   Tensor x = tensor<double>(graph, {3, 3}, {2, 3, 4, 2, 0, 4, 0, 0, 4});
