@@ -29,7 +29,7 @@ TEST(FusedElementwise, ComputesItsProgram) {
   EXPECT_EQ(y.type(), (TensorType{{2, 3}, DType::f32}));
   Array out = run_reference(y.node(), {Array::of({1.0f, 2.0f, 3.0f, -4.0f, 5.0f, -6.0f}, {2, 3}),
                                        Array::of({1.0f, -3.0f, 2.0f})});
-  EXPECT_TRUE(identical(out, Array::of({2.0f, 0.0f, 15.0f, 0.0f, 10.0f, 0.0f}, {2, 3})));
+  EXPECT_TRUE(identical(out, Array::of({2.0f, 0.0f, 15.0f, -0.0f, 10.0f, -0.0f}, {2, 3})));
 }
 
 TEST(FusedElementwise, PassesBooleansOn) {
