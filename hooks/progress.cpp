@@ -27,6 +27,9 @@ std::string printed(const char* format, Args... args) {
   return text.data();
 }
 
+// Three digits, or all before the point.
+std::string short_number(double value) { return printed(value < 100 ? "%.3g" : "%.0f", value); }
+
 std::string clock_text(double seconds) {
   auto s = static_cast<long long>(seconds);
   return s < 3600 ? printed("%02lld:%02lld", s / 60, s % 60)
@@ -54,7 +57,7 @@ struct Status {
   Speed speed;
 };
 
-// "[00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234, input 3%]"
+// "[00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234, input 3%]"; "2.1 s/step" if slow
 std::string numbers(const Status& s) {
   bool known = s.speed.seconds > 0 && s.speed.steps > 0;
   std::string out = "[" + clock_text(s.elapsed_seconds);
@@ -63,10 +66,12 @@ std::string numbers(const Status& s) {
     out += "<" + (known ? clock_text(left) : "?");
   }
   if (!known) return out + "]";
-  return out
-         + printed(", %.1f steps/s, %.0f examples/s, loss %.4g, input %.0f%%]",
-                   s.speed.steps / s.speed.seconds, s.speed.rows / s.speed.seconds, s.loss,
-                   100 * std::min(1.0, s.speed.waiting / s.speed.seconds));
+  double steps = s.speed.steps / s.speed.seconds;
+  out +=
+      ", " + (steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s");
+  out += ", " + short_number(s.speed.rows / s.speed.seconds) + " examples/s";
+  double waiting = std::min(1.0, s.speed.waiting / s.speed.seconds);
+  return out + printed(", loss %.4g, input %.0f%%]", s.loss, 100 * waiting);
 }
 
 std::string count(const Status& s) {
@@ -128,17 +133,19 @@ class Progress final : public Hook {
   explicit Progress(ProgressOptions options) : options_(std::move(options)) {}
 
   void begin(HookContext& context) override {
-    status_ = {.step = context.step(), .last_step = context.last_step()};
+    status_ = {};
+    status_.step = context.step();
+    status_.last_step = context.last_step();
     latest_ = {};
     started_ = counted_ = drawn_ = options_.clock();
     if (options_.terminal.columns <= 0) return;
     drawing_ = std::make_shared<Drawing>(options_.terminal);
     drawing_->draw(line());
     previous_sink_ = set_log_sink({});
-    set_log_sink([drawing = drawing_, before = previous_sink_](LogLevel level,
-                                                               std::string_view text) {
-      drawing->above([&] { before ? before(level, text) : write_log_line(level, text); });
-    });
+    set_log_sink(
+        [drawing = drawing_, before = previous_sink_](LogLevel level, std::string_view text) {
+          drawing->above([&] { before ? before(level, text) : write_log_line(level, text); });
+        });
   }
 
   void after_step(const StepResult& result) override {

@@ -14,6 +14,7 @@ class FakeContext final : public HookContext {
  public:
   std::int64_t step() const override { return finished; }
   std::optional<std::int64_t> last_step() const override { return limit; }
+  bool data_ended() const override { return false; }
   const RunConfig& config() const override { return config_; }
   const std::string& model_dir() const override { return model_dir_; }
   VariableStore& variables() override { fail("this context has no variables"); }

@@ -41,11 +41,12 @@ TEST_F(ProgressTest, DrawsBarCountTimesSpeedsLossAndWaiting) {
   auto hook = on_terminal(100);
   hook->begin(context);
   step(*hook, 61, 15.25);
-  // 99 columns: 5 for the percentage, 73 for count and numbers, 2 for the bar's end: 19 cells.
+  // 99 columns: 5 for the percentage, 68 for count and numbers, 2 for the bar's end, 24 for it.
   EXPECT_THAT(
-      drawn, ElementsAre("\r  0%|                                        | 0/4 [00:00<?]\x1b[K",
-                         "\r 25%|####               | 1/4 [01:01<03:03, 0.0 steps/s, 0 examples/s, "
-                         "loss 0.25, input 25%]\x1b[K"));
+      drawn,
+      ElementsAre("\r  0%|                                        | 0/4 [00:00<?]\x1b[K",
+                  "\r 25%|######                  | 1/4 [01:01<03:03, 61 s/step, 0.131 examples/s, "
+                  "loss 0.25, input 25%]\x1b[K"));
 }
 
 TEST_F(ProgressTest, DrawsAtMostTenTimesASecondAndOnceMoreAtTheEnd) {
@@ -64,8 +65,7 @@ TEST_F(ProgressTest, WithoutALimitThereIsNoBar) {
   auto hook = on_terminal(100);
   hook->begin(context);
   step(*hook, 0.5);
-  EXPECT_EQ(drawn.back(),
-            "\r1 steps [00:00, 2.0 steps/s, 16 examples/s, loss 0.25, input 0%]\x1b[K");
+  EXPECT_EQ(drawn.back(), "\r1 steps [00:00, 2 steps/s, 16 examples/s, loss 0.25, input 0%]\x1b[K");
 }
 
 TEST_F(ProgressTest, ANarrowTerminalLosesTheBarFirstAndNeverWraps) {
@@ -73,7 +73,7 @@ TEST_F(ProgressTest, ANarrowTerminalLosesTheBarFirstAndNeverWraps) {
   auto hook = on_terminal(40);
   hook->begin(context);
   step(*hook, 2);
-  EXPECT_EQ(drawn.back(), "\r 10%| 1/10 [00:02<00:18, 0.5 steps/s, 4\x1b[K");
+  EXPECT_EQ(drawn.back(), "\r 10%| 1/10 [00:02<00:18, 2 s/step, 4 ex\x1b[K");
 }
 
 TEST_F(ProgressTest, HoursAreShownWhenThereAreSome) {
@@ -85,14 +85,14 @@ TEST_F(ProgressTest, HoursAreShownWhenThereAreSome) {
 }
 
 // After a second at 1 step/s come two at 4 steps/s; old sums fade with exp(-seconds / 3):
-// steps = e^(-2/3) + 8, seconds = e^(-2/3) + 2, so 8.5134 / 2.5134 = 3.4 (the plain mean is 3.0).
+// steps = e^(-2/3) + 8, seconds = e^(-2/3) + 2, so 8.5134 / 2.5134 = 3.39 (the plain mean is 3.0).
 TEST_F(ProgressTest, SpeedsFollowTheLastSeconds) {
   auto hook = on_terminal(100);
   hook->begin(context);
   step(*hook, 1);
   for (int i = 0; i < 7; ++i) context.finish_step(*hook, {.context = context, .rows = 8});
   step(*hook, 2);
-  EXPECT_THAT(drawn.back(), testing::HasSubstr("9 steps [00:03, 3.4 steps/s, 27 examples/s,"));
+  EXPECT_THAT(drawn.back(), testing::HasSubstr("9 steps [00:03, 3.39 steps/s, 27.1 examples/s,"));
 }
 
 TEST_F(ProgressTest, LogLinesGoAboveTheLine) {
@@ -118,8 +118,8 @@ TEST_F(ProgressTest, WithoutATerminalItLogs) {
   EXPECT_THAT(drawn, IsEmpty());
   EXPECT_THAT(
       log.lines,
-      ElementsAre("step 2/5 [00:01<00:01, 2.0 steps/s, 16 examples/s, loss 0.25, input 25%]",
-                  "step 4/5 [00:02<00:00, 2.0 steps/s, 16 examples/s, loss 0.25, input 25%]"));
+      ElementsAre("step 2/5 [00:01<00:01, 2 steps/s, 16 examples/s, loss 0.25, input 25%]",
+                  "step 4/5 [00:02<00:00, 2 steps/s, 16 examples/s, loss 0.25, input 25%]"));
 }
 
 TEST_F(ProgressTest, ARunThatGoesOnCountsItsOwnSpeed) {
@@ -130,7 +130,7 @@ TEST_F(ProgressTest, ARunThatGoesOnCountsItsOwnSpeed) {
   for (int i = 0; i < 2; ++i) step(*hook, 1);
   EXPECT_THAT(
       log.lines,
-      ElementsAre("step 52/54 [00:02<00:02, 1.0 steps/s, 8 examples/s, loss 0.25, input 0%]"));
+      ElementsAre("step 52/54 [00:02<00:02, 1 steps/s, 8 examples/s, loss 0.25, input 0%]"));
 }
 
 TEST_F(ProgressTest, EveryMustBeAboveZero) {
