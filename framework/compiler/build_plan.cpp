@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/graph/leaves.h"
@@ -10,6 +11,18 @@ namespace belfry {
 namespace {
 
 constexpr int nobody = -1;
+
+class CopyKernel final : public Kernel {
+ public:
+  explicit CopyKernel(Bytes size) : size_(size) {}
+  std::string_view implementation() const override { return "copy"; }
+  void run(const KernelArguments& arguments, Stream& stream) override {
+    stream.copy_on_device(arguments.outputs[0], arguments.inputs[0], size_);
+  }
+
+ private:
+  Bytes size_;
+};
 
 // A value that lives in the arena, or at a leaf. Views share the value of what they view.
 struct Value {
@@ -47,7 +60,11 @@ class Builder {
     for (const Node* node : order)
       if (node->op().flops) plan_->flops += node->op().flops(*node);
     plan_->threads = device_.threads_for(plan_->flops);
-    for (const Node* node : order) add_node(*node);
+    auto effects = std::find_if(order.begin(), order.end(), is_effect);
+    for (auto node = order.begin(); node != effects; ++node) add_node(**node);
+    keep_old_values({effects, order.end()});
+    plan_->first_effect = static_cast<int>(steps_.size());
+    for (auto node = effects; node != order.end(); ++node) add_node(**node);
     find_lifetimes();
     for (std::size_t i = 0; i < steps_.size(); ++i) place_outputs(static_cast<int>(i));
     plan_->arena_bytes = assign_offsets(plan_->blocks);
@@ -65,15 +82,39 @@ class Builder {
 
   const Graph& graph() const { return *plan_->program.graph; }
 
+  static bool is_effect(const Node* node) { return node->op().mutates != nullptr; }
+
   // A step reads variables as they were before it, so everything that writes them comes last.
   std::vector<const Node*> execution_order() const {
     auto live = live_nodes(graph(), plan_->program.outputs, plan_->program.effects);
     std::vector<const Node*> order;
     for (const auto& node : graph())
       if (live[static_cast<std::size_t>(node->id())]) order.push_back(node.get());
-    std::stable_partition(order.begin(), order.end(),
-                          [](const Node* n) { return !n->op().mutates; });
+    std::stable_partition(order.begin(), order.end(), [](auto* n) { return !is_effect(n); });
     return order;
+  }
+
+  // Effects too read variables as they were before the step: what is overwritten by the time an
+  // effect reads it is copied beforehand.
+  void keep_old_values(const std::vector<const Node*>& effects) {
+    std::set<int> overwritten;
+    for (const Node* effect : effects) {
+      for (int i : effect->mutated()) overwritten.insert(value_of(effect->input(i)));
+      for (int i : only_read(*effect)) {
+        int value = value_of(effect->input(i));
+        if (!overwritten.contains(value) || old_values_.contains(value)) continue;
+        Bytes size(values_[static_cast<std::size_t>(value)].type.bytes());
+        old_values_[value] = add_preparation(*effect, value, MemoryUse::update,
+                                             std::make_shared<CopyKernel>(size), size.count);
+      }
+    }
+  }
+
+  static std::vector<int> only_read(const Node& node) {
+    std::vector<int> written = node.mutated(), out;
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+      if (std::find(written.begin(), written.end(), i) == written.end()) out.push_back(i);
+    return out;
   }
 
   int value_of(const Tensor& t) const {
@@ -120,6 +161,11 @@ class Builder {
     step.instruction.node = &node;
     step.instruction.kernel = with_context(to_string(node), [&] { return kernel_for(node); });
     for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
+    if (is_effect(&node))
+      for (int i : only_read(node)) {
+        int& input = step.inputs[static_cast<std::size_t>(i)];
+        if (auto old = old_values_.find(input); old != old_values_.end()) input = old->second;
+      }
     for (const PackedInput& packed : step.instruction.kernel->packed_inputs()) {
       int& input = step.inputs[static_cast<std::size_t>(packed.input)];
       input = packed_value(node, input, packed);
@@ -133,22 +179,26 @@ class Builder {
 
   int packed_value(const Node& node, int value, const PackedInput& packed) {
     auto [at, fresh] = packed_.try_emplace({value, packed.layout}, nobody);
-    if (fresh) {
-      const Node* source = values_[static_cast<std::size_t>(value)].maker;
-      at->second = add_value({{},
-                              values_[static_cast<std::size_t>(value)].type,
-                              packed.size.count,
-                              source,
-                              MemoryUse::packed_weights});
-      Step step;
-      step.instruction.kernel = packed.pack;
-      step.instruction.node = source ? source : &node;
-      step.instruction.pack = true;
-      step.inputs = {value};
-      step.outputs = {at->second};
-      steps_.push_back(std::move(step));
-    }
+    if (fresh)
+      at->second =
+          add_preparation(node, value, MemoryUse::packed_weights, packed.pack, packed.size.count);
     return at->second;
+  }
+
+  // A kernel that makes another form of a value, for `reader`.
+  int add_preparation(const Node& reader, int value, MemoryUse use, std::shared_ptr<Kernel> kernel,
+                      std::int64_t bytes) {
+    const Value& from = values_[static_cast<std::size_t>(value)];
+    const Node* source = from.maker ? from.maker : &reader;
+    int made = add_value({{}, from.type, bytes, source, use});
+    Step step;
+    step.instruction.kernel = std::move(kernel);
+    step.instruction.node = source;
+    step.instruction.pack = true;
+    step.inputs = {value};
+    step.outputs = {made};
+    steps_.push_back(std::move(step));
+    return made;
   }
 
   void find_lifetimes() {
@@ -233,6 +283,7 @@ class Builder {
   std::vector<Value> values_;
   std::vector<std::vector<int>> values_of_;  // by node id, by output
   std::map<std::pair<int, std::string>, int> packed_;
+  std::map<int, int> old_values_;  // of variables that effects read after they are overwritten
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/defs.h"
 
 namespace belfry {
 namespace {
@@ -30,18 +32,41 @@ std::vector<Array> run_reference(const Node& old, std::span<const Tensor> inputs
   return results;
 }
 
+bool all_are(const Tensor& t, double value) {
+  if (!t.node().is(constant_op)) return false;
+  const Array& elements = t.node().as<ConstantOptions>().value;
+  for (std::int64_t i = 0; i < elements.elements(); ++i)
+    if (elements.at(i) != value || std::signbit(elements.at(i))) return false;
+  return true;
+}
+
+// x of x * 1, 1 * x, x / 1 and x - 0, which are x to the last bit; an undefined tensor otherwise.
+Tensor unchanged_operand(const Node& old, std::span<const Tensor> inputs) {
+  auto is_x = [&](int i, int constant, double neutral) {
+    return inputs[static_cast<std::size_t>(i)].type() == old.output()
+           && all_are(inputs[static_cast<std::size_t>(constant)], neutral);
+  };
+  if (old.is(mul_op) && is_x(1, 0, 1)) return inputs[1];
+  if ((old.is(mul_op) || old.is(div_op)) && is_x(0, 1, 1)) return inputs[0];
+  if (old.is(sub_op) && is_x(0, 1, 0)) return inputs[0];
+  return {};
+}
+
 }  // namespace
 
 Program fold_constants(const Program& program) {
   auto fold = [](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     std::vector<Tensor> inputs = to.inputs(old);
-    if (!foldable(old, inputs)) return std::nullopt;
+    if (!foldable(old, inputs)) {
+      Tensor same = unchanged_operand(old, inputs);
+      return same.defined() ? std::optional(std::vector{same}) : std::nullopt;
+    }
     if (old.op().view) {
       const Array& value = inputs[0].node().as<ConstantOptions>().value;
       return std::vector{constant(to.graph(), value.reshape(old.output().shape))};
     }
     std::vector<Tensor> folded;
-    for (Array& a : run_reference(old, inputs))
+    for (Array& a : with_context(to_string(old), [&] { return run_reference(old, inputs); }))
       folded.push_back(constant(to.graph(), std::move(a)));
     return folded;
   };

@@ -55,6 +55,7 @@ struct PlannedBlock {
 struct Plan {
   Program program;  ///< after all passes; instructions point into it
   std::vector<Instruction> instructions;
+  int first_effect = 0;  ///< the first instruction that may write variables; outputs are complete
   std::vector<const Node*> variables;
   std::vector<const Node*> inputs;
   std::vector<const Node*> constants;

@@ -95,10 +95,8 @@ void Executable::check_results(std::size_t launch) const {
   }
 }
 
-void Executable::run(const Features& batch, const StepState& state) {
-  stream_->activate(plan_->threads);
-  feed(batch, state);
-  for (std::size_t i = 0; i < launches_.size(); ++i) {
+void Executable::launch(std::size_t from, std::size_t to) {
+  for (std::size_t i = from; i < to; ++i) {
     try {
       launches_[i].kernel->run(launches_[i].arguments, *stream_);
       if (check_numerics_) check_results(i);
@@ -108,9 +106,18 @@ void Executable::run(const Features& batch, const StepState& state) {
       throw;
     }
   }
+}
+
+// Outputs are fetched before the effects: one that is a variable has its value before the step.
+void Executable::run(const Features& batch, const StepState& state) {
+  stream_->activate(plan_->threads);
+  feed(batch, state);
+  auto first_effect = static_cast<std::size_t>(plan_->first_effect);
+  launch(0, first_effect);
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     stream_->copy_to_host(outputs_[i].raw(), address(plan_->outputs[i]),
                           Bytes(outputs_[i].bytes()));
+  launch(first_effect, launches_.size());
   stream_->synchronize();
 }
 

@@ -46,6 +46,7 @@ class Executable {
 
   void* address(const Location& location) const;
   void feed(const Features& batch, const StepState& state);
+  void launch(std::size_t from, std::size_t to);
   void check_results(std::size_t launch) const;
 
   std::shared_ptr<const Plan> plan_;

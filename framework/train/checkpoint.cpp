@@ -62,9 +62,24 @@ std::map<std::string, std::string> hook_states(const std::string& text) {
   return out;
 }
 
-void remove_oldest(const std::string& model_dir, int keep) {
+std::string hooks_text(const std::map<std::string, std::string>& hooks) {
+  for (const auto& [name, state] : hooks) {
+    try {
+      (void)nlohmann::json(name + state).dump();
+    } catch (const nlohmann::json::exception&) {
+      fail("checkpoint: name or state of hook `", name,
+           "` is not UTF-8 text; write bytes as hexadecimal digits");
+    }
+  }
+  return nlohmann::json(hooks).dump();
+}
+
+// Newer ones than the one just written are damaged, or it would not have been written: they do not
+// count, and nothing good is given up for them.
+void remove_oldest(const std::string& model_dir, std::int64_t newest_step, int keep) {
   if (keep == 0) return;
   auto files = list_checkpoints(model_dir);
+  std::erase_if(files, [&](const CheckpointFile& file) { return file.step > newest_step; });
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < files.size(); ++i) {
     std::error_code error;
     if (!fs::remove(files[i].path, error))
@@ -95,8 +110,8 @@ std::string save_checkpoint(const std::string& model_dir, const Checkpoint& chec
                     {step_key, text(checkpoint.step)},
                     {seed_key, text(checkpoint.seed)},
                     {input_key, checkpoint.input},
-                    {hooks_key, nlohmann::json(checkpoint.hooks).dump()}});
-  remove_oldest(model_dir, keep);
+                    {hooks_key, hooks_text(checkpoint.hooks)}});
+  remove_oldest(model_dir, checkpoint.step, keep);
   return path;
 }
 

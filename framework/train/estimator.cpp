@@ -22,13 +22,27 @@ void check_limit(const std::optional<std::int64_t>& limit, std::string_view what
   require(!limit || *limit > 0, what, " must be above 0, got ", limit.value_or(0));
 }
 
+void check_options(const InputFn& input_fn, const TrainOptions& options) {
+  require(input_fn, "train: there is no input_fn");
+  check_limit(options.steps, "train: steps");
+  check_limit(options.max_steps, "train: max_steps");
+}
+
+InputStreamPtr open_input(const InputFn& input_fn, std::string_view caller) {
+  require(input_fn, caller, ": there is no input_fn");
+  InputStreamPtr input = input_fn();
+  require(input, caller, ": input_fn returned no stream");
+  return input;
+}
+
 // Sums over batches: the states of metrics, and the loss weighted by rows.
 class Accumulator {
  public:
   explicit Accumulator(std::size_t metrics) : states_(metrics) {}
 
   void add(const Executable& executable, std::int64_t rows) {
-    loss_ += executable.output(0).at(0) * static_cast<double>(rows);
+    // The loss of an empty batch may be NaN; it weighs nothing.
+    if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(rows);
     rows_ += rows;
     for (std::size_t m = 0; m < states_.size(); ++m) {
       auto state = executable.output(m + 1).span<double>();
@@ -97,6 +111,8 @@ Session& Estimator::session() {
   if (files.empty() || (session_->has_state() && files.back().step <= session_->step()))
     return *session_;
   auto checkpoint = load_latest_checkpoint(model_dir_);
+  if (!checkpoint || (session_->has_state() && checkpoint->step <= session_->step()))
+    return *session_;
   if (checkpoint->seed != config_.seed)
     log_warning("seed: the checkpoint was trained with seed ", checkpoint->seed,
                 ", which stays; RunConfig has ", config_.seed);
@@ -115,18 +131,17 @@ std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
 }
 
 Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {
-  require(input_fn, "train: there is no input_fn");
-  check_limit(options.steps, "train: steps");
-  check_limit(options.max_steps, "train: max_steps");
+  check_options(input_fn, options);
   if (config_.save_checkpoint) {
     probe_writable(model_dir_);
     remove_stale_temporaries(model_dir_);
   }
   Session& live = session();
-  return Training(live, model_dir_, config_, input_fn(), std::move(options));
+  return Training(live, model_dir_, config_, input_fn, std::move(options));
 }
 
 TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
+  check_options(input_fn, options);
   if (options.max_steps && session().step() >= *options.max_steps) {
     log_info("train: nothing to do, step ", session().step(), " has reached max_steps ",
              *options.max_steps);
@@ -141,10 +156,9 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
 }
 
 EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
-  require(input_fn, "evaluate: there is no input_fn");
   check_limit(args.steps, "evaluate: steps");
+  InputStreamPtr input = open_input(input_fn, "evaluate");
   std::shared_ptr<Session> session = session_at(args.checkpoint);
-  InputStreamPtr input = input_fn();
   Features batch;
   std::optional<Accumulator> sums;
   std::shared_ptr<CompiledModel> compiled;
@@ -160,15 +174,14 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
 }
 
 Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) {
-  require(input_fn, "predict: there is no input_fn");
+  InputStreamPtr input = open_input(input_fn, "predict");
   std::shared_ptr<Session> session = session_at(options.checkpoint);
-  return Predictions(std::move(session), input_fn(), std::move(options));
+  return Predictions(std::move(session), std::move(input), std::move(options));
 }
 
 std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
-  require(input_fn, "explain: there is no input_fn");
   Features batch;
-  require(input_fn()->next(batch), "explain: the input has no batch");
+  require(open_input(input_fn, "explain")->next(batch), "explain: the input has no batch");
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
               mode, signature_of(batch), {});
   return belfry::explain(*model.compile(session_->device()));

@@ -32,6 +32,7 @@ void check_train(const EstimatorSpec& spec) {
   for (const auto& [name, value] : spec.values)
     require(value.defined() && value.shape().elements() == 1 && is_floating(value.dtype()),
             "model_fn: value `", name, "` must be a floating scalar");
+  for (const auto& hook : spec.hooks) require(hook, "model_fn: a hook is null");
 }
 
 void check_evaluate(const EstimatorSpec& spec) {

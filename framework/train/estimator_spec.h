@@ -59,7 +59,8 @@ struct EstimatorSpec {
 /// Error, naming the field and the mode, unless the spec has what the table above asks for.
 void validate(const EstimatorSpec& spec, Mode mode);
 
-/// Builds the model. Called once for each mode and input signature, never for a step.
+/// Builds the model. Called once for each mode and input signature (by each train() call anew, as
+/// its hooks take part), never for a step.
 using ModelFn = std::function<EstimatorSpec(Scope, const Batch&, Mode)>;
 
 }  // namespace belfry

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "belfry/framework/ops/shape_ops.h"
+
 namespace belfry {
 namespace {
 
@@ -29,6 +31,7 @@ Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hook
     rows_ = batch.rows();
     spec_ = model_fn(Scope(*graph_), batch, mode_);
     validate(spec_, mode_);
+    if (mode_ != Mode::predict && spec_.loss.rank() > 0) spec_.loss = reshape(spec_.loss, Shape{});
     forward_effects_ = effects_after(*graph_, 0);
     if (mode_ != Mode::train) {
       require(forward_effects_.empty(), "model_fn: ", forward_effects_.size(),

@@ -15,6 +15,16 @@ struct Predictions::Impl {
   std::int64_t rows = 0, next_row = 0;
 };
 
+namespace {
+
+std::string names_of(const NamedTensors& predictions) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : predictions) names.push_back(name);
+  return join(names, ", ");
+}
+
+}  // namespace
+
 Predictions::Predictions(std::shared_ptr<Session> session, InputStreamPtr input,
                          PredictOptions options)
     : impl_(new Impl{std::move(session), std::move(input), std::move(options), {}, {}, 0, 0}) {}
@@ -29,7 +39,7 @@ bool Predictions::next_batch() {
   for (const std::string& key : self.options.keys)
     require(std::any_of(predictions.begin(), predictions.end(),
                         [&](auto& p) { return p.first == key; }),
-            "predict: the model has no prediction `", key, "`");
+            "predict: there is no prediction `", key, "`; the model has ", names_of(predictions));
   compiled->executable->run(self.batch, self.session->state());
   self.outputs.clear();
   for (std::size_t i = 0; i < predictions.size(); ++i) {

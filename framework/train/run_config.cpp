@@ -1,6 +1,7 @@
 #include "belfry/framework/train/run_config.h"
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,10 +12,28 @@ namespace {
 
 using Json = nlohmann::json;
 
+template <class T>
+constexpr T largest = std::numeric_limits<T>::max();
+
 std::int64_t whole_number(const Json& value, std::string_view key) {
-  require(value.is_number_integer(), "config: `", key, "` must be a whole number, got ",
-          value.dump());
+  bool fits =
+      value.is_number_integer()
+      && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= largest<std::int64_t>);
+  require(fits, "config: `", key, "` must be a whole number, got ", value.dump());
   return value.get<std::int64_t>();
+}
+
+int small_number(const Json& value, std::string_view key) {
+  std::int64_t number = whole_number(value, key);
+  require(number >= 0 && number <= largest<int>, "config: `", key, "` must be in 0..", largest<int>,
+          ", got ", number);
+  return static_cast<int>(number);
+}
+
+std::uint64_t seed(const Json& value, std::string_view key) {
+  require(value.is_number_unsigned(), "config: `", key,
+          "` must be a whole number of at least 0, got ", value.dump());
+  return value.get<std::uint64_t>();
 }
 
 bool truth(const Json& value, std::string_view key) {
@@ -46,15 +65,11 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"save_checkpoint_secs",
        [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence<std::chrono::seconds>(v, k); }},
       {"keep_checkpoint_max",
-       [](auto& c, auto& v, auto k) {
-         c.keep_checkpoint_max = static_cast<int>(whole_number(v, k));
-       }},
+       [](auto& c, auto& v, auto k) { c.keep_checkpoint_max = small_number(v, k); }},
       {"log_step_count",
        [](auto& c, auto& v, auto k) { c.log_step_count = Steps(whole_number(v, k)); }},
-      {"seed",
-       [](auto& c, auto& v, auto k) { c.seed = static_cast<std::uint64_t>(whole_number(v, k)); }},
-      {"threads",
-       [](auto& c, auto& v, auto k) { c.threads = static_cast<int>(whole_number(v, k)); }},
+      {"seed", [](auto& c, auto& v, auto k) { c.seed = seed(v, k); }},
+      {"threads", [](auto& c, auto& v, auto k) { c.threads = small_number(v, k); }},
       {"memory_limit",
        [](auto& c, auto& v, auto k) { c.memory_limit = Bytes(whole_number(v, k)); }},
       {"stop_on_signals", [](auto& c, auto& v, auto k) { c.stop_on_signals = truth(v, k); }},

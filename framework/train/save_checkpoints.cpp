@@ -12,7 +12,8 @@ class SaveCheckpoints final : public Hook {
 
   void begin(HookContext& context) override {
     saved_step_ = context.step();
-    if (!std::filesystem::exists(checkpoint_path(context.model_dir(), context.step())))
+    std::error_code unreadable;
+    if (!std::filesystem::exists(checkpoint_path(context.model_dir(), context.step()), unreadable))
       context.save_checkpoint();
     cadence_.triggered(context.step(), monotonic_seconds());
   }
@@ -25,7 +26,8 @@ class SaveCheckpoints final : public Hook {
   }
 
   void end(HookContext& context, Outcome outcome) override {
-    if (outcome != Outcome::failed && context.step() != saved_step_) save(context);
+    if (outcome == Outcome::failed) return;
+    if (context.step() != saved_step_ || context.data_ended()) save(context);
   }
 
  private:

@@ -15,11 +15,29 @@ Session::Session(ModelFn model_fn, const RunConfig& config)
   if (config.memory_limit.count > 0) device_->set_memory_limit(config.memory_limit);
 }
 
+namespace {
+
+constexpr const char* model_changed = "; use another model_dir, or undo the change to the model";
+
+const Array& find_variable(const NamedArrays& saved, const VariableOptions& wanted,
+                           std::int64_t step) {
+  auto found = saved.find(wanted.name);
+  require(found != saved.end(), "the checkpoint of step ", step, " has no variable `", wanted.name,
+          "`, which the model asks for", model_changed);
+  require(found->second.type() == wanted.type, "the checkpoint of step ", step, " has variable `",
+          wanted.name, "` as ", found->second.type(), " but the model asks for ", wanted.type,
+          model_changed);
+  return found->second;
+}
+
+}  // namespace
+
+// All is checked before anything changes.
 void Session::restore(Checkpoint checkpoint) {
+  for (const std::string& name : variables_.names())
+    find_variable(checkpoint.variables, variables_.options(name), checkpoint.step);
   for (const std::string& name : variables_.names()) {
     auto saved = checkpoint.variables.find(name);
-    require(saved != checkpoint.variables.end(), "the checkpoint of step ", checkpoint.step,
-            " has no variable `", name, "`");
     variables_.write(name, saved->second);
     checkpoint.variables.erase(saved);
   }
@@ -58,13 +76,10 @@ const std::shared_ptr<CompiledModel>& Session::compiled(Mode mode, const Feature
 }
 
 void Session::take_from_checkpoint(const VariableOptions& options) {
-  auto saved = pending_.find(options.name);
-  require(saved != pending_.end(), "the checkpoint of step ", step_, " has no variable `",
-          options.name,
-          "`, which the model asks for; use another model_dir, or undo the change to the model");
+  const Array& saved = find_variable(pending_, options, step_);
   variables_.get_or_create(options, seed_);
-  variables_.write(options.name, saved->second);
-  pending_.erase(saved);
+  variables_.write(options.name, saved);
+  pending_.erase(options.name);
 }
 
 Bytes Session::bytes_needed(const Plan& plan) const {
@@ -82,8 +97,12 @@ std::int64_t Session::largest_batch(const Model& model, Bytes free) const {
     for (auto& [name, type] : smaller)
       if (type.shape.rank() > 0 && type.shape[0] == model.rows())
         type.shape = type.shape.with(0, rows);
-    Model scaled(model_fn_, model.mode(), std::move(smaller), {});
-    return bytes_needed(*scaled.compile(*device_)).count <= free.count;
+    try {
+      Model scaled(model_fn_, model.mode(), std::move(smaller), {});
+      return bytes_needed(*scaled.compile(*device_)).count <= free.count;
+    } catch (const Error&) {  // a model that wants a certain batch
+      return false;
+    }
   };
   std::int64_t low = 0, high = model.rows();  // low fits, high does not
   while (high - low > 1) {

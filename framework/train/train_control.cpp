@@ -1,5 +1,6 @@
 #include "belfry/framework/train/train_control.h"
 
+#include <chrono>
 #include <utility>
 
 namespace belfry {
@@ -54,10 +55,11 @@ bool TrainControl::take_save_request() {
   return std::exchange(save_, false);
 }
 
-bool TrainControl::wait_and_check_stop(std::string& reason) {
+bool TrainControl::wait_and_check_stop(std::string& reason,
+                                       const std::function<bool()>& interrupted) {
   std::unique_lock lock(mutex_);
   progress_.paused = pause_;
-  changed_.wait(lock, [&] { return !pause_ || stop_; });
+  while (pause_ && !stop_ && !interrupted()) changed_.wait_for(lock, std::chrono::milliseconds(50));
   progress_.paused = false;
   if (stop_) reason = reason_;
   return stop_;

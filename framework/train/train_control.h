@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -18,7 +19,8 @@ struct TrainProgress {
 };
 
 /// Handed to train() by pointer, it stops, pauses and watches it. Every function may be called from
-/// any thread, before, during and after training. Each takes effect between two steps.
+/// any thread, before, during and after training. Each takes effect between two steps. A request to
+/// stop stays: the next train() call needs a control of its own.
 class TrainControl {
  public:
   void request_stop(std::string reason = "the host asked for it");
@@ -33,8 +35,9 @@ class TrainControl {
   void report(std::int64_t step, double loss, std::int64_t rows);
   void finish();
   bool take_save_request();
-  /// Waits while paused; true when a stop was asked for, with its reason.
-  bool wait_and_check_stop(std::string& reason);
+  /// Waits while paused and not `interrupted`, which is asked now and then; true when a stop was
+  /// asked for, with its reason.
+  bool wait_and_check_stop(std::string& reason, const std::function<bool()>& interrupted);
 
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;

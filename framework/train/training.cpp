@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/built_in_hooks.h"
 #include "belfry/framework/train/session.h"
@@ -44,33 +45,44 @@ void check_hooks(const Hooks& hooks) {
 }  // namespace
 
 struct Training::Impl final : HookContext {
-  Impl(Session& s, std::string dir, RunConfig c, InputStreamPtr in, TrainOptions o)
+  Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn, TrainOptions o)
       : session(s),
         dir_(std::move(dir)),
         config_(std::move(c)),
         options(std::move(o)),
-        input(std::move(in)),
-        last(last_step(options, session.step())),
+        input_fn(fn),
+        input(open_input()),
+        last(belfry::last_step(options, session.step())),
         hooks(all_hooks(config_, options, last)),
         first_hook_of_spec(hooks.size()) {
-    require(input != nullptr, "train: input_fn returned no stream");
+    check_hooks(hooks);
     if (config_.save_checkpoint) saver = save_checkpoints(*config_.save_checkpoint);
     require(saver || options.listeners.empty(),
             "train: there are checkpoint listeners but RunConfig::save_checkpoint is off");
     const std::string& position = session.input_position();
-    if (options.resume_input && !position.empty())
+    if (options.resume_input && !position.empty()) {
+      resumed_input = true;
       with_context(
           "while restoring the input position of the checkpoint; train with .resume_input = "
           "false to begin the data anew",
           [&] { input->restore(position); });
+    }
     if (config_.stop_on_signals) signals.emplace();
     result.global_step = session.step();
     if (options.control) options.control->begin(session.step());
     start_seconds = monotonic_seconds();
   }
 
+  InputStreamPtr open_input() const {
+    InputStreamPtr fresh = input_fn();
+    require(fresh, "train: input_fn returned no stream");
+    return fresh;
+  }
+
   // ---- HookContext
   std::int64_t step() const override { return session.step(); }
+  std::optional<std::int64_t> last_step() const override { return last; }
+  bool data_ended() const override { return data_ended_; }
   const RunConfig& config() const override { return config_; }
   const std::string& model_dir() const override { return dir_; }
   VariableStore& variables() override { return session.variables(); }
@@ -83,6 +95,7 @@ struct Training::Impl final : HookContext {
   }
   std::string save_checkpoint() override {
     for (const auto& l : options.listeners) l->before_save(*this);
+    if (!saver) probe_writable(dir_);  // saving is off: nobody has looked at the folder yet
     session.leave_off(input_position(), states_of_hooks());
     Checkpoint checkpoint = session.snapshot();
     std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoint_max);
@@ -92,13 +105,14 @@ struct Training::Impl final : HookContext {
   }
 
   std::string input_position() const {
-    if (data_ended) return {};
+    if (data_ended_) return {};
     return holding_batch ? position_before_batch : input->save();
   }
 
   std::map<std::string, std::string> states_of_hooks() const {
     // A hook that is not here now keeps what it had.
     std::map<std::string, std::string> states = session.hook_states();
+    if (!hooks_restored) return states;
     for (const auto& hook : hooks)
       if (!hook->name().empty()) states[hook->name()] = hook->state();
     return states;
@@ -107,18 +121,20 @@ struct Training::Impl final : HookContext {
   // ---- the loop
   bool run_step() {
     if (ended || stopping) return false;
+    running_step = session.step() + 1;
     poll_outside();
     if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
     if (stopping) return false;
-    if (!model && !prepare()) return false;
-    StepRequest request{*this, session.step(), model->update_count(), all_updates()};
+    if (!current && !prepare()) return false;
+    StepRequest request{*this, session.step(), current->model.update_count(), all_updates()};
     for (const auto& hook : hooks) hook->before_step(request);
     double before_input = monotonic_seconds();
     if (!holding_batch && !next_batch()) return false;
     holding_batch = false;
     double before_step = monotonic_seconds();
-    if (!matches(batch, model->signature())) choose_model();
-    Executable& executable = executable_for(request.chosen);
+    if (!matches(batch, current->model.signature())) choose_model();
+    Executable& executable = executable_for(request.chosen & all_updates());
+    variables_touched = true;
     executable.run(batch, session.state());
     session.finish_step();
     report(executable, before_step - before_input, monotonic_seconds() - before_step);
@@ -127,16 +143,31 @@ struct Training::Impl final : HookContext {
 
   bool next_batch() {
     if (input->next(batch)) return true;
-    data_ended = true;
+    data_ended_ = true;
     request_stop("");
     return false;
+  }
+
+  // Data that an earlier training has read to their end begin anew if a number of steps is asked
+  // for. Otherwise training to the end of the data is done; the call after this one begins anew.
+  bool first_batch() {
+    position_before_batch = input->save();
+    if (input->next(batch)) return true;
+    if (!resumed_input || !last) {
+      data_ended_ = true;
+      request_stop("");
+      if (resumed_input && saver) save_checkpoint();
+      return false;
+    }
+    input = open_input();
+    position_before_batch = input->save();
+    return next_batch();
   }
 
   // The first batch says what to compile, and so must come before the hooks begin. A checkpoint
   // that they write is one from before that batch.
   bool prepare() {
-    position_before_batch = input->save();
-    if (!next_batch()) return false;
+    if (!first_batch()) return false;
     holding_batch = true;
     choose_model();
     begin_hooks();
@@ -146,6 +177,7 @@ struct Training::Impl final : HookContext {
   void report(const Executable& executable, double waited, double seconds) {
     result.global_step = session.step();
     result.loss = executable.output(0).at(0);
+    auto& values = current->values;
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i].second = executable.output(i + 1).at(0);
     std::int64_t rows = row_count(batch);
@@ -163,36 +195,35 @@ struct Training::Impl final : HookContext {
   }
 
   void poll_outside() {
-    if (signals && signals->received()) request_stop(signals->received());
     std::string reason;
-    if (options.control && options.control->wait_and_check_stop(reason))
+    auto interrupted = [this] { return signals && signals->received(); };
+    if (options.control && options.control->wait_and_check_stop(reason, interrupted))
       request_stop(std::move(reason));
+    if (signals && signals->received()) request_stop(signals->received());
   }
 
   std::uint64_t all_updates() const {
-    return model->update_count() == 64 ? ~std::uint64_t{0}
-                                       : (std::uint64_t{1} << model->update_count()) - 1;
+    std::size_t count = current->model.update_count();
+    return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   }
 
   void choose_model() {
     for (auto& known : models)
       if (matches(batch, known->model.signature())) {
-        model = &known->model;
-        executables = &known->executables;
+        current = known.get();
         return;
       }
     if (models.empty())
       log_info("training on ", session.device().description(), ", ",
                session.strategy().describe_batch(row_count(batch)));
     auto fresh = std::make_unique<Compiled>(Compiled{
-        Model(session.model_fn(), Mode::train, signature_of(batch), gradient_hooks()), {}});
-    model = &fresh->model;
-    executables = &fresh->executables;
+        Model(session.model_fn(), Mode::train, signature_of(batch), gradient_hooks()), {}, {}});
+    for (const auto& [name, tensor] : fresh->model.spec().values)
+      fresh->values.emplace_back(name, 0.0);
+    current = fresh.get();
     models.push_back(std::move(fresh));
     if (models.size() == 1) add_hooks_of_spec();
     executable_for(all_updates());
-    values.clear();
-    for (const auto& [name, tensor] : model->spec().values) values.emplace_back(name, 0.0);
   }
 
   // Those of the user and ours; a spec's own come with each model.
@@ -201,15 +232,16 @@ struct Training::Impl final : HookContext {
   }
 
   void add_hooks_of_spec() {
-    const Hooks& own = model->spec().hooks;
+    const Hooks& own = current->model.spec().hooks;
     hooks.insert(hooks.end(), own.begin(), own.end());
     if (saver) hooks.push_back(saver);
     check_hooks(hooks);
   }
 
   Executable& executable_for(std::uint64_t chosen) {
-    auto& slot = (*executables)[chosen];
-    if (!slot) slot = session.make_executable(model->compile(session.device(), chosen), *model);
+    const Model& model = current->model;
+    auto& slot = current->executables[chosen];
+    if (!slot) slot = session.make_executable(model.compile(session.device(), chosen), model);
     return *slot;
   }
 
@@ -221,13 +253,15 @@ struct Training::Impl final : HookContext {
       with_context("while restoring the state of hook " + hook->name(),
                    [&] { hook->restore(state->second); });
     }
+    hooks_restored = true;
     for (const auto& hook : hooks) {
       ++begun;
       hook->begin(*this);
     }
   }
 
-  // Runs every end() that has a begin(), last hook first; the first thing thrown is kept.
+  // Runs every end() that has a begin(), last hook first. The first thing thrown is given back,
+  // unless something was thrown before; the others are logged.
   std::exception_ptr end_hooks(Outcome outcome) {
     ended = true;
     std::exception_ptr first;
@@ -235,13 +269,16 @@ struct Training::Impl final : HookContext {
       try {
         hooks[--begun]->end(*this, outcome);
       } catch (const std::exception& error) {
-        if (first) log_line(LogLevel::error, concat("a hook failed at its end: ", error.what()));
+        bool reported = first || outcome == Outcome::failed;
+        if (reported) log_line(LogLevel::error, concat("a hook failed at its end: ", error.what()));
+        if (!first) first = std::current_exception();
+      } catch (...) {
         if (!first) first = std::current_exception();
       }
     }
     if (outcome == Outcome::failed) {
-      session.mark_broken();
-    } else if (model) {
+      if (variables_touched) session.mark_broken();
+    } else if (current || data_ended_) {
       session.leave_off(input_position(), states_of_hooks());
     }
     if (options.control) options.control->finish();
@@ -260,14 +297,17 @@ struct Training::Impl final : HookContext {
 
   struct Compiled {
     Model model;
-    std::map<std::uint64_t, std::unique_ptr<Executable>> executables;
+    std::map<std::uint64_t, std::unique_ptr<Executable>> executables;  // by chosen updates
+    std::vector<std::pair<std::string, double>> values;
   };
 
   Session& session;
   std::string dir_;
   RunConfig config_;
   TrainOptions options;
+  InputFn input_fn;
   InputStreamPtr input;
+  bool resumed_input = false;
   std::optional<std::int64_t> last;
   Hooks hooks;
   std::size_t first_hook_of_spec;
@@ -276,21 +316,21 @@ struct Training::Impl final : HookContext {
   std::string position_before_batch;
   bool holding_batch = false;
   std::vector<std::unique_ptr<Compiled>> models;
-  const Model* model = nullptr;
-  std::map<std::uint64_t, std::unique_ptr<Executable>>* executables = nullptr;
+  Compiled* current = nullptr;  // of the batch's signature
   Features batch;
-  std::vector<std::pair<std::string, double>> values;
   TrainResult result;
   std::size_t begun = 0;  // hooks whose begin() was called
-  bool stopping = false, data_ended = false, ended = false;
+  bool stopping = false, data_ended_ = false, ended = false;
+  bool variables_touched = false, hooks_restored = false;
+  std::int64_t running_step = 0;
   double start_seconds = 0, steady_since = 0, last_step_at = 0;
   std::int64_t first_rows = 0;
 };
 
-Training::Training(Session& session, std::string model_dir, RunConfig config, InputStreamPtr input,
-                   TrainOptions options)
-    : impl_(std::make_unique<Impl>(session, std::move(model_dir), std::move(config),
-                                   std::move(input), std::move(options))) {}
+Training::Training(Session& session, std::string model_dir, RunConfig config,
+                   const InputFn& input_fn, TrainOptions options)
+    : impl_(std::make_unique<Impl>(session, std::move(model_dir), std::move(config), input_fn,
+                                   std::move(options))) {}
 
 Training::Training(Training&&) noexcept = default;
 
@@ -315,7 +355,7 @@ bool Training::step() {
     try {
       throw;
     } catch (Error& error) {
-      error.add_context(concat("in training step ", impl_->session.step() + 1));
+      error.add_context(concat("in training step ", impl_->running_step));
       throw;
     }
   }

@@ -48,7 +48,7 @@ struct TrainResult {
 /// Used by one thread at a time; its Estimator must outlive it and do nothing else meanwhile.
 class Training {
  public:
-  Training(Session& session, std::string model_dir, RunConfig config, InputStreamPtr input,
+  Training(Session& session, std::string model_dir, RunConfig config, const InputFn& input_fn,
            TrainOptions options);
   Training(Training&&) noexcept;
   ~Training();  ///< ends the hooks as stopped if finish() was not called

@@ -1,0 +1,130 @@
+#include "belfry/framework/train/estimator_spec.h"
+
+#include "belfry/framework/train/model.h"
+#include "training_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::ElementsAre;
+
+class Spec : public ::testing::Test {
+ protected:
+  Tensor scalar(DType dtype = DType::f32) { return constant(graph_, 1, dtype); }
+  Tensor vector() { return constant(graph_, Array::of({1.f, 2.f})); }
+  EstimatorSpec good() { return {.loss = scalar(), .train = sgd()}; }
+  std::string error(const EstimatorSpec& spec, Mode mode) {
+    return error_of([&] { validate(spec, mode); });
+  }
+  Graph graph_;
+};
+
+TEST_F(Spec, WhatEachModeNeedsSuffices) {
+  EXPECT_EQ(error(good(), Mode::train), "no error");
+  EXPECT_EQ(error({.loss = scalar()}, Mode::evaluate), "no error");
+  EXPECT_EQ(error({.predictions = {{"y", vector()}}}, Mode::predict), "no error");
+  EXPECT_EQ(error({.loss = reshape(scalar(), {1})}, Mode::evaluate), "no error");
+  EXPECT_EQ(error({.loss = scalar(DType::f64)}, Mode::evaluate), "no error");
+}
+
+TEST_F(Spec, TrainAndEvaluateNeedALoss) {
+  EXPECT_EQ(error({.train = sgd()}, Mode::train),
+            "model_fn: no loss in train mode; set EstimatorSpec::loss");
+  EXPECT_EQ(error({}, Mode::evaluate),
+            "model_fn: no loss in evaluate mode; set EstimatorSpec::loss");
+}
+
+TEST_F(Spec, TheLossIsAFloatingScalar) {
+  EXPECT_EQ(error({.loss = vector(), .train = sgd()}, Mode::train),
+            "model_fn: the loss must be a floating scalar, got f32[2]; reduce it, for example with "
+            "mean()");
+  EXPECT_EQ(error({.loss = scalar(DType::i64)}, Mode::evaluate),
+            "model_fn: the loss must be a floating scalar, got i64[]; reduce it, for example with "
+            "mean()");
+  EXPECT_EQ(error({.loss = reshape(scalar(), {1, 1})}, Mode::evaluate),
+            "model_fn: the loss must be a floating scalar, got f32[1, 1]; reduce it, for example "
+            "with mean()");
+}
+
+TEST_F(Spec, TrainNeedsAnUpdate) {
+  EXPECT_EQ(error({.loss = scalar()}, Mode::train),
+            "model_fn: no update in train mode; set EstimatorSpec::train, for example to adam()");
+}
+
+TEST_F(Spec, ValuesAreFloatingScalarsWithNames) {
+  EstimatorSpec spec = good();
+  spec.values = {{"norm", vector()}};
+  EXPECT_EQ(error(spec, Mode::train), "model_fn: value `norm` must be a floating scalar");
+  spec.values = {{"norm", Tensor()}};
+  EXPECT_EQ(error(spec, Mode::train), "model_fn: value `norm` must be a floating scalar");
+  spec.values = {{"", scalar()}};
+  EXPECT_EQ(error(spec, Mode::train), "model_fn: a name in values is empty");
+  spec.values = {{"a", scalar()}, {"a", scalar()}};
+  EXPECT_EQ(error(spec, Mode::train), "model_fn: the name `a` is twice in values");
+}
+
+TEST_F(Spec, HooksAreNotNull) {
+  EstimatorSpec spec = good();
+  spec.hooks = {nullptr};
+  EXPECT_EQ(error(spec, Mode::train), "model_fn: a hook is null");
+}
+
+TEST_F(Spec, MetricsHaveNamesOfTheirOwn) {
+  Metric metric = mean_metric(vector());
+  for (const char* taken : {"loss", "global_step"})
+    EXPECT_EQ(error({.loss = scalar(), .metrics = {{taken, metric}}}, Mode::evaluate),
+              concat("model_fn: a metric may not be named `", taken,
+                     "`: evaluate() reports that itself"));
+  EXPECT_EQ(error({.loss = scalar(), .metrics = {{"m", Metric{}}}}, Mode::evaluate),
+            "model_fn: metric `m` is undefined");
+  EXPECT_EQ(error({.loss = scalar(), .metrics = {{"m", metric}, {"m", metric}}}, Mode::evaluate),
+            "model_fn: the name `m` is twice in metrics");
+}
+
+TEST_F(Spec, PredictNeedsPredictions) {
+  EXPECT_EQ(error(good(), Mode::predict),
+            "model_fn: no predictions in predict mode; set EstimatorSpec::predictions");
+  EXPECT_EQ(error({.predictions = {{"y", Tensor()}}}, Mode::predict),
+            "model_fn: prediction `y` is undefined");
+}
+
+TEST(Batch, GivesTensorsByName) {
+  Graph graph;
+  Batch batch(graph, {{"id", {{}, DType::i64}}, {"x", {{3, 2}, DType::f32}}});
+  EXPECT_EQ(batch["x"].type(), (TensorType{{3, 2}, DType::f32}));
+  EXPECT_TRUE(batch.contains("id"));
+  EXPECT_FALSE(batch.contains("y"));
+  EXPECT_THAT(batch.names(), ElementsAre("id", "x"));
+  EXPECT_EQ(batch.rows(), 3);  // scalars have no rows
+  EXPECT_EQ(error_of([&] { batch["lable"]; }), "unknown feature `lable`; this batch has id, x");
+}
+
+TEST(Model, SaysWhatItWasBuiltFor) {
+  auto model_fn = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
+    return {.loss = mean(batch["lable"])};
+  };
+  Signature signature{{"x", {{3, 2}, DType::f32}}};
+  EXPECT_EQ(error_of([&] { Model(model_fn, Mode::evaluate, signature, {}); }),
+            "unknown feature `lable`; this batch has x (while building the evaluate model for x "
+            "f32[3, 2])");
+}
+
+TEST(Model, OnlyTrainingAssignsVariables) {
+  auto model_fn = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor y = batch_norm(s / "norm", batch["x"], {.training = true});
+    return {.loss = mean(y)};
+  };
+  Signature signature{{"x", {{3, 2}, DType::f32}}};
+  EXPECT_EQ(error_of([&] { Model(model_fn, Mode::evaluate, signature, {}); }),
+            "model_fn: 2 variables are assigned in evaluate mode; only training may change them "
+            "(while building the evaluate model for x f32[3, 2])");
+}
+
+TEST(Mode, HasNames) {
+  EXPECT_EQ(to_string(Mode::train), "train");
+  EXPECT_EQ(to_string(Mode::evaluate), "evaluate");
+  EXPECT_EQ(to_string(Mode::predict), "predict");
+}
+
+}  // namespace
+}  // namespace belfry
