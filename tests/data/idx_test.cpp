@@ -1,3 +1,4 @@
+// Covers idx.cpp and mnist.cpp.
 #include "belfry/data/idx.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Covers indexed.cpp, from_arrays.cpp, range.cpp and generator.cpp.
+// Covers element.cpp, indexed.cpp, from_arrays.cpp, range.cpp and generator.cpp.
 #include "belfry/data/sources.h"
 
 #include "pipeline.h"
@@ -92,11 +92,14 @@ TEST(FromArrays, ReusesTheMemoryItIsGivenUnlessSomebodyHoldsIt) {
 }
 
 TEST(FromArrays, LeavesAdoptedMemoryAlone) {
-  std::int64_t mine = 5;
-  Features element{{"value", Array({Shape{}, DType::i64}, &mine, nullptr)}};
+  auto owner = std::make_shared<std::int64_t>(5);
+  std::int64_t* mine = owner.get();
+  Features element{{"value", Array({Shape{}, DType::i64}, mine, std::move(owner))}};
+  // One handle alone, but the memory is not Belfry's.
+  EXPECT_FALSE(element.at("value").exclusive());
   InputStreamPtr stream = open(range(3));
   stream->next(element);
-  EXPECT_EQ(mine, 5);
+  EXPECT_NE(element.at("value").raw(), mine);
   EXPECT_EQ(element.at("value").item(), 0);
 }
 
