@@ -1,0 +1,113 @@
+// In steady state a training step makes no heap allocation in framework code.
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+#include "training_testing.h"
+
+namespace {
+
+std::atomic<bool> counting = false;
+std::atomic<std::int64_t> allocations = 0;
+
+// oneDNN allocates a little in each dnnl_primitive_execute(); that is its own affair.
+bool in_onednn(void* caller) {
+  Dl_info info;
+  return dladdr(caller, &info)
+         && std::string_view(info.dli_fname).find("libdnnl") != std::string_view::npos;
+}
+
+void* counted(std::size_t size, std::size_t alignment, void* caller) {
+  if (counting && !in_onednn(caller)) ++allocations;
+  std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded ? rounded : alignment);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+// Every allocation of this program goes through these, so that they can be counted.
+void* operator new(std::size_t size) {
+  return counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__, __builtin_return_address(0));
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace belfry {
+namespace {
+
+// Convolution, pooling, normalisation, dropout, matmul and a schedule, as in real models.
+EstimatorSpec small_network(Scope s, const Batch& batch, Mode mode) {
+  bool training = mode == Mode::train;
+  Tensor x = conv2d(s / "conv", batch["image"], {.filters = 8, .kernel = 3});
+  x = max_pool(relu(batch_norm(s / "norm", x, {.training = training})));
+  x = dropout(s / "drop", flatten(x), {.rate = 0.2f, .training = training});
+  Tensor logits = dense(s / "out", x, {.units = 10});
+  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+          .train = adam({.learning_rate = cosine_decay({.initial = 1e-3, .decay_steps = 100})}),
+          .metrics = {{"accuracy", sparse_categorical_accuracy(batch["label"], logits)}},
+          .values = {{"largest_logit_of_the_batch", max(logits)}}};
+}
+
+Features images(std::int64_t rows) {
+  Array image(Shape{rows, 12, 12, 3}, DType::f32), label(Shape{rows}, DType::i64);
+  PhiloxStream random(philox_key(1, "images"));
+  for (float& x : image.span<float>()) x = random.uniform();
+  for (std::int64_t& y : label.span<std::int64_t>())
+    y = static_cast<std::int64_t>(random.below(10));
+  return {{"image", image}, {"label", label}};
+}
+
+std::int64_t allocations_of(const std::function<void()>& body) {
+  allocations = 0;
+  counting = true;
+  body();
+  counting = false;
+  return allocations;
+}
+
+TEST(Allocation, TheCounterCounts) {
+  std::unique_ptr<Features> kept;
+  EXPECT_GE(allocations_of([&] { kept = std::make_unique<Features>(images(1)); }), 3);
+}
+
+TEST(Allocation, AStepMakesNone) {
+  TemporaryFolder dir;
+  RunConfig config;  // the defaults: checkpoints by time, a log line every 100 steps, signals
+  Estimator estimator({.model_fn = small_network, .model_dir = dir.path(), .run = config});
+  TrainControl control;
+  for (std::vector<Features> data : {std::vector{images(8)}, std::vector{images(8), images(3)}}) {
+    Training training = estimator.start_training(over_and_over(data), {.control = &control});
+    auto steps = [&](int count) {
+      for (int i = 0; i < count; ++i) training.step();
+    };
+    steps(6);  // compiles both plans
+    EXPECT_EQ(allocations_of([&] { steps(40); }), 0) << data.size() << " plans";
+  }
+}
+
+TEST(Allocation, TwoThreadsMakeNoneEither) {
+  TemporaryFolder dir;
+  RunConfig config;
+  config.threads = 2;
+  Estimator estimator({.model_fn = small_network, .model_dir = dir.path(), .run = config});
+  Training training = estimator.start_training(over_and_over({images(256)}));
+  auto steps = [&](int count) {
+    for (int i = 0; i < count; ++i) training.step();
+  };
+  steps(3);
+  EXPECT_EQ(allocations_of([&] { steps(5); }), 0);
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,263 @@
+#include "belfry/framework/train/checkpoint.h"
+
+#include "belfry/framework/base/file.h"
+#include "training_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+Checkpoint example(std::int64_t step) {
+  Checkpoint out;
+  out.variables = {{"w", Array::of({1.f, 2.f})}};
+  out.step = step;
+  out.seed = 0xFFFFFFFFFFFFFFFF;
+  out.input = "at {7}";
+  out.hooks = {{"best", "{\"loss\": 1}"}, {"\u00e9", "\n"}};
+  return out;
+}
+
+void damage(const std::string& path) {
+  std::string bytes = read_file(path);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_file_atomically(path, bytes);
+}
+
+TEST(Checkpoint, HoldsEverything) {
+  TemporaryFolder dir;
+  std::string path = save_checkpoint(dir.path(), example(12), 5);
+  EXPECT_EQ(path, dir / "checkpoint-12.safetensors");
+  EXPECT_EQ(path, checkpoint_path(dir.path(), 12));
+  Checkpoint read = load_checkpoint(path), wrote = example(12);
+  EXPECT_TRUE(identical(read.variables.at("w"), wrote.variables.at("w")));
+  EXPECT_EQ(read.variables.size(), 1u);
+  EXPECT_EQ(read.step, wrote.step);
+  EXPECT_EQ(read.seed, wrote.seed);
+  EXPECT_EQ(read.input, wrote.input);
+  EXPECT_EQ(read.hooks, wrote.hooks);
+}
+
+TEST(Checkpoint, AreListedByStep) {
+  TemporaryFolder dir;
+  for (std::int64_t step : {100, 9, 20}) save_checkpoint(dir.path(), example(step), 0);
+  for (const char* other :
+       {"checkpoint-.safetensors", "checkpoint-x.safetensors", "checkpoint--1.safetensors",
+        "checkpoint-5.safetensors.bak", "checkpoint-99999999999999999999.safetensors", "notes.txt"})
+    write_file_atomically(dir / other, "x");
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(9, 20, 100));
+  EXPECT_THAT(saved_steps(dir / "missing"), IsEmpty());
+}
+
+TEST(Checkpoint, TheNewestStay) {
+  TemporaryFolder dir;
+  for (std::int64_t step = 1; step <= 6; ++step) save_checkpoint(dir.path(), example(step), 3);
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(4, 5, 6));
+  save_checkpoint(dir.path(), example(7), 0);  // 0 keeps all
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(4, 5, 6, 7));
+}
+
+TEST(Checkpoint, ADamagedNewerOneCostsNoGoodOne) {
+  TemporaryFolder dir;
+  save_checkpoint(dir.path(), example(10), 1);
+  save_checkpoint(dir.path(), example(20), 0);
+  damage(checkpoint_path(dir.path(), 20));
+  save_checkpoint(dir.path(), example(15), 1);
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(15, 20));
+  CapturedLog log;
+  EXPECT_EQ(load_latest_checkpoint(dir.path())->step, 15);
+}
+
+TEST(Checkpoint, AnOlderOneStandsInForADamagedOne) {
+  TemporaryFolder dir;
+  for (std::int64_t step : {1, 2, 3}) save_checkpoint(dir.path(), example(step), 0);
+  damage(checkpoint_path(dir.path(), 3));
+  CapturedLog log;
+  EXPECT_EQ(load_latest_checkpoint(dir.path())->step, 2);
+  EXPECT_THAT(log.warnings, AllOf(HasSubstr("checkpoint-3.safetensors cannot be used, trying an "
+                                            "older one: "),
+                                  Not(HasSubstr("checkpoint-2"))));
+}
+
+TEST(Checkpoint, WhenAllAreDamagedNothingIsMadeUp) {
+  TemporaryFolder dir;
+  for (std::int64_t step : {1, 2}) {
+    save_checkpoint(dir.path(), example(step), 0);
+    damage(checkpoint_path(dir.path(), step));
+  }
+  CapturedLog log;
+  EXPECT_THAT(error_of([&] { load_latest_checkpoint(dir.path()); }),
+              AllOf(StartsWith("none of the 2 checkpoints in " + dir.path() + " can be read"),
+                    HasSubstr("checkpoint-1.safetensors"), HasSubstr("move them away")));
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  EXPECT_THAT(error_of([&] { estimator.train(over_and_over({one_point()}), {.steps = 1}); }),
+              StartsWith("none of the 2 checkpoints"));
+  EXPECT_EQ(load_latest_checkpoint(dir / "missing"), std::nullopt);
+}
+
+TEST(Checkpoint, OtherFilesAreNamedAsWhatTheyAre) {
+  TemporaryFolder dir;
+  EXPECT_THAT(error_of([&] { load_checkpoint(dir / "checkpoint-9.safetensors"); }),
+              AllOf(HasSubstr("checkpoint-9.safetensors"), HasSubstr("No such file")));
+  std::string path = dir / "weights.safetensors";
+  save_safetensors(path, example(1).variables);
+  EXPECT_EQ(error_of([&] { load_checkpoint(path); }),
+            "no entry `belfry.checkpoint` in its metadata: not a Belfry checkpoint (checkpoint "
+                + path + ")");
+  save_safetensors(path, {}, {{"belfry.checkpoint", "2"}});
+  EXPECT_THAT(error_of([&] { load_checkpoint(path); }),
+              StartsWith("checkpoint format 2 is not the one that this version reads, 1"));
+  Metadata metadata{{"belfry.checkpoint", "1"}, {"belfry.global_step", "3x"}};
+  save_safetensors(path, {}, metadata);
+  EXPECT_THAT(error_of([&] { load_checkpoint(path); }),
+              StartsWith("metadata entry `belfry.global_step` is not a number: `3x`"));
+  metadata = {{"belfry.checkpoint", "1"}, {"belfry.global_step", "-3"}};
+  save_safetensors(path, {}, metadata);
+  EXPECT_THAT(error_of([&] { load_checkpoint(path); }), HasSubstr("is negative: -3"));
+  metadata = {{"belfry.checkpoint", "1"},
+              {"belfry.global_step", "3"},
+              {"belfry.seed", "1"},
+              {"belfry.input", ""},
+              {"belfry.hooks", "[]"}};
+  save_safetensors(path, {}, metadata);
+  EXPECT_THAT(error_of([&] { load_checkpoint(path); }),
+              StartsWith("metadata entry `belfry.hooks` is not an object"));
+  metadata["belfry.hooks"] = "{\"a\": 1}";
+  save_safetensors(path, {}, metadata);
+  EXPECT_THAT(error_of([&] { load_checkpoint(path); }),
+              HasSubstr("the state of `a` is not a string"));
+}
+
+TEST(Checkpoint, StatesAreText) {
+  TemporaryFolder dir;
+  save_checkpoint(dir.path(), example(1), 0);
+  Checkpoint bad = example(2);
+  bad.hooks["best"] = "\xff\xfe";
+  EXPECT_EQ(error_of([&] { save_checkpoint(dir.path(), bad, 1); }),
+            "checkpoint: name or state of hook `best` is not UTF-8 text; write bytes as "
+            "hexadecimal digits");
+  bad = example(3);
+  bad.input = "\xff";
+  EXPECT_THAT(error_of([&] { save_checkpoint(dir.path(), bad, 1); }), HasSubstr("UTF-8"));
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(1));  // and nothing was lost
+  EXPECT_EQ(dir.names().size(), 1u);
+}
+
+// ---- the Estimator with checkpoints
+
+class Resuming : public ::testing::Test {
+ protected:
+  Estimator make(ModelFn model, RunConfig config = saving_every(1)) {
+    return Estimator({.model_fn = std::move(model), .model_dir = dir.path(), .run = config});
+  }
+  TemporaryFolder dir;
+  InputFn input = over_and_over({one_point()});
+};
+
+TEST_F(Resuming, TrainingGoesOnFromAnOlderOne) {
+  make(falling).train(input, {.steps = 3});
+  damage(checkpoint_path(dir.path(), 3));
+  CapturedLog log;
+  Estimator estimator = make(falling, saving_every(1, 1));
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
+  EXPECT_THAT(log.warnings, HasSubstr("checkpoint-3.safetensors cannot be used"));
+  EXPECT_EQ(scalar(estimator, "w"), 8 - 3 * 0.25);
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 3)).step, 3);  // written anew
+}
+
+TEST_F(Resuming, AFailedSaveLeavesTheOlderOnes) {
+  struct Obstacle final : Hook {  // a folder where the checkpoint wants to be
+    void after_step(const StepResult& r) override {
+      if (r.step == 3)
+        std::filesystem::create_directories(checkpoint_path(r.context.model_dir(), 3) + "/x");
+    }
+  };
+  Estimator estimator = make(falling, saving_every(1, 1));
+  EXPECT_THAT(error_of([&] { estimator.train(input, {.hooks = {std::make_shared<Obstacle>()}}); }),
+              AllOf(HasSubstr("checkpoint-3.safetensors"), HasSubstr("(in training step 3)")));
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 2)).step, 2);
+  std::filesystem::remove_all(checkpoint_path(dir.path(), 3));
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
+}
+
+TEST_F(Resuming, AMissingVariableIsNamed) {
+  make(falling).train(input, {.steps = 1});
+  auto more = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = falling(s, batch, mode);
+    spec.loss = spec.loss + s.variable("v", {}).value();
+    return spec;
+  };
+  EXPECT_EQ(error_of([&] { make(more).train(input, {.steps = 1}); }),
+            "the checkpoint of step 1 has no variable `v`, which the model asks for; use another "
+            "model_dir, or undo the change to the model (in training step 2)");
+}
+
+TEST_F(Resuming, AChangedShapeIsNamedEachTime) {
+  make(linear).train(over_and_over({one_point()}), {.steps = 1});
+  auto wider = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor y = dense(s / "line", batch["x"], {.units = 2});
+    return {.loss = mean(y), .train = sgd()};
+  };
+  Estimator estimator = make(wider);
+  for (int attempt = 0; attempt < 2; ++attempt)  // no half-made variable may hide it
+    EXPECT_THAT(error_of([&] { estimator.train(over_and_over({one_point()}), {.steps = 1}); }),
+                StartsWith("the checkpoint of step 1 has variable `line/kernel` as f32[1, 1] but "
+                           "the model asks for f32[1, 2]; use another model_dir, or undo the "
+                           "change to the model"));
+}
+
+TEST_F(Resuming, AnotherProcessMayHaveGoneOn) {
+  Estimator first = make(falling), second = make(falling);
+  first.train(input, {.steps = 2});
+  second.train(input, {.steps = 3});
+  EXPECT_EQ(first.evaluate(input, {.steps = 1}).at("global_step"), 5);
+  EXPECT_EQ(first.train(input, {.steps = 1}).global_step, 6);
+  EXPECT_EQ(scalar(first, "w"), 8 - 6 * 0.25);
+}
+
+TEST_F(Resuming, TheCheckpointsSeedStays) {
+  RunConfig config = quiet();
+  config.seed = 5;
+  make(falling, config).train(input, {.steps = 1});
+  config.seed = 6;
+  CapturedLog log;
+  make(falling, config).train(input, {.steps = 1});
+  EXPECT_THAT(log.warnings, HasSubstr("the checkpoint was trained with seed 5, which stays"));
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 2)).seed, 5u);
+}
+
+TEST_F(Resuming, AMissingNamedCheckpointIsAnError) {
+  Estimator estimator = make(falling);
+  EXPECT_THAT(error_of([&] { estimator.evaluate(input, {.checkpoint = dir / "best"}); }),
+              AllOf(HasSubstr(dir / "best"), HasSubstr("No such file")));
+}
+
+TEST_F(Resuming, AnUnwritableModelDirIsFoundBeforeAnythingElse) {
+  write_file_atomically(dir / "file", "x");
+  int built = 0, opened = 0;
+  auto model = [&](Scope s, const Batch& batch, Mode mode) {
+    ++built;
+    return falling(std::move(s), batch, mode);
+  };
+  auto counting = [&]() -> InputStreamPtr {
+    ++opened;
+    return over_and_over({one_point()})();
+  };
+  Estimator estimator({.model_fn = model, .model_dir = dir / "file", .run = quiet()});
+  EXPECT_THAT(error_of([&] { estimator.train(counting, {.steps = 1}); }),
+              AllOf(StartsWith("model_dir: cannot write to `" + (dir / "file") + "`"),
+                    HasSubstr("choose another model_dir")));
+  EXPECT_EQ(built + opened, 0);
+}
+
+TEST_F(Resuming, WithoutSavingNothingIsWritten) {
+  make(falling, saving_nothing()).train(input, {.steps = 3});
+  EXPECT_THAT(dir.names(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,153 @@
+// Training N steps, then N more, is bit-identical to training 2N steps.
+
+#include "belfry/framework/base/file.h"
+#include "resuming_model.h"
+#include "training_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Losses final : Hook {
+  void after_step(const StepResult& r) override { seen.push_back(r.loss); }
+  std::string name() const override { return "losses"; }
+  std::string state() const override { return text(seen.size()); }
+  std::vector<double> seen;
+};
+
+// A new Estimator for each number of steps, as if each were a process of its own.
+std::vector<double> train_in_parts(const std::string& dir, const std::vector<std::int64_t>& parts,
+                                   RunConfig config = quiet()) {
+  std::vector<double> losses;
+  for (std::int64_t steps : parts) {
+    Estimator estimator({.model_fn = resuming_model, .model_dir = dir, .run = config});
+    auto hook = std::make_shared<Losses>();
+    estimator.train(shuffled_digits, {.steps = steps, .hooks = {hook}});
+    losses.insert(losses.end(), hook->seen.begin(), hook->seen.end());
+  }
+  return losses;
+}
+
+std::string final_bytes(const TemporaryFolder& dir, std::int64_t step) {
+  return read_file(checkpoint_path(dir.path(), step));
+}
+
+// Without the state of the hook, which counts by process.
+void expect_same_state(const TemporaryFolder& a, const TemporaryFolder& b, std::int64_t step) {
+  Checkpoint x = load_checkpoint(checkpoint_path(a.path(), step)),
+             y = load_checkpoint(checkpoint_path(b.path(), step));
+  EXPECT_EQ(x.input, y.input);
+  ASSERT_EQ(x.variables.size(), y.variables.size());
+  for (const auto& [name, value] : x.variables)
+    EXPECT_TRUE(identical(value, y.variables.at(name))) << name;
+}
+
+TEST(Resume, InPartsIsTheSameAsAtOnce) {
+  TemporaryFolder whole, halves, bits;
+  std::vector<double> expected = train_in_parts(whole.path(), {24});
+  EXPECT_EQ(train_in_parts(halves.path(), {12, 12}), expected);
+  EXPECT_EQ(train_in_parts(bits.path(), {1, 4, 1, 1, 6, 11}), expected);  // within epochs, too
+  expect_same_state(whole, halves, 24);
+  expect_same_state(whole, bits, 24);
+  EXPECT_LT(expected.back(), expected.front());
+}
+
+TEST(Resume, OneEstimatorMayGoOnByItself) {
+  TemporaryFolder whole, again;
+  train_in_parts(whole.path(), {20});
+  Estimator estimator({.model_fn = resuming_model, .model_dir = again.path(), .run = quiet()});
+  for (std::int64_t steps : {7, 13}) {
+    estimator.train(shuffled_digits, {.steps = steps, .hooks = {std::make_shared<Losses>()}});
+    estimator.evaluate([] { return InputStreamPtr(shuffled_digits()); }, {.steps = 3});
+  }
+  expect_same_state(whole, again, 20);
+}
+
+TEST(Resume, EqualRunsGiveEqualFiles) {
+  TemporaryFolder a, b;
+  train_in_parts(a.path(), {9});
+  train_in_parts(b.path(), {9});
+  EXPECT_EQ(final_bytes(a, 9), final_bytes(b, 9));
+  RunConfig other = quiet();
+  other.seed = 2;
+  TemporaryFolder c;
+  EXPECT_NE(train_in_parts(c.path(), {9}, other), train_in_parts(a.path(), {9}));
+}
+
+TEST(Resume, AnEarlierCheckpointRepeatsWhatFollowed) {
+  TemporaryFolder dir;
+  std::vector<double> expected = train_in_parts(dir.path(), {10}, saving_every(4));
+  for (std::int64_t step : {8, 10}) std::filesystem::remove(checkpoint_path(dir.path(), step));
+  std::vector<double> repeated = train_in_parts(dir.path(), {6}, saving_every(4));
+  EXPECT_EQ(repeated, std::vector<double>(expected.begin() + 4, expected.end()));
+}
+
+TEST(Resume, TheFirstCheckpointStandsBeforeTheFirstBatch) {
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = saving_every(2)});
+  InputFn input = over_and_over({one_point(1), one_point(2), one_point(3)});
+  estimator.train(input, {.steps = 2});
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 0)).input, "0");
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 2)).input, "2");
+  std::filesystem::remove(checkpoint_path(dir.path(), 2));
+  Estimator again({.model_fn = falling, .model_dir = dir.path(), .run = saving_every(2)});
+  again.train(input, {.steps = 2});
+  EXPECT_EQ(scalar(again, "w"), 8 - 0.25 * (1 + 2));
+}
+
+TEST(Resume, TheInputMayBeginAnewOnDemand) {
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  InputFn input = over_and_over({one_point(1), one_point(2)});
+  estimator.train(input, {.steps = 1});
+  estimator.train(input, {.steps = 1, .resume_input = false});
+  EXPECT_EQ(scalar(estimator, "w"), 8 - 0.25 * (1 + 1));
+}
+
+TEST(Resume, APositionThatDoesNotFitSaysWhatToDo) {
+  struct Unable final : InputStream {
+    bool next(Features& batch) override { return batch = one_point(), true; }
+  };
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  estimator.train(over_and_over({one_point()}), {.steps = 1});
+  auto other = [] { return std::make_unique<Unable>(); };
+  EXPECT_THAT(error_of([&] { estimator.train(other, {.steps = 1}); }),
+              ::testing::HasSubstr("(while restoring the input position of the checkpoint; train "
+                                   "with .resume_input = false to begin the data anew)"));
+  EXPECT_EQ(estimator.train(other, {.steps = 1, .resume_input = false}).global_step, 2);
+}
+
+// ---- the end of the data
+
+class EndOfData : public ::testing::Test {
+ protected:
+  TrainResult train(TrainOptions options = {}) {
+    Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = saving_every(3)});
+    return estimator.train(once({one_point(), one_point(), one_point()}), options);
+  }
+  TemporaryFolder dir;
+};
+
+TEST_F(EndOfData, IsRememberedAcrossProcesses) {
+  EXPECT_EQ(train().global_step, 3);
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 3)).input, "");
+  EXPECT_EQ(train().global_step, 6);
+}
+
+TEST_F(EndOfData, AStepLimitBeginsTheDataAnew) {
+  EXPECT_EQ(train({.max_steps = 3}).global_step, 3);  // has read all, but not met the end
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 3)).input, "3");
+  EXPECT_EQ(train({.max_steps = 5}).global_step, 5);
+}
+
+TEST_F(EndOfData, WithoutALimitTheDataAreDoneOnce) {
+  train({.max_steps = 3});
+  EXPECT_EQ(train().steps, 0);
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 3)).input, "");
+  EXPECT_EQ(train().global_step, 6);
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,111 @@
+#include "belfry/framework/train/run_config.h"
+
+#include "training_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string error(std::string_view json) {
+  return error_of([&] { run_config_from_json(json); });
+}
+
+TEST(RunConfig, HasTheUsualDefaults) {
+  RunConfig config = run_config_from_json("{}");
+  EXPECT_THAT(config.devices, ElementsAre("cpu"));
+  EXPECT_EQ(config.save_checkpoint, Every(std::chrono::seconds(600)));
+  EXPECT_EQ(config.keep_checkpoint_max, 5);
+  EXPECT_EQ(config.log_step_count, Steps(100));
+  EXPECT_TRUE(config.stop_on_signals);
+  EXPECT_FALSE(config.check_numerics);
+}
+
+TEST(RunConfig, ReadsEveryField) {
+  RunConfig config = run_config_from_json(R"({"devices": ["cpu:0"], "save_checkpoint_steps": 500,
+      "keep_checkpoint_max": 0, "log_step_count": 7, "seed": 18446744073709551615, "threads": 3,
+      "memory_limit": 1000000, "stop_on_signals": false, "check_numerics": true})");
+  EXPECT_THAT(config.devices, ElementsAre("cpu:0"));
+  EXPECT_EQ(config.save_checkpoint, Every(Steps(500)));
+  EXPECT_EQ(config.keep_checkpoint_max, 0);
+  EXPECT_EQ(config.log_step_count, Steps(7));
+  EXPECT_EQ(config.seed, 0xFFFFFFFFFFFFFFFF);
+  EXPECT_EQ(config.threads, 3);
+  EXPECT_EQ(config.memory_limit, Bytes(1000000));
+  EXPECT_FALSE(config.stop_on_signals);
+  EXPECT_TRUE(config.check_numerics);
+  EXPECT_EQ(run_config_from_json(R"({"save_checkpoint_secs": 60})").save_checkpoint,
+            Every(std::chrono::seconds(60)));
+  EXPECT_EQ(run_config_from_json(R"({"save_checkpoint_secs": null})").save_checkpoint,
+            std::nullopt);
+}
+
+TEST(RunConfig, KeepsWhatIsNotNamed) {
+  RunConfig mine;
+  mine.seed = 42;
+  mine.threads = 2;
+  RunConfig config = run_config_from_json(R"({"threads": 1})", mine);
+  EXPECT_EQ(config.seed, 42u);
+  EXPECT_EQ(config.threads, 1);
+}
+
+TEST(RunConfig, NamesWhatIsWrong) {
+  EXPECT_EQ(error("[1]"), "config: expected a JSON object of RunConfig fields");
+  EXPECT_EQ(error("{"), "config: expected a JSON object of RunConfig fields");
+  EXPECT_EQ(error(R"({"sed": 1})"),
+            "config: unknown key `sed`; known are check_numerics, devices, keep_checkpoint_max, "
+            "log_step_count, memory_limit, save_checkpoint_secs, save_checkpoint_steps, seed, "
+            "stop_on_signals, threads");
+  EXPECT_EQ(error(R"({"threads": "two"})"),
+            "config: `threads` must be a whole number, got \"two\"");
+  EXPECT_EQ(error(R"({"threads": 1.5})"), "config: `threads` must be a whole number, got 1.5");
+  EXPECT_EQ(error(R"({"threads": 4294967297})"),
+            "config: `threads` must be in 0..2147483647, got 4294967297");
+  EXPECT_EQ(error(R"({"keep_checkpoint_max": -1})"),
+            "config: `keep_checkpoint_max` must be in 0..2147483647, got -1");
+  EXPECT_EQ(error(R"({"seed": -1})"),
+            "config: `seed` must be a whole number of at least 0, got -1");
+  EXPECT_EQ(error(R"({"memory_limit": 18446744073709551615})"),
+            "config: `memory_limit` must be a whole number, got 18446744073709551615");
+  EXPECT_EQ(error(R"({"check_numerics": 1})"),
+            "config: `check_numerics` must be true or false, got 1");
+  EXPECT_EQ(error(R"({"devices": "cpu"})"),
+            "config: `devices` must be a list of names, got \"cpu\"");
+  EXPECT_EQ(error(R"({"devices": ["cpu", 1]})"),
+            "config: `devices` must be a list of names, got [\"cpu\",1]");
+  EXPECT_EQ(error(R"({"save_checkpoint_steps": 5, "save_checkpoint_secs": 5})"),
+            "config: save_checkpoint_steps and save_checkpoint_secs are two forms of one cadence; "
+            "keep one");
+}
+
+TEST(RunConfig, RangesAreChecked) {
+  EXPECT_EQ(error(R"({"devices": []})"), "RunConfig: devices is empty; name one, for example cpu");
+  EXPECT_EQ(error(R"({"save_checkpoint_steps": 0})"),
+            "RunConfig: save_checkpoint must be above 0, got 0 steps; std::nullopt turns saving "
+            "off");
+  EXPECT_EQ(error(R"({"save_checkpoint_secs": -2})"),
+            "RunConfig: save_checkpoint must be above 0, got -2 s; std::nullopt turns saving off");
+  EXPECT_EQ(error(R"({"log_step_count": -1})"),
+            "RunConfig: log_step_count must be at least 0, got -1");
+  EXPECT_EQ(error(R"({"memory_limit": -1})"), "RunConfig: memory_limit must be at least 0, got -1");
+  RunConfig config;
+  config.threads = -1;
+  EXPECT_EQ(error_of([&] { validate(config); }), "RunConfig: threads must be at least 0, got -1");
+  config = {};
+  config.keep_checkpoint_max = -1;
+  EXPECT_EQ(error_of([&] { Estimator({.model_fn = falling, .model_dir = "x", .run = config}); }),
+            "RunConfig: keep_checkpoint_max must be at least 0, got -1");
+}
+
+TEST(RunConfig, DevicesMustExist) {
+  RunConfig config;
+  config.devices = {"tpu"};
+  EXPECT_EQ(error_of([&] { Estimator({.model_fn = falling, .model_dir = "x", .run = config}); }),
+            "device: there is no `tpu` in this build; it knows cpu");
+  EXPECT_THAT(all_gpus_or_cpu(), ElementsAre("cpu"));
+}
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,103 @@
+#include "belfry/framework/train/signals.h"
+
+#include <thread>
+
+#include "training_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::ElementsAre;
+
+void (*handler_of(int signal))(int) {
+  struct sigaction action;
+  sigaction(signal, nullptr, &action);
+  return action.sa_handler;
+}
+
+RunConfig listening() {
+  RunConfig config = quiet();
+  config.stop_on_signals = true;
+  return config;
+}
+
+// Sends a signal to its own process after a step.
+struct Raise final : Hook {
+  Raise(int s, std::int64_t at) : signal(s), step(at) {}
+  void after_step(const StepResult& r) override {
+    if (r.step == step) std::raise(signal);
+  }
+  int signal;
+  std::int64_t step;
+};
+
+TEST(Signals, SaveAndStop) {
+  for (auto [signal, name] : {std::pair(SIGTERM, "SIGTERM"), std::pair(SIGINT, "SIGINT")}) {
+    TemporaryFolder dir;
+    auto before = handler_of(signal);
+    Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = listening()});
+    TrainResult result = estimator.train(over_and_over({one_point()}),
+                                         {.hooks = {std::make_shared<Raise>(signal, 3)}});
+    EXPECT_EQ(result.outcome, Outcome::stopped);
+    EXPECT_EQ(result.reason, name);
+    EXPECT_EQ(result.global_step, 3);
+    EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, 3));
+    EXPECT_EQ(handler_of(signal), before);
+  }
+}
+
+TEST(Signals, HandlersAreRestoredAfterEveryEnd) {
+  auto term = handler_of(SIGTERM), interrupt = handler_of(SIGINT);
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = listening()});
+  estimator.train(over_and_over({one_point()}), {.steps = 1});
+  EXPECT_EQ(handler_of(SIGTERM), term);
+  auto failing = [](Scope, const Batch&, Mode) -> EstimatorSpec { fail("no model"); };
+  Estimator broken({.model_fn = failing, .model_dir = dir / "b", .run = listening()});
+  EXPECT_NE(error_of([&] { broken.train(over_and_over({one_point()})); }), "no error");
+  EXPECT_EQ(handler_of(SIGTERM), term);
+  EXPECT_EQ(handler_of(SIGINT), interrupt);
+}
+
+TEST(Signals, APausedTrainingHearsThem) {
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = listening()});
+  TrainControl control;
+  control.pause();
+  std::thread sender([&] {
+    while (!control.progress().paused) std::this_thread::yield();
+    kill(getpid(), SIGTERM);
+  });
+  TrainResult result = estimator.train(over_and_over({one_point()}), {.control = &control});
+  sender.join();
+  EXPECT_EQ(result.reason, "SIGTERM");
+}
+
+TEST(SignalGuard, NotesTheFirstAndStepsAside) {
+  auto before = handler_of(SIGTERM);
+  SignalGuard guard;
+  EXPECT_EQ(guard.received(), nullptr);
+  EXPECT_NE(handler_of(SIGTERM), before);
+  std::raise(SIGTERM);
+  EXPECT_STREQ(guard.received(), "SIGTERM");
+  EXPECT_EQ(handler_of(SIGTERM), before);  // a second one takes its usual course
+}
+
+TEST(SignalGuard, OneAtATime) {
+  auto before = handler_of(SIGINT);
+  {
+    SignalGuard first;
+    {
+      SignalGuard second;
+      std::raise(SIGINT);
+      EXPECT_EQ(second.received(), nullptr);
+    }
+    EXPECT_STREQ(first.received(), "SIGINT");
+  }
+  EXPECT_EQ(handler_of(SIGINT), before);
+  SignalGuard third;
+  EXPECT_EQ(third.received(), nullptr);
+}
+
+}  // namespace
+}  // namespace belfry
