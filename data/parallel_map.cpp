@@ -7,16 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/data/read_ahead.h"
 #include "belfry/data/transforms.h"
 
 namespace belfry::data {
 namespace {
 
-struct Slot {
-  Element element;
-  Position after;            // the source's, once it has yielded this element
-  std::exception_ptr error;  // from the source or from the function
-  bool done = false;         // guarded by Work::mutex
+struct Slot : ReadAhead {  // its error is from the source or from the function
+  bool done = false;       // guarded by Work::mutex
 };
 
 // What the iterator shares with its tasks. Elements are numbered from the start and live in slot
@@ -176,16 +174,8 @@ class ParallelMap final : public Iterator {
 
  private:
   void pull() {
-    Slot& slot = work_->tail();
-    try {
-      ended_ = !source_->next(slot.element);
-    } catch (...) {
-      slot.error = std::current_exception();
-    }
-    if (ended_) return;
-    slot.after.clear();
-    source_->position(slot.after);
-    if (work_->push()) scheduler_->run([work = work_] { work->work(); });
+    ended_ = !work_->tail().read(*source_);
+    if (!ended_ && work_->push()) scheduler_->run([work = work_] { work->work(); });
   }
 
   IteratorPtr source_;

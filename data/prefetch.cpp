@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/data/read_ahead.h"
 #include "belfry/data/transforms.h"
 #include "belfry/framework/base/error.h"
 
@@ -35,7 +36,7 @@ class Prefetch final : public Iterator {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return taken_ < produced_ || ended_; });
     if (taken_ == produced_) return false;
-    Slot& slot = ring_[taken_ % ring_.size()];
+    ReadAhead& slot = ring_[taken_ % ring_.size()];
     std::swap(out, slot.element);
     std::swap(consumed_, slot.after);
     std::exception_ptr error = std::exchange(slot.error, nullptr);
@@ -56,19 +57,13 @@ class Prefetch final : public Iterator {
   }
 
  private:
-  struct Slot {
-    Element element;
-    Position after;  // the source's, once it has yielded this element
-    std::exception_ptr error;
-  };
-
   void produce() {
     for (std::size_t next = 0;; ++next) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopping_ || next - taken_ < ring_.size(); });
       if (stopping_) return;
       lock.unlock();
-      bool more = read(ring_[next % ring_.size()]);
+      bool more = ring_[next % ring_.size()].read(*source_);
       lock.lock();
       if (more) {
         ++produced_;
@@ -81,20 +76,8 @@ class Prefetch final : public Iterator {
     }
   }
 
-  bool read(Slot& slot) {
-    bool more = true;
-    try {
-      more = source_->next(slot.element);
-    } catch (...) {
-      slot.error = std::current_exception();
-    }
-    slot.after.clear();
-    source_->position(slot.after);
-    return more;
-  }
-
   IteratorPtr source_;
-  std::vector<Slot> ring_;
+  std::vector<ReadAhead> ring_;
   Position consumed_;  // the source's, once it had yielded the element last taken
 
   std::mutex mutex_;

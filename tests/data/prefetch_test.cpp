@@ -42,6 +42,18 @@ TEST(Prefetch, DeliversErrorsInPlaceOfTheirElements) {
                    "error: bad value 3 (at element 3, epoch 0)", "4"}));
 }
 
+// A source whose second pass cannot be opened: neither its next element nor its position is to be
+// had.
+TEST(Prefetch, DeliversErrorsFromOpeningAPass) {
+  Dataset twice([](const Pass& pass) {
+    require(pass.epoch == 0, "no such file");
+    return range(2).iterate(pass);
+  });
+  for (const Transform& ahead : {prefetch(3), failing_at({}, 2)})
+    EXPECT_EQ(words(twice | repeat(2) | ahead, 4),
+              (Words{"0", "1", "error: no such file", "error: no such file"}));
+}
+
 TEST(Prefetch, EndsForGood) {
   InputStreamPtr stream = open(range(1) | prefetch());
   Features element;
