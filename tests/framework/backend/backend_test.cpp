@@ -1,0 +1,109 @@
+#include "belfry/framework/backend/backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+namespace belfry {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Device, IsFoundByName) {
+  auto device = find_device("cpu");
+  EXPECT_EQ(device->name(), "cpu:0");
+  EXPECT_EQ(find_device("cpu:0"), device);
+  EXPECT_NE(find_device("cpu:1"), device);
+  EXPECT_EQ(find_device("cpu:1")->name(), "cpu:1");
+  EXPECT_TRUE(device->host_accessible());
+  EXPECT_THAT(device->description(), HasSubstr("threads"));
+}
+
+TEST(Device, OtherNamesAreErrors) {
+  EXPECT_EQ(error_of([] { find_device("tpu:0"); }),
+            "device: there is no `tpu:0` in this build; it knows cpu");
+  for (const char* name : {"cpu:", "cpu:x", "cpu:-1", "cpu:1x", "cpu:99999999999"})
+    EXPECT_EQ(error_of([&] { find_device(name); }),
+              concat("device: `", name, "` is not a device name; write for example cpu or cpu:0"));
+}
+
+TEST(Device, CountsItsMemory) {
+  auto device = find_device("cpu:7");
+  EXPECT_EQ(device->memory_in_use(), Bytes(0));
+  {
+    DeviceMemory a = device->allocate(Bytes(1000), "a");
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.data()) % 64, 0u);
+    EXPECT_EQ(a.size(), Bytes(1000));
+    DeviceMemory b = std::move(a);
+    DeviceMemory nothing = device->allocate(Bytes(0), "nothing");
+    EXPECT_EQ(device->memory_in_use(), Bytes(1000));
+    b = DeviceMemory();
+    EXPECT_EQ(device->memory_in_use(), Bytes(0));
+  }
+  EXPECT_EQ(device->memory_in_use(), Bytes(0));
+}
+
+TEST(Device, KeepsItsLimit) {
+  auto device = find_device("cpu:8");
+  EXPECT_GT(device->memory_limit().count, 1 << 30);
+  device->set_memory_limit(Bytes(4096));
+  EXPECT_EQ(device->memory_limit(), Bytes(4096));
+  DeviceMemory a = device->allocate(Bytes(3072), "variable w");
+  EXPECT_EQ(error_of([&] { device->allocate(Bytes(2048), "the step's arena"); }),
+            "the step's arena: over the memory limit on cpu:8: 2.0 KiB asked for, 3.0 KiB in use, "
+            "4.0 KiB allowed");
+  DeviceMemory rest = device->allocate(Bytes(1024), "the rest");
+  EXPECT_EQ(device->memory_in_use(), Bytes(4096));
+}
+
+TEST(Stream, Copies) {
+  auto device = find_device("cpu");
+  auto stream = device->make_stream();
+  DeviceMemory a = device->allocate(Bytes(16), "a"), b = device->allocate(Bytes(16), "b");
+  std::vector<int> sent{1, 2, 3, 4}, received(4);
+  stream->copy_to_device(a.data(), sent.data(), Bytes(16));
+  stream->copy_on_device(b.data(), a.data(), Bytes(16));
+  stream->copy_to_host(received.data(), b.data(), Bytes(16));
+  auto event = device->make_event();
+  stream->record(*event);
+  event->synchronize();
+  EXPECT_TRUE(event->done());
+  EXPECT_EQ(received, sent);
+}
+
+TEST(Stream, CannotCaptureOnACpu) {
+  auto stream = find_device("cpu")->make_stream();
+  EXPECT_FALSE(stream->can_capture());
+  EXPECT_THAT(error_of([&] { stream->begin_capture(); }), HasSubstr("it cannot capture"));
+}
+
+TEST(CpuDevice, SmallWorkStaysOnOneThread) {
+  auto device = find_device("cpu:9");
+  device->set_threads(8);
+  EXPECT_EQ(device->threads_for(1000), 1);
+  EXPECT_EQ(device->threads_for(1e9), 8);
+  EXPECT_EQ(error_of([&] { device->set_threads(-1); }),
+            "threads: -1 is negative; 0 means one per core");
+}
+
+TEST(CpuDevice, TowersDoNotReduceYet) {
+  auto a = find_device("cpu:0"), b = find_device("cpu:1");
+  std::vector<Device*> devices{a.get(), b.get()};
+  EXPECT_EQ(error_of([&] { a->make_communicator(devices); }),
+            "device: 2 CPU towers cannot reduce together in this version; name one device");
+}
+
+}  // namespace
+}  // namespace belfry
