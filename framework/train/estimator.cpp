@@ -122,7 +122,9 @@ Session& Estimator::session() {
 
 std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
   if (checkpoint.empty()) {
-    session();
+    if (!session().has_state())
+      log_warning("nothing was trained and ", model_dir_,
+                  " has no checkpoint: the variables have their first values");
     return session_;
   }
   auto other = new_session();

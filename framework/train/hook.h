@@ -1,21 +1,23 @@
 #pragma once
 // Hooks: what happens around a training step. The order, for hooks in list order:
 //
-//   restore the newest checkpoint, or initialise
-//   for h in hooks:             h.begin(context)
-//   build the step, for each of its updates:
+//   restore the newest checkpoint, or initialise; read the first batch
+//   build the step for it, for each of its updates:
 //     gradients of the towers
 //     for h in [average] + hooks + [apply]:  h.on_gradients(stage)
+//   for h in hooks:             h.restore(state)             if it has a name and a saved state
+//   for h in hooks:             h.begin(context)
 //   until the data end or somebody asks to stop:
-//     for h in hooks:           h.before_step(step)        may choose which updates run
-//     feed the next batch, run forward, backward and the chosen updates; global_step + 1
-//     for h in hooks:           h.after_step(result)       may ask to stop
-//   for h in reversed(hooks):   h.end(context, outcome)    always, also when something above throws
+//     for h in hooks:           h.before_step(step)          may choose which updates run
+//     feed the next batch (of another signature: build the step for it first), run forward,
+//       backward and the chosen updates; global_step + 1
+//     for h in hooks:           h.after_step(result)         may ask to stop
+//   for h in reversed(hooks):   h.end(context, outcome)      if it began, whatever has thrown
 //
 // The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, the log
 // line, EstimatorSpec::hooks, the checkpoint saver. So users' hooks see a step before the guard
-// judges it, a step that diverged is never saved, and at the end the last checkpoint is written
-// first.
+// judges it, the saver never saves a step that diverged, and at the end the last checkpoint is
+// written first.
 
 #include <cstdint>
 #include <memory>
@@ -63,7 +65,9 @@ class HookContext {
   virtual VariableStore& variables() = 0;
   /// Ends training after the running step. The first reason is the one reported.
   virtual void request_stop(std::string reason) = 0;
-  /// Writes a checkpoint now; returns its path.
+  /// Writes a checkpoint now; returns its path. Called from after_step it holds the states of the
+  /// hooks that come later as they were before the step, and nobody has looked for NaN yet: see
+  /// TrainControl::request_save() for a checkpoint between two steps.
   virtual std::string save_checkpoint() = 0;
 };
 

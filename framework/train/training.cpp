@@ -154,6 +154,7 @@ struct Training::Impl final : HookContext {
     position_before_batch = input->save();
     if (input->next(batch)) return true;
     if (!resumed_input || !last) {
+      if (!resumed_input) log_warning("train: the input has no batch, so no step is run");
       data_ended_ = true;
       request_stop("");
       if (resumed_input && saver) save_checkpoint();
@@ -341,6 +342,8 @@ Training::~Training() {
     finish();
   } catch (const std::exception& error) {
     log_line(LogLevel::error, concat("train: while ending an abandoned training: ", error.what()));
+  } catch (...) {
+    log_line(LogLevel::error, "train: while ending an abandoned training: an unknown exception");
   }
 }
 

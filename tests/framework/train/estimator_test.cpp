@@ -156,6 +156,33 @@ TEST(Estimator, AnAbandonedTrainingEndsAsStopped) {
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, 1));
 }
 
+TEST(Estimator, AnAbandonedTrainingThrowsNothing) {
+  struct Thrower final : Hook {
+    void end(HookContext&, Outcome) override { throw 42; }
+  };
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  CapturedLog captured;
+  {
+    Training training = estimator.start_training(over_and_over({one_point()}),
+                                                 {.hooks = {std::make_shared<Thrower>()}});
+    training.step();
+  }
+  EXPECT_EQ(captured.warnings, "train: while ending an abandoned training: an unknown exception\n");
+}
+
+TEST(Estimator, WarnsOfNoTrainedStateAndOfNoData) {
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  CapturedLog captured;
+  estimator.evaluate(once({one_point()}));
+  EXPECT_EQ(captured.warnings, "nothing was trained and " + dir.path()
+                                   + " has no checkpoint: the variables have their first values\n");
+  captured.warnings.clear();
+  EXPECT_EQ(estimator.train(once({}), {.steps = 2}).steps, 0);
+  EXPECT_EQ(captured.warnings, "train: the input has no batch, so no step is run\n");
+}
+
 TEST(Estimator, ALossOfShapeOneCountsAsAScalar) {
   TemporaryFolder dir;
   auto model = [](Scope s, const Batch& batch, Mode mode) {
