@@ -191,7 +191,7 @@ class AveragePoolKernel final : public PoolKernel {
 };
 
 bool suits(const PoolGeometry& g, const Tensor& x) {
-  return x.dtype() == DType::f32 && g.rows.window * g.columns.window <= most_taps;
+  return x.dtype() == DType::f32 && g.channels > 0 && g.rows.window * g.columns.window <= most_taps;
 }
 
 std::unique_ptr<Kernel> make(const Node& node, int threads) {

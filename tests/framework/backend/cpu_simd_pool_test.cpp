@@ -68,5 +68,14 @@ TEST(SimdPool, WindowsAbove256ElementsHaveNoFastKernel) {
   EXPECT_EQ(find_kernel(max_pool(x, {.window = {17, 17}}).node(), 1), nullptr);
 }
 
+TEST(SimdPool, ImagesWithoutChannelsHaveNoFastKernel) {
+  Graph graph;
+  Tensor x = input(graph, "x", {{2, 4, 4, 0}, DType::f32});
+  Tensor dy = input(graph, "dy", {{2, 2, 2, 0}, DType::f32});
+  EXPECT_EQ(find_kernel(max_pool(x).node(), 1), nullptr);
+  EXPECT_EQ(find_kernel(avg_pool(x).node(), 1), nullptr);
+  EXPECT_EQ(find_kernel(avg_pool_grad(dy, {{}, {4, 4}}).node(), 1), nullptr);
+}
+
 }  // namespace
 }  // namespace belfry::cpu
