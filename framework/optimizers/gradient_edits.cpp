@@ -1,5 +1,6 @@
 #include "belfry/framework/optimizers/gradient_edits.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -21,6 +22,7 @@ Tensor clipping_factor(Tensor norm, double max_norm) {
   auto number = [&](double x) { return constant(norm.graph(), x, norm.dtype()); };
   double largest = norm.dtype() == DType::f64 ? std::numeric_limits<double>::max()
                                               : std::numeric_limits<float>::max();
+  max_norm = std::min(max_norm, largest);  // no finite norm is above it
   Tensor factor = number(max_norm) / maximum(norm, number(max_norm));
   return where(less_equal(norm, number(largest)), factor,
                number(std::numeric_limits<double>::quiet_NaN()));

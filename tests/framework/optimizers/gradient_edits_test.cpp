@@ -69,6 +69,9 @@ TEST_F(GradientEdits, ClipByGlobalNormScalesAllAlike) {
 TEST_F(GradientEdits, ClipByGlobalNormLeavesSmallOnesAlone) {
   EXPECT_THAT(values(clip_by_global_norm(five, 5).gradients[0].gradient), ElementsAre(1, 2));
   EXPECT_THAT(values(clip_by_global_norm(five, 80).gradients[1].gradient), ElementsAre(2, 4));
+  // More than f32 can hold, as who wants the norm alone might write.
+  double highest = std::numeric_limits<double>::max();
+  EXPECT_THAT(values(clip_by_global_norm(five, highest).gradients[0].gradient), ElementsAre(1, 2));
   Gradients zero{entry("z", Array::of({0.0f}))};
   EXPECT_THAT(values(clip_by_global_norm(zero, 1).gradients[0].gradient), ElementsAre(0));
 }
