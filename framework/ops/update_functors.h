@@ -281,7 +281,7 @@ struct Ftrl {
     linear += gradient - (after - raised<M>(accumulator)) / rate * variable;
     accumulator = grown;
     T shrunk = linear > l1 ? l1 - linear : linear < -l1 ? -l1 - linear : T(0) * linear;
-    variable = shrunk / (after / rate + T(2) * l2);
+    variable = shrunk == T(0) ? T(0) : shrunk / (after / rate + T(2) * l2);  // no 0 / 0
   }
 
  private:

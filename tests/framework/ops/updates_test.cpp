@@ -193,6 +193,12 @@ TEST(FtrlUpdate, LearningRateZeroChangesNothingAndNanIsNotHidden) {
   EXPECT_TRUE(std::isnan(g[0].variable.item()));
 }
 
+TEST(FtrlUpdate, AnAccumulatorOfZeroAndNoGradientGiveZero) {
+  std::vector<Group> g{group({0.5}, {0}, {0, 0}, {1})};
+  run(ftrl_update_op, FtrlUpdateOptions{}, 0.5f, {}, g);
+  EXPECT_EQ(g[0].variable.item(), 0);
+}
+
 TEST(LambUpdate, HandComputed) {
   // At the first step the direction is g / (|g| + epsilon): here (0.6, 0.8), of norm 1.
   std::vector<Group> g{group({3, 4}, {1.5, 4}, {0, 0}, {2}), group({0, 0}, {1.5, 4}, {0, 0}, {2}),
