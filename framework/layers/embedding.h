@@ -13,7 +13,7 @@ struct EmbeddingOptions {
   Initializer initializer = uniform(-0.05, 0.05);
   DType dtype = DType::f32;
 };
-/// A learnt vector for each id: ids (integers, any shape) -> ids.shape + [width], rows of the
+/// A learnt vector for each id: ids (i32 or i64, any shape) -> ids.shape + [width], rows of the
 /// variable `table` [rows, width] under `s`. Error: rows or width below 1; when the step runs, an
 /// id outside 0..rows-1.
 Tensor embedding(const Scope& s, Tensor ids, EmbeddingOptions options);

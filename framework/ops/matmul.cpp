@@ -47,9 +47,6 @@ std::vector<TensorType> shape_rule(const ShapeContext& c) {
     TensorType bias{Shape{right.columns}, a.dtype};
     require(c.inputs[2] == bias, c.op, ": bias must be ", bias, ", got ", c.inputs[2]);
   }
-  if (node.bias)
-    ensure(c.inputs[2] == TensorType{{right.columns}, a.dtype}, c.op, ": a fused bias is ",
-           c.inputs[2]);
   return {{Shape(sizes), a.dtype}};
 }
 

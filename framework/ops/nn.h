@@ -108,7 +108,7 @@ Tensor log_softmax(Tensor logits, int axis = -1);
 /// row 3 is outside 0..9`.
 Tensor sparse_softmax_cross_entropy_op(Tensor logits, Tensor labels, double label_smoothing = 0);
 
-/// table [rows, width], ids (integers, any shape) -> ids.shape + [width]. An id outside 0..rows-1
+/// table [rows, width], ids (i32 or i64, any shape) -> ids.shape + [width]. An id outside 0..rows-1
 /// is an error when the step runs.
 Tensor embedding_lookup(Tensor table, Tensor ids);
 
