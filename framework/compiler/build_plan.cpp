@@ -244,7 +244,6 @@ class Builder {
       if (!dies_here || input.type.shape != output.type.shape || input.bytes != output.bytes)
         continue;
       PlannedBlock& block = plan_->blocks[static_cast<std::size_t>(input.block)];
-      if (block.last > index) continue;  // something else lives on in it
       block.last = output.last;
       return input.block;
     }

@@ -63,8 +63,9 @@ class Estimator {
   /// Runs steps until one of the limits, the end of the data, or a request to stop. model_dir is
   /// checked to be writable before anything else. Training again goes on where the last call or the
   /// last process stopped, to the last bit: variables, slots, step, random numbers, input position.
-  /// A stream that had reached its end begins anew. Error: a limit is not above 0; anything that
-  /// the model, the data or a hook throws (hooks have then ended as failed).
+  /// A stream that had reached its end begins anew; one that was read to its end without meeting
+  /// it does so when there is a limit, and otherwise ends this call at once. Error: a limit is not
+  /// above 0; anything that the model, the data or a hook throws (hooks have then ended as failed).
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
   Training start_training(const InputFn& input_fn, TrainOptions options = {});
