@@ -7,6 +7,14 @@
 
 namespace belfry::models {
 
+/// One thread is enough for small images, and no checkpoint is wanted.
+inline RunConfig quiet() {
+  RunConfig config;
+  config.save_checkpoint = std::nullopt;
+  config.threads = 1;
+  return config;
+}
+
 /// A batch of `images` [n, h, w, c] with labels 0, 1, ..., again and again.
 inline InputFn random_images(const Shape& images, std::int64_t classes) {
   struct Stream final : InputStream {

@@ -30,7 +30,8 @@ TEST(Resnet18, HasTheParametersOfItsLayers) {
 TEST(Resnet18, LearnsAFewImagesByHeart) {
   Estimator estimator(
       {.model_fn = resnet18({.classes = 2, .optimizer = momentum({.learning_rate = 0.01})}),
-       .run = {.save_checkpoint = std::nullopt}});
+       .model_dir = testing::TempDir(),
+       .run = quiet()});
   InputFn images = random_images({4, 8, 8, 3}, 2);
   double before = estimator.train(images, {.steps = 1}).loss;
   double after = estimator.train(images, {.steps = 20}).loss;
@@ -38,8 +39,9 @@ TEST(Resnet18, LearnsAFewImagesByHeart) {
 }
 
 TEST(Resnet18, KeepsMovingStatistics) {
-  Estimator estimator(
-      {.model_fn = resnet18({.batch_norm_momentum = 0}), .run = {.save_checkpoint = std::nullopt}});
+  Estimator estimator({.model_fn = resnet18({.batch_norm_momentum = 0}),
+                       .model_dir = testing::TempDir(),
+                       .run = quiet()});
   InputFn images = random_images({2, 8, 8, 3}, 10);
   estimator.train(images, {.steps = 1});
   Array variance = estimator.variable_value("stem/norm/moving_variance");
