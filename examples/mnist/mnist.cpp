@@ -17,7 +17,7 @@ EstimatorSpec lenet(Scope s, const Batch& batch, Mode mode) {
   Tensor logits = dense(s / "fc2", x, {.units = 10});  // [n, 10]
   Tensor digit = argmax(logits, 1);                    // [n]
   if (mode == Mode::predict) return {.predictions = {{"digit", digit}}};
-  Schedule rate = exponential_decay({.initial = 1e-3, .decay_steps = 600, .decay_rate = 0.5});
+  Schedule rate = exponential_decay({.initial = 1e-3, .decay_steps = 1000, .decay_rate = 0.5});
   return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
           .train = adam({.learning_rate = rate}),
           .metrics = {{"accuracy", accuracy(batch["label"], digit)}}};
@@ -29,7 +29,7 @@ Dataset digits(const examples::Options& o, data::Split split) {
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 2000, .batch_size = 128};
+  examples::Options defaults{.max_steps = 4000, .batch_size = 128};
   return examples::run(argc, argv, defaults, [](const examples::Options& o) {
     auto train_input = [&] {
       return digits(o, data::Split::train) | data::shuffle(60'000, {.seed = o.run.seed})
