@@ -167,11 +167,10 @@ class Device {
   virtual std::unique_ptr<Stream> make_stream() = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
 
-  /// Host threads that its kernels may use, 0: one per core. Concerns plans compiled from now on.
-  virtual void set_threads(int threads) { (void)threads; }
-  /// Threads that a plan with this much work should run on; 1 where the notion means nothing.
-  virtual int threads_for(double flops) const {
-    (void)flops;
+  /// Host threads that a plan with this much work should run on, at most `limit` (0: one per core);
+  /// 1 where the notion means nothing.
+  virtual int threads_for(double flops, int limit) const {
+    (void)flops, (void)limit;
     return 1;
   }
   /// The fast kernel for a node, prepared for `threads` threads; null when there is none for this

@@ -49,8 +49,8 @@ std::string name_of(const Node& node) {
 
 class Builder {
  public:
-  Builder(Program program, Device& device, bool fast)
-      : plan_(std::make_shared<Plan>()), device_(device), fast_(fast) {
+  Builder(Program program, Device& device, const CompileOptions& options)
+      : plan_(std::make_shared<Plan>()), device_(device), options_(options) {
     plan_->program = std::move(program);
     values_of_.resize(graph().size());
   }
@@ -59,7 +59,7 @@ class Builder {
     std::vector<const Node*> order = execution_order();
     for (const Node* node : order)
       if (node->op().flops) plan_->flops += node->op().flops(*node);
-    plan_->threads = device_.threads_for(plan_->flops);
+    plan_->threads = device_.threads_for(plan_->flops, options_.threads);
     auto effects = std::find_if(order.begin(), order.end(), is_effect);
     for (auto node = order.begin(); node != effects; ++node) add_node(**node);
     keep_old_values({effects, order.end()});
@@ -148,7 +148,7 @@ class Builder {
   }
 
   std::shared_ptr<Kernel> kernel_for(const Node& node) {
-    if (fast_)
+    if (options_.fast)
       if (auto kernel = device_.find_kernel(node, plan_->threads)) return kernel;
     require(device_.host_accessible() && node.op().reference, node.op().name,
             ": there is no kernel on ", device_.name(), " for ", join(node.outputs(), ", "),
@@ -277,7 +277,7 @@ class Builder {
 
   std::shared_ptr<Plan> plan_;
   Device& device_;
-  bool fast_;
+  CompileOptions options_;
   std::vector<Step> steps_;
   std::vector<Value> values_;
   std::vector<std::vector<int>> values_of_;  // by node id, by output
@@ -287,8 +287,9 @@ class Builder {
 
 }  // namespace
 
-std::shared_ptr<const Plan> build_plan(Program program, Device& device, bool fast) {
-  return Builder(std::move(program), device, fast).build();
+std::shared_ptr<const Plan> build_plan(Program program, Device& device,
+                                       const CompileOptions& options) {
+  return Builder(std::move(program), device, options).build();
 }
 
 }  // namespace belfry

@@ -7,7 +7,8 @@
 
 namespace belfry {
 
-/// Chooses kernels, packs, lifetimes and offsets. `fast` false: reference kernels only.
-std::shared_ptr<const Plan> build_plan(Program program, Device& device, bool fast);
+/// Chooses kernels, packs, lifetimes and offsets. See CompileOptions.
+std::shared_ptr<const Plan> build_plan(Program program, Device& device,
+                                       const CompileOptions& options);
 
 }  // namespace belfry

@@ -29,7 +29,7 @@ std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<N
       if (always_verify || options.verify) verify(program);
     }
   }
-  return build_plan(std::move(program), device, options.fast);
+  return build_plan(std::move(program), device, options);
 }
 
 }  // namespace belfry

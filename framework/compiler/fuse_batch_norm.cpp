@@ -59,6 +59,9 @@ class Finder {
     const Node& dy = grad.input(0).node();
     if (!dy.is(relu_grad_op) || grad.as<BatchNormGradOptions>().activation != Activation::none)
       return;
+    // relu_grad broadcasts; the fused op does not.
+    const TensorType& x = grad.input(1).type();
+    if (dy.input(0).type() != x || dy.input(1).type() != x) return;
     // All that the gradient reads besides dy comes from the forward pass, before relu_grad.
     for (std::size_t i = 1; i < grad.inputs().size(); ++i)
       if (grad.inputs()[i].node().id() >= dy.id()) return;

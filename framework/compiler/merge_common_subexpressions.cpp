@@ -16,9 +16,10 @@ std::uint64_t hash_of(const OpDef& op, std::span<const Tensor> inputs, const Opt
   return hash;
 }
 
-bool same(const Node& a, const OpDef& op, std::span<const Tensor> inputs, const Options& options) {
-  return a.is(op) && std::equal(a.inputs().begin(), a.inputs().end(), inputs.begin(), inputs.end())
-         && a.options() == options;
+bool same(const Node& a, const Node& old, std::span<const Tensor> inputs) {
+  return a.is(old.op()) && a.slot() == old.slot()
+         && std::equal(a.inputs().begin(), a.inputs().end(), inputs.begin(), inputs.end())
+         && a.options() == old.options();
 }
 
 bool earlier(const Tensor& a, const Tensor& b) {
@@ -35,9 +36,8 @@ Program merge_common_subexpressions(const Program& program) {
     if (old.op().commutative) std::sort(inputs.begin(), inputs.end(), earlier);
     std::uint64_t hash = hash_of(old.op(), inputs, old.options());
     auto [begin, end] = seen.equal_range(hash);
-    auto found = std::find_if(begin, end, [&](const auto& entry) {
-      return same(*entry.second, old.op(), inputs, old.options());
-    });
+    auto found = std::find_if(begin, end,
+                              [&](const auto& entry) { return same(*entry.second, old, inputs); });
     Node& node = found != end ? *found->second
                               : to.graph().add(old.op(), inputs, old.options(),
                                                to.graph().default_placement(inputs));

@@ -14,7 +14,7 @@ namespace belfry {
 /// Where a value lives while the step runs.
 struct Location {
   enum class Kind : std::uint8_t {
-    none,      ///< nowhere: an output that nobody reads
+    none,      ///< nowhere: a workspace that the kernel does not need
     arena,     ///< at byte `position` of the plan's arena
     variable,  ///< variable number `position` of the plan
     input,     ///< input number `position` of the plan
@@ -51,7 +51,7 @@ struct PlannedBlock {
   std::int64_t offset = 0;
 };
 
-/// The compiled step. Constant; may be shared by executables.
+/// The compiled step. Its kernels keep the addresses of their last run, so one executable uses it.
 struct Plan {
   Program program;  ///< after all passes; instructions point into it
   std::vector<Instruction> instructions;
@@ -75,6 +75,7 @@ struct Plan {
 struct CompileOptions {
   bool fast = true;     ///< false: no rewriting but dead code removal, and reference kernels only
   bool verify = false;  ///< check the graph after each pass (always so in debug builds)
+  int threads = 0;      ///< host threads that kernels may use at most; 0: one per core
 };
 
 /// Compiles what the roots need for one device. Error: an op has no kernel on the device (op, scope

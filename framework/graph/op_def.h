@@ -66,7 +66,7 @@ using ShapeRule = std::vector<TensorType> (*)(const ShapeContext&);
 /// undefined Tensor means that no gradient flows to that input.
 using GradientRule = std::vector<Tensor> (*)(const GradContext&);
 
-/// Computes the outputs on the host: clear before fast, allowed to allocate nothing.
+/// Computes the outputs on the host: clear before fast.
 using ReferenceKernel = void (*)(const KernelContext&);
 
 /// An op: one object in one file (framework/ops/<name>.cpp). Op name = function name = file name.

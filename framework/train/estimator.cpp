@@ -186,7 +186,7 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   require(open_input(input_fn, "explain")->next(batch), "explain: the input has no batch");
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
               mode, signature_of(batch), {});
-  return belfry::explain(*model.compile(session_->device()));
+  return belfry::explain(*session_->compile(model));
 }
 
 std::optional<std::string> Estimator::latest_checkpoint() const {

@@ -57,7 +57,8 @@ void Model::build_updates(const Hooks& hooks) {
   }
 }
 
-std::shared_ptr<const Plan> Model::compile(Device& device, std::uint64_t chosen) const {
+std::shared_ptr<const Plan> Model::compile(Device& device, int threads,
+                                           std::uint64_t chosen) const {
   std::vector<Tensor> outputs;
   std::vector<Node*> effects;
   if (mode_ == Mode::predict) {
@@ -74,7 +75,7 @@ std::shared_ptr<const Plan> Model::compile(Device& device, std::uint64_t chosen)
       if (chosen >> i & 1)
         effects.insert(effects.end(), update_effects_[i].begin(), update_effects_[i].end());
   }
-  return belfry::compile(outputs, effects, device);
+  return belfry::compile(outputs, effects, device, {.threads = threads});
 }
 
 bool matches(const Features& batch, const Signature& signature) {

@@ -31,7 +31,7 @@ class Model {
   /// The plan that runs the updates whose bits are set in `chosen` (train mode), or the evaluation
   /// or prediction. Outputs: train: loss, then spec().values; evaluate: loss, then the metrics'
   /// states; predict: the predictions.
-  std::shared_ptr<const Plan> compile(Device& device,
+  std::shared_ptr<const Plan> compile(Device& device, int threads = 0,
                                       std::uint64_t chosen = ~std::uint64_t{0}) const;
 
  private:

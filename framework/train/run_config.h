@@ -26,7 +26,8 @@ struct RunConfig {
   std::uint64_t seed = 1;
   /// Threads of CPU kernels; 0: one per core.
   int threads = 0;
-  /// Bytes that a device may give to the model; 0: what it has.
+  /// Bytes that the device may give out, to all estimators of the process together; 0: as it is, at
+  /// first what the device has.
   Bytes memory_limit = Bytes(0);
   /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
   /// place during train() only; a second signal takes its usual course.

@@ -10,8 +10,8 @@ Session::Session(ModelFn model_fn, const RunConfig& config)
       strategy_(make_strategy(config.devices)),
       device_(strategy_.towers[0].devices[0]),
       variables_(device_),
-      seed_(config.seed) {
-  device_->set_threads(config.threads);
+      seed_(config.seed),
+      threads_(config.threads) {
   if (config.memory_limit.count > 0) device_->set_memory_limit(config.memory_limit);
 }
 
@@ -33,6 +33,10 @@ const Array& find_variable(const NamedArrays& saved, const VariableOptions& want
 }  // namespace
 
 // All is checked before anything changes.
+std::shared_ptr<const Plan> Session::compile(const Model& model, std::uint64_t chosen) const {
+  return model.compile(*device_, threads_, chosen);
+}
+
 void Session::restore(Checkpoint checkpoint) {
   for (const std::string& name : variables_.names())
     find_variable(checkpoint.variables, variables_.options(name), checkpoint.step);
@@ -71,7 +75,7 @@ const std::shared_ptr<CompiledModel>& Session::compiled(Mode mode, const Feature
     if (entry->model->mode() == mode && matches(batch, entry->model->signature())) return entry;
   auto entry = std::make_shared<CompiledModel>();
   entry->model = std::make_unique<Model>(model_fn_, mode, signature_of(batch), Hooks{});
-  entry->executable = make_executable(entry->model->compile(*device_), *entry->model);
+  entry->executable = make_executable(compile(*entry->model), *entry->model);
   return cache_.emplace_back(std::move(entry));
 }
 
@@ -99,7 +103,7 @@ std::int64_t Session::largest_batch(const Model& model, Bytes free) const {
         type.shape = type.shape.with(0, rows);
     try {
       Model scaled(model_fn_, model.mode(), std::move(smaller), {});
-      return bytes_needed(*scaled.compile(*device_)).count <= free.count;
+      return bytes_needed(*compile(scaled)).count <= free.count;
     } catch (const Error&) {  // a model that wants a certain batch
       return false;
     }

@@ -48,6 +48,10 @@ class Session {
   /// The compiled model of a signature, from the cache if it is there.
   const std::shared_ptr<CompiledModel>& compiled(Mode mode, const Features& batch);
 
+  /// The plan of a model on this session's device and threads.
+  std::shared_ptr<const Plan> compile(const Model& model,
+                                      std::uint64_t chosen = ~std::uint64_t{0}) const;
+
   /// Memory for a plan: makes its variables, from the checkpoint if there was one. Error: the
   /// checkpoint lacks one, or has it with another type; or the memory does not suffice, with the
   /// largest tensors, the bytes needed and the largest batch that would fit.
@@ -81,6 +85,7 @@ class Session {
   std::map<std::string, std::string> hook_states_;
   std::int64_t step_ = 0;
   std::uint64_t seed_;
+  int threads_;
   std::vector<std::shared_ptr<CompiledModel>> cache_;
 };
 

@@ -169,6 +169,10 @@ struct Training::Impl final : HookContext {
   // that they write is one from before that batch.
   bool prepare() {
     if (!first_batch()) return false;
+    if (saver && position_before_batch.empty())
+      log_warning(
+          "train: this input stream cannot save its position, so a resumed training would "
+          "begin its data anew");
     holding_batch = true;
     choose_model();
     begin_hooks();
@@ -242,7 +246,7 @@ struct Training::Impl final : HookContext {
   Executable& executable_for(std::uint64_t chosen) {
     const Model& model = current->model;
     auto& slot = current->executables[chosen];
-    if (!slot) slot = session.make_executable(model.compile(session.device(), chosen), model);
+    if (!slot) slot = session.make_executable(session.compile(model, chosen), model);
     return *slot;
   }
 

@@ -139,7 +139,7 @@ void run(const Arguments& args) {
   Session session(model_fn, config);
   Features batch = random_batch(args);
   Model model(model_fn, Mode::train, signature_of(batch), {});
-  auto plan = model.compile(session.device());
+  auto plan = session.compile(model);
   auto executable = session.make_executable(plan, model);
   if (args.profile) std::fputs(explain(*plan).c_str(), stderr);
 

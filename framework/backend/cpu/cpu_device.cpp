@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -63,19 +62,18 @@ class CpuDevice final : public Device {
   explicit CpuDevice(int index) : Device(physical_memory()), index_(index) {}
 
   std::string name() const override { return "cpu:" + text(index_); }
-  std::string description() const override { return concat(name(), ", ", threads(), " threads"); }
+  std::string description() const override {
+    int cores = omp_get_num_procs();
+    return concat(name(), ", ", cores, cores == 1 ? " core" : " cores");
+  }
   bool host_accessible() const override { return true; }
   std::shared_ptr<void> allocate_host(Bytes size) override {
     return {std::aligned_alloc(alignment, rounded(size)), std::free};
   }
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
   std::unique_ptr<Event> make_event() override { return std::make_unique<CpuEvent>(); }
-  void set_threads(int threads) override {
-    require(threads >= 0, "threads: ", threads, " is negative; 0 means one per core");
-    configured_threads_ = threads;
-  }
-  int threads_for(double flops) const override {
-    return flops < flops_worth_sharing ? 1 : threads();
+  int threads_for(double flops, int limit) const override {
+    return flops < flops_worth_sharing ? 1 : limit > 0 ? limit : omp_get_num_procs();
   }
   std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) override {
     return cpu::find_kernel(node, threads);
@@ -90,13 +88,7 @@ class CpuDevice final : public Device {
   void free_raw(void* data, Bytes) noexcept override { std::free(data); }
 
  private:
-  int threads() const {
-    int configured = configured_threads_;
-    return configured > 0 ? configured : omp_get_num_procs();
-  }
-
   int index_;
-  std::atomic<int> configured_threads_ = 0;
 };
 
 const DeviceRegistration registration("cpu", [](int index) -> std::shared_ptr<Device> {

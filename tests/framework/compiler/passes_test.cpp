@@ -187,6 +187,14 @@ TEST_F(FuseBatchNorm, BackwardToo) {
   EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().residual);
 }
 
+TEST_F(FuseBatchNorm, NotBackwardThroughABroadcast) {
+  Tensor masked = relu_grad(norm(image), f32(graph, "row", {3}));
+  std::vector<Tensor> xs{image};
+  std::vector<Tensor> found = gradients(masked, xs, f32(graph, "seed", {2, 4, 4, 3}));
+  fused({found[0]});
+  EXPECT_EQ(program.outputs[0].shape(), image.shape());
+}
+
 TEST_F(FuseBatchNorm, BackwardThroughAResidual) {
   Tensor y = relu(norm(image) + other);
   Tensor seed = f32(graph, "seed", {2, 4, 4, 3});

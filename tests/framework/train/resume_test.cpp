@@ -53,6 +53,18 @@ TEST(Resume, InPartsIsTheSameAsAtOnce) {
   EXPECT_LT(expected.back(), expected.front());
 }
 
+TEST(Resume, WorkersDoNotChangeTheWeights) {
+  TemporaryFolder one;
+  train_in_parts(one.path(), {15});
+  for (int workers : {1, 8}) {
+    TemporaryFolder many;
+    Estimator estimator({.model_fn = resuming_model, .model_dir = many.path(), .run = quiet()});
+    estimator.train([&] { return shuffled_digits_of(workers); },
+                    {.steps = 15, .hooks = {std::make_shared<Losses>()}});
+    expect_same_state(one, many, 15);
+  }
+}
+
 TEST(Resume, OneEstimatorMayGoOnByItself) {
   TemporaryFolder whole, again;
   train_in_parts(whole.path(), {20});

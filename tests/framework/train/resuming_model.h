@@ -23,7 +23,8 @@ inline EstimatorSpec resuming_model(Scope s, const Batch& batch, Mode mode) {
 }
 
 /// 44 examples in batches of 8, over and over: x [8, 6] noise around a place that label names.
-inline Dataset shuffled_digits() {
+/// `workers` alter the examples.
+inline Dataset shuffled_digits_of(int workers) {
   auto read = [](std::int64_t i, Features& out) {
     Array x(Shape{6}, DType::f32);
     PhiloxStream random(philox_key(3, static_cast<std::uint64_t>(i)));
@@ -38,8 +39,9 @@ inline Dataset shuffled_digits() {
     in.set("x", x);
     return in;
   };
-  return data::indexed(44, read) | data::shuffle(20) | data::map(jitter, {.workers = 2})
+  return data::indexed(44, read) | data::shuffle(20) | data::map(jitter, {.workers = workers})
          | data::batch(8) | data::repeat() | data::prefetch();
 }
+inline Dataset shuffled_digits() { return shuffled_digits_of(2); }
 
 }  // namespace belfry
