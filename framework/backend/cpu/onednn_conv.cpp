@@ -19,13 +19,24 @@ OnednnConv::OnednnConv(const ConvGeometry& g, memory::data_type type)
   any_kernel = memory::desc(sizes, type, Tag::any);
 }
 
+dnnl::convolution_forward::desc OnednnConv::forward_operation(const memory::desc& kernel_layout,
+                                                              bool with_bias) const {
+  return {dnnl::prop_kind::forward_training,
+          dnnl::algorithm::convolution_direct,
+          x,
+          kernel_layout,
+          with_bias ? bias : memory::desc(),
+          y,
+          stride,
+          dilation,
+          before,
+          after};
+}
+
 dnnl::convolution_forward::primitive_desc OnednnConv::forward(
     const memory::desc& kernel_layout, bool with_bias,
     const dnnl::primitive_attr& attributes) const {
-  return {{dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, x, kernel_layout,
-           with_bias ? bias : memory::desc(), y, stride, dilation, before, after},
-          attributes,
-          onednn_engine()};
+  return {forward_operation(kernel_layout, with_bias), attributes, onednn_engine()};
 }
 
 std::optional<OnednnConv> onednn_conv(const ConvGeometry& g, DType dtype) {

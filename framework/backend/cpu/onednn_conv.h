@@ -19,6 +19,8 @@ struct OnednnConv {
   dnnl::memory::desc bias;
   dnnl::memory::dims stride, dilation, before, after;
 
+  dnnl::convolution_forward::desc forward_operation(const dnnl::memory::desc& kernel_layout,
+                                                    bool with_bias) const;
   /// Of a forward convolution, which the gradients take as a hint.
   dnnl::convolution_forward::primitive_desc forward(
       const dnnl::memory::desc& kernel_layout, bool with_bias,

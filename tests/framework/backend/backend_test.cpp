@@ -28,7 +28,7 @@ TEST(Device, IsFoundByName) {
   EXPECT_NE(find_device("cpu:1"), device);
   EXPECT_EQ(find_device("cpu:1")->name(), "cpu:1");
   EXPECT_TRUE(device->host_accessible());
-  EXPECT_THAT(device->description(), HasSubstr("threads"));
+  EXPECT_THAT(device->description(), HasSubstr("core"));
 }
 
 TEST(Device, OtherNamesAreErrors) {
