@@ -12,8 +12,9 @@ namespace {
 std::string find_file(const std::string& directory, const std::string& name) {
   std::filesystem::path plain = std::filesystem::path(directory) / name;
   std::filesystem::path zipped = plain.string() + ".gz";
+  std::error_code unreadable;  // as good as absent: opening the file would not succeed either
   for (const auto& path : {plain, zipped})
-    if (std::filesystem::exists(path)) return path.string();
+    if (std::filesystem::exists(path, unreadable)) return path.string();
   fail("mnist: found neither ", plain.string(), " nor ", zipped.string(),
        "; the directory must hold the four files of MNIST");
 }

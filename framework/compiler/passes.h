@@ -7,8 +7,8 @@
 namespace belfry {
 
 /// Nodes whose inputs are all constants become constants, computed by their reference kernels;
-/// random ops and results above 1 MiB stay. Arithmetic that changes no bit goes: x * 1, x / 1, x -
-/// 0.
+/// random ops and results above 1 MiB stay. Arithmetic that changes no bit goes: multiplying and
+/// dividing by 1, subtracting 0.
 Program fold_constants(const Program& program);
 
 /// Of nodes that compute the same (op, inputs, options) one remains. Commutative operands are put

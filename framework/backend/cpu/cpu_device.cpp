@@ -68,7 +68,9 @@ class CpuDevice final : public Device {
   }
   bool host_accessible() const override { return true; }
   std::shared_ptr<void> allocate_host(Bytes size) override {
-    return {std::aligned_alloc(alignment, rounded(size)), std::free};
+    void* memory = std::aligned_alloc(alignment, rounded(size));
+    require(memory, "host memory: could not allocate ", bytes_text(size.count));
+    return {memory, std::free};
   }
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
   std::unique_ptr<Event> make_event() override { return std::make_unique<CpuEvent>(); }
