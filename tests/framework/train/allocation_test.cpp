@@ -38,6 +38,14 @@ void* operator new(std::size_t size) {
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return counted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__, __builtin_return_address(0));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
