@@ -1,5 +1,7 @@
 #include "belfry/framework/backend/cpu/onednn_conv.h"
 
+#include "belfry/framework/backend/cpu/onednn_api.h"
+
 namespace belfry::cpu {
 
 using dnnl::memory;
@@ -19,24 +21,12 @@ OnednnConv::OnednnConv(const ConvGeometry& g, memory::data_type type)
   any_kernel = memory::desc(sizes, type, Tag::any);
 }
 
-dnnl::convolution_forward::desc OnednnConv::forward_operation(const memory::desc& kernel_layout,
-                                                              bool with_bias) const {
-  return {dnnl::prop_kind::forward_training,
-          dnnl::algorithm::convolution_direct,
-          x,
-          kernel_layout,
-          with_bias ? bias : memory::desc(),
-          y,
-          stride,
-          dilation,
-          before,
-          after};
-}
-
 dnnl::convolution_forward::primitive_desc OnednnConv::forward(
-    const memory::desc& kernel_layout, bool with_bias,
-    const dnnl::primitive_attr& attributes) const {
-  return {forward_operation(kernel_layout, with_bias), attributes, onednn_engine()};
+    const memory::desc& kernel_layout, bool with_bias, const dnnl::primitive_attr& attributes,
+    int n) const {
+  return nth_implementation<dnnl::convolution_forward>(
+      n, attributes, dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, x,
+      kernel_layout, with_bias ? bias : memory::desc(), y, stride, dilation, before, after);
 }
 
 std::optional<OnednnConv> onednn_conv(const ConvGeometry& g, DType dtype) {

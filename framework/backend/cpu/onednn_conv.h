@@ -19,12 +19,12 @@ struct OnednnConv {
   dnnl::memory::desc bias;
   dnnl::memory::dims stride, dilation, before, after;
 
-  dnnl::convolution_forward::desc forward_operation(const dnnl::memory::desc& kernel_layout,
-                                                    bool with_bias) const;
-  /// Of a forward convolution, which the gradients take as a hint.
-  dnnl::convolution_forward::primitive_desc forward(
-      const dnnl::memory::desc& kernel_layout, bool with_bias,
-      const dnnl::primitive_attr& attributes = {}) const;
+  /// Of a forward convolution, which the gradients take as a hint. `n` is the place in oneDNN's
+  /// list of implementations; past its end the description is empty.
+  dnnl::convolution_forward::primitive_desc forward(const dnnl::memory::desc& kernel_layout,
+                                                    bool with_bias,
+                                                    const dnnl::primitive_attr& attributes = {},
+                                                    int n = 0) const;
 };
 
 /// Nothing when a tensor has no elements or a type that oneDNN does not take.

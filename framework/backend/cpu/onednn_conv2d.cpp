@@ -21,10 +21,8 @@ Description choose(const OnednnConv& conv, const ConvGeometry& g, bool bias) {
   Description first = conv.forward(conv.any_kernel, bias, workspace_attributes());
   bool unsuited = g.in_per_group() < 4 || g.columns.out <= 4;
   if (!unsuited || !std::string_view(first.impl_info_str()).starts_with("brgconv:")) return first;
-  // next_impl() reads the operation that `second` was made from: oneDNN 2 keeps a pointer to it.
-  auto operation = conv.forward_operation(conv.any_kernel, bias);
-  Description second(operation, workspace_attributes(), onednn_engine());
-  bool direct = second.next_impl() && std::string_view(second.impl_info_str()).starts_with("jit:");
+  Description second = conv.forward(conv.any_kernel, bias, workspace_attributes(), 1);
+  bool direct = second && std::string_view(second.impl_info_str()).starts_with("jit:");
   return direct ? second : first;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_conv.h"
 #include "belfry/framework/ops/defs_nn.h"
 
@@ -16,11 +17,9 @@ Description describe(const OnednnConv& conv, const ConvGeometry& g) {
   // matrix product that a kernel in plain layout leads to is faster (README, "Convolutions").
   bool few = g.groups == 1 && g.in_channels <= 8;
   const dnnl::memory::desc& kernel = few ? conv.kernel : conv.any_kernel;
-  return {{dnnl::algorithm::convolution_direct, conv.x, kernel, conv.y, conv.stride, conv.dilation,
-           conv.before, conv.after},
-          workspace_attributes(),
-          onednn_engine(),
-          conv.forward(kernel, false)};
+  return describe_gradient<dnnl::convolution_backward_data>(
+      conv.forward(kernel, false), workspace_attributes(), dnnl::algorithm::convolution_direct,
+      conv.x, kernel, conv.y, conv.stride, conv.dilation, conv.before, conv.after);
 }
 
 class OnednnConv2dGradInput final : public Kernel {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_conv.h"
 #include "belfry/framework/ops/defs_nn.h"
 
@@ -15,11 +16,10 @@ namespace {
 using Description = dnnl::convolution_backward_weights::primitive_desc;
 
 Description describe(const OnednnConv& conv) {
-  return {{dnnl::algorithm::convolution_direct, conv.x, conv.any_kernel, conv.y, conv.stride,
-           conv.dilation, conv.before, conv.after},
-          workspace_attributes(),
-          onednn_engine(),
-          conv.forward(conv.any_kernel, false)};
+  return describe_gradient<dnnl::convolution_backward_weights>(
+      conv.forward(conv.any_kernel, false), workspace_attributes(),
+      dnnl::algorithm::convolution_direct, conv.x, conv.any_kernel, conv.y, conv.stride,
+      conv.dilation, conv.before, conv.after);
 }
 
 class OnednnConv2dGradKernel final : public Kernel {

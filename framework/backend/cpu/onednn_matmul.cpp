@@ -5,6 +5,7 @@
 #include <array>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_epilogue.h"
 #include "belfry/framework/backend/cpu/onednn_primitive.h"
 #include "belfry/framework/ops/defs.h"
@@ -60,14 +61,14 @@ memory::desc operand(const TensorType& t, bool transposed, int rank, memory::dat
   return {sizes, type, strides};
 }
 
-dnnl::matmul::primitive_desc describe(const Node& node, memory::data_type type) {
+dnnl::matmul::primitive_desc describe_product(const Node& node, memory::data_type type) {
   const auto& o = node.as<MatmulNodeOptions>();
   int rank = node.output().shape.rank();
   memory::desc a = operand(node.input(0).type(), o.product.transpose_a, rank, type);
   memory::desc b = operand(node.input(1).type(), o.product.transpose_b, rank, type);
   memory::desc y = operand(node.output(), false, rank, type);
   memory::desc bias = o.bias ? operand(node.input(2).type(), false, rank, type) : memory::desc();
-  return {{a, b, bias, y}, workspace_attributes(), onednn_engine()};
+  return describe<dnnl::matmul>(workspace_attributes(), a, b, bias, y);
 }
 
 /// Any product by oneDNN's matmul primitive.
@@ -120,7 +121,7 @@ std::unique_ptr<Kernel> make(const Node& node, int threads) {
   bool f32_matrix = node.output().dtype == DType::f32 && node.output().shape.rank() == 2;
   if (f32_matrix && gemm_is_faster(node)) return std::make_unique<OnednnGemm>(node, threads);
   return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnMatmul>(node, threads, describe(node, *type));
+    return std::make_unique<OnednnMatmul>(node, threads, describe_product(node, *type));
   });
 }
 

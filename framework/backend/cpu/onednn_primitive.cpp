@@ -5,12 +5,12 @@
 
 #include <array>
 
+#include "belfry/framework/backend/cpu/onednn_api.h"
+
 namespace belfry::cpu {
 namespace {
 
-std::string numbers(const dnnl_dim_t* values, int count) {
-  return join(std::span(values, static_cast<std::size_t>(count)), ",");
-}
+std::string numbers(const dnnl::memory::dims& values) { return join(std::span(values), ","); }
 
 }  // namespace
 
@@ -26,13 +26,11 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
 }
 
 std::string layout_text(const dnnl::memory::desc& layout) {
-  const dnnl_memory_desc_t& d = layout.data;
-  ensure(d.format_kind == dnnl_blocked, "onednn: a layout is not a blocked one");
-  const dnnl_blocking_desc_t& b = d.format_desc.blocking;
-  return concat("onednn ", dnnl_dt2str(d.data_type), " dims ", numbers(d.dims, d.ndims), " padded ",
-                numbers(d.padded_dims, d.ndims), " strides ", numbers(b.strides, d.ndims),
-                " blocks ", numbers(b.inner_blks, b.inner_nblks), " of ",
-                numbers(b.inner_idxs, b.inner_nblks), " flags ", d.extra.flags);
+  BlockedLayout b = blocked_layout(layout);
+  return concat("onednn ", dnnl_dt2str(dnnl::memory::convert_to_c(b.type)), " dims ",
+                numbers(b.sizes), " padded ", numbers(b.padded), " strides ", numbers(b.strides),
+                " blocks ", numbers(b.blocks), " of ", numbers(b.blocked_axes), " bytes ",
+                layout.get_size());
 }
 
 ThreadsGuard::ThreadsGuard(int threads) : previous_(omp_get_max_threads()) {

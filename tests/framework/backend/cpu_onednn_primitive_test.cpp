@@ -9,10 +9,10 @@ constexpr auto f32 = dnnl::memory::data_type::f32;
 
 TEST(CpuOnednnPrimitive, LayoutTextNamesAllThatDecidesTheLayout) {
   EXPECT_EQ(layout_text({{5, 3}, f32, Tag::ba}),
-            "onednn f32 dims 5,3 padded 5,3 strides 1,5 blocks  of  flags 0");
+            "onednn f32 dims 5,3 padded 5,3 strides 1,5 blocks  of  bytes 60");
   EXPECT_EQ(layout_text({{20, 3, 1, 1}, f32, Tag::OIhw16o16i}),
             "onednn f32 dims 20,3,1,1 padded 32,16,1,1 strides 256,256,256,256 blocks 16,16 of 0,1 "
-            "flags 0");
+            "bytes 2048");
 }
 
 TEST(CpuOnednnPrimitive, PacksOnlyWhatHasAnotherLayout) {
