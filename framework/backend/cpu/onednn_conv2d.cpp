@@ -20,7 +20,9 @@ using Description = dnnl::convolution_forward::primitive_desc;
 Description choose(const OnednnConv& conv, const ConvGeometry& g, bool bias) {
   Description first = conv.forward(conv.any_kernel, bias, workspace_attributes());
   bool unsuited = g.in_per_group() < 4 || g.columns.out <= 4;
-  if (!unsuited || !std::string_view(first.impl_info_str()).starts_with("brgconv:")) return first;
+  std::string_view name = first.impl_info_str();
+  bool small_matrices = name.starts_with("brgconv:") || name.starts_with("brg_conv_fwd:");
+  if (!unsuited || !small_matrices) return first;
   Description second = conv.forward(conv.any_kernel, bias, workspace_attributes(), 1);
   bool direct = second && std::string_view(second.impl_info_str()).starts_with("jit:");
   return direct ? second : first;

