@@ -29,7 +29,8 @@ struct Choices {
     __builtin_cpu_init();
     bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
                   && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
-                  && __builtin_cpu_supports("popcnt");
+                  && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt")
+                  && __builtin_cpu_supports("movbe") && __builtin_cpu_supports("f16c");
     bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
                   && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
                   && __builtin_cpu_supports("avx512vl");

@@ -130,7 +130,8 @@ TEST(CpuOnednnConv, ReluKeepsNan) {
     std::vector<Array> inputs;
     for (const Array& a : arrays) inputs.push_back(a.cast(dtype));
     Graph graph;
-    const Node& node = fused(inputs_like(graph, inputs), {}).node();
+    Tensor built = fused(inputs_like(graph, inputs), {});
+    const Node& node = built.node();
     if (!find_kernel(node, 1)) continue;
     Array y = run_onednn(node, inputs, 1);
     EXPECT_TRUE(std::isnan(y.at(0)));
