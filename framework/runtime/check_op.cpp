@@ -13,6 +13,11 @@ constexpr double f32_epsilon = 0x1p-23;
 
 using Arrays = std::vector<Array>;
 
+std::set<std::string, std::less<>>& names_of_checked() {
+  static std::set<std::string, std::less<>> names;
+  return names;
+}
+
 std::string input_name(std::size_t i) { return "x" + text(i); }
 
 // The op built once for one floating type, with its gradients with respect to the floating inputs.
@@ -35,6 +40,7 @@ class Subject {
     if (loss_.defined()) gradients_ = gradients(loss_, xs);
   }
 
+  const Graph& graph() const { return graph_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   const std::vector<Tensor>& gradient_tensors() const { return gradients_; }
   const std::vector<std::size_t>& wrt() const { return wrt_; }
@@ -154,8 +160,11 @@ std::string check_differences(const Subject& subject, const OpCheck& check, cons
 
 }  // namespace
 
+const std::set<std::string, std::less<>>& checked_ops() { return names_of_checked(); }
+
 std::string check_op(const OpCheck& check) {
   Subject single(check, DType::f32), exact(check, DType::f64);
+  for (const auto& node : single.graph()) names_of_checked().emplace(node->op().name);
   double allowed = check.rounding * f32_epsilon;
   std::string out;
 

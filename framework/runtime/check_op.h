@@ -2,6 +2,7 @@
 // The check that every op passes: shape, reference, gradient, determinism, each backend present.
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,5 +32,9 @@ struct OpCheck {
 ///  (4) two runs give the same bits.
 /// Returns what differs, one finding a line; empty when everything agrees.
 std::string check_op(const OpCheck& check);
+
+/// Names of all ops in what check_op() has checked in this process, gradients included. With
+/// check_op(), for one thread.
+const std::set<std::string, std::less<>>& checked_ops();
 
 }  // namespace belfry

@@ -90,6 +90,16 @@ TEST(Elementwise, WhereBroadcastsAllThree) {
           << concat(a, b);
 }
 
+TEST(Elementwise, LogicBroadcasts) {
+  Array a = Array::of({true, false, true}, {3, 1}), b = Array::of({true, false}, {1, 2});
+  EXPECT_EQ(check_op({.build = [](const Scope&, auto x) -> std::vector<Tensor> {
+                        return {logical_and(x[0], x[1]), logical_or(x[0], x[1]), logical_not(x[0])};
+                      },
+                      .inputs = {a, b},
+                      .gradient = false}),
+            "");
+}
+
 TEST(Elementwise, ReluGradIsLinearInItsFirstOperand) {
   EXPECT_EQ(check_op({.build = [](const Scope&, auto x) -> std::vector<Tensor> {
                         return {relu_grad(x[0], x[1])};

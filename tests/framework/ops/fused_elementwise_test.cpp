@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/defs.h"
+#include "support.h"
 
 namespace belfry {
 namespace {
@@ -32,6 +32,19 @@ TEST(FusedElementwise, ComputesItsProgram) {
   EXPECT_TRUE(identical(out, Array::of({2.0f, 0.0f, 15.0f, -0.0f, 10.0f, -0.0f}, {2, 3})));
 }
 
+TEST(FusedElementwise, AgreesWithItsReference) {
+  std::vector<FusedInstruction> program{call(add_op, 0, 1), call(tanh_op, 2), call(mul_op, 3, 0),
+                                        call(maximum_op, 4, 1)};
+  for (const auto& [a, b] : std::vector<std::pair<Shape, Shape>>{
+           {{}, {}}, {{7}, {7}}, {{3, 5}, {5}}, {{5, 1, 33}, {5, 4, 1}}, {{0, 3}, {3}}})
+    EXPECT_EQ(check_op({.build = [&](const Scope&, auto x) -> std::vector<Tensor> {
+                          return {fused_elementwise({x[0], x[1]}, program)};
+                        },
+                        .inputs = {testing::noise(a, 1), testing::noise(b, 2)},
+                        .gradient = false}),
+              "");
+}
+
 TEST(FusedElementwise, PassesBooleansOn) {
   Graph graph;
   Tensor a = input(graph, "a", {{3}, DType::f64}), b = input(graph, "b", {{}, DType::f64});
@@ -52,8 +65,8 @@ TEST(FusedElementwise, ProgramAsText) {
 }
 
 TEST(FusedElementwise, WrongProgramsAreRejected) {
-  using testing::HasSubstr;
-  using testing::ThrowsMessage;
+  using ::testing::HasSubstr;
+  using ::testing::ThrowsMessage;
   Graph graph;
   Tensor x = input(graph, "x", {{2}, DType::f32});
   EXPECT_THAT([&] { fused_elementwise({x}, {}); },

@@ -39,6 +39,22 @@ TEST(Reductions, AgreeWithTheirReferenceAndDifferences) {
           << concat(name, l.x);
 }
 
+TEST(Reductions, PlacesOfExtremaAgreeWithTheirReference) {
+  const std::vector<std::pair<Shape, int>> cases{{{7}, 0},       {{1}, 0},       {{5, 13}, 0},
+                                                 {{5, 13}, 1},   {{2, 3, 4}, 0}, {{2, 3, 4}, 1},
+                                                 {{2, 3, 4}, 2}, {{0, 3}, 1},    {{3, 1, 2}, 1}};
+  for (auto* op : {argmax, argmin})
+    for (const auto& [shape, axis] : cases)
+      EXPECT_EQ(
+          check_op({.build = [op = op, a = axis](const Scope&, auto x) -> std::vector<Tensor> {
+                      return {op(x[0], a)};
+                    },
+                    .inputs = {noise(shape)},
+                    .gradient = false}),
+          "")
+          << concat(shape, axis);
+}
+
 struct Matrix {
   Graph graph;
   Tensor x = tensor<double>(graph, {2, 3}, {1, 5, 3, 4, 2, 6});

@@ -55,6 +55,13 @@ std::string check() {
 
 TEST(CheckOp, FindsNothingWrongWithARightOp) { EXPECT_THAT(check<Fault::none>(), IsEmpty()); }
 
+TEST(CheckOp, RemembersTheOpsOfOutputsAndGradients) {
+  check<Fault::none>();
+  EXPECT_TRUE(checked_ops().contains("cubed"));
+  EXPECT_TRUE(checked_ops().contains("mul"));  // in its gradient
+  EXPECT_FALSE(checked_ops().contains("tanh"));
+}
+
 TEST(CheckOp, FindsAWrongGradient) {
   std::string found = check<Fault::gradient>();
   EXPECT_THAT(found, HasSubstr("gradient of input 0 against differences: element "));
