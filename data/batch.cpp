@@ -9,13 +9,6 @@
 namespace belfry::data {
 namespace {
 
-bool matches(const Features& features, const Signature& signature) {
-  return std::equal(features.begin(), features.end(), signature.begin(), signature.end(),
-                    [](const auto& item, const auto& wanted) {
-                      return item.first == wanted.first && item.second.type() == wanted.second;
-                    });
-}
-
 Signature stacked(const Signature& row, std::int64_t rows) {
   Signature out = row;
   for (auto& [name, type] : out) {
@@ -32,12 +25,12 @@ Signature stacked(const Signature& row, std::int64_t rows) {
     if (item->first != wanted->first) break;
     const TensorType& type = item->second.type();
     const std::string& name = item->first;
-    require(type.dtype == wanted->second.dtype, "cannot batch: element 0 has ", name, " ",
-            wanted->second, ", element ", index, " has ", name, " ", type);
-    require(type.shape == wanted->second.shape, "cannot batch: element 0 has ", name, " ",
-            wanted->second.shape, ", element ", index, " has ", name, " ", type.shape);
+    require(type.dtype == wanted->second.dtype, "cannot batch: row 0 has ", name, " ",
+            wanted->second, ", row ", index, " has ", name, " ", type);
+    require(type.shape == wanted->second.shape, "cannot batch: row 0 has ", name, " ",
+            wanted->second.shape, ", row ", index, " has ", name, " ", type.shape);
   }
-  fail("cannot batch: element 0 is (", to_string(first), "), element ", index, " is (",
+  fail("cannot batch: row 0 is (", to_string(first), "), row ", index, " is (",
        to_string(signature_of(row)), ")");
 }
 

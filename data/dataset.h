@@ -53,6 +53,8 @@ class Dataset {
   /// A stream over one pass, so that a function returning a Dataset is an InputFn. Its
   /// wait_seconds() is the time spent in next(); its save() is a short line of text.
   operator InputStreamPtr() const;
+  /// The same: a Dataset is an InputFn too.
+  InputStreamPtr operator()() const { return *this; }
 
  private:
   data::MakeIterator make_;

@@ -26,24 +26,10 @@ class Generator final : public Iterator {
   void position(Position& at) override {
     std::int64_t taken = taken_;
     at.field("generator.taken", taken);
-    if (!at.saving()) replay(taken);
+    if (!at.saving()) read_again(*this, taken, "a generator");
   }
 
  private:
-  void replay(std::int64_t taken) {
-    Element ignored;
-    while (taken_ < taken) {
-      bool more = true;
-      try {
-        more = next(ignored);
-      } catch (...) {
-        continue;  // it was reported when the element was first read
-      }
-      require(more, "input: the saved position is element ", taken,
-              " of a generator that now ends after ", taken_);
-    }
-  }
-
   Generate generate_;
   std::uint64_t epoch_;
   std::int64_t taken_ = 0;

@@ -34,11 +34,17 @@ class Iterator {
 
 using IteratorPtr = std::unique_ptr<Iterator>;
 
+/// How an iterator that cannot jump restores its position: reads and drops `count` elements. What
+/// fails was reported when it was first read. Error naming `what` ("shuffled data") if they end
+/// before that.
+void read_again(Iterator& fresh, std::int64_t count, std::string_view what);
+
 /// An order in which to read a dataset with random access: `size` elements, the i-th of which is
 /// the dataset's element at(i).
 struct Order {
   std::int64_t size = 0;
   std::function<std::int64_t(std::int64_t)> at;
+  std::uint64_t seed = 0;  ///< of the shuffle; a saved position fits this one alone
 };
 
 /// What a dataset is told when a pass over it begins.

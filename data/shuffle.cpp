@@ -10,9 +10,10 @@ namespace {
 
 class Reservoir final : public Iterator {
  public:
-  Reservoir(IteratorPtr source, std::int64_t capacity, PhiloxStream random)
+  Reservoir(IteratorPtr source, std::int64_t capacity, std::uint64_t seed, PhiloxStream random)
       : source_(std::move(source)),
         capacity_(static_cast<std::size_t>(capacity)),
+        seed_(seed),
         random_(random) {}
 
   bool next(Element& out) override {
@@ -32,7 +33,8 @@ class Reservoir final : public Iterator {
   void position(Position& at) override {
     std::int64_t taken = taken_;
     at.field("shuffle.taken", taken);
-    if (!at.saving()) replay(taken);
+    at.constant("shuffle.seed", static_cast<std::int64_t>(seed_));
+    if (!at.saving()) read_again(*this, taken, "shuffled data");
   }
 
  private:
@@ -47,22 +49,9 @@ class Reservoir final : public Iterator {
     }
   }
 
-  void replay(std::int64_t taken) {
-    Element ignored;
-    while (taken_ < taken) {
-      bool more = true;
-      try {
-        more = next(ignored);
-      } catch (...) {
-        continue;  // it was reported when the element was first read
-      }
-      require(more, "input: the saved position is element ", taken,
-              " of shuffled data that now end after ", taken_);
-    }
-  }
-
   IteratorPtr source_;
   std::size_t capacity_;
+  std::uint64_t seed_;
   PhiloxStream random_;
   std::vector<Element> buffer_;  // the first filled_ are waiting, the rest is memory for reuse
   std::size_t filled_ = 0;
@@ -70,11 +59,12 @@ class Reservoir final : public Iterator {
   bool ended_ = false;
 };
 
-Order permuted(const Order* order, std::int64_t size, PhiloxKey key) {
+Order permuted(const Order* order, std::int64_t size, std::uint64_t seed, PhiloxKey key) {
   Permutation permutation(size, key);
-  if (order == nullptr) return {.size = size, .at = permutation};
+  if (order == nullptr) return {.size = size, .at = permutation, .seed = seed};
   return {.size = order->size,
-          .at = [=, at = order->at](std::int64_t i) { return permutation(at(i)); }};
+          .at = [=, at = order->at](std::int64_t i) { return permutation(at(i)); },
+          .seed = seed};
 }
 
 }  // namespace
@@ -88,8 +78,10 @@ Transform shuffle(std::int64_t buffer, ShuffleOptions options) {
       std::uint64_t epoch = options.reshuffle_each_iteration ? pass.epoch : 0;
       PhiloxKey key = philox_key(pass.key(options.seed, "shuffle").value, epoch);
       if (!info.random_access)
-        return std::make_unique<Reservoir>(source.iterate(pass), buffer, PhiloxStream(key));
-      pass.order = std::make_shared<Order>(permuted(pass.order.get(), info.cardinality, key));
+        return std::make_unique<Reservoir>(source.iterate(pass), buffer, options.seed,
+                                           PhiloxStream(key));
+      pass.order =
+          std::make_shared<Order>(permuted(pass.order.get(), info.cardinality, options.seed, key));
       return source.iterate(pass);
     };
     return source.then(make, info);

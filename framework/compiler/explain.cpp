@@ -107,7 +107,7 @@ std::vector<std::pair<MemoryUse, std::int64_t>> Plan::peak_by_use() const {
 std::string explain(const Plan& plan) {
   std::string out =
       concat("plan: ", plan.instructions.size(), " kernels, ", fixed(plan.flops / 1e9, 3),
-             " GFLOP a step, ", plan.threads, " threads\n");
+             " GFLOP a step, ", plan.threads, plan.threads == 1 ? " thread\n" : " threads\n");
   for (std::size_t i = 0; i < plan.instructions.size(); ++i)
     out += line_of(plan.instructions[i], i);
   std::int64_t total = plan.variable_bytes(false) + plan.variable_bytes(true) + plan.input_bytes()

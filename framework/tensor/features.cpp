@@ -49,6 +49,13 @@ Signature signature_of(const Features& features) {
   return out;
 }
 
+bool matches(const Features& features, const Signature& signature) {
+  return std::equal(features.begin(), features.end(), signature.begin(), signature.end(),
+                    [](const auto& item, const auto& wanted) {
+                      return item.first == wanted.first && item.second.type() == wanted.second;
+                    });
+}
+
 std::string to_string(const Signature& signature) {
   std::string out;
   for (const auto& [name, type] : signature)

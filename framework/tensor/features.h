@@ -41,6 +41,8 @@ class Features {
 using Signature = std::vector<std::pair<std::string, TensorType>>;
 
 Signature signature_of(const Features& features);
+/// signature_of(features) == signature, without making it.
+bool matches(const Features& features, const Signature& signature);
 std::string to_string(const Signature& signature);  ///< "image f32[64, 28, 28, 1], label i64[64]"
 
 /// "unknown feature `lable`; this batch has image, label": the one wording of that error.

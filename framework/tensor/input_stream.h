@@ -33,7 +33,7 @@ class InputStream {
 using InputStreamPtr = std::unique_ptr<InputStream>;
 
 /// Makes a fresh stream. Called once per train, evaluate or predict call. Any callable whose result
-/// converts to InputStreamPtr will do: `Dataset train_input()` is one.
+/// converts to InputStreamPtr will do: `Dataset train_input()` is one, and so is a Dataset.
 using InputFn = std::function<InputStreamPtr()>;
 
 }  // namespace belfry

@@ -9,13 +9,15 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
   require(sizes.size() <= max_rank, "shape of rank ", sizes.size(), ": the highest rank is ",
           max_rank);
   rank_ = static_cast<int>(sizes.size());
-  bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  bool empty = false;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     require(sizes[i] >= 0, "shape: axis ", i, " has the negative size ", sizes[i]);
-    require(empty || sizes[i] <= std::numeric_limits<std::int64_t>::max() / 16 / elements_,
+    // Strides are products of the other sizes, so those of an empty shape have to fit as well.
+    require(sizes[i] <= std::numeric_limits<std::int64_t>::max() / 16 / elements_,
             "shape: more elements than a 64-bit count of bytes can hold");
     sizes_[i] = sizes[i];
-    if (!empty) elements_ *= sizes[i];
+    empty = empty || sizes[i] == 0;
+    elements_ *= std::max<std::int64_t>(sizes[i], 1);
   }
   if (empty) elements_ = 0;
 }

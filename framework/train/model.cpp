@@ -1,7 +1,5 @@
 #include "belfry/framework/train/model.h"
 
-#include <algorithm>
-
 #include "belfry/framework/ops/shape_ops.h"
 
 namespace belfry {
@@ -76,13 +74,6 @@ std::shared_ptr<const Plan> Model::compile(Device& device, int threads,
         effects.insert(effects.end(), update_effects_[i].begin(), update_effects_[i].end());
   }
   return belfry::compile(outputs, effects, device, {.threads = threads});
-}
-
-bool matches(const Features& batch, const Signature& signature) {
-  return std::equal(batch.begin(), batch.end(), signature.begin(), signature.end(),
-                    [](const auto& a, const auto& b) {
-                      return a.first == b.first && a.second.type() == b.second;
-                    });
 }
 
 std::int64_t row_count(const Features& batch) {

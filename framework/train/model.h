@@ -46,8 +46,6 @@ class Model {
   std::vector<std::vector<Node*>> update_effects_;  // by update
 };
 
-/// Whether a batch has this very signature. Allocates nothing.
-bool matches(const Features& batch, const Signature& signature);
 /// Size of axis 0 of the first feature that has axes; 1 when none has.
 std::int64_t row_count(const Features& batch);
 

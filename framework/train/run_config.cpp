@@ -49,10 +49,13 @@ std::vector<std::string> names(const Json& value, std::string_view key) {
   return value.get<std::vector<std::string>>();
 }
 
-template <class Cadence>
 std::optional<Every> cadence(const Json& value, std::string_view key) {
   if (value.is_null()) return std::nullopt;
-  return Cadence(whole_number(value, key));
+  bool one = value.is_object() && value.size() == 1;
+  if (one && value.contains("steps")) return Steps(whole_number(value["steps"], key));
+  if (one && value.contains("seconds"))
+    return std::chrono::seconds(whole_number(value["seconds"], key));
+  fail("config: `", key, "` must be {\"steps\": n}, {\"seconds\": n} or null, got ", value.dump());
 }
 
 using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)>;
@@ -60,10 +63,9 @@ using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)
 const std::map<std::string, Setter, std::less<>>& setters() {
   static const std::map<std::string, Setter, std::less<>> table{
       {"devices", [](auto& c, auto& v, auto k) { c.devices = names(v, k); }},
+      {"save_checkpoint", [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence(v, k); }},
       {"save_checkpoint_steps",
-       [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence<Steps>(v, k); }},
-      {"save_checkpoint_secs",
-       [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence<std::chrono::seconds>(v, k); }},
+       [](auto& c, auto& v, auto k) { c.save_checkpoint = Steps(whole_number(v, k)); }},
       {"keep_checkpoint_max",
        [](auto& c, auto& v, auto k) { c.keep_checkpoint_max = small_number(v, k); }},
       {"log_step_count",
@@ -92,9 +94,9 @@ RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
     }
     setter->second(defaults, value, key);
   }
-  require(!(json.contains("save_checkpoint_steps") && json.contains("save_checkpoint_secs")),
-          "config: save_checkpoint_steps and save_checkpoint_secs are two forms of one cadence; "
-          "keep one");
+  require(
+      !(json.contains("save_checkpoint_steps") && json.contains("save_checkpoint")),
+      "config: save_checkpoint and save_checkpoint_steps are two forms of one cadence; keep one");
   validate(defaults);
   return defaults;
 }

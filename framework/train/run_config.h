@@ -36,10 +36,11 @@ struct RunConfig {
   bool check_numerics = false;
 };
 
-/// `defaults` with the fields that a JSON object names: {"devices": ["cpu"],
-/// "save_checkpoint_steps": 500, "seed": 7}. Cadence is "save_checkpoint_steps" or
-/// "save_checkpoint_secs" (null: never); "memory_limit" is in bytes. Error: an unknown key (the
-/// known ones are listed), a wrong type, a value out of range.
+/// `defaults` with the fields that a JSON object names: {"devices": ["cpu"], "seed": 7,
+/// "save_checkpoint": {"steps": 500}}. Keys are the names of the fields. A cadence is {"steps": n},
+/// {"seconds": n} or null (never); "save_checkpoint_steps": n is short for the first;
+/// "memory_limit" is in bytes. Error: an unknown key (the known ones are listed), a wrong type, a
+/// value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
 
 /// Every cuda device, or the CPU when there is none.

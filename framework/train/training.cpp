@@ -134,7 +134,7 @@ struct Training::Impl final : HookContext {
     double before_step = monotonic_seconds();
     if (!matches(batch, current->model.signature())) choose_model();
     Executable& executable = executable_for(request.chosen & all_updates());
-    variables_touched = true;
+    step_under_way = true;
     executable.run(batch, session.state());
     session.finish_step();
     report(executable, before_step - before_input, monotonic_seconds() - before_step);
@@ -189,13 +189,15 @@ struct Training::Impl final : HookContext {
     ++result.steps;
     result.examples += rows;
     result.input_wait_seconds += waited;
-    if (result.steps == 1) {
-      steady_since = monotonic_seconds();
-      first_rows = rows;
-    }
+    measure_speed(rows);
     if (options.control) options.control->report(session.step(), result.loss, rows);
     StepResult step{*this, session.step(), result.loss, rows, seconds, waited, values};
-    for (const auto& hook : hooks) hook->after_step(step);
+    for (const auto& hook : hooks) {
+      if (hook == saver)
+        step_under_way = false;  // the step was found good: it outlives a full disk
+      hook->after_step(step);
+    }
+    step_under_way = false;
     if (options.control && options.control->take_save_request()) save_checkpoint();
   }
 
@@ -281,24 +283,36 @@ struct Training::Impl final : HookContext {
         if (!first) first = std::current_exception();
       }
     }
-    if (outcome == Outcome::failed) {
-      if (variables_touched) session.mark_broken();
-    } else if (current || data_ended_) {
-      session.leave_off(input_position(), states_of_hooks());
-    }
+    leave_session();
     if (options.control) options.control->finish();
     signals.reset();
     return first;
   }
 
-  void finish_result() {
+  // A failure in between two steps costs none of the finished ones.
+  void leave_session() {
+    if (step_under_way) return session.mark_broken();
+    if (!current && !data_ended_) return;
+    try {
+      session.leave_off(input_position(), states_of_hooks());
+    } catch (...) {
+      session.mark_broken();
+      if (result.outcome != Outcome::failed) throw;
+    }
+  }
+
+  // The first step, which also compiles, is left out of the speed.
+  void measure_speed(std::int64_t rows) {
     double now = monotonic_seconds();
     result.seconds = now - start_seconds;
-    if (result.steps > 1 && last_step_seconds() > 0)
+    if (result.steps == 1) {
+      first_step_at = now;
+      first_rows = rows;
+    } else if (now > first_step_at) {
       result.examples_per_second =
-          static_cast<double>(result.examples - first_rows) / last_step_seconds();
+          static_cast<double>(result.examples - first_rows) / (now - first_step_at);
+    }
   }
-  double last_step_seconds() const { return last_step_at - steady_since; }
 
   struct Compiled {
     Model model;
@@ -326,9 +340,10 @@ struct Training::Impl final : HookContext {
   TrainResult result;
   std::size_t begun = 0;  // hooks whose begin() was called
   bool stopping = false, data_ended_ = false, ended = false;
-  bool variables_touched = false, hooks_restored = false;
+  bool hooks_restored = false;
+  bool step_under_way = false;  // a failure now leaves the variables between two steps
   std::int64_t running_step = 0;
-  double start_seconds = 0, steady_since = 0, last_step_at = 0;
+  double start_seconds = 0, first_step_at = 0;
   std::int64_t first_rows = 0;
 };
 
@@ -353,9 +368,7 @@ Training::~Training() {
 
 bool Training::step() {
   try {
-    bool ran = impl_->run_step();
-    if (ran) impl_->last_step_at = monotonic_seconds();
-    return ran;
+    return impl_->run_step();
   } catch (...) {
     impl_->result.outcome = Outcome::failed;
     impl_->end_hooks(Outcome::failed);
@@ -371,7 +384,7 @@ bool Training::step() {
 TrainResult Training::finish() {
   if (!impl_->ended) {
     std::exception_ptr error = impl_->end_hooks(impl_->result.outcome);
-    impl_->finish_result();
+    impl_->result.seconds = monotonic_seconds() - impl_->start_seconds;
     if (error) std::rethrow_exception(error);
   }
   return impl_->result;

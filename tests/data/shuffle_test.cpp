@@ -13,7 +13,7 @@ TEST(Shuffle, OfRandomAccessIsAPermutation) {
   EXPECT_EQ(sorted(once), counting(0, 1000));
   EXPECT_EQ(values(data), once);
   EXPECT_NE(values(range(1000) | shuffle(1000, {.seed = 1})), once);
-  EXPECT_EQ(open(data)->save(), "indexed.size=1000 indexed.next=0");
+  EXPECT_EQ(open(data)->save(), "indexed.size=1000 shuffle.seed=0 indexed.next=0");
 }
 
 TEST(Shuffle, OfAStreamYieldsEachElementOnce) {
@@ -99,8 +99,18 @@ TEST(Shuffle, RefusesWhatCannotWork) {
   EXPECT_EQ(error_of([] { shuffle(0); }),
             "shuffle: the buffer must hold at least 1 element, got 0");
   InputStreamPtr stream = open(streamed(3) | shuffle(2));
-  EXPECT_EQ(error_of([&] { stream->restore("shuffle.taken=4"); }),
-            "input: the saved position is element 4 of shuffled data that now end after 3");
+  EXPECT_EQ(error_of([&] { stream->restore("shuffle.taken=4 shuffle.seed=0"); }),
+            "input: the saved position is element 4 of shuffled data that now ends after 3");
+}
+
+TEST(Shuffle, APositionBelongsToOneSeed) {
+  for (const Dataset& source : {range(20), streamed(20)}) {
+    InputStreamPtr stream = open(source | shuffle(20, {.seed = 1}));
+    std::string position = stream->save();
+    EXPECT_EQ(error_of([&] { open(source | shuffle(20, {.seed = 2}))->restore(position); }),
+              "input: the saved position has shuffle.seed = 1, this pipeline has 2; was the input "
+              "pipeline or its data changed since it was saved?");
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Training N steps, then N more, is bit-identical to training 2N steps.
 
+#include <utility>
+
 #include "belfry/framework/base/file.h"
 #include "resuming_model.h"
 #include "training_testing.h"
@@ -129,6 +131,49 @@ TEST(Resume, APositionThatDoesNotFitSaysWhatToDo) {
               ::testing::HasSubstr("(while restoring the input position of the checkpoint; train "
                                    "with .resume_input = false to begin the data anew)"));
   EXPECT_EQ(estimator.train(other, {.steps = 1, .resume_input = false}).global_step, 2);
+}
+
+// ---- failures between two steps
+
+TEST(Resume, AFailureOfTheInputCostsNoFinishedStep) {
+  struct FailsOnce final : InputStream {
+    explicit FailsOnce(bool& f) : failed(f) {}
+    bool next(Features& batch) override {
+      batch = one_point(++next_);
+      require(next_ != 3 || std::exchange(failed, true), "disk 3 is gone");
+      return true;
+    }
+    std::string save() const override { return text(next_); }
+    void restore(const std::string& state) override { next_ = std::stoi(state); }
+    bool& failed;
+    int next_ = 0;
+  };
+  TemporaryFolder dir;
+  bool failed = false;
+  auto input = [&] { return std::make_unique<FailsOnce>(failed); };
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  EXPECT_EQ(error_of([&] { estimator.train(input, {.steps = 4}); }),
+            "disk 3 is gone (in training step 3)");
+  EXPECT_EQ(estimator.train(input, {.steps = 2}).global_step, 4);
+  EXPECT_EQ(scalar(estimator, "w"), 8 - 0.25 * (1 + 2 + 4 + 5));  // the third was consumed
+}
+
+TEST(Resume, ASaveThatFailsCostsNoFinishedStep) {
+  struct FullDisk final : CheckpointListener {
+    void before_save(HookContext& context) override {
+      require(context.step() != 2 || std::exchange(once, false) == false, "no space left");
+    }
+    bool once = true;
+  };
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = saving_every(2)});
+  InputFn input = over_and_over({one_point(1), one_point(2), one_point(3)});
+  EXPECT_EQ(error_of([&] {
+              estimator.train(input, {.steps = 3, .listeners = {std::make_shared<FullDisk>()}});
+            }),
+            "no space left (in training step 2)");
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
+  EXPECT_EQ(scalar(estimator, "w"), 8 - 0.25 * (1 + 2 + 3));
 }
 
 // ---- the end of the data

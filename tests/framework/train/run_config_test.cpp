@@ -36,10 +36,11 @@ TEST(RunConfig, ReadsEveryField) {
   EXPECT_EQ(config.memory_limit, Bytes(1000000));
   EXPECT_FALSE(config.stop_on_signals);
   EXPECT_TRUE(config.check_numerics);
-  EXPECT_EQ(run_config_from_json(R"({"save_checkpoint_secs": 60})").save_checkpoint,
+  EXPECT_EQ(run_config_from_json(R"({"save_checkpoint": {"seconds": 60}})").save_checkpoint,
             Every(std::chrono::seconds(60)));
-  EXPECT_EQ(run_config_from_json(R"({"save_checkpoint_secs": null})").save_checkpoint,
-            std::nullopt);
+  EXPECT_EQ(run_config_from_json(R"({"save_checkpoint": {"steps": 9}})").save_checkpoint,
+            Every(Steps(9)));
+  EXPECT_EQ(run_config_from_json(R"({"save_checkpoint": null})").save_checkpoint, std::nullopt);
 }
 
 TEST(RunConfig, KeepsWhatIsNotNamed) {
@@ -56,7 +57,7 @@ TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error("{"), "config: expected a JSON object of RunConfig fields");
   EXPECT_EQ(error(R"({"sed": 1})"),
             "config: unknown key `sed`; known are check_numerics, devices, keep_checkpoint_max, "
-            "log_step_count, memory_limit, save_checkpoint_secs, save_checkpoint_steps, seed, "
+            "log_step_count, memory_limit, save_checkpoint, save_checkpoint_steps, seed, "
             "stop_on_signals, threads");
   EXPECT_EQ(error(R"({"threads": "two"})"),
             "config: `threads` must be a whole number, got \"two\"");
@@ -75,9 +76,14 @@ TEST(RunConfig, NamesWhatIsWrong) {
             "config: `devices` must be a list of names, got \"cpu\"");
   EXPECT_EQ(error(R"({"devices": ["cpu", 1]})"),
             "config: `devices` must be a list of names, got [\"cpu\",1]");
-  EXPECT_EQ(error(R"({"save_checkpoint_steps": 5, "save_checkpoint_secs": 5})"),
-            "config: save_checkpoint_steps and save_checkpoint_secs are two forms of one cadence; "
-            "keep one");
+  EXPECT_EQ(error(R"({"save_checkpoint_steps": 5, "save_checkpoint": {"seconds": 5}})"),
+            "config: save_checkpoint and save_checkpoint_steps are two forms of one cadence; keep "
+            "one");
+  for (const char* cadence : {"5", "{}", R"({"minutes":5})", R"({"seconds":5,"steps":5})"})
+    EXPECT_EQ(
+        error(concat(R"({"save_checkpoint": )", cadence, "}")),
+        concat("config: `save_checkpoint` must be {\"steps\": n}, {\"seconds\": n} or null, got ",
+               cadence));
 }
 
 TEST(RunConfig, RangesAreChecked) {
@@ -85,7 +91,7 @@ TEST(RunConfig, RangesAreChecked) {
   EXPECT_EQ(error(R"({"save_checkpoint_steps": 0})"),
             "RunConfig: save_checkpoint must be above 0, got 0 steps; std::nullopt turns saving "
             "off");
-  EXPECT_EQ(error(R"({"save_checkpoint_secs": -2})"),
+  EXPECT_EQ(error(R"({"save_checkpoint": {"seconds": -2}})"),
             "RunConfig: save_checkpoint must be above 0, got -2 s; std::nullopt turns saving off");
   EXPECT_EQ(error(R"({"log_step_count": -1})"),
             "RunConfig: log_step_count must be at least 0, got -1");
