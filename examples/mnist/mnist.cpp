@@ -24,21 +24,17 @@ EstimatorSpec lenet(Scope s, const Batch& batch, Mode mode) {
 }
 
 Dataset digits(const examples::Options& o, data::Split split) {
-  if (o.data_dir.empty()) return data::drawn_digits({.split = split});
-  return data::mnist(o.data_dir, split);
+  return o.data_dir.empty() ? data::drawn_digits({.split = split}) : data::mnist(o.data_dir, split);
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 4000, .batch_size = 128};
-  return examples::run(argc, argv, defaults, [](const examples::Options& o) {
-    auto train_input = [&] {
-      return digits(o, data::Split::train) | data::shuffle(60'000, {.seed = o.run.seed})
-             | data::repeat() | data::batch(o.batch_size) | data::prefetch();
-    };
-    auto test_input = [&] { return digits(o, data::Split::test) | data::batch(500); };
+  return examples::run(argc, argv, {.max_steps = 4000, .batch_size = 128}, [](const auto& o) {
+    Dataset train = digits(o, data::Split::train) | data::shuffle(60'000, {.seed = o.run.seed})
+                    | data::repeat() | data::batch(o.batch_size) | data::prefetch();
+    Dataset test = digits(o, data::Split::test) | data::batch(500);
     Estimator classifier({.model_fn = lenet, .model_dir = o.model_dir, .run = o.run});
     auto trained =
-        classifier.train(train_input, {.max_steps = o.max_steps, .hooks = {hooks::progress()}});
-    return examples::report(trained, classifier.evaluate(test_input));
+        classifier.train(train, {.max_steps = o.max_steps, .hooks = {hooks::progress()}});
+    return examples::report(trained, classifier.evaluate(test));
   });
 }

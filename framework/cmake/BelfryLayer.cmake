@@ -83,7 +83,7 @@ function(belfry_library)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABELS ...]). Those labelled `threads` run under
+# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABELS label]). Those labelled `threads` run under
 # ThreadSanitizer too.
 function(belfry_test name)
   cmake_parse_arguments(arg "" "" "LAYERS;PACKAGES;LABELS" ${ARGN})
@@ -102,7 +102,11 @@ function(belfry_test name)
   if("threads" IN_LIST arg_LABELS)
     add_dependencies(threads_tests ${name}_tests)
   endif()
+  set(labels)
+  if(arg_LABELS)
+    set(labels LABELS ${arg_LABELS})
+  endif()
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600 ENVIRONMENT
+                       PROPERTIES TIMEOUT 600 ${labels} ENVIRONMENT
                        "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endfunction()
