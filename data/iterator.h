@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "belfry/data/element.h"
@@ -44,7 +45,8 @@ void read_again(Iterator& fresh, std::int64_t count, std::string_view what);
 struct Order {
   std::int64_t size = 0;
   std::function<std::int64_t(std::int64_t)> at;
-  std::uint64_t seed = 0;  ///< of the shuffle; a saved position fits this one alone
+  /// Of the shuffles that made it, if any did: a saved position fits no other.
+  std::optional<std::uint64_t> seed = {};
 };
 
 /// What a dataset is told when a pass over it begins.

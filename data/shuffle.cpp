@@ -64,7 +64,7 @@ Order permuted(const Order* order, std::int64_t size, std::uint64_t seed, Philox
   if (order == nullptr) return {.size = size, .at = permutation, .seed = seed};
   return {.size = order->size,
           .at = [=, at = order->at](std::int64_t i) { return permutation(at(i)); },
-          .seed = seed};
+          .seed = order->seed ? philox_key(*order->seed, seed).value : seed};
 }
 
 }  // namespace

@@ -27,7 +27,9 @@ struct Skip final : Iterator {
 
 Order shifted(const Order* order, std::int64_t by, std::int64_t size) {
   if (order == nullptr) return {.size = size, .at = [=](std::int64_t i) { return i + by; }};
-  return {.size = order->size, .at = [=, at = order->at](std::int64_t i) { return at(i) + by; }};
+  return {.size = order->size,
+          .at = [=, at = order->at](std::int64_t i) { return at(i) + by; },
+          .seed = order->seed};
 }
 
 }  // namespace

@@ -83,10 +83,10 @@ function(belfry_library)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABELS label]). Those labelled `threads` run under
+# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABEL label]). Those labelled `threads` run under
 # ThreadSanitizer too.
 function(belfry_test name)
-  cmake_parse_arguments(arg "" "" "LAYERS;PACKAGES;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL" "LAYERS;PACKAGES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *_test.cpp)
   if(NOT sources)
     return()
@@ -99,14 +99,14 @@ function(belfry_test name)
   # What is tested is optimised; the tests themselves need not be, and compile in half the time.
   target_compile_options(${name}_tests PRIVATE -O0)
   add_dependencies(all_tests ${name}_tests)
-  if("threads" IN_LIST arg_LABELS)
+  if(arg_LABEL STREQUAL "threads")
     add_dependencies(threads_tests ${name}_tests)
   endif()
-  set(labels)
-  if(arg_LABELS)
-    set(labels LABELS ${arg_LABELS})
+  set(label)
+  if(arg_LABEL)
+    set(label LABELS ${arg_LABEL})
   endif()
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-                       PROPERTIES TIMEOUT 600 ${labels} ENVIRONMENT
+                       PROPERTIES TIMEOUT 600 ${label} ENVIRONMENT
                        "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endfunction()

@@ -4,6 +4,7 @@
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/session.h"
 
 namespace belfry {
@@ -132,6 +133,15 @@ std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
   return other;
 }
 
+// After a training whose last save failed there are some.
+void Estimator::save_unsaved_steps() {
+  Session& live = session();
+  if (!config_.save_checkpoint || !live.has_state()) return;
+  auto files = list_checkpoints(model_dir_);
+  if (!files.empty() && files.back().step >= live.step()) return;
+  log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoint_max));
+}
+
 Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   if (config_.save_checkpoint) {
@@ -147,6 +157,7 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   if (options.max_steps && session().step() >= *options.max_steps) {
     log_info("train: nothing to do, step ", session().step(), " has reached max_steps ",
              *options.max_steps);
+    save_unsaved_steps();
     TrainResult nothing;
     nothing.global_step = session().step();
     return nothing;

@@ -66,8 +66,10 @@ class Estimator {
   /// A stream that had reached its end begins anew; one that was read to its end without meeting
   /// it does so when there is a limit, and otherwise ends this call at once. Error: a limit is not
   /// above 0; anything that the model, the data or a hook throws (hooks have then ended as failed).
-  /// The next call goes on after the last finished step if the failure came between two steps
-  /// (input, saving); after one inside a step, NaN included, it starts from the newest checkpoint.
+  /// The next call goes on after the last finished step, with the batch after the one that failed,
+  /// if the failure came between two steps (reading the input, building the step for a batch,
+  /// saving). After one inside a step, NaN and after_step() included, it starts from the newest
+  /// checkpoint.
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
   Training start_training(const InputFn& input_fn, TrainOptions options = {});
@@ -99,6 +101,7 @@ class Estimator {
   Session& session();  // the live one, brought up to the newest state
   std::shared_ptr<Session> session_at(const std::string& checkpoint);
   std::shared_ptr<Session> new_session();
+  void save_unsaved_steps();
 
   ModelFn model_fn_;
   std::string model_dir_;

@@ -52,9 +52,10 @@ std::vector<std::string> names(const Json& value, std::string_view key) {
 std::optional<Every> cadence(const Json& value, std::string_view key) {
   if (value.is_null()) return std::nullopt;
   bool one = value.is_object() && value.size() == 1;
-  if (one && value.contains("steps")) return Steps(whole_number(value["steps"], key));
+  if (one && value.contains("steps"))
+    return Steps(whole_number(value["steps"], concat(key, ".steps")));
   if (one && value.contains("seconds"))
-    return std::chrono::seconds(whole_number(value["seconds"], key));
+    return std::chrono::seconds(whole_number(value["seconds"], concat(key, ".seconds")));
   fail("config: `", key, "` must be {\"steps\": n}, {\"seconds\": n} or null, got ", value.dump());
 }
 

@@ -41,7 +41,7 @@ class Session {
   const std::string& input_position() const { return input_position_; }
   const std::map<std::string, std::string>& hook_states() const { return hook_states_; }
   void leave_off(std::string input_position, std::map<std::string, std::string> hook_states);
-  /// A step failed midway: the variables may be those of no step at all.
+  /// The variables may be those of no step at all, or nobody knows which batch comes after them.
   void mark_broken() { broken_ = true; }
   bool broken() const { return broken_; }
 

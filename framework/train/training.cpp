@@ -152,6 +152,7 @@ struct Training::Impl final : HookContext {
   // for. Otherwise training to the end of the data is done; the call after this one begins anew.
   bool first_batch() {
     position_before_batch = input->save();
+    input_was_read = true;
     if (input->next(batch)) return true;
     if (!resumed_input || !last) {
       if (!resumed_input) log_warning("train: the input has no batch, so no step is run");
@@ -283,22 +284,27 @@ struct Training::Impl final : HookContext {
         if (!first) first = std::current_exception();
       }
     }
-    leave_session();
+    if (std::exception_ptr error = leave_session(); error && !first) first = error;
     if (options.control) options.control->finish();
     signals.reset();
     return first;
   }
 
-  // A failure in between two steps costs none of the finished ones.
-  void leave_session() {
-    if (step_under_way) return session.mark_broken();
-    if (!current && !data_ended_) return;
-    try {
-      session.leave_off(input_position(), states_of_hooks());
-    } catch (...) {
+  // A failure in between two steps costs none of the finished ones. Returns what went wrong here.
+  std::exception_ptr leave_session() {
+    if (step_under_way) {
       session.mark_broken();
-      if (result.outcome != Outcome::failed) throw;
+    } else if (input_was_read) {
+      try {
+        session.leave_off(input_position(), states_of_hooks());
+      } catch (const std::exception& error) {
+        log_line(LogLevel::error,
+                 concat("train: the input cannot say where it stands: ", error.what()));
+        session.mark_broken();
+        return std::current_exception();
+      }
     }
+    return {};
   }
 
   // The first step, which also compiles, is left out of the speed.
@@ -340,8 +346,8 @@ struct Training::Impl final : HookContext {
   TrainResult result;
   std::size_t begun = 0;  // hooks whose begin() was called
   bool stopping = false, data_ended_ = false, ended = false;
-  bool hooks_restored = false;
-  bool step_under_way = false;  // a failure now leaves the variables between two steps
+  bool hooks_restored = false, input_was_read = false;
+  bool step_under_way = false;  // the variables may be those of no step, or not be judged yet
   std::int64_t running_step = 0;
   double start_seconds = 0, first_step_at = 0;
   std::int64_t first_rows = 0;

@@ -104,13 +104,23 @@ TEST(Shuffle, RefusesWhatCannotWork) {
 }
 
 TEST(Shuffle, APositionBelongsToOneSeed) {
-  for (const Dataset& source : {range(20), streamed(20)}) {
+  for (const Dataset& source : {range(20), streamed(20), range(30) | skip(10)}) {
     InputStreamPtr stream = open(source | shuffle(20, {.seed = 1}));
     std::string position = stream->save();
     EXPECT_EQ(error_of([&] { open(source | shuffle(20, {.seed = 2}))->restore(position); }),
               "input: the saved position has shuffle.seed = 1, this pipeline has 2; was the input "
               "pipeline or its data changed since it was saved?");
   }
+}
+
+TEST(Shuffle, APositionBelongsToBothSeedsOfTwoShuffles) {
+  auto twice = [](std::uint64_t a, std::uint64_t b) {
+    return open(range(9) | shuffle(9, {.seed = a}) | shuffle(9, {.seed = b}));
+  };
+  std::string position = twice(1, 2)->save();
+  EXPECT_EQ(error_of([&] { twice(1, 2)->restore(position); }), "no error");
+  for (auto [a, b] : {std::pair{3, 2}, {1, 3}, {2, 1}})
+    EXPECT_NE(error_of([&] { twice(a, b)->restore(position); }), "no error") << a << b;
 }
 
 }  // namespace

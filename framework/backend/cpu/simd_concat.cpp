@@ -16,7 +16,7 @@ class ConcatKernel final : public Kernel {
   /// `segments`: bytes of each part that lie together.
   ConcatKernel(std::vector<std::int64_t> segments, std::int64_t bytes, int threads)
       : segments_(std::move(segments)), bytes_(bytes), threads_(threads) {
-    for (std::int64_t segment : segments_) stride_ += segment;
+    for (std::int64_t segment : segments_) block_bytes_ += segment;
   }
 
   std::string_view implementation() const override { return "simd"; }
@@ -32,7 +32,7 @@ class ConcatKernel final : public Kernel {
   // The bytes of the output from `begin` to `end`.
   void copy(const KernelArguments& a, std::int64_t begin, std::int64_t end) const {
     auto* y = static_cast<std::byte*>(a.outputs[0]);
-    std::int64_t block = begin / stride_, skip = begin % stride_;
+    std::int64_t block = begin / block_bytes_, skip = begin % block_bytes_;
     for (std::int64_t at = begin; at < end; ++block) {
       for (std::size_t part = 0; part < segments_.size() && at < end; ++part) {
         std::int64_t size = segments_[part], n = std::min(size - skip, end - at);
@@ -47,7 +47,7 @@ class ConcatKernel final : public Kernel {
   }
 
   std::vector<std::int64_t> segments_;
-  std::int64_t stride_ = 0, bytes_;
+  std::int64_t block_bytes_ = 0, bytes_;
   int threads_;
 };
 

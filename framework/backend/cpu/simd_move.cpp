@@ -19,9 +19,10 @@ struct Axis {
   std::int64_t size = 1, from = 1, to = 1;  // distances between neighbours, in elements
 };
 
-/// A box of elements: where they are and where they go. A piece of it is some columns (places along
-/// the last axis) at one place of the outer axes. When `crossed`, neighbours in the source lie
-/// along the axis before the last one, which then belongs to the piece.
+/// A box of elements: where they are and where they go. When `crossed`, neighbours in the source
+/// lie along another axis than the last one, `along`; otherwise that has size 1. A piece is what
+/// one thread takes at least: some rows (places along `along`) and columns (places along `last`) at
+/// one place of the other axes.
 struct Move {
   std::vector<Axis> outer;
   Axis along, last;
@@ -43,13 +44,19 @@ struct Move {
     if (crossed) along = *inner, outer.erase(inner);
   }
 
-  std::int64_t columns() const { return crossed ? 64 : 4096; }  // of one piece
+  static constexpr std::int64_t rows = 256;  // of one piece, as columns()
+  std::int64_t columns() const { return crossed ? 64 : 4096; }
   std::int64_t pieces_across() const { return (last.size + columns() - 1) / columns(); }
-  std::int64_t elements_of_piece() const { return along.size * std::min(columns(), last.size); }
+  std::int64_t pieces_of_plane() const {
+    return pieces_across() * ((along.size + rows - 1) / rows);
+  }
+  std::int64_t elements_of_piece() const {
+    return std::min(rows, along.size) * std::min(columns(), last.size);
+  }
   std::int64_t pieces() const {
-    std::int64_t count = pieces_across();
+    std::int64_t count = pieces_of_plane();
     for (const Axis& axis : outer) count *= axis.size;
-    return along.size == 0 ? 0 : count;
+    return count;
   }
 
  private:
@@ -68,8 +75,8 @@ struct Move {
 class Pieces {
  public:
   Pieces(const Move& move, std::int64_t first)
-      : move_(move), across_(first % move.pieces_across()), from_(move.from), to_(move.to) {
-    std::int64_t place = first / move.pieces_across();
+      : move_(move), in_plane_(first % move.pieces_of_plane()), from_(move.from), to_(move.to) {
+    std::int64_t place = first / move.pieces_of_plane();
     for (std::size_t a = move.outer.size(); a-- > 0;) {
       const Axis& axis = move.outer[a];
       index_[a] = place % axis.size;
@@ -79,15 +86,20 @@ class Pieces {
     }
   }
 
+  std::int64_t rows() const { return std::min(Move::rows, move_.along.size - first_row()); }
   std::int64_t columns() const {
-    return std::min(move_.columns(), move_.last.size - across_ * move_.columns());
+    return std::min(move_.columns(), move_.last.size - first_column());
   }
-  std::int64_t from() const { return from_ + across_ * move_.columns() * move_.last.from; }
-  std::int64_t to() const { return to_ + across_ * move_.columns() * move_.last.to; }
+  std::int64_t from() const {
+    return from_ + first_row() * move_.along.from + first_column() * move_.last.from;
+  }
+  std::int64_t to() const {
+    return to_ + first_row() * move_.along.to + first_column() * move_.last.to;
+  }
 
   void advance() {
-    if (++across_ < move_.pieces_across()) return;
-    across_ = 0;
+    if (++in_plane_ < move_.pieces_of_plane()) return;
+    in_plane_ = 0;
     for (std::size_t a = move_.outer.size(); a-- > 0;) {
       const Axis& axis = move_.outer[a];
       from_ += axis.from;
@@ -100,8 +112,11 @@ class Pieces {
   }
 
  private:
+  std::int64_t first_row() const { return in_plane_ / move_.pieces_across() * Move::rows; }
+  std::int64_t first_column() const { return in_plane_ % move_.pieces_across() * move_.columns(); }
+
   const Move& move_;
-  std::int64_t across_;
+  std::int64_t in_plane_;
   std::array<std::int64_t, Shape::max_rank> index_{};
   std::int64_t from_, to_;
 };
@@ -117,12 +132,12 @@ void copy_line(const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_
 
 // In squares, so that the lines of the source stay in the cache until they are used up.
 template <class T>
-void copy_crossed(const Move& move, const T* x, T* y, std::int64_t columns) {
+void copy_crossed(const Move& move, const T* x, T* y, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t side = 16;
   const Axis &along = move.along, &last = move.last;
-  for (std::int64_t i = 0; i < along.size; i += side)
+  for (std::int64_t i = 0; i < rows; i += side)
     for (std::int64_t j = 0; j < columns; j += side)
-      for (std::int64_t r = i; r < std::min(i + side, along.size); ++r)
+      for (std::int64_t r = i; r < std::min(i + side, rows); ++r)
         copy_line(x + r + j * last.from, last.from, y + r * along.to + j * last.to, last.to,
                   std::min(side, columns - j));
 }
@@ -150,7 +165,7 @@ class MoveKernel final : public Kernel {
                    Pieces at(move_, begin);
                    for (std::int64_t piece = begin; piece < end; ++piece, at.advance()) {
                      if (move_.crossed)
-                       copy_crossed(move_, x + at.from(), y + at.to(), at.columns());
+                       copy_crossed(move_, x + at.from(), y + at.to(), at.rows(), at.columns());
                      else
                        copy_line(x + at.from(), move_.last.from, y + at.to(), move_.last.to,
                                  at.columns());

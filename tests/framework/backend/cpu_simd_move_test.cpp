@@ -25,6 +25,9 @@ TEST(SimdMove, Transpose) {
   std::vector<std::pair<Shape, std::vector<int>>> cases{
       {{3, 5}, {1, 0}},
       {{257, 131}, {1, 0}},
+      {{3, 5000}, {1, 0}},
+      {{5000, 3}, {1, 0}},
+      {{1, 20, 600, 2}, {0, 2, 3, 1}},
       {{1, 300}, {1, 0}},
       {{2, 33, 70, 3}, {0, 3, 1, 2}},
       {{2, 3, 33, 70}, {0, 2, 3, 1}},
@@ -81,6 +84,15 @@ TEST(SimdMove, ArgmaxAndArgminOfRows) {
   std::vector<Array> inputs{random_array({7}, 1),       random_array({1000, 10}, 2),
                             random_array({5, 3, 1}, 3), random_array({40, 999}, 4),
                             random_array({0, 4}, 5),    Array::zeros({3, 33}, DType::f32)};
+  for (std::int64_t size : {63, 64, 65}) {
+    inputs.push_back(random_array({4, size}, 6));
+    auto x = inputs.back().span<float>();
+    auto end = static_cast<std::ptrdiff_t>(size);
+    x[0] = nan;  // first, last and in the middle, twice
+    x[static_cast<std::size_t>(2 * size - 1)] = nan;
+    x[static_cast<std::size_t>(2 * size + 7)] = x[static_cast<std::size_t>(2 * size + 9)] = nan;
+    std::fill(x.end() - end, x.end(), -std::numeric_limits<float>::infinity());
+  }
   inputs[3].span<float>()[500] = nan;
   inputs[3].span<float>()[400] = nan;
   inputs[3].span<float>()[1700] = std::numeric_limits<float>::infinity();

@@ -181,7 +181,9 @@ TEST_F(Resuming, AFailedSaveLeavesTheOlderOnes) {
               AllOf(HasSubstr("checkpoint-3.safetensors"), HasSubstr("(in training step 3)")));
   EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 2)).step, 2);
   std::filesystem::remove_all(checkpoint_path(dir.path(), 3));
-  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 4);  // nor was the step lost
+  EXPECT_EQ(estimator.train(input, {.max_steps = 3}).steps, 0);  // nor was the step lost
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 3)).step, 3);
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 4);
 }
 
 TEST_F(Resuming, AMissingVariableIsNamed) {

@@ -139,7 +139,7 @@ TEST(Resume, AFailureOfTheInputCostsNoFinishedStep) {
   struct FailsOnce final : InputStream {
     explicit FailsOnce(bool& f) : failed(f) {}
     bool next(Features& batch) override {
-      batch = one_point(++next_);
+      batch = one_point(static_cast<float>(++next_));
       require(next_ != 3 || std::exchange(failed, true), "disk 3 is gone");
       return true;
     }
@@ -156,6 +156,48 @@ TEST(Resume, AFailureOfTheInputCostsNoFinishedStep) {
             "disk 3 is gone (in training step 3)");
   EXPECT_EQ(estimator.train(input, {.steps = 2}).global_step, 4);
   EXPECT_EQ(scalar(estimator, "w"), 8 - 0.25 * (1 + 2 + 4 + 5));  // the third was consumed
+}
+
+TEST(Resume, ABadBatchIsPassedAlsoWhenItIsTheFirst) {
+  struct TwoBad final : InputStream {
+    bool next(Features& batch) override {
+      batch = one_point(static_cast<float>(++next_));
+      require(next_ > 2, "batch ", next_, " is bad");
+      return true;
+    }
+    std::string save() const override { return text(next_); }
+    void restore(const std::string& state) override { next_ = std::stoi(state); }
+    int next_ = 0;
+  };
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  auto input = [] { return std::make_unique<TwoBad>(); };
+  for (const char* error : {"batch 1 is bad", "batch 2 is bad"})
+    EXPECT_EQ(error_of([&] { estimator.train(input, {.steps = 1}); }),
+              concat(error, " (in training step 1)"));
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 1);
+  EXPECT_EQ(scalar(estimator, "w"), 8 - 0.25 * 3);
+}
+
+TEST(Resume, AnInputThatCannotSayWhereItStandsCostsTheSteps) {
+  struct Mute final : InputStream {
+    bool next(Features& batch) override { return batch = one_point(), ++next_ < 4; }
+    std::string save() const override {
+      require(next_ < 2, "which file was it?");
+      return text(next_);
+    }
+    int next_ = 0;
+  };
+  TemporaryFolder dir;
+  TrainControl control;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  EXPECT_EQ(error_of([&] {
+              estimator.train([] { return std::make_unique<Mute>(); },
+                              {.steps = 2, .control = &control});
+            }),
+            "which file was it?");
+  EXPECT_FALSE(control.progress().running);
+  EXPECT_EQ(estimator.train(over_and_over({one_point()}), {.steps = 1}).global_step, 1);
 }
 
 TEST(Resume, ASaveThatFailsCostsNoFinishedStep) {

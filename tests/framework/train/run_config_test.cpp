@@ -79,6 +79,8 @@ TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error(R"({"save_checkpoint_steps": 5, "save_checkpoint": {"seconds": 5}})"),
             "config: save_checkpoint and save_checkpoint_steps are two forms of one cadence; keep "
             "one");
+  EXPECT_EQ(error(R"({"save_checkpoint": {"steps": 1.5}})"),
+            "config: `save_checkpoint.steps` must be a whole number, got 1.5");
   for (const char* cadence : {"5", "{}", R"({"minutes":5})", R"({"seconds":5,"steps":5})"})
     EXPECT_EQ(
         error(concat(R"({"save_checkpoint": )", cadence, "}")),
