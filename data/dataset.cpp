@@ -1,108 +1,72 @@
 #include "belfry/data/dataset.h"
 
-#include <chrono>
+#include <algorithm>
 
-#include "belfry/data/scheduler.h"
+#include "belfry/data/profile.h"
+#include "belfry/data/shard.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry {
-namespace {
 
-using data::IteratorPtr, data::Pass, data::Position;
-
-class Stream final : public InputStream {
- public:
-  explicit Stream(Dataset dataset) : dataset_(std::move(dataset)) { start(); }
-
-  bool next(Features& batch) override {
-    auto begin = std::chrono::steady_clock::now();
-    std::swap(element_.features, batch);
-    bool more = false;
-    try {
-      more = iterator_->next(element_);
-    } catch (...) {
-      finish(begin, batch, false);
-      throw;
-    }
-    finish(begin, batch, more);
-    return more;
-  }
-
-  std::string save() const override {
-    Position at;
-    iterator_->position(at);
-    return at.text();
-  }
-
-  void restore(const std::string& state) override {
-    start();
-    if (state.empty()) return;
-    Position at(state);
-    iterator_->position(at);
-    at.finish();
-  }
-
-  double wait_seconds() const override { return std::chrono::duration<double>(waited_).count(); }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  void start() {
-    iterator_.reset();
-    Pass pass;
-    pass.scheduler = std::make_shared<data::Scheduler>();
-    iterator_ = dataset_.iterate(std::move(pass));
-  }
-
-  void finish(Clock::time_point begin, Features& batch, bool more) {
-    if (!more) element_.features.clear();
-    std::swap(element_.features, batch);
-    waited_ += Clock::now() - begin;
-  }
-
-  Dataset dataset_;
-  IteratorPtr iterator_;
-  data::Element element_;
-  Clock::duration waited_{};
+struct Dataset::Node {
+  std::string name;
+  std::vector<Dataset> inputs;
+  data::MakeIterator make;
+  data::DatasetInfo info;
+  int stage = 0;
 };
 
-}  // namespace
+Dataset::Dataset(std::string name, data::MakeIterator make, data::DatasetInfo info)
+    : Dataset(std::move(name), {}, std::move(make), std::move(info)) {}
 
-Dataset::Dataset(data::MakeIterator make, data::DatasetInfo info)
-    : make_(std::move(make)), info_(info) {
-  require(make_ != nullptr, "dataset: the function that starts a pass is empty");
-  require(info_.cardinality >= data::unknown, "dataset: cardinality ", info_.cardinality,
+Dataset::Dataset(std::string name, std::vector<Dataset> inputs, data::MakeIterator make,
+                 data::DatasetInfo info) {
+  require(make != nullptr, name, ": the function that starts a pass is empty");
+  require(info.cardinality >= data::unknown, name, ": cardinality ", info.cardinality,
           " is neither a count nor data::infinite nor data::unknown");
-  require(!info_.random_access || info_.cardinality >= 0,
-          "dataset: random access needs a known cardinality");
+  require(!info.random_access || info.cardinality >= 0, name,
+          ": random access needs a known cardinality");
+  int stage = 0;
+  for (const Dataset& input : inputs) stage = std::max(stage, input.node_->stage + 1);
+  node_ = std::make_shared<const Node>(
+      Node{std::move(name), std::move(inputs), std::move(make), std::move(info), stage});
 }
 
-Dataset Dataset::then(data::MakeIterator make, data::DatasetInfo info) const {
-  Dataset out(std::move(make), info);
-  out.stage_ = stage_ + 1;
-  return out;
-}
+const std::string& Dataset::name() const { return node_->name; }
+const data::DatasetInfo& Dataset::info() const { return node_->info; }
+const std::vector<Dataset>& Dataset::inputs() const { return node_->inputs; }
 
 data::IteratorPtr Dataset::iterate(data::Pass pass) const {
-  ensure(!pass.order || info_.random_access, "dataset: an order without random access");
-  ensure(pass.scheduler != nullptr, "dataset: a pass without a scheduler");
-  pass.stage = stage_;
-  data::IteratorPtr out = make_(pass);
-  require(out != nullptr, "dataset: the function that starts a pass returned null");
-  return out;
+  ensure(!pass.order || info().random_access, name(), ": an order without random access");
+  ensure(pass.scheduler != nullptr, name(), ": a pass without a scheduler");
+  pass.stage = node_->stage;
+  data::Meter* meter = nullptr;
+  if (pass.profile) meter = &pass.profile->meter(node_.get(), name(), pass.meter);
+  pass.meter = meter;
+  auto make = [this](const data::Pass& p) {
+    data::IteratorPtr out = node_->make(p);
+    require(out != nullptr, name(), ": the function that starts a pass returned null");
+    return out;
+  };
+  data::IteratorPtr out = inputs().empty() ? data::shard_source(*this, pass, make) : make(pass);
+  return meter ? data::metered(std::move(out), *meter, pass.profile) : std::move(out);
 }
 
-Dataset::operator InputStreamPtr() const { return std::make_unique<Stream>(*this); }
-
-data::Transform data::wrap(std::function<IteratorPtr(IteratorPtr, const Pass&)> iterator,
+data::Transform data::wrap(std::string name,
+                           std::function<IteratorPtr(IteratorPtr, const Pass&)> iterator,
                            std::function<DatasetInfo(const DatasetInfo&)> info) {
-  return [iterator = std::move(iterator), info = std::move(info)](Dataset source) {
+  return [name = std::move(name), iterator = std::move(iterator),
+          info = std::move(info)](Dataset source) {
     DatasetInfo known = info ? info(source.info()) : DatasetInfo{};
     auto make = [iterator, source](const Pass& pass) {
       return iterator(source.iterate(pass), pass);
     };
-    return source.then(std::move(make), known);
+    return Dataset(name, {source}, std::move(make), std::move(known));
   };
+}
+
+data::DatasetInfo data::same_elements(const DatasetInfo& source) {
+  return {.cardinality = source.cardinality, .random_access = source.random_access};
 }
 
 }  // namespace belfry

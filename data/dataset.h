@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "belfry/data/iterator.h"
 #include "belfry/framework/tensor/input_stream.h"
@@ -21,6 +24,10 @@ struct DatasetInfo {
   std::int64_t cardinality = unknown;  ///< elements in one pass, or `infinite` or `unknown`
   /// Passes may be asked for in any order (Pass::order). Needs a known cardinality.
   bool random_access = false;
+  /// Of a source that reads files one after the other and heeds Pass::shard by file.
+  std::vector<std::string> files = {};
+  /// What the sources behind it do for several pipelines; with_options() sets it.
+  std::optional<ShardPolicy> shard = {};
 };
 
 /// Starts a pass.
@@ -37,29 +44,31 @@ using MakeIterator = std::function<IteratorPtr(const Pass&)>;
 /// Thread rules: any number of threads may make streams from one dataset.
 class Dataset {
  public:
-  /// A source. `make` is called once for each pass, from any thread.
-  explicit Dataset(data::MakeIterator make, data::DatasetInfo info = {});
+  /// A source. `name` stands in explain(); `make` is called once for each pass, from any thread.
+  Dataset(std::string name, data::MakeIterator make, data::DatasetInfo info = {});
 
-  /// A dataset that follows this one in a pipeline: what a transform returns. `make` starts its
-  /// passes, usually with iterate() of this dataset.
-  Dataset then(data::MakeIterator make, data::DatasetInfo info = {}) const;
+  /// A dataset made from others: what a transform returns. `make` starts a pass, usually with
+  /// iterate() of `inputs`; where there are several, with Pass::input(i) for the i-th.
+  Dataset(std::string name, std::vector<Dataset> inputs, data::MakeIterator make,
+          data::DatasetInfo info = {});
 
-  const data::DatasetInfo& info() const { return info_; }
-  std::int64_t cardinality() const { return info_.cardinality; }
+  const std::string& name() const;
+  const data::DatasetInfo& info() const;
+  std::int64_t cardinality() const { return info().cardinality; }
+  const std::vector<Dataset>& inputs() const;
 
-  /// Starts a pass.
+  /// Starts a pass. A source without files takes its share of `pass.shard` here.
   data::IteratorPtr iterate(data::Pass pass) const;
 
-  /// A stream over one pass, so that a function returning a Dataset is an InputFn. Its
-  /// wait_seconds() is the time spent in next(); its save() is a short line of text.
-  operator InputStreamPtr() const;
-  /// The same: a Dataset is an InputFn too.
-  InputStreamPtr operator()() const { return *this; }
+  /// A stream over one pass. Its wait_seconds() is the time spent in next(), stages() says where it
+  /// went, save() is a short line of text. Destroying it requests Pass::stop and waits for calls in
+  /// progress. Error: `context` leaves this pipeline without a file, or without an element.
+  InputStreamPtr open(const InputContext& context = {}) const;
+  operator InputStreamPtr() const { return open(); }
 
  private:
-  data::MakeIterator make_;
-  data::DatasetInfo info_;
-  int stage_ = 0;
+  struct Node;
+  std::shared_ptr<const Node> node_;
 };
 
 namespace data {
@@ -71,8 +80,16 @@ using Transform = std::function<Dataset(Dataset)>;
 /// pass. `info` computes what is known about the result from what is known about the source; by
 /// default nothing. It may keep `random_access` only if the i-th element of the result is computed
 /// from the i-th element of the source alone.
-Transform wrap(std::function<IteratorPtr(IteratorPtr source, const Pass& pass)> iterator,
+Transform wrap(std::string name,
+               std::function<IteratorPtr(IteratorPtr source, const Pass& pass)> iterator,
                std::function<DatasetInfo(const DatasetInfo& source)> info = {});
+
+/// The info of a transform that changes neither the number of elements nor their order.
+DatasetInfo same_elements(const DatasetInfo& source);
+
+/// What each of `pipelines` would read: a line for each source and pipeline. Error: one of them
+/// would read nothing.
+std::string describe_shards(const Dataset& dataset, int pipelines);
 
 }  // namespace data
 

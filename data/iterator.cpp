@@ -4,6 +4,41 @@
 
 namespace belfry::data {
 
+std::int64_t Iterator::skip(std::int64_t count) {
+  Element ignored;
+  for (std::int64_t i = 0; i < count; ++i) {
+    try {
+      if (!next(ignored)) return i;
+    } catch (...) {  // nobody asked for this element
+    }
+  }
+  return count;
+}
+
+Pass Pass::input(std::uint64_t i) const {
+  Pass out = *this;
+  // Two sources with different numbers of files would be taken apart differently.
+  if (out.shard.policy == ShardPolicy::automatic) out.shard.policy = ShardPolicy::data;
+  if (i > 0) out.branch = philox_key(inner(0).branch, i).value;
+  return out;
+}
+
+Pass Pass::inner(std::uint64_t element) const {
+  Pass out = *this;
+  out.branch =
+      philox_key(philox_key(branch + 1, static_cast<std::uint64_t>(stage)).value, element).value;
+  out.order = nullptr;
+  out.shard = {};
+  out.profile = nullptr;
+  out.meter = nullptr;
+  return out;
+}
+
+PhiloxKey Pass::key(std::uint64_t seed, std::string_view name) const {
+  PhiloxKey key = philox_key(philox_key(seed, name).value, static_cast<std::uint64_t>(stage));
+  return branch == 0 ? key : philox_key(key.value, branch);
+}
+
 void read_again(Iterator& fresh, std::int64_t count, std::string_view what) {
   Element ignored;
   for (std::int64_t i = 0; i < count; ++i) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 
 #include "belfry/data/element.h"
@@ -14,6 +15,8 @@
 namespace belfry::data {
 
 class Scheduler;
+class Profile;
+struct Meter;
 
 /// Yields the elements of one pass. Thread rules: used by one thread at a time, not always the same
 /// one (prefetch runs its source in a thread of its own).
@@ -24,8 +27,14 @@ class Iterator {
   /// Puts the next element into `out` and returns true, or returns false at the end (and on every
   /// later call). What `out` held before may be overwritten, so that memory goes round; the new
   /// element is the caller's to change. Error: the element could not be produced; it counts as
-  /// consumed, and the next call goes on after it.
+  /// consumed, and the next call goes on after it; index and epoch of `out` name it if they are
+  /// known.
   virtual bool next(Element& out) = 0;
+
+  /// Leaves out up to `count` elements, as if next() had yielded (or failed at) them, and returns
+  /// how many there were: fewer only at the end. Iterators that can do so produce nothing; by
+  /// default elements are read and dropped.
+  virtual std::int64_t skip(std::int64_t count);
 
   /// Saves or restores the position: what is needed to continue with the element that next() would
   /// yield now. Elements read ahead are not counted as consumed. Restoring is done on a fresh
@@ -49,20 +58,45 @@ struct Order {
   std::optional<std::uint64_t> seed = {};
 };
 
+/// How several pipelines share the data.
+enum class ShardPolicy : std::uint8_t {
+  automatic,  ///< files, where each pipeline gets at least one; otherwise data
+  file,       ///< pipeline i of n reads the files j with j % n == i
+  data,       ///< pipeline i of n reads the source's elements j with j % n == i
+  off,        ///< every pipeline reads everything
+};
+
+/// Which part of the data a pass reads.
+struct Shard {
+  int count = 1, index = 0;
+  ShardPolicy policy = ShardPolicy::automatic;
+};
+
 /// What a dataset is told when a pass over it begins.
 struct Pass {
-  std::uint64_t epoch = 0;  ///< which pass this is; repeat counts it
-  int stage = 0;            ///< number of transforms before this one; Dataset::iterate sets it
+  std::uint64_t epoch = 0;   ///< which pass this is; repeat counts it
+  int stage = 0;             ///< number of transforms before this one; Dataset::iterate sets it
+  std::uint64_t branch = 0;  ///< tells apart passes that part somewhere: inputs of zip, elements
+                             ///< of flat_map
   /// Only for a dataset with random access: the order to read in; null for 0, 1, 2, ...
   std::shared_ptr<const Order> order;
   /// Where parallel transforms run their work; never null.
   std::shared_ptr<Scheduler> scheduler;
+  Shard shard;
+  /// Stop is requested when the stream ends, before its threads are joined: whoever waits for
+  /// something outside the pipeline watches it.
+  std::stop_token stop;
+  std::shared_ptr<Profile> profile;  ///< null: nothing is measured
+  Meter* meter = nullptr;            ///< of this stage; Dataset::iterate sets it
+
+  /// The pass over input `i` of a dataset with several.
+  Pass input(std::uint64_t i) const;
+  /// The pass over a dataset that was made from element `element` of this stage's input.
+  Pass inner(std::uint64_t element) const;
 
   /// The random numbers of one transform: distinct for each place in the pipeline, the same for
-  /// all passes. `name` is the transform's.
-  PhiloxKey key(std::uint64_t seed, std::string_view name) const {
-    return philox_key(philox_key(seed, name).value, static_cast<std::uint64_t>(stage));
-  }
+  /// all epochs. `name` is the transform's.
+  PhiloxKey key(std::uint64_t seed, std::string_view name) const;
 };
 
 }  // namespace belfry::data

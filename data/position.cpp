@@ -9,6 +9,11 @@ namespace {
 
 constexpr const char* changed = "; was the input pipeline or its data changed since it was saved?";
 
+void check(std::string_view name, std::int64_t value, std::int64_t low, std::int64_t high) {
+  require(value >= low && value <= high, "input: the saved position has ", name, " = ", value,
+          ", expected ", low, " to ", high, changed);
+}
+
 }  // namespace
 
 void Position::field(std::string_view name, std::int64_t& value, std::int64_t low,
@@ -18,8 +23,7 @@ void Position::field(std::string_view name, std::int64_t& value, std::int64_t lo
     return;
   }
   value = read(name);
-  require(value >= low && value <= high, "input: the saved position has ", name, " = ", value,
-          ", expected ", low, " to ", high, changed);
+  check(name, value, low, high);
 }
 
 void Position::field(std::string_view name, bool& value) {
@@ -35,6 +39,25 @@ void Position::constant(std::string_view name, std::int64_t value) {
           ", this pipeline has ", value, changed);
 }
 
+void Position::list(std::string_view name, std::vector<std::int64_t>& values, std::int64_t low,
+                    std::int64_t high) {
+  auto count = static_cast<std::int64_t>(values.size());
+  field(name, count);
+  if (saving_) {
+    for (std::int64_t value : values) fields_.push_back({{}, value});
+    return;
+  }
+  values.clear();
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::string_view rest = std::string_view(saved_).substr(cursor_);
+    require(rest.starts_with(','), "input: the saved position is damaged: ", name, " has ", i,
+            " values of ", count);
+    std::int64_t value = read_number(rest, 1);
+    check(name, value, low, high);
+    values.push_back(value);
+  }
+}
+
 void Position::append(const Position& other) {
   ensure(saving_ && other.saving_, "position: append() while restoring");
   fields_.insert(fields_.end(), other.fields_.begin(), other.fields_.end());
@@ -42,28 +65,42 @@ void Position::append(const Position& other) {
 
 void Position::finish() const {
   ensure(!saving_, "position: finish() while saving");
-  require(cursor_ == saved_.size(), "input: the saved position goes on with `",
-          std::string_view(saved_).substr(cursor_), "` where this pipeline ends", changed);
+  std::string_view rest = std::string_view(saved_).substr(cursor_);
+  rest.remove_prefix(rest.starts_with(' '));
+  require(rest.empty(), "input: the saved position goes on with `", rest,
+          "` where this pipeline ends", changed);
 }
 
 std::string Position::text() const {
   std::string out;
-  for (const Field& f : fields_) out += concat(out.empty() ? "" : " ", f.name, "=", f.value);
+  for (const Field& f : fields_) {
+    if (f.name.empty())
+      out += concat(",", f.value);
+    else
+      out += concat(out.empty() ? "" : " ", f.name, "=", f.value);
+  }
   return out;
 }
 
 std::int64_t Position::read(std::string_view name) {
   std::string_view rest = std::string_view(saved_).substr(cursor_);
+  rest.remove_prefix(rest.starts_with(' '));
   std::size_t equals = rest.find('=');
   std::string_view found = rest.substr(0, equals);
   require(found == name, "input: the saved position has `", found, "` where this pipeline has `",
           name, "`", changed);
+  return read_number(rest, equals == rest.npos ? rest.size() : equals + 1);
+}
+
+// Reads the number at `begin` of `rest`, which is the end of saved_, and goes behind it.
+std::int64_t Position::read_number(std::string_view rest, std::size_t begin) {
   std::int64_t value = 0;
   const char* end = rest.data() + rest.size();
-  auto parsed = std::from_chars(rest.data() + equals + (equals < rest.size()), end, value);
-  bool whole = parsed.ec == std::errc() && (parsed.ptr == end || *parsed.ptr == ' ');
-  require(equals < rest.size() && whole, "input: the saved position is damaged at `", rest, "`");
-  cursor_ = static_cast<std::size_t>(parsed.ptr - saved_.data()) + (parsed.ptr != end);
+  auto parsed = std::from_chars(rest.data() + begin, end, value);
+  bool whole =
+      parsed.ec == std::errc() && (parsed.ptr == end || *parsed.ptr == ' ' || *parsed.ptr == ',');
+  require(whole, "input: the saved position is damaged at `", rest, "`");
+  cursor_ = static_cast<std::size_t>(parsed.ptr - saved_.data());
   return value;
 }
 

@@ -34,6 +34,9 @@ class Position {
   void field(std::string_view name, bool& value);
   /// Notes a value that must still be the same when restoring: Error otherwise.
   void constant(std::string_view name, std::int64_t value);
+  /// As field(), for any number of values: "bucket.waiting=3,0,4,9" holds 0, 4 and 9.
+  void list(std::string_view name, std::vector<std::int64_t>& values, std::int64_t low = 0,
+            std::int64_t high = std::numeric_limits<std::int64_t>::max());
 
   /// Saving: adds all fields of `other`, which was saved before.
   void append(const Position& other);
@@ -47,10 +50,11 @@ class Position {
 
  private:
   struct Field {
-    std::string_view name;
+    std::string_view name;  // empty: one more value of the list before it
     std::int64_t value;
   };
   std::int64_t read(std::string_view name);
+  std::int64_t read_number(std::string_view rest, std::size_t begin);
 
   std::vector<Field> fields_;
   std::string saved_;

@@ -1,8 +1,12 @@
 #pragma once
 // The threads that parallel transforms run on. scheduler.cpp is the only file that knows oneTBB.
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+
+#include "belfry/framework/base/units.h"
 
 namespace belfry::data {
 
@@ -10,20 +14,27 @@ namespace belfry::data {
 /// for the threads that compute, so that input and training do not fight.
 int default_threads();
 
-/// A oneTBB arena: a bound on how many threads work for one input pipeline. The threads themselves
-/// are oneTBB's and shared by the process. Every stream has its own scheduler; `data::threads(n)`
-/// gives the pipeline before it another. Thread rules: run() may be called from any thread.
+/// What one input pipeline may use: threads, as a oneTBB arena (the threads themselves are oneTBB's
+/// and shared by the process), and memory for buffers that grow by themselves. Every stream has its
+/// own scheduler; `data::threads(n)` gives the pipeline before it another. Thread rules: any thread
+/// may call it.
 class Scheduler {
  public:
   /// Error: threads below 1. More threads than cores are honoured (work that waits for disks or
   /// networks gains from them) by raising oneTBB's limit for the process, unless the host has set
   /// one itself.
-  explicit Scheduler(int threads = default_threads());
+  explicit Scheduler(int threads = default_threads(), Bytes memory = default_memory);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
+  static constexpr Bytes default_memory = Bytes(std::int64_t{1} << 30);
+
   int threads() const { return threads_; }
+  Bytes memory() const { return memory_; }
+
+  /// Takes memory out of the budget for good; false, and nothing taken, when so much is not left.
+  bool reserve(Bytes size);
 
   /// Queues `task` and returns at once. The task must not throw. Tasks not begun when this object
   /// is destroyed are dropped; destruction does not wait for those in progress.
@@ -32,6 +43,8 @@ class Scheduler {
  private:
   struct Arena;
   int threads_;
+  Bytes memory_;
+  std::atomic<std::int64_t> left_;  // of the memory
   std::unique_ptr<Arena> arena_;
 };
 

@@ -4,6 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "belfry/data/dataset.h"
 
@@ -15,8 +19,9 @@ using ReadElement = std::function<void(std::int64_t index, Features& out)>;
 
 /// `count` elements with random access: shuffle() permutes their numbers in place of their
 /// contents, and a saved position is one number. The base of every source whose elements can be
-/// fetched by number. Error: count below 0; an Error from `read` carries the element's number.
-Dataset indexed(std::int64_t count, ReadElement read);
+/// fetched by number. `name` stands in explain(). Error: count below 0; an Error from `read`
+/// carries the element's number.
+Dataset indexed(std::int64_t count, ReadElement read, std::string name = "indexed");
 
 /// The rows of arrays that agree in axis 0: {"x": [n, 3], "y": [n]} gives n elements
 /// {"x": [3], "y": []}. Shares the arrays, yields copies of the rows. Random access. Error: no
@@ -26,8 +31,37 @@ Dataset from_arrays(Features arrays);
 /// {"value": i64 []}, counting from 0 to count - 1. Random access.
 Dataset range(std::int64_t count);
 
-/// Yields elements, or nothing at the end. What it returns belongs to the pipeline.
-using Generate = std::function<std::optional<Features>()>;
+/// Thrown by a generator's function: there are no more elements.
+struct EndOfData {};
+
+/// What generator() calls: any callable that returns std::optional<Features>, nothing at the end,
+/// or Features, and throws EndOfData at the end. One that may wait takes a std::stop_token, which
+/// is told when the stream is destroyed: it then returns as soon as it can, whatever it likes.
+class Generate {
+ public:
+  template <class F>
+  requires(!std::is_same_v<
+               std::remove_cvref_t<F>,
+               Generate> && (std::is_invocable_v<F&> || std::is_invocable_v<F&, std::stop_token>))
+      Generate(F f) {
+    if constexpr (std::is_invocable_v<F&, std::stop_token>) {
+      call_ = std::move(f);
+    } else {
+      call_ = [f = std::move(f)](std::stop_token) mutable { return f(); };
+    }
+  }
+  /// The next element, or nothing.
+  std::optional<Features> operator()(std::stop_token stop) {
+    try {
+      return call_(std::move(stop));
+    } catch (const EndOfData&) {
+      return std::nullopt;
+    }
+  }
+
+ private:
+  std::function<std::optional<Features>(std::stop_token)> call_;
+};
 
 /// Elements from a function. Each pass works on a copy of `generate` as it was given, so that a
 /// mutable lambda starts anew:

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "belfry/data/dataset.h"
+#include "belfry/framework/base/units.h"
 
 namespace belfry::data {
 
@@ -20,32 +22,39 @@ class MapFunction {
  public:
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, MapFunction>) MapFunction(F f) {
+    draws_ = std::is_invocable_r_v<Features, F&, Features, PhiloxStream&>;
     if constexpr (std::is_invocable_r_v<Features, F&, Features, PhiloxStream&>) {
       call_ = std::move(f);
     } else {
       call_ = [f = std::move(f)](Features in, PhiloxStream&) mutable { return f(std::move(in)); };
     }
   }
+  bool draws() const { return draws_; }  ///< whether it takes random numbers
   Features operator()(Features in, PhiloxStream& random) const {
     return call_(std::move(in), random);
   }
 
  private:
+  bool draws_ = false;
   std::function<Features(Features, PhiloxStream&)> call_;
 };
 
 struct MapOptions {
   /// How many elements are worked on at once, or `autotune`. With 1 the function runs in the thread
-  /// that asks for elements; otherwise several threads call it at once and it must allow that.
+  /// that asks for elements; otherwise several threads call it at once and it must allow that, and
+  /// up to twice as many elements are read ahead before the first is yielded.
   int workers = 1;
   std::uint64_t seed = 0;  ///< of the random numbers the function is given
+  /// false: elements come as they are ready. Each comes once, also over a restored position, with
+  /// the same content, but the order depends on timing, and so does what follows from it.
+  bool ordered = true;
 };
 
 /// Replaces each element's features by `function` of them, in the order of the source for any
 /// number of workers. The function owns the arrays it gets and may overwrite them. Its random
 /// numbers depend on the seed, the place in the pipeline, and the element's epoch and index alone.
 /// Error: workers neither positive nor autotune; whatever the function throws, as an Error that
-/// names the element and is delivered in its place. Keeps random access.
+/// names the element and is delivered in its place. Keeps random access, if ordered.
 Transform map(MapFunction function, MapOptions options = {});
 
 /// Keeps the elements for which `keep` is true. An exception from it is delivered as map's are.
@@ -71,6 +80,24 @@ Transform shuffle(std::int64_t buffer, ShuffleOptions options = {});
 Transform repeat();
 Transform repeat(std::int64_t count);  ///< Error: count below 0
 
+/// Fills one row of a batch: `row` holds arrays over the memory of the batch, uninitialised, with
+/// the names and types that were promised.
+using RowFunction = std::function<void(Features in, Features& row, PhiloxStream& random)>;
+
+struct MapAndBatchOptions {
+  int workers = autotune;       ///< elements worked on at once, as in map
+  std::uint64_t seed = 0;       ///< as in map
+  bool drop_remainder = false;  ///< as in batch
+};
+
+/// map and batch in one: the worker that has computed an element puts it into its row of the batch,
+/// so that no single thread copies them all. Elements, order, random numbers and errors are those
+/// of map(function) | batch(size), with the name of map_and_batch.
+Transform map_and_batch(MapFunction function, std::int64_t size, MapAndBatchOptions options = {});
+/// The same for a function that writes its result where it belongs. `row` says what a row is.
+Transform map_and_batch(RowFunction function, Signature row, std::int64_t size,
+                        MapAndBatchOptions options = {});
+
 struct BatchOptions {
   bool drop_remainder = false;  ///< drop a last batch that is short
 };
@@ -90,8 +117,23 @@ Transform take(std::int64_t count);
 Transform skip(std::int64_t count);
 
 /// Reads up to `buffer` elements ahead in a thread of its own. Order and errors stay as they are;
-/// an error is delivered in place of its element. Error: buffer below 1. Keeps random access.
+/// an error is delivered in place of its element. `autotune`: 2 at first, and twice as many, up to
+/// 64, whenever the consumer had to wait although the buffer had been full, as long as the
+/// pipeline's memory suffices. Error: buffer neither positive nor autotune. Keeps random access.
 Transform prefetch(std::int64_t buffer = 2);
+
+/// Allocates host memory that a device copies from without making the host wait (pinned memory);
+/// Device::allocate_host is one.
+using AllocateHost = std::function<std::shared_ptr<void>(Bytes)>;
+
+struct PrefetchToDeviceOptions {
+  std::int64_t slots = 2;      ///< batches ahead of the consumer
+  AllocateHost allocate = {};  ///< none: plain memory
+};
+
+/// prefetch into memory that is allocated once and goes round: the last transform before training.
+/// A consumer that keeps more batches than the last one makes it allocate. Error: slots below 1.
+Transform prefetch_to_device(PrefetchToDeviceOptions options = {});
 
 /// Lets the pipeline before it use `count` threads for its parallel transforms, in place of
 /// default_threads(). Changes no element. Error: count below 1. Keeps random access.

@@ -12,7 +12,7 @@ foreach(folder framework data hooks models)
     set(unit ${WORK_DIR}/${unit}.cpp)
     file(WRITE ${unit} "#include \"belfry/${header}\"\n")
     execute_process(COMMAND ${COMPILER} -std=c++20 -Wall -Wextra -Wpedantic -Werror -fsyntax-only
-                    -I ${INCLUDE_DIR} ${unit} RESULT_VARIABLE status)
+                    -I ${INCLUDE_DIR} -isystem ${OPENCV_INCLUDE_DIR} ${unit} RESULT_VARIABLE status)
     if(NOT status EQUAL 0)
       list(APPEND failed ${header})
     endif()

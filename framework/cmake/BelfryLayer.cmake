@@ -1,5 +1,5 @@
-# belfry_layer(NAME ... [DEPENDS layer...] [PACKAGES target...]): the folder's sources as one OBJECT
-# library belfry_NAME. belfry_library(): all layers as the library `belfry`. belfry_test(NAME ...):
+# belfry_layer(NAME ... [DEPENDS layer...] [PACKAGES target...] [FOLDERS folder...]): the sources of
+# this folder and of those below it that are named, as one OBJECT library belfry_NAME. belfry_library(): all layers as the library `belfry`. belfry_test(NAME ...):
 # the folder's *_test.cpp as one test program that links a layer and everything below it.
 include_guard()
 include(GNUInstallDirs)
@@ -33,8 +33,9 @@ if(BELFRY_SANITIZE)
 endif()
 
 function(belfry_layer name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;PACKAGES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  cmake_parse_arguments(arg "" "" "DEPENDS;PACKAGES;FOLDERS" ${ARGN})
+  list(TRANSFORM arg_FOLDERS APPEND /*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp ${arg_FOLDERS})
   add_library(belfry_${name} OBJECT ${sources})
   set_target_properties(belfry_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
@@ -83,11 +84,12 @@ function(belfry_library)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABEL label]). Those labelled `threads` run under
-# ThreadSanitizer too.
+# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABEL label] [FOLDERS folder...]). Those labelled
+# `threads` run under ThreadSanitizer too.
 function(belfry_test name)
-  cmake_parse_arguments(arg "" "LABEL" "LAYERS;PACKAGES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *_test.cpp)
+  cmake_parse_arguments(arg "" "LABEL" "LAYERS;PACKAGES;FOLDERS" ${ARGN})
+  list(TRANSFORM arg_FOLDERS APPEND /*_test.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS *_test.cpp ${arg_FOLDERS})
   if(NOT sources)
     return()
   endif()

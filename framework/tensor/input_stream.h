@@ -1,17 +1,50 @@
 #pragma once
 // The seam between data and training: a stream of batches.
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "belfry/framework/tensor/features.h"
 
 namespace belfry {
 
+/// What an input_fn is told about its place among others that read the same data.
+struct InputContext {
+  int pipelines = 1;  ///< how many read the data, each a part of it: one a worker
+  int pipeline = 0;   ///< which of them this is, from 0
+  int towers = 1;     ///< towers that share the batches of this pipeline
+  /// Ends the stream, also while next() waits in another thread: a source that waits for something
+  /// is told, and next() returns false from then on.
+  std::stop_token stop = {};
+};
+
+/// What one stage of an input pipeline has done so far. Times are in seconds and estimated from
+/// samples where a stage takes less than a few microseconds for an element.
+struct InputStage {
+  std::string name;  ///< "shuffle"
+  int depth = 0;     ///< 0 for the last stage, whose source has 1, and so on
+  std::int64_t elements = 0;
+  std::int64_t bytes = 0;  ///< of the arrays in them
+  double busy = 0;         ///< its own work, summed over workers
+  double upstream = 0;     ///< waiting for its source
+  double downstream = 0;   ///< holding finished elements that nobody takes; async stages only
+  double queue = 0;        ///< finished elements waiting, on average; async stages only
+  int buffer = 0;          ///< as many may wait at most, at present; async stages only
+  int workers = 1;         ///< at once, at present
+};
+
+/// A table, one line a stage, sources last.
+std::string to_string(const std::vector<InputStage>& stages);
+
 /// Yields batches one after the other. data::Dataset converts to it; anything may implement it.
-/// Thread rules: used by one thread at a time.
+/// Thread rules: used by one thread at a time; stages() may be called from any.
 class InputStream {
  public:
   virtual ~InputStream() = default;
@@ -28,12 +61,54 @@ class InputStream {
 
   /// Seconds that next() has spent waiting for data, in total.
   virtual double wait_seconds() const { return 0; }
+  /// Where that time went. Streams that do not measure themselves return nothing.
+  virtual std::vector<InputStage> stages() const { return {}; }
 };
 
 using InputStreamPtr = std::unique_ptr<InputStream>;
 
-/// Makes a fresh stream. Called once per train, evaluate or predict call. Any callable whose result
-/// converts to InputStreamPtr will do: `Dataset train_input()` is one, and so is a Dataset.
-using InputFn = std::function<InputStreamPtr()>;
+/// Something that opens a stream for its place among several: data::Dataset does.
+template <class T>
+concept OpensInput = requires(T t, const InputContext& context) {
+  { t.open(context) } -> std::convertible_to<InputStreamPtr>;
+};
+
+/// Makes a fresh stream; called once per train, evaluate or predict call. A Dataset is one, and so
+/// is any callable, with or without a parameter `const InputContext&`, whose result is a Dataset or
+/// converts to InputStreamPtr. Datasets shard themselves when there are several pipelines
+/// (data::ShardPolicy), except those of a callable that took the context: that one has seen to it.
+class InputFn {
+ public:
+  InputFn() = default;
+  InputFn(std::nullptr_t) {}
+  template <class F>
+  requires(
+      !std::same_as<
+          std::remove_cvref_t<F>,
+          InputFn> && (OpensInput<F> || std::invocable<F&> || std::invocable<F&, const InputContext&>))
+      InputFn(F f) {
+    if constexpr (OpensInput<F>) {
+      open_ = [f = std::move(f)](const InputContext& context) { return f.open(context); };
+    } else if constexpr (std::invocable<F&, const InputContext&>) {
+      open_ = [f = std::move(f)](const InputContext& context) mutable -> InputStreamPtr {
+        return f(context);
+      };
+    } else {
+      open_ = [f = std::move(f)](const InputContext& context) mutable -> InputStreamPtr {
+        if constexpr (OpensInput<std::invoke_result_t<F&>>) {
+          return f().open(context);
+        } else {
+          return f();
+        }
+      };
+    }
+  }
+
+  InputStreamPtr operator()(const InputContext& context = {}) const { return open_(context); }
+  explicit operator bool() const { return open_ != nullptr; }
+
+ private:
+  std::function<InputStreamPtr(const InputContext&)> open_;
+};
 
 }  // namespace belfry

@@ -36,7 +36,10 @@ class Shape {
   Shape with(int axis, std::int64_t size) const;
 
   bool operator==(const Shape& other) const {
-    return rank_ == other.rank_ && sizes_ == other.sizes_;  // unused sizes are 0
+    if (rank_ != other.rank_) return false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i)
+      if (sizes_[i] != other.sizes_[i]) return false;
+    return true;
   }
 
  private:

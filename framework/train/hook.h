@@ -30,6 +30,7 @@
 
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/array.h"
+#include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/run_config.h"
 
 namespace belfry {
@@ -63,6 +64,9 @@ class HookContext {
   virtual const RunConfig& config() const = 0;
   virtual const std::string& model_dir() const = 0;
   virtual VariableStore& variables() = 0;
+  /// What each stage of the input pipeline has done so far: where the time goes that training waits
+  /// for data. Empty for streams that do not measure themselves.
+  virtual std::vector<InputStage> input_stages() const { return {}; }
   /// Ends training after the running step. The first reason is the one reported.
   virtual void request_stop(std::string reason) = 0;
   /// Writes a checkpoint now; returns its path. Called from after_step it holds the states of the

@@ -86,6 +86,7 @@ struct Training::Impl final : HookContext {
   const RunConfig& config() const override { return config_; }
   const std::string& model_dir() const override { return dir_; }
   VariableStore& variables() override { return session.variables(); }
+  std::vector<InputStage> input_stages() const override { return input->stages(); }
   void request_stop(std::string reason) override {
     if (stopping) return;
     stopping = true;

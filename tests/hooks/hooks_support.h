@@ -10,7 +10,7 @@
 
 namespace belfry::hooks {
 
-class FakeContext final : public HookContext {
+class FakeContext : public HookContext {
  public:
   std::int64_t step() const override { return finished; }
   std::optional<std::int64_t> last_step() const override { return limit; }

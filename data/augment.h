@@ -1,0 +1,14 @@
+#pragma once
+// Augmentation: random changes of images, masks and volumes, each a value for data::map.
+
+#include "belfry/data/augment/augmentation.h"
+#include "belfry/data/augment/color.h"
+#include "belfry/data/augment/combine.h"
+#include "belfry/data/augment/corruption.h"
+#include "belfry/data/augment/crop.h"
+#include "belfry/data/augment/geometry.h"
+#include "belfry/data/augment/mix.h"
+#include "belfry/data/augment/normalize.h"
+#include "belfry/data/augment/options.h"
+#include "belfry/data/augment/resized_crop.h"
+#include "belfry/data/augment/volume.h"

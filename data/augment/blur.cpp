@@ -1,0 +1,43 @@
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+
+#include "belfry/data/augment/corruption.h"
+#include "belfry/data/augment/definition.h"
+#include "belfry/data/augment/random.h"
+#include "belfry/data/augment/targets.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+void apply(const GaussianBlurOptions& o, Features& features, PhiloxStream& random) {
+  double sigma = draw(o.sigma, random);
+  int side = 2 * static_cast<int>(std::ceil(3 * sigma)) + 1;
+  Targets targets(features, o.image, {});
+  targets.map(targets.height(), targets.width(), [&](const cv::Mat& from, cv::Mat& to, PixelKind) {
+    cv::GaussianBlur(from, to, {side, side}, sigma, sigma, cv::BORDER_REFLECT_101);
+  });
+}
+
+constexpr Definition<GaussianBlurOptions> definition{
+    .name = "gaussian_blur",
+    .fields =
+        [](OptionFields& f, GaussianBlurOptions& o) {
+          f.field("sigma", o.sigma);
+          f.field("image", o.image);
+        },
+    .check =
+        [](const GaussianBlurOptions& o) {
+          require(o.sigma.low > 0 && o.sigma.high <= 100,
+                  "sigma must be above 0 and at most 100, got [", o.sigma.low, ", ", o.sigma.high,
+                  "]");
+        },
+    .apply = apply};
+
+const Registered registered{definition};
+
+}  // namespace
+
+Augmentation gaussian_blur(GaussianBlurOptions options) { return definition(std::move(options)); }
+
+}  // namespace belfry::data

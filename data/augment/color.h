@@ -1,0 +1,57 @@
+#pragma once
+// Augmentations that change colours; see Augmentation for the ranges of u8 and f32 images. Factors
+// are torchvision's. Grey is 0.299 r + 0.587 g + 0.114 b (ITU-R BT.601). Results are rounded to
+// nearest in u8 (torchvision truncates) and clamped in both types.
+
+#include "belfry/data/augment/augmentation.h"
+#include "belfry/data/augment/options.h"
+
+namespace belfry::data {
+
+struct FactorOptions {
+  Range factor{0.6, 1.4};  ///< at least 0; 1 changes nothing
+  std::string image = "image";
+};
+
+/// x f. (tf.image.adjust_brightness adds instead.) Any number of channels.
+Augmentation brightness(FactorOptions options = {});
+
+/// f x + (1 - f) m, m being the mean of the grey image (tf.image.adjust_contrast takes the mean of
+/// each channel). 1 or 3 channels.
+Augmentation contrast(FactorOptions options = {});
+
+/// f x + (1 - f) g, g being the pixel's grey (tf.image.adjust_saturation scales S of HSV instead).
+/// 3 channels; an image with 1 stays as it is.
+Augmentation saturation(FactorOptions options = {});
+
+struct HueOptions {
+  Range shift{-0.1, 0.1};  ///< turns of the colour circle, from -0.5 to 0.5
+  std::string image = "image";
+};
+
+/// The hue of HSV moved round the circle; 1/3 makes red green. 3 channels; an image with 1 stays as
+/// it is.
+Augmentation hue(HueOptions options = {});
+
+struct ColorJitterOptions {
+  double brightness = 0.4;  ///< factors from max(0, 1 - this) to 1 + this
+  double contrast = 0.4;
+  double saturation = 0.4;
+  double hue = 0.1;  ///< shifts from minus this to this, at most 0.5
+  std::string image = "image";
+};
+
+/// The four in random order, all orders equally likely, as torchvision's ColorJitter. 1 or 3
+/// channels.
+Augmentation color_jitter(ColorJitterOptions options = {});
+
+struct GrayscaleOptions {
+  double probability = 1;
+  std::int64_t channels = 3;  ///< of the result: 3 equal ones, or 1 (then probability must be 1)
+  std::string image = "image";
+};
+
+/// The grey image, with the given probability. 1 or 3 channels; an image with 1 stays as it is.
+Augmentation grayscale(GrayscaleOptions options = {});
+
+}  // namespace belfry::data

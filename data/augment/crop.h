@@ -1,0 +1,97 @@
+#pragma once
+// Augmentations that change the size of an image. Batches need equal sizes: with multi_scale, or
+// resize_short_side alone, use batches of one or group by size.
+
+#include "belfry/data/augment/augmentation.h"
+#include "belfry/data/augment/options.h"
+
+namespace belfry::data {
+
+struct CropOptions {
+  std::int64_t height = 0;  ///< of the result, in pixels; must be given
+  std::int64_t width = 0;
+  std::string image = "image";
+  std::vector<std::string> masks{};
+};
+
+/// A part of height x width pixels, all places equally likely. Error: larger than the image.
+Augmentation crop(CropOptions options);
+
+/// The part in the middle. Where the remainder is odd, the side with more pixels cut away is the
+/// lower or right one (as Albumentations; torchvision rounds to even). Error: larger than the
+/// image.
+Augmentation center_crop(CropOptions options);
+
+struct PadAndCropOptions {
+  std::int64_t padding = 4;  ///< pixels added on each side
+  Border border = Border::constant;
+  double fill = 0;
+  double mask_fill = 0;
+  std::string image = "image";
+  std::vector<std::string> masks{};
+};
+
+/// Padded on all sides, then a random part of the old size: the usual augmentation for CIFAR-10.
+/// Error: padding outside [0, 1024].
+Augmentation pad_and_crop(PadAndCropOptions options = {});
+
+struct ResizeOptions {
+  std::int64_t height = 0;  ///< of the result, in pixels; must be given
+  std::int64_t width = 0;
+  Interpolation interpolation = Interpolation::linear;
+  bool antialias = true;  ///< linear, cubic: take the area's mean along axes that shrink
+  std::string image = "image";
+  std::vector<std::string> masks{};
+};
+
+/// Resized, with pixel centres at half-integers: the new pixel i shows the old place
+/// (i + 1/2) old / new - 1/2. The default is linear along axes that grow and the mean of the area
+/// along those that shrink; Pillow and torchvision with antialias widen the linear kernel instead,
+/// which blurs a little more. `antialias = false` samples 2 x 2 pixels however much an image
+/// shrinks, as OpenCV, PyTorch's interpolate and tf.image.resize do by default. Masks and
+/// `nearest` take the pixel nearest to the place. Error: sizes outside [1, 32766].
+Augmentation resize(ResizeOptions options);
+
+struct ResizeShortSideOptions {
+  std::int64_t size = 0;  ///< of the shorter side, in pixels; must be given
+  Interpolation interpolation = Interpolation::linear;
+  bool antialias = true;
+  std::string image = "image";
+  std::vector<std::string> masks{};
+};
+
+/// Resized so that the shorter side has `size` pixels and the longer floor(long size / short), as
+/// torchvision's Resize with one number. See resize().
+Augmentation resize_short_side(ResizeShortSideOptions options);
+
+struct MultiScaleOptions {
+  std::vector<std::int64_t> sizes{};  ///< in pixels; must be given
+  Interpolation interpolation = Interpolation::linear;
+  bool antialias = true;
+  std::string image = "image";
+  std::vector<std::string> masks{};
+};
+
+/// Resized to a square with one of these sizes, all equally likely. See resize().
+Augmentation multi_scale(MultiScaleOptions options);
+
+struct RandomResizedCropOptions {
+  std::int64_t height = 0;  ///< of the result, in pixels; must be given
+  std::int64_t width = 0;
+  Range scale{0.08, 1};           ///< of the part's area to the image's
+  Range ratio{3.0 / 4, 4.0 / 3};  ///< of the part's width to its height
+  Interpolation interpolation = Interpolation::linear;
+  bool antialias = true;
+  std::string image = "image";
+  std::vector<std::string> masks{};
+};
+
+/// A random part of random size, resized (Szegedy et al., "Going deeper with convolutions", CVPR
+/// 2015): area uniform in `scale`, the logarithm of the ratio uniform, sides rounded, all places
+/// equally likely. After ten draws that do not fit, the largest part in the middle whose ratio is
+/// allowed. As torchvision's RandomResizedCrop. resize() tells how it is resized, resized_crop.h
+/// has the same without detours for the last step of a pipeline of photographs. Error: scale
+/// outside (0, 1], ratio not above 0.
+Augmentation random_resized_crop(RandomResizedCropOptions options);
+
+}  // namespace belfry::data

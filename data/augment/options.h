@@ -1,0 +1,48 @@
+#pragma once
+// What the options of several augmentations share.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace belfry::data {
+
+/// A number is drawn uniformly from [low, high); with low == high it is that number.
+struct Range {
+  double low = 0;
+  double high = 0;
+  bool operator==(const Range&) const = default;
+};
+
+/// A whole number is drawn from low to high, both included.
+struct WholeRange {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  bool operator==(const WholeRange&) const = default;
+};
+
+/// What stands beyond the border of an image whose row is `a b c`, in torchvision's words.
+enum class Border {
+  constant,   ///< . . a b c . . where . is the option `fill`, or `mask_fill` in masks
+  edge,       ///< a a a b c c c
+  reflect,    ///< c b a b c b a
+  symmetric,  ///< b a a b c c b
+};
+
+/// How values between pixels are found. Masks always take the nearest pixel.
+enum class Interpolation {
+  nearest,  ///< the pixel whose centre is nearest
+  linear,   ///< between the 2 x 2 pixels around
+  cubic,    ///< between the 4 x 4 pixels around, a = -0.75 as PyTorch (Pillow has -0.5)
+  area,     ///< the mean of the pixels under the new one, weighted by overlap; for resizing only
+};
+
+std::string to_string(Border border);                ///< "constant", ...
+std::string to_string(Interpolation interpolation);  ///< "nearest", ...
+
+/// The names of all values, in order.
+std::span<const std::string_view> names_of(Border);
+std::span<const std::string_view> names_of(Interpolation);
+
+}  // namespace belfry::data

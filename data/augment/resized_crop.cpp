@@ -1,0 +1,193 @@
+#include "belfry/data/augment/resized_crop.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "belfry/data/augment/random.h"
+#include "belfry/data/augment/resizing.h"
+
+namespace belfry::data {
+namespace {
+
+// The source pixels of each new pixel along one axis: `count` of them from first[i] on, weighted by
+// weights[i count ...], which have the sum 1. One count for all lets the processor predict loops.
+struct Taps {
+  std::int32_t count = 0;
+  std::vector<std::int32_t> first;
+  std::vector<float> weights;
+};
+
+// Linear between the centres of the two pixels around, the edge beyond them.
+Taps growing_taps(std::int64_t old, std::int64_t wanted) {
+  Taps taps;
+  taps.count = old > 1 ? 2 : 1;
+  double step = static_cast<double>(old) / static_cast<double>(wanted);
+  for (std::int64_t i = 0; i < wanted; ++i) {
+    auto last = static_cast<double>(old - 1);
+    double at = std::clamp((static_cast<double>(i) + 0.5) * step - 0.5, 0.0, last);
+    auto first = std::min(static_cast<std::int64_t>(at), old - taps.count);
+    auto part = static_cast<float>(at - static_cast<double>(first));
+    taps.first.push_back(static_cast<std::int32_t>(first));
+    taps.weights.push_back(1 - part);
+    if (taps.count == 2) taps.weights.push_back(part);
+  }
+  return taps;
+}
+
+// The overlap of old and new pixels, in units of 1 / wanted of an old pixel: whole numbers, so that
+// no rounding leaves a sliver of a pixel too many.
+Taps shrinking_taps(std::int64_t old, std::int64_t wanted) {
+  Taps taps;
+  taps.count = static_cast<std::int32_t>(std::min((old - 1) / wanted + 2, old));
+  for (std::int64_t i = 0; i < wanted; ++i) {
+    std::int64_t begin = i * old, end = begin + old;
+    std::int64_t first = std::min(begin / wanted, old - taps.count);
+    taps.first.push_back(static_cast<std::int32_t>(first));
+    for (std::int64_t p = first; p < first + taps.count; ++p) {
+      std::int64_t overlap = std::min(end, (p + 1) * wanted) - std::max(begin, p * wanted);
+      taps.weights.push_back(static_cast<float>(std::max<std::int64_t>(overlap, 0))
+                             / static_cast<float>(old));
+    }
+  }
+  return taps;
+}
+
+Taps make_taps(std::int64_t old, std::int64_t wanted) {
+  return wanted < old ? shrinking_taps(old, wanted) : growing_taps(old, wanted);
+}
+
+// sums = the weighted sum of rows, `stride` bytes apart, of `length` bytes each. Two rows a pass,
+// which halves the traffic with `sums`; rows without weight are left out.
+void add_rows(const std::uint8_t* row, std::int64_t stride, std::span<const float> weights,
+              float* sums, std::int64_t length) {
+  bool first = true;
+  for (std::size_t i = 0; i < weights.size(); i += 2, row += 2 * stride) {
+    float a = weights[i], b = i + 1 < weights.size() ? weights[i + 1] : 0;
+    if (a == 0 && b == 0) continue;
+    const std::uint8_t* next = b == 0 ? row : row + stride;
+    if (std::exchange(first, false)) {
+      for (std::int64_t k = 0; k < length; ++k)
+        sums[k] = a * static_cast<float>(row[k]) + b * static_cast<float>(next[k]);
+    } else {
+      for (std::int64_t k = 0; k < length; ++k)
+        sums[k] += a * static_cast<float>(row[k]) + b * static_cast<float>(next[k]);
+    }
+  }
+}
+
+// Red, green, blue and the next pixel's red in one register; the fourth is never used.
+using Four [[gnu::vector_size(16)]] = float;
+
+Four load(const float* from) {
+  Four out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+// The new pixels of one row from sums [width of the crop, 3] and one number more, which load()
+// reads. They are stored whole, since each repairs what the one before it wrote beyond its end.
+void write_row(const float* sums, const Taps& taps, bool flip, Four scale, Four shift, float* out) {
+  std::size_t size = taps.first.size();
+  auto count = static_cast<std::size_t>(taps.count);
+  for (std::size_t x = 0; x < size; ++x) {
+    std::size_t i = flip ? size - 1 - x : x;
+    const float* pixel = sums + 3 * taps.first[i];
+    const float* weight = taps.weights.data() + i * count;
+    Four sum = weight[0] * load(pixel);
+    for (std::size_t tap = 1; tap < count; ++tap) sum += weight[tap] * load(pixel + 3 * tap);
+    Four value = sum * scale + shift;
+    if (x + 1 < size) {
+      std::memcpy(out + 3 * x, &value, sizeof value);
+    } else {
+      std::memcpy(out + 3 * x, &value, 3 * sizeof(float));
+    }
+  }
+}
+
+void check_into(const PixelView& image, const Rectangle& crop,
+                const std::array<float, 3>& deviation, std::int64_t size) {
+  check_side("resize_crop_into: size", size);
+  require(image.data != nullptr && image.row_bytes >= 3 * image.width,
+          "resize_crop_into: the image has no pixels, or rows of ", image.width,
+          " pixels that are ", image.row_bytes, " bytes apart");
+  bool inside = crop.height >= 1 && crop.width >= 1 && crop.top >= 0 && crop.left >= 0
+                && crop.top <= image.height - crop.height && crop.left <= image.width - crop.width;
+  require(inside, "resize_crop_into: the crop of ", crop.height, " x ", crop.width, " pixels at (",
+          crop.top, ", ", crop.left, ") is not within the image, ", image.height, " x ",
+          image.width);
+  for (float d : deviation) require(d > 0, "resize_crop_into: deviation must be above 0, got ", d);
+}
+
+}  // namespace
+
+void check_resized_crop(Range scale, Range ratio) {
+  require(scale.low > 0 && scale.low <= scale.high && scale.high <= 1,
+          "scale must be above 0 and at most 1, got [", scale.low, ", ", scale.high, "]");
+  require(ratio.low >= 1e-3 && ratio.low <= ratio.high && ratio.high <= 1e3,
+          "ratio must be from 0.001 to 1000, got [", ratio.low, ", ", ratio.high, "]");
+}
+
+Rectangle draw_rectangle(std::int64_t height, std::int64_t width, Range scale, Range ratio,
+                         PhiloxStream& random) {
+  auto place = [&](std::int64_t left) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(left) + 1));
+  };
+  auto area = static_cast<double>(height) * static_cast<double>(width);
+  Range log_ratio{std::log(ratio.low), std::log(ratio.high)};
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    double wanted = area * draw(scale, random);
+    double shape = std::exp(draw(log_ratio, random));
+    std::int64_t w = std::llrint(std::sqrt(wanted * shape));
+    std::int64_t h = std::llrint(std::sqrt(wanted / shape));
+    if (w < 1 || w > width || h < 1 || h > height) continue;
+    std::int64_t top = place(height - h);
+    return {top, place(width - w), h, w};
+  }
+  std::int64_t w = width, h = height;
+  double shape = static_cast<double>(width) / static_cast<double>(height);
+  if (shape < ratio.low) h = std::llrint(static_cast<double>(w) / ratio.low);
+  if (shape > ratio.high) w = std::llrint(static_cast<double>(h) * ratio.high);
+  h = std::clamp<std::int64_t>(h, 1, height);
+  w = std::clamp<std::int64_t>(w, 1, width);
+  return {(height - h) / 2, (width - w) / 2, h, w};
+}
+
+ResizedCropParameters draw_resized_crop(std::int64_t height, std::int64_t width,
+                                        const ResizedCropOptions& options, PhiloxStream& random) {
+  require(height >= 1 && width >= 1, "draw_resized_crop: an image has at least one pixel, got ",
+          height, " x ", width);
+  check_resized_crop(options.scale, options.ratio);
+  check_probability(options.flip_probability);
+  PhiloxStream crop(PhiloxKey{random.next_u64()});
+  PhiloxStream flip(PhiloxKey{random.next_u64()});
+  return {draw_rectangle(height, width, options.scale, options.ratio, crop),
+          draw_event(options.flip_probability, flip)};
+}
+
+void resize_crop_into(const PixelView& image, const Rectangle& crop, bool flip,
+                      const std::array<float, 3>& mean, const std::array<float, 3>& deviation,
+                      float* out, std::int64_t size) {
+  check_into(image, crop, deviation, size);
+  Taps rows = make_taps(crop.height, size), columns = make_taps(crop.width, size);
+  Four scale{}, shift{};
+  for (std::size_t c = 0; c < 3; ++c) {
+    scale[c] = 1 / (255 * deviation[c]);
+    shift[c] = -mean[c] / deviation[c];
+  }
+  std::int64_t length = 3 * crop.width;
+  std::vector<float> sums(static_cast<std::size_t>(length) + 1);
+  const std::uint8_t* corner = image.data + crop.top * image.row_bytes + 3 * crop.left;
+  auto count = static_cast<std::size_t>(rows.count);
+  for (std::size_t y = 0; y < static_cast<std::size_t>(size); ++y) {
+    add_rows(corner + rows.first[y] * image.row_bytes, image.row_bytes,
+             std::span(rows.weights).subspan(y * count, count), sums.data(), length);
+    write_row(sums.data(), columns, flip, scale, shift,
+              out + 3 * y * static_cast<std::size_t>(size));
+  }
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,48 @@
+#pragma once
+// From a decoded photograph to a network's input in one go: random part, resized, perhaps flipped,
+// normalised. For readers of images; random_resized_crop is the augmentation.
+
+#include <array>
+#include <cstdint>
+
+#include "belfry/data/augment/options.h"
+#include "belfry/data/formats/rectangle.h"
+#include "belfry/framework/tensor/philox.h"
+
+namespace belfry::data {
+
+struct ResizedCropOptions {
+  Range scale{0.08, 1};           ///< of the part's area to the image's
+  Range ratio{3.0 / 4, 4.0 / 3};  ///< of the part's width to its height
+  double flip_probability = 0.5;  ///< of exchanging left and right
+};
+
+struct ResizedCropParameters {
+  Rectangle crop;
+  bool flip = false;
+};
+
+/// The numbers of random_resized_crop followed by flip_horizontal, without an image, so that a
+/// decoder can decode that part alone. Takes as much from `random` as those two and draws the same.
+/// Error: height or width below 1, scale outside (0, 1], ratio not above 0, probability outside
+/// [0, 1].
+ResizedCropParameters draw_resized_crop(std::int64_t height, std::int64_t width,
+                                        const ResizedCropOptions& options, PhiloxStream& random);
+
+/// Pixels [h, w, 3], u8, whose rows need not follow each other directly.
+struct PixelView {
+  const std::uint8_t* data = nullptr;
+  std::int64_t height = 0, width = 0;
+  std::int64_t row_bytes = 0;  ///< from one row to the next, at least 3 * width
+};
+
+/// Writes (pixel / 255 - mean) / deviation of the part `crop`, resized to size x size, to `out`
+/// [size, size, 3]: linear along an axis that grows, the mean of the area along one that shrinks,
+/// as resize() by default, in single precision from end to end. Thread rules: any number of threads
+/// may call it with different `out`. Error: crop not within the image, size outside [1, 32766],
+/// deviation not above 0.
+void resize_crop_into(const PixelView& image, const Rectangle& crop, bool flip,
+                      const std::array<float, 3>& mean, const std::array<float, 3>& deviation,
+                      float* out, std::int64_t size);
+
+}  // namespace belfry::data

@@ -1,0 +1,41 @@
+#pragma once
+// Resizing one image; for the augmentations that do.
+
+#include "belfry/data/augment/definition.h"
+#include "belfry/data/augment/resized_crop.h"
+#include "belfry/data/augment/targets.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+
+/// Fills `to` with all of `from`.
+void resize_pixels(const cv::Mat& from, cv::Mat& to, Interpolation interpolation, bool antialias);
+
+/// The last fields of an options struct that resizes.
+template <class Options>
+void resizing_fields(OptionFields& f, Options& o) {
+  f.field("interpolation", o.interpolation);
+  f.field("antialias", o.antialias);
+  f.field("image", o.image);
+  f.field("masks", o.masks);
+}
+
+/// Error unless `size` is a side that an image may have.
+inline void check_side(const char* name, std::int64_t size) {
+  constexpr std::int64_t longest = 32'766;
+  require(size >= 1 && size <= longest, name, " must be from 1 to ", longest, ", got ", size);
+}
+
+/// Image and masks resized to height x width.
+template <class Options>
+void resize_all(const Options& o, Targets& targets, std::int64_t height, std::int64_t width) {
+  targets.map(height, width, [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
+    resize_pixels(from, to, kind.mask ? Interpolation::nearest : o.interpolation, o.antialias);
+  });
+}
+
+void check_resized_crop(Range scale, Range ratio);
+Rectangle draw_rectangle(std::int64_t height, std::int64_t width, Range scale, Range ratio,
+                         PhiloxStream& random);
+
+}  // namespace belfry::data

@@ -1,0 +1,51 @@
+#pragma once
+// How warped images are sampled: the options that rotate, affine, perspective and elastic share.
+
+#include "belfry/data/augment/definition.h"
+#include "belfry/data/augment/targets.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+
+/// The last fields of an options struct that warps.
+template <class Options>
+void sampling_fields(OptionFields& f, Options& o) {
+  f.field("interpolation", o.interpolation);
+  f.field("border", o.border);
+  f.field("fill", o.fill);
+  f.field("mask_fill", o.mask_fill);
+  f.field("image", o.image);
+  f.field("masks", o.masks);
+}
+
+template <class Options>
+void check_sampling(const Options& o) {
+  require(o.interpolation != Interpolation::area,
+          "interpolation by area is for resizing; use linear, cubic or nearest");
+  check_targets(o.image, o.masks);
+}
+
+/// OpenCV's constants for these.
+int cv_border(Border border);
+int cv_interpolation(Interpolation interpolation);
+
+struct Sampling {
+  int interpolation, border;  ///< OpenCV's constants
+  double fill;
+};
+
+template <class Options>
+Sampling sampling_for(const Options& o, PixelKind kind) {
+  Interpolation how = kind.mask ? Interpolation::nearest : o.interpolation;
+  return {cv_interpolation(how), cv_border(o.border), kind.mask ? o.mask_fill : o.fill};
+}
+
+/// A projective map of the plane, row-major; affine if the last row is 0 0 1.
+struct PlaneMap {
+  double m[9];
+};
+/// to(p) = from(out_to_in p).
+void warp(const cv::Mat& from, cv::Mat& to, const PlaneMap& out_to_in, const Sampling& sampling,
+          DType dtype);
+
+}  // namespace belfry::data

@@ -1,0 +1,44 @@
+#pragma once
+// What to do about elements that cannot be produced.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "belfry/data/dataset.h"
+
+namespace belfry::data {
+
+enum class OnError : std::uint8_t {
+  fail,  ///< the error reaches the consumer; asking again goes on after the element
+  skip,  ///< the element is left out, counted and logged
+};
+
+struct OnErrorOptions {
+  OnError action = OnError::fail;
+  /// Skipping stops being silent beyond either of these: the error then reaches the consumer.
+  std::int64_t max_count = 100;  ///< elements left out
+  double max_ratio = 0.01;       ///< of all elements so far, judged from the 1000th on
+  /// A file to which one line is added for each element left out: epoch, index, message, with tabs
+  /// between. read_quarantine() reads it. Empty: none.
+  std::string quarantine = {};
+};
+
+/// Handles errors of all that stands before it. Its counts are part of a saved position. Skipping
+/// makes the cardinality unknown and gives up random access. Error: a limit below 0, a quarantine
+/// file that cannot be written.
+Transform on_error(OnErrorOptions options);
+
+/// The indices in a quarantine file, in ascending order, each once. Error: a line that on_error()
+/// did not write, with its number.
+std::vector<std::int64_t> read_quarantine(const std::string& path);
+
+/// The elements of `source` with these indices, in this order; with random access. With those from
+/// read_quarantine() it runs what was left out again:
+///
+///   images | data::select(data::read_quarantine("bad.tsv")) | data::map(decode)
+///
+/// Error: the source has no random access, or no such element.
+Transform select(std::vector<std::int64_t> indices);
+
+}  // namespace belfry::data

@@ -1,0 +1,357 @@
+#include "belfry/data/formats/csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+std::string shown(std::string_view field) {
+  constexpr std::size_t most = 40;
+  return concat('`', field.substr(0, most), field.size() > most ? "..." : "", '`');
+}
+
+// 0 where no line ends. A CR at the very end is none either, and so a fault unless more follows.
+std::size_t line_end(std::string_view text, std::size_t at) {
+  if (text[at] == '\n') return 1;
+  return text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n' ? 2 : 0;
+}
+
+std::string_view trim(std::string_view s) {
+  std::size_t begin = s.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
+}
+
+// The message lacks only where: the caller knows.
+template <class T>
+T parse_number(std::string_view field) {
+  std::string_view s = trim(field);
+  T value{};
+  auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), value);
+  require(code != std::errc::result_out_of_range, shown(field), " does not fit ", dtype_of<T>);
+  require(code == std::errc() && end == s.data() + s.size(), shown(field), " is not of type ",
+          dtype_of<T>);
+  return value;
+}
+
+bool parse_boolean(std::string_view field) {
+  std::string s(trim(field));
+  for (char& c : s)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  bool yes = s == "true" || s == "1";
+  require(yes || s == "false" || s == "0", shown(field),
+          " is not of type bool: expected true, false, 1 or 0");
+  return yes;
+}
+
+// Memory for `out` that may be overwritten, its own if possible.
+void prepare(Array& out, const TensorType& type) {
+  if (out.type() != type || !out.exclusive()) out = Array(type);
+}
+
+template <class T>
+void set_scalar(Array& out, T value) {
+  prepare(out, {{}, dtype_of<T>});
+  out.span<T>()[0] = value;
+}
+
+void set_text(Array& out, std::string_view value) {
+  prepare(out, {{static_cast<std::int64_t>(value.size())}, DType::u8});
+  std::copy(value.begin(), value.end(), out.span<std::uint8_t>().begin());
+}
+
+using Words = std::unordered_map<std::string, std::int64_t>;
+
+void convert_field(const CsvColumn& column, const Words& words, const std::string& field,
+                   Array& out) {
+  switch (column.type) {
+    case CsvType::f32:
+      return set_scalar(out, parse_number<float>(field));
+    case CsvType::f64:
+      return set_scalar(out, parse_number<double>(field));
+    case CsvType::i32:
+      return set_scalar(out, parse_number<std::int32_t>(field));
+    case CsvType::i64:
+      return set_scalar(out, parse_number<std::int64_t>(field));
+    case CsvType::boolean:
+      return set_scalar(out, parse_boolean(field));
+    case CsvType::text:
+      if (words.empty()) return set_text(out, field);
+      auto word = words.find(field);
+      require(word != words.end() || column.unknown, shown(field), " is not in the vocabulary of ",
+              words.size(), " words; add it, or set .unknown to give such words an index");
+      return set_scalar(out, word != words.end() ? word->second : *column.unknown);
+  }
+}
+
+bool is_special(char c) { return c == '"' || c == '\n' || c == '\r'; }
+
+void check(const CsvOptions& o) {
+  require(!is_special(o.delimiter) && !is_special(o.comment) && o.delimiter != o.comment,
+          "csv: delimiter and comment must differ and be neither quote nor line end");
+  require(o.max_record_bytes >= 1, "csv: max_record_bytes must be at least 1, got ",
+          o.max_record_bytes);
+}
+
+Words index_words(const CsvColumn& column) {
+  require(column.vocabulary.empty() || column.type == CsvType::text, "csv: column `", column.name,
+          "` has a vocabulary but is of type ", column.type, "; only text can have one");
+  Words out;
+  for (const std::string& word : column.vocabulary) {
+    bool added = out.emplace(word, static_cast<std::int64_t>(out.size())).second;
+    require(added, "csv: the vocabulary of column `", column.name, "` has ", shown(word), " twice");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_string(CsvType type) {
+  constexpr std::array names{"text", "f32", "f64", "i32", "i64", "bool"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+CsvReader::CsvReader(std::vector<CsvColumn> columns, CsvOptions options, std::string name)
+    : options_(options), name_(std::move(name)) {
+  check(options_);
+  require(!columns.empty(), "csv: no columns are asked for");
+  for (CsvColumn& column : columns) {
+    for (const Column& other : columns_)
+      require(other.column.name != column.name, "csv: two columns are named `", column.name, "`");
+    require(column.index >= -1, "csv: the index of column `", column.name, "` is ", column.index,
+            ", expected a field's number from 0, or -1");
+    Words words = index_words(column);
+    if (column.default_value) {
+      Array scratch;
+      with_context(concat("the default value of column `", column.name, "`"),
+                   [&] { convert_field(column, words, *column.default_value, scratch); });
+    }
+    columns_.push_back({.column = std::move(column), .words = std::move(words)});
+  }
+  if (!options_.header) bind_to_positions();
+}
+
+void CsvReader::seek(CsvPlace place) {
+  require(bound_, name_, ": cannot go to byte ", place.offset, " before the header has been read");
+  place_ = place;
+  fault_.clear();
+  in_comment_ = false;
+}
+
+bool CsvReader::next(std::string_view& text, bool at_end, Features& out) {
+  if (!read_header(text, at_end) || !take_record(text, at_end)) return false;
+  check_field_count();
+  bool same_names = std::equal(out.begin(), out.end(), columns_.begin(), columns_.end(),
+                               [](auto& item, auto& c) { return item.first == c.column.name; });
+  if (!same_names) {
+    out.clear();
+    for (const Column& c : columns_) out.set(c.column.name, Array());
+  }
+  auto column = columns_.begin();
+  for (auto& [name, array] : out) convert(*column++, array);
+  return true;
+}
+
+bool CsvReader::read_header(std::string_view& text, bool at_end) {
+  if (unusable_) consume(text, text.size());
+  if (bound_ || unusable_) return bound_;
+  unusable_ = true;  // unless all that follows goes well
+  if (take_record(text, at_end)) {
+    bind_to_header();
+  } else {
+    require(!at_end, name_, ": ends at byte ", place_.offset, " without a header");
+  }
+  unusable_ = false;
+  return bound_;
+}
+
+// Leaves the next record in fields_; false when there is none or not all of it yet.
+bool CsvReader::take_record(std::string_view& text, bool at_end) {
+  if (!fault_.empty()) return drop_line(text, at_end);
+  if (!skip_lines(text, at_end)) return false;
+  record_ = place_;
+  auto limit = static_cast<std::size_t>(options_.max_record_bytes);
+  switch (split(text.substr(0, limit), at_end && text.size() <= limit)) {
+    case Split::complete:
+      consume(text, record_bytes_);
+      return true;
+    case Split::incomplete:
+      if (text.size() < limit) return false;
+      fault(0, concat("the record is longer than ", limit,
+                      " bytes: a quote may never have been closed; else raise max_record_bytes"));
+      return drop_line(text, at_end);
+    case Split::faulty:
+      return drop_line(text, at_end);
+  }
+  return false;
+}
+
+// Passes the byte order mark, empty lines and comments. True when a record begins here.
+bool CsvReader::skip_lines(std::string_view& text, bool at_end) {
+  if (place_.offset == 0) {
+    if (text.size() < byte_order_mark.size() && byte_order_mark.starts_with(text) && !at_end)
+      return false;
+    if (text.starts_with(byte_order_mark)) consume(text, byte_order_mark.size());
+  }
+  while (!text.empty()) {
+    in_comment_ = in_comment_ || (options_.comment != '\0' && text.front() == options_.comment);
+    if (in_comment_) {
+      std::size_t end = text.find('\n');
+      in_comment_ = end == std::string_view::npos && !at_end;
+      consume(text, std::min(end, text.size() - 1) + 1);
+    } else if (std::size_t end = line_end(text, 0); end > 0) {
+      consume(text, end);
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Reads past the line that fault_ is about, so that the next call finds a line's beginning.
+bool CsvReader::drop_line(std::string_view& text, bool at_end) {
+  std::size_t end = text.find('\n');
+  bool found = end != std::string_view::npos;
+  consume(text, found ? end + 1 : text.size());
+  if (!found && !at_end) return false;
+  throw Error(std::exchange(fault_, {}));
+}
+
+void CsvReader::consume(std::string_view& text, std::size_t bytes) {
+  place_.line += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bytes), '\n');
+  place_.offset += static_cast<std::int64_t>(bytes);
+  text.remove_prefix(bytes);
+}
+
+CsvReader::Split CsvReader::fault(std::size_t offset, std::string_view what) {
+  fault_ = concat(name_, ": line ", record_.line, ", byte ",
+                  record_.offset + static_cast<std::int64_t>(offset), ": ", what);
+  return Split::faulty;
+}
+
+CsvReader::Field& CsvReader::add_field(std::size_t offset) {
+  if (field_count_ == fields_.size()) fields_.emplace_back();
+  Field& field = fields_[field_count_++];
+  field.text.clear();
+  field.offset = offset;
+  return field;
+}
+
+CsvReader::Split CsvReader::split(std::string_view text, bool at_end) {
+  field_count_ = 0;
+  std::size_t at = 0;
+  while (true) {
+    if (Split read = read_field(text, at_end, at); read != Split::complete) return read;
+    std::size_t end = at < text.size() ? line_end(text, at) : 0;
+    if (at == text.size() || end > 0) {
+      record_bytes_ = at + end;
+      return Split::complete;
+    }
+    ++at;  // the delimiter
+  }
+}
+
+// Reads the field at `at` up to what ends it: a delimiter, a line end, or the end of the data.
+CsvReader::Split CsvReader::read_field(std::string_view text, bool at_end, std::size_t& at) {
+  while (options_.skip_initial_space && at < text.size() && text[at] == ' ') ++at;
+  Field& field = add_field(at);
+  bool quoted = at < text.size() && text[at] == '"';
+  if (quoted) {
+    if (Split read = read_quoted(text, at_end, at, field.text); read != Split::complete)
+      return read;
+  } else {
+    std::size_t begin = at;
+    while (at < text.size() && text[at] != options_.delimiter && !is_special(text[at])) ++at;
+    field.text = text.substr(begin, at - begin);
+  }
+  if (at == text.size()) return at_end ? Split::complete : Split::incomplete;
+  if (text[at] == options_.delimiter || line_end(text, at) > 0) return Split::complete;
+  if (text[at] == '\r') {
+    if (at + 1 == text.size() && !at_end) return Split::incomplete;
+    return fault(at, "a carriage return that no line feed follows");
+  }
+  if (quoted) return fault(at, "text after a closing quote; a quote within quotes is doubled");
+  return fault(at, "a quote within a field that does not begin with one");
+}
+
+// From the opening quote to behind the closing one.
+CsvReader::Split CsvReader::read_quoted(std::string_view text, bool at_end, std::size_t& at,
+                                        std::string& out) {
+  std::size_t opening = at++;
+  while (true) {
+    std::size_t quote = text.find('"', at);
+    if (quote == std::string_view::npos)
+      return at_end ? fault(opening, "a quote that is never closed") : Split::incomplete;
+    out += text.substr(at, quote - at);
+    at = quote + 1;
+    if (at == text.size() || text[at] != '"') return Split::complete;
+    out += '"';
+    ++at;
+  }
+}
+
+void CsvReader::bind_to_header() {
+  expected_fields_ = field_count_;
+  for (Column& c : columns_)
+    c.field = c.column.index >= 0 ? static_cast<std::size_t>(c.column.index)
+                                  : find_in_header(c.column.name);
+  bound_ = true;
+}
+
+void CsvReader::bind_to_positions() {
+  std::size_t after = 0;
+  for (Column& c : columns_) {
+    c.field = c.column.index >= 0 ? static_cast<std::size_t>(c.column.index) : after;
+    after = c.field + 1;
+  }
+  bound_ = true;
+}
+
+std::size_t CsvReader::find_in_header(const std::string& name) const {
+  auto begin = fields_.begin(), end = begin + static_cast<std::ptrdiff_t>(field_count_);
+  auto is_it = [&](const Field& field) { return field.text == name; };
+  auto found = std::find_if(begin, end, is_it);
+  std::vector<std::string> names;
+  std::transform(begin, end, std::back_inserter(names), [](auto& field) { return field.text; });
+  require(found != end, name_, ": no column `", name, "` in the header on line ", record_.line,
+          "; it has ", join(names, ", "));
+  require(std::none_of(found + 1, end, is_it), name_, ": the header on line ", record_.line,
+          " has the column `", name, "` twice; choose one by .index");
+  return static_cast<std::size_t>(found - begin);
+}
+
+void CsvReader::check_field_count() {
+  if (expected_fields_ == 0) expected_fields_ = field_count_;
+  require(field_count_ == expected_fields_, name_, ": line ", record_.line, ", byte ",
+          record_.offset, ": the record has ", field_count_, " fields, expected ", expected_fields_,
+          ", as many as the ", options_.header ? "header" : "first record");
+  for (const Column& c : columns_)
+    require(c.field < field_count_, name_, ": line ", record_.line, ", byte ", record_.offset,
+            ": no field ", c.field, " for column `", c.column.name, "`: the record has ",
+            field_count_);
+}
+
+void CsvReader::convert(const Column& c, Array& out) const {
+  const Field& field = fields_[c.field];
+  bool empty = trim(field.text).empty();
+  try {
+    if (empty && c.column.default_value)
+      return convert_field(c.column, c.words, *c.column.default_value, out);
+    require(!empty || c.column.type == CsvType::text, "the field is empty, expected type ",
+            c.column.type, "; a column may have a .default_value");
+    convert_field(c.column, c.words, field.text, out);
+  } catch (const Error& error) {
+    fail(name_, ": line ", record_.line, ", byte ",
+         record_.offset + static_cast<std::int64_t>(field.offset), ", column `", c.column.name,
+         "`: ", error.what());
+  }
+}
+
+}  // namespace belfry::data

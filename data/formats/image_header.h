@@ -1,0 +1,41 @@
+#pragma once
+// What the first bytes of image files say, without decoding them.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace belfry::data {
+
+enum class ImageFormat { jpeg, png, bmp, webp, tiff };
+
+std::string to_string(ImageFormat format);  ///< "JPEG", "PNG", ...
+
+/// By the first bytes. Error naming `name` and the bytes when it is none of the five.
+ImageFormat image_format(std::span<const std::byte> bytes, std::string_view name = "image");
+
+/// In pixels, as stored.
+struct ImageSize {
+  std::int64_t h = 0;
+  std::int64_t w = 0;
+  bool operator==(const ImageSize&) const = default;
+};
+
+/// The size that the header states; of a TIFF file that of its first page, of WebP that of the
+/// canvas. Reads no pixels. Error naming `name`: another format, a header that is cut off or
+/// damaged, no pixels.
+ImageSize image_size(std::span<const std::byte> bytes, std::string_view name = "image");
+
+/// Error naming `name` when `size` has more than `limit` pixels.
+void check_pixel_limit(const ImageSize& size, std::int64_t limit, std::string_view name);
+
+/// How a JPEG file's Exif data say that the stored image is to be turned for display, 1 to 8: 1 is
+/// as stored, 2 mirrored left to right, 3 turned by 180 degrees, 4 mirrored top to bottom, 5
+/// transposed, 6 turned clockwise by 90 degrees, 7 mirrored about the other diagonal, 8 turned
+/// counterclockwise by 90. 1 also for other formats, and where there are no such data or damaged
+/// ones (Exif 2.32, section 4.6.4, tag 0x0112).
+int exif_orientation(std::span<const std::byte> bytes);
+
+}  // namespace belfry::data

@@ -1,0 +1,382 @@
+#include "belfry/data/formats/npz.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "belfry/data/formats/byte_reader.h"
+#include "belfry/data/formats/npy.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
+
+// The ZIP format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT. Each entry is a
+// local header and data; the central directory at the end names them all, and the end record at the
+// very end says where that is. Sizes that do not fit 32 bits are all ones, and found in an extra
+// field.
+
+namespace belfry::data {
+namespace {
+
+using ByteVector = std::vector<std::byte>;
+
+constexpr std::uint32_t local_signature = 0x04034b50, central_signature = 0x02014b50,
+                        end_signature = 0x06054b50, end64_signature = 0x06064b50,
+                        locator64_signature = 0x07064b50;
+constexpr std::uint64_t local_bytes = 30, end_bytes = 22, end64_bytes = 56, locator64_bytes = 20;
+constexpr std::uint32_t ones16 = 0xffff, ones32 = 0xffffffff;
+constexpr std::size_t max_arrays = 65'536;  // Features look names up one by one
+constexpr std::string_view suffix = ".npy";
+
+/// Little-endian numbers, one after the other.
+class Fields {
+ public:
+  Fields(std::span<const std::byte> bytes, const std::string& path) : rest_(bytes), path_(path) {}
+
+  std::uint64_t number(std::size_t bytes) {
+    std::uint64_t value = 0;
+    auto taken = take(bytes);
+    for (std::size_t i = bytes; i-- > 0;)
+      value = value << 8 | std::to_integer<std::uint64_t>(taken[i]);
+    return value;
+  }
+  std::uint32_t u16() { return static_cast<std::uint32_t>(number(2)); }
+  std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
+  std::uint64_t u64() { return number(8); }
+  std::span<const std::byte> take(std::size_t count) {
+    require(count <= rest_.size(), path_, ": the directory of the archive is damaged: ", count,
+            " bytes expected where ", rest_.size(), " are left");
+    auto taken = rest_.first(count);
+    rest_ = rest_.subspan(count);
+    return taken;
+  }
+  std::size_t left() const { return rest_.size(); }
+
+ private:
+  std::span<const std::byte> rest_;
+  const std::string& path_;
+};
+
+ByteVector read_at(ByteReader& file, std::uint64_t offset, std::uint64_t count,
+                   std::string_view what) {
+  auto size = static_cast<std::uint64_t>(*file.size());
+  require(offset <= size && count <= size - offset, file.path(), ": ", what, " has ", count,
+          " bytes at byte ", offset, ", but the file ends at byte ", size);
+  file.seek(static_cast<std::int64_t>(offset));
+  ByteVector bytes(count);
+  file.read(bytes);
+  return bytes;
+}
+
+struct Directory {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t offset = 0;
+};
+
+/// What the end record of a large archive says. `end` is the offset of the other end record.
+Directory find_directory64(ByteReader& file, std::uint64_t end) {
+  require(end >= locator64_bytes, file.path(), ": no ZIP64 locator before byte ", end);
+  ByteVector locator_bytes =
+      read_at(file, end - locator64_bytes, locator64_bytes, "the ZIP64 locator");
+  Fields locator(locator_bytes, file.path());
+  require(locator.u32() == locator64_signature, file.path(), ": no ZIP64 locator at byte ",
+          end - locator64_bytes);
+  locator.u32();
+  std::uint64_t at = locator.u64();
+  ByteVector record_bytes = read_at(file, at, end64_bytes, "the ZIP64 end record");
+  Fields record(record_bytes, file.path());
+  require(record.u32() == end64_signature, file.path(), ": no ZIP64 end record at byte ", at);
+  record.take(28);  // sizes, versions, disks, entries on this disk
+  Directory out;
+  out.entries = record.u64();
+  out.bytes = record.u64();
+  out.offset = record.u64();
+  return out;
+}
+
+Directory find_directory(ByteReader& file) {
+  // The end record ends in a comment of up to 65,535 bytes.
+  auto size = static_cast<std::uint64_t>(*file.size());
+  std::uint64_t tail_bytes = std::min<std::uint64_t>(size, end_bytes + ones16);
+  ByteVector tail = read_at(file, size - tail_bytes, tail_bytes, "the end of the archive");
+  for (std::size_t back = end_bytes; back <= tail.size(); ++back) {
+    Fields record(std::span<const std::byte>(tail).last(back), file.path());
+    if (record.u32() != end_signature) continue;
+    std::uint32_t disk = record.u16(), directory_disk = record.u16();
+    record.u16();  // entries on this disk
+    Directory out;
+    out.entries = record.u16();
+    out.bytes = record.u32();
+    out.offset = record.u32();
+    if (record.u16() != back - end_bytes) continue;
+    if (out.entries == ones16 || out.bytes == ones32 || out.offset == ones32)
+      return find_directory64(file, size - back);
+    require(disk == 0 && directory_disk == 0, file.path(), ": a part of a divided archive");
+    return out;
+  }
+  fail(file.path(), ": not a ZIP archive, or truncated: it has no end record");
+}
+
+struct Entry {
+  std::string name;
+  std::uint32_t flags = 0, method = 0, checksum = 0;
+  std::uint64_t stored_bytes = 0, bytes = 0, offset = 0;  // of the local header
+};
+
+/// Replaces what does not fit 32 bits, in the order in which the field holds it.
+void read_extra(Entry& entry, Fields extra, const std::string& path) {
+  while (extra.left() >= 4) {
+    std::uint32_t id = extra.u16(), size = extra.u16();
+    Fields content(extra.take(size), path);
+    if (id != 1) continue;
+    for (std::uint64_t* value : {&entry.bytes, &entry.stored_bytes, &entry.offset})
+      if (*value == ones32) *value = content.u64();
+  }
+}
+
+std::vector<Entry> read_directory(ByteReader& file) {
+  Directory directory = find_directory(file);
+  require(directory.entries <= max_arrays, file.path(), ": the archive has ", directory.entries,
+          " entries, expected at most ", max_arrays);
+  ByteVector bytes = read_at(file, directory.offset, directory.bytes, "the directory");
+  Fields fields(bytes, file.path());
+  std::vector<Entry> entries;
+  for (std::uint64_t i = 0; i < directory.entries; ++i) {
+    require(fields.u32() == central_signature, file.path(), ": the directory at byte ",
+            directory.offset, " is damaged: no signature before entry ", i);
+    Entry entry;
+    fields.take(4);  // versions
+    entry.flags = fields.u16();
+    entry.method = fields.u16();
+    fields.take(4);  // time and date
+    entry.checksum = fields.u32();
+    entry.stored_bytes = fields.u32();
+    entry.bytes = fields.u32();
+    std::uint32_t name_bytes = fields.u16(), extra_bytes = fields.u16(), comment = fields.u16();
+    fields.take(8);  // disk, attributes
+    entry.offset = fields.u32();
+    auto name = fields.take(name_bytes);
+    entry.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+    read_extra(entry, Fields(fields.take(extra_bytes), file.path()), file.path());
+    fields.take(comment);
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+/// Inflates `in`, which must give exactly `size` bytes.
+ByteVector inflate_raw(std::span<const std::byte> in, std::uint64_t size) {
+  // Deflate cannot do better than 258 bytes in two bits.
+  require(size / 1032 <= in.size(), "it says that ", in.size(), " bytes inflate to ", size,
+          ": more than deflate can");
+  ByteVector out(size);
+  std::span<std::byte> room = out;
+  z_stream stream{};
+  require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "out of host memory");
+  int code = Z_OK;
+  while (code == Z_OK) {
+    constexpr std::size_t most = std::numeric_limits<uInt>::max();
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
+    stream.avail_in = static_cast<uInt>(std::min(in.size(), most));
+    stream.next_out = reinterpret_cast<Bytef*>(room.data());
+    stream.avail_out = static_cast<uInt>(std::min(room.size(), most));
+    const uInt before_in = stream.avail_in, before_out = stream.avail_out;
+    code = inflate(&stream, Z_NO_FLUSH);
+    in = in.subspan(before_in - stream.avail_in);
+    room = room.subspan(before_out - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  require(code == Z_STREAM_END && in.empty() && room.empty(), "its compressed data are damaged");
+  return out;
+}
+
+Array read_entry(ByteReader& file, const Entry& entry) {
+  require(entry.name.ends_with(suffix), "its name does not end in ", suffix);
+  require((entry.flags & 1) == 0, "it is encrypted");
+  require(entry.method == 0 || entry.method == 8, "its compression is method ", entry.method,
+          ", expected 0 (stored) or 8 (deflated)");
+  ByteVector header_bytes = read_at(file, entry.offset, local_bytes, "its header");
+  Fields header(header_bytes, file.path());
+  require(header.u32() == local_signature, "no local header at byte ", entry.offset);
+  header.take(22);  // the same as in the directory, or zeros
+  std::uint32_t name_bytes = header.u16(), extra_bytes = header.u16();
+  std::uint64_t begin = entry.offset + local_bytes + name_bytes + extra_bytes;
+  ByteVector content = read_at(file, begin, entry.stored_bytes, "its content");
+  if (entry.method == 8) content = inflate_raw(content, entry.bytes);
+  require(content.size() == entry.bytes, "it has ", content.size(), " bytes, expected ",
+          entry.bytes);
+  auto checksum = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
+  require(checksum == entry.checksum, "its checksum is ", checksum, ", expected ", entry.checksum,
+          ": the file is damaged");
+  return parse_npy(content, entry.name);
+}
+
+Features read(ByteReader& file) {
+  Features out;
+  std::set<std::string_view> names;
+  auto left = static_cast<std::uint64_t>(*file.size());
+  const std::vector<Entry> entries = read_directory(file);
+  for (const Entry& entry : entries) {
+    with_context(concat("in entry `", entry.name, "` of ", file.path()), [&] {
+      require(names.insert(entry.name).second, "there are two of that name");
+      // Else many entries could share one piece of the file, and fill any memory.
+      require(entry.stored_bytes <= left, "it overlaps with others, or the file is truncated");
+      left -= entry.stored_bytes;
+      Array array = read_entry(file, entry);
+      out.set(entry.name.substr(0, entry.name.size() - suffix.size()), std::move(array));
+    });
+  }
+  return out;
+}
+
+void put(std::string& out, std::uint64_t value, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+/// What the local header and the directory say alike of an entry.
+std::string common_fields(const Entry& entry) {
+  std::string out;
+  put(out, 20, 2);  // the version that can read it
+  put(out, entry.flags, 2);
+  put(out, entry.method, 2);
+  put(out, 0x00210000, 4);  // midnight of 1 January 1980: equal arrays give equal files
+  put(out, entry.checksum, 4);
+  put(out, entry.stored_bytes, 4);
+  put(out, entry.bytes, 4);
+  put(out, entry.name.size(), 2);
+  put(out, 0, 2);  // no extra field
+  return out;
+}
+
+std::string local_header(const Entry& entry) {
+  std::string out;
+  put(out, local_signature, 4);
+  return out + common_fields(entry) + entry.name;
+}
+
+std::string directory_entry(const Entry& entry) {
+  std::string out;
+  put(out, central_signature, 4);
+  put(out, 20, 2);  // the version that wrote it
+  out += common_fields(entry);
+  put(out, 0, 2);  // no comment
+  put(out, 0, 8);  // disk 0, no attributes
+  put(out, entry.offset, 4);
+  return out + entry.name;
+}
+
+std::string end_record(std::size_t entries, std::size_t directory_bytes, std::uint64_t offset) {
+  std::string out;
+  put(out, end_signature, 4);
+  put(out, 0, 4);  // disks
+  put(out, entries, 2);
+  put(out, entries, 2);
+  put(out, directory_bytes, 4);
+  put(out, offset, 4);
+  put(out, 0, 2);  // no comment
+  return out;
+}
+
+ByteVector deflate_raw(const ByteVector& in) {
+  z_stream stream{};
+  require(
+      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY)
+          == Z_OK,
+      "out of host memory");
+  ByteVector out(deflateBound(&stream, in.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  int code = deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  ensure(code == Z_STREAM_END, "deflate gave ", code);
+  return out;
+}
+
+/// The parts of a file, in their order; those that are not the arrays' own memory are kept here.
+class Archive {
+ public:
+  void add(const std::string& name, const Array& array, bool compress) {
+    require(array.defined(), "the array is undefined");
+    require(name.size() + suffix.size() <= ones16, "the name has ", name.size(), " bytes");
+    std::string head = npy_header(array.type());
+    auto bytes = static_cast<std::uint64_t>(array.bytes()) + head.size();
+    constexpr std::uint64_t most = ones32 - (1u << 20);  // deflate may add a little
+    require(bytes < most && offset_ < most, "the archive would reach 4 GiB");
+    Entry entry{.name = name + std::string(suffix), .bytes = bytes, .offset = offset_};
+    bool ascii = std::all_of(name.begin(), name.end(), [](char c) { return (c & 0x80) == 0; });
+    entry.flags = ascii ? 0 : 0x800;  // UTF-8
+    auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(head.data()), head.size());
+    entry.checksum = static_cast<std::uint32_t>(
+        crc32_z(crc, static_cast<const Bytef*>(array.raw()), array.raw_bytes().size()));
+    entry.method = compress ? 8 : 0;
+    ByteVector deflated = compress ? deflate_raw(to_npy(array)) : ByteVector();
+    entry.stored_bytes = compress ? deflated.size() : bytes;
+    directory_ += directory_entry(entry);
+    keep(local_header(entry));
+    if (compress) {
+      deflated_.push_back(std::move(deflated));
+      append(deflated_.back());
+    } else {
+      keep(std::move(head));
+      append(array.raw_bytes());
+    }
+    ++entries_;
+  }
+
+  void write(const std::string& path) {
+    require(entries_ < ones16 && offset_ + directory_.size() < ones32, "cannot write `", path,
+            "`: ", entries_, " arrays in ", offset_, " bytes are more than 65,534 or 4 GiB");
+    std::string end = end_record(entries_, directory_.size(), offset_);
+    keep(std::move(directory_));
+    keep(std::move(end));
+    write_file_atomically(path, parts_);
+  }
+
+ private:
+  void keep(std::string text) {
+    texts_.push_back(std::move(text));
+    append(std::as_bytes(std::span(std::as_const(texts_.back()))));
+  }
+  void append(std::span<const std::byte> bytes) {
+    parts_.push_back(bytes);
+    offset_ += bytes.size();
+  }
+
+  std::vector<std::span<const std::byte>> parts_;
+  std::deque<std::string> texts_;
+  std::deque<ByteVector> deflated_;
+  std::string directory_;
+  std::uint64_t offset_ = 0;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace
+
+Features read_npz(const std::string& path) {
+  ByteReader file(path, Compression::none);
+  return read(file);
+}
+
+Features parse_npz(std::span<const std::byte> bytes, const std::string& name) {
+  ByteReader file(bytes, name, Compression::none);
+  return read(file);
+}
+
+void write_npz(const std::string& path, const Features& arrays, NpzOptions options) {
+  Archive archive;
+  for (const auto& [name, array] : arrays)
+    with_context(concat("writing array `", name, "` to `", path, "`"),
+                 [&, &name = name, &array = array] { archive.add(name, array, options.compress); });
+  archive.write(path);
+}
+
+}  // namespace belfry::data

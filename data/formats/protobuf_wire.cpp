@@ -1,0 +1,142 @@
+#include "belfry/data/formats/protobuf_wire.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+namespace belfry::data::protobuf {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+WireReader::WireReader(std::span<const std::byte> message, const std::byte* origin, int depth)
+    : rest_(message), origin_(origin), depth_(depth) {
+  if (depth > max_depth) fail_here("messages nested more than ", max_depth, " deep");
+}
+
+bool WireReader::next() {
+  if (unread_) skip(depth_);
+  if (rest_.empty()) return false;
+  read_tag();
+  return true;
+}
+
+std::uint64_t WireReader::varint() {
+  unread_ = false;
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 10; ++i) {
+    if (i == rest_.size()) fail_here("a varint is cut short after ", i, " bytes");
+    auto byte = std::to_integer<std::uint64_t>(rest_[i]);
+    // The tenth byte holds the highest bit alone.
+    if (i == 9 && byte > 1) break;
+    value |= (byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      rest_ = rest_.subspan(i + 1);
+      return value;
+    }
+  }
+  fail_here("a varint has more than 64 bits");
+}
+
+std::uint32_t WireReader::fixed32() {
+  std::uint32_t value = 0;
+  std::memcpy(&value, take(sizeof value).data(), sizeof value);
+  return value;
+}
+
+std::span<const std::byte> WireReader::bytes() { return take(varint()); }
+
+std::string_view WireReader::text() {
+  auto value = bytes();
+  return {reinterpret_cast<const char*>(value.data()), value.size()};
+}
+
+WireReader WireReader::message() { return WireReader(bytes(), origin_, depth_ + 1); }
+
+std::span<const std::byte> WireReader::take(std::uint64_t count) {
+  unread_ = false;
+  if (count > rest_.size())
+    fail_here("field ", field_, " has ", count, " bytes, but ", rest_.size(), " are left");
+  auto taken = rest_.first(count);
+  rest_ = rest_.subspan(count);
+  return taken;
+}
+
+void WireReader::read_tag() {
+  std::uint64_t tag = varint();
+  auto type = static_cast<std::uint8_t>(tag & 7);
+  if (tag > std::numeric_limits<std::uint32_t>::max() || tag >> 3 == 0)
+    fail_here("before it stands a field of number ", tag >> 3, ", expected 1 to 536870911");
+  if (type > 5) fail_here("before it stands a field of wire type ", type, ", expected 0 to 5");
+  field_ = static_cast<std::uint32_t>(tag >> 3);
+  type_ = static_cast<WireType>(type);
+  unread_ = true;
+}
+
+/// Passes over the value of the field; a group's are all fields up to its end.
+void WireReader::skip(int depth) {
+  switch (type_) {
+    case WireType::varint:
+      varint();
+      break;
+    case WireType::fixed64:
+      take(8);
+      break;
+    case WireType::length_delimited:
+      bytes();
+      break;
+    case WireType::fixed32:
+      take(4);
+      break;
+    case WireType::end_group:
+      fail_here("before it ends a group that has not begun, field ", field_);
+    case WireType::start_group: {
+      if (depth == max_depth) fail_here("groups nested more than ", max_depth, " deep");
+      const std::uint32_t group = field_;
+      for (read_tag(); type_ != WireType::end_group; read_tag()) skip(depth + 1);
+      if (field_ != group)
+        fail_here("before it ends group ", field_, ", expected the end of group ", group);
+      unread_ = false;
+    }
+  }
+}
+
+void WireWriter::varint(std::uint32_t field, std::uint64_t value) {
+  tag(field, WireType::varint);
+  packed_varint(value);
+}
+
+void WireWriter::fixed32(std::uint32_t field, std::uint32_t value) {
+  tag(field, WireType::fixed32);
+  auto bytes = std::as_bytes(std::span(&value, 1));
+  out_.insert(out_.end(), bytes.begin(), bytes.end());
+}
+
+void WireWriter::bytes(std::uint32_t field, std::span<const std::byte> value) {
+  tag(field, WireType::length_delimited);
+  packed_varint(value.size());
+  out_.insert(out_.end(), value.begin(), value.end());
+}
+
+void WireWriter::text(std::uint32_t field, std::string_view value) {
+  bytes(field, std::as_bytes(std::span(value)));
+}
+
+void WireWriter::packed_varint(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<std::byte>(value | 0x80));
+  out_.push_back(static_cast<std::byte>(value));
+}
+
+void WireWriter::tag(std::uint32_t field, WireType type) {
+  packed_varint(std::uint64_t{field} << 3 | static_cast<std::uint8_t>(type));
+}
+
+/// Tag and length of what stands from `begin` on.
+void WireWriter::put_head_before(std::size_t begin, std::uint32_t field) {
+  WireWriter head;
+  head.tag(field, WireType::length_delimited);
+  head.packed_varint(out_.size() - begin);
+  out_.insert(out_.begin() + static_cast<std::ptrdiff_t>(begin), head.out_.begin(),
+              head.out_.end());
+}
+
+}  // namespace belfry::data::protobuf

@@ -1,0 +1,105 @@
+#pragma once
+// The wire format of Protocol Buffers, as far as messages without a compiled schema need it:
+// https://protobuf.dev/programming-guides/encoding. A message is a sequence of fields; a field is a
+// tag, field number << 3 | wire type, and a value.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data::protobuf {
+
+enum class WireType : std::uint8_t {
+  varint = 0,
+  fixed64 = 1,
+  length_delimited = 2,
+  start_group = 3,
+  end_group = 4,
+  fixed32 = 5
+};
+
+/// Reads the fields of one message in their order; those that the caller leaves alone are skipped:
+///
+///   while (message.next()) {
+///     if (message.is(1, WireType::varint)) count = message.varint();
+///     if (message.is(2, WireType::length_delimited)) name = message.text();
+///   }
+///
+/// A field with an unexpected wire type is thus skipped as an unknown one, as protobuf's own
+/// readers do. The bytes must outlive the reader; nothing is copied. Thread rules: used by one
+/// thread at a time. Error, naming the offset in the outermost message: the bytes are no message.
+class WireReader {
+ public:
+  static constexpr int max_depth = 100;  ///< of messages and groups in each other
+
+  explicit WireReader(std::span<const std::byte> message)
+      : WireReader(message, message.data(), 0) {}
+
+  /// Goes to the next field; false at the end.
+  bool next();
+  std::uint32_t field() const { return field_; }
+  WireType type() const { return type_; }
+  bool is(std::uint32_t field, WireType type) const { return field_ == field && type_ == type; }
+
+  /// The value of the field; the function must be the one for its wire type.
+  std::uint64_t varint();
+  std::uint32_t fixed32();
+  std::span<const std::byte> bytes();
+  std::string_view text();
+  WireReader message();
+
+  /// In place of next(), when this is no message but a packed field: whether all values are read.
+  bool done() const { return rest_.empty(); }
+
+  /// Throws Error with `what` and the offset of the next byte.
+  template <class... What>
+  [[noreturn]] void fail_here(const What&... what) const {
+    fail("protobuf: at byte ", offset(), ": ", what...);
+  }
+
+ private:
+  WireReader(std::span<const std::byte> message, const std::byte* origin, int depth);
+  std::int64_t offset() const { return rest_.data() - origin_; }
+  std::span<const std::byte> take(std::uint64_t count);
+  void read_tag();
+  void skip(int depth);
+
+  std::span<const std::byte> rest_;
+  const std::byte* origin_;  // where the outermost message begins
+  int depth_;
+  std::uint32_t field_ = 0;
+  WireType type_ = WireType::varint;
+  bool unread_ = false;  // next() stands before a value that nobody has read
+};
+
+/// Appends fields to a message. Thread rules: used by one thread at a time.
+class WireWriter {
+ public:
+  void varint(std::uint32_t field, std::uint64_t value);
+  void fixed32(std::uint32_t field, std::uint32_t value);
+  void bytes(std::uint32_t field, std::span<const std::byte> value);
+  void text(std::uint32_t field, std::string_view value);
+  /// A message or packed field with what body() writes: fields, or values by packed_varint().
+  template <class Body>
+  void message(std::uint32_t field, Body body) {
+    std::size_t begin = out_.size();
+    body();
+    put_head_before(begin, field);
+  }
+  void packed_varint(std::uint64_t value);
+
+  std::vector<std::byte> take() { return std::move(out_); }
+
+ private:
+  void tag(std::uint32_t field, WireType type);
+  void put_head_before(std::size_t begin, std::uint32_t field);
+
+  std::vector<std::byte> out_;
+};
+
+}  // namespace belfry::data::protobuf

@@ -1,0 +1,72 @@
+#pragma once
+// Where the time of a pipeline goes: a meter for each stage, read at any moment from any thread.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "belfry/data/iterator.h"
+#include "belfry/framework/tensor/input_stream.h"
+
+namespace belfry::data {
+
+/// A sum that one thread adds to at a time and any thread reads: cheaper than a locked addition.
+class Tally {
+ public:
+  void add(std::int64_t n) { set(get() + n); }
+  void set(std::int64_t n) { value_.store(n, std::memory_order_relaxed); }
+  std::int64_t get() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> value_ = 0;
+};
+
+/// Nanoseconds since some moment.
+inline std::int64_t nanoseconds_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// The numbers of one stage. Those in front are counted for every stage; stages with threads of
+/// their own add the others.
+struct Meter {
+  std::string name;
+  const void* stage = nullptr;
+  const Meter* consumer = nullptr;  ///< the stage that reads this one; null for the last
+  int depth = 0;
+
+  Tally elements, bytes, nanoseconds;  ///< nanoseconds: in next(), its sources' time included
+
+  std::atomic<bool> asynchronous = false;    ///< its sources' time is not part of its own
+  std::atomic<std::int64_t> busy = 0;        ///< nanoseconds of work in its own threads
+  std::atomic<std::int64_t> downstream = 0;  ///< nanoseconds that finished elements held them up
+  Tally queued, looks;                       ///< elements ready, summed over so many looks
+  std::atomic<int> workers = 1, buffer = 0;
+};
+
+/// The meters of one stream.
+class Profile {
+ public:
+  /// The meter of a stage that `consumer` reads; the same one for each pass.
+  Meter& meter(const void* stage, const std::string& name, const Meter* consumer);
+
+  std::vector<InputStage> stages() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<Meter> meters_;  // guarded; a meter never moves
+};
+
+/// Of the arrays in them.
+std::int64_t bytes_of(const Features& features);
+
+/// `iterator` with its elements counted and its time taken.
+IteratorPtr metered(IteratorPtr iterator, Meter& meter, std::shared_ptr<Profile> profile);
+
+}  // namespace belfry::data

@@ -1,0 +1,74 @@
+#include "belfry/data/formats/csv.h"
+
+#include "belfry/data/files.h"
+#include "belfry/data/sources/file_records.h"
+#include "belfry/data/sources/text_buffer.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+class CsvFile final : public RecordFile {
+ public:
+  // Reads the header here, so that a file with a wrong one counts as a file that cannot be opened.
+  CsvFile(const std::string& path, const std::vector<CsvColumn>& columns,
+          const CsvFilesOptions& options)
+      : text_(path, options.compression),
+        reader_(columns, options.csv, path),
+        header_(options.csv.header) {
+    read([&](auto& text, bool at_end) { return reader_.read_header(text, at_end); });
+  }
+
+  bool next(Features& out) override {
+    return read([&](auto& text, bool at_end) { return reader_.next(text, at_end, out); });
+  }
+  bool skip() override { return next(ignored_); }
+  bool lost() const override { return text_.damaged(); }
+
+  RecordPlace place() const override { return {reader_.place().offset, reader_.place().line}; }
+  void seek(RecordPlace place) override {
+    if (!header_) count_fields(place.offset);
+    text_.seek(place.offset);
+    reader_.seek({place.offset, place.number});
+  }
+
+ private:
+  template <class Read>
+  bool read(Read read_some) {
+    while (true) {
+      std::string_view text = text_.from(reader_.place().offset);
+      if (read_some(text, text_.at_end())) return true;
+      if (text_.at_end()) return false;
+      text_.read_more();
+    }
+  }
+
+  // How many fields records have is what the first one says; `end` is where to look no further.
+  void count_fields(std::int64_t end) {
+    while (reader_.place().offset < end) {
+      try {
+        next(ignored_);
+        return;
+      } catch (const Error&) {  // it was reported when it was first read
+        if (lost()) throw;
+      }
+    }
+  }
+
+  TextBuffer text_;
+  CsvReader reader_;
+  bool header_;
+  Features ignored_;
+};
+
+}  // namespace
+
+Dataset csv(std::vector<std::string> paths, std::vector<CsvColumn> columns,
+            CsvFilesOptions options) {
+  CsvReader(columns, options.csv);  // says now what is wrong with them
+  return file_records("csv", std::move(paths), [=](const std::string& path) {
+    return std::make_unique<CsvFile>(path, columns, options);
+  });
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,96 @@
+#include "belfry/data/sources/file_records.h"
+
+#include <cstring>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+class FileRecords final : public Iterator {
+ public:
+  FileRecords(std::vector<std::string> paths, OpenRecordFile open, std::uint64_t epoch)
+      : paths_(std::move(paths)), open_(std::move(open)), epoch_(epoch) {}
+
+  bool next(Element& out) override {
+    out.index = taken_;
+    out.epoch = epoch_;
+    return take([&](RecordFile& file) { return file.next(out.features); });
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    for (std::int64_t skipped = 0; skipped < count; ++skipped) {
+      try {
+        if (!take([](RecordFile& file) { return file.skip(); })) return skipped;
+      } catch (...) {  // nobody asked for this record
+      }
+    }
+    return count;
+  }
+
+  void position(Position& at) override {
+    RecordPlace place = file_ ? file_->place() : RecordPlace{};
+    at.constant("files.count", std::ssize(paths_));
+    at.field("files.current", current_, 0, std::ssize(paths_));
+    at.field("files.offset", place.offset);
+    at.field("files.record", place.number);
+    at.field("files.taken", taken_);
+    if (at.saving() || place.offset == 0 || current_ == std::ssize(paths_)) return;
+    open_file();
+    file_->seek(place);
+  }
+
+ private:
+  // Hands the file with the next record to `take_one`. False behind the last record; one that fails
+  // counts as taken, and so does a file that cannot be opened.
+  template <class TakeOne>
+  bool take(TakeOne take_one) {
+    for (; current_ < std::ssize(paths_); leave_file()) {
+      try {
+        if (!file_) open_file();
+        if (!take_one(*file_)) continue;
+      } catch (...) {
+        if (!file_ || file_->lost()) leave_file();
+        ++taken_;
+        throw;
+      }
+      ++taken_;
+      return true;
+    }
+    return false;
+  }
+
+  void open_file() { file_ = open_(paths_[static_cast<std::size_t>(current_)]); }
+
+  void leave_file() {
+    file_.reset();
+    ++current_;
+  }
+
+  std::vector<std::string> paths_;
+  OpenRecordFile open_;
+  std::uint64_t epoch_;
+  std::int64_t current_ = 0, taken_ = 0;
+  std::unique_ptr<RecordFile> file_;  // the current one, once a record of it has been asked for
+};
+
+}  // namespace
+
+Dataset file_records(std::string name, std::vector<std::string> paths, OpenRecordFile open) {
+  require(!paths.empty(), name, ": there are no files");
+  auto make = [=](const Pass& pass) {
+    std::vector<std::string> mine;  // all, unless pipelines share them by file
+    for (auto i = static_cast<std::size_t>(pass.shard.index); i < paths.size();
+         i += static_cast<std::size_t>(pass.shard.count))
+      mine.push_back(paths[i]);
+    return std::make_unique<FileRecords>(std::move(mine), open, pass.epoch);
+  };
+  return Dataset(std::move(name), make, {.files = paths});
+}
+
+void put_bytes(std::string_view name, std::span<const std::byte> bytes, Features& out) {
+  prepare(out, {{std::string(name), {Shape{std::ssize(bytes)}, DType::u8}}});
+  if (!bytes.empty()) std::memcpy(out.begin()->second.raw(), bytes.data(), bytes.size());
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,73 @@
+#include "belfry/data/files.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "belfry/data/formats/idx.h"
+#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/npz.h"
+#include "belfry/data/sources.h"
+#include "belfry/data/sources/file_records.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/philox.h"
+#include "belfry/framework/tensor/safetensors.h"
+
+namespace belfry::data {
+
+std::string text_of(const Array& bytes) {
+  auto characters = bytes.span<std::uint8_t>();
+  return {characters.begin(), characters.end()};
+}
+
+Array array_of(std::string_view text) {
+  Array out(Shape{std::ssize(text)}, DType::u8);
+  std::copy(text.begin(), text.end(), out.span<std::uint8_t>().begin());
+  return out;
+}
+
+std::vector<std::string> list_files(const std::string& pattern, ListFilesOptions options) {
+  glob_t found{};
+  int status = glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  require(status == 0 && !paths.empty(), "list_files: nothing matches ", pattern,
+          status == GLOB_ABORTED ? ": a folder cannot be read" : "");
+  std::sort(paths.begin(), paths.end());  // in bytes, whatever the locale
+  if (options.shuffle_seed) {
+    PhiloxStream random(philox_key(*options.shuffle_seed, "list_files"));
+    for (std::size_t i = paths.size(); i > 1; --i)
+      std::swap(paths[i - 1], paths[static_cast<std::size_t>(random.below(i))]);
+  }
+  return paths;
+}
+
+Dataset files(std::vector<std::string> paths) {
+  auto shared = std::make_shared<const std::vector<std::string>>(std::move(paths));
+  auto read = [shared](std::int64_t i, Features& out) {
+    const std::string& path = (*shared)[static_cast<std::size_t>(i)];
+    put_bytes("path", std::as_bytes(std::span(path)), out);
+  };
+  return indexed(std::ssize(*shared), read, "files");
+}
+
+Dataset npy(const std::string& path) { return from_arrays({{"value", read_npy(path)}}); }
+Dataset npz(const std::string& path) { return from_arrays(read_npz(path)); }
+
+Dataset safetensors(const std::string& path) {
+  Features arrays;
+  for (auto& [name, array] : load_safetensors(path).tensors) arrays.set(name, array);
+  return from_arrays(std::move(arrays));
+}
+
+Dataset idx(const std::string& images, const std::string& labels) {
+  Array image = read_idx(images), label = read_idx(labels);
+  require(image.shape().rank() >= 1, images, ": a scalar has no rows");
+  std::int64_t rows = image.shape()[0];
+  require(label.shape() == Shape{rows}, labels, ": the labels are ", label.shape(), ", expected [",
+          rows, "], one for each row of ", images);
+  return from_arrays({{"image", std::move(image)}, {"label", label.cast(DType::i64)}});
+}
+
+}  // namespace belfry::data

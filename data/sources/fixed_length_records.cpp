@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "belfry/data/files.h"
+#include "belfry/data/sources/file_records.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+class FixedLength final : public RecordFile {
+ public:
+  FixedLength(const std::string& path, std::int64_t bytes, const FixedLengthOptions& options)
+      : file_(path, options.compression), bytes_(bytes), footer_(options.footer_bytes) {
+    place_.offset = file_.skip(options.header_bytes);
+    require(place_.offset == options.header_bytes, path, ": ends at byte ", place_.offset,
+            ", inside its header of ", options.header_bytes, " bytes");
+  }
+
+  // A record and the footer's bytes behind it are read together, to know whether it is one.
+  bool next(Features& out) override {
+    if (!take()) return false;
+    put_bytes("record", std::span(window_).first(static_cast<std::size_t>(bytes_)), out);
+    return true;
+  }
+  bool skip() override { return take(); }
+
+  bool lost() const override { return lost_; }
+
+  RecordPlace place() const override { return place_; }
+  void seek(RecordPlace place) override {
+    file_.seek(place.offset);
+    place_ = place;
+    ahead_ = 0;
+  }
+
+ private:
+  bool take() {
+    auto record = static_cast<std::size_t>(bytes_), footer = static_cast<std::size_t>(footer_);
+    window_.resize(record + footer);
+    // What lies behind the last record is the beginning of this one.
+    auto behind = window_.begin() + bytes_;
+    std::copy(behind, behind + static_cast<std::ptrdiff_t>(ahead_), window_.begin());
+    lost_ = true;  // unless all goes well
+    std::size_t have = ahead_ + file_.read(std::span(window_).subspan(ahead_));
+    if (have == footer) return false;
+    require(have == window_.size(), file_.path(), ": ", have, " bytes are left at byte ",
+            place_.offset, ", expected a record of ", bytes_, " and a footer of ", footer_);
+    lost_ = false;
+    ahead_ = footer;
+    place_.offset += bytes_;
+    ++place_.number;
+    return true;
+  }
+
+  ByteReader file_;
+  std::int64_t bytes_, footer_;
+  RecordPlace place_;
+  std::vector<std::byte> window_;
+  std::size_t ahead_ = 0;  // bytes of the window behind its record that have been read
+  bool lost_ = false;
+};
+
+}  // namespace
+
+Dataset fixed_length_records(std::vector<std::string> paths, std::int64_t record_bytes,
+                             FixedLengthOptions options) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  require(record_bytes >= 1 && record_bytes <= most,
+          "fixed_length_records: a record has 1 to 2^31 bytes, got ", record_bytes);
+  require(options.header_bytes >= 0 && options.footer_bytes >= 0 && options.footer_bytes <= most,
+          "fixed_length_records: a header has at least 0 bytes and a footer 0 to 2^31, got ",
+          options.header_bytes, " and ", options.footer_bytes);
+  return file_records("fixed_length_records", std::move(paths), [=](const std::string& path) {
+    return std::make_unique<FixedLength>(path, record_bytes, options);
+  });
+}
+
+}  // namespace belfry::data

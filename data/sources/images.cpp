@@ -1,0 +1,103 @@
+#include <filesystem>
+
+#include "belfry/data/files.h"
+#include "belfry/data/media.h"
+#include "belfry/data/sources.h"
+#include "belfry/data/sources/folders.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
+
+namespace belfry::data {
+namespace {
+
+struct Labelled {
+  std::string path;
+  std::int64_t label;
+};
+
+Array decode(const std::string& content, const ImageOptions& options, const std::string& path) {
+  return decode_image(std::as_bytes(std::span(content)), options, path);
+}
+
+// Elements are numbers; the files are read where the work is shared.
+template <class Read>
+Dataset numbered(std::int64_t count, int workers, std::string name, Read read) {
+  auto number = [](std::int64_t i, Features& out) {
+    prepare(out, {{"number", {{}, DType::i64}}});
+    out.begin()->second.span<std::int64_t>()[0] = i;
+  };
+  auto load = [read](Features in) {
+    return read(static_cast<std::size_t>(in.begin()->second.template span<std::int64_t>()[0]));
+  };
+  return indexed(count, number, std::move(name)) | map(load, {.workers = workers});
+}
+
+}  // namespace
+
+std::vector<std::string> class_names(const std::string& directory) {
+  return entries_of(directory, [](const std::filesystem::directory_entry& entry) {
+    std::error_code unreadable;
+    return entry.is_directory(unreadable);
+  });
+}
+
+Dataset image_folder(const std::string& directory, ImageFilesOptions options) {
+  auto found = std::make_shared<std::vector<Labelled>>();
+  std::vector<std::string> classes = class_names(directory);
+  require(!classes.empty(), "image_folder: ", directory, " has no folders, which would be classes");
+  for (std::size_t label = 0; label < classes.size(); ++label) {
+    std::string folder = directory + "/" + classes[label];
+    std::vector<std::string> names = files_with(folder, image_extensions);
+    require(!names.empty(), "image_folder: the class ", folder, " has no images");
+    for (const std::string& name : names)
+      found->push_back({folder + "/" + name, static_cast<std::int64_t>(label)});
+  }
+  auto read = [=](std::size_t i) {
+    const Labelled& file = (*found)[i];
+    std::string content = read_file(file.path);
+    Array image = options.decode ? decode(content, options.image, file.path) : array_of(content);
+    return Features{{"image", std::move(image)}, {"label", Array::scalar(file.label)}};
+  };
+  return numbered(std::ssize(*found), options.workers, "image_folder", read);
+}
+
+Dataset image_masks(const std::string& images, const std::string& masks, ImageMaskOptions options) {
+  auto pairs =
+      std::make_shared<const std::vector<PathPair>>(pair_files(images, masks, image_extensions));
+  auto read = [=](std::size_t i) {
+    const PathPair& pair = (*pairs)[i];
+    Features out{{"image", decode(read_file(pair.first), options.image, pair.first)},
+                 {"mask", decode(read_file(pair.second), options.mask, pair.second)}};
+    const Shape &a = out.at("image").shape(), &b = out.at("mask").shape();
+    require(a[0] == b[0] && a[1] == b[1], pair.second, ": the mask is ", b, ", the image ",
+            pair.first, " is ", a);
+    return out;
+  };
+  return numbered(std::ssize(*pairs), options.workers, "image_masks", read);
+}
+
+Dataset volumes(const std::string& images, const std::optional<std::string>& masks,
+                VolumeOptions options) {
+  std::vector<PathPair> pairs;
+  if (masks) {
+    pairs = pair_files(images, *masks, volume_extensions);
+  } else {
+    for (const std::string& name : files_with(images, volume_extensions))
+      pairs.emplace_back(images + "/" + name, "");
+    require(!pairs.empty(), "volumes: ", images, " has no .npy, .tif or .tiff files");
+  }
+  auto shared = std::make_shared<const std::vector<PathPair>>(std::move(pairs));
+  auto read = [=](std::size_t i) {
+    const auto& [image, mask] = (*shared)[i];
+    Features out{{"image", read_any_volume(image, options)}};
+    if (mask.empty()) return out;
+    out.set("mask", read_any_volume(mask, options));
+    const Shape &a = out.at("image").shape(), &b = out.at("mask").shape();
+    require(a[0] == b[0] && a[1] == b[1] && a[2] == b[2], mask, ": the mask is ", b,
+            ", the volume ", image, " is ", a);
+    return out;
+  };
+  return numbered(std::ssize(*shared), autotune, "volumes", read);
+}
+
+}  // namespace belfry::data

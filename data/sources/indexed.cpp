@@ -1,0 +1,60 @@
+#include <algorithm>
+
+#include "belfry/data/sources.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+class Indexed final : public Iterator {
+ public:
+  Indexed(std::int64_t count, std::shared_ptr<const ReadElement> read, const Pass& pass)
+      : count_(count),
+        size_(pass.order ? pass.order->size : count),
+        epoch_(pass.epoch),
+        order_(pass.order),
+        read_(std::move(read)) {}
+
+  bool next(Element& out) override {
+    if (next_ == size_) return false;
+    std::int64_t i = next_++;
+    out.index = order_ ? order_->at(i) : i;
+    out.epoch = epoch_;
+    ensure(out.index >= 0 && out.index < count_, "indexed: the order asks for element ", out.index,
+           " of ", count_);
+    for_element("indexed", out, [&] { (*read_)(out.index, out.features); });
+    return true;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    count = std::min(count, size_ - next_);
+    next_ += count;
+    return count;
+  }
+
+  void position(Position& at) override {
+    at.constant("indexed.size", size_);
+    if (order_ && order_->seed)
+      at.constant("shuffle.seed", static_cast<std::int64_t>(*order_->seed));
+    at.field("indexed.next", next_, 0, size_);
+  }
+
+ private:
+  std::int64_t count_, size_, next_ = 0;
+  std::uint64_t epoch_;
+  std::shared_ptr<const Order> order_;
+  std::shared_ptr<const ReadElement> read_;
+};
+
+}  // namespace
+
+Dataset indexed(std::int64_t count, ReadElement read, std::string name) {
+  require(count >= 0, name, ": count must be at least 0, got ", count);
+  require(read != nullptr, name, ": the function that reads an element is empty");
+  auto shared = std::make_shared<const ReadElement>(std::move(read));
+  return Dataset(std::move(name),
+                 [=](const Pass& pass) { return std::make_unique<Indexed>(count, shared, pass); },
+                 {.cardinality = count, .random_access = true});
+}
+
+}  // namespace belfry::data

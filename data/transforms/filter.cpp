@@ -1,0 +1,25 @@
+#include "belfry/data/transforms.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+
+Transform filter(std::function<bool(const Features&)> keep) {
+  struct Filter final : Iterator {
+    Filter(IteratorPtr s, std::function<bool(const Features&)> k)
+        : source(std::move(s)), keep(std::move(k)) {}
+    bool next(Element& out) override {
+      while (source->next(out))
+        if (for_element("filter", out, [&] { return keep(out.features); })) return true;
+      return false;
+    }
+    void position(Position& at) override { source->position(at); }
+    IteratorPtr source;
+    std::function<bool(const Features&)> keep;
+  };
+  require(keep != nullptr, "filter: the function is empty");
+  return wrap("filter", [keep = std::move(keep)](IteratorPtr source, const Pass&) {
+    return std::make_unique<Filter>(std::move(source), keep);
+  });
+}
+
+}  // namespace belfry::data

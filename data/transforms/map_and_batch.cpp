@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/parallel_map.h"
+#include "belfry/data/transforms/rows.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+// The batches in progress, filled by any thread and taken by the consumer.
+class Batches {
+ public:
+  explicit Batches(std::int64_t size) : size_(size) {}
+
+  std::int64_t size() const { return size_; }
+
+  // The batch with this number, for a row that looks like `row`; made by whoever asks first.
+  Features batch_for(std::int64_t number, const Features& row, std::int64_t index) {
+    std::lock_guard lock(mutex_);
+    Entry& entry = entry_of(number, row);
+    if (!matches(row, entry.row)) fail_unlike(entry.row, row, index);
+    return entry.batch;
+  }
+  Features batch_for(std::int64_t number, const Signature& row) {
+    std::lock_guard lock(mutex_);
+    return entry_of(number, row).batch;
+  }
+
+  // Nothing if no row of it succeeded.
+  Features take(std::int64_t number) {
+    std::lock_guard lock(mutex_);
+    auto entry = entries_.find(number);
+    if (entry == entries_.end()) return {};
+    Features out = std::move(entry->second.batch);
+    entries_.erase(entry);
+    return out;
+  }
+
+ private:
+  struct Entry {
+    Signature row;
+    Features batch;
+  };
+
+  template <class Row>
+  Entry& entry_of(std::int64_t number, const Row& row) {
+    auto [entry, fresh] = entries_.try_emplace(number);
+    if (fresh) {
+      if constexpr (std::is_same_v<Row, Signature>) {
+        entry->second.row = row;
+      } else {
+        entry->second.row = signature_of(row);
+      }
+      ring_.acquire(stacked(entry->second.row, size_), entry->second.batch);
+    }
+    return entry->second;
+  }
+
+  std::int64_t size_;
+  std::mutex mutex_;
+  std::map<std::int64_t, Entry> entries_;  // guarded, as the ring
+  BatchRing ring_;
+};
+
+class MapAndBatch final : public Iterator {
+ public:
+  MapAndBatch(IteratorPtr rows, std::shared_ptr<Batches> batches, bool drop_remainder,
+              std::uint64_t epoch)
+      : batches_(std::move(batches)),
+        rows_(std::move(rows)),
+        drop_remainder_(drop_remainder),
+        epoch_(epoch) {}
+
+  bool next(Element& out) override {
+    std::exception_ptr failure;
+    std::int64_t rows = 0;
+    for (bool more = true; rows < batches_->size(); ++rows) {
+      try {
+        more = rows_->next(row_);
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
+      }
+      if (!more) break;
+    }
+    Features batch = batches_->take(number_++);
+    out.index = index_;
+    out.epoch = epoch_;
+    bool whole = rows == batches_->size();
+    if (failure || whole || (rows > 0 && !drop_remainder_)) ++index_;
+    if (failure) std::rethrow_exception(failure);
+    if (rows == 0 || (drop_remainder_ && !whole)) return false;
+    out.features = std::move(batch);
+    if (!whole) shorten(out.features, rows);
+    return true;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    if (number_ > 0) return Iterator::skip(count);
+    std::int64_t size = batches_->size();
+    count = std::min(count, std::numeric_limits<std::int64_t>::max() / size);
+    std::int64_t rows = rows_->skip(count * size);
+    std::int64_t batches = rows / size + (rows % size != 0 && !drop_remainder_);
+    index_ += batches;
+    return batches;
+  }
+
+  void position(Position& at) override {
+    at.field("batch.index", index_);
+    rows_->position(at);
+  }
+
+ private:
+  std::shared_ptr<Batches> batches_;
+  IteratorPtr rows_;
+  bool drop_remainder_;
+  std::uint64_t epoch_;
+  std::int64_t number_ = 0;  // of the next batch since this iterator began
+  std::int64_t index_ = 0;   // of the next batch in the pass
+  Element row_;
+};
+
+// Views of row `index`.
+Features row_of(Features& batch, std::int64_t index) {
+  Features row;
+  for (auto& [name, array] : batch) row.set(name, array.row(index));
+  return row;
+}
+
+using Fill = std::function<void(Features in, PhiloxStream&, std::int64_t batch, std::int64_t row)>;
+
+Transform make(std::int64_t size, MapAndBatchOptions options,
+               std::function<Fill(std::shared_ptr<Batches>)> fill_for) {
+  require(size >= 1, "map_and_batch: size must be at least 1, got ", size);
+  require(options.workers >= 1 || options.workers == autotune,
+          "map_and_batch: workers must be at least 1, or data::autotune; got ", options.workers);
+  auto iterator = [=](IteratorPtr source, const Pass& pass) {
+    auto batches = std::make_shared<Batches>(size);
+    PhiloxKey key = pass.key(options.seed, "map");
+    ElementFunction work = [=, fill = fill_for(batches)](Element& e, std::int64_t number) {
+      PhiloxStream random(philox_key(key.value, e.epoch), static_cast<std::uint64_t>(e.index));
+      for_element("map_and_batch", e,
+                  [&] { fill(std::move(e.features), random, number / size, number % size); });
+    };
+    IteratorPtr rows =
+        parallel_map(std::move(source), std::move(work), {.workers = options.workers}, pass);
+    return std::make_unique<MapAndBatch>(std::move(rows), batches, options.drop_remainder,
+                                         pass.epoch);
+  };
+  auto info = [=](const DatasetInfo& source) {
+    std::int64_t n = source.cardinality;
+    if (n >= 0) n = n / size + (!options.drop_remainder && n % size != 0);
+    return DatasetInfo{.cardinality = n};
+  };
+  return wrap("map_and_batch", iterator, info);
+}
+
+}  // namespace
+
+Transform map_and_batch(MapFunction function, std::int64_t size, MapAndBatchOptions options) {
+  return make(size, options, [=](std::shared_ptr<Batches> batches) -> Fill {
+    return [=](Features in, PhiloxStream& random, std::int64_t number, std::int64_t index) {
+      Features row = function(std::move(in), random);
+      Features batch = batches->batch_for(number, row, index);
+      copy_row(row, index, batch);
+    };
+  });
+}
+
+Transform map_and_batch(RowFunction function, Signature row, std::int64_t size,
+                        MapAndBatchOptions options) {
+  require(function != nullptr, "map_and_batch: the function is empty");
+  require(!row.empty(), "map_and_batch: the signature of a row is empty");
+  return make(size, options, [=](std::shared_ptr<Batches> batches) -> Fill {
+    return [=](Features in, PhiloxStream& random, std::int64_t number, std::int64_t index) {
+      Features batch = batches->batch_for(number, row);
+      Features target = row_of(batch, index);
+      function(std::move(in), target, random);
+    };
+  });
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <set>
+
+#include "belfry/data/errors.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
+
+namespace belfry::data {
+namespace {
+
+class SkipErrors final : public Iterator {
+ public:
+  SkipErrors(IteratorPtr source, OnErrorOptions options)
+      : source_(std::move(source)), options_(std::move(options)) {}
+
+  bool next(Element& out) override {
+    while (true) {
+      try {
+        bool more = source_->next(out);
+        seen_ += more;
+        return more;
+      } catch (const std::exception& error) {
+        ++seen_;
+        ++errors_;
+        if (over_budget()) throw;
+        leave_out(out, error.what());
+      }
+    }
+  }
+
+  void position(Position& at) override {
+    at.field("on_error.seen", seen_);
+    at.field("on_error.errors", errors_);
+    source_->position(at);
+  }
+
+ private:
+  bool over_budget() const {
+    constexpr std::int64_t enough_for_a_ratio = 1000;
+    return errors_ > options_.max_count
+           || (seen_ >= enough_for_a_ratio
+               && static_cast<double>(errors_) > options_.max_ratio * static_cast<double>(seen_));
+  }
+
+  void leave_out(const Element& element, std::string message) const {
+    log_warning("input: left out an element (", errors_, " of ", seen_, " so far): ", message);
+    if (options_.quarantine.empty()) return;
+    std::replace_if(
+        message.begin(), message.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    std::ofstream file(options_.quarantine, std::ios::app);
+    file << concat(element.epoch, "\t", element.index, "\t", message, "\n") << std::flush;
+    require(file.good(), "on_error: cannot write the quarantine file ", options_.quarantine);
+  }
+
+  IteratorPtr source_;
+  OnErrorOptions options_;
+  std::int64_t seen_ = 0, errors_ = 0;
+};
+
+std::int64_t index_in(std::string_view line, const std::string& path, int number) {
+  std::size_t first = line.find('\t'), second = line.find('\t', first + 1);
+  std::int64_t index = -1;
+  bool good = second != std::string_view::npos;
+  if (good) {
+    const char* end = line.data() + second;
+    auto parsed = std::from_chars(line.data() + first + 1, end, index);
+    good = parsed.ec == std::errc() && parsed.ptr == end && index >= 0;
+  }
+  require(good, path, ": line ", number,
+          " is no line of a quarantine file: expected an epoch, an "
+          "index and a message with tabs between, got `",
+          line, "`");
+  return index;
+}
+
+}  // namespace
+
+Transform on_error(OnErrorOptions options) {
+  require(options.max_count >= 0, "on_error: max_count must be at least 0, got ",
+          options.max_count);
+  require(options.max_ratio >= 0, "on_error: max_ratio must be at least 0, got ",
+          options.max_ratio);
+  if (options.action == OnError::fail) return [](Dataset source) { return source; };
+  if (!options.quarantine.empty()) {
+    std::ofstream file(options.quarantine, std::ios::app);
+    require(file.good(), "on_error: cannot write the quarantine file ", options.quarantine);
+  }
+  return wrap("on_error", [options = std::move(options)](IteratorPtr source, const Pass&) {
+    return std::make_unique<SkipErrors>(std::move(source), options);
+  });
+}
+
+std::vector<std::int64_t> read_quarantine(const std::string& path) {
+  std::ifstream file(path);
+  require(file.good(), path, ": cannot be read");
+  std::set<std::int64_t> indices;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) indices.insert(index_in(line, path, ++number));
+  return {indices.begin(), indices.end()};
+}
+
+Transform select(std::vector<std::int64_t> indices) {
+  return [indices = std::make_shared<const std::vector<std::int64_t>>(std::move(indices))](
+             Dataset source) {
+    const DatasetInfo& info = source.info();
+    require(info.random_access, "select: ", source.name(), " has no random access");
+    for (std::int64_t index : *indices)
+      require(index >= 0 && index < info.cardinality, "select: there is no element ", index, " of ",
+              info.cardinality);
+    auto make = [=](Pass pass) {
+      auto at = [indices](std::int64_t i) { return (*indices)[static_cast<std::size_t>(i)]; };
+      Order order{.size = std::ssize(*indices), .at = at};
+      if (pass.order)
+        order = {.size = pass.order->size,
+                 .at = [at, inner = pass.order->at](std::int64_t i) { return at(inner(i)); },
+                 .seed = pass.order->seed};
+      pass.order = std::make_shared<Order>(std::move(order));
+      return source.iterate(pass);
+    };
+    return Dataset("select", {source}, make,
+                   {.cardinality = std::ssize(*indices), .random_access = true});
+  };
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,266 @@
+#include "belfry/data/transforms/parallel_map.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "belfry/data/profile.h"
+#include "belfry/data/scheduler.h"
+#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/delivered.h"
+#include "belfry/data/transforms/read_ahead.h"
+
+namespace belfry::data {
+namespace {
+
+struct Slot : ReadAhead {   // its error is from the source or from the function
+  std::int64_t number = 0;  // of the element, in the order of the source
+  bool done = false;        // guarded by Work::mutex
+};
+
+// What the iterator shares with its tasks. Elements are numbered from the start and live in slot
+// order[number modulo ring.size()]. Invariants, with the lock held:
+// (1) taken <= claimed <= pulled <= taken + ring.size();
+// (2) elements [taken, claimed) belong to whoever claimed them until they are done, then to the
+//     consumer, as do all slots outside [taken, pulled); nobody touches [claimed, pulled);
+// (3) running <= limit is the number of calls in progress, tasks >= 0 that of tasks queued or
+//     alive.
+class Work {
+ public:
+  Work(ElementFunction function, std::size_t slots, int limit, bool ordered,
+       std::shared_ptr<Profile> profile, Meter* meter)
+      : function_(std::move(function)),
+        ring_(slots),
+        order_(slots),
+        limit_(limit),
+        ordered_(ordered),
+        profile_(std::move(profile)),
+        meter_(meter) {
+    for (std::size_t i = 0; i < slots; ++i) order_[i] = &ring_[i];
+  }
+
+  bool full() const { return pulled_ - taken_ == ring_.size(); }  // consumer's thread only,
+  bool empty() const { return pulled_ == taken_; }                // which alone changes both
+  Slot& tail() { return *order_[pulled_ % ring_.size()]; }
+
+  // Hands the tail over. Returns whether one more task should be started for it.
+  bool push() {
+    std::lock_guard lock(mutex_);
+    ++pulled_;
+    bool start = tasks_ < limit_ && pulled_ - claimed_ > static_cast<std::size_t>(tasks_);
+    tasks_ += start;
+    return start;
+  }
+
+  // Waits for the next element to be yielded; it stays the consumer's until pop(). Sets `waited` if
+  // it was not done.
+  Slot& head(bool& waited) {
+    std::unique_lock lock(mutex_);
+    if (meter_) {
+      meter_->looks.add(1);
+      meter_->queued.add(done_);
+    }
+    waited = !find_done();
+    while (!find_done()) {
+      if (claimed_ == taken_ && running_ < limit_) {
+        run_next(lock);
+      } else {
+        changed_.wait(lock);
+      }
+    }
+    return *order_[taken_ % ring_.size()];
+  }
+
+  void pop() {
+    std::lock_guard lock(mutex_);
+    order_[taken_++ % ring_.size()]->done = false;
+    --done_;
+  }
+
+  int limit() const { return limit_; }  // consumer's thread only, as set_limit
+  void set_limit(int limit) {
+    std::lock_guard lock(mutex_);
+    limit_ = limit;
+    if (meter_) meter_->workers = limit;
+  }
+
+  // The body of a task: works while there is something to do.
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (claimed_ < pulled_ && running_ < limit_) run_next(lock);
+    --tasks_;
+  }
+
+  // Drops what has not been begun and waits for the rest. A task that starts later finds nothing to
+  // do; the function, and what it holds, is gone.
+  void close() {
+    std::unique_lock lock(mutex_);
+    claimed_ = pulled_;
+    changed_.wait(lock, [&] { return running_ == 0; });
+    function_ = nullptr;
+    ring_ = {};
+  }
+
+ private:
+  // Whether the head is done; unless order matters, another element that is done becomes the head.
+  bool find_done() {
+    Slot*& head = order_[taken_ % ring_.size()];
+    if (!ordered_ && !head->done && done_ > 0)
+      for (std::size_t i = taken_ + 1; i < claimed_ && !head->done; ++i)
+        if (Slot*& other = order_[i % ring_.size()]; other->done) std::swap(head, other);
+    return head->done;
+  }
+
+  void run_next(std::unique_lock<std::mutex>& lock) {
+    Slot& slot = *order_[claimed_++ % ring_.size()];
+    ++running_;
+    lock.unlock();
+    std::int64_t begin = meter_ ? nanoseconds_now() : 0;
+    if (!slot.error) {
+      try {
+        function_(slot.element, slot.number);
+      } catch (...) {
+        slot.error = std::current_exception();
+      }
+    }
+    if (meter_) meter_->busy += nanoseconds_now() - begin;
+    lock.lock();
+    slot.done = true;
+    ++done_;
+    --running_;
+    changed_.notify_all();
+  }
+
+  ElementFunction function_;
+  std::vector<Slot> ring_;
+  std::vector<Slot*> order_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  std::size_t taken_ = 0, claimed_ = 0, pulled_ = 0;
+  int limit_, running_ = 0, tasks_ = 0, done_ = 0;
+  bool ordered_;
+  std::shared_ptr<Profile> profile_;  // owns the meter
+  Meter* meter_;
+};
+
+// Finds how many workers keep the consumer from waiting: one more whenever it had to wait for a
+// good part of the last elements, one fewer after a long time without waiting.
+class Tuner {
+ public:
+  int tune(int limit, int most, bool waited) {
+    waits_ += waited;
+    if (++seen_ < period) return limit;
+    bool starved = waits_ > period / 8;
+    calm_ = waits_ == 0 ? calm_ + 1 : 0;
+    seen_ = waits_ = 0;
+    if (starved) return std::min(limit + 1, most);
+    if (calm_ < patience) return limit;
+    calm_ = 0;
+    return std::max(limit - 1, 1);
+  }
+
+ private:
+  static constexpr int period = 16;    // elements
+  static constexpr int patience = 64;  // periods
+  int seen_ = 0, waits_ = 0, calm_ = 0;
+};
+
+class ParallelMap final : public Iterator {
+ public:
+  ParallelMap(IteratorPtr source, ElementFunction function, ParallelMapOptions options,
+              const Pass& pass)
+      : source_(std::move(source)),
+        scheduler_(pass.scheduler),
+        ordered_(options.ordered),
+        autotuned_(options.workers == autotune),
+        most_(autotuned_ ? scheduler_->threads() : options.workers) {
+    std::size_t slots = 2 * static_cast<std::size_t>(most_);
+    if (!ordered_) slots = std::min<std::size_t>(slots, Delivered::window);
+    work_ = std::make_shared<Work>(std::move(function), slots, autotuned_ ? 1 : options.workers,
+                                   ordered_, pass.profile, pass.meter);
+    if (!pass.meter) return;
+    pass.meter->asynchronous = true;
+    pass.meter->buffer = static_cast<int>(slots);
+    pass.meter->workers = work_->limit();
+  }
+
+  ~ParallelMap() override { work_->close(); }
+
+  bool next(Element& out) override {
+    while (!ended_ && !work_->full() && !too_far_ahead()) pull();
+    if (work_->empty()) return false;
+    bool waited = false;
+    Slot& slot = work_->head(waited);
+    std::swap(out, slot.element);
+    if (ordered_) {
+      std::swap(consumed_, slot.after);
+    } else {
+      delivered_.add(slot.number, std::move(slot.after));
+    }
+    std::exception_ptr error = std::exchange(slot.error, nullptr);
+    started_ = true;
+    work_->pop();
+    if (autotuned_) work_->set_limit(tuner_.tune(work_->limit(), most_, waited));
+    if (error) std::rethrow_exception(error);
+    return true;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    // What was read ahead is done with, so that only the rest can be spared.
+    return started_ || !ordered_ ? Iterator::skip(count) : source_->skip(count);
+  }
+
+  void position(Position& at) override {
+    if (!ordered_) {
+      delivered_.position(at, *source_);
+    } else if (started_) {
+      consumed_.append_to(at);
+    } else {
+      source_->position(at);  // nothing has been read ahead
+    }
+  }
+
+ private:
+  bool too_far_ahead() const {
+    return !ordered_ && pulled_ - delivered_.first_missing() >= Delivered::window;
+  }
+
+  void pull() {
+    std::int64_t number = pulled_++;
+    if (!ordered_ && delivered_.contains(number)) {
+      ended_ = source_->skip(1) == 0;
+      Place after;
+      after.note(*source_);
+      delivered_.add(number, std::move(after));
+      return;
+    }
+    Slot& slot = work_->tail();
+    slot.number = number;
+    ended_ = !slot.read(*source_);
+    if (!ended_ && work_->push()) scheduler_->run([work = work_] { work->work(); });
+  }
+
+  IteratorPtr source_;
+  std::shared_ptr<Scheduler> scheduler_;
+  bool ordered_, autotuned_;
+  int most_;
+  std::shared_ptr<Work> work_;
+  Tuner tuner_;
+  std::int64_t pulled_ = 0;
+  Place consumed_;       // ordered: the source's, once it had yielded the element last taken
+  Delivered delivered_;  // unordered
+  bool started_ = false, ended_ = false;
+};
+
+}  // namespace
+
+IteratorPtr parallel_map(IteratorPtr source, ElementFunction function, ParallelMapOptions options,
+                         const Pass& pass) {
+  return std::make_unique<ParallelMap>(std::move(source), std::move(function), options, pass);
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,151 @@
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "belfry/data/profile.h"
+#include "belfry/data/scheduler.h"
+#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/read_ahead.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+// Invariants, with the lock held:
+// (1) slots [taken_, produced_) modulo the ring's size are ready, and the consumer's;
+// (2) every other slot, and source_, is the producer's once its thread has started;
+// (3) ended_ is set once and nothing is produced after it.
+class Prefetch final : public Iterator {
+ public:
+  Prefetch(IteratorPtr source, std::int64_t buffer, const Pass& pass)
+      : source_(std::move(source)),
+        autotuned_(buffer == autotune),
+        ring_(autotuned_ ? most : static_cast<std::size_t>(buffer)),
+        scheduler_(pass.scheduler),
+        profile_(pass.profile),
+        meter_(pass.meter),
+        limit_(autotuned_ ? 2 : ring_.size()) {
+    if (!meter_) return;
+    meter_->asynchronous = true;
+    meter_->buffer = static_cast<int>(limit_);
+  }
+
+  ~Prefetch() override {
+    if (!producer_.joinable()) return;
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    producer_.join();
+  }
+
+  bool next(Element& out) override {
+    if (!producer_.joinable()) producer_ = std::thread([this] { produce(); });
+    std::unique_lock lock(mutex_);
+    if (meter_) {
+      meter_->looks.add(1);
+      meter_->queued.add(static_cast<std::int64_t>(produced_ - taken_));
+    }
+    if (autotuned_ && taken_ == produced_ && !ended_) grow();
+    changed_.wait(lock, [&] { return taken_ < produced_ || ended_; });
+    if (taken_ == produced_) return false;
+    ReadAhead& slot = ring_[taken_ % ring_.size()];
+    std::swap(out, slot.element);
+    std::swap(consumed_, slot.after);
+    if (autotuned_) bytes_ = bytes_of(out.features);
+    std::exception_ptr error = std::exchange(slot.error, nullptr);
+    ++taken_;
+    lock.unlock();
+    changed_.notify_all();
+    if (error) std::rethrow_exception(error);
+    return true;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    return producer_.joinable() ? Iterator::skip(count) : source_->skip(count);
+  }
+
+  void position(Position& at) override {
+    // Before the first next() the source stands where the consumer does, and has no other user.
+    if (producer_.joinable() && taken_ > 0) {
+      consumed_.append_to(at);
+    } else {
+      source_->position(at);
+    }
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+
+  // The consumer waits: a larger buffer helps if this one has been full since it last did, for then
+  // the source has its fast and its slow moments.
+  void grow() {
+    if (!std::exchange(was_full_, false) || limit_ == ring_.size()) return;
+    if (!scheduler_->reserve(Bytes(bytes_ * static_cast<std::int64_t>(limit_)))) return;
+    limit_ *= 2;
+    if (meter_) meter_->buffer = static_cast<int>(limit_);
+  }
+
+  void produce() {
+    for (std::size_t next = 0;; ++next) {
+      std::unique_lock lock(mutex_);
+      auto may_go_on = [&] { return stopping_ || next - taken_ < limit_; };
+      if (!may_go_on()) {
+        was_full_ = true;
+        std::int64_t begin = nanoseconds_now();
+        changed_.wait(lock, may_go_on);
+        if (meter_) meter_->downstream += nanoseconds_now() - begin;
+      }
+      if (stopping_) return;
+      lock.unlock();
+      bool more = ring_[next % ring_.size()].read(*source_);
+      lock.lock();
+      if (more) {
+        ++produced_;
+      } else {
+        ended_ = true;
+      }
+      lock.unlock();
+      changed_.notify_all();
+      if (!more) return;
+    }
+  }
+
+  IteratorPtr source_;
+  bool autotuned_;
+  std::vector<ReadAhead> ring_;
+  std::shared_ptr<Scheduler> scheduler_;
+  std::shared_ptr<Profile> profile_;  // owns the meter
+  Meter* meter_;
+  std::int64_t bytes_ = 0;  // of the element last taken
+  Place consumed_;          // the source's, once it had yielded the element last taken
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  std::size_t taken_ = 0, produced_ = 0;  // elements since the start
+  std::size_t limit_;                     // elements that may be ready
+  bool ended_ = false, stopping_ = false;
+  bool was_full_ = false;  // since the consumer last had to wait
+
+  std::thread producer_;  // last, so that it ends before what it uses
+};
+
+}  // namespace
+
+Transform prefetch(std::int64_t buffer) {
+  require(buffer >= 1 || buffer == autotune,
+          "prefetch: the buffer must hold at least 1 element, or be data::autotune; got ", buffer);
+  return wrap(
+      "prefetch",
+      [=](IteratorPtr source, const Pass& pass) {
+        return std::make_unique<Prefetch>(std::move(source), buffer, pass);
+      },
+      same_elements);
+}
+
+}  // namespace belfry::data

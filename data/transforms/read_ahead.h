@@ -1,0 +1,54 @@
+#pragma once
+// Elements read before the consumer asks for them. Internal to data/.
+
+#include <exception>
+#include <utility>
+
+#include "belfry/data/iterator.h"
+
+namespace belfry::data {
+
+/// Where a source stood at some moment, or why it could not say so.
+class Place {
+ public:
+  /// A source may have to open the next of its files for this, and fail.
+  void note(Iterator& source) noexcept {
+    error_ = nullptr;
+    try {
+      position_.clear();
+      source.position(position_);
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+
+  void append_to(Position& at) const {
+    if (error_) std::rethrow_exception(error_);
+    at.append(position_);
+  }
+
+ private:
+  Position position_;
+  std::exception_ptr error_;
+};
+
+/// What an iterator that reads ahead keeps for each element.
+struct ReadAhead {
+  Element element;
+  Place after;               ///< the source's, once it has yielded this element
+  std::exception_ptr error;  ///< in place of the element
+
+  /// Reads the next element of `source`, or what it threw. False at the end.
+  bool read(Iterator& source) noexcept {
+    bool more = true;
+    try {
+      more = source.next(element);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    after.note(source);
+    return more;
+  }
+};
+
+}  // namespace belfry::data

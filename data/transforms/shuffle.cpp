@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/permutation.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+// An element, or what was thrown in its place: that is shuffled with the others, so that the order
+// depends on numbers alone.
+struct Waiting {
+  Element element;
+  std::exception_ptr error;
+
+  bool read(Iterator& source) noexcept {
+    error = nullptr;
+    try {
+      return source.next(element);
+    } catch (...) {
+      error = std::current_exception();
+      return true;
+    }
+  }
+};
+
+class Reservoir final : public Iterator {
+ public:
+  Reservoir(Dataset source, const Pass& pass, std::int64_t capacity, std::uint64_t seed,
+            PhiloxKey key)
+      : dataset_(std::move(source)),
+        pass_(pass),
+        source_(dataset_.iterate(pass_)),
+        capacity_(static_cast<std::size_t>(capacity)),
+        seed_(seed),
+        key_(key),
+        random_(key) {}
+
+  bool next(Element& out) override {
+    fill();
+    if (filled_ == 0) return false;
+    ++taken_;
+    Waiting& picked = buffer_[pick(filled_)];
+    std::swap(out, picked.element);
+    std::exception_ptr error = picked.error;
+    std::swap(picked, buffer_[--filled_]);
+    if (error) std::rethrow_exception(error);
+    return true;
+  }
+
+  void position(Position& at) override {
+    std::int64_t taken = taken_;
+    at.field("shuffle.taken", taken);
+    at.constant("shuffle.seed", static_cast<std::int64_t>(seed_));
+    if (at.saving() || taken == 0) return;
+    if (jump(taken)) return;
+    source_ = dataset_.iterate(pass_);
+    random_ = PhiloxStream(key_);
+    filled_ = 0;
+    read_again(*this, taken, "shuffled data");
+  }
+
+ private:
+  void fill() {
+    while (!ended_ && filled_ < capacity_) {
+      if (filled_ == buffer_.size()) buffer_.emplace_back();
+      if (buffer_[filled_].read(*source_)) {
+        ++filled_;
+      } else {
+        ended_ = true;
+      }
+    }
+  }
+
+  std::size_t pick(std::size_t count) { return static_cast<std::size_t>(random_.below(count)); }
+
+  // Goes to where `taken` elements have been handed out, reading none of those. False if the data
+  // end before the buffer would have been full, which changes what was picked.
+  bool jump(std::int64_t taken) {
+    std::vector<std::int64_t> waiting(capacity_);  // numbers of the elements in the buffer
+    std::iota(waiting.begin(), waiting.end(), std::int64_t{0});
+    for (std::int64_t i = 0; i < taken; ++i) {
+      if (i > 0) waiting.back() = std::ssize(waiting) + i - 1;
+      std::swap(waiting[pick(capacity_)], waiting.back());
+    }
+    waiting.pop_back();
+    std::vector<std::size_t> by_number(waiting.size());
+    std::iota(by_number.begin(), by_number.end(), std::size_t{0});
+    std::sort(by_number.begin(), by_number.end(),
+              [&](std::size_t a, std::size_t b) { return waiting[a] < waiting[b]; });
+    buffer_.resize(capacity_);
+    std::int64_t read = 0;
+    for (std::size_t slot : by_number) {
+      std::int64_t gap = waiting[slot] - read;
+      if (source_->skip(gap) < gap || !buffer_[slot].read(*source_)) return false;
+      read += gap + 1;
+    }
+    std::int64_t rest = std::ssize(waiting) + taken - read;
+    if (source_->skip(rest) < rest) return false;
+    filled_ = waiting.size();
+    taken_ = taken;
+    return true;
+  }
+
+  Dataset dataset_;
+  Pass pass_;
+  IteratorPtr source_;
+  std::size_t capacity_;
+  std::uint64_t seed_;
+  PhiloxKey key_;
+  PhiloxStream random_;
+  std::vector<Waiting> buffer_;  // the first filled_ are waiting, the rest is memory for reuse
+  std::size_t filled_ = 0;
+  std::int64_t taken_ = 0;
+  bool ended_ = false;
+};
+
+Order permuted(const Order* order, std::int64_t size, std::uint64_t seed, PhiloxKey key) {
+  Permutation permutation(size, key);
+  if (order == nullptr) return {.size = size, .at = permutation, .seed = seed};
+  return {.size = order->size,
+          .at = [=, at = order->at](std::int64_t i) { return permutation(at(i)); },
+          .seed = order->seed ? philox_key(*order->seed, seed).value : seed};
+}
+
+}  // namespace
+
+Transform shuffle(std::int64_t buffer, ShuffleOptions options) {
+  require(buffer >= 1, "shuffle: the buffer must hold at least 1 element, got ", buffer);
+  return [=](Dataset source) {
+    DatasetInfo info = same_elements(source.info());
+    info.random_access = info.random_access && buffer >= info.cardinality;
+    auto make = [=](Pass pass) -> IteratorPtr {
+      std::uint64_t epoch = options.reshuffle_each_iteration ? pass.epoch : 0;
+      PhiloxKey key = philox_key(pass.key(options.seed, "shuffle").value, epoch);
+      if (!info.random_access)
+        return std::make_unique<Reservoir>(source, pass, buffer, options.seed, key);
+      pass.order =
+          std::make_shared<Order>(permuted(pass.order.get(), info.cardinality, options.seed, key));
+      return source.iterate(pass);
+    };
+    return Dataset("shuffle", {source}, make, info);
+  };
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,143 @@
+// cache in a file, and snapshot.
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+
+#include "belfry/data/cache.h"
+#include "belfry/data/element_file.h"
+#include "belfry/data/scheduler.h"
+#include "belfry/data/sources.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
+
+namespace belfry::data {
+namespace {
+
+bool is_there(const std::string& path) {
+  std::error_code unreadable;  // opening it will say why
+  return std::filesystem::exists(path, unreadable);
+}
+
+class FromFile final : public Iterator {
+ public:
+  FromFile(const std::string& path, std::uint64_t epoch) : reader_(path), epoch_(epoch) {}
+
+  bool next(Element& out) override {
+    if (next_ == reader_.size()) return false;
+    reader_.read(next_++, out);
+    out.epoch = epoch_;
+    return true;
+  }
+  std::int64_t skip(std::int64_t count) override {
+    count = std::min(count, reader_.size() - next_);
+    next_ += count;
+    return count;
+  }
+  void position(Position& at) override { at.field("cache.next", next_, 0, reader_.size()); }
+
+ private:
+  ElementReader reader_;
+  std::uint64_t epoch_;
+  std::int64_t next_ = 0;
+};
+
+// Writes the file on the way. What cannot be part of a whole file (an element that failed, a
+// beginning left out, a full disk) ends the writing and not the reading.
+class IntoFile final : public Iterator {
+ public:
+  IntoFile(IteratorPtr source, const std::string& path, std::uint64_t epoch)
+      : source_(std::move(source)), writer_(std::make_unique<ElementWriter>(path)), epoch_(epoch) {}
+
+  bool next(Element& out) override {
+    ++next_;
+    bool more = false;
+    try {
+      more = source_->next(out);
+    } catch (...) {
+      writer_.reset();
+      throw;
+    }
+    write(more ? &out : nullptr);
+    out.epoch = epoch_;
+    next_ -= !more;
+    return more;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    writer_.reset();
+    std::int64_t skipped = source_->skip(count);
+    next_ += skipped;
+    return skipped;
+  }
+
+  void position(Position& at) override {
+    at.field("cache.next", next_);
+    if (!at.saving() && next_ > 0) skip(std::exchange(next_, 0));
+  }
+
+ private:
+  // Null: the end.
+  void write(const Element* element) {
+    if (!writer_) return;
+    try {
+      if (element) return writer_->write(*element);
+      writer_->close();
+    } catch (const Error& error) {
+      log_warning("cache: nothing is kept of this pass: ", error.what());
+    }
+    writer_.reset();
+  }
+
+  IteratorPtr source_;
+  std::unique_ptr<ElementWriter> writer_;
+  std::uint64_t epoch_;
+  std::int64_t next_ = 0;
+};
+
+Pass first_epoch(Pass pass) {
+  pass.epoch = 0;
+  return pass;
+}
+
+}  // namespace
+
+Transform cache(const std::string& path) {
+  require(!path.empty(), "cache: the path of the file is empty");
+  return [=](Dataset source) {
+    auto make = [=](const Pass& pass) -> IteratorPtr {
+      const Shard& shard = pass.shard;
+      std::string mine =
+          shard.count == 1 ? path : concat(path, ".", shard.index, "-of-", shard.count);
+      if (is_there(mine)) return std::make_unique<FromFile>(mine, pass.epoch);
+      return std::make_unique<IntoFile>(source.iterate(first_epoch(pass)), mine, pass.epoch);
+    };
+    return Dataset("cache", {source}, make, {.cardinality = source.cardinality()});
+  };
+}
+
+Transform snapshot(const std::string& path) {
+  return [=](Dataset source) {
+    if (!is_there(path)) {
+      Pass pass;
+      pass.scheduler = std::make_shared<Scheduler>();
+      IteratorPtr elements = source.iterate(pass);
+      ElementWriter writer(path);
+      for (Element element; elements->next(element);) writer.write(element);
+      writer.close();
+    }
+    return from_snapshot(path);
+  };
+}
+
+Dataset from_snapshot(const std::string& path) {
+  auto reader = std::make_shared<const ElementReader>(path);
+  auto read = [reader](std::int64_t index, Features& out) {
+    Element element{.features = std::move(out)};
+    reader->read(index, element);
+    out = std::move(element.features);
+  };
+  return indexed(reader->size(), read, "snapshot");
+}
+
+}  // namespace belfry::data

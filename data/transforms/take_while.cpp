@@ -1,0 +1,34 @@
+#include "belfry/data/selection.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+
+Transform take_while(std::function<bool(const Features&)> predicate) {
+  struct TakeWhile final : Iterator {
+    TakeWhile(IteratorPtr s, std::function<bool(const Features&)> p)
+        : source(std::move(s)), predicate(std::move(p)) {}
+    bool next(Element& out) override {
+      if (ended || !source->next(out)) return false;
+      ended = !for_element("take_while", out, [&] { return predicate(out.features); });
+      return !ended;
+    }
+    void position(Position& at) override {
+      at.field("take_while.ended", ended);
+      source->position(at);
+    }
+    IteratorPtr source;
+    std::function<bool(const Features&)> predicate;
+    bool ended = false;
+  };
+  require(predicate != nullptr, "take_while: the function is empty");
+  return wrap(
+      "take_while",
+      [predicate = std::move(predicate)](IteratorPtr source, const Pass&) {
+        return std::make_unique<TakeWhile>(std::move(source), predicate);
+      },
+      [](const DatasetInfo& source) {
+        return DatasetInfo{.cardinality = source.cardinality == 0 ? 0 : unknown};
+      });
+}
+
+}  // namespace belfry::data

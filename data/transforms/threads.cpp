@@ -1,0 +1,18 @@
+#include "belfry/data/scheduler.h"
+#include "belfry/data/transforms.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+
+Transform threads(int count) {
+  require(count >= 1, "threads: an input pipeline needs at least 1 thread, got ", count);
+  return [=](Dataset source) {
+    auto make = [=](Pass pass) {
+      pass.scheduler = std::make_shared<Scheduler>(count);
+      return source.iterate(pass);
+    };
+    return Dataset("threads", {source}, make, same_elements(source.info()));
+  };
+}
+
+}  // namespace belfry::data

@@ -1,0 +1,76 @@
+#include "belfry/data/profile.h"
+
+#include <thread>
+
+#include "pipeline.h"
+
+namespace belfry::data {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+
+Transform slow(int workers) {
+  return map(
+      [](Features in) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+        return in;
+      },
+      {.workers = workers});
+}
+
+std::vector<InputStage> stages_after_all(const Dataset& dataset) {
+  InputStreamPtr stream = open(dataset);
+  words(*stream);
+  return stream->stages();
+}
+
+TEST(Profile, CountsElementsAndBytesOfEachStage) {
+  auto stages = stages_after_all(range(10) | repeat(2) | batch(4));
+  ASSERT_EQ(stages.size(), 3u);
+  EXPECT_THAT(stages,
+              ElementsAre(Field(&InputStage::name, "batch"), Field(&InputStage::name, "repeat"),
+                          Field(&InputStage::name, "indexed")));
+  EXPECT_EQ(stages[0].elements, 5);
+  EXPECT_EQ(stages[1].elements, 20);
+  EXPECT_EQ(stages[2].elements, 20);  // both passes
+  EXPECT_EQ(stages[0].bytes, 5 * 4 * 8);
+  EXPECT_EQ(stages[2].depth, 2);
+}
+
+TEST(Profile, SaysWhoWorkedAndWhoWaited) {
+  for (int workers : {1, 2}) {
+    auto stages = stages_after_all(range(25) | slow(workers) | batch(5) | prefetch(2));
+    const InputStage &prefetch = stages[0], &batch = stages[1], &map = stages[2];
+    EXPECT_GT(map.busy, 25 * 0.004);
+    EXPECT_LT(batch.busy, map.busy / 4);
+    EXPECT_GT(batch.upstream, batch.busy);
+    EXPECT_EQ(prefetch.busy, 0);
+    EXPECT_EQ(map.workers, workers);
+  }
+}
+
+TEST(Profile, SaysWhoWasHeldUp) {
+  InputStreamPtr stream = open(range(20) | prefetch(3));
+  Features element;
+  for (int i = 0; i < 10; ++i) {
+    stream->next(element);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  InputStage prefetch = stream->stages()[0];
+  EXPECT_GT(prefetch.downstream, 0.01);
+  EXPECT_GT(prefetch.queue, 1.0);
+}
+
+TEST(Profile, IsATable) {
+  std::vector<InputStage> stages{{.name = "batch", .elements = 3, .bytes = 2048, .busy = 0.5},
+                                 {.name = "map", .depth = 1, .elements = 96, .workers = 4}};
+  EXPECT_EQ(
+      to_string(stages),
+      "stage   elements      bytes     busy  upstream  downstream  queue  buffer  workers\n"
+      "batch          3    2.0 KiB   0.500 s   0.000 s     0.000 s    0.0       0        1\n"
+      "  map         96        0 B   0.000 s   0.000 s     0.000 s    0.0       0        4\n");
+}
+
+}  // namespace
+}  // namespace belfry::data

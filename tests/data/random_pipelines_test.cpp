@@ -1,0 +1,110 @@
+// Pipelines put together at random: the same bytes for any number of workers, and the same tail
+// from every saved position.
+#include "belfry/data/cache.h"
+#include "belfry/data/combine.h"
+#include "belfry/data/errors.h"
+#include "belfry/data/grouping.h"
+#include "belfry/data/selection.h"
+#include "belfry/framework/base/log.h"
+#include "pipeline.h"
+
+namespace belfry::data {
+namespace {
+
+Features noisy(Features in, PhiloxStream& random) {
+  for (std::int64_t& x : in.at("value").span<std::int64_t>())
+    x = x * 10 + static_cast<std::int64_t>(random.below(10));
+  return in;
+}
+
+std::int64_t first_value(const Features& f) { return f.at("value").span<std::int64_t>()[0]; }
+
+// One of the transforms that keep scalar elements, with `workers` where it has some.
+Dataset with_random_transform(Dataset data, PhiloxStream& random, int workers) {
+  auto n = static_cast<std::int64_t>(1 + random.below(7));
+  auto inner = [](Features f) {
+    std::int64_t v = first_value(f);
+    return range(v % 4) | failing_at({2});
+  };
+  switch (random.below(18)) {
+    case 0:
+      return data | map(noisy, {.workers = workers, .seed = 3});
+    case 1:
+      return data | filter([n](const Features& f) { return first_value(f) % (n + 1) != 0; });
+    case 2:
+      return data | shuffle(3 * n, {.seed = 9});
+    case 3:
+      return data | repeat(2);
+    case 4:
+      return data | take(9 * n);
+    case 5:
+      return data | skip(n);
+    case 6:
+      return data | prefetch(n);
+    case 7:
+      return data | shard(n, n / 2);
+    case 8:
+      return data | batch(n) | unbatch();
+    case 9:
+      return data | map_and_batch(noisy, n, {.workers = workers, .seed = 3}) | unbatch();
+    case 10:
+      return data
+             | interleave(inner,
+                          {.cycle_length = n, .block_length = 2, .workers = workers == 1 ? 1 : 2});
+    case 11:
+      return data | flat_map(inner);
+    case 12:
+      return data | cache({.memory = Bytes(n * 700)});
+    case 13:
+      return data | concatenate(range(n));
+    case 14:
+      return sample_from({data, range(5 * n)}, {.seed = 2});
+    case 15:
+      return data | failing_at({n, 3 * n}, workers);
+    case 16:
+      return data | failing_at({n}, workers) | on_error({.action = OnError::skip});
+    default:
+      return data | take_while([n](const Features& f) { return first_value(f) < 40 * n; });
+  }
+}
+
+// The same pipeline for the same `seed`, but for the number of workers.
+Dataset random_pipeline(std::uint64_t seed, int workers) {
+  PhiloxStream random(philox_key(seed, "pipeline"));
+  auto count = static_cast<std::int64_t>(random.below(60));
+  Dataset data = random.below(2) ? range(count) : streamed(count);
+  for (std::uint64_t i = 0, n = 1 + random.below(5); i < n; ++i)
+    data = with_random_transform(std::move(data), random, workers);
+  if (random.below(2)) data = data | batch(3);
+  return data | threads(4);
+}
+
+class Quiet {
+ public:
+  Quiet() : before_(set_log_sink([](LogLevel, std::string_view) {})) {}
+  ~Quiet() { set_log_sink(before_); }
+
+ private:
+  LogSink before_;
+};
+
+TEST(RandomPipelines, GiveTheSameBytesForAnyNumberOfWorkers) {
+  Quiet quiet;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    std::vector<std::string> one = words(random_pipeline(seed, 1), 120);
+    for (int workers : {2, 4, 8})
+      ASSERT_EQ(words(random_pipeline(seed, workers), 120), one) << "pipeline " << seed;
+  }
+}
+
+TEST(RandomPipelines, ResumeFromEveryPosition) {
+  Quiet quiet;
+  for (std::uint64_t seed = 1000; seed < 1150; ++seed) {
+    SCOPED_TRACE(seed);
+    expect_resumes(random_pipeline(seed, seed % 2 ? 1 : 3), 25, 12);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace belfry::data

@@ -1,0 +1,76 @@
+#include "pipeline.h"
+
+namespace belfry::data {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Features noisy(Features in, PhiloxStream& random) {
+  std::int64_t value = in.at("value").span<std::int64_t>()[0];
+  require(value != 11, "bad value 11");
+  return {{"value", Array::scalar(value * 1000 + static_cast<std::int64_t>(random.below(1000)))}};
+}
+
+void fill(Features in, Features& row, PhiloxStream& random) {
+  row.at("value").span<std::int64_t>()[0] =
+      noisy(std::move(in), random).at("value").span<std::int64_t>()[0];
+}
+
+const Signature row{{"value", {{}, DType::i64}}};
+
+TEST(MapAndBatch, IsMapThenBatch) {
+  for (std::int64_t count : {0, 1, 4, 10, 23})
+    for (bool drop : {false, true}) {
+      Dataset source = range(count) | shuffle(30) | repeat(2);
+      Words expected = words(source | map(noisy, {.seed = 3}) | batch(4, {.drop_remainder = drop}));
+      for (std::string& word : expected) {  // the two differ in one name
+        std::size_t at = word.find("(at element");
+        if (word.starts_with("error")) word = "error: bad value 11 " + word.substr(at);
+      }
+      for (int workers : {1, 2, 4, autotune}) {
+        MapAndBatchOptions options{.workers = workers, .seed = 3, .drop_remainder = drop};
+        EXPECT_EQ(words(source | map_and_batch(noisy, 4, options)), expected);
+        EXPECT_EQ(words(source | map_and_batch(fill, row, 4, options)), expected);
+      }
+    }
+}
+
+TEST(MapAndBatch, ResumesAnywhere) {
+  for (int workers : {1, 3})
+    expect_resumes(range(23) | shuffle(23) | repeat(2)
+                   | map_and_batch(noisy, 4, {.workers = workers}));
+}
+
+TEST(MapAndBatch, BatchesAreTheConsumersToKeep) {
+  InputStreamPtr stream = open(range(40) | skip(12) | map_and_batch(noisy, 4, {.workers = 3}));
+  std::vector<Features> kept;
+  for (Features batch; stream->next(batch); batch = {}) kept.push_back(batch);
+  ASSERT_EQ(kept.size(), 7u);
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    for (std::size_t row = 0; row < 4; ++row)
+      EXPECT_EQ(kept[i].at("value").span<std::int64_t>()[row] / 1000,
+                static_cast<std::int64_t>(12 + 4 * i + row));
+}
+
+TEST(MapAndBatch, RowsMustBeAlike) {
+  auto longer = [](Features in) {
+    std::int64_t n = in.at("value").span<std::int64_t>()[0];
+    return Features{{"value", Array::zeros({n == 2 ? 2 : 1}, DType::i64)}};
+  };
+  EXPECT_EQ(words(range(4) | map_and_batch(longer, 2, {.workers = 1})),
+            (Words{"0,0",
+                   "error: cannot batch: row 0 has value [2], row 1 has value [1] (at element "
+                   "3, epoch 0)"}));
+}
+
+TEST(MapAndBatch, RefusesWhatCannotWork) {
+  EXPECT_EQ(error_of([] { map_and_batch(noisy, 0); }),
+            "map_and_batch: size must be at least 1, got 0");
+  EXPECT_EQ(error_of([] { map_and_batch(noisy, 1, {.workers = 0}); }),
+            "map_and_batch: workers must be at least 1, or data::autotune; got 0");
+  EXPECT_EQ(error_of([] { map_and_batch(fill, {}, 1); }),
+            "map_and_batch: the signature of a row is empty");
+}
+
+}  // namespace
+}  // namespace belfry::data

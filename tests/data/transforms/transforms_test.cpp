@@ -1,0 +1,158 @@
+// Covers take.cpp, skip.cpp, filter.cpp, repeat.cpp, threads.cpp and dataset.cpp.
+#include "belfry/data/transforms.h"
+
+#include "pipeline.h"
+
+namespace belfry::data {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Transform keep_even() {
+  return filter([](const Features& f) { return f.at("value").span<std::int64_t>()[0] % 2 == 0; });
+}
+
+TEST(Take, YieldsTheFirst) {
+  for (const Dataset& source : {range(5), streamed(5)}) {
+    EXPECT_EQ(values(source | take(3)), (Values{0, 1, 2}));
+    EXPECT_EQ(values(source | take(9)), counting(0, 5));
+    EXPECT_EQ(values(source | take(0)), Values{});
+    expect_resumes(source | take(3));
+  }
+  EXPECT_EQ(error_of([] { take(-1); }), "take: count must be at least 0, got -1");
+}
+
+TEST(Skip, YieldsTheRest) {
+  for (const Dataset& source : {range(5), streamed(5)}) {
+    EXPECT_EQ(values(source | skip(3)), (Values{3, 4}));
+    EXPECT_EQ(values(source | skip(9)), Values{});
+    EXPECT_EQ(values(source | skip(0)), counting(0, 5));
+    expect_resumes(source | skip(3));
+  }
+  EXPECT_EQ(error_of([] { skip(-1); }), "skip: count must be at least 0, got -1");
+}
+
+TEST(TakeAndSkip, CountElementsThatFail) {
+  Dataset source = streamed(6) | failing_at({1});
+  EXPECT_EQ(words(source | take(3)),
+            (Words{"0", "error: bad value 1 (at element 1, epoch 0)", "2"}));
+  EXPECT_EQ(words(source | skip(2)), (Words{"2", "3", "4", "5"}));
+}
+
+TEST(TakeAndSkip, KeepRandomAccessInAnyOrder) {
+  Dataset part = range(10) | skip(2) | take(6);  // 2 .. 7
+  EXPECT_TRUE(part.info().random_access);
+  EXPECT_EQ(part.cardinality(), 6);
+  EXPECT_EQ(values(part), counting(2, 8));
+  EXPECT_EQ(sorted(values(part | shuffle(6))), counting(2, 8));
+  Values whole = values(part | shuffle(6));
+  EXPECT_EQ(values(part | shuffle(6) | skip(1) | take(2)), (Values{whole[1], whole[2]}));
+  expect_resumes(part | shuffle(6) | skip(1) | shuffle(5));
+}
+
+TEST(Filter, KeepsWhatItIsAskedTo) {
+  EXPECT_EQ(values(range(7) | keep_even()), (Values{0, 2, 4, 6}));
+  EXPECT_EQ((range(7) | keep_even()).cardinality(), unknown);
+  expect_resumes(range(40) | keep_even());
+}
+
+TEST(Filter, NamesTheElementItFailedOn) {
+  Dataset data = range(3) | filter([](const Features& f) {
+                   if (f.at("value").item() == 1) throw std::runtime_error("no idea");
+                   return true;
+                 });
+  EXPECT_EQ(words(data), (Words{"0", "error: filter: no idea (at element 1, epoch 0)", "2"}));
+}
+
+TEST(Repeat, GoesRound) {
+  EXPECT_EQ(values(range(2) | repeat(3)), (Values{0, 1, 0, 1, 0, 1}));
+  EXPECT_EQ(values(range(2) | repeat(0)), Values{});
+  EXPECT_EQ(values(range(3) | repeat(), 7), (Values{0, 1, 2, 0, 1, 2, 0}));
+  expect_resumes(range(3) | repeat(4));
+  expect_resumes(streamed(3) | repeat());
+  EXPECT_EQ(error_of([] { repeat(-1); }),
+            "repeat: count must be at least 0, got -1; repeat() without a count goes on for ever");
+}
+
+TEST(Repeat, OfNothingEnds) {
+  EXPECT_EQ(values(range(0) | repeat()), Values{});
+  EXPECT_EQ(values(streamed(0) | repeat()), Values{});
+  EXPECT_EQ(values(streamed(3) | filter([](const Features&) { return false; }) | repeat()),
+            Values{});
+  expect_resumes(range(0) | repeat());
+}
+
+// The epochs and indices that a map after `source` sees.
+Values epochs_and_indices(const Dataset& source, std::int64_t most) {
+  Values out;
+  Pass pass;
+  pass.scheduler = std::make_shared<Scheduler>(1);
+  IteratorPtr iterator = source.iterate(pass);
+  Element element;
+  while (static_cast<std::int64_t>(out.size()) < most && iterator->next(element))
+    out.push_back(static_cast<std::int64_t>(element.epoch) * 10 + element.index);
+  return out;
+}
+
+TEST(Repeat, GivesEveryPassAnEpochOfItsOwn) {
+  EXPECT_EQ(epochs_and_indices(range(2) | repeat(), 6), (Values{0, 1, 10, 11, 20, 21}));
+  EXPECT_EQ(epochs_and_indices(range(1) | repeat(2) | repeat(2), 6), (Values{0, 10, 20, 30}));
+  EXPECT_EQ(epochs_and_indices(range(1) | repeat(2) | repeat(), 5), (Values{0, 10, 20, 30, 40}));
+  EXPECT_EQ(epochs_and_indices(streamed(2) | repeat(2), 6), (Values{0, 1, 10, 11}));
+}
+
+TEST(Cardinality, IsKnownWhereItCanBe) {
+  EXPECT_EQ((range(10) | take(3)).cardinality(), 3);
+  EXPECT_EQ((range(10) | skip(3)).cardinality(), 7);
+  EXPECT_EQ((range(10) | skip(30)).cardinality(), 0);
+  EXPECT_EQ((range(10) | batch(4)).cardinality(), 3);
+  EXPECT_EQ((range(10) | batch(4, {.drop_remainder = true})).cardinality(), 2);
+  EXPECT_EQ((range(10) | repeat(3)).cardinality(), 30);
+  EXPECT_EQ((range(10) | repeat()).cardinality(), infinite);
+  EXPECT_EQ((range(10) | repeat() | take(7)).cardinality(), 7);
+  EXPECT_EQ((range(10) | repeat() | batch(7)).cardinality(), infinite);
+  EXPECT_EQ((range(10) | repeat() | skip(7)).cardinality(), infinite);
+  EXPECT_EQ((range(0) | repeat()).cardinality(), 0);
+  EXPECT_EQ((streamed(5) | repeat(0)).cardinality(), 0);
+  EXPECT_EQ((streamed(5) | take(2)).cardinality(), unknown);
+  EXPECT_EQ((range(10) | shuffle(3) | prefetch() | failing_at({})).cardinality(), 10);
+  EXPECT_EQ((range(10) | repeat(std::int64_t{1} << 62)).cardinality(), infinite);
+}
+
+TEST(Threads, MustBeAtLeastOne) {
+  EXPECT_EQ(error_of([] { threads(0); }),
+            "threads: an input pipeline needs at least 1 thread, got 0");
+  EXPECT_GE(default_threads(), 1);
+  EXPECT_EQ(values(range(5) | failing_at({}, 4) | threads(3)), counting(0, 5));
+}
+
+// A transform of a user's own looks like those of the library.
+Transform every_other() {
+  struct EveryOther final : Iterator {
+    explicit EveryOther(IteratorPtr s) : source(std::move(s)) {}
+    bool next(Element& out) override { return source->next(out) && source->next(out); }
+    void position(Position& at) override { source->position(at); }
+    IteratorPtr source;
+  };
+  return wrap("every_other", [](IteratorPtr source, const Pass&) {
+    return std::make_unique<EveryOther>(std::move(source));
+  });
+}
+
+TEST(Transforms, OfAUserJoinLikeOurs) {
+  Dataset data = range(9) | every_other() | batch(2);
+  EXPECT_EQ(words(data), (Words{"1,3", "5,7"}));
+  EXPECT_EQ(words(range(4) | [](Dataset d) { return d | take(2) | repeat(2); }),
+            (Words{"0", "1", "0", "1"}));
+  expect_resumes(data);
+}
+
+TEST(Datasets, RefuseWhatCannotWork) {
+  EXPECT_EQ(error_of([] { Dataset("mine", nullptr); }),
+            "mine: the function that starts a pass is empty");
+  Dataset null("mine", [](const Pass&) { return nullptr; });
+  EXPECT_EQ(error_of([&] { open(null); }), "mine: the function that starts a pass returned null");
+}
+
+}  // namespace
+}  // namespace belfry::data

@@ -1,0 +1,16 @@
+// Any bytes are an IDX file or an Error.
+#include <cstddef>
+#include <cstdint>
+
+#include "belfry/data/formats/idx.h"
+#include "belfry/framework/base/error.h"
+
+using namespace belfry;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    data::parse_idx(std::as_bytes(std::span(data, size)));
+  } catch (const Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,54 @@
+// Fuzzes decode_image, image_size, exif_orientation and decode_jpeg. The first six bytes choose a
+// crop, its scale and the channels.
+
+#include <array>
+#include <cstdlib>
+
+#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/jpeg.h"
+#include "belfry/framework/base/error.h"
+
+using namespace belfry;
+using namespace belfry::data;
+
+namespace {
+
+constexpr std::int64_t pixel_limit = 1 << 20;
+
+template <class Body>
+void swallow_errors(Body body) {
+  try {
+    body();
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  constexpr std::size_t choices = 6;
+  if (size < choices) return 0;
+  auto file = std::as_bytes(std::span(bytes + choices, size - choices));
+  const int channels = std::array{0, 1, 3, 4}[bytes[0] & 3];
+  swallow_errors([&] { image_size(file); });
+  if (exif_orientation(file) < 1 || exif_orientation(file) > 8) std::abort();
+  swallow_errors([&] {
+    decode_image(file, {.channels = channels,
+                        .keep_depth = (bytes[0] & 4) != 0,
+                        .apply_orientation = (bytes[0] & 8) != 0,
+                        .pixel_limit = pixel_limit});
+  });
+
+  JpegOptions options{
+      .channels = channels, .accept_damage = (bytes[0] & 16) != 0, .pixel_limit = pixel_limit};
+  if (bytes[0] & 32)
+    options.crop =
+        Rectangle{.top = bytes[1], .left = bytes[2], .height = bytes[3], .width = bytes[4]};
+  options.shrink = 1 << bytes[5] % 4;
+  if (bytes[0] & 64) options.shrink = AtLeast{.h = bytes[5], .w = bytes[5]};
+  Array out;
+  swallow_errors([&] { decode_jpeg(file, options, out); });
+  options.crop.reset();
+  swallow_errors([&] { decode_jpeg(file, options, out); });
+  return 0;
+}

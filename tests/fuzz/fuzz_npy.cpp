@@ -1,0 +1,23 @@
+// Any bytes are an NPY file, an NPZ file or an Error; an array that was read can be written.
+#include <cstddef>
+#include <cstdint>
+
+#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/npz.h"
+#include "belfry/framework/base/error.h"
+
+using namespace belfry;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  auto bytes = std::as_bytes(std::span(data, size));
+  try {
+    Array array = data::parse_npy(bytes);
+    if (!identical(data::parse_npy(data::to_npy(array)), array)) __builtin_trap();
+  } catch (const Error&) {
+  }
+  try {
+    data::parse_npz(bytes);
+  } catch (const Error&) {
+  }
+  return 0;
+}

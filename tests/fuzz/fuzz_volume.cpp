@@ -1,0 +1,15 @@
+// Fuzzes decode_volume.
+
+#include "belfry/data/formats/volume.h"
+#include "belfry/framework/base/error.h"
+
+using namespace belfry;
+using namespace belfry::data;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  try {
+    decode_volume(std::as_bytes(std::span(bytes, size)), {.voxel_limit = 1 << 20});
+  } catch (const Error&) {
+  }
+  return 0;
+}
