@@ -5,6 +5,7 @@
 //
 // Prints one line of JSON. DIR holds JPEG files, in folders or not.
 
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -27,7 +28,9 @@ constexpr std::int64_t photo_batch = 64, element_batch = 128;
 Dataset photographs(const std::string& folder) {
   auto files = std::make_shared<std::vector<Array>>();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".jpg" && entry.path().extension() != ".jpeg") continue;
+    std::string extension = entry.path().extension().string();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (extension != ".jpg" && extension != ".jpeg") continue;
     std::string content = read_file(entry.path().string());
     Array bytes(Shape{std::ssize(content)}, DType::u8);
     std::copy(content.begin(), content.end(), bytes.span<std::uint8_t>().begin());

@@ -18,7 +18,10 @@ DEVIATION = (0.229, 0.224, 0.225)
 
 
 def read_photos(folder):
-    paths = sorted(glob.glob(os.path.join(folder, "**", "*.jp*g"), recursive=True))
+    paths = [path for path in sorted(glob.glob(os.path.join(folder, "**", "*.*"), recursive=True))
+             if path.lower().endswith((".jpg", ".jpeg"))]
+    if not paths:
+        raise SystemExit(f"{folder} holds no .jpg files")
     return [open(path, "rb").read() for path in paths]
 
 
