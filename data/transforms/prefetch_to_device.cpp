@@ -48,7 +48,12 @@ class Slots final : public Iterator {
     std::shared_ptr<void> memory;
     std::int64_t size = 0;
 
-    bool is_free() const { return memory.use_count() <= 1; }
+    // use_count() orders nothing; taking a handle comes after the release of the last other one.
+    bool is_free() const {
+      if (memory.use_count() > 1) return false;
+      [[maybe_unused]] std::shared_ptr<void> ordered = memory;
+      return true;
+    }
     void hold(std::int64_t bytes, const AllocateHost& allocate) {
       if (bytes <= size && is_free() && memory) return;
       memory = allocate(Bytes(bytes));
