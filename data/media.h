@@ -31,7 +31,8 @@ std::vector<std::string> class_names(const std::string& directory);
 
 /// {"image" u8 [h, w, c], "label" i64 []} of each .jpg, .jpeg, .png, .bmp or .webp file (in any
 /// case) in the folders of `directory`, one folder a class. Labels number class_names(); elements
-/// are sorted by class, then by name. Error: no folder, or no image in one of them.
+/// are sorted by class, then by name, in which digits count as numbers: "2.png" comes before
+/// "10.png". Error: no folder, or no image in one of them.
 Dataset image_folder(const std::string& directory, ImageFilesOptions options = {});
 
 struct ImageMaskOptions {
@@ -41,8 +42,8 @@ struct ImageMaskOptions {
 };
 
 /// {"image" u8 [h, w, c], "mask" u8 [h, w, 1]}: images of one folder with the masks of the same
-/// name (without extension) in another, sorted by name; digits in names count as numbers. Error:
-/// an image without mask or the other way round, sizes that differ.
+/// name (without extension) in another, sorted by name as image_folder() does. Error: an image
+/// without mask or the other way round, two of the same name; for an element, sizes that differ.
 Dataset image_masks(const std::string& images, const std::string& masks,
                     ImageMaskOptions options = {});
 
@@ -80,9 +81,9 @@ struct PhotographsOptions {
 /// {"image" u8 [length], "label" i64 []} as image_folder() with .decode = false yields them: what
 /// random_resized_crop, flip_horizontal and normalize would make of the decoded image, for less. Of
 /// a JPEG only the part that is needed is decoded, no larger than needed (so that pixels differ
-/// slightly), and the result is written where it belongs in the batch. Error: as of
-/// map_and_batch(); at once, size below 1 and those of draw_resized_crop() and resize_crop_into();
-/// an image that cannot be decoded, or is no longer a file's bytes.
+/// slightly), and the result is written where it belongs in the batch. Error: those
+/// of map_and_batch(); at once, size below 1, deviation not above 0, and a crop that
+/// draw_resized_crop() refuses; for a batch, an image that cannot be decoded or has been already.
 Transform photograph_batches(std::int64_t batch_size, PhotographsOptions options = {});
 
 }  // namespace belfry::data

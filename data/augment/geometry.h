@@ -32,7 +32,8 @@ struct RotateOptions {
   std::vector<std::string> masks{};
 };
 
-/// Turned about the middle by a random angle. Error: interpolation by area.
+/// Turned about the middle by a random angle. Error: degrees outside [-360, 360], interpolation by
+/// area.
 Augmentation rotate(RotateOptions options = {});
 
 struct AffineOptions {
@@ -53,8 +54,9 @@ struct AffineOptions {
 /// About the middle m, a point p goes to s R X Y (p - m) + m + t: R turns by an angle from
 /// `degrees`, X = [[1, tan a], [0, 1]] and Y = [[1, 0], [tan b, 1]] with a from `shear_x` and b
 /// from `shear_y`, s is from `scale` and t = (w u, h v) with u in [-translate_x, translate_x) and
-/// v in [-translate_y, translate_y) (torchvision rounds t to whole pixels). Error: scale not above
-/// 0, shear beyond 89 degrees, translate outside [0, 1], interpolation by area.
+/// v in [-translate_y, translate_y) (torchvision rounds t to whole pixels). Error: degrees
+/// outside [-360, 360], scale outside [0.001, 1000], shear beyond 89 degrees, translate outside
+/// [0, 1], interpolation by area.
 Augmentation affine(AffineOptions options = {});
 
 struct PerspectiveOptions {

@@ -25,6 +25,18 @@ void check_sampling(const Options& o) {
   check_targets(o.image, o.masks);
 }
 
+inline void check_degrees(Range degrees) {
+  require(degrees.low >= -360 && degrees.high <= 360, "degrees must be from -360 to 360, got [",
+          degrees.low, ", ", degrees.high, "]");
+}
+
+/// For what has only degrees besides.
+template <class Options>
+void check_rotation(const Options& o) {
+  check_degrees(o.degrees);
+  check_sampling(o);
+}
+
 /// OpenCV's constants for these.
 int cv_border(Border border);
 int cv_interpolation(Interpolation interpolation);

@@ -120,7 +120,7 @@ constexpr Definition<Rotate3dOptions> rotate3d_definition{
           f.field("axis", o.axis);
           sampling_fields(f, o);
         },
-    .check = check_sampling<Rotate3dOptions>,
+    .check = check_rotation<Rotate3dOptions>,
     .apply = apply_rotate3d};
 
 const Registered registered{flip3d_definition, rotate90_definition, rotate3d_definition};

@@ -48,7 +48,7 @@ struct Rotate3dOptions {
 };
 
 /// Turned about an axis by a random angle, the same for all planes: rotate() of each, with the same
-/// sense as rotate90.
+/// sense as rotate90. Error: as rotate().
 Augmentation rotate3d(Rotate3dOptions options = {});
 
 struct Elastic3dOptions {

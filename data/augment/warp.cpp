@@ -46,7 +46,7 @@ constexpr Definition<RotateOptions> rotate_definition{.name = "rotate",
                                                             f.field("degrees", o.degrees);
                                                             sampling_fields(f, o);
                                                           },
-                                                      .check = check_sampling<RotateOptions>,
+                                                      .check = check_rotation<RotateOptions>,
                                                       .apply = apply_rotate};
 
 // ---- affine
@@ -62,6 +62,7 @@ void affine_fields(OptionFields& f, AffineOptions& o) {
 }
 
 void check_affine(const AffineOptions& o) {
+  check_degrees(o.degrees);
   require(o.scale.low >= 1e-3 && o.scale.high <= 1e3, "scale must be from 0.001 to 1000, got [",
           o.scale.low, ", ", o.scale.high, "]");
   for (Range shear : {o.shear_x, o.shear_y})

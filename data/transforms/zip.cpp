@@ -27,16 +27,13 @@ class Zip final : public Iterator {
       : name_(std::move(name)), inputs_(std::move(inputs)) {}
 
   bool next(Element& out) override {
-    if (ended_) return false;
     lend(out.features);
-    // All inputs go on, also when one fails, so that their elements stay side by side.
+    // All inputs go on, also when one fails, so that their elements stay side by side. One that has
+    // ended does so for good, and the whole with it.
     std::exception_ptr failure;
     for (Input& input : inputs_) {
       try {
-        if (!input.source->next(input.element)) {
-          ended_ = true;
-          return false;
-        }
+        if (!input.source->next(input.element)) return false;
       } catch (...) {
         if (!failure) failure = std::current_exception();
       }
@@ -49,15 +46,11 @@ class Zip final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    if (ended_) return 0;
-    std::int64_t skipped = count;
-    for (Input& input : inputs_) skipped = input.source->skip(skipped);
-    ended_ = skipped < count;
-    return skipped;
+    for (Input& input : inputs_) count = input.source->skip(count);
+    return count;
   }
 
   void position(Position& at) override {
-    at.field("zip.ended", ended_);
     for (Input& input : inputs_) input.source->position(at);
   }
 
@@ -100,7 +93,6 @@ class Zip final : public Iterator {
 
   std::string name_;
   std::vector<Input> inputs_;
-  bool ended_ = false;
 };
 
 DatasetInfo info_of(const PrefixedDatasets& inputs) {

@@ -227,6 +227,16 @@ TEST(Warp, RefusesOptionsOutOfRange) {
               rotate({.degrees = {10, -10}});
             }),
             "rotate: degrees must be [low, high] with low at most high, got [10, -10]");
+  for (auto make : {+[] {
+                      rotate({.degrees = {-361, 0}});
+                    },
+                    +[] {
+                      affine({.degrees = {0, 1e9}});
+                    },
+                    +[] {
+                      rotate3d({.degrees = {-361, 0}});
+                    }})
+    EXPECT_THAT(error_of(make), ::testing::HasSubstr(": degrees must be from -360 to 360, got ["));
   EXPECT_EQ(error_of([] {
               affine({.scale = {0, 1}});
             }),

@@ -34,8 +34,8 @@ TEST(ChooseFrom, EndsWhenAnEndedOneIsChosen) {
 
 TEST(ChooseFrom, MayPassOverWhatHasEnded) {
   ChooseOptions go_on{.stop_on_empty = false};
-  EXPECT_EQ(values(choose_from({from(0, 2), from(1, 5)}, choices({0, 1, 0, 1, 0, 1}), go_on)),
-            (Values{0, 100, 1, 101, 102}));
+  EXPECT_EQ(named_words(choose_from({from(0, 2), from(1, 5)}, choices({0, 1, 0, 1, 0, 1}), go_on)),
+            (Words{"0: 0", "1: 100", "2: 1", "3: 101", "4: 102"}));
   EXPECT_EQ(words(choose_from(
                 {from(0, 1), from(1, 5)}, [](std::int64_t) { return 0; }, go_on)),
             (Words{"0",

@@ -231,6 +231,26 @@ TEST(Interleave, SeveralDatasetsAreReadAtOnce) {
   EXPECT_LE(*most, 4);  // the consumer lends a hand
 }
 
+TEST(Interleave, AnElementIsHandedOutWhileTheNextIsRead) {
+  auto received = std::make_shared<std::atomic<bool>>(false);
+  auto waited_for = std::make_shared<std::atomic<bool>>(false);
+  auto inner = [=](Features) {
+    return range(2) | map([=](Features in) {
+             auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+             while (value_of(in) == 1 && !*received && std::chrono::steady_clock::now() < patience)
+               std::this_thread::yield();
+             if (value_of(in) == 1) *waited_for = received->load();
+             return in;
+           });
+  };
+  InputStreamPtr stream = open(range(1) | interleave(inner, {.workers = 2}));
+  Features f;
+  ASSERT_TRUE(stream->next(f));
+  *received = true;
+  ASSERT_TRUE(stream->next(f));
+  EXPECT_TRUE(*waited_for);
+}
+
 TEST(Interleave, IsDestroyedCleanlyWhileReading) {
   for (int i = 0; i < 40; ++i) {
     auto alive = std::make_shared<int>(7);

@@ -66,6 +66,12 @@ TEST(Rebatch, ABatchThatFailsFailsTheOneInProgress) {
   expect_skips(data);
 }
 
+TEST(Rebatch, ABatchThatFailsTakesItsTurn) {
+  Dataset data = range(12) | failing_at({5}) | batch(4) | rebatch({4, 2});
+  EXPECT_EQ(named_words(data),
+            (Words{"0: 0,1,2,3", "1: error: bad value 5 (at element 5, epoch 0)", "2: 8,9,10,11"}));
+}
+
 TEST(Rebatch, RowsThatDoNotFitBeginTheNext) {
   Dataset uneven = indexed(3, [](std::int64_t i, Features& out) {
     out = {{"value", Array::of<std::int64_t>({i, i}, i == 0 ? Shape{2} : Shape{2, 1})}};

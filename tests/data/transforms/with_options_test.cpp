@@ -27,6 +27,10 @@ TEST(WithOptions, SetsHowPipelinesShare) {
   EXPECT_EQ(part(all, 2, 1), (Words{"0", "1", "2", "3"}));
   EXPECT_EQ(part(range(4) | with_options({.threads = 2}), 2, 1), (Words{"1", "3"}));
   EXPECT_EQ(part(all | with_options({.threads = 2}), 2, 1), (Words{"0", "1", "2", "3"}));
+  EXPECT_EQ(
+      part(range(4) | with_options({.threads = 2}) | with_options({.shard = ShardPolicy::off}), 2,
+           1),
+      (Words{"0", "1", "2", "3"}));
   EXPECT_EQ(part(all | with_options({.shard = ShardPolicy::data}), 2, 1),
             (Words{"0", "1", "2", "3"}));
   EXPECT_THAT(error_of([] { part(range(4) | with_options({.shard = ShardPolicy::file}), 2, 1); }),
