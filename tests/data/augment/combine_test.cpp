@@ -42,10 +42,12 @@ TEST(OneOf, ChoosesByWeight) {
   };
   Augmentation equal = one_of({times(0.5), times(0.25), times(0.125)});
   for (float value : {0.5f, 0.25f, 0.125f}) expect_binomial(count(equal, value), 3000, 1.0 / 3);
-  Augmentation weighted = one_of({times(0.5), times(0.25), times(0.125)}, {3, 0, 1});
-  expect_binomial(count(weighted, 0.5f), 3000, 0.75);
-  expect_binomial(count(weighted, 0.125f), 3000, 0.25);
+  Augmentation weighted =
+      one_of({times(0.5), times(0.25), times(0.125), times(0.0625)}, {1, 0, 3, 4});
+  expect_binomial(count(weighted, 0.5f), 3000, 0.125);
   EXPECT_EQ(count(weighted, 0.25f), 0);
+  expect_binomial(count(weighted, 0.125f), 3000, 0.375);
+  expect_binomial(count(weighted, 0.0625f), 3000, 0.5);
   EXPECT_EQ(count(one_of({times(0.5), times(0.25)}, {0, 1e-9}), 0.25f), 3000);
 }
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "augment/images.h"
+#include "belfry/data/augment/random.h"
 
 namespace belfry::data {
 namespace {
@@ -131,6 +132,29 @@ TEST(Cutmix, PastesOneRectangleAndCountsItsArea) {
       ++pasted;
     }
   EXPECT_GT(pasted, 80);
+}
+
+TEST(Cutmix, SidesAreThoseOfThePaperCutAtTheBorders) {
+  constexpr std::int64_t h = 40, w = 60;
+  Features batch{{"image", noise({2, h, w, 1}, DType::u8)}, {"label", classes_of(2)}};
+  int told = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    PhiloxStream random = inner_stream(seed);
+    random.uniform_double();  // whether it happens
+    double y = random.uniform_double() * h, x = random.uniform_double() * w;
+    double side = std::sqrt(1 - draw_beta(1, 1, random));
+    auto length = [&](double centre, std::int64_t size) {
+      double half = std::floor(side * static_cast<double>(size) / 2);
+      double middle = std::floor(centre);
+      return std::min(middle + half, static_cast<double>(size)) - std::max(middle - half, 0.0);
+    };
+    double area = length(y, h) * length(x, w) / (h * w);
+    Mixing m(mixed(cutmix({.classes = 2}), batch, seed).at("label"));
+    if (m.partner[0] == 0) continue;  // mixed with itself, or nothing cut
+    EXPECT_NEAR(1 - m.kept, area, 1e-6);
+    ++told;
+  }
+  EXPECT_GT(told, 25);
 }
 
 TEST(Mix, AreTheSameForOneRowAndNone) {
