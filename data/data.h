@@ -15,4 +15,5 @@
 #include "belfry/data/scheduler.h"
 #include "belfry/data/selection.h"
 #include "belfry/data/sources.h"
+#include "belfry/data/structure.h"
 #include "belfry/data/transforms.h"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/tensor/features.h"
@@ -22,7 +23,7 @@ std::string to_string(const Element& element);  ///< "element 17, epoch 2"
 /// Runs a user's function for an element. What it throws leaves as an Error that names the element:
 /// "map: no such file (at element 17, epoch 2)".
 template <class Body>
-decltype(auto) for_element(const char* what, const Element& element, Body&& body) {
+decltype(auto) for_element(std::string_view what, const Element& element, Body&& body) {
   try {
     return body();
   } catch (Error& error) {

@@ -33,12 +33,14 @@ Transform on_error(OnErrorOptions options);
 /// did not write, with its number.
 std::vector<std::int64_t> read_quarantine(const std::string& path);
 
-/// The elements of `source` with these indices, in this order; with random access. With those from
-/// read_quarantine() it runs what was left out again:
+/// The elements of the source at these places, in this order, with random access if the source has
+/// it. With the indices from read_quarantine() it runs what was left out again:
 ///
 ///   images | data::select(data::read_quarantine("bad.tsv")) | data::map(decode)
 ///
-/// Error: the source has no random access, or no such element.
+/// Of a source without random access indices must ascend, and what lies between is skipped. Error:
+/// they do not, an index below 0; no such element (in place of it, where the cardinality is not
+/// known before).
 Transform select(std::vector<std::int64_t> indices);
 
 }  // namespace belfry::data

@@ -25,8 +25,8 @@ Dataset indexed(std::int64_t count, ReadElement read, std::string name = "indexe
 
 /// The rows of arrays that agree in axis 0: {"x": [n, 3], "y": [n]} gives n elements
 /// {"x": [3], "y": []}. Shares the arrays, yields copies of the rows. Random access. Error: no
-/// arrays, a scalar, or sizes of axis 0 that differ.
-Dataset from_arrays(Features arrays);
+/// arrays, a scalar, or sizes of axis 0 that differ. Arrays in a structure: see nest().
+Dataset from_arrays(Features arrays, std::string name = "from_arrays");
 
 /// {"value": i64 []}, counting from 0 to count - 1. Random access.
 Dataset range(std::int64_t count);

@@ -25,7 +25,7 @@ Dataset cifar10(const std::string& directory, Split split) {
       at += bytes.size();
     }
   }
-  return from_arrays(std::move(all));
+  return from_arrays(std::move(all), "cifar10");
 }
 
 }  // namespace belfry::data

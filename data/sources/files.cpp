@@ -52,13 +52,21 @@ Dataset files(std::vector<std::string> paths) {
   return indexed(std::ssize(*shared), read, "files");
 }
 
-Dataset npy(const std::string& path) { return from_arrays({{"value", read_npy(path)}}); }
-Dataset npz(const std::string& path) { return from_arrays(read_npz(path)); }
+namespace {
+
+Dataset rows_of(Features arrays, const char* source, const std::string& path) {
+  return with_context("in " + path, [&] { return from_arrays(std::move(arrays), source); });
+}
+
+}  // namespace
+
+Dataset npy(const std::string& path) { return rows_of({{"value", read_npy(path)}}, "npy", path); }
+Dataset npz(const std::string& path) { return rows_of(read_npz(path), "npz", path); }
 
 Dataset safetensors(const std::string& path) {
   Features arrays;
   for (auto& [name, array] : load_safetensors(path).tensors) arrays.set(name, array);
-  return from_arrays(std::move(arrays));
+  return rows_of(std::move(arrays), "safetensors", path);
 }
 
 Dataset idx(const std::string& images, const std::string& labels) {
@@ -67,7 +75,7 @@ Dataset idx(const std::string& images, const std::string& labels) {
   std::int64_t rows = image.shape()[0];
   require(label.shape() == Shape{rows}, labels, ": the labels are ", label.shape(), ", expected [",
           rows, "], one for each row of ", images);
-  return from_arrays({{"image", std::move(image)}, {"label", label.cast(DType::i64)}});
+  return rows_of({{"image", std::move(image)}, {"label", label.cast(DType::i64)}}, "idx", images);
 }
 
 }  // namespace belfry::data

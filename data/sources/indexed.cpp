@@ -6,23 +6,28 @@
 namespace belfry::data {
 namespace {
 
+struct Source {
+  std::string name;
+  ReadElement read;
+};
+
 class Indexed final : public Iterator {
  public:
-  Indexed(std::int64_t count, std::shared_ptr<const ReadElement> read, const Pass& pass)
+  Indexed(std::int64_t count, std::shared_ptr<const Source> source, const Pass& pass)
       : count_(count),
         size_(pass.order ? pass.order->size : count),
         epoch_(pass.epoch),
         order_(pass.order),
-        read_(std::move(read)) {}
+        source_(std::move(source)) {}
 
   bool next(Element& out) override {
     if (next_ == size_) return false;
     std::int64_t i = next_++;
     out.index = order_ ? order_->at(i) : i;
     out.epoch = epoch_;
-    ensure(out.index >= 0 && out.index < count_, "indexed: the order asks for element ", out.index,
-           " of ", count_);
-    for_element("indexed", out, [&] { (*read_)(out.index, out.features); });
+    ensure(out.index >= 0 && out.index < count_, source_->name, ": the order asks for element ",
+           out.index, " of ", count_);
+    for_element(source_->name, out, [&] { source_->read(out.index, out.features); });
     return true;
   }
 
@@ -43,7 +48,7 @@ class Indexed final : public Iterator {
   std::int64_t count_, size_, next_ = 0;
   std::uint64_t epoch_;
   std::shared_ptr<const Order> order_;
-  std::shared_ptr<const ReadElement> read_;
+  std::shared_ptr<const Source> source_;
 };
 
 }  // namespace
@@ -51,9 +56,9 @@ class Indexed final : public Iterator {
 Dataset indexed(std::int64_t count, ReadElement read, std::string name) {
   require(count >= 0, name, ": count must be at least 0, got ", count);
   require(read != nullptr, name, ": the function that reads an element is empty");
-  auto shared = std::make_shared<const ReadElement>(std::move(read));
+  auto source = std::make_shared<const Source>(Source{name, std::move(read)});
   return Dataset(std::move(name),
-                 [=](const Pass& pass) { return std::make_unique<Indexed>(count, shared, pass); },
+                 [=](const Pass& pass) { return std::make_unique<Indexed>(count, source, pass); },
                  {.cardinality = count, .random_access = true});
 }
 

@@ -51,7 +51,7 @@ Dataset mnist(const std::string& directory, Split split) {
 
   constexpr std::size_t pixels = 28 * 28;
   const Signature signature{{"image", {{28, 28, 1}, DType::f32}}, {"label", {{}, DType::i64}}};
-  return indexed(count, [=](std::int64_t index, Features& out) {
+  auto read = [=](std::int64_t index, Features& out) {
     prepare(out, signature);
     auto i = static_cast<std::size_t>(index);
     auto source = images.span<std::uint8_t>().subspan(i * pixels, pixels);
@@ -59,7 +59,8 @@ Dataset mnist(const std::string& directory, Split split) {
     const auto& shade = shades();
     for (std::size_t p = 0; p < pixels; ++p) target[p] = shade[source[p]];
     (out.begin() + 1)->second.span<std::int64_t>()[0] = labels.span<std::uint8_t>()[i];
-  });
+  };
+  return indexed(count, read, "mnist");
 }
 
 }  // namespace belfry::data

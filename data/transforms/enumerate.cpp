@@ -17,7 +17,7 @@ Dataset numbers(const std::string& name, std::int64_t start, const DatasetInfo& 
     out.begin()->second.span<std::int64_t>()[0] = static_cast<std::int64_t>(number);
   };
   if (source.random_access) return indexed(source.cardinality, read, "numbers");
-  Dataset endless = indexed(std::numeric_limits<std::int64_t>::max(), read);
+  Dataset endless = indexed(std::numeric_limits<std::int64_t>::max(), read, "numbers");
   return Dataset("numbers", [=](const Pass& pass) { return endless.iterate(pass); },
                  {.cardinality = infinite});
 }

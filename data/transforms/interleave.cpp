@@ -178,7 +178,7 @@ class Interleave final : public Iterator {
         return nullptr;
       }
       inner->outer = to_string(element_);
-      inner->elements = for_element(name_.c_str(), element_, [&] {
+      inner->elements = for_element(name_, element_, [&] {
         Dataset dataset = function_(std::move(element_.features));
         return dataset.iterate(pass_.inner(static_cast<std::uint64_t>(inner->number)));
       });

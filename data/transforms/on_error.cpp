@@ -101,27 +101,4 @@ std::vector<std::int64_t> read_quarantine(const std::string& path) {
   return {indices.begin(), indices.end()};
 }
 
-Transform select(std::vector<std::int64_t> indices) {
-  return [indices = std::make_shared<const std::vector<std::int64_t>>(std::move(indices))](
-             Dataset source) {
-    const DatasetInfo& info = source.info();
-    require(info.random_access, "select: ", source.name(), " has no random access");
-    for (std::int64_t index : *indices)
-      require(index >= 0 && index < info.cardinality, "select: there is no element ", index, " of ",
-              info.cardinality);
-    auto make = [=](Pass pass) {
-      auto at = [indices](std::int64_t i) { return (*indices)[static_cast<std::size_t>(i)]; };
-      Order order{.size = std::ssize(*indices), .at = at};
-      if (pass.order)
-        order = {.size = pass.order->size,
-                 .at = [at, inner = pass.order->at](std::int64_t i) { return at(inner(i)); },
-                 .seed = pass.order->seed};
-      pass.order = std::make_shared<Order>(std::move(order));
-      return source.iterate(pass);
-    };
-    return Dataset("select", {source}, make,
-                   {.cardinality = std::ssize(*indices), .random_access = true});
-  };
-}
-
 }  // namespace belfry::data

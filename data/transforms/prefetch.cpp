@@ -1,3 +1,4 @@
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -50,8 +51,8 @@ class Prefetch final : public Iterator {
       meter_->looks.add(1);
       meter_->queued.add(static_cast<std::int64_t>(produced_ - taken_));
     }
-    if (autotuned_ && taken_ == produced_ && !ended_) grow();
-    changed_.wait(lock, [&] { return taken_ < produced_ || ended_; });
+    if (autotuned_ && !is_ready()) grow();
+    if (!is_ready()) wait(lock);
     if (taken_ == produced_) return false;
     ReadAhead& slot = ring_[taken_ % ring_.size()];
     std::swap(out, slot.element);
@@ -80,6 +81,23 @@ class Prefetch final : public Iterator {
 
  private:
   static constexpr std::size_t most = 64;
+
+  bool is_ready() const { return taken_ < produced_ || ended_; }
+
+  // Falling asleep and being woken takes longer than making a small batch. So the consumer looks
+  // out for it a little while before it sleeps, unless the last one took much longer.
+  void wait(std::unique_lock<std::mutex>& lock) {
+    constexpr std::int64_t little_while = 20'000, much_longer = 100'000;  // nanoseconds
+    std::int64_t begin = nanoseconds_now();
+    if (last_wait_ < much_longer) {
+      lock.unlock();
+      while (!is_ready() && nanoseconds_now() - begin < little_while) {
+      }
+      lock.lock();
+    }
+    changed_.wait(lock, [&] { return is_ready(); });
+    last_wait_ = nanoseconds_now() - begin;
+  }
 
   // The consumer waits: a larger buffer helps if this one has been full since it last did, for then
   // the source has its fast and its slow moments.
@@ -121,15 +139,18 @@ class Prefetch final : public Iterator {
   std::shared_ptr<Scheduler> scheduler_;
   std::shared_ptr<Profile> profile_;  // owns the meter
   Meter* meter_;
-  std::int64_t bytes_ = 0;  // of the element last taken
-  Place consumed_;          // the source's, once it had yielded the element last taken
+  std::int64_t bytes_ = 0;      // of the element last taken
+  std::int64_t last_wait_ = 0;  // nanoseconds
+  Place consumed_;              // the source's, once it had yielded the element last taken
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_:
-  std::size_t taken_ = 0, produced_ = 0;  // elements since the start
-  std::size_t limit_;                     // elements that may be ready
-  bool ended_ = false, stopping_ = false;
+  // Guarded by mutex_; the consumer may look at atomics without it:
+  std::size_t taken_ = 0;                  // elements since the start
+  std::atomic<std::size_t> produced_ = 0;  // likewise
+  std::size_t limit_;                      // elements that may be ready
+  std::atomic<bool> ended_ = false;
+  bool stopping_ = false;
   bool was_full_ = false;  // since the consumer last had to wait
 
   std::thread producer_;  // last, so that it ends before what it uses

@@ -5,6 +5,7 @@
 
 #include "belfry/data/transforms.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/sole_owner.h"
 
 namespace belfry::data {
 namespace {
@@ -48,12 +49,7 @@ class Slots final : public Iterator {
     std::shared_ptr<void> memory;
     std::int64_t size = 0;
 
-    // use_count() orders nothing; taking a handle comes after the release of the last other one.
-    bool is_free() const {
-      if (memory.use_count() > 1) return false;
-      [[maybe_unused]] std::shared_ptr<void> ordered = memory;
-      return true;
-    }
+    bool is_free() const { return sole_owner(memory); }
     void hold(std::int64_t bytes, const AllocateHost& allocate) {
       if (bytes <= size && is_free() && memory) return;
       memory = allocate(Bytes(bytes));

@@ -8,6 +8,7 @@ belfry_build_packages=(
   opencl-headers ocl-icd-opencl-dev
 )
 belfry_test_packages=(libgtest-dev libgmock-dev)
+belfry_fuzz_packages=(clang libclang-rt-dev libomp-dev)
 
 install_packages() {
   local name missing=() as_root=()

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "belfry/framework/base/sole_owner.h"
+
 namespace belfry {
 namespace {
 
@@ -75,11 +77,7 @@ Array Array::zeros(const Shape& shape, DType dtype) {
 }
 
 bool Array::exclusive() const {
-  if (data_.use_count() != 1) return false;
-  // use_count() orders nothing. Taking a handle does: it comes after the release of the last other
-  // one, and so after everything its thread read.
-  std::shared_ptr<void> ordered = data_;
-  return std::get_deleter<Free>(ordered) != nullptr;
+  return defined() && sole_owner(data_) && std::get_deleter<Free>(data_) != nullptr;
 }
 
 double Array::item() const {

@@ -32,4 +32,9 @@ std::string to_string(const std::vector<InputStage>& stages) {
   return out;
 }
 
+std::string explain(const InputStream& stream) {
+  auto stages = stream.stages();
+  return stages.empty() ? "this stream does not measure itself\n" : to_string(stages);
+}
+
 }  // namespace belfry

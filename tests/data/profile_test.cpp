@@ -30,7 +30,7 @@ TEST(Profile, CountsElementsAndBytesOfEachStage) {
   ASSERT_EQ(stages.size(), 3u);
   EXPECT_THAT(stages,
               ElementsAre(Field(&InputStage::name, "batch"), Field(&InputStage::name, "repeat"),
-                          Field(&InputStage::name, "indexed")));
+                          Field(&InputStage::name, "range")));
   EXPECT_EQ(stages[0].elements, 5);
   EXPECT_EQ(stages[1].elements, 20);
   EXPECT_EQ(stages[2].elements, 20);  // both passes
@@ -70,6 +70,15 @@ TEST(Profile, IsATable) {
       "stage   elements      bytes     busy  upstream  downstream  queue  buffer  workers\n"
       "batch          3    2.0 KiB   0.500 s   0.000 s     0.000 s    0.0       0        1\n"
       "  map         96        0 B   0.000 s   0.000 s     0.000 s    0.0       0        4\n");
+}
+
+TEST(Profile, OfAStreamIsExplained) {
+  InputStreamPtr stream = open(range(4) | batch(2));
+  words(*stream);
+  std::string table = explain(*stream);
+  EXPECT_EQ(table, to_string(stream->stages()));
+  EXPECT_THAT(table, ::testing::HasSubstr("\nbatch            2       32 B"));
+  EXPECT_THAT(table, ::testing::HasSubstr("\n  range          4       32 B"));
 }
 
 }  // namespace

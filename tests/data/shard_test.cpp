@@ -32,7 +32,7 @@ TEST(Shard, IsEveryNthOfTheSource) {
 
 TEST(Shard, LeavesNobodyEmpty) {
   EXPECT_EQ(error_of([] { part(range(2), 3, 0); }),
-            "indexed: nothing is left for pipeline 0 of 3; use fewer workers, more data, or "
+            "range: nothing is left for pipeline 0 of 3; use fewer workers, more data, or "
             "ShardPolicy::off (it has 2 elements)");
   EXPECT_EQ(error_of([] { part(streamed(2), 3, 2); }),
             "generator: nothing is left for pipeline 2 of 3; use fewer workers, more data, or "
@@ -65,8 +65,8 @@ TEST(Shard, CanBeDescribedBeforehand) {
   EXPECT_EQ(describe_shards(files() | batch(2), 2),
             "files, pipeline 0 of 2: files a, c\nfiles, pipeline 1 of 2: files b\n");
   EXPECT_EQ(describe_shards(range(5) | shuffle(5), 2),
-            "indexed, pipeline 0 of 2: elements 0, 2, 4, ... (3 of 5)\n"
-            "indexed, pipeline 1 of 2: elements 1, 3, 5, ... (2 of 5)\n");
+            "range, pipeline 0 of 2: elements 0, 2, 4, ... (3 of 5)\n"
+            "range, pipeline 1 of 2: elements 1, 3, 5, ... (2 of 5)\n");
   EXPECT_NE(error_of([] { describe_shards(range(5), 6); }), "no error");
 }
 

@@ -37,7 +37,7 @@ TEST(AssertCardinality, EndsForGoodOnceBroken) {
 
 TEST(AssertCardinality, ContradictsAtOnceWhereItCan) {
   EXPECT_EQ(error_of([] { range(3) | assert_cardinality(4); }),
-            "assert_cardinality: expected 4 elements, but indexed has 3 elements");
+            "assert_cardinality: expected 4 elements, but range has 3 elements");
   EXPECT_EQ(error_of([] { range(3) | repeat() | assert_cardinality(4); }),
             "assert_cardinality: expected 4 elements, but repeat has no end");
   EXPECT_EQ(error_of([] { assert_cardinality(unknown); }),

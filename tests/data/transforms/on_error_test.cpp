@@ -80,14 +80,16 @@ TEST(OnError, RefusesWhatCannotWork) {
                    "message with tabs between, got `nonsense`");
 }
 
-TEST(Select, ReadsOnlyTheseInTheirOrder) {
-  Dataset data = range(10) | select({5, 0, 5, 9});
-  EXPECT_EQ(values(data), (Values{5, 0, 5, 9}));
-  EXPECT_EQ(sorted(values(data | shuffle(4))), (Values{0, 5, 5, 9}));
-  EXPECT_EQ(values(range(3) | select({})), Values{});
-  expect_resumes(data);
-  EXPECT_EQ(error_of([] { range(3) | select({3}); }), "select: there is no element 3 of 3");
-  EXPECT_EQ(error_of([] { streamed(3) | select({1}); }), "select: generator has no random access");
+TEST(Quarantine, OfASourceWithoutRandomAccessIsRunAgain) {
+  TemporaryFolder folder;
+  OnErrorOptions options{
+      .action = OnError::skip, .max_ratio = 1, .quarantine = folder.path() + "/bad"};
+  auto odd = [](Features in) {
+    require(in.at("value").item() != 2 && in.at("value").item() != 5, "wrong");
+    return in;
+  };
+  EXPECT_EQ(values(streamed(7) | map(odd) | on_error(options)), (Values{0, 1, 3, 4, 6}));
+  EXPECT_EQ(values(streamed(7) | select(read_quarantine(options.quarantine))), (Values{2, 5}));
 }
 
 }  // namespace

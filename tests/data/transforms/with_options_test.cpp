@@ -34,9 +34,9 @@ TEST(WithOptions, SetsHowPipelinesShare) {
   EXPECT_EQ(part(all | with_options({.shard = ShardPolicy::data}), 2, 1),
             (Words{"0", "1", "2", "3"}));
   EXPECT_THAT(error_of([] { part(range(4) | with_options({.shard = ShardPolicy::file}), 2, 1); }),
-              ::testing::StartsWith("indexed: ShardPolicy::file, but this source does not read"));
+              ::testing::StartsWith("range: ShardPolicy::file, but this source does not read"));
   EXPECT_EQ(describe_shards(all, 2),
-            "indexed, pipeline 0 of 2: everything\nindexed, pipeline 1 of 2: everything\n");
+            "range, pipeline 0 of 2: everything\nrange, pipeline 1 of 2: everything\n");
 }
 
 TEST(WithOptions, ChangesNoElement) {

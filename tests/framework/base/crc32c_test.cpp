@@ -40,6 +40,17 @@ TEST(Crc32c, ContinuesAcrossPartsOfAnyLengthAndAlignment) {
   }
 }
 
+// Long runs are computed in three lanes of 1,024 bytes: lengths around one and two such runs.
+TEST(Crc32c, LongRunsEqualThePortableForm) {
+  Bytes data(6200);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * i / 7 + i);
+  std::span<const std::byte> all(data);
+  for (std::size_t size : {3064u, 3071u, 3072u, 3073u, 3080u, 6143u, 6144u, 6145u, 6197u})
+    for (std::size_t start : {0u, 1u, 3u})
+      EXPECT_EQ(crc32c(all.subspan(start, size), 7), crc32c_portable(all.subspan(start, size), 7))
+          << size << " bytes from " << start;
+}
+
 TEST(Crc32c, EveryFlippedBitChangesIt) {
   Bytes data(24, std::byte{0x5a});
   std::uint32_t before = crc32c(data);

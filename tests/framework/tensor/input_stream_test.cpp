@@ -39,5 +39,10 @@ TEST(InputStream, OneThatCannotResumeSaysSo) {
               ThrowsMessage<Error>(HasSubstr("cannot continue from a saved position")));
 }
 
+TEST(InputStream, OneThatDoesNotMeasureItselfSaysSo) {
+  Three stream;
+  EXPECT_EQ(explain(stream), "this stream does not measure itself\n");
+}
+
 }  // namespace
 }  // namespace belfry

@@ -1,0 +1,82 @@
+#include <memory>
+
+#include "belfry/data/errors.h"
+#include "belfry/data/transforms/share_whole.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+using Indices = std::shared_ptr<const std::vector<std::int64_t>>;
+
+// Without random access: passes over what lies between.
+class Selected final : public Iterator {
+ public:
+  Selected(IteratorPtr source, Indices indices)
+      : source_(std::move(source)), indices_(std::move(indices)) {}
+
+  bool next(Element& out) override {
+    if (next_ == std::ssize(*indices_)) return false;
+    std::int64_t wanted = at(next_), between = wanted - reached();
+    ++next_;
+    require(source_->skip(between) == between && source_->next(out), "select: there is no element ",
+            wanted);
+    return true;
+  }
+
+  void position(Position& at) override {
+    at.field("select.next", next_, 0, std::ssize(*indices_));
+    source_->position(at);
+  }
+
+ private:
+  std::int64_t at(std::int64_t i) const { return (*indices_)[static_cast<std::size_t>(i)]; }
+  // Elements of the source that are behind it.
+  std::int64_t reached() const { return next_ == 0 ? 0 : at(next_ - 1) + 1; }
+
+  IteratorPtr source_;
+  Indices indices_;
+  std::int64_t next_ = 0;
+};
+
+Dataset by_order(const Dataset& source, const Indices& indices) {
+  std::int64_t known = source.cardinality();
+  for (std::int64_t index : *indices)
+    require(index < known, "select: there is no element ", index, " of ", known);
+  auto make = [=](Pass pass) {
+    auto at = [indices](std::int64_t i) { return (*indices)[static_cast<std::size_t>(i)]; };
+    Order order{.size = std::ssize(*indices), .at = at};
+    if (pass.order)
+      order = {.size = pass.order->size,
+               .at = [at, inner = pass.order->at](std::int64_t i) { return at(inner(i)); },
+               .seed = pass.order->seed};
+    pass.order = std::make_shared<Order>(std::move(order));
+    return source.iterate(pass);
+  };
+  return Dataset("select", {source}, make,
+                 {.cardinality = std::ssize(*indices), .random_access = true});
+}
+
+Dataset by_skipping(const Dataset& source, const Indices& indices) {
+  for (std::size_t i = 1; i < indices->size(); ++i)
+    require((*indices)[i - 1] < (*indices)[i], "select: ", source.name(),
+            " has no random access, so indices must ascend, but ", (*indices)[i], " follows ",
+            (*indices)[i - 1]);
+  auto make = [=](const Pass& pass) {
+    return std::make_unique<Selected>(source.iterate(pass), indices);
+  };
+  return share_whole("select", {source}, make, {.cardinality = std::ssize(*indices)});
+}
+
+}  // namespace
+
+Transform select(std::vector<std::int64_t> indices) {
+  for (std::int64_t index : indices)
+    require(index >= 0, "select: an index must be at least 0, got ", index);
+  auto shared = std::make_shared<const std::vector<std::int64_t>>(std::move(indices));
+  return [shared](const Dataset& source) {
+    return source.info().random_access ? by_order(source, shared) : by_skipping(source, shared);
+  };
+}
+
+}  // namespace belfry::data
