@@ -14,17 +14,17 @@ struct CacheOptions {
 };
 
 /// Keeps the elements of what stands before it in memory, for all passes and streams of this
-/// dataset. What stands before it sees epoch 0 in each pass: so the elements are the same whether
-/// they come from the cache or not, a restored stream needs no cache to continue exactly, and
-/// random changes to be drawn anew in each epoch belong behind it. Keeps random access; elements
-/// can be shuffled behind it.
+/// dataset. What stands before it sees epoch 0 in each pass, and nothing of where in a larger
+/// pipeline the cache stands: so the elements are the same whether they come from the cache or not,
+/// a restored stream needs no cache to continue exactly, and random changes to be drawn anew in
+/// each epoch belong behind it. Keeps random access; elements can be shuffled behind it.
 Transform cache(CacheOptions options = {});
 
 /// The same in the file `path`, which appears when a pass has come to its end and serves all later
 /// passes and programs; until then, and if the pass is given up, nothing is there. Several
 /// pipelines that share the data get a file each: `path.0-of-4`. Only its end tells when a file
-/// belongs to another pipeline or other data: then remove it. Error: the file is damaged, the
-/// folder missing.
+/// belongs to another pipeline or other data: then remove it. Error: a source that never ends, a
+/// damaged file, a missing folder.
 Transform cache(const std::string& path);
 
 /// Writes all elements of what stands before it to the file `path`, now, unless it is there, and

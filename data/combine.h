@@ -48,7 +48,8 @@ struct SampleOptions {
 /// of weights. The draws depend on the seed, the place in the pipeline, the epoch and the number of
 /// the draw alone. An element's index is a running count. An element that fails counts as drawn.
 /// A dataset whose weight is 0 is never read. Error: no datasets, a number of weights unlike that
-/// of datasets, a weight below 0 or not finite, no weight above 0.
+/// of datasets, a weight below 0 or not finite, no weight above 0. Several pipelines share each
+/// dataset, and each draws from its shares.
 Dataset sample_from(std::vector<Dataset> datasets, SampleOptions options = {});
 
 struct ChooseOptions {

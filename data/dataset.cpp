@@ -41,14 +41,16 @@ data::IteratorPtr Dataset::iterate(data::Pass pass) const {
   ensure(pass.scheduler != nullptr, name(), ": a pass without a scheduler");
   pass.stage = node_->stage;
   data::Meter* meter = nullptr;
-  if (pass.profile) meter = &pass.profile->meter(node_.get(), name(), pass.meter);
+  if (pass.profile)
+    meter =
+        &pass.profile->meter(pass.made_from_element ? nullptr : node_.get(), name(), pass.meter);
   pass.meter = meter;
   auto make = [this](const data::Pass& p) {
     data::IteratorPtr out = node_->make(p);
     require(out != nullptr, name(), ": the function that starts a pass returned null");
     return out;
   };
-  data::IteratorPtr out = inputs().empty() ? data::shard_source(*this, pass, make) : make(pass);
+  data::IteratorPtr out = data::share(*this, pass, make);
   return meter ? data::metered(std::move(out), *meter, pass.profile) : std::move(out);
 }
 

@@ -28,6 +28,10 @@ struct DatasetInfo {
   std::vector<std::string> files = {};
   /// What the sources behind it do for several pipelines; with_options() sets it.
   std::optional<ShardPolicy> shard = {};
+  /// Of a transform whose elements depend on the places of its inputs' elements, so that it cannot
+  /// be made from shares of them (take, zip): pipeline i of n gets its elements j with j % n == i,
+  /// unless the sources behind it were told to share by file or not at all.
+  bool whole = false;
 };
 
 /// Starts a pass.
@@ -57,7 +61,8 @@ class Dataset {
   std::int64_t cardinality() const { return info().cardinality; }
   const std::vector<Dataset>& inputs() const;
 
-  /// Starts a pass. A source without files takes its share of `pass.shard` here.
+  /// Starts a pass. A source without files takes its share of `pass.shard` here, and so does a
+  /// dataset that is shared as a whole.
   data::IteratorPtr iterate(data::Pass pass) const;
 
   /// A stream over one pass. Its wait_seconds() is the time spent in next(), stages() says where it

@@ -5,7 +5,9 @@
 namespace belfry::data {
 
 std::string to_string(const Element& element) {
-  return concat("element ", element.index, ", epoch ", element.epoch);
+  std::string out = concat("element ", element.index, ", epoch ", element.epoch);
+  if (element.file) out += concat(", of ", *element.file, " at byte ", element.offset);
+  return out;
 }
 
 void prepare(Features& features, const Signature& signature) {

@@ -2,6 +2,7 @@
 // What flows through an input pipeline.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,9 +17,21 @@ struct Element {
   Features features;
   std::int64_t index = 0;   ///< its number in the source; after batch, the number of the batch
   std::uint64_t epoch = 0;  ///< the pass of repeat() that read it, from 0
+  /// The file that it was read from, if it is one element of one file, and where in it, in bytes.
+  std::shared_ptr<const std::string> file = {};
+  std::int64_t offset = 0;
 };
 
-std::string to_string(const Element& element);  ///< "element 17, epoch 2"
+/// Names `out` as `other` is named: index, epoch, file and offset.
+inline void copy_name(const Element& other, Element& out) {
+  out.index = other.index;
+  out.epoch = other.epoch;
+  out.file = other.file;
+  out.offset = other.offset;
+}
+
+/// "element 17, epoch 2" or "element 17, epoch 2, of digits.tfrecord at byte 4096"
+std::string to_string(const Element& element);
 
 /// Runs a user's function for an element. What it throws leaves as an Error that names the element:
 /// "map: no such file (at element 17, epoch 2)".

@@ -17,7 +17,7 @@ std::int64_t Iterator::skip(std::int64_t count) {
 
 Pass Pass::input(std::uint64_t i) const {
   Pass out = *this;
-  // Two sources with different numbers of files would be taken apart differently.
+  // As describe_shards() has it.
   if (out.shard.policy == ShardPolicy::automatic) out.shard.policy = ShardPolicy::data;
   if (i > 0) out.branch = philox_key(inner(0).branch, i).value;
   return out;
@@ -29,8 +29,7 @@ Pass Pass::inner(std::uint64_t element) const {
       philox_key(philox_key(branch + 1, static_cast<std::uint64_t>(stage)).value, element).value;
   out.order = nullptr;
   out.shard = {};
-  out.profile = nullptr;
-  out.meter = nullptr;
+  out.made_from_element = true;
   return out;
 }
 

@@ -83,11 +83,13 @@ struct Pass {
   /// Where parallel transforms run their work; never null.
   std::shared_ptr<Scheduler> scheduler;
   Shard shard;
-  /// Stop is requested when the stream ends, before its threads are joined: whoever waits for
-  /// something outside the pipeline watches it.
+  /// Stop is requested when the stream, or the part of it that reads this one, ends before its
+  /// data do. Sources then end early, and so does whoever waits for something outside the pipeline;
+  /// whoever concludes something from the end of its source looks here first.
   std::stop_token stop;
   std::shared_ptr<Profile> profile;  ///< null: nothing is measured
   Meter* meter = nullptr;            ///< of this stage; Dataset::iterate sets it
+  bool made_from_element = false;    ///< see inner()
 
   /// The pass over input `i` of a dataset with several.
   Pass input(std::uint64_t i) const;

@@ -12,10 +12,15 @@ class Metered final : public Iterator {
   Metered(IteratorPtr iterator, Meter& meter, std::shared_ptr<Profile> profile)
       : iterator_(std::move(iterator)), meter_(meter), profile_(std::move(profile)) {}
 
+  ~Metered() override { add_elements(); }
+
   bool next(Element& out) override {
     if (--until_sample_ > 0) {
-      if (!iterator_->next(out)) return false;
-      meter_.elements.add(1);
+      if (!iterator_->next(out)) {
+        add_elements();
+        return false;
+      }
+      ++elements_;
       return true;
     }
     std::int64_t begin = nanoseconds_now();
@@ -25,7 +30,7 @@ class Metered final : public Iterator {
       ~Finally() { self.sampled(nanoseconds_now() - begin); }
     } finally{*this, begin};
     if (!iterator_->next(out)) return false;
-    meter_.elements.add(1);
+    ++elements_;
     meter_.bytes.add(bytes_of(out.features) * every_);
     return true;
   }
@@ -36,14 +41,18 @@ class Metered final : public Iterator {
  private:
   void sampled(std::int64_t nanoseconds) {
     constexpr std::int64_t short_call = 2000, warm_up = 16;
+    add_elements();
     meter_.nanoseconds.add(nanoseconds * every_);
     if (++samples_ >= warm_up) every_ = nanoseconds < short_call ? 32 : 1;
     until_sample_ = every_;
   }
 
+  void add_elements() { meter_.elements.add(std::exchange(elements_, 0)); }
+
   IteratorPtr iterator_;
   Meter& meter_;
   std::shared_ptr<Profile> profile_;  // owns the meter
+  std::int64_t elements_ = 0;         // not yet added to the meter
   std::int64_t until_sample_ = 1, every_ = 1, samples_ = 0;
 };
 
@@ -58,7 +67,7 @@ std::int64_t bytes_of(const Features& features) {
 Meter& Profile::meter(const void* stage, const std::string& name, const Meter* consumer) {
   std::lock_guard lock(mutex_);
   auto known = std::find_if(meters_.begin(), meters_.end(), [&](const Meter& m) {
-    return m.stage == stage && m.consumer == consumer;
+    return m.stage == stage && m.consumer == consumer && m.name == name;
   });
   if (known != meters_.end()) return *known;
   Meter& fresh = meters_.emplace_back();

@@ -15,11 +15,10 @@
 
 namespace belfry::data {
 
-/// A sum that one thread adds to at a time and any thread reads: cheaper than a locked addition.
+/// A sum that any thread adds to and reads.
 class Tally {
  public:
-  void add(std::int64_t n) { set(get() + n); }
-  void set(std::int64_t n) { value_.store(n, std::memory_order_relaxed); }
+  void add(std::int64_t n) { value_.fetch_add(n, std::memory_order_relaxed); }
   std::int64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -53,7 +52,8 @@ struct Meter {
 /// The meters of one stream.
 class Profile {
  public:
-  /// The meter of a stage that `consumer` reads; the same one for each pass.
+  /// The meter of a stage that `consumer` reads; the same one for each pass. `stage` is null for
+  /// datasets made from elements, of which those with the same name share one.
   Meter& meter(const void* stage, const std::string& name, const Meter* consumer);
 
   std::vector<InputStage> stages() const;

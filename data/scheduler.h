@@ -33,8 +33,9 @@ class Scheduler {
   int threads() const { return threads_; }
   Bytes memory() const { return memory_; }
 
-  /// Takes memory out of the budget for good; false, and nothing taken, when so much is not left.
+  /// Takes memory out of the budget; false, and nothing taken, when so much is not left.
   bool reserve(Bytes size);
+  void release(Bytes size) { left_ += size.count; }  ///< gives back what was reserved
 
   /// Queues `task` and returns at once. The task must not throw. Tasks not begun when this object
   /// is destroyed are dropped; destruction does not wait for those in progress.

@@ -38,60 +38,53 @@ class Every final : public Iterator {
   std::int64_t count_, before_;  // elements of others that come first
 };
 
-// Of a source whose number of elements nobody knows: says that it had none for this pipeline.
-class NotEmpty final : public Iterator {
- public:
-  NotEmpty(IteratorPtr source, std::string message)
-      : source_(std::move(source)), message_(std::move(message)) {}
-
-  bool next(Element& out) override {
-    bool more = source_->next(out);
-    require(more || seen_, message_);
-    seen_ = seen_ || more;
-    return more;
-  }
-  std::int64_t skip(std::int64_t count) override {
-    std::int64_t skipped = source_->skip(count);
-    seen_ = seen_ || skipped > 0;
-    return skipped;
-  }
-  void position(Position& at) override {
-    at.field("shard.seen", seen_);
-    source_->position(at);
-  }
-
- private:
-  IteratorPtr source_;
-  std::string message_;
-  bool seen_ = false;
-};
-
-std::string left_empty(const Dataset& source, const Shard& shard) {
-  return concat(source.name(), ": nothing is left for pipeline ", shard.index, " of ", shard.count,
-                "; use fewer workers, more data, or ShardPolicy::off");
-}
-
-void check(const Dataset& source, const Shard& shard, ShardPolicy policy) {
-  const DatasetInfo& info = source.info();
-  if (policy == ShardPolicy::file) {
-    require(!info.files.empty(), source.name(),
+// What `policy` comes to for this dataset and so many pipelines.
+ShardPolicy resolve(ShardPolicy policy, const Dataset& dataset, int pipelines) {
+  const DatasetInfo& info = dataset.info();
+  if (policy == ShardPolicy::file)
+    require(!info.files.empty(), dataset.name(),
             ": ShardPolicy::file, but this source does not read a list of files; use "
             "ShardPolicy::data");
-    require(std::ssize(info.files) >= shard.count, source.name(), ": ", info.files.size(),
-            " files cannot be shared by ", shard.count,
+  if (policy == ShardPolicy::automatic)
+    policy = std::ssize(info.files) >= pipelines ? ShardPolicy::file : ShardPolicy::data;
+  // With random access there is one file an element, and they may come in another order.
+  return policy == ShardPolicy::file && info.random_access ? ShardPolicy::data : policy;
+}
+
+// What the inputs of a dataset are told where it was told `policy`.
+ShardPolicy of_inputs(const Dataset& dataset, ShardPolicy policy) {
+  // Two sources with different numbers of files would be taken apart differently.
+  bool several = dataset.inputs().size() > 1;
+  return several && policy == ShardPolicy::automatic ? ShardPolicy::data : policy;
+}
+
+// Whether some source behind `dataset` was told to share by file or not at all.
+bool told_otherwise(const Dataset& dataset, ShardPolicy policy) {
+  policy = dataset.info().shard.value_or(policy);
+  if (dataset.inputs().empty()) return policy == ShardPolicy::file || policy == ShardPolicy::off;
+  return std::any_of(dataset.inputs().begin(), dataset.inputs().end(),
+                     [&](const Dataset& input) { return told_otherwise(input, policy); });
+}
+
+bool is_shared_here(const Dataset& dataset, ShardPolicy policy) {
+  if (dataset.inputs().empty()) return true;
+  return dataset.info().whole && !told_otherwise(dataset, policy);
+}
+
+// `size`: elements in this pass, or unknown.
+void check(const Dataset& dataset, const Shard& shard, std::int64_t size) {
+  std::int64_t files = std::ssize(dataset.info().files);
+  if (shard.policy == ShardPolicy::file)
+    require(files >= shard.count, dataset.name(), ": ", files, files == 1 ? " file" : " files",
+            " cannot be shared by ", shard.count,
             " pipelines; use ShardPolicy::data or more files");
-  }
-  if (policy == ShardPolicy::data && info.cardinality >= 0)
-    require(info.cardinality >= shard.count, left_empty(source, shard), " (it has ",
-            info.cardinality, " elements)");
+  if (shard.policy == ShardPolicy::data && size >= 0)
+    require(size >= shard.count, dataset.name(), ": ", size, size == 1 ? " element" : " elements",
+            " cannot be shared by ", shard.count,
+            " pipelines; use fewer, more data, or ShardPolicy::off");
 }
 
 }  // namespace
-
-ShardPolicy resolve(ShardPolicy policy, const DatasetInfo& source, int pipelines) {
-  if (policy != ShardPolicy::automatic) return policy;
-  return std::ssize(source.files) >= pipelines ? ShardPolicy::file : ShardPolicy::data;
-}
 
 IteratorPtr every(IteratorPtr source, std::int64_t count, std::int64_t index) {
   return std::make_unique<Every>(std::move(source), count, index);
@@ -109,51 +102,54 @@ Order every(const Order* order, std::int64_t size, std::int64_t count, std::int6
   return out;
 }
 
-IteratorPtr shard_source(const Dataset& source, Pass pass, const MakeIterator& make) {
+IteratorPtr share(const Dataset& dataset, Pass pass, const MakeIterator& make) {
+  if (pass.shard.count == 1 || !is_shared_here(dataset, pass.shard.policy)) return make(pass);
   Shard shard = pass.shard;
-  if (shard.count == 1) return make(pass);
-  ShardPolicy policy = resolve(shard.policy, source.info(), shard.count);
-  check(source, shard, policy);
-  if (policy == ShardPolicy::file) return make(pass);
+  shard.policy = resolve(shard.policy, dataset, shard.count);
+  check(dataset, shard, pass.order ? pass.order->size : dataset.cardinality());
+  if (shard.policy == ShardPolicy::file) return make(pass);
   pass.shard = {};
-  if (policy == ShardPolicy::off) return make(pass);
-  if (source.info().random_access) {
-    pass.order = std::make_shared<Order>(
-        every(pass.order.get(), source.cardinality(), shard.count, shard.index));
-    return make(pass);
-  }
-  IteratorPtr part = every(make(pass), shard.count, shard.index);
-  if (source.cardinality() >= 0) return part;
-  return std::make_unique<NotEmpty>(std::move(part), left_empty(source, shard));
+  if (shard.policy == ShardPolicy::off) return make(pass);
+  if (!dataset.info().random_access) return every(make(pass), shard.count, shard.index);
+  pass.order = std::make_shared<Order>(
+      every(pass.order.get(), dataset.cardinality(), shard.count, shard.index));
+  return make(pass);
 }
 
 namespace {
 
-void describe(const Dataset& dataset, int pipelines, ShardPolicy policy, std::string& out) {
-  policy = dataset.info().shard.value_or(policy);
-  if (dataset.inputs().size() > 1 && policy == ShardPolicy::automatic) policy = ShardPolicy::data;
-  for (const Dataset& input : dataset.inputs()) describe(input, pipelines, policy, out);
-  if (!dataset.inputs().empty()) return;
-  const DatasetInfo& info = dataset.info();
-  policy = resolve(policy, info, pipelines);
+std::string share_of(const Dataset& dataset, const Shard& shard, std::int64_t size) {
+  if (shard.policy == ShardPolicy::off) return "everything";
+  if (shard.policy == ShardPolicy::file) {
+    const std::vector<std::string>& files = dataset.info().files;
+    std::vector<std::string> mine;
+    for (auto f = static_cast<std::size_t>(shard.index); f < files.size();
+         f += static_cast<std::size_t>(shard.count))
+      mine.push_back(files[f]);
+    return "files " + join(mine, ", ");
+  }
+  int i = shard.index, n = shard.count;
+  std::string out = concat("elements ", i, ", ", i + n, ", ", i + 2 * n, ", ...");
+  if (size >= 0) out += concat(" (", every(nullptr, size, n, i).size, " of ", size, ")");
+  return out;
+}
+
+// `size`: elements of the last dataset, on the way here, whose elements are computed one from one.
+void describe(const Dataset& dataset, int pipelines, ShardPolicy policy, std::int64_t size,
+              std::string& out) {
+  if (!dataset.info().random_access || size == unknown) size = dataset.cardinality();
+  if (!is_shared_here(dataset, policy)) {
+    policy = of_inputs(dataset, dataset.info().shard.value_or(policy));
+    for (const Dataset& input : dataset.inputs())
+      describe(input, pipelines, policy, dataset.info().random_access ? size : unknown, out);
+    return;
+  }
+  policy = resolve(policy, dataset, pipelines);
   for (int i = 0; i < pipelines; ++i) {
-    check(dataset, {pipelines, i, policy}, policy);
-    out += concat(dataset.name(), ", pipeline ", i, " of ", pipelines, ": ");
-    if (policy == ShardPolicy::off) {
-      out += "everything\n";
-    } else if (policy == ShardPolicy::file) {
-      std::vector<std::string> mine;
-      for (std::size_t f = static_cast<std::size_t>(i); f < info.files.size();
-           f += static_cast<std::size_t>(pipelines))
-        mine.push_back(info.files[f]);
-      out += concat("files ", join(mine, ", "), "\n");
-    } else {
-      out += concat("elements ", i, ", ", i + pipelines, ", ", i + 2 * pipelines, ", ...");
-      if (info.cardinality >= 0)
-        out += concat(" (", every(nullptr, info.cardinality, pipelines, i).size, " of ",
-                      info.cardinality, ")");
-      out += "\n";
-    }
+    Shard shard{pipelines, i, policy};
+    check(dataset, shard, size);
+    out += concat(dataset.name(), ", pipeline ", i, " of ", pipelines, ": ",
+                  share_of(dataset, shard, size), "\n");
   }
 }
 
@@ -162,7 +158,7 @@ void describe(const Dataset& dataset, int pipelines, ShardPolicy policy, std::st
 std::string describe_shards(const Dataset& dataset, int pipelines) {
   require(pipelines >= 1, "describe_shards: there must be at least 1 pipeline, got ", pipelines);
   std::string out;
-  describe(dataset, pipelines, ShardPolicy::automatic, out);
+  describe(dataset, pipelines, ShardPolicy::automatic, unknown, out);
   return out;
 }
 

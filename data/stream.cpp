@@ -1,10 +1,9 @@
 // A dataset as the stream that training reads.
 
-#include <functional>
-#include <optional>
-#include <stop_token>
+#include <memory>
 
 #include "belfry/data/dataset.h"
+#include "belfry/data/linked_stop.h"
 #include "belfry/data/profile.h"
 #include "belfry/data/scheduler.h"
 #include "belfry/framework/base/error.h"
@@ -12,7 +11,7 @@
 namespace belfry {
 namespace {
 
-using data::IteratorPtr, data::Pass, data::Position;
+using data::IteratorPtr, data::LinkedStop, data::Pass, data::Position;
 
 class Stream final : public InputStream {
  public:
@@ -20,17 +19,22 @@ class Stream final : public InputStream {
       : dataset_(std::move(dataset)), context_(context) {
     require(context.pipelines >= 1 && context.pipeline >= 0 && context.pipeline < context.pipelines,
             "input: there is no pipeline ", context.pipeline, " of ", context.pipelines);
-    start();
+    iterator_ = begin(*stop_);
   }
-  ~Stream() override { stop_.request_stop(); }
+  ~Stream() override { stop_->request(); }
 
   bool next(Features& batch) override {
     std::int64_t begin = data::nanoseconds_now();
     std::swap(element_.features, batch);
     bool more = false;
     try {
-      more = !context_.stop.stop_requested() && iterator_->next(element_);
+      // A stopped pipeline ends early, perhaps within a batch.
+      auto stopped = [&] { return context_.stop.stop_requested(); };
+      more = !stopped() && iterator_->next(element_) && !stopped();
+      if (!more && !stopped()) require_share();
+      seen_ = seen_ || more;
     } catch (...) {
+      seen_ = true;
       finish(begin, batch, false);
       throw;
     }
@@ -40,33 +44,49 @@ class Stream final : public InputStream {
 
   std::string save() const override {
     Position at;
-    iterator_->position(at);
+    position(*iterator_, seen_, at);
     return at.text();
   }
 
   void restore(const std::string& state) override {
-    start();
-    if (state.empty()) return;
-    Position at(state);
-    iterator_->position(at);
-    at.finish();
+    auto stop = std::make_unique<LinkedStop>(context_.stop);
+    IteratorPtr fresh = begin(*stop);
+    bool seen = false;
+    if (!state.empty()) {
+      Position at(state);
+      position(*fresh, seen, at);
+      at.finish();
+    }
+    // Only now, so that a position that does not fit costs nothing.
+    stop_->request();
+    iterator_ = std::move(fresh);
+    stop_ = std::move(stop);
+    seen_ = seen;
   }
 
   double wait_seconds() const override { return static_cast<double>(waited_) * 1e-9; }
   std::vector<InputStage> stages() const override { return profile_->stages(); }
 
  private:
-  void start() {
-    stop_.request_stop();
-    iterator_.reset();
-    stop_ = std::stop_source();
-    on_stop_.emplace(context_.stop, [stop = stop_]() mutable { stop.request_stop(); });
+  IteratorPtr begin(const LinkedStop& stop) const {
     Pass pass;
     pass.scheduler = std::make_shared<data::Scheduler>();
     pass.shard = {.count = context_.pipelines, .index = context_.pipeline};
-    pass.stop = stop_.get_token();
+    pass.stop = stop.token();
     pass.profile = profile_;
-    iterator_ = dataset_.iterate(std::move(pass));
+    return dataset_.iterate(std::move(pass));
+  }
+
+  void position(data::Iterator& iterator, bool& seen, Position& at) const {
+    if (context_.pipelines > 1) at.field("stream.seen", seen);
+    iterator.position(at);
+  }
+
+  // Several pipelines wait for each other: one without data is a mistake.
+  void require_share() {
+    require(context_.pipelines == 1 || seen_, "input: nothing is left for pipeline ",
+            context_.pipeline, " of ", context_.pipelines,
+            "; use fewer pipelines, more data, or ShardPolicy::off");
   }
 
   void finish(std::int64_t begin, Features& batch, bool more) {
@@ -77,12 +97,12 @@ class Stream final : public InputStream {
 
   Dataset dataset_;
   InputContext context_;
-  std::stop_source stop_;
-  std::optional<std::stop_callback<std::function<void()>>> on_stop_;  // hands it on to stop_
+  std::unique_ptr<LinkedStop> stop_ = std::make_unique<LinkedStop>(context_.stop);
   std::shared_ptr<data::Profile> profile_ = std::make_shared<data::Profile>();
   IteratorPtr iterator_;
   data::Element element_;
-  std::int64_t waited_ = 0;  // nanoseconds
+  mutable bool seen_ = false;  // it has yielded something, or failed to
+  std::int64_t waited_ = 0;    // nanoseconds
 };
 
 }  // namespace

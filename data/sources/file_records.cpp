@@ -9,13 +9,24 @@ namespace {
 
 class FileRecords final : public Iterator {
  public:
-  FileRecords(std::vector<std::string> paths, OpenRecordFile open, std::uint64_t epoch)
-      : paths_(std::move(paths)), open_(std::move(open)), epoch_(epoch) {}
+  FileRecords(std::vector<std::string> paths, OpenRecordFile open, const Pass& pass)
+      : paths_(std::make_shared<const std::vector<std::string>>(std::move(paths))),
+        open_(std::move(open)),
+        epoch_(pass.epoch),
+        stop_(pass.stop) {}
 
   bool next(Element& out) override {
     out.index = taken_;
     out.epoch = epoch_;
-    return take([&](RecordFile& file) { return file.next(out.features); });
+    out.file = nullptr;
+    auto read = [&](RecordFile& file) {
+      std::int64_t offset = file.place().offset;
+      if (!file.next(out.features)) return false;
+      out.file = std::shared_ptr<const std::string>(paths_, &path());
+      out.offset = offset;
+      return true;
+    };
+    return for_element("files", out, [&] { return take(read); });
   }
 
   std::int64_t skip(std::int64_t count) override {
@@ -30,12 +41,12 @@ class FileRecords final : public Iterator {
 
   void position(Position& at) override {
     RecordPlace place = file_ ? file_->place() : RecordPlace{};
-    at.constant("files.count", std::ssize(paths_));
-    at.field("files.current", current_, 0, std::ssize(paths_));
+    at.constant("files.count", std::ssize(*paths_));
+    at.field("files.current", current_, 0, std::ssize(*paths_));
     at.field("files.offset", place.offset);
     at.field("files.record", place.number);
     at.field("files.taken", taken_);
-    if (at.saving() || place.offset == 0 || current_ == std::ssize(paths_)) return;
+    if (at.saving() || place.offset == 0 || current_ == std::ssize(*paths_)) return;
     open_file();
     file_->seek(place);
   }
@@ -45,7 +56,7 @@ class FileRecords final : public Iterator {
   // counts as taken, and so does a file that cannot be opened.
   template <class TakeOne>
   bool take(TakeOne take_one) {
-    for (; current_ < std::ssize(paths_); leave_file()) {
+    for (; current_ < std::ssize(*paths_) && !stop_.stop_requested(); leave_file()) {
       try {
         if (!file_) open_file();
         if (!take_one(*file_)) continue;
@@ -60,16 +71,18 @@ class FileRecords final : public Iterator {
     return false;
   }
 
-  void open_file() { file_ = open_(paths_[static_cast<std::size_t>(current_)]); }
+  const std::string& path() const { return (*paths_)[static_cast<std::size_t>(current_)]; }
+  void open_file() { file_ = open_(path()); }
 
   void leave_file() {
     file_.reset();
     ++current_;
   }
 
-  std::vector<std::string> paths_;
+  std::shared_ptr<const std::vector<std::string>> paths_;
   OpenRecordFile open_;
   std::uint64_t epoch_;
+  std::stop_token stop_;
   std::int64_t current_ = 0, taken_ = 0;
   std::unique_ptr<RecordFile> file_;  // the current one, once a record of it has been asked for
 };
@@ -83,7 +96,7 @@ Dataset file_records(std::string name, std::vector<std::string> paths, OpenRecor
     for (auto i = static_cast<std::size_t>(pass.shard.index); i < paths.size();
          i += static_cast<std::size_t>(pass.shard.count))
       mine.push_back(paths[i]);
-    return std::make_unique<FileRecords>(std::move(mine), open, pass.epoch);
+    return std::make_unique<FileRecords>(std::move(mine), open, pass);
   };
   return Dataset(std::move(name), make, {.files = paths});
 }

@@ -13,6 +13,7 @@ class Generator final : public Iterator {
     if (ended_) return false;
     out.index = taken_++;
     out.epoch = epoch_;
+    out.file = nullptr;
     std::optional<Features> features =
         for_element("generator", out, [&] { return generate_(stop_); });
     if (!features) {

@@ -18,13 +18,15 @@ class Indexed final : public Iterator {
         size_(pass.order ? pass.order->size : count),
         epoch_(pass.epoch),
         order_(pass.order),
+        stop_(pass.stop),
         source_(std::move(source)) {}
 
   bool next(Element& out) override {
-    if (next_ == size_) return false;
+    if (next_ == size_ || stop_.stop_requested()) return false;
     std::int64_t i = next_++;
     out.index = order_ ? order_->at(i) : i;
     out.epoch = epoch_;
+    out.file = nullptr;
     ensure(out.index >= 0 && out.index < count_, source_->name, ": the order asks for element ",
            out.index, " of ", count_);
     for_element(source_->name, out, [&] { source_->read(out.index, out.features); });
@@ -48,6 +50,7 @@ class Indexed final : public Iterator {
   std::int64_t count_, size_, next_ = 0;
   std::uint64_t epoch_;
   std::shared_ptr<const Order> order_;
+  std::stop_token stop_;
   std::shared_ptr<const Source> source_;
 };
 

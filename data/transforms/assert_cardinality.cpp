@@ -14,12 +14,13 @@ std::string text_of(std::int64_t count) {
 class AssertCardinality final : public Iterator {
  public:
   // A `part` of the elements may be any smaller number.
-  AssertCardinality(IteratorPtr source, std::int64_t count, bool part, std::uint64_t epoch)
+  AssertCardinality(IteratorPtr source, std::int64_t count, bool part, const Pass& pass)
       : source_(std::move(source)),
         count_(count),
         most_(count == infinite ? std::numeric_limits<std::int64_t>::max() : count),
         part_(part),
-        epoch_(epoch) {}
+        stop_(pass.stop),
+        epoch_(pass.epoch) {}
 
   bool next(Element& out) override {
     if (broken_) return false;
@@ -30,7 +31,7 @@ class AssertCardinality final : public Iterator {
     ++seen_;  // also if it fails
     if (source_->next(out)) return true;
     --seen_;
-    if (!part_) fail_once(text_of(seen_), out);
+    if (!part_ && !stop_.stop_requested()) fail_once(text_of(seen_), out);
     return false;
   }
 
@@ -58,6 +59,7 @@ class AssertCardinality final : public Iterator {
   IteratorPtr source_;
   std::int64_t count_, most_, seen_ = 0;
   bool part_, broken_ = false;
+  std::stop_token stop_;
   std::uint64_t epoch_;
 };
 
@@ -73,7 +75,7 @@ Transform assert_cardinality(std::int64_t count) {
     if (known == count) return source;
     auto make = [=](const Pass& pass) {
       bool part = pass.shard.count > 1 && pass.shard.policy != ShardPolicy::off;
-      return std::make_unique<AssertCardinality>(source.iterate(pass), count, part, pass.epoch);
+      return std::make_unique<AssertCardinality>(source.iterate(pass), count, part, pass);
     };
     return Dataset("assert_cardinality", {source}, make, {.cardinality = count});
   };

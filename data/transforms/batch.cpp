@@ -23,17 +23,17 @@ class Batch final : public Iterator {
     for (bool more = true; rows < size_; ++rows) {
       try {
         more = source_->next(row_);
-        if (more && !failure) put(rows, out.features);
+        if (more && !failure) for_element("batch", row_, [&] { put(rows, out.features); });
       } catch (...) {
         if (!failure) failure = std::current_exception();
       }
       if (!more) break;
     }
-    out.index = index_;
-    out.epoch = epoch_;
-    if (failure || rows == size_ || (rows > 0 && !drop_remainder_)) ++index_;
-    if (failure) std::rethrow_exception(failure);
     if (rows == 0 || (drop_remainder_ && rows < size_)) return false;
+    out.index = index_++;
+    out.epoch = epoch_;
+    out.file = nullptr;
+    if (failure) std::rethrow_exception(failure);
     if (rows < size_) shorten(out.features, rows);
     return true;
   }
@@ -54,7 +54,8 @@ class Batch final : public Iterator {
  private:
   void put(std::int64_t index, Features& batch) {
     if (index == 0) begin(batch);
-    if (!matches(row_.features, row_signature_)) fail_unlike(row_signature_, row_.features, index);
+    if (!matches(row_.features, row_signature_))
+      fail_unlike(row_signature_, signature_of(row_.features), index);
     copy_row(row_.features, index, batch);
   }
 
@@ -75,11 +76,6 @@ class Batch final : public Iterator {
   BatchRing ring_;
 };
 
-std::int64_t cardinality(std::int64_t of_source, std::int64_t size, bool drop_remainder) {
-  if (of_source < 0) return of_source;
-  return of_source / size + (!drop_remainder && of_source % size != 0);
-}
-
 }  // namespace
 
 Transform batch(std::int64_t size, BatchOptions options) {
@@ -91,7 +87,7 @@ Transform batch(std::int64_t size, BatchOptions options) {
       },
       [=](const DatasetInfo& source) {
         return DatasetInfo{.cardinality =
-                               cardinality(source.cardinality, size, options.drop_remainder)};
+                               batches_of(source.cardinality, size, options.drop_remainder)};
       });
 }
 

@@ -79,8 +79,7 @@ class BucketByLength final : public Iterator {
     try {
       if (source_->next(fresh_)) return &bucket_of(fresh_);
     } catch (...) {
-      out.index = fresh_.index;
-      out.epoch = fresh_.epoch;
+      copy_name(fresh_, out);
       throw;
     }
     --number_;
@@ -120,6 +119,7 @@ class BucketByLength final : public Iterator {
     bucket.numbers.clear();
     out.index = index_++;
     out.epoch = epoch_;
+    out.file = nullptr;
     bucket.stack.stack({bucket.rows.data(), rows}, out.features);
     return true;
   }

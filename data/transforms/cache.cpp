@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -16,14 +18,25 @@ namespace belfry::data {
 namespace {
 
 Element copy_of(const Element& element) {
-  Element out{.features = {}, .index = element.index, .epoch = element.epoch};
+  Element out;
+  copy_name(element, out);
   for (const auto& [name, array] : element.features) out.features.set(name, array.clone());
   return out;
 }
 
+using Budget = std::atomic<std::int64_t>;  // bytes left
+
+bool reserve(Budget& budget, std::int64_t bytes) {
+  std::int64_t left = budget;
+  while (left >= bytes)
+    if (budget.compare_exchange_weak(left, left - bytes)) return true;
+  return false;
+}
+
+// The elements that one pipeline has of the dataset, by their places in its part.
 class Store {
  public:
-  explicit Store(Bytes limit) : left_(limit.count) {}
+  explicit Store(std::shared_ptr<Budget> budget) : budget_(std::move(budget)) {}
 
   // Null if it is not there. What is there stays, unchanged.
   std::shared_ptr<const Element> find(std::int64_t place) const {
@@ -35,14 +48,10 @@ class Store {
   void keep(std::int64_t place, const Element& element) {
     std::int64_t bytes = 256;  // what the bookkeeping of an element takes
     for (const auto& [name, array] : element.features) bytes += array.bytes();
-    {
-      std::lock_guard lock(mutex_);
-      if (bytes > left_ || elements_.contains(place)) return;
-      left_ -= bytes;
-    }
+    if (find(place) || !reserve(*budget_, bytes)) return;
     auto copy = std::make_shared<const Element>(copy_of(element));
     std::lock_guard lock(mutex_);
-    elements_.emplace(place, std::move(copy));
+    if (!elements_.emplace(place, std::move(copy)).second) *budget_ += bytes;
   }
 
   // Elements in a pass, once one has come to its end; until then more than there are.
@@ -52,8 +61,26 @@ class Store {
  private:
   mutable std::mutex mutex_;
   std::unordered_map<std::int64_t, std::shared_ptr<const Element>> elements_;  // guarded
-  std::int64_t left_;                                                          // guarded
+  std::shared_ptr<Budget> budget_;
   std::atomic<std::int64_t> size_ = std::numeric_limits<std::int64_t>::max();
+};
+
+// Pipelines that share the data differently have different parts of it.
+class Stores {
+ public:
+  explicit Stores(Bytes limit) : budget_(std::make_shared<Budget>(limit.count)) {}
+
+  std::shared_ptr<Store> of(const Shard& shard) {
+    std::lock_guard lock(mutex_);
+    auto& store = stores_[{shard.count, shard.index, shard.policy}];
+    if (!store) store = std::make_shared<Store>(budget_);
+    return store;
+  }
+
+ private:
+  std::shared_ptr<Budget> budget_;
+  std::mutex mutex_;
+  std::map<std::tuple<int, int, ShardPolicy>, std::shared_ptr<Store>> stores_;  // guarded
 };
 
 class Cached final : public Iterator {
@@ -62,6 +89,7 @@ class Cached final : public Iterator {
       : source_(std::move(source)),
         store_(std::move(store)),
         order_(pass.order),
+        stop_(pass.stop),
         epoch_(pass.epoch) {}
 
   bool next(Element& out) override {
@@ -75,7 +103,8 @@ class Cached final : public Iterator {
     } else {
       catch_up();
       if (!source_->next(out)) {
-        store_->set_size(--next_);
+        --next_;
+        if (!stop_.stop_requested()) store_->set_size(next_);
         return false;
       }
       store_->keep(place, out);
@@ -92,13 +121,16 @@ class Cached final : public Iterator {
   }
 
   void position(Position& at) override {
-    at.field("cache.next", next_);
+    if (order_) at.constant("cache.size", order_->size);
+    if (order_ && order_->seed)
+      at.constant("shuffle.seed", static_cast<std::int64_t>(*order_->seed));
+    at.field("cache.next", next_, 0, order_ ? order_->size : store_->size());
     if (!at.saving()) behind_ = next_;
   }
 
  private:
   static void put(const Element& known, Element& out) {
-    out.index = known.index;
+    copy_name(known, out);
     prepare(out.features, signature_of(known.features));
     auto target = out.features.begin();
     for (const auto& [name, array] : known.features) {
@@ -108,11 +140,16 @@ class Cached final : public Iterator {
   }
 
   // The source is passed over elements that came from the store only when it is needed.
-  void catch_up() { source_->skip(std::exchange(behind_, 0)); }
+  void catch_up() {
+    std::int64_t behind = std::exchange(behind_, 0), skipped = source_->skip(behind);
+    require(skipped == behind || stop_.stop_requested(), "cache: ", behind - skipped, " of ", next_,
+            " elements are not there any more; were the input pipeline or its data changed?");
+  }
 
   IteratorPtr source_;
   std::shared_ptr<Store> store_;
   std::shared_ptr<const Order> order_;
+  std::stop_token stop_;
   std::uint64_t epoch_;
   std::int64_t next_ = 0, behind_ = 0;
 };
@@ -121,17 +158,17 @@ class Cached final : public Iterator {
 
 Transform cache(CacheOptions options) {
   return [=](Dataset source) {
-    auto store = std::make_shared<Store>(options.memory);
+    auto stores = std::make_shared<Stores>(options.memory);
     auto make = [=](const Pass& pass) {
+      // Elements are the same wherever and whenever they are read, in the cache or not.
       Pass inside = pass;
       inside.epoch = 0;
-      // A shard of a stream numbers its own elements.
-      auto of_pass = pass.shard.count > 1 && !source.info().random_access
-                         ? std::make_shared<Store>(options.memory)
-                         : store;
-      return std::make_unique<Cached>(source.iterate(inside), of_pass, pass);
+      inside.branch = 0;
+      return std::make_unique<Cached>(source.iterate(inside), stores->of(pass.shard), pass);
     };
-    return Dataset("cache", {source}, make, same_elements(source.info()));
+    DatasetInfo info = same_elements(source.info());
+    info.whole = info.random_access;  // an order has places of the whole
+    return Dataset("cache", {source}, make, info);
   };
 }
 

@@ -5,7 +5,6 @@
 
 #include "belfry/data/combine.h"
 #include "belfry/data/transforms/named.h"
-#include "belfry/data/transforms/share_whole.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -21,14 +20,14 @@ class InTurn final : public Iterator {
         current_(first.iterate(pass.input(0))) {}
 
   bool next(Element& out) override {
-    if (take(out)) return true;
+    if (current_ && take(out)) return true;
     if (in_second_) return false;
     begin_second();
     return take(out);
   }
 
   std::int64_t skip(std::int64_t count) override {
-    std::int64_t skipped = current_->skip(count);
+    std::int64_t skipped = current_ ? current_->skip(count) : 0;
     index_ += skipped;
     if (skipped == count || in_second_) return skipped;
     begin_second();
@@ -42,7 +41,7 @@ class InTurn final : public Iterator {
     at.field("concatenate.index", index_);
     at.field("concatenate.second", in_second);
     if (in_second && !in_second_) begin_second();
-    current_->position(at);
+    if (current_) current_->position(at);
   }
 
  private:
@@ -55,8 +54,9 @@ class InTurn final : public Iterator {
   }
 
   void begin_second() {
-    current_ = second_.iterate(second_pass_);
     in_second_ = true;
+    current_ = nullptr;  // for good, if it cannot begin
+    current_ = second_.iterate(second_pass_);
   }
 
   Dataset second_;
@@ -71,7 +71,7 @@ class InTurn final : public Iterator {
 class InOrder final : public Iterator {
  public:
   InOrder(const Dataset& first, const Dataset& second, const Pass& pass)
-      : border_(first.cardinality()), epoch_(pass.epoch), order_(pass.order) {
+      : border_(first.cardinality()), epoch_(pass.epoch), order_(pass.order), stop_(pass.stop) {
     std::array<std::vector<std::int64_t>, 2> places;
     for (std::int64_t i = 0; i < order_->size; ++i) {
       std::int64_t index = order_->at(i);
@@ -87,8 +87,9 @@ class InOrder final : public Iterator {
     std::int64_t index = order_->at(next_++);
     Named named(out, index, epoch_);
     bool more = sources_[index >= border_]->next(out);
-    ensure(more, "concatenate: an input ended before its cardinality");
-    return true;
+    require(more || stop_.stop_requested(), "concatenate: an input ended before element ", index,
+            " of the ", order_->size, " that the two said they have");
+    return more;
   }
 
   std::int64_t skip(std::int64_t count) override {
@@ -118,6 +119,7 @@ class InOrder final : public Iterator {
   std::int64_t border_, next_ = 0;
   std::uint64_t epoch_;
   std::shared_ptr<const Order> order_;
+  std::stop_token stop_;
   std::array<IteratorPtr, 2> sources_;
 };
 
@@ -137,7 +139,7 @@ Dataset concatenate(Dataset first, Dataset second) {
     if (pass.order) return std::make_unique<InOrder>(first, second, pass);
     return std::make_unique<InTurn>(first, second, pass);
   };
-  if (info.random_access) return share_whole("concatenate", {first, second}, make, info);
+  info.whole = info.random_access;
   return Dataset("concatenate", {first, second}, make, info);
 }
 

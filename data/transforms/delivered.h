@@ -18,6 +18,11 @@ class Delivered {
 
   std::int64_t first_missing() const { return first_; }
 
+  /// To be called before `source` is read, also after a position was restored.
+  void begin(Iterator& source) {
+    if (!std::exchange(begun_, true)) place_.note(source);
+  }
+
   /// Element `number`, less than `window` from the first missing one, is handed out (perhaps was so
   /// before the position was saved); `after` is where the source stood once it had yielded it.
   void add(std::int64_t number, Place after) {
@@ -25,7 +30,6 @@ class Delivered {
     later_[static_cast<std::size_t>(number - first_)] = {true, true, std::move(after)};
     while (!later_.empty() && later_.front().placed) {
       place_ = std::move(later_.front().after);
-      begun_ = true;
       later_.pop_front();
       ++first_;
     }
@@ -38,7 +42,7 @@ class Delivered {
   }
 
   /// Saves where the first missing element is read and which later ones are not missing; or
-  /// restores it. Before anything was handed out, and for restoring, `source` is asked.
+  /// restores it. Before begin(), and for restoring, `source` is asked.
   void position(Position& at, Iterator& source) {
     std::int64_t ahead = 0;
     for (std::size_t i = 0; i < later_.size(); ++i)

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/data/linked_stop.h"
 #include "belfry/data/scheduler.h"
 #include "belfry/data/transforms/named.h"
 #include "belfry/data/transforms/read_ahead.h"
@@ -36,14 +37,17 @@ class Interleave final : public Iterator {
         source_(std::move(source)),
         function_(std::move(function)),
         options_(options),
-        pass_(pass) {
+        pass_(pass),
+        stop_(pass.stop) {
     std::int64_t workers = options.workers;
     if (workers == autotune)
       workers = std::min<std::int64_t>(pass.scheduler->threads(), options.cycle_length);
     if (workers == 1) return;
     read_ahead_ = workers;
+    pass_.stop = stop_.token();
     pool_.emplace(static_cast<int>(workers), pass);
   }
+  ~Interleave() override { stop_.request(); }
 
   bool next(Element& out) override {
     Named named(out, index_, pass_.epoch);
@@ -262,6 +266,7 @@ class Interleave final : public Iterator {
   MakeDataset function_;
   InterleaveOptions options_;
   Pass pass_;
+  LinkedStop stop_;  // ends what the pool reads when this ends, though the stream may go on
   Element element_;  // the outer element read last
   std::vector<InnerPtr> slots_;
   std::deque<InnerPtr> ahead_;  // those that come next, with several workers

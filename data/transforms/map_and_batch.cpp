@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "belfry/data/transforms.h"
 #include "belfry/data/transforms/parallel_map.h"
@@ -19,43 +20,52 @@ class Batches {
 
   std::int64_t size() const { return size_; }
 
-  // The batch with this number, for a row that looks like `row`; made by whoever asks first.
+  // The batch with this number, for row `index`; made by whoever asks first. Empty if that row
+  // looks unlike the others: take() will say so.
   Features batch_for(std::int64_t number, const Features& row, std::int64_t index) {
     std::lock_guard lock(mutex_);
-    Entry& entry = entry_of(number, row);
-    if (!matches(row, entry.row)) fail_unlike(entry.row, row, index);
-    return entry.batch;
+    Entry& entry = entry_of(number, [&] { return signature_of(row); });
+    if (matches(row, entry.row)) return entry.batch;
+    entry.unlike.emplace(index, signature_of(row));
+    return {};
   }
   Features batch_for(std::int64_t number, const Signature& row) {
     std::lock_guard lock(mutex_);
-    return entry_of(number, row).batch;
+    return entry_of(number, [&] { return row; }).batch;
   }
 
-  // Nothing if no row of it succeeded.
-  Features take(std::int64_t number) {
-    std::lock_guard lock(mutex_);
-    auto entry = entries_.find(number);
-    if (entry == entries_.end()) return {};
-    Features out = std::move(entry->second.batch);
-    entries_.erase(entry);
-    return out;
+  // The batch, nothing if no row of it succeeded. `rows` names those before the first that did not
+  // succeed. Error: one of them is unlike row 0.
+  Features take(std::int64_t number, const std::vector<Element>& rows) {
+    std::unique_lock lock(mutex_);
+    auto node = entries_.extract(number);
+    lock.unlock();
+    if (node.empty()) return {};
+    Entry& entry = node.mapped();
+    auto look = [&](std::int64_t index) -> const Signature& {
+      auto found = entry.unlike.find(index);
+      return found == entry.unlike.end() ? entry.row : found->second;
+    };
+    if (entry.unlike.empty()) return std::move(entry.batch);
+    for (std::int64_t i = 1; i < std::ssize(rows); ++i)
+      if (look(i) != look(0))
+        for_element("map_and_batch", rows[static_cast<std::size_t>(i)],
+                    [&] { fail_unlike(look(0), look(i), i); });
+    return std::move(entry.batch);
   }
 
  private:
   struct Entry {
-    Signature row;
+    Signature row;  // of the row that came first, whichever that was
     Features batch;
+    std::map<std::int64_t, Signature> unlike;  // rows that look otherwise
   };
 
-  template <class Row>
-  Entry& entry_of(std::int64_t number, const Row& row) {
+  template <class MakeRow>
+  Entry& entry_of(std::int64_t number, MakeRow make_row) {
     auto [entry, fresh] = entries_.try_emplace(number);
     if (fresh) {
-      if constexpr (std::is_same_v<Row, Signature>) {
-        entry->second.row = row;
-      } else {
-        entry->second.row = signature_of(row);
-      }
+      entry->second.row = make_row();
       ring_.acquire(stacked(entry->second.row, size_), entry->second.batch);
     }
     return entry->second;
@@ -79,6 +89,7 @@ class MapAndBatch final : public Iterator {
   bool next(Element& out) override {
     std::exception_ptr failure;
     std::int64_t rows = 0;
+    names_.clear();
     for (bool more = true; rows < batches_->size(); ++rows) {
       try {
         more = rows_->next(row_);
@@ -86,14 +97,16 @@ class MapAndBatch final : public Iterator {
         if (!failure) failure = std::current_exception();
       }
       if (!more) break;
+      if (!failure) copy_name(row_, names_.emplace_back());
     }
-    Features batch = batches_->take(number_++);
-    out.index = index_;
-    out.epoch = epoch_;
+    std::int64_t number = number_++;
     bool whole = rows == batches_->size();
-    if (failure || whole || (rows > 0 && !drop_remainder_)) ++index_;
-    if (failure) std::rethrow_exception(failure);
     if (rows == 0 || (drop_remainder_ && !whole)) return false;
+    out.index = index_++;
+    out.epoch = epoch_;
+    out.file = nullptr;
+    Features batch = batches_->take(number, names_);
+    if (failure) std::rethrow_exception(failure);
     out.features = std::move(batch);
     if (!whole) shorten(out.features, rows);
     return true;
@@ -122,6 +135,7 @@ class MapAndBatch final : public Iterator {
   std::int64_t number_ = 0;  // of the next batch since this iterator began
   std::int64_t index_ = 0;   // of the next batch in the pass
   Element row_;
+  std::vector<Element> names_;  // of the rows of a batch, without features
 };
 
 // Views of row `index`.
@@ -152,9 +166,7 @@ Transform make(std::int64_t size, MapAndBatchOptions options,
                                          pass.epoch);
   };
   auto info = [=](const DatasetInfo& source) {
-    std::int64_t n = source.cardinality;
-    if (n >= 0) n = n / size + (!options.drop_remainder && n % size != 0);
-    return DatasetInfo{.cardinality = n};
+    return DatasetInfo{.cardinality = batches_of(source.cardinality, size, options.drop_remainder)};
   };
   return wrap("map_and_batch", iterator, info);
 }
@@ -166,7 +178,7 @@ Transform map_and_batch(MapFunction function, std::int64_t size, MapAndBatchOpti
     return [=](Features in, PhiloxStream& random, std::int64_t number, std::int64_t index) {
       Features row = function(std::move(in), random);
       Features batch = batches->batch_for(number, row, index);
-      copy_row(row, index, batch);
+      if (!batch.empty()) copy_row(row, index, batch);
     };
   });
 }

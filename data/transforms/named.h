@@ -9,7 +9,9 @@ namespace belfry::data {
 class Named {
  public:
   Named(Element& out, std::int64_t index, std::uint64_t epoch)
-      : out_(out), index_(index), epoch_(epoch) {}
+      : out_(out), index_(index), epoch_(epoch) {
+    out.file = nullptr;  // unless the source says it
+  }
   ~Named() {
     out_.index = index_;
     out_.epoch = epoch_;

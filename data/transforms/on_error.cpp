@@ -17,11 +17,15 @@ class SkipErrors final : public Iterator {
 
   bool next(Element& out) override {
     while (true) {
+      constexpr std::int64_t unnamed = -1;
+      out.index = unnamed;
       try {
         bool more = source_->next(out);
         seen_ += more;
         return more;
       } catch (const std::exception& error) {
+        // Not all that fails has a name: then its place here has to do.
+        if (out.index == unnamed) out.index = seen_;
         ++seen_;
         ++errors_;
         if (over_budget()) throw;

@@ -3,6 +3,7 @@
 
 #include "belfry/data/grouping.h"
 #include "belfry/data/transforms/padding.h"
+#include "belfry/data/transforms/rows.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -34,9 +35,10 @@ class PaddedBatch final : public Iterator {
       if (!more) break;
     }
     bool whole = static_cast<std::int64_t>(rows) == size_;
-    if (!failure && !whole && (rows == 0 || drop_remainder_)) return false;
+    if (!whole && (rows == 0 || drop_remainder_)) return false;
     out.index = index_++;
     out.epoch = epoch_;
+    out.file = nullptr;
     if (failure) std::rethrow_exception(failure);
     stack_.stack({rows_.data(), rows}, out.features);
     return true;
@@ -66,11 +68,6 @@ class PaddedBatch final : public Iterator {
   PaddedStack stack_;
 };
 
-std::int64_t cardinality(std::int64_t of_source, std::int64_t size, bool drop_remainder) {
-  if (of_source < 0) return of_source;
-  return of_source / size + (!drop_remainder && of_source % size != 0);
-}
-
 }  // namespace
 
 Transform padded_batch(std::int64_t size, PaddedBatchOptions options) {
@@ -83,7 +80,7 @@ Transform padded_batch(std::int64_t size, PaddedBatchOptions options) {
       },
       [=](const DatasetInfo& source) {
         return DatasetInfo{.cardinality =
-                               cardinality(source.cardinality, size, options.drop_remainder)};
+                               batches_of(source.cardinality, size, options.drop_remainder)};
       });
 }
 

@@ -46,6 +46,12 @@ class Work {
   bool empty() const { return pulled_ == taken_; }                // which alone changes both
   Slot& tail() { return *order_[pulled_ % ring_.size()]; }
 
+  // The consumer is back: what was done has waited for it.
+  void resume() {
+    std::lock_guard lock(mutex_);
+    if (idle_since_ != 0) meter_->downstream += nanoseconds_now() - std::exchange(idle_since_, 0);
+  }
+
   // Hands the tail over. Returns whether one more task should be started for it.
   bool push() {
     std::lock_guard lock(mutex_);
@@ -131,6 +137,7 @@ class Work {
     slot.done = true;
     ++done_;
     --running_;
+    if (meter_ && running_ == 0 && claimed_ == pulled_) idle_since_ = nanoseconds_now();
     changed_.notify_all();
   }
 
@@ -142,6 +149,7 @@ class Work {
   // Guarded by mutex_:
   std::size_t taken_ = 0, claimed_ = 0, pulled_ = 0;
   int limit_, running_ = 0, tasks_ = 0, done_ = 0;
+  std::int64_t idle_since_ = 0;  // when all that was pulled had been done; 0: there is work
   bool ordered_;
   std::shared_ptr<Profile> profile_;  // owns the meter
   Meter* meter_;
@@ -180,8 +188,11 @@ class ParallelMap final : public Iterator {
         most_(autotuned_ ? scheduler_->threads() : options.workers) {
     std::size_t slots = 2 * static_cast<std::size_t>(most_);
     if (!ordered_) slots = std::min<std::size_t>(slots, Delivered::window);
-    work_ = std::make_shared<Work>(std::move(function), slots, autotuned_ ? 1 : options.workers,
-                                   ordered_, pass.profile, pass.meter);
+    int workers = options.workers;
+    // What an earlier pass has found out holds for this one.
+    if (autotuned_) workers = pass.meter ? std::min<int>(pass.meter->workers, most_) : 1;
+    work_ = std::make_shared<Work>(std::move(function), slots, workers, ordered_, pass.profile,
+                                   pass.meter);
     if (!pass.meter) return;
     pass.meter->asynchronous = true;
     pass.meter->buffer = static_cast<int>(slots);
@@ -191,6 +202,7 @@ class ParallelMap final : public Iterator {
   ~ParallelMap() override { work_->close(); }
 
   bool next(Element& out) override {
+    work_->resume();
     while (!ended_ && !work_->full() && !too_far_ahead()) pull();
     if (work_->empty()) return false;
     bool waited = false;
@@ -230,6 +242,7 @@ class ParallelMap final : public Iterator {
   }
 
   void pull() {
+    if (!ordered_) delivered_.begin(*source_);
     std::int64_t number = pulled_++;
     if (!ordered_ && delivered_.contains(number)) {
       ended_ = source_->skip(1) == 0;

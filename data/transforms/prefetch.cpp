@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "belfry/data/linked_stop.h"
 #include "belfry/data/profile.h"
 #include "belfry/data/scheduler.h"
 #include "belfry/data/transforms.h"
@@ -21,20 +24,26 @@ namespace {
 // (3) ended_ is set once and nothing is produced after it.
 class Prefetch final : public Iterator {
  public:
-  Prefetch(IteratorPtr source, std::int64_t buffer, const Pass& pass)
-      : source_(std::move(source)),
+  Prefetch(const Dataset& source, std::int64_t buffer, Pass pass)
+      : stop_(pass.stop),
         autotuned_(buffer == autotune),
         ring_(autotuned_ ? most : static_cast<std::size_t>(buffer)),
         scheduler_(pass.scheduler),
         profile_(pass.profile),
         meter_(pass.meter),
         limit_(autotuned_ ? 2 : ring_.size()) {
+    pass.stop = stop_.token();
+    source_ = source.iterate(std::move(pass));
     if (!meter_) return;
     meter_->asynchronous = true;
+    // What an earlier pass has found out holds for this one.
+    if (autotuned_)
+      limit_ = std::max<std::size_t>(limit_, static_cast<std::size_t>(meter_->buffer));
     meter_->buffer = static_cast<int>(limit_);
   }
 
   ~Prefetch() override {
+    stop_.request();
     if (!producer_.joinable()) return;
     {
       std::lock_guard lock(mutex_);
@@ -42,10 +51,11 @@ class Prefetch final : public Iterator {
     }
     changed_.notify_all();
     producer_.join();
+    scheduler_->release(reserved_);
   }
 
   bool next(Element& out) override {
-    if (!producer_.joinable()) producer_ = std::thread([this] { produce(); });
+    if (!producer_.joinable()) start();
     std::unique_lock lock(mutex_);
     if (meter_) {
       meter_->looks.add(1);
@@ -82,6 +92,14 @@ class Prefetch final : public Iterator {
  private:
   static constexpr std::size_t most = 64;
 
+  void start() {
+    try {
+      producer_ = std::thread([this] { produce(); });
+    } catch (const std::system_error& error) {
+      fail("prefetch: no thread could be started: ", error.what());
+    }
+  }
+
   bool is_ready() const { return taken_ < produced_ || ended_; }
 
   // Falling asleep and being woken takes longer than making a small batch. So the consumer looks
@@ -103,7 +121,9 @@ class Prefetch final : public Iterator {
   // the source has its fast and its slow moments.
   void grow() {
     if (!std::exchange(was_full_, false) || limit_ == ring_.size()) return;
-    if (!scheduler_->reserve(Bytes(bytes_ * static_cast<std::int64_t>(limit_)))) return;
+    Bytes more(bytes_ * static_cast<std::int64_t>(limit_));
+    if (!scheduler_->reserve(more)) return;
+    reserved_.count += more.count;
     limit_ *= 2;
     if (meter_) meter_->buffer = static_cast<int>(limit_);
   }
@@ -133,6 +153,7 @@ class Prefetch final : public Iterator {
     }
   }
 
+  LinkedStop stop_;  // ends the source when this ends, though the stream may go on
   IteratorPtr source_;
   bool autotuned_;
   std::vector<ReadAhead> ring_;
@@ -140,6 +161,7 @@ class Prefetch final : public Iterator {
   std::shared_ptr<Profile> profile_;  // owns the meter
   Meter* meter_;
   std::int64_t bytes_ = 0;      // of the element last taken
+  Bytes reserved_ = Bytes(0);   // of the scheduler's memory
   std::int64_t last_wait_ = 0;  // nanoseconds
   Place consumed_;              // the source's, once it had yielded the element last taken
 
@@ -161,12 +183,10 @@ class Prefetch final : public Iterator {
 Transform prefetch(std::int64_t buffer) {
   require(buffer >= 1 || buffer == autotune,
           "prefetch: the buffer must hold at least 1 element, or be data::autotune; got ", buffer);
-  return wrap(
-      "prefetch",
-      [=](IteratorPtr source, const Pass& pass) {
-        return std::make_unique<Prefetch>(std::move(source), buffer, pass);
-      },
-      same_elements);
+  return [=](Dataset source) {
+    auto make = [=](const Pass& pass) { return std::make_unique<Prefetch>(source, buffer, pass); };
+    return Dataset("prefetch", {source}, make, same_elements(source.info()));
+  };
 }
 
 }  // namespace belfry::data

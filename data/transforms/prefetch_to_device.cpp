@@ -26,8 +26,7 @@ class Slots final : public Iterator {
   bool next(Element& out) override {
     out.features.clear();  // it may be the last user of a slot
     if (!source_->next(element_)) return false;
-    out.index = element_.index;
-    out.epoch = element_.epoch;
+    copy_name(element_, out);
     Slot& slot = free_slot();
     slot.hold(needed(element_.features), allocate_);
     std::int64_t offset = 0;

@@ -122,6 +122,34 @@ class ReaderPool::Reader final : public Iterator {
     return true;
   }
 
+  std::int64_t skip(std::int64_t count) override {
+    Reading& reading = *reading_;
+    std::unique_lock lock(shared_->mutex);
+    shared_->changed.wait(lock, [&] { return !reading.busy; });
+    std::int64_t skipped = 0;
+    for (; skipped < count && reading.taken < reading.produced; ++skipped) {
+      ReadAhead& slot = reading.ring[reading.taken++ % reading.ring.size()];
+      std::swap(consumed_, slot.after);
+      slot.error = nullptr;
+    }
+    if (skipped < count && !reading.ended) {
+      reading.busy = true;  // nothing is ready, and nobody reads meanwhile
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        skipped += reading.source->skip(count - skipped);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      consumed_.note(*reading.source);
+      lock.lock();
+      reading.busy = false;
+      if (error) std::rethrow_exception(error);
+    }
+    shared_->enqueue(reading_);
+    return skipped;
+  }
+
   void position(Position& at) override { consumed_.append_to(at); }
 
  private:

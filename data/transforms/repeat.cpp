@@ -1,4 +1,5 @@
 #include <limits>
+#include <utility>
 
 #include "belfry/data/transforms.h"
 #include "belfry/framework/base/error.h"
@@ -14,9 +15,11 @@ class Repeat final : public Iterator {
       : source_(std::move(source)), count_(count), pass_(pass) {}
 
   bool next(Element& out) override {
-    while (done_ < count_) {
+    while (done_ < count_ && !pass_.stop.stop_requested()) {
       if (!iterator_) open();
-      if (iterator_->next(out)) return seen_ = true;
+      bool before = std::exchange(seen_, true);  // also if it fails
+      if (iterator_->next(out)) return true;
+      seen_ = before;
       end_pass();
     }
     return false;
@@ -24,7 +27,7 @@ class Repeat final : public Iterator {
 
   std::int64_t skip(std::int64_t n) override {
     std::int64_t skipped = 0;
-    while (skipped < n && done_ < count_) {
+    while (skipped < n && done_ < count_ && !pass_.stop.stop_requested()) {
       if (!iterator_) open();
       std::int64_t here = iterator_->skip(n - skipped);
       seen_ = seen_ || here > 0;
@@ -52,10 +55,20 @@ class Repeat final : public Iterator {
 
   void open() {
     Pass pass = pass_;
-    // Repeats may be nested: every pass of the innermost gets an epoch of its own.
-    if (count_ != for_ever) pass.epoch *= static_cast<std::uint64_t>(count_);
+    // Repeats may be nested: every pass of the innermost gets random numbers of its own.
+    if (count_ != for_ever) {
+      pass.epoch *= static_cast<std::uint64_t>(count_);
+    } else if (pass.epoch > 0) {
+      pass.branch = philox_key(pass.branch + 1, pass.epoch).value;
+      pass.epoch = 0;
+    }
     pass.epoch += static_cast<std::uint64_t>(done_);
-    iterator_ = source_.iterate(pass);
+    try {
+      iterator_ = source_.iterate(pass);
+    } catch (...) {  // nor would the next pass begin
+      done_ = count_;
+      throw;
+    }
   }
 
   Dataset source_;

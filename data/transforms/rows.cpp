@@ -18,19 +18,23 @@ Signature stacked(const Signature& row, std::int64_t rows) {
   return out;
 }
 
-void fail_unlike(const Signature& first, const Features& row, std::int64_t index) {
+std::int64_t batches_of(std::int64_t elements, std::int64_t size, bool drop_remainder) {
+  if (elements < 0) return elements;
+  return elements / size + (!drop_remainder && elements % size != 0);
+}
+
+void fail_unlike(const Signature& first, const Signature& row, std::int64_t index) {
   auto wanted = first.begin();
   for (auto item = row.begin(); item != row.end() && wanted != first.end(); ++item, ++wanted) {
-    if (item->first != wanted->first) break;
-    const TensorType& type = item->second.type();
-    const std::string& name = item->first;
+    const auto& [name, type] = *item;
+    if (name != wanted->first) break;
     require(type.dtype == wanted->second.dtype, "cannot batch: row 0 has ", name, " ",
             wanted->second, ", row ", index, " has ", name, " ", type);
     require(type.shape == wanted->second.shape, "cannot batch: row 0 has ", name, " ",
             wanted->second.shape, ", row ", index, " has ", name, " ", type.shape);
   }
-  fail("cannot batch: row 0 is (", to_string(first), "), row ", index, " is (",
-       to_string(signature_of(row)), ")");
+  fail("cannot batch: row 0 is (", to_string(first), "), row ", index, " is (", to_string(row),
+       ")");
 }
 
 void copy_row(const Features& row, std::int64_t index, Features& batch) {

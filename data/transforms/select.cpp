@@ -1,7 +1,6 @@
 #include <memory>
 
 #include "belfry/data/errors.h"
-#include "belfry/data/transforms/share_whole.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -12,16 +11,16 @@ using Indices = std::shared_ptr<const std::vector<std::int64_t>>;
 // Without random access: passes over what lies between.
 class Selected final : public Iterator {
  public:
-  Selected(IteratorPtr source, Indices indices)
-      : source_(std::move(source)), indices_(std::move(indices)) {}
+  Selected(IteratorPtr source, Indices indices, std::stop_token stop)
+      : source_(std::move(source)), indices_(std::move(indices)), stop_(std::move(stop)) {}
 
   bool next(Element& out) override {
     if (next_ == std::ssize(*indices_)) return false;
     std::int64_t wanted = at(next_), between = wanted - reached();
     ++next_;
-    require(source_->skip(between) == between && source_->next(out), "select: there is no element ",
-            wanted);
-    return true;
+    bool found = source_->skip(between) == between && source_->next(out);
+    require(found || stop_.stop_requested(), "select: there is no element ", wanted);
+    return found;
   }
 
   void position(Position& at) override {
@@ -36,6 +35,7 @@ class Selected final : public Iterator {
 
   IteratorPtr source_;
   Indices indices_;
+  std::stop_token stop_;
   std::int64_t next_ = 0;
 };
 
@@ -63,9 +63,9 @@ Dataset by_skipping(const Dataset& source, const Indices& indices) {
             " has no random access, so indices must ascend, but ", (*indices)[i], " follows ",
             (*indices)[i - 1]);
   auto make = [=](const Pass& pass) {
-    return std::make_unique<Selected>(source.iterate(pass), indices);
+    return std::make_unique<Selected>(source.iterate(pass), indices, pass.stop);
   };
-  return share_whole("select", {source}, make, {.cardinality = std::ssize(*indices)});
+  return Dataset("select", {source}, make, {.cardinality = std::ssize(*indices), .whole = true});
 }
 
 }  // namespace

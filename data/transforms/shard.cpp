@@ -13,6 +13,7 @@ Transform shard(std::int64_t count, std::int64_t index) {
     DatasetInfo info = same_elements(source.info());
     if (info.cardinality >= 0)
       info.cardinality = every(nullptr, info.cardinality, count, index).size;
+    info.whole = !info.random_access;
     auto make = [=](Pass pass) -> IteratorPtr {
       if (!info.random_access) return every(source.iterate(pass), count, index);
       // An order of this dataset's elements picks from the source's j = i * count + index.

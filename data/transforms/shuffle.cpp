@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ struct Waiting {
     }
   }
 };
+
+constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 
 class Reservoir final : public Iterator {
  public:
@@ -57,11 +60,16 @@ class Reservoir final : public Iterator {
     at.field("shuffle.taken", taken);
     at.constant("shuffle.seed", static_cast<std::int64_t>(seed_));
     if (at.saving() || taken == 0) return;
-    if (jump(taken)) return;
-    source_ = dataset_.iterate(pass_);
-    random_ = PhiloxStream(key_);
-    filled_ = 0;
-    read_again(*this, taken, "shuffled data");
+    std::int64_t count = expected_count(taken);
+    for (int tries = 0; tries < 2; ++tries) {
+      require(taken <= count, "input: the saved position is element ", taken,
+              " of shuffled data that now end after ", count);
+      std::int64_t found = jump(taken, count);
+      if (found == count) return;
+      count = found;
+      source_ = dataset_.iterate(pass_);
+    }
+    fail("input: shuffled data have another number of elements each time that they are read");
   }
 
  private:
@@ -78,32 +86,56 @@ class Reservoir final : public Iterator {
 
   std::size_t pick(std::size_t count) { return static_cast<std::size_t>(random_.below(count)); }
 
-  // Goes to where `taken` elements have been handed out, reading none of those. False if the data
-  // end before the buffer would have been full, which changes what was picked.
-  bool jump(std::int64_t taken) {
-    std::vector<std::int64_t> waiting(capacity_);  // numbers of the elements in the buffer
+  // Elements in the pass: endless unless it is known, or there are too few to have filled a buffer
+  // that is too large to assume it.
+  std::int64_t expected_count(std::int64_t taken) {
+    constexpr std::int64_t moderate = 1 << 20;
+    auto capacity = static_cast<std::int64_t>(capacity_);
+    if (dataset_.cardinality() >= 0 && pass_.shard.count == 1) return dataset_.cardinality();
+    if (capacity <= moderate) return endless;
+    std::int64_t enough = capacity < endless - taken ? capacity + taken : endless;
+    std::int64_t count = source_->skip(enough);
+    source_ = dataset_.iterate(pass_);
+    return count < enough ? count : endless;
+  }
+
+  // The numbers of the elements that wait, by slot, once `taken` of `count` have been handed out;
+  // `read` is how many have been read by then.
+  std::vector<std::int64_t> waiting_after(std::int64_t taken, std::int64_t count,
+                                          std::int64_t& read) {
+    read = std::min(static_cast<std::int64_t>(capacity_), count);
+    std::vector<std::int64_t> waiting(static_cast<std::size_t>(read));
     std::iota(waiting.begin(), waiting.end(), std::int64_t{0});
     for (std::int64_t i = 0; i < taken; ++i) {
-      if (i > 0) waiting.back() = std::ssize(waiting) + i - 1;
-      std::swap(waiting[pick(capacity_)], waiting.back());
+      if (i > 0 && read < count) waiting.push_back(read++);
+      std::swap(waiting[pick(waiting.size())], waiting.back());
+      waiting.pop_back();
     }
-    waiting.pop_back();
+    return waiting;
+  }
+
+  // Goes to where `taken` of `count` elements have been handed out, reading none of those. Returns
+  // how many elements there are if they end before what should have been read, else `count`.
+  std::int64_t jump(std::int64_t taken, std::int64_t count) {
+    random_ = PhiloxStream(key_);
+    std::int64_t last = 0;
+    std::vector<std::int64_t> waiting = waiting_after(taken, count, last);
     std::vector<std::size_t> by_number(waiting.size());
     std::iota(by_number.begin(), by_number.end(), std::size_t{0});
     std::sort(by_number.begin(), by_number.end(),
               [&](std::size_t a, std::size_t b) { return waiting[a] < waiting[b]; });
-    buffer_.resize(capacity_);
+    buffer_.resize(waiting.size());
     std::int64_t read = 0;
     for (std::size_t slot : by_number) {
-      std::int64_t gap = waiting[slot] - read;
-      if (source_->skip(gap) < gap || !buffer_[slot].read(*source_)) return false;
-      read += gap + 1;
+      read += source_->skip(waiting[slot] - read);
+      if (read < waiting[slot] || !buffer_[slot].read(*source_)) return read;
+      ++read;
     }
-    std::int64_t rest = std::ssize(waiting) + taken - read;
-    if (source_->skip(rest) < rest) return false;
+    read += source_->skip(last - read);
+    if (read < last) return read;
     filled_ = waiting.size();
     taken_ = taken;
-    return true;
+    return count;
   }
 
   Dataset dataset_;

@@ -9,7 +9,7 @@ namespace {
 struct Skip final : Iterator {
   Skip(IteratorPtr s, std::int64_t n) : source(std::move(s)), count(n), left(n) {}
   bool next(Element& out) override { return pass_over() && source->next(out); }
-  std::int64_t skip(std::int64_t n) override { return pass_over() ? source->skip(n) : 0; }
+  std::int64_t skip(std::int64_t n) override { return n > 0 && pass_over() ? source->skip(n) : 0; }
   void position(Position& at) override {
     at.field("skip.left", left, 0, count);
     source->position(at);
@@ -37,6 +37,7 @@ Transform skip(std::int64_t count) {
     DatasetInfo info = same_elements(source.info());
     if (info.cardinality >= 0)
       info.cardinality = std::max<std::int64_t>(info.cardinality - count, 0);
+    info.whole = !info.random_access;
     auto make = [=](Pass pass) -> IteratorPtr {
       if (!info.random_access) return std::make_unique<Skip>(source.iterate(pass), count);
       pass.order = std::make_shared<Order>(shifted(pass.order.get(), count, info.cardinality));

@@ -25,6 +25,9 @@ class FromFile final : public Iterator {
 
   bool next(Element& out) override {
     if (next_ == reader_.size()) return false;
+    out.index = next_;
+    out.epoch = epoch_;
+    out.file = nullptr;
     reader_.read(next_++, out);
     out.epoch = epoch_;
     return true;
@@ -46,8 +49,11 @@ class FromFile final : public Iterator {
 // beginning left out, a full disk) ends the writing and not the reading.
 class IntoFile final : public Iterator {
  public:
-  IntoFile(IteratorPtr source, const std::string& path, std::uint64_t epoch)
-      : source_(std::move(source)), writer_(std::make_unique<ElementWriter>(path)), epoch_(epoch) {}
+  IntoFile(IteratorPtr source, const std::string& path, const Pass& pass)
+      : source_(std::move(source)),
+        writer_(std::make_unique<ElementWriter>(path)),
+        epoch_(pass.epoch),
+        stop_(pass.stop) {}
 
   bool next(Element& out) override {
     ++next_;
@@ -58,6 +64,7 @@ class IntoFile final : public Iterator {
       writer_.reset();
       throw;
     }
+    if (!more && stop_.stop_requested()) writer_.reset();  // not the end of the data
     write(more ? &out : nullptr);
     out.epoch = epoch_;
     next_ -= !more;
@@ -73,7 +80,10 @@ class IntoFile final : public Iterator {
 
   void position(Position& at) override {
     at.field("cache.next", next_);
-    if (!at.saving() && next_ > 0) skip(std::exchange(next_, 0));
+    if (at.saving() || next_ == 0) return;
+    std::int64_t wanted = std::exchange(next_, 0), skipped = skip(wanted);
+    require(skipped == wanted, "input: the saved position is element ", wanted,
+            " of cached data that now end after ", skipped);
   }
 
  private:
@@ -92,12 +102,19 @@ class IntoFile final : public Iterator {
   IteratorPtr source_;
   std::unique_ptr<ElementWriter> writer_;
   std::uint64_t epoch_;
+  std::stop_token stop_;
   std::int64_t next_ = 0;
 };
 
 Pass first_epoch(Pass pass) {
   pass.epoch = 0;
+  pass.branch = 0;
   return pass;
+}
+
+void require_end(const char* what, const Dataset& source) {
+  require(source.cardinality() != infinite, what, ": ", source.name(),
+          " never ends, so the file would never be whole; put repeat() behind ", what, "()");
 }
 
 }  // namespace
@@ -105,12 +122,13 @@ Pass first_epoch(Pass pass) {
 Transform cache(const std::string& path) {
   require(!path.empty(), "cache: the path of the file is empty");
   return [=](Dataset source) {
+    require_end("cache", source);
     auto make = [=](const Pass& pass) -> IteratorPtr {
       const Shard& shard = pass.shard;
       std::string mine =
           shard.count == 1 ? path : concat(path, ".", shard.index, "-of-", shard.count);
       if (is_there(mine)) return std::make_unique<FromFile>(mine, pass.epoch);
-      return std::make_unique<IntoFile>(source.iterate(first_epoch(pass)), mine, pass.epoch);
+      return std::make_unique<IntoFile>(source.iterate(first_epoch(pass)), mine, pass);
     };
     return Dataset("cache", {source}, make, {.cardinality = source.cardinality()});
   };
@@ -118,6 +136,7 @@ Transform cache(const std::string& path) {
 
 Transform snapshot(const std::string& path) {
   return [=](Dataset source) {
+    require_end("snapshot", source);
     if (!is_there(path)) {
       Pass pass;
       pass.scheduler = std::make_shared<Scheduler>();

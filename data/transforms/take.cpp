@@ -38,7 +38,8 @@ Transform take(std::int64_t count) {
   require(count >= 0, "take: count must be at least 0, got ", count);
   return [=](Dataset source) {
     DatasetInfo info{.cardinality = cardinality(source.cardinality(), count),
-                     .random_access = source.info().random_access};
+                     .random_access = source.info().random_access,
+                     .whole = !source.info().random_access};
     auto make = [=](Pass pass) -> IteratorPtr {
       if (!info.random_access) return std::make_unique<Take>(source.iterate(pass), count);
       if (!pass.order)

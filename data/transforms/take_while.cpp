@@ -27,7 +27,7 @@ Transform take_while(std::function<bool(const Features&)> predicate) {
         return std::make_unique<TakeWhile>(std::move(source), predicate);
       },
       [](const DatasetInfo& source) {
-        return DatasetInfo{.cardinality = source.cardinality == 0 ? 0 : unknown};
+        return DatasetInfo{.cardinality = source.cardinality == 0 ? 0 : unknown, .whole = true};
       });
 }
 

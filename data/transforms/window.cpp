@@ -43,6 +43,7 @@ class Window final : public Iterator {
     if (!fill()) return false;
     out.index = index_;
     out.epoch = epoch_;
+    out.file = nullptr;
     std::exception_ptr failure;
     try {
       stack(out.features);
@@ -102,7 +103,7 @@ class Window final : public Iterator {
       if (w.error) throw_again(w.error);
       const Features& features = w.element.features;
       if (row == 0) begin(features, rows, out);
-      if (!matches(features, row_)) fail_unlike(row_, features, row);
+      if (!matches(features, row_)) fail_unlike(row_, signature_of(features), row);
       copy_row(features, row, out);
     }
   }
@@ -159,7 +160,8 @@ Transform window(std::int64_t size, WindowOptions options) {
         return std::make_unique<Window>(std::move(source), size, options, pass.epoch);
       },
       [=](const DatasetInfo& source) {
-        return DatasetInfo{.cardinality = cardinality(source.cardinality, span, options)};
+        return DatasetInfo{.cardinality = cardinality(source.cardinality, span, options),
+                           .whole = true};
       });
 }
 

@@ -4,7 +4,6 @@
 #include <exception>
 
 #include "belfry/data/combine.h"
-#include "belfry/data/transforms/share_whole.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -38,8 +37,7 @@ class Zip final : public Iterator {
         if (!failure) failure = std::current_exception();
       }
     }
-    out.index = inputs_[0].element.index;
-    out.epoch = inputs_[0].element.epoch;
+    copy_name(inputs_[0].element, out);
     if (failure) std::rethrow_exception(failure);
     collect(out.features);
     return true;
@@ -126,7 +124,8 @@ Dataset zip_as(std::string name, PrefixedDatasets inputs) {
       sources.push_back({inputs[i].first, inputs[i].second.iterate(pass.input(i))});
     return std::make_unique<Zip>(name, std::move(sources));
   };
-  return share_whole(name, std::move(datasets), std::move(make), std::move(info));
+  info.whole = true;
+  return Dataset(std::move(name), std::move(datasets), std::move(make), std::move(info));
 }
 
 Dataset zip(std::vector<Dataset> datasets) {

@@ -97,5 +97,30 @@ TEST(Cancel, RestoringEndsWhatWasInProgress) {
   }
 }
 
+TEST(Cancel, PipelinesThatYieldNothingCanBeStopped) {
+  auto none = [](const Features&) { return false; };
+  auto empty = [](Features) { return range(0); };
+  for (const Dataset& data :
+       {range(10) | repeat() | filter(none), range(3) | repeat() | flat_map(empty) | prefetch(1),
+        range(3) | repeat() | filter(none) | shuffle(5) | batch(3)}) {
+    std::stop_source stop;
+    InputStreamPtr stream = data.open({.stop = stop.get_token()});
+    std::jthread later([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      stop.request_stop();
+    });
+    Features element;
+    EXPECT_FALSE(stream->next(element));
+  }
+}
+
+TEST(Cancel, APassThatEndsWithinAStreamEndsItsReaders) {
+  auto waiting = [](Features) { return waiting_after(3); };
+  for (const Dataset& data :
+       {waiting_after(4) | prefetch(2) | take(3) | repeat(2),
+        range(2) | interleave(waiting, {.cycle_length = 1, .workers = 2}) | take(3) | repeat(2)})
+    EXPECT_EQ(values(data), (Values{0, 1, 2, 0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace belfry::data

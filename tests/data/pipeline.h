@@ -106,26 +106,39 @@ std::string error_of(Body&& body) {
   return "no error";
 }
 
-/// Saves at every position of a stream, up to `most`, and checks that a fresh one restored there
-/// goes on with the same words, and saves the same text.
-inline void expect_resumes(const Dataset& dataset, int most = 60, int tail = 25,
-                           const char* name = "value") {
+/// Saves at every position of a stream, up to `most` and also after its end, and checks that a
+/// fresh one of `other`, the same pipeline with another number of workers, goes on with the same
+/// words when restored there, and saves the same text.
+inline void expect_resumes_in(const Dataset& dataset, const Dataset& other, int most = 60,
+                              int tail = 25, const char* name = "value") {
   InputStreamPtr reference = open(dataset);
   std::vector<std::string> all = words(*reference, most + tail, name);
   InputStreamPtr stream = open(dataset);
   Features batch;
-  for (int i = 0; i <= most && i <= static_cast<int>(all.size()); ++i) {
+  for (int i = 0; i <= most && i <= static_cast<int>(all.size()) + 1; ++i) {
     std::string state = stream->save();
-    ASSERT_LT(state.size(), 600u) << state;
-    InputStreamPtr resumed = open(dataset);
+    ASSERT_LT(state.size(), 1000u) << state;
+    InputStreamPtr resumed = open(other);
     resumed->restore(state);
     ASSERT_EQ(resumed->save(), state);
     std::vector<std::string> expected(
-        all.begin() + i, all.begin() + std::min<std::ptrdiff_t>(i + tail, std::ssize(all)));
+        all.begin() + std::min<std::ptrdiff_t>(i, std::ssize(all)),
+        all.begin() + std::min<std::ptrdiff_t>(i + tail, std::ssize(all)));
     ASSERT_EQ(words(*resumed, tail, name), expected) << "after " << i << " at " << state;
     std::string word = next_text(*stream, batch, name);
     ASSERT_EQ(word, i < static_cast<int>(all.size()) ? all[static_cast<std::size_t>(i)] : "end");
   }
+}
+
+/// The same within one pipeline.
+inline void expect_resumes(const Dataset& dataset, int most = 60, int tail = 25,
+                           const char* name = "value") {
+  expect_resumes_in(dataset, dataset, most, tail, name);
+}
+
+/// What pipeline `i` of `n` yields.
+inline std::vector<std::string> words_of_share(const Dataset& dataset, int n, int i) {
+  return words(*dataset.open({.pipelines = n, .pipeline = i}));
 }
 
 }  // namespace belfry::data

@@ -1,5 +1,7 @@
 #include "belfry/data/profile.h"
 
+#include <chrono>
+#include <map>
 #include <thread>
 
 #include "pipeline.h"
@@ -79,6 +81,36 @@ TEST(Profile, OfAStreamIsExplained) {
   EXPECT_EQ(table, to_string(stream->stages()));
   EXPECT_THAT(table, ::testing::HasSubstr("\nbatch            2       32 B"));
   EXPECT_THAT(table, ::testing::HasSubstr("\n  range          4       32 B"));
+}
+
+TEST(Profile, SaysWhereParallelMapsAreHeldUp) {
+  InputStreamPtr stream = open(range(2000) | map([](Features f) { return f; }, {.workers = 2}));
+  Features element;
+  // On a busy machine its threads may come late.
+  while (stream->stages()[0].downstream <= 0.01 && stream->next(element))
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  EXPECT_GT(stream->stages()[0].downstream, 0.01);
+}
+
+TEST(Profile, CountsDatasetsMadeFromElements) {
+  auto inner = [](Features) { return range(3) | batch(2); };
+  for (int workers : {1, 2}) {
+    auto stages = stages_after_all(range(5) | interleave(inner, {.workers = workers}));
+    std::map<std::string, std::int64_t> elements;
+    for (const InputStage& stage : stages)
+      elements[concat(stage.depth, " ", stage.name)] = stage.elements;
+    EXPECT_EQ(elements,
+              (std::map<std::string, std::int64_t>{
+                  {"0 interleave", 10}, {"1 range", 5}, {"1 batch", 10}, {"2 range", 15}}));
+  }
+}
+
+TEST(Scheduler, TakesMemoryBack) {
+  Scheduler scheduler(1, Bytes(100));
+  EXPECT_TRUE(scheduler.reserve(Bytes(60)));
+  EXPECT_FALSE(scheduler.reserve(Bytes(60)));
+  scheduler.release(Bytes(60));
+  EXPECT_TRUE(scheduler.reserve(Bytes(100)));
 }
 
 }  // namespace

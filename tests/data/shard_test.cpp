@@ -32,10 +32,10 @@ TEST(Shard, IsEveryNthOfTheSource) {
 
 TEST(Shard, LeavesNobodyEmpty) {
   EXPECT_EQ(error_of([] { part(range(2), 3, 0); }),
-            "range: nothing is left for pipeline 0 of 3; use fewer workers, more data, or "
-            "ShardPolicy::off (it has 2 elements)");
+            "range: 2 elements cannot be shared by 3 pipelines; use fewer, more data, or "
+            "ShardPolicy::off");
   EXPECT_EQ(error_of([] { part(streamed(2), 3, 2); }),
-            "generator: nothing is left for pipeline 2 of 3; use fewer workers, more data, or "
+            "input: nothing is left for pipeline 2 of 3; use fewer pipelines, more data, or "
             "ShardPolicy::off");
   EXPECT_EQ(part(streamed(2), 3, 1), (Values{1}));
   EXPECT_EQ(error_of([] { range(3).open({.pipelines = 2, .pipeline = 2}); }),
@@ -82,6 +82,65 @@ TEST(Shard, ResumesInEachPart) {
       EXPECT_EQ(values(*again), Values(all.begin() + static_cast<std::ptrdiff_t>(n), all.end()));
     }
   }
+}
+
+// Elements that depend on places of others: each pipeline has every n-th of the whole.
+TEST(Shard, OfWhatDependsOnPlacesIsOfTheWhole) {
+  auto small = [](const Features& f) { return f.at("value").item() < 5; };
+  for (const Dataset& data :
+       {streamed(20) | take(5), streamed(20) | skip(15), streamed(20) | take_while(small),
+        streamed(10) | shard(2, 1), streamed(20) | select({1, 4, 7, 9, 19}), range(20) | take(5),
+        range(20) | skip(15), range(20) | select({7, 1, 3, 0, 9})}) {
+    Values all = values(data);
+    EXPECT_EQ(all.size(), 5u);
+    EXPECT_EQ(part(data, 2, 0), (Values{all[0], all[2], all[4]})) << data.name();
+    EXPECT_EQ(part(data, 2, 1), (Values{all[1], all[3]})) << data.name();
+  }
+  Dataset windows = streamed(6) | window(2, {.shift = 1, .drop_remainder = true});
+  EXPECT_EQ(words_of_share(windows, 2, 1), (std::vector<std::string>{"1,2", "3,4"}));
+}
+
+TEST(Shard, AnEmptyPartIsAnErrorWhateverMadeItSo) {
+  const std::string input =
+      "input: nothing is left for pipeline 1 of 2; use fewer pipelines, more "
+      "data, or ShardPolicy::off";
+  auto even = [](const Features& f) { return f.at("value").span<std::int64_t>()[0] % 2 == 0; };
+  for (const Dataset& data :
+       {range(10) | filter(even), range(5) | batch(3, {.drop_remainder = true}),
+        streamed(1) | repeat()}) {
+    InputStreamPtr stream = data.open({.pipelines = 2, .pipeline = 1});
+    Features element;
+    EXPECT_EQ(error_of([&] { stream->next(element); }), input);
+    EXPECT_FALSE(stream->next(element));
+  }
+  for (int pipeline : {0, 1})
+    EXPECT_EQ(error_of([=] { part(range(100) | take(1), 2, pipeline); }),
+              "range: 1 element cannot be shared by 2 pipelines; use fewer, more data, or "
+              "ShardPolicy::off");
+  // A part that has come to its end, and was saved there, is not empty.
+  InputStreamPtr stream = range(2).open({.pipelines = 2, .pipeline = 1});
+  EXPECT_EQ(values(*stream), Values{1});
+  InputStreamPtr restored = range(2).open({.pipelines = 2, .pipeline = 1});
+  restored->restore(stream->save());
+  EXPECT_EQ(values(*restored), Values{});
+}
+
+TEST(Shard, WhatIsDescribedIsWhatHappens) {
+  EXPECT_EQ(describe_shards(range(100) | shuffle(100) | take(3) | batch(2), 2),
+            "range, pipeline 0 of 2: elements 0, 2, 4, ... (2 of 3)\n"
+            "range, pipeline 1 of 2: elements 1, 3, 5, ... (1 of 3)\n");
+  EXPECT_EQ(describe_shards(concatenate(range(1), range(8)) | prefetch(2), 2),
+            "concatenate, pipeline 0 of 2: elements 0, 2, 4, ... (5 of 9)\n"
+            "concatenate, pipeline 1 of 2: elements 1, 3, 5, ... (4 of 9)\n");
+  EXPECT_EQ(part(concatenate(range(1), range(8)), 2, 1), (Values{0, 2, 4, 6}));
+}
+
+TEST(Shard, ByFileEachPipelineNumbersItsOwn) {
+  Dataset data = files() | enumerate("number") | with_options({.shard = ShardPolicy::file});
+  EXPECT_EQ(words(*data.open({.pipelines = 2, .pipeline = 0}), 100, "number"),
+            (std::vector<std::string>{"0", "1", "2", "3"}));
+  EXPECT_EQ(words(*data.open({.pipelines = 2, .pipeline = 1}), 100, "number"),
+            (std::vector<std::string>{"0", "1"}));
 }
 
 }  // namespace

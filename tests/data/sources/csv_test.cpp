@@ -73,8 +73,10 @@ TEST_F(CsvSource, AFileWithAWrongHeaderIsOneError) {
   Dataset data = csv({wrong, none, files_ / "gone", good}, id_and_name);
   EXPECT_THAT(rows(data), ElementsAre("error: " + wrong
                                           + ": no column `name` in the header on line 1; it has "
-                                            "id, nom",
-                                      "error: " + none + ": ends at byte 0 without a header",
+                                            "id, nom (at element 0, epoch 0)",
+                                      "error: " + none
+                                          + ": ends at byte 0 without a header (at element 1, "
+                                            "epoch 0)",
                                       HasSubstr(files_ / "gone"), "id=3 name=c"));
   expect_resumes(data, 60, 25, "id");
   expect_skips(data, "name");
@@ -83,15 +85,19 @@ TEST_F(CsvSource, AFileWithAWrongHeaderIsOneError) {
 TEST_F(CsvSource, ARecordThatCannotBeReadIsOneError) {
   std::string a = files_.write("a", "id,name\n1,a\nx,b\n3,c,d\n4,\"e\"f\n5,g\n");
   Dataset data = csv({a, a}, id_and_name);
-  Words once{
-      "id=1 name=a", "error: " + a + ": line 3, byte 12, column `id`: `x` is not of type i64",
-      "error: " + a
-          + ": line 4, byte 16: the record has 3 fields, expected 2, as many as the header",
-      "error: " + a
-          + ": line 5, byte 27: text after a closing quote; a quote within quotes is doubled",
-      "id=5 name=g"};
-  Words twice = once;
-  twice.insert(twice.end(), once.begin(), once.end());
+  Words twice;
+  for (int i : {0, 5}) {
+    Words once{
+        "id=1 name=a",
+        concat("error: ", a, ": line 3, byte 12, column `id`: `x` is not of type i64",
+               " (at element ", i + 1, ", epoch 0)"),
+        concat("error: ", a, ": line 4, byte 16: the record has 3 fields, expected 2, as ",
+               "many as the header (at element ", i + 2, ", epoch 0)"),
+        concat("error: ", a, ": line 5, byte 27: text after a closing quote; a quote within ",
+               "quotes is doubled (at element ", i + 3, ", epoch 0)"),
+        "id=5 name=g"};
+    twice.insert(twice.end(), once.begin(), once.end());
+  }
   EXPECT_EQ(rows(data), twice);
   expect_resumes(data, 60, 25, "id");
   expect_skips(data, "name");
@@ -133,9 +139,12 @@ TEST_F(CsvSource, NamesTheLineAlsoAfterResuming) {
   std::string state = stream->save();
   InputStreamPtr resumed = open(csv({a}, id_and_name));
   resumed->restore(state);
-  EXPECT_EQ(rows(*resumed),
-            (Words{"id=2 name=b",
-                   "error: " + a + ": line 6, byte 20, column `id`: `x` is not of type i64"}));
+  EXPECT_EQ(
+      rows(*resumed),
+      (Words{
+          "id=2 name=b",
+          "error: " + a
+              + ": line 6, byte 20, column `id`: `x` is not of type i64 (at element 2, epoch 0)"}));
 }
 
 TEST_F(CsvSource, ReadsFilesOfManyBlocks) {

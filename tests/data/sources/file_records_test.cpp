@@ -69,11 +69,13 @@ TEST(FileRecords, EndsForGood) {
 
 TEST(FileRecords, AnErrorStandsInPlaceOfOneElement) {
   EXPECT_EQ(read(letters({"a!b", "-", "c"})),
-            (Words{"a", "error: a!b: damaged at byte 1", "b", "error: -: cannot be opened", "c"}));
+            (Words{"a", "error: a!b: damaged at byte 1 (at element 1, epoch 0)", "b",
+                   "error: -: cannot be opened (at element 3, epoch 0)", "c"}));
 }
 
 TEST(FileRecords, LeavesAFileWhoseRestIsLost) {
-  EXPECT_EQ(read(letters({"axb", "c"})), (Words{"a", "error: axb: damaged at byte 1", "c"}));
+  EXPECT_EQ(read(letters({"axb", "c"})),
+            (Words{"a", "error: axb: damaged at byte 1 (at element 1, epoch 0)", "c"}));
 }
 
 TEST(FileRecords, NumbersElementsOverAllFiles) {
@@ -137,7 +139,8 @@ TEST(FileRecords, RefusesThePositionInOtherFiles) {
 TEST(FileRecords, PipelinesShareWholeFilesWhereThereAreEnough) {
   Dataset data = letters({"ab", "-", "c", "de", ""});
   EXPECT_EQ(share(data, 2, 0, "record"), (Words{"a", "b", "c"}));
-  EXPECT_EQ(share(data, 2, 1, "record"), (Words{"error: -: cannot be opened", "d", "e"}));
+  EXPECT_EQ(share(data, 2, 1, "record"),
+            (Words{"error: -: cannot be opened (at element 0, epoch 0)", "d", "e"}));
   EXPECT_EQ(describe_shards(letters({"ab", "c", "d"}), 2),
             "letters, pipeline 0 of 2: files ab, d\nletters, pipeline 1 of 2: files c\n");
 }
@@ -146,7 +149,8 @@ TEST(FileRecords, PipelinesShareElementsWhereThereAreFewFiles) {
   Dataset data = letters({"ab!c", "de"});
   EXPECT_EQ(share(data, 3, 0, "record"), (Words{"a", "c"}));
   EXPECT_EQ(share(data, 3, 1, "record"), (Words{"b", "d"}));
-  EXPECT_EQ(share(data, 3, 2, "record"), (Words{"error: ab!c: damaged at byte 2", "e"}));
+  EXPECT_EQ(share(data, 3, 2, "record"),
+            (Words{"error: ab!c: damaged at byte 2 (at element 2, epoch 0)", "e"}));
 }
 
 TEST(FileRecords, UsesTheMemoryItIsGiven) {

@@ -173,5 +173,24 @@ TEST(Generator, RefusesAPositionBeyondItsEnd) {
             "input: the saved position is element 5 of a generator that now ends after 3");
 }
 
+TEST(Stream, ARestoreThatFailsCostsNothing) {
+  bool gone = false;
+  Dataset source("file", [&](const Pass& pass) {
+    require(!gone, "no such file");
+    return range(5).iterate(pass);
+  });
+  InputStreamPtr stream = open(source | batch(1));
+  std::string state = stream->save();
+  EXPECT_EQ(words(*stream, 2), (std::vector<std::string>{"0", "1"}));
+  EXPECT_NE(error_of([&] { stream->restore("batch.index=7 nonsense"); }), "no error");
+  EXPECT_EQ(words(*stream, 1), std::vector<std::string>{"2"});
+  gone = true;
+  EXPECT_EQ(error_of([&] { stream->restore(state); }), "no such file");
+  EXPECT_EQ(words(*stream), (std::vector<std::string>{"3", "4"}));
+  gone = false;
+  stream->restore(state);
+  EXPECT_EQ(words(*stream).size(), 5u);
+}
+
 }  // namespace
 }  // namespace belfry::data

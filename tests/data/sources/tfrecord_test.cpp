@@ -129,7 +129,10 @@ TEST_F(TfRecord, ExamplesAreParsed) {
   for (int workers : {1, 3}) {
     Dataset data = tfrecord({write("a", messages)}) | parse_examples(spec, {.workers = workers});
     Words names = strings(data, "name");
-    EXPECT_THAT(names, ElementsAre("n0", HasSubstr("(at element 1, epoch 0)"), "n1", "n2"));
+    EXPECT_THAT(
+        names, ElementsAre(
+                   "n0", HasSubstr("(at element 1, epoch 0, of " + (files_ / "a") + " at byte 69)"),
+                   "n1", "n2"));
     EXPECT_EQ(words(data, 1000, "label")[3], "2");
     EXPECT_EQ(words(data, 1000, "x")[3], "0,2");
     expect_resumes(data, 60, 25, "label");

@@ -282,5 +282,23 @@ TEST(Interleave, NestsWithWorkers) {
             values(range(6) | interleave(serial, {.cycle_length = 3})));
 }
 
+TEST(Interleave, SkippingComputesNothing) {
+  std::atomic<int> computed = 0;
+  for (int workers : {1, 2}) {
+    auto counted = [&](Features) {
+      return range(100) | map([&](Features in) {
+               ++computed;
+               return in;
+             });
+    };
+    Dataset data = range(4) | interleave(counted, {.cycle_length = 2, .workers = workers});
+    InputStreamPtr stream = open(data | skip(390));
+    Features element;
+    computed = 0;
+    ASSERT_TRUE(stream->next(element));
+    EXPECT_LE(computed, 20) << workers;  // what was read ahead
+  }
+}
+
 }  // namespace
 }  // namespace belfry::data

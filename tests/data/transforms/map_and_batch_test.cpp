@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include "pipeline.h"
 
 namespace belfry::data {
@@ -57,10 +60,25 @@ TEST(MapAndBatch, RowsMustBeAlike) {
     std::int64_t n = in.at("value").span<std::int64_t>()[0];
     return Features{{"value", Array::zeros({n == 2 ? 2 : 1}, DType::i64)}};
   };
-  EXPECT_EQ(words(range(4) | map_and_batch(longer, 2, {.workers = 1})),
-            (Words{"0,0",
-                   "error: cannot batch: row 0 has value [2], row 1 has value [1] (at element "
-                   "3, epoch 0)"}));
+  Words expected{"0,0",
+                 "error: cannot batch: row 0 has value [2], row 1 has value [1] (at element "
+                 "3, epoch 0)"};
+  EXPECT_EQ(words(range(4) | map(longer) | batch(2)), expected);
+  EXPECT_EQ(words(range(4) | map_and_batch(longer, 2, {.workers = 1})), expected);
+}
+
+TEST(MapAndBatch, NamesTheSameRowWhicheverWasFirst) {
+  auto longer = [](Features in) {
+    std::int64_t n = in.at("value").span<std::int64_t>()[0];
+    if (n % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    return Features{{"value", Array::zeros({n % 4 == 0 ? 2 : 1}, DType::i64)}};
+  };
+  Words one = words(range(24) | map(longer) | batch(4));
+  ASSERT_EQ(one.size(), 6u);
+  EXPECT_EQ(one[1],
+            "error: cannot batch: row 0 has value [2], row 1 has value [1] (at element 5, epoch "
+            "0)");
+  EXPECT_EQ(words(range(24) | map_and_batch(longer, 4, {.workers = 4}) | threads(4)), one);
 }
 
 TEST(MapAndBatch, RefusesWhatCannotWork) {

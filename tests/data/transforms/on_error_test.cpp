@@ -92,5 +92,25 @@ TEST(Quarantine, OfASourceWithoutRandomAccessIsRunAgain) {
   EXPECT_EQ(values(streamed(7) | select(read_quarantine(options.quarantine))), (Values{2, 5}));
 }
 
+TEST(OnError, AnUnnamedFailureHasItsPlace) {
+  TemporaryFolder folder;
+  OnErrorOptions options{
+      .action = OnError::skip, .max_ratio = 1, .quarantine = folder.path() + "/bad"};
+  struct Nameless final : Iterator {
+    bool next(Element& out) override {
+      if (place == 5) return false;
+      require(place++ != 3, "bad");
+      out.features = {{"value", Array::scalar(place - 1)}};
+      out.index = place - 1;
+      return true;
+    }
+    void position(Position& at) override { at.field("place", place); }
+    std::int64_t place = 0;
+  };
+  Dataset data("nameless", [](const Pass&) { return std::make_unique<Nameless>(); });
+  EXPECT_EQ(values(data | on_error(options)), (Values{0, 1, 2, 4}));
+  EXPECT_EQ(read_quarantine(options.quarantine), Values{3});
+}
+
 }  // namespace
 }  // namespace belfry::data

@@ -100,7 +100,7 @@ TEST(Shuffle, RefusesWhatCannotWork) {
             "shuffle: the buffer must hold at least 1 element, got 0");
   InputStreamPtr stream = open(streamed(3) | shuffle(2));
   EXPECT_EQ(error_of([&] { stream->restore("shuffle.taken=4 shuffle.seed=0"); }),
-            "input: the saved position is element 4 of shuffled data that now ends after 3");
+            "input: the saved position is element 4 of shuffled data that now end after 3");
 }
 
 TEST(Shuffle, APositionBelongsToOneSeed) {
@@ -121,6 +121,36 @@ TEST(Shuffle, APositionBelongsToBothSeedsOfTwoShuffles) {
   EXPECT_EQ(error_of([&] { twice(1, 2)->restore(position); }), "no error");
   for (auto [a, b] : {std::pair{3, 2}, {1, 3}, {2, 1}})
     EXPECT_NE(error_of([&] { twice(a, b)->restore(position); }), "no error") << a << b;
+}
+
+TEST(Shuffle, RestoringComputesOnlyWhatIsInTheBuffer) {
+  int computed = 0;
+  auto count = [&](Features in) {
+    ++computed;
+    return in;
+  };
+  for (std::int64_t taken : {500, 960, 999, 1000}) {
+    for (bool known : {true, false}) {
+      Dataset source =
+          known ? range(1000) | map(count) : Dataset("unknown", {}, [&](const Pass& pass) {
+            return (range(1000) | map(count)).iterate(pass);
+          });
+      InputStreamPtr stream = open(source | shuffle(50));
+      Values tail = values(*stream);
+      tail.erase(tail.begin(), tail.begin() + taken);
+      InputStreamPtr restored = open(source | shuffle(50));
+      computed = 0;
+      restored->restore(concat("shuffle.taken=", taken, " shuffle.seed=0"));
+      EXPECT_LE(computed, 2 * 50) << "after " << taken;
+      EXPECT_EQ(values(*restored), tail);
+    }
+  }
+}
+
+TEST(Shuffle, RestoresIntoABufferThatNoMemoryHolds) {
+  Dataset data = streamed(10) | shuffle(std::int64_t{1} << 40);
+  EXPECT_EQ(sorted(values(data)), counting(0, 10));
+  expect_resumes(data);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Covers take.cpp, skip.cpp, filter.cpp, repeat.cpp, threads.cpp and dataset.cpp.
 #include "belfry/data/transforms.h"
 
+#include <set>
+
 #include "pipeline.h"
 
 namespace belfry::data {
@@ -152,6 +154,33 @@ TEST(Datasets, RefuseWhatCannotWork) {
             "mine: the function that starts a pass is empty");
   Dataset null("mine", [](const Pass&) { return nullptr; });
   EXPECT_EQ(error_of([&] { open(null); }), "mine: the function that starts a pass returned null");
+}
+
+TEST(Repeat, NestedWithoutEndGivesPassesOfTheirOwnOrders) {
+  Words seen = words(range(30) | shuffle(30) | repeat() | take(60) | repeat(3));
+  ASSERT_EQ(seen.size(), 180u);
+  std::set<Words> orders;
+  for (int pass = 0; pass < 6; ++pass)
+    orders.insert(Words(seen.begin() + 30 * pass, seen.begin() + 30 * (pass + 1)));
+  EXPECT_EQ(orders.size(), 6u);
+  expect_resumes(range(3) | shuffle(3) | repeat() | take(5) | repeat(3));
+}
+
+TEST(Repeat, GoesOnAfterAPassOfErrors) {
+  Dataset data = range(2) | failing_at({0, 1}) | repeat(3);
+  EXPECT_EQ(words(data).size(), 6u);
+  InputStreamPtr stream = open(data);
+  EXPECT_EQ(words(*stream, 3).size(), 3u);
+}
+
+TEST(Repeat, EndsAfterAPassThatCannotBegin) {
+  Dataset gone("gone", [](const Pass&) -> IteratorPtr { fail("no such file"); });
+  Dataset data = range(1) | concatenate(gone) | repeat(2);
+  EXPECT_EQ(words(data), (Words{"0", "error: no such file", "0", "error: no such file"}));
+  InputStreamPtr stream = open(gone | repeat());
+  Features element;
+  EXPECT_EQ(error_of([&] { stream->next(element); }), "no such file");
+  EXPECT_FALSE(stream->next(element));
 }
 
 }  // namespace

@@ -49,5 +49,18 @@ TEST(WithOptions, ChangesNoElement) {
   expect_skips(data);
 }
 
+TEST(WithOptions, ThreadsKeepTheMemory) {
+  auto memory = [](const Dataset& data) {
+    std::int64_t out = 0;
+    Dataset look("look", {data}, [&](const Pass& pass) {
+      out = pass.scheduler->memory().count;
+      return data.iterate(pass);
+    });
+    open(look | threads(2) | with_options({.memory = Bytes(77)}));
+    return out;
+  };
+  EXPECT_EQ(memory(range(1)), 77);
+}
+
 }  // namespace
 }  // namespace belfry::data
