@@ -3,7 +3,7 @@
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/color.h"
-#include "belfry/data/augment/combine.h"
+#include "belfry/data/augment/composition.h"
 #include "belfry/data/augment/corruption.h"
 #include "belfry/data/augment/crop.h"
 #include "belfry/data/augment/geometry.h"

@@ -21,7 +21,8 @@ namespace belfry::data {
 
 struct ImageFilesOptions {
   ImageOptions image = {};
-  /// false: "image" is the file's bytes, u8 [length], for a map of your own to decode.
+  /// false: "image" is the file's bytes, u8 [length], for photograph_batches() or a map of your own
+  /// to decode, and there is "path", u8 [length], for its errors.
   bool decode = true;
   int workers = autotune;
 };
@@ -82,8 +83,9 @@ struct PhotographsOptions {
 /// random_resized_crop, flip_horizontal and normalize would make of the decoded image, for less. Of
 /// a JPEG only the part that is needed is decoded, no larger than needed (so that pixels differ
 /// slightly), and the result is written where it belongs in the batch. Error: those
-/// of map_and_batch(); at once, size below 1, deviation not above 0, and a crop that
-/// draw_resized_crop() refuses; for a batch, an image that cannot be decoded or has been already.
+/// of map_and_batch(); at once, size outside [1, 32766], mean or deviation not finite, deviation
+/// below 1e-6, and a crop that draw_resized_crop() refuses; for a batch, an image that cannot be
+/// decoded or has been already. It names the file if there is "path", u8 [length].
 Transform photograph_batches(std::int64_t batch_size, PhotographsOptions options = {});
 
 }  // namespace belfry::data

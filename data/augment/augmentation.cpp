@@ -11,10 +11,10 @@ namespace {
 constexpr std::array<std::string_view, 4> borders{"constant", "edge", "reflect", "symmetric"};
 constexpr std::array<std::string_view, 4> interpolations{"nearest", "linear", "cubic", "area"};
 
-template <class T>
-void check_order(const char* name, T low, T high) {
-  require(low <= high, name, " must be [low, high] with low at most high, got [", low, ", ", high,
-          "]");
+template <class R>
+void check_ends(const char* name, R range) {
+  require(range.low <= range.high, name, " must be [low, high] with low at most high, got [",
+          range.low, ", ", range.high, "]");
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ void OptionFields::field(const char* name, Range& value) {
   field(name, ends);
   require(ends.size() == 2, name, " must be [low, high], got ", ends.size(), " numbers");
   value = {ends[0], ends[1]};
-  check_order(name, value.low, value.high);
+  check_order(name, value);
 }
 
 void OptionFields::field(const char* name, WholeRange& value) {
@@ -49,7 +49,7 @@ void OptionFields::field(const char* name, WholeRange& value) {
   field(name, ends);
   require(ends.size() == 2, name, " must be [low, high], got ", ends.size(), " numbers");
   value = {ends[0], ends[1]};
-  check_order(name, value.low, value.high);
+  check_order(name, value);
 }
 
 std::size_t OptionFields::choice(const char* name, std::size_t index,
@@ -61,6 +61,9 @@ std::size_t OptionFields::choice(const char* name, std::size_t index,
     if (names[i] == word) return i;
   fail(name, " must be one of ", join(names, ", "), "; got `", word, "`");
 }
+
+void check_order(const char* name, Range range) { check_ends(name, range); }
+void check_order(const char* name, WholeRange range) { check_ends(name, range); }
 
 void with_name(const char* name, const std::function<void()>& body) {
   try {

@@ -23,15 +23,20 @@ namespace belfry::data {
 ///
 /// Arrays that somebody else holds too are not overwritten, except for batches (mixup, cutmix).
 /// Unless its declaration says otherwise, an augmentation
-/// - works on the feature named by the option `image`: [h, w, c], u8 or f32, all sizes at least 1
-///   and c at most 512; the result has the same element type;
+/// - works on the feature named by the option `image`: [h, w, c], all sizes at least 1 and c at
+///   most 512, u8 or f32, or of any element type where elements only move: flips, crop,
+///   center_crop, pad_and_crop, rotate90, flip3d; the result has the same element type;
 /// - if it moves pixels, moves those of the features named by the option `masks` alike: [h, w] or
 ///   [h, w, c] with the image's h and w, of any element type. Masks are never blended: they hold
-///   the values they had, and `mask_fill`;
+///   the values they had, and `mask_fill`, which their element type must hold exactly (f32 takes
+///   the nearest to a fraction);
+/// - takes the option `fill` in the image's own numbers, so 0 to 255 in u8, rounded to nearest with
+///   halves up; one that the element type cannot hold is an Error of the call;
 /// - if it changes colours, expects f32 images to lie in [0, 1] and u8 images in 0..255, leaves the
 ///   result there, and leaves masks alone. Channels are in the order red, green, blue.
 ///
-/// Thread rules: a value, cheap to copy; any number of threads may call one.
+/// Thread rules: a value, cheap to copy; any number of threads may call one. A call computes on the
+/// thread that makes it: see belfry/data/opencv.h.
 /// Errors of a call: a feature that is not there (naming those that are), of another rank, type or
 /// size than stated. They begin with the augmentation's name.
 class Augmentation {

@@ -15,7 +15,11 @@ void apply(const GaussianBlurOptions& o, Features& features, PhiloxStream& rando
   int side = 2 * static_cast<int>(std::ceil(3 * sigma)) + 1;
   Targets targets(features, o.image, {});
   targets.map(targets.height(), targets.width(), [&](const cv::Mat& from, cv::Mat& to, PixelKind) {
-    cv::GaussianBlur(from, to, {side, side}, sigma, sigma, cv::BORDER_REFLECT_101);
+    // In bytes OpenCV rounds the weights to 1/256, which of a wide Gaussian leaves little.
+    cv::Mat work;
+    from.convertTo(work, CV_32F);
+    cv::GaussianBlur(work, work, {side, side}, sigma, sigma, cv::BORDER_REFLECT_101);
+    work.convertTo(to, to.depth());
   });
 }
 

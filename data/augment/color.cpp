@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "belfry/data/augment/adjust.h"
 #include "belfry/data/augment/definition.h"
@@ -126,14 +127,16 @@ void check_grayscale(const GrayscaleOptions& o) {
 
 void apply_grayscale(const GrayscaleOptions& o, Features& features, PhiloxStream& random) {
   bool wanted = draw_event(o.probability, random);
-  Array& image = writable_image(features, o.image);
+  Array& image = image_at(features, o.image);
   check_color(image);
   if (!wanted || image.shape()[2] == 1) return;
-  if (o.channels == 3)
+  if (o.channels == 3) {
+    make_exclusive(image);
     return for_pixels(image, []<class T>(T* p) { p[0] = p[1] = p[2] = to_pixel<T>(gray_of(p)); });
+  }
   Array gray(image.shape().with(2, 1), image.dtype());
   auto fill = [&]<class T>(std::span<T> out) {
-    const T* p = image.span<T>().data();
+    const T* p = std::as_const(image).span<T>().data();
     for (T& value : out) value = to_pixel<T>(gray_of(p)), p += 3;
   };
   image.dtype() == DType::u8 ? fill(gray.span<std::uint8_t>()) : fill(gray.span<float>());

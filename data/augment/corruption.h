@@ -12,8 +12,9 @@ struct GaussianBlurOptions {
 };
 
 /// Smoothed by a Gaussian that reaches ceil(3 sigma) pixels to each side, with Border::reflect (as
-/// torchvision, whose kernel has a fixed size). Any range of values. Error: sigma outside
-/// (0, 100].
+/// torchvision, whose kernel has a fixed size). Any range of values. u8 is computed in f32 and
+/// rounded to nearest, which takes up to half as long again as OpenCV's own, coarser sums of bytes.
+/// Error: sigma outside (0, 100].
 Augmentation gaussian_blur(GaussianBlurOptions options = {});
 
 struct GaussianNoiseOptions {
@@ -38,30 +39,30 @@ Augmentation jpeg_artefacts(JpegArtefactsOptions options = {});
 struct CutoutOptions {
   std::int64_t size = 8;   ///< of the squares' sides, in pixels
   std::int64_t count = 1;  ///< of squares
-  double fill = 0;
+  double fill = 0;         ///< in the image's own numbers: 255 is white in u8, 1 in f32
   std::string image = "image";
 };
 
 /// Squares covered: DeVries and Taylor, "Improved regularization of convolutional neural networks
 /// with cutout", 2017. The centre is any pixel, all equally likely, so that a square may stand out
-/// of the image; it covers size pixels from centre - floor(size / 2) on. Error: size or count
-/// outside [1, 32766].
+/// of the image; it covers size pixels from centre - floor(size / 2) on. Error: size outside
+/// [1, 32766], count outside [1, 10000], a fill that does not fit.
 Augmentation cutout(CutoutOptions options = {});
 
 struct RandomErasingOptions {
   double probability = 0.5;
   Range scale{0.02, 0.33};  ///< of the rectangle's area to the image's
   Range ratio{0.3, 3.3};    ///< of its height to its width
-  double fill = 0;
-  bool noise = false;  ///< fill with noise: normal with variance 1 in f32, uniform bytes in u8
+  double fill = 0;          ///< in the image's own numbers: 255 is white in u8, 1 in f32
+  bool noise = false;       ///< fill with noise: normal with variance 1 in f32, uniform bytes in u8
   std::string image = "image";
 };
 
 /// A rectangle covered: Zhong et al., "Random erasing data augmentation", AAAI 2020, as
 /// torchvision's RandomErasing: area uniform in `scale`, the logarithm of the ratio uniform, sides
 /// rounded and smaller than the image's, all places equally likely; an image into which none of ten
-/// draws fits stays as it is. Error: probability outside [0, 1], scale outside (0, 1], ratio not
-/// above 0.
+/// draws fits stays as it is. Error: probability outside [0, 1], scale outside (0, 1], ratio
+/// outside [0.001, 1000], a fill that does not fit.
 Augmentation random_erasing(RandomErasingOptions options = {});
 
 }  // namespace belfry::data

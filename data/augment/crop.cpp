@@ -2,6 +2,7 @@
 
 #include <opencv2/core.hpp>
 
+#include "belfry/data/augment/random.h"
 #include "belfry/data/augment/resizing.h"
 #include "belfry/data/augment/sampling.h"
 
@@ -11,11 +12,6 @@ namespace {
 cv::Rect rectangle(std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width) {
   return {static_cast<int>(left), static_cast<int>(top), static_cast<int>(width),
           static_cast<int>(height)};
-}
-
-// 0 .. limit
-std::int64_t draw_offset(std::int64_t limit, PhiloxStream& random) {
-  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(limit) + 1));
 }
 
 void crop_fields(OptionFields& f, CropOptions& o) {
@@ -32,7 +28,7 @@ void check_crop(const CropOptions& o) {
 }
 
 Targets targets_for(const CropOptions& o, Features& features) {
-  Targets targets(features, o.image, o.masks);
+  Targets targets(features, o.image, o.masks, Elements::any);
   require(o.height <= targets.height() && o.width <= targets.width(), o.height, " x ", o.width,
           " pixels do not fit into feature `", o.image, "`, ", targets.height(), " x ",
           targets.width(), "; resize it before, or use pad_and_crop");
@@ -47,8 +43,8 @@ void cut(const CropOptions& o, Targets& targets, std::int64_t top, std::int64_t 
 
 void apply_crop(const CropOptions& o, Features& features, PhiloxStream& random) {
   Targets targets = targets_for(o, features);
-  std::int64_t top = draw_offset(targets.height() - o.height, random);
-  std::int64_t left = draw_offset(targets.width() - o.width, random);
+  std::int64_t top = draw_below(targets.height() - o.height + 1, random);
+  std::int64_t left = draw_below(targets.width() - o.width + 1, random);
   cut(o, targets, top, left);
 }
 
@@ -69,14 +65,14 @@ void check_pad_and_crop(const PadAndCropOptions& o) {
 }
 
 void apply_pad_and_crop(const PadAndCropOptions& o, Features& features, PhiloxStream& random) {
-  std::int64_t top = draw_offset(2 * o.padding, random);
-  std::int64_t left = draw_offset(2 * o.padding, random);
-  Targets targets(features, o.image, o.masks);
+  std::int64_t top = draw_below(2 * o.padding + 1, random);
+  std::int64_t left = draw_below(2 * o.padding + 1, random);
+  Targets targets(features, o.image, o.masks, Elements::any);
   cv::Rect part = rectangle(top, left, targets.height(), targets.width());
   int p = static_cast<int>(o.padding);
   targets.map(targets.height(), targets.width(),
               [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
-                cv::Scalar fill = raw_fill(kind.dtype, kind.mask ? o.mask_fill : o.fill);
+                cv::Scalar fill = raw_fill(kind, o.border, kind.mask ? o.mask_fill : o.fill);
                 cv::Mat padded;
                 cv::copyMakeBorder(from, padded, p, p, p, p, cv_border(o.border), fill);
                 padded(part).copyTo(to);

@@ -25,14 +25,14 @@ Augmentation center_crop(CropOptions options);
 struct PadAndCropOptions {
   std::int64_t padding = 4;  ///< pixels added on each side
   Border border = Border::constant;
-  double fill = 0;
-  double mask_fill = 0;
+  double fill = 0;       ///< in the image's own numbers, as Augmentation says: 255 is white in u8
+  double mask_fill = 0;  ///< in the masks'
   std::string image = "image";
   std::vector<std::string> masks{};
 };
 
 /// Padded on all sides, then a random part of the old size: the usual augmentation for CIFAR-10.
-/// Error: padding outside [0, 1024].
+/// Error: padding outside [0, 1024]; with Border::constant, a fill that does not fit.
 Augmentation pad_and_crop(PadAndCropOptions options = {});
 
 struct ResizeOptions {
@@ -91,7 +91,7 @@ struct RandomResizedCropOptions {
 /// equally likely. After ten draws that do not fit, the largest part in the middle whose ratio is
 /// allowed. As torchvision's RandomResizedCrop. resize() tells how it is resized, resized_crop.h
 /// has the same without detours for the last step of a pipeline of photographs. Error: scale
-/// outside (0, 1], ratio not above 0.
+/// outside (0, 1], ratio outside [0.001, 1000].
 Augmentation random_resized_crop(RandomResizedCropOptions options);
 
 }  // namespace belfry::data

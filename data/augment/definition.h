@@ -80,6 +80,10 @@ class Registered {
 /// The JSON of an augmentation whose options `fields` shows.
 std::string describe(const char* name, const std::function<void(OptionFields&)>& fields);
 
+/// Error unless range.low <= range.high.
+void check_order(const char* name, Range range);
+void check_order(const char* name, WholeRange range);
+
 /// Runs `body`; what it throws leaves as an Error that begins with `name`.
 void with_name(const char* name, const std::function<void()>& body);
 

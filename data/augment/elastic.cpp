@@ -43,11 +43,11 @@ void apply(const ElasticOptions& o, Features& features, PhiloxStream& random) {
       y.at<float>(row, column) += static_cast<float>(row);
     }
   }
-  targets.map(
-      targets.height(), targets.width(), [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
-        Sampling how = sampling_for(o, kind);
-        cv::remap(from, to, x, y, how.interpolation, how.border, raw_fill(kind.dtype, how.fill));
-      });
+  targets.map(targets.height(), targets.width(),
+              [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
+                Sampling how = sampling_for(o, kind);
+                cv::remap(from, to, x, y, how.interpolation, how.border, how.fill);
+              });
 }
 
 constexpr Definition<ElasticOptions> definition{

@@ -7,13 +7,10 @@
 #include "belfry/data/augment/random.h"
 #include "belfry/data/augment/resizing.h"
 #include "belfry/data/augment/targets.h"
+#include "belfry/framework/base/error.h"
 
 namespace belfry::data {
 namespace {
-
-std::int64_t draw_below(std::int64_t bound, PhiloxStream& random) {
-  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
-}
 
 // Calls write(span) for the elements of each row of the part `r`, which must be within the image.
 template <class F>
@@ -27,8 +24,7 @@ void for_rows(Array& image, const Rectangle& r, F&& write) {
   image.dtype() == DType::u8 ? run(image.span<std::uint8_t>()) : run(image.span<float>());
 }
 
-void fill(Array& image, const Rectangle& r, double value) {
-  Array element = Array::scalar(value).cast(image.dtype());
+void fill(Array& image, const Rectangle& r, const Array& element) {
   for_rows(image, r, [&]<class T>(std::span<T> row) {
     std::fill(row.begin(), row.end(), element.span<T>()[0]);
   });
@@ -48,6 +44,7 @@ void fill_with_noise(Array& image, const Rectangle& r, PhiloxStream& random) {
 
 void apply_cutout(const CutoutOptions& o, Features& features, PhiloxStream& random) {
   Array& image = writable_image(features, o.image);
+  Array element = fill_element({false, image.dtype(), o.image}, o.fill);
   std::int64_t height = image.shape()[0], width = image.shape()[1];
   for (std::int64_t i = 0; i < o.count; ++i) {
     std::int64_t top = draw_below(height, random) - o.size / 2;
@@ -55,8 +52,13 @@ void apply_cutout(const CutoutOptions& o, Features& features, PhiloxStream& rand
     std::int64_t bottom = std::min(top + o.size, height), right = std::min(left + o.size, width);
     top = std::max<std::int64_t>(top, 0);
     left = std::max<std::int64_t>(left, 0);
-    fill(image, {top, left, bottom - top, right - left}, o.fill);
+    fill(image, {top, left, bottom - top, right - left}, element);
   }
+}
+
+void check_count(std::int64_t count) {
+  constexpr std::int64_t most = 10'000;
+  require(count >= 1 && count <= most, "count must be from 1 to ", most, ", got ", count);
 }
 
 constexpr Definition<CutoutOptions> cutout_definition{.name = "cutout",
@@ -70,7 +72,7 @@ constexpr Definition<CutoutOptions> cutout_definition{.name = "cutout",
                                                       .check =
                                                           [](const CutoutOptions& o) {
                                                             check_side("size", o.size);
-                                                            check_side("count", o.count);
+                                                            check_count(o.count);
                                                           },
                                                       .apply = apply_cutout};
 
@@ -95,10 +97,13 @@ std::optional<Rectangle> draw_erased(const RandomErasingOptions& o, const Shape&
 }
 
 void apply_random_erasing(const RandomErasingOptions& o, Features& features, PhiloxStream& random) {
-  Array& image = writable_image(features, o.image);
-  std::optional<Rectangle> part = draw_erased(o, image.shape(), random);
+  const Array& given = image_at(features, o.image);
+  Array element;
+  if (!o.noise) element = fill_element({false, given.dtype(), o.image}, o.fill);
+  std::optional<Rectangle> part = draw_erased(o, given.shape(), random);
   if (!part) return;
-  o.noise ? fill_with_noise(image, *part, random) : fill(image, *part, o.fill);
+  Array& image = writable_image(features, o.image);
+  o.noise ? fill_with_noise(image, *part, random) : fill(image, *part, element);
 }
 
 constexpr Definition<RandomErasingOptions> random_erasing_definition{

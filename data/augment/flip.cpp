@@ -21,7 +21,7 @@ void check(const FlipOptions& o) {
 
 void flip(const FlipOptions& o, Features& features, PhiloxStream& random, int axis) {
   bool flipped = draw_event(o.probability, random);
-  Targets targets(features, o.image, o.masks);
+  Targets targets(features, o.image, o.masks, Elements::any);
   if (!flipped) return;
   targets.map(targets.height(), targets.width(),
               [&](const cv::Mat& from, cv::Mat& to, PixelKind) { cv::flip(from, to, axis); });

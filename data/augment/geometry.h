@@ -4,7 +4,8 @@
 // Coordinates are those of pixel centres, x to the right and y downward, and the middle of an image
 // is that of its area: ((w - 1) / 2, (h - 1) / 2). Angles are in degrees, counter-clockwise as seen
 // (as torchvision's RandomRotation; its RandomAffine turns clockwise). OpenCV does the work, with
-// positions rounded to 1/32 pixel.
+// positions rounded to 1/32 pixel. `fill` and `mask_fill` are as Augmentation says; one that does
+// not fit is an Error of the call.
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
@@ -26,8 +27,8 @@ struct RotateOptions {
   Range degrees{-10, 10};
   Interpolation interpolation = Interpolation::linear;
   Border border = Border::constant;  ///< what comes in from outside
-  double fill = 0;                   ///< in images, for Border::constant
-  double mask_fill = 0;              ///< in masks, for Border::constant
+  double fill = 0;                   ///< for Border::constant, in the image's own numbers
+  double mask_fill = 0;              ///< for Border::constant, in the masks'
   std::string image = "image";
   std::vector<std::string> masks{};
 };
@@ -45,7 +46,7 @@ struct AffineOptions {
   Range shear_y{0, 0};     ///< degrees by which horizontal lines lean
   Interpolation interpolation = Interpolation::linear;
   Border border = Border::constant;
-  double fill = 0;
+  double fill = 0;  ///< as for rotate
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};
@@ -55,15 +56,16 @@ struct AffineOptions {
 /// `degrees`, X = [[1, tan a], [0, 1]] and Y = [[1, 0], [tan b, 1]] with a from `shear_x` and b
 /// from `shear_y`, s is from `scale` and t = (w u, h v) with u in [-translate_x, translate_x) and
 /// v in [-translate_y, translate_y) (torchvision rounds t to whole pixels). Error: degrees
-/// outside [-360, 360], scale outside [0.001, 1000], shear beyond 89 degrees, translate outside
-/// [0, 1], interpolation by area.
+/// outside [-360, 360], scale outside [0.05, 1000], shear beyond 89 degrees, translate outside
+/// [0, 1], interpolation by area; of a call, corners that come from more than half a million pixels
+/// away, as by much shear and a small scale together in large images.
 Augmentation affine(AffineOptions options = {});
 
 struct PerspectiveOptions {
   double distortion = 0.5;
   Interpolation interpolation = Interpolation::linear;
   Border border = Border::constant;
-  double fill = 0;
+  double fill = 0;  ///< as for rotate
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};
@@ -79,7 +81,7 @@ struct ElasticOptions {
   double sigma = 4;   ///< of the smoothing, in pixels: large for slow waves
   Interpolation interpolation = Interpolation::linear;
   Border border = Border::reflect;
-  double fill = 0;
+  double fill = 0;  ///< as for rotate
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};

@@ -16,6 +16,10 @@ std::int64_t draw(WholeRange range, PhiloxStream& random) {
   return range.low + static_cast<std::int64_t>(random.below(count));
 }
 
+std::int64_t draw_below(std::int64_t bound, PhiloxStream& random) {
+  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+}
+
 bool draw_event(double probability, PhiloxStream& random) {
   return random.uniform_double() < probability;
 }

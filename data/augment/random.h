@@ -12,7 +12,8 @@ namespace belfry::data {
 
 double draw(Range range, PhiloxStream& random);
 std::int64_t draw(WholeRange range, PhiloxStream& random);
-bool draw_event(double probability, PhiloxStream& random);  ///< never for 0, always for 1
+std::int64_t draw_below(std::int64_t bound, PhiloxStream& random);  ///< 0 .. bound - 1
+bool draw_event(double probability, PhiloxStream& random);          ///< never for 0, always for 1
 
 /// 0 .. count - 1 in random order, all orders equally likely (Fisher and Yates).
 std::vector<std::int64_t> draw_permutation(std::int64_t count, PhiloxStream& random);

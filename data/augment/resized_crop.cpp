@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/data/augment/normalization.h"
 #include "belfry/data/augment/random.h"
 #include "belfry/data/augment/resizing.h"
 
@@ -21,43 +22,54 @@ struct Taps {
   std::vector<float> weights;
 };
 
+// A part of a row of pixels that are `unit` long each, from the first pixel that it touches on.
+struct Part {
+  std::int64_t begin, length, unit;
+  std::int64_t pixels() const { return (begin + length + unit - 1) / unit; }
+};
+
 // Linear between the centres of the two pixels around, the edge beyond them.
-Taps growing_taps(std::int64_t old, std::int64_t wanted) {
+Taps growing_taps(const Part& part, std::int64_t wanted) {
   Taps taps;
+  std::int64_t old = part.pixels();
   taps.count = old > 1 ? 2 : 1;
-  double step = static_cast<double>(old) / static_cast<double>(wanted);
+  auto begin = static_cast<double>(part.begin), unit = static_cast<double>(part.unit);
+  double step = static_cast<double>(part.length) / static_cast<double>(wanted);
   for (std::int64_t i = 0; i < wanted; ++i) {
     auto last = static_cast<double>(old - 1);
-    double at = std::clamp((static_cast<double>(i) + 0.5) * step - 0.5, 0.0, last);
+    double centre = (begin + (static_cast<double>(i) + 0.5) * step) / unit;
+    double at = std::clamp(centre - 0.5, 0.0, last);
     auto first = std::min(static_cast<std::int64_t>(at), old - taps.count);
-    auto part = static_cast<float>(at - static_cast<double>(first));
+    auto share = static_cast<float>(at - static_cast<double>(first));
     taps.first.push_back(static_cast<std::int32_t>(first));
-    taps.weights.push_back(1 - part);
-    if (taps.count == 2) taps.weights.push_back(part);
+    taps.weights.push_back(1 - share);
+    if (taps.count == 2) taps.weights.push_back(share);
   }
   return taps;
 }
 
-// The overlap of old and new pixels, in units of 1 / wanted of an old pixel: whole numbers, so that
-// no rounding leaves a sliver of a pixel too many.
-Taps shrinking_taps(std::int64_t old, std::int64_t wanted) {
+// The overlap of old and new pixels, times `wanted`: whole numbers, so that no rounding leaves a
+// sliver of a pixel too many.
+Taps shrinking_taps(const Part& part, std::int64_t wanted) {
   Taps taps;
-  taps.count = static_cast<std::int32_t>(std::min((old - 1) / wanted + 2, old));
+  std::int64_t old = part.pixels(), pixel = part.unit * wanted;
+  taps.count = static_cast<std::int32_t>(std::min((part.length - 1) / pixel + 2, old));
   for (std::int64_t i = 0; i < wanted; ++i) {
-    std::int64_t begin = i * old, end = begin + old;
-    std::int64_t first = std::min(begin / wanted, old - taps.count);
+    std::int64_t begin = part.begin * wanted + i * part.length, end = begin + part.length;
+    std::int64_t first = std::min(begin / pixel, old - taps.count);
     taps.first.push_back(static_cast<std::int32_t>(first));
     for (std::int64_t p = first; p < first + taps.count; ++p) {
-      std::int64_t overlap = std::min(end, (p + 1) * wanted) - std::max(begin, p * wanted);
+      std::int64_t overlap = std::min(end, (p + 1) * pixel) - std::max(begin, p * pixel);
       taps.weights.push_back(static_cast<float>(std::max<std::int64_t>(overlap, 0))
-                             / static_cast<float>(old));
+                             / static_cast<float>(part.length));
     }
   }
   return taps;
 }
 
-Taps make_taps(std::int64_t old, std::int64_t wanted) {
-  return wanted < old ? shrinking_taps(old, wanted) : growing_taps(old, wanted);
+Taps make_taps(const Part& part, std::int64_t wanted) {
+  return wanted * part.unit < part.length ? shrinking_taps(part, wanted)
+                                          : growing_taps(part, wanted);
 }
 
 // sums = the weighted sum of rows, `stride` bytes apart, of `length` bytes each. Two rows a pass,
@@ -108,34 +120,32 @@ void write_row(const float* sums, const Taps& taps, bool flip, Four scale, Four 
   }
 }
 
-void check_into(const PixelView& image, const Rectangle& crop,
-                const std::array<float, 3>& deviation, std::int64_t size) {
+void check_into(const PixelView& image, const Rectangle& crop, std::int64_t size) {
   check_side("resize_crop_into: size", size);
+  require(image.shrink >= 1, "resize_crop_into: shrink must be at least 1, got ", image.shrink);
   require(image.data != nullptr && image.row_bytes >= 3 * image.width,
           "resize_crop_into: the image has no pixels, or rows of ", image.width,
           " pixels that are ", image.row_bytes, " bytes apart");
+  std::int64_t height = image.height * image.shrink, width = image.width * image.shrink;
   bool inside = crop.height >= 1 && crop.width >= 1 && crop.top >= 0 && crop.left >= 0
-                && crop.top <= image.height - crop.height && crop.left <= image.width - crop.width;
+                && crop.top <= height - crop.height && crop.left <= width - crop.width;
   require(inside, "resize_crop_into: the crop of ", crop.height, " x ", crop.width, " pixels at (",
-          crop.top, ", ", crop.left, ") is not within the image, ", image.height, " x ",
-          image.width);
-  for (float d : deviation) require(d > 0, "resize_crop_into: deviation must be above 0, got ", d);
+          crop.top, ", ", crop.left, ") is not within the image, ", height, " x ", width);
 }
 
 }  // namespace
 
 void check_resized_crop(Range scale, Range ratio) {
-  require(scale.low > 0 && scale.low <= scale.high && scale.high <= 1,
-          "scale must be above 0 and at most 1, got [", scale.low, ", ", scale.high, "]");
-  require(ratio.low >= 1e-3 && ratio.low <= ratio.high && ratio.high <= 1e3,
-          "ratio must be from 0.001 to 1000, got [", ratio.low, ", ", ratio.high, "]");
+  check_order("scale", scale);
+  check_order("ratio", ratio);
+  require(scale.low > 0 && scale.high <= 1, "scale must be above 0 and at most 1, got [", scale.low,
+          ", ", scale.high, "]");
+  require(ratio.low >= 1e-3 && ratio.high <= 1e3, "ratio must be from 0.001 to 1000, got [",
+          ratio.low, ", ", ratio.high, "]");
 }
 
 Rectangle draw_rectangle(std::int64_t height, std::int64_t width, Range scale, Range ratio,
                          PhiloxStream& random) {
-  auto place = [&](std::int64_t left) {
-    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(left) + 1));
-  };
   auto area = static_cast<double>(height) * static_cast<double>(width);
   Range log_ratio{std::log(ratio.low), std::log(ratio.high)};
   for (int attempt = 0; attempt < 10; ++attempt) {
@@ -144,8 +154,8 @@ Rectangle draw_rectangle(std::int64_t height, std::int64_t width, Range scale, R
     std::int64_t w = std::llrint(std::sqrt(wanted * shape));
     std::int64_t h = std::llrint(std::sqrt(wanted / shape));
     if (w < 1 || w > width || h < 1 || h > height) continue;
-    std::int64_t top = place(height - h);
-    return {top, place(width - w), h, w};
+    std::int64_t top = draw_below(height - h + 1, random);
+    return {top, draw_below(width - w + 1, random), h, w};
   }
   std::int64_t w = width, h = height;
   double shape = static_cast<double>(width) / static_cast<double>(height);
@@ -171,16 +181,20 @@ ResizedCropParameters draw_resized_crop(std::int64_t height, std::int64_t width,
 void resize_crop_into(const PixelView& image, const Rectangle& crop, bool flip,
                       const std::array<float, 3>& mean, const std::array<float, 3>& deviation,
                       float* out, std::int64_t size) {
-  check_into(image, crop, deviation, size);
-  Taps rows = make_taps(crop.height, size), columns = make_taps(crop.width, size);
+  check_into(image, crop, size);
+  check_normalization("resize_crop_into: ", mean, deviation);
+  std::int64_t unit = image.shrink, top = crop.top / unit, left = crop.left / unit;
+  Part high{crop.top - top * unit, crop.height, unit};
+  Part wide{crop.left - left * unit, crop.width, unit};
+  Taps rows = make_taps(high, size), columns = make_taps(wide, size);
   Four scale{}, shift{};
   for (std::size_t c = 0; c < 3; ++c) {
     scale[c] = 1 / (255 * deviation[c]);
     shift[c] = -mean[c] / deviation[c];
   }
-  std::int64_t length = 3 * crop.width;
+  std::int64_t length = 3 * wide.pixels();
   std::vector<float> sums(static_cast<std::size_t>(length) + 1);
-  const std::uint8_t* corner = image.data + crop.top * image.row_bytes + 3 * crop.left;
+  const std::uint8_t* corner = image.data + top * image.row_bytes + 3 * left;
   auto count = static_cast<std::size_t>(rows.count);
   for (std::size_t y = 0; y < static_cast<std::size_t>(size); ++y) {
     add_rows(corner + rows.first[y] * image.row_bytes, image.row_bytes,

@@ -20,12 +20,6 @@ void resizing_fields(OptionFields& f, Options& o) {
   f.field("masks", o.masks);
 }
 
-/// Error unless `size` is a side that an image may have.
-inline void check_side(const char* name, std::int64_t size) {
-  constexpr std::int64_t longest = 32'766;
-  require(size >= 1 && size <= longest, name, " must be from 1 to ", longest, ", got ", size);
-}
-
 /// Image and masks resized to height x width.
 template <class Options>
 void resize_all(const Options& o, Targets& targets, std::int64_t height, std::int64_t width) {
@@ -34,7 +28,10 @@ void resize_all(const Options& o, Targets& targets, std::int64_t height, std::in
   });
 }
 
+/// Error unless `scale` is within (0, 1] and `ratio` within [0.001, 1000], low at most high.
 void check_resized_crop(Range scale, Range ratio);
+
+/// The part of an image of height x width pixels that random_resized_crop() describes.
 Rectangle draw_rectangle(std::int64_t height, std::int64_t width, Range scale, Range ratio,
                          PhiloxStream& random);
 

@@ -1,6 +1,8 @@
 #pragma once
 // How warped images are sampled: the options that rotate, affine, perspective and elastic share.
 
+#include <opencv2/core.hpp>
+
 #include "belfry/data/augment/definition.h"
 #include "belfry/data/augment/targets.h"
 #include "belfry/framework/base/error.h"
@@ -43,21 +45,22 @@ int cv_interpolation(Interpolation interpolation);
 
 struct Sampling {
   int interpolation, border;  ///< OpenCV's constants
-  double fill;
+  cv::Scalar fill;
 };
 
 template <class Options>
 Sampling sampling_for(const Options& o, PixelKind kind) {
   Interpolation how = kind.mask ? Interpolation::nearest : o.interpolation;
-  return {cv_interpolation(how), cv_border(o.border), kind.mask ? o.mask_fill : o.fill};
+  return {cv_interpolation(how), cv_border(o.border),
+          raw_fill(kind, o.border, kind.mask ? o.mask_fill : o.fill)};
 }
 
 /// A projective map of the plane, row-major; affine if the last row is 0 0 1.
 struct PlaneMap {
   double m[9];
 };
-/// to(p) = from(out_to_in p).
-void warp(const cv::Mat& from, cv::Mat& to, const PlaneMap& out_to_in, const Sampling& sampling,
-          DType dtype);
+/// to(p) = from(out_to_in p). Error: an affine map that fetches a corner of `to` from more than
+/// half a million pixels away: beyond, OpenCV's numbers overflow.
+void warp(const cv::Mat& from, cv::Mat& to, const PlaneMap& out_to_in, const Sampling& sampling);
 
 }  // namespace belfry::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <opencv2/core.hpp>
 
 #include "belfry/data/augment/mat.h"
@@ -10,15 +11,12 @@
 namespace belfry::data {
 namespace {
 
-constexpr std::int64_t most_channels = CV_CN_MAX;
-// OpenCV's remap counts rows and columns in 16 bits.
-constexpr std::int64_t longest_side = 32'766;
+static_assert(most_channels == CV_CN_MAX);
 
-void check_image(const std::string& name, const Array& image) {
+void check_image(const std::string& name, const Array& image, Elements elements) {
   require(image.defined() && image.shape().rank() == 3, "feature `", name,
           "` must be an image [h, w, c], got ", image.type());
-  require(image.dtype() == DType::u8 || image.dtype() == DType::f32, "feature `", name,
-          "` must be u8 or f32, got ", image.type());
+  check_elements(name, image, elements);
   const Shape& s = image.shape();
   require(s.elements() > 0 && s[0] <= longest_side && s[1] <= longest_side && s[2] <= most_channels,
           "feature `", name, "` must have sides of 1 to ", longest_side, " and 1 to ",
@@ -31,6 +29,21 @@ void check_mask(const std::string& name, const Array& mask, const Shape& image) 
               && s[1] == image[1] && (s.rank() == 2 || (s[2] > 0 && s[2] <= most_channels));
   require(fits, "mask `", name, "` must be [h, w] or [h, w, c] with the image's ", image[0], " x ",
           image[1], " pixels, got ", mask.type());
+}
+
+std::string values_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+      return "0 to 255";
+    case DType::boolean:
+      return "0 or 1";
+    case DType::i32:
+      return "a whole number of 32 bits";
+    case DType::i64:
+      return "a whole number of 64 bits";
+    default:
+      return concat("a number that ", dtype, " holds");
+  }
 }
 
 }  // namespace
@@ -46,24 +59,38 @@ void check_probability(double probability) {
           probability);
 }
 
+void check_side(const char* name, std::int64_t size) {
+  require(size >= 1 && size <= longest_side, name, " must be from 1 to ", longest_side, ", got ",
+          size);
+}
+
+void check_elements(const std::string& name, const Array& image, Elements elements) {
+  bool fits =
+      elements == Elements::any || image.dtype() == DType::u8 || image.dtype() == DType::f32;
+  require(fits, "feature `", name, "` must be u8 or f32, got ", image.type(),
+          "; cast() it to f32 in a map before");
+}
+
 Targets::Targets(Features& features, const std::string& image,
-                 const std::vector<std::string>& masks) {
-  arrays_.push_back(&features.at(image));
-  check_image(image, *arrays_[0]);
-  shape_ = arrays_[0]->shape();
+                 const std::vector<std::string>& masks, Elements elements) {
+  Array& first = features.at(image);
+  check_image(image, first, elements);
+  targets_.push_back({image, &first});
+  shape_ = first.shape();
   height_ = shape_[0];
   width_ = shape_[1];
-  for (const std::string& mask : masks) {
-    arrays_.push_back(&features.at(mask));
-    check_mask(mask, *arrays_.back(), shape_);
+  for (const std::string& name : masks) {
+    Array& mask = features.at(name);
+    check_mask(name, mask, shape_);
+    targets_.push_back({name, &mask});
   }
 }
 
 void Targets::map(std::int64_t height, std::int64_t width, const PixelMap& map) {
-  for (Array* array : arrays_) {
+  for (const auto& [name, array] : targets_) {
     Array result(array->shape().with(0, height).with(1, width), array->dtype());
     cv::Mat to = raw_view(result);
-    map_channels(raw_view(*array), to, {array != arrays_[0], array->dtype()}, map);
+    map_channels(raw_view(*array), to, {array != targets_[0].array, array->dtype(), name}, map);
     *array = std::move(result);
   }
 }
@@ -91,9 +118,14 @@ void map_channels(const cv::Mat& from, cv::Mat& to, PixelKind kind, const PixelM
   }
 }
 
-Array& writable_image(Features& features, const std::string& name) {
+Array& image_at(Features& features, const std::string& name) {
   Array& image = features.at(name);
-  check_image(name, image);
+  check_image(name, image, Elements::u8_or_f32);
+  return image;
+}
+
+Array& writable_image(Features& features, const std::string& name) {
+  Array& image = image_at(features, name);
   make_exclusive(image);
   return image;
 }
@@ -115,14 +147,26 @@ cv::Mat raw_view(Array& array) {
           array.raw()};
 }
 
-cv::Scalar_<double> raw_fill(DType dtype, double fill) {
-  Array value = Array::scalar(fill).cast(dtype);
-  double raw = fill;
-  if (dtype == DType::i64) raw = std::bit_cast<double>(value.span<std::int64_t>()[0]);
-  if (dtype == DType::boolean) raw = value.span<bool>()[0] ? 1 : 0;
-  if (dtype == DType::f16) raw = value.span<Float16>()[0].bits;
-  if (dtype == DType::bf16) raw = value.span<BFloat16>()[0].bits;
-  return cv::Scalar::all(raw);
+Array fill_element(const PixelKind& kind, double fill) {
+  bool floating = is_floating(kind.dtype);
+  double wanted = kind.mask || floating ? fill : std::floor(fill + 0.5);
+  Array element = Array::scalar(wanted).cast(kind.dtype);
+  double held = element.item();
+  bool rounds = floating && (!kind.mask || (kind.dtype == DType::f32 && fill != std::trunc(fill)));
+  require(rounds ? std::isfinite(held) : held == wanted, kind.mask ? "mask_fill " : "fill ", fill,
+          " does not fit the ", kind.mask ? "mask `" : "image `", kind.name, "`, ", kind.dtype,
+          ": use ", values_of(kind.dtype), ", or cast() it in a map before");
+  return element;
+}
+
+cv::Scalar_<double> raw_fill(const PixelKind& kind, Border border, double fill) {
+  if (border != Border::constant) return cv::Scalar::all(0);
+  Array element = fill_element(kind, fill);
+  if (kind.dtype == DType::i64)
+    return cv::Scalar::all(std::bit_cast<double>(element.span<std::int64_t>()[0]));
+  if (kind.dtype == DType::f16) return cv::Scalar::all(element.span<Float16>()[0].bits);
+  if (kind.dtype == DType::bf16) return cv::Scalar::all(element.span<BFloat16>()[0].bits);
+  return cv::Scalar::all(element.item());
 }
 
 }  // namespace belfry::data

@@ -28,7 +28,7 @@ void apply_flip(const Flip3dOptions& o, Features& features, PhiloxStream& random
   reversed[0] = draw_event(o.depth, random);
   reversed[1] = draw_event(o.height, random);
   reversed[2] = draw_event(o.width, random);
-  VolumeTargets targets(features, o.image, o.masks);
+  VolumeTargets targets(features, o.image, o.masks, Elements::any);
   if (!reversed[0] && !reversed[1] && !reversed[2]) return;
   targets.map([&](const Array& from, PixelKind) { return rearranged(from, unmoved, reversed); });
 }
@@ -60,7 +60,8 @@ Array turned(const Array& from, std::size_t a, std::size_t b, std::uint64_t turn
 
 void apply_rotate90(const Rotate90Options& o, Features& features, PhiloxStream& random) {
   std::uint64_t turns = random.below(4);
-  VolumeTargets targets(features, o.image, o.masks, o.axis == VolumeAxis::depth);
+  bool flat_too = o.axis == VolumeAxis::depth;
+  VolumeTargets targets(features, o.image, o.masks, Elements::any, flat_too);
   std::size_t a = o.axis == VolumeAxis::depth ? 1 : 0, b = o.axis == VolumeAxis::width ? 1 : 2;
   bool square = targets.size(static_cast<int>(a)) == targets.size(static_cast<int>(b));
   if (!square) turns &= 2;
@@ -90,9 +91,8 @@ Array turn_slices(Array from, double angle, const Sampling& how, PixelKind kind)
     double c = std::cos(angle), s = std::sin(angle);
     double mx = (to.cols - 1) / 2.0, my = (to.rows - 1) / 2.0;
     PlaneMap out_to_in{{c, -s, mx - c * mx + s * my, s, c, my - s * mx - c * my, 0, 0, 1}};
-    map_channels(raw_view(source), to, kind, [&](const cv::Mat& a, cv::Mat& b, PixelKind) {
-      warp(a, b, out_to_in, how, kind.dtype);
-    });
+    map_channels(raw_view(source), to, kind,
+                 [&](const cv::Mat& a, cv::Mat& b, PixelKind) { warp(a, b, out_to_in, how); });
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Augmentations of volumes: images [d, h, w, c], u8 or f32, with masks [d, h, w] or [d, h, w, c] of
-// any element type that move along, as Augmentation says for images.
+// Augmentations of volumes: images [d, h, w, c], u8 or f32 (flip3d and rotate90 take any element
+// type), with masks [d, h, w] or [d, h, w, c] of any element type that move along, as Augmentation
+// says for images.
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
@@ -41,7 +42,7 @@ struct Rotate3dOptions {
   VolumeAxis axis = VolumeAxis::depth;
   Interpolation interpolation = Interpolation::linear;  ///< within the plane
   Border border = Border::constant;
-  double fill = 0;
+  double fill = 0;  ///< in the image's own numbers, as for rotate
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};

@@ -8,8 +8,6 @@
 namespace belfry::data {
 namespace {
 
-constexpr std::int64_t longest_side = 32'766, most_channels = 512;
-
 bool good_sizes(const Shape& s, int spatial) {
   for (int axis = 0; axis < spatial; ++axis)
     if (s[axis] < 1 || s[axis] > longest_side) return false;
@@ -19,17 +17,18 @@ bool good_sizes(const Shape& s, int spatial) {
 }  // namespace
 
 VolumeTargets::VolumeTargets(Features& features, const std::string& image,
-                             const std::vector<std::string>& masks, bool flat_too) {
+                             const std::vector<std::string>& masks, Elements elements,
+                             bool flat_too) {
   Array& first = features.at(image);
   const Shape s = first.shape();
   bool flat = flat_too && s.rank() == 3;
   int spatial = flat ? 2 : 3;
-  bool fits = first.defined() && s.rank() == spatial + 1 && good_sizes(s, spatial)
-              && (first.dtype() == DType::u8 || first.dtype() == DType::f32);
+  bool fits = first.defined() && s.rank() == spatial + 1 && good_sizes(s, spatial);
   require(fits, "feature `", image, "` must be a volume [d, h, w, c]",
-          flat_too ? " or an image [h, w, c]" : "", ", u8 or f32, with sides of 1 to ",
-          longest_side, " and 1 to ", most_channels, " channels; got ", first.type());
-  arrays_.push_back(&first);
+          flat_too ? " or an image [h, w, c]" : "", " with sides of 1 to ", longest_side,
+          " and 1 to ", most_channels, " channels; got ", first.type());
+  check_elements(image, first, elements);
+  targets_.push_back({image, &first});
   for (const std::string& name : masks) {
     Array& mask = features.at(name);
     const Shape& m = mask.shape();
@@ -37,7 +36,7 @@ VolumeTargets::VolumeTargets(Features& features, const std::string& image,
                 && good_sizes(m, spatial) && std::equal(s.begin(), s.begin() + spatial, m.begin());
     require(same, "mask `", name, "` must have the sizes of the image, ", s,
             ", with or without channels; got ", mask.type());
-    arrays_.push_back(&mask);
+    targets_.push_back({name, &mask});
   }
   sizes_ = flat ? std::array<std::int64_t, 3>{1, s[0], s[1]}
                 : std::array<std::int64_t, 3>{s[0], s[1], s[2]};
@@ -45,10 +44,10 @@ VolumeTargets::VolumeTargets(Features& features, const std::string& image,
 
 void VolumeTargets::map(const std::function<Array(const Array& from, PixelKind kind)>& map) {
   std::int64_t voxels = sizes_[0] * sizes_[1] * sizes_[2];
-  for (Array* array : arrays_) {
+  for (const auto& [name, array] : targets_) {
     Shape shape = array->shape();
     Array from = array->reshape({sizes_[0], sizes_[1], sizes_[2], shape.elements() / voxels});
-    *array = map(from, {array != arrays_[0], array->dtype()}).reshape(shape);
+    *array = map(from, {array != targets_[0].array, array->dtype(), name}).reshape(shape);
   }
 }
 

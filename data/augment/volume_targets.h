@@ -13,7 +13,7 @@ class VolumeTargets {
  public:
   /// With `flat_too` an image [h, w, c] is a volume of one slice.
   VolumeTargets(Features& features, const std::string& image, const std::vector<std::string>& masks,
-                bool flat_too = false);
+                Elements elements = Elements::u8_or_f32, bool flat_too = false);
 
   std::int64_t size(int axis) const { return sizes_[static_cast<std::size_t>(axis)]; }
 
@@ -21,7 +21,11 @@ class VolumeTargets {
   void map(const std::function<Array(const Array& from, PixelKind kind)>& map);
 
  private:
-  std::vector<Array*> arrays_;  // the image first
+  struct Target {
+    std::string name;
+    Array* array;
+  };
+  std::vector<Target> targets_;  // the image first
   std::array<std::int64_t, 3> sizes_{};
 };
 

@@ -27,7 +27,7 @@ template <class Options>
 void warp_all(const Options& o, Targets& targets, const PlaneMap& out_to_in) {
   targets.map(targets.height(), targets.width(),
               [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
-                warp(from, to, out_to_in, sampling_for(o, kind), kind.dtype);
+                warp(from, to, out_to_in, sampling_for(o, kind));
               });
 }
 
@@ -63,7 +63,7 @@ void affine_fields(OptionFields& f, AffineOptions& o) {
 
 void check_affine(const AffineOptions& o) {
   check_degrees(o.degrees);
-  require(o.scale.low >= 1e-3 && o.scale.high <= 1e3, "scale must be from 0.001 to 1000, got [",
+  require(o.scale.low >= 0.05 && o.scale.high <= 1e3, "scale must be from 0.05 to 1000, got [",
           o.scale.low, ", ", o.scale.high, "]");
   for (Range shear : {o.shear_x, o.shear_y})
     require(shear.low >= -89 && shear.high <= 89, "shear must be from -89 to 89 degrees, got [",
@@ -158,6 +158,20 @@ constexpr Definition<PerspectiveOptions> perspective_definition{
 
 const Registered registered{rotate_definition, affine_definition, perspective_definition};
 
+// warpAffine adds up two parts of a coordinate, m[0] x and m[1] y + m[2], in units of 1/1024 pixel,
+// as numbers of 32 bits. If no corner is farther than this, neither part is beyond 2^20.
+void check_reach(const double* m, cv::Size size) {
+  constexpr double farthest = 500'000;
+  for (int x : {0, size.width - 1})
+    for (int y : {0, size.height - 1}) {
+      double from = m[0] * x + m[1] * y + m[2];
+      require(std::abs(from) <= farthest, "a corner of an image of ", size.height, " x ",
+              size.width, " would be fetched from ", std::llround(std::abs(from)),
+              " pixels away, expected at most ", std::llround(farthest),
+              "; use a larger scale, less shear, or smaller images");
+    }
+}
+
 }  // namespace
 
 int cv_border(Border border) {
@@ -186,16 +200,17 @@ int cv_interpolation(Interpolation interpolation) {
   }
 }
 
-void warp(const cv::Mat& from, cv::Mat& to, const PlaneMap& out_to_in, const Sampling& sampling,
-          DType dtype) {
+void warp(const cv::Mat& from, cv::Mat& to, const PlaneMap& out_to_in, const Sampling& sampling) {
   const double* m = out_to_in.m;
   cv::Mat matrix(3, 3, CV_64F, const_cast<double*>(m));
   int flags = sampling.interpolation | cv::WARP_INVERSE_MAP;
-  cv::Scalar fill = raw_fill(dtype, sampling.fill);
   if (m[6] == 0 && m[7] == 0 && m[8] == 1) {
-    cv::warpAffine(from, to, matrix.rowRange(0, 2), to.size(), flags, sampling.border, fill);
+    check_reach(m, to.size());
+    check_reach(m + 3, to.size());
+    cv::warpAffine(from, to, matrix.rowRange(0, 2), to.size(), flags, sampling.border,
+                   sampling.fill);
   } else {
-    cv::warpPerspective(from, to, matrix, to.size(), flags, sampling.border, fill);
+    cv::warpPerspective(from, to, matrix, to.size(), flags, sampling.border, sampling.fill);
   }
 }
 

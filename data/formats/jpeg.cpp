@@ -125,12 +125,7 @@ Plan make_plan(const ImageSize& size, const JpegOptions& o, std::string_view nam
             ", expected 1, 2, 4 or 8");
     return plan_at(crop, 8 / *by);
   }
-  const auto& wanted = std::get<AtLeast>(o.shrink);
-  for (int eighths : {1, 2, 4}) {
-    Plan plan = plan_at(crop, eighths);
-    if (plan.rows.size >= wanted.h && plan.columns.size >= wanted.w) return plan;
-  }
-  return plan_at(crop, 8);
+  return plan_at(crop, 8 / shrink_for(crop, std::get<AtLeast>(o.shrink)));
 }
 
 int channels_of(const jpeg_decompress_struct& info, int wanted, std::string_view name) {
@@ -208,6 +203,14 @@ void read_rows(jpeg_decompress_struct& info, const Rows& r) {
 }
 
 }  // namespace
+
+int shrink_for(const Rectangle& crop, const AtLeast& wanted) {
+  for (int eighths : {1, 2, 4}) {
+    Plan plan = plan_at(crop, eighths);
+    if (plan.rows.size >= wanted.h && plan.columns.size >= wanted.w) return 8 / eighths;
+  }
+  return 1;
+}
 
 void decode_jpeg(std::span<const std::byte> bytes, const JpegOptions& options, Array& out,
                  std::string_view name) {

@@ -30,6 +30,9 @@ struct JpegOptions {
   std::int64_t pixel_limit = 1 << 28;  ///< of the whole image at full size
 };
 
+/// The shrink that AtLeast chooses for the part `crop`: 1, 2, 4 or 8.
+int shrink_for(const Rectangle& crop, const AtLeast& wanted);
+
 /// Decodes a JPEG image: u8 [h, w, channels]. Baseline, extended and progressive files of 8 bits;
 /// CMYK becomes RGB as red = cyan x black / 255 and so on (of the inverted values that Adobe's
 /// files store; others are inverted first), and grey is then 0.299 red + 0.587 green + 0.114 blue.

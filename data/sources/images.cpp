@@ -55,8 +55,11 @@ Dataset image_folder(const std::string& directory, ImageFilesOptions options) {
   auto read = [=](std::size_t i) {
     const Labelled& file = (*found)[i];
     std::string content = read_file(file.path);
-    Array image = options.decode ? decode(content, options.image, file.path) : array_of(content);
-    return Features{{"image", std::move(image)}, {"label", Array::scalar(file.label)}};
+    Array label = Array::scalar(file.label);
+    if (!options.decode)
+      return Features{
+          {"image", array_of(content)}, {"label", label}, {"path", array_of(file.path)}};
+    return Features{{"image", decode(content, options.image, file.path)}, {"label", label}};
   };
   return numbered(std::ssize(*found), options.workers, "image_folder", read);
 }

@@ -1,3 +1,6 @@
+#include "belfry/data/augment/definition.h"
+#include "belfry/data/augment/normalization.h"
+#include "belfry/data/augment/resizing.h"
 #include "belfry/data/formats/image_header.h"
 #include "belfry/data/formats/jpeg.h"
 #include "belfry/data/media.h"
@@ -10,31 +13,46 @@ bool is_jpeg(std::span<const std::byte> bytes) {
   return bytes.size() > 2 && bytes[0] == std::byte{0xff} && bytes[1] == std::byte{0xd8};
 }
 
-void load(std::span<const std::byte> bytes, const PhotographsOptions& o, PhiloxStream& random,
-          float* out) {
-  const ImageSize size = image_size(bytes);
-  ResizedCropParameters drawn = draw_resized_crop(size.h, size.w, o.crop, random);
-  Rectangle crop = drawn.crop;
-  thread_local Array pixels;
+void load(std::span<const std::byte> bytes, std::string_view name, const PhotographsOptions& o,
+          PhiloxStream& random, float* out) {
+  const ImageSize size = image_size(bytes, name);
+  auto [crop, flip] = draw_resized_crop(size.h, size.w, o.crop, random);
+  Array pixels;
+  std::int64_t shrink = 1;
   if (is_jpeg(bytes)) {
-    decode_jpeg(bytes, {.crop = crop, .shrink = AtLeast{o.size, o.size}}, pixels);
-    crop = {0, 0, pixels.shape()[0], pixels.shape()[1]};
+    int by = shrink_for(crop, {o.size, o.size});
+    pixels = decode_jpeg(bytes, {.crop = crop, .shrink = by}, name);
+    shrink = by;
+    crop.top %= shrink;  // now within the pixels that were decoded
+    crop.left %= shrink;
   } else {
-    pixels = decode_image(bytes);
+    pixels = decode_image(bytes, {}, name);
   }
   std::int64_t h = pixels.shape()[0], w = pixels.shape()[1];
-  resize_crop_into({pixels.span<std::uint8_t>().data(), h, w, 3 * w}, crop, drawn.flip, o.mean,
-                   o.deviation, out, o.size);
+  PixelView view{std::as_const(pixels).span<std::uint8_t>().data(), h, w, 3 * w, shrink};
+  resize_crop_into(view, crop, flip, o.mean, o.deviation, out, o.size);
+}
+
+void check(const PhotographsOptions& o) {
+  check_side("size", o.size);
+  check_normalization("", o.mean, o.deviation);
+  check_resized_crop(o.crop.scale, o.crop.ratio);
+  check_probability(o.crop.flip_probability);
+}
+
+// The file's path, if the source has told it.
+std::string_view name_of(const Features& in) {
+  if (!in.contains("path")) return "image";
+  const Array& path = in.at("path");
+  require(path.dtype() == DType::u8 && path.shape().rank() == 1, "`path` is ", path.type(),
+          ", expected u8 [length]");
+  return {reinterpret_cast<const char*>(path.raw()), static_cast<std::size_t>(path.elements())};
 }
 
 }  // namespace
 
 Transform photograph_batches(std::int64_t batch_size, PhotographsOptions options) {
-  require(options.size >= 1, "photograph_batches: size must be at least 1, got ", options.size);
-  for (float d : options.deviation)
-    require(d > 0, "photograph_batches: deviation must be above 0, got ", d);
-  PhiloxStream unused(PhiloxKey{});
-  draw_resized_crop(1, 1, options.crop, unused);  // says now what is wrong with it
+  with_name("photograph_batches", [&] { check(options); });
   auto fill = [=](Features in, Features& row, PhiloxStream& random) {
     const Array &image = in.at("image"), &label = in.at("label");
     require(
@@ -43,7 +61,7 @@ Transform photograph_batches(std::int64_t batch_size, PhotographsOptions options
         "false");
     require(label.type() == TensorType{{}, DType::i64}, "`label` is ", label.type(),
             ", expected i64[]");
-    load(image.raw_bytes(), options, random, row.at("image").span<float>().data());
+    load(image.raw_bytes(), name_of(in), options, random, row.at("image").span<float>().data());
     row.at("label").span<std::int64_t>()[0] = label.span<std::int64_t>()[0];
   };
   Signature row{{"image", {Shape{options.size, options.size, 3}, DType::f32}},

@@ -70,7 +70,7 @@ const std::vector<Example>& examples() {
       {cutout({.size = 3, .count = 2, .fill = 0.1})},
       {random_erasing({.probability = 0.9, .scale = {0.1, 0.5}, .ratio = {0.5, 2}, .noise = true})},
       {normalize({.mean = {0.5}, .deviation = {0.1}})},
-      {to_float()},
+      {to_float({.unit = 2.5})},
       {mixup({.alpha = 0.4, .probability = 0.9, .classes = 10}), Input::batch},
       {cutmix({.alpha = 0.7, .classes = 10}), Input::batch},
       {flip3d({.depth = 0.1, .height = 0.9, .width = 0.4, .masks = masks}), Input::volume},
@@ -160,7 +160,7 @@ TEST(Augmentation, PrintsAllOptionsInOrder) {
             R"({"name":"flip_horizontal","probability":0.5,"image":"image","masks":[]})");
   EXPECT_EQ(
       to_string(sometimes(0.25, one_of({hue(), to_float({.image = "x\"y"})}, {1, 3}))),
-      R"({"name":"sometimes","probability":0.25,"of":[{"name":"one_of","of":[{"name":"hue","shift":[-0.1,0.1],"image":"image"},{"name":"to_float","image":"x\"y"}],"weights":[1,3]}]})");
+      R"({"name":"sometimes","probability":0.25,"of":[{"name":"one_of","of":[{"name":"hue","shift":[-0.1,0.1],"image":"image"},{"name":"to_float","unit":0,"image":"x\"y"}],"weights":[1,3]}]})");
   EXPECT_EQ(
       to_string(
           rotate({.degrees = {-0.0, 1e-300}, .border = Border::reflect, .masks = {"a", "b"}})),
@@ -201,7 +201,7 @@ TEST(Augmentation, RefusesWhatIsNotOne) {
               StartsWith("augmentation: unknown augmentation `flip`; known are affine, brightness, "
                          "center_crop, "));
   EXPECT_EQ(reading(R"({"name":"to_float","imag":"x"})"),
-            "augmentation: to_float: unknown option `imag`; known are image");
+            "augmentation: to_float: unknown option `imag`; known are unit, image");
   EXPECT_EQ(reading(R"({"name":"to_float","image":"x","image":"y"})"),
             "augmentation: the option \"image\" is given twice");
   EXPECT_EQ(reading(R"({"name":"flip_vertical","probability":"0.5"})"),

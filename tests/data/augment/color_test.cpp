@@ -135,6 +135,7 @@ TEST(Grayscale, IsTheWeightedMean) {
   EXPECT_THAT(floats(grayscale({.channels = 1}), image<float>({1, 1, 3}, {1, 0.5f, 0})),
               near({0.5925f}));
   EXPECT_EQ(floats(grayscale({.channels = 1}), numbered({1, 2, 1})), (Floats{1, 2}));
+  EXPECT_EQ(applied(grayscale({.probability = 0}), in).raw(), in.raw());  // no copy
   int gray = 0;
   for (std::uint64_t seed = 0; seed < 2000; ++seed)
     gray += floats(grayscale({.probability = 0.2}), in, seed)[0] == 82;

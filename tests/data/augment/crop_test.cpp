@@ -98,6 +98,53 @@ TEST(PadAndCrop, FillsMasksOfAnyTypeWithTheirOwnValue) {
   }
 }
 
+TEST(PadAndCrop, RefusesAFillThatDoesNotFit) {
+  auto error = [](DType dtype, double fill, Border border = Border::constant) {
+    Augmentation a = pad_and_crop({.border = border, .mask_fill = fill, .masks = {"m"}});
+    return call_error(a, {{"image", numbered({2, 2, 1})}, {"m", numbered({2, 2}, dtype)}});
+  };
+  EXPECT_EQ(error(DType::u8, -1),
+            "pad_and_crop: mask_fill -1 does not fit the mask `m`, u8: use 0 to 255, or cast() it "
+            "in a map before");
+  EXPECT_EQ(
+      error(DType::boolean, 2),
+      "pad_and_crop: mask_fill 2 does not fit the mask `m`, bool: use 0 or 1, or cast() it in "
+      "a map before");
+  EXPECT_EQ(error(DType::i32, 2.5e9),
+            "pad_and_crop: mask_fill 2.5e+09 does not fit the mask `m`, i32: use a whole number "
+            "of 32 bits, or cast() it in a map before");
+  EXPECT_EQ(error(DType::f16, 2049),
+            "pad_and_crop: mask_fill 2049 does not fit the mask `m`, f16: use a number that f16 "
+            "holds, or cast() it in a map before");
+  for (DType dtype : {DType::u8, DType::boolean, DType::i32, DType::i64})
+    EXPECT_THAT(error(dtype, 0.5), ::testing::HasSubstr("mask_fill 0.5 does not fit the mask `m`"));
+  for (double fill : {1e300, 16'777'217.0})
+    EXPECT_THAT(error(DType::f32, fill), ::testing::HasSubstr(" does not fit the mask `m`, f32"));
+  EXPECT_EQ(error(DType::f32, 0.1), "no error");
+  EXPECT_EQ(error(DType::f64, 0.1), "no error");
+  EXPECT_EQ(error(DType::i64, 1e15), "no error");
+  EXPECT_EQ(error(DType::u8, -1, Border::edge), "no error");  // not used
+}
+
+TEST(PadAndCrop, RoundsTheFillOfImages) {
+  for (auto [fill, held] : {std::pair{127.5, 128.0}, {126.5, 127.0}, {255.4, 255.0}}) {
+    Augmentation far = pad_and_crop({.padding = 1024, .fill = fill});
+    for (DType dtype : {DType::u8, DType::i32})  // the seed is one whose part is outside the image
+      EXPECT_EQ(applied(far, numbered({2, 2, 1}, dtype)).at(0), held);
+    EXPECT_EQ(applied(far, numbered({2, 2, 1})).at(0), static_cast<float>(fill));
+  }
+  EXPECT_EQ(call_error(pad_and_crop({.fill = 255.5}), {{"image", numbered({2, 2, 1}, DType::u8)}}),
+            "pad_and_crop: fill 255.5 does not fit the image `image`, u8: use 0 to 255, or cast() "
+            "it in a map before");
+}
+
+TEST(Crop, TakesImagesOfAnyType) {
+  Array in = numbered({4, 4, 1}, DType::i64);
+  Array out = applied(center_crop({.height = 2, .width = 2}), in);
+  EXPECT_EQ(values_of<std::int64_t>(out), (Values{6, 7, 10, 11}));
+  EXPECT_TRUE(identical(applied(crop({.height = 4, .width = 4}), in), in));
+}
+
 TEST(PadAndCrop, RefusesPaddingOutOfRange) {
   EXPECT_EQ(error_of([] { pad_and_crop({.padding = -1}); }),
             "pad_and_crop: padding must be from 0 to 1024, got -1");

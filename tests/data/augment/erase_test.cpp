@@ -48,11 +48,36 @@ TEST(Cutout, CoversASquareAroundAnyPixel) {
 TEST(Cutout, FillsAllChannels) {
   for (DType dtype : {DType::u8, DType::f32})
     EXPECT_EQ(floats(cutout({.size = 100, .fill = 7}), numbered({2, 3, 3}, dtype)), Floats(18, 7));
-  EXPECT_EQ(floats(cutout({.size = 100, .fill = 300}), numbered({1, 1, 1}, DType::u8)),
-            Floats{255});
   int dark = 0;
   for (float x : floats(cutout({.size = 1, .count = 3}), ones(40, 40, 2))) dark += x == 0;
   EXPECT_EQ(dark, 6);
+}
+
+TEST(Erase, RoundsTheFillOrRefusesIt) {
+  RandomErasingOptions erasing{.probability = 1, .scale = {0.9, 0.9}, .ratio = {1, 1}};
+  Array in = Array::zeros({100, 100, 1}, DType::u8);
+  for (auto [fill, held] : {std::pair{127.5, 128.0}, {126.5, 127.0}, {254.4, 254.0}, {-0.4, 0.0}}) {
+    EXPECT_EQ(applied(cutout({.size = 300, .fill = fill}), in).at(0), held);
+    erasing.fill = fill;
+    EXPECT_EQ(applied(random_erasing(erasing), in).at(5050), held);
+  }
+  for (double fill : {-1.0, 255.5, 300.0}) {
+    erasing.fill = fill;
+    for (const Augmentation& a : {cutout({.fill = fill}), random_erasing(erasing)})
+      EXPECT_EQ(call_error(a, {{"image", in}}),
+                concat(a.name(), ": fill ", fill,
+                       " does not fit the image `image`, u8: use 0 to 255, or cast() it in a map "
+                       "before"));
+  }
+  EXPECT_EQ(call_error(cutout({.fill = 1e300}), {{"image", numbered({2, 2, 1})}}),
+            "cutout: fill 1e+300 does not fit the image `image`, f32: use a number that f32 holds, "
+            "or cast() it in a map before");
+}
+
+TEST(RandomErasing, CopiesNothingWhereNothingHappens) {
+  Array in = noise({20, 20, 3}, DType::u8);
+  EXPECT_EQ(applied(random_erasing({.probability = 0}), in).raw(), in.raw());
+  EXPECT_NE(applied(random_erasing({.probability = 1}), in).raw(), in.raw());
 }
 
 TEST(RandomErasing, DrawsAreaAndShapeOfItsRanges) {
@@ -99,7 +124,9 @@ TEST(RandomErasing, LeavesImagesThatAreTooSmall) {
 TEST(Erase, RefusesOptionsOutOfRange) {
   EXPECT_EQ(error_of([] { cutout({.size = 0}); }), "cutout: size must be from 1 to 32766, got 0");
   EXPECT_EQ(error_of([] { cutout({.count = -2}); }),
-            "cutout: count must be from 1 to 32766, got -2");
+            "cutout: count must be from 1 to 10000, got -2");
+  EXPECT_EQ(error_of([] { cutout({.count = 10'001}); }),
+            "cutout: count must be from 1 to 10000, got 10001");
   EXPECT_EQ(error_of([] {
               random_erasing({.scale = {0.1, 1.5}});
             }),

@@ -53,13 +53,23 @@ TEST(Flip, TakesMasksOfAnyTypeAlong) {
   }
 }
 
+TEST(Flip, TakesImagesOfAnyType) {
+  for (DType dtype : {DType::i32, DType::i64, DType::f16, DType::f64}) {
+    Array out = applied(left_right, numbered({2, 2, 1}, dtype));
+    EXPECT_EQ(out.dtype(), dtype);
+    EXPECT_EQ(values_of<float>(out.cast(DType::f32)), (Floats{2, 1, 4, 3}));
+  }
+}
+
 TEST(Targets, RefusesOtherShapesAndTypes) {
   EXPECT_EQ(call_error(left_right, {{"photo", numbered({3, 3, 1})}}),
             "flip_horizontal: unknown feature `image`; this batch has photo");
   EXPECT_EQ(call_error(left_right, {{"image", numbered({3, 3})}}),
             "flip_horizontal: feature `image` must be an image [h, w, c], got f32[3, 3]");
-  EXPECT_EQ(call_error(left_right, {{"image", numbered({3, 3, 1}, DType::i32)}}),
-            "flip_horizontal: feature `image` must be u8 or f32, got i32[3, 3, 1]");
+  EXPECT_EQ(
+      call_error(rotate(), {{"image", numbered({3, 3, 1}, DType::i32)}}),
+      "rotate: feature `image` must be u8 or f32, got i32[3, 3, 1]; cast() it to f32 in a map "
+      "before");
   EXPECT_EQ(call_error(left_right, {{"image", numbered({3, 0, 1})}}),
             "flip_horizontal: feature `image` must have sides of 1 to 32766 and 1 to 512 channels, "
             "got f32[3, 0, 1]");

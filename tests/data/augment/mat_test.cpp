@@ -17,6 +17,14 @@ TEST(View, SharesTheElements) {
   EXPECT_EQ(array.at(3), 40);
 }
 
+// A view of a temporary would be of memory that is gone.
+template <class T>
+constexpr bool can_view = requires(T array) {
+  view(static_cast<T>(array));
+};
+static_assert(can_view<Array&> && can_view<const Array&>);
+static_assert(!can_view<Array&&> && !can_view<const Array&&>);
+
 TEST(View, KnowsFourTypesAndBothRanks) {
   Array bytes = numbered({4, 5}, DType::u8), ints = numbered({4, 5, 3}, DType::i32),
         doubles = numbered({1, 1, 512}, DType::f64);

@@ -53,15 +53,72 @@ TEST(Normalize, RefusesNumbersThatDoNotFit) {
       "f32[2, 2, 3]; got 2");
   EXPECT_EQ(call_error(normalize({.mean = {0}, .deviation = {1}}),
                        {{"image", numbered({2, 2, 3}, DType::f64)}}),
-            "normalize: feature `image` must be u8 or f32 with channels last, got f64[2, 2, 3]");
-  EXPECT_EQ(call_error(to_float(), {{"image", Array::scalar(1.0f)}}),
-            "to_float: feature `image` must be u8 or f32 with channels last, got f32[]");
+            "normalize: feature `image` must be u8, i32 or f32, got f64[2, 2, 3]; cast() it to f32 "
+            "in a map before");
+  EXPECT_EQ(
+      call_error(normalize({.mean = {0}, .deviation = {1}}), {{"image", Array::scalar(1.0f)}}),
+      "normalize: feature `image` must have channels last, got f32[]");
   EXPECT_EQ(error_of([] { normalize({}); }),
             "normalize: mean and deviation must be given, for each channel or one for all");
   EXPECT_EQ(error_of([] {
               normalize({.mean = {0}, .deviation = {1, 0}});
             }),
-            "normalize: deviation must be above 0 (at least 1e-6), got 0");
+            "normalize: deviation must be finite and above 0 (at least 1e-6), got 0");
+}
+
+// 0.5 x - 0.5 everywhere, exact in binary.
+TEST(Normalize, OneNumberForAllTakesAnyNumberOfChannels) {
+  Augmentation a = normalize({.mean = {1}, .deviation = {2}});
+  for (std::int64_t length : {15, 16'001}) {
+    Floats expected;
+    for (std::int64_t i = 0; i < length; ++i) expected.push_back(0.5f * static_cast<float>(i));
+    EXPECT_EQ(floats(a, numbered({length})), expected);
+  }
+}
+
+TEST(Normalize, FewPixelsOfManyChannelsGetTheirNumbersToo) {
+  std::vector<double> mean, deviation;
+  Floats expected;
+  for (int c = 0; c < 1001; ++c) {
+    mean.push_back(c);
+    deviation.push_back(c % 2 ? 2 : 4);
+  }
+  for (int i = 0; i < 2002; ++i)  // the element i + 1, less its channel, is 1 or 1002
+    expected.push_back((i < 1001 ? 1.0f : 1002.0f) / (i % 1001 % 2 ? 2.0f : 4.0f));
+  Augmentation a = normalize({.mean = mean, .deviation = deviation});
+  EXPECT_EQ(floats(a, numbered({2, 1001})), expected);
+}
+
+TEST(Normalize, DividesByTheUnit) {
+  Array deep = Array::of<std::int32_t>({0, 65535, 13107, 131070}, {2, 2});
+  Augmentation a = normalize({.mean = {0.5, 0}, .deviation = {0.5, 2}, .unit = 65535});
+  EXPECT_THAT(floats(a, deep), near({-1, 0.5f, -0.6f, 1}));
+  EXPECT_THAT(floats(to_float({.unit = 65535}), deep), near({0, 1, 0.2f, 2}));
+  EXPECT_EQ(floats(to_float({.unit = 4}), image<float>({3}, {-2, 1, 8})),
+            (Floats{-0.5f, 0.25f, 2}));
+  EXPECT_EQ(floats(to_float({.unit = 2}), image<std::uint8_t>({2}, {1, 255})),
+            (Floats{0.5f, 127.5f}));
+  for (const Augmentation& none : {to_float(), normalize({.mean = {0}, .deviation = {1}})})
+    EXPECT_EQ(call_error(none, {{"image", deep}}),
+              none.name()
+                  + ": feature `image` is i32[2, 2]; give the option unit, the value that becomes "
+                    "1: 65535 for images of 16 bits");
+  for (double unit : {-1.0, 1e-7, 1e13})
+    EXPECT_EQ(error_of([&] { to_float({.unit = unit}); }),
+              concat("to_float: unit must be from 1e-6 to 1e12, or 0 for that of the element type, "
+                     "got ",
+                     unit));
+}
+
+TEST(Normalize, OverwritesOnlyFloatsThatNobodyElseHolds) {
+  Augmentation a = normalize({.mean = {1}, .deviation = {2}});
+  PhiloxStream random = stream(1);
+  Features own{{"image", numbered({4})}};
+  const void* memory = own.at("image").raw();
+  EXPECT_EQ(a(std::move(own), random).at("image").raw(), memory);
+  Array held = numbered({4});
+  EXPECT_EQ(floats(a, held), (Floats{0, 0.5f, 1, 1.5f}));
+  EXPECT_EQ(values_of<float>(held), (Floats{1, 2, 3, 4}));
 }
 
 TEST(ToFloat, DividesBytesBy255) {
@@ -71,6 +128,8 @@ TEST(ToFloat, DividesBytesBy255) {
   EXPECT_EQ(floats(to_float(), image<float>({2, 1, 1}, {-3, 7})), (Floats{-3, 7}));
   EXPECT_EQ(applied(to_float(), Array(Shape{0, 3}, DType::u8)).type(),
             (TensorType{{0, 3}, DType::f32}));
+  EXPECT_EQ(floats(to_float(), Array::scalar(std::uint8_t{255})), Floats{1});
+  EXPECT_EQ(floats(to_float(), Array::scalar(7.0f)), Floats{7});
 }
 
 }  // namespace

@@ -29,6 +29,15 @@ TEST(Random, RangesAreUniform) {
   for (auto [value, count] : seen) expect_binomial(count, 5000, 0.2);
 }
 
+TEST(Random, NumbersBelowABoundAreEquallyLikely) {
+  PhiloxStream random = stream(6);
+  std::map<std::int64_t, int> seen;
+  for (int i = 0; i < 3000; ++i) ++seen[draw_below(3, random)];
+  ASSERT_EQ(seen.size(), 3u);
+  for (std::int64_t value : {0, 1, 2}) expect_binomial(seen[value], 3000, 1.0 / 3);
+  EXPECT_EQ(draw_below(1, random), 0);
+}
+
 TEST(Random, EventsOfProbabilityZeroAndOneAreCertain) {
   PhiloxStream random = stream(1);
   for (int i = 0; i < 1000; ++i) {

@@ -79,6 +79,76 @@ TEST(ResizeCropInto, AgreesWithTheAugmentations) {
   }
 }
 
+// What resize_crop_into() describes, in double precision: the red of the new pixel (y, x) of the
+// image [h, w, 3], whose pixels are `shrink` long.
+class Reference {
+ public:
+  Reference(const Array& image, std::int64_t shrink, const Rectangle& crop, std::int64_t size)
+      : image_(image),
+        rows_(weights(crop.top, crop.height, image.shape()[0], shrink, size)),
+        columns_(weights(crop.left, crop.width, image.shape()[1], shrink, size)) {}
+
+  double operator()(std::size_t y, std::size_t x) const {
+    double sum = 0;
+    std::int64_t at = 0;
+    for (double row : rows_[y])
+      for (double column : columns_[x]) sum += row * column * image_.at(3 * at++);
+    return sum;
+  }
+
+ private:
+  using Weights = std::vector<std::vector<double>>;  // of each new pixel, of all old ones
+
+  static Weights weights(std::int64_t first, std::int64_t length, std::int64_t old,
+                         std::int64_t shrink, std::int64_t size) {
+    auto pixels = [&](double units) { return units / static_cast<double>(shrink); };
+    double begin = pixels(static_cast<double>(first)), all = pixels(static_cast<double>(length));
+    double step = all / static_cast<double>(size), end = begin + all;
+    Weights out;
+    for (std::int64_t i = 0; i < size; ++i) {
+      double low = begin + static_cast<double>(i) * step, high = low + step;
+      std::vector<double> w(static_cast<std::size_t>(old));
+      // Linear between the pixels that the crop touches.
+      double place = std::clamp((low + high) / 2 - 0.5, std::floor(begin), std::ceil(end) - 1);
+      for (std::size_t p = 0; p < w.size(); ++p) {
+        auto at = static_cast<double>(p);
+        w[p] = step > 1 ? std::max(0.0, std::min(high, at + 1) - std::max(low, at)) / step
+                        : std::max(0.0, 1 - std::abs(at - place));
+      }
+      out.push_back(w);
+    }
+    return out;
+  }
+
+  const Array& image_;
+  Weights rows_, columns_;
+};
+
+TEST(ResizeCropInto, CropsMayBeginAndEndWithinPixels) {
+  PhiloxStream random = stream(7);
+  auto draw = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
+  };
+  for (int i = 0; i < 300; ++i) {
+    std::int64_t shrink = std::int64_t{1} << draw(4), h = 1 + draw(25), w = 1 + draw(25);
+    Rectangle crop{draw(h * shrink), draw(w * shrink), 0, 0};
+    crop.height = 1 + draw(h * shrink - crop.top);
+    crop.width = 1 + draw(w * shrink - crop.left);
+    Array in = noise({h, w, 3}, DType::u8, static_cast<std::uint64_t>(i));
+    PixelView view = view_of(in);
+    view.shrink = shrink;
+    Floats out(3 * 81);
+    resize_crop_into(view, crop, false, mean, deviation, out.data(), 9);
+    Floats got = red(out);
+    Reference expected(in, shrink, crop, 9);
+    for (std::size_t y = 0; y < 9; ++y)
+      for (std::size_t x = 0; x < 9; ++x)
+        ASSERT_NEAR(got[9 * y + x], expected(y, x), 1e-3)
+            << shrink << ", " << crop.top << " " << crop.left << " " << crop.height << " "
+            << crop.width;
+  }
+}
+
 TEST(ResizeCropInto, ReadsRowsThatAreApart) {
   Array in = noise({6, 10, 3}, DType::u8);
   Array part({6, 4, 3}, DType::u8);
@@ -104,11 +174,22 @@ TEST(ResizeCropInto, RefusesPartsOutside) {
   EXPECT_EQ(error_of([&] {
               resize_crop_into(view_of(in), {0, 0, 1, 1}, false, mean, {1, 0, 1}, out, 1);
             }),
-            "resize_crop_into: deviation must be above 0, got 0");
+            "resize_crop_into: deviation must be finite and above 0 (at least 1e-6), got 0");
   EXPECT_EQ(error_of([&] {
               resize_crop_into(view_of(in), {0, 0, 1, 1}, false, mean, deviation, out, 0);
             }),
             "resize_crop_into: size must be from 1 to 32766, got 0");
+  PixelView view = view_of(in);
+  view.shrink = 2;  // 8 x 10 pixels at full size
+  EXPECT_EQ(error_of([&] {
+              resize_crop_into(view, {7, 9, 2, 1}, false, mean, deviation, out, 1);
+            }),
+            "resize_crop_into: the crop of 2 x 1 pixels at (7, 9) is not within the image, 8 x 10");
+  view.shrink = 0;
+  EXPECT_EQ(error_of([&] {
+              resize_crop_into(view, {0, 0, 1, 1}, false, mean, deviation, out, 1);
+            }),
+            "resize_crop_into: shrink must be at least 1, got 0");
   EXPECT_EQ(
       error_of([&] {
         resize_crop_into({}, {0, 0, 1, 1}, false, mean, deviation, out, 1);
@@ -160,7 +241,11 @@ TEST(DrawResizedCrop, RefusesOptionsOutOfRange) {
   };
   EXPECT_EQ(error(0, {}), "draw_resized_crop: an image has at least one pixel, got 0 x 4");
   EXPECT_EQ(error(4, {.scale = {0, 1}}), "scale must be above 0 and at most 1, got [0, 1]");
-  EXPECT_EQ(error(4, {.ratio = {2, 1}}), "ratio must be from 0.001 to 1000, got [2, 1]");
+  EXPECT_EQ(error(4, {.ratio = {2, 1}}),
+            "ratio must be [low, high] with low at most high, got [2, 1]");
+  EXPECT_EQ(error(4, {.scale = {0.9, 0.1}}),
+            "scale must be [low, high] with low at most high, got [0.9, 0.1]");
+  EXPECT_EQ(error(4, {.ratio = {0.0005, 1}}), "ratio must be from 0.001 to 1000, got [5e-04, 1]");
   EXPECT_EQ(error(4, {.flip_probability = 2}), "probability must be from 0 to 1, got 2");
 }
 

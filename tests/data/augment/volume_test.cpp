@@ -80,6 +80,15 @@ TEST(Rotate90, TurnsImagesTooAndVoxelsWhole) {
                 {5, 6, 1, 2, 7, 8, 3, 4}});
 }
 
+TEST(Volume, OfAnyTypeIsFlippedAndTurned) {
+  Augmentation back = flip3d({.depth = 1, .height = 1, .width = 1});
+  for (DType dtype : {DType::i32, DType::i64, DType::f16}) {
+    Array in = cube.cast(dtype);
+    EXPECT_EQ(floats(back, in), (Floats{8, 7, 6, 5, 4, 3, 2, 1}));
+    EXPECT_EQ(turns(VolumeAxis::depth, in), turns(VolumeAxis::depth, cube));
+  }
+}
+
 TEST(Rotate3d, QuarterTurnIsRotate90) {
   Array in = numbered({3, 3, 3, 2});
   for (VolumeAxis axis : {VolumeAxis::depth, VolumeAxis::height, VolumeAxis::width}) {
@@ -125,15 +134,25 @@ TEST(Volume, ImageAndMaskMoveAlike) {
 }
 
 TEST(Volume, RefusesOtherShapes) {
-  EXPECT_EQ(call_error(flip3d(), {{"image", numbered({2, 2, 2})}}),
-            "flip3d: feature `image` must be a volume [d, h, w, c], u8 or f32, with sides of 1 to "
-            "32766 and 1 to 512 channels; got f32[2, 2, 2]");
-  EXPECT_EQ(call_error(rotate90({.axis = VolumeAxis::height}), {{"image", numbered({2, 2, 2})}}),
-            "rotate90: feature `image` must be a volume [d, h, w, c], u8 or f32, with sides of 1 "
-            "to 32766 and 1 to 512 channels; got f32[2, 2, 2]");
-  EXPECT_EQ(call_error(rotate90(), {{"image", numbered({2, 2}, DType::i64)}}),
-            "rotate90: feature `image` must be a volume [d, h, w, c] or an image [h, w, c], u8 or "
-            "f32, with sides of 1 to 32766 and 1 to 512 channels; got i64[2, 2]");
+  EXPECT_EQ(
+      call_error(flip3d(), {{"image", numbered({2, 2, 2})}}),
+      "flip3d: feature `image` must be a volume [d, h, w, c] with sides of 1 to 32766 and 1 to "
+      "512 channels; got f32[2, 2, 2]");
+  EXPECT_EQ(
+      call_error(rotate90({.axis = VolumeAxis::height}), {{"image", numbered({2, 2, 2})}}),
+      "rotate90: feature `image` must be a volume [d, h, w, c] with sides of 1 to 32766 and 1 "
+      "to 512 channels; got f32[2, 2, 2]");
+  EXPECT_EQ(
+      call_error(rotate90(), {{"image", numbered({2, 2}, DType::i64)}}),
+      "rotate90: feature `image` must be a volume [d, h, w, c] or an image [h, w, c] with sides "
+      "of 1 to 32766 and 1 to 512 channels; got i64[2, 2]");
+  EXPECT_EQ(call_error(rotate3d(), {{"image", cube.cast(DType::i32)}}),
+            "rotate3d: feature `image` must be u8 or f32, got i32[2, 2, 2, 1]; cast() it to f32 in "
+            "a map before");
+  EXPECT_EQ(call_error(rotate3d({.mask_fill = -1, .masks = {"m"}}),
+                       {{"image", cube}, {"m", cube.cast(DType::u8)}}),
+            "rotate3d: mask_fill -1 does not fit the mask `m`, u8: use 0 to 255, or cast() it in a "
+            "map before");
   EXPECT_EQ(call_error(elastic3d({.masks = {"m"}}),
                        {{"image", cube}, {"m", numbered({2, 2, 3}, DType::u8)}}),
             "elastic3d: mask `m` must have the sizes of the image, [2, 2, 2, 1], with or without "

@@ -220,6 +220,27 @@ TEST(Warp, ChannelsBeyondFourMoveToo) {
   }
 }
 
+TEST(Affine, ShrinksLongImagesToTheirScale) {
+  Array in = Array::zeros({600, 32'000, 1}, DType::u8);
+  for (std::uint8_t& x : in.span<std::uint8_t>()) x = 1;
+  Array out = applied(affine({.scale = {0.05, 0.05}, .interpolation = Interpolation::nearest}), in);
+  std::int64_t count = 0;
+  for (std::uint8_t x : out.span<std::uint8_t>()) count += x;
+  EXPECT_EQ(count, 30 * 1600);  // a twentieth of each side
+}
+
+TEST(Affine, RefusesPixelsFromTooFarAway) {
+  Array in = Array::zeros({600, 32'000, 1}, DType::u8);
+  // The middle stays; the corners come from twenty times tan 89 degrees times half the width above
+  // or below, and 20 times half the height nearer.
+  double away = 20 * std::tan(radians(89)) * 15'999.5 - 19 * 299.5;
+  EXPECT_EQ(call_error(affine({.scale = {0.05, 0.05}, .shear_y = {89, 89}}), {{"image", in}}),
+            concat("affine: a corner of an image of 600 x 32000 would be fetched from ",
+                   std::llround(away),
+                   " pixels away, expected at most 500000; use a larger scale, less shear, or "
+                   "smaller images"));
+}
+
 TEST(Warp, RefusesOptionsOutOfRange) {
   EXPECT_EQ(error_of([] { rotate({.interpolation = Interpolation::area}); }),
             "rotate: interpolation by area is for resizing; use linear, cubic or nearest");
@@ -238,9 +259,9 @@ TEST(Warp, RefusesOptionsOutOfRange) {
                     }})
     EXPECT_THAT(error_of(make), ::testing::HasSubstr(": degrees must be from -360 to 360, got ["));
   EXPECT_EQ(error_of([] {
-              affine({.scale = {0, 1}});
+              affine({.scale = {0.04, 1}});
             }),
-            "affine: scale must be from 0.001 to 1000, got [0, 1]");
+            "affine: scale must be from 0.05 to 1000, got [0.04, 1]");
   EXPECT_EQ(error_of([] {
               affine({.shear_y = {-90, 0}});
             }),

@@ -78,6 +78,10 @@ TEST_F(Images, AreDecodedAsAsked) {
   EXPECT_TRUE(identical(element.at("image"), Array::of<std::uint8_t>({76, 29}, {1, 2, 1})));
   EXPECT_EQ(strings(image_folder(files_ / "d", {.decode = false}), "image"),
             Words{content_of(path)});
+  InputStreamPtr undecoded = open(image_folder(files_ / "d", {.decode = false}));
+  undecoded->next(element);
+  EXPECT_EQ(text_of(element.at("path")), path);
+  EXPECT_EQ(element.size(), 3u);
 }
 
 TEST_F(Images, ThatAreDamagedAreOneErrorEach) {

@@ -1,4 +1,4 @@
-#include "belfry/data/augment/combine.h"
+#include "belfry/data/augment/composition.h"
 
 #include <numeric>
 
