@@ -1,12 +1,13 @@
 #include "belfry/data/formats/image.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
 #include "belfry/data/formats/jpeg.h"
-#include "belfry/data/formats/tiff_header.h"
+#include "belfry/data/formats/tiff.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -20,14 +21,6 @@ void check_expansion(const ImageSize& size, std::size_t bytes, std::string_view 
   auto file = static_cast<std::int64_t>(bytes);
   require(size.h <= max_expansion * file / size.w, name, ": truncated: ", size.h, " x ", size.w,
           " pixels cannot be in ", file, " bytes");
-}
-
-void check_tiff(std::span<const std::byte> bytes, std::string_view name) {
-  TiffPage page = tiff_pages(bytes, name, 1).front();
-  bool whole = page.samples == TiffSamples::unsigned_integer && (page.bits == 8 || page.bits == 16);
-  require(whole && page.channels >= 1 && page.channels <= 4, name, ": TIFF data of ", page.channels,
-          " channels of ", page.bits,
-          " bits, expected 1 to 4 of 8 or 16 bits, unsigned; read_volume() reads floats");
 }
 
 // In OpenCV's order, blue first: 1, 3 or 4 channels of 8 or 16 bits.
@@ -47,6 +40,26 @@ cv::Mat decode_stored(std::span<const std::byte> bytes, ImageFormat format, std:
               && (channels == 1 || channels == 3 || channels == 4),
           name, ": ", format, " data of an unusual kind: ", channels, " channels of ",
           8 * out.elemSize1(), " bits");
+  return out;
+}
+
+// As decode_stored().
+cv::Mat decode_tiff(std::span<const std::byte> bytes, std::string_view name) {
+  const TiffPage page = tiff_pages(bytes, name, 1).front();
+  require(page.samples == TiffSamples::unsigned_integer && page.bits <= 16, name, ": TIFF data of ",
+          describe(page),
+          "; expected 8 or 16 bits, unsigned; read_volume() reads 32 bits and floats");
+  Array pixels = TiffReader(bytes, name).next_page(page, name);
+  const auto h = static_cast<int>(page.h), w = static_cast<int>(page.w);
+  const auto channels = static_cast<int>(pixels.shape()[2]);
+  const int depth = pixels.dtype() == DType::u8 ? CV_8U : CV_32S;
+  cv::Mat from(h, w, CV_MAKETYPE(depth, channels), pixels.raw());
+  cv::Mat out(h, w, CV_MAKETYPE(depth, channels == 2 ? 4 : channels));
+  // Pairs: from this channel to that one.
+  static const std::array<std::vector<int>, 4> orders{
+      {{0, 0}, {0, 0, 0, 1, 0, 2, 1, 3}, {0, 2, 1, 1, 2, 0}, {0, 2, 1, 1, 2, 0, 3, 3}}};
+  cv::mixChannels(from, out, orders[static_cast<std::size_t>(channels - 1)]);
+  if (depth == CV_32S) out.convertTo(out, CV_16U);
   return out;
 }
 
@@ -70,13 +83,13 @@ void convert_channels(const cv::Mat& from, int channels, cv::Mat& to) {
   cv::cvtColor(from, to, code);
 }
 
-Array decode_with_opencv(std::span<const std::byte> bytes, ImageFormat format,
-                         const ImageOptions& options, std::string_view name) {
+Array decode_any(std::span<const std::byte> bytes, ImageFormat format, const ImageOptions& options,
+                 std::string_view name) {
   const ImageSize size = image_size(bytes, name);
   check_pixel_limit(size, options.pixel_limit, name);
   if (format != ImageFormat::webp) check_expansion(size, bytes.size(), name);
-  if (format == ImageFormat::tiff) check_tiff(bytes, name);
-  cv::Mat stored = decode_stored(bytes, format, name);
+  cv::Mat stored =
+      format == ImageFormat::tiff ? decode_tiff(bytes, name) : decode_stored(bytes, format, name);
   if (stored.depth() == CV_16U && !options.keep_depth) drop_lower_bits(stored);
   const int channels = options.channels == 0 ? stored.channels() : options.channels;
 
@@ -154,7 +167,7 @@ Array decode_image(std::span<const std::byte> bytes, const ImageOptions& options
   require(channels == 0 || channels == 1 || channels == 3 || channels == 4, name, ": channels is ",
           channels, ", expected 0, 1, 3 or 4");
   ImageFormat format = image_format(bytes, name);
-  if (format != ImageFormat::jpeg) return decode_with_opencv(bytes, format, options, name);
+  if (format != ImageFormat::jpeg) return decode_any(bytes, format, options, name);
   Array out = decode_jpeg(bytes,
                           {.channels = channels,
                            .accept_damage = options.accept_damage,

@@ -22,17 +22,21 @@ struct ImageOptions {
   /// Turn photographs the way up that a JPEG file's Exif data say. As in tf.image and torchvision,
   /// pixels are by default taken as they are stored.
   bool apply_orientation = false;
-  bool accept_damage = false;          ///< of JPEG data: see JpegOptions
-  std::int64_t pixel_limit = 1 << 28;  ///< an image with more is an Error
+  bool accept_damage = false;  ///< of JPEG data: see JpegOptions
+  /// An image with more is an Error. By default 67 million (2^26): decoding may take twelve bytes
+  /// a pixel for a moment, and of some formats a few bytes suffice to ask for that.
+  std::int64_t pixel_limit = 1 << 26;
 };
 
-/// Decodes a JPEG, PNG, BMP, WebP (not animated) or TIFF (first page, 8 or 16 bits) image: u8
-/// [h, w, channels] in the order red, green, blue, alpha. JPEG is decode_jpeg()'s, the others are
-/// OpenCV's. Grey from colour is 0.299 red + 0.587 green + 0.114 blue; alpha is dropped, not
-/// blended, where it is not asked for. Error naming `name`: image_size()'s, more pixels than the
-/// limit, data that are damaged or cut off (within compressed pixels of 8 bits in TIFF, OpenCV does
-/// not notice damage), channels other than those above. May be called from any thread. OpenCV and
-/// its codecs may write a line to standard error about damaged files.
+/// Decodes a JPEG, PNG, BMP, WebP (not animated) or TIFF image: u8 [h, w, channels] in the order
+/// red, green, blue, alpha. Grey from colour is 0.299 red + 0.587 green + 0.114 blue; alpha is
+/// dropped, not blended, where it is not asked for. Of TIFF the first page is read, of 8 or 16 bits
+/// or with a palette of 8 bits, as decode_volume() reads it: where 0 is white, grey is inverted.
+///
+/// JPEG is decode_jpeg()'s, TIFF libtiff's, the others are OpenCV's. Error naming `name`:
+/// image_size()'s, more pixels than the limit, data that are damaged or cut off (LZW and PackBits
+/// in TIFF and pixels in BMP have no checksum), channels other than those above. May be called from
+/// any thread. OpenCV and its codecs may write a line to standard error about damaged files.
 Array decode_image(std::span<const std::byte> bytes, const ImageOptions& options = {},
                    std::string_view name = "image");
 

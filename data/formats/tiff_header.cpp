@@ -181,16 +181,13 @@ bool is_tiff(std::span<const std::byte> bytes) {
          || file.spells(0, "II\x2b\0"sv) || file.spells(0, "MM\0\x2b"sv);
 }
 
-void put_first(std::span<std::byte> file, const TiffPage& page) {
-  BinaryView head(file, "TIFF data");
-  bool big_endian = head.spells(0, "MM");
-  bool big = head.u8(2) == 43 || head.u8(3) == 43;
-  const std::size_t at = big ? 8 : 4, size = at;  // where the offset is, and how wide
-  ensure(file.size() >= at + size, "put_first: no TIFF file");
-  for (std::size_t i = 0; i < size; ++i) {
-    std::size_t from_low = big_endian ? size - 1 - i : i;
-    file[at + i] = static_cast<std::byte>(page.directory >> 8 * from_low & 0xff);
-  }
+std::string describe(const TiffPage& page) {
+  const char* kind = page.samples == TiffSamples::unsigned_integer ? "unsigned"
+                     : page.samples == TiffSamples::signed_integer ? "signed"
+                     : page.samples == TiffSamples::floating       ? "float"
+                                                                   : "other";
+  return concat(page.h, " x ", page.w, " pixels of ", page.channels, " ", kind, " samples of ",
+                page.bits, " bits, photometric interpretation ", page.photometric);
 }
 
 std::vector<TiffPage> tiff_pages(std::span<const std::byte> bytes, std::string_view name,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct TiffPage {
   bool operator==(const TiffPage&) const = default;
 };
 
+/// "2 x 3 pixels of 1 unsigned samples of 8 bits, photometric interpretation 1"
+std::string describe(const TiffPage& page);
+
 bool is_tiff(std::span<const std::byte> bytes);
 
 /// The first `limit` pages. Error naming `name` and the byte offset: no TIFF data, no pages,
@@ -32,9 +36,5 @@ bool is_tiff(std::span<const std::byte> bytes);
 /// circle, samples of different widths in one page. The pixels themselves may still be damaged.
 std::vector<TiffPage> tiff_pages(std::span<const std::byte> bytes, std::string_view name,
                                  std::size_t limit = std::numeric_limits<std::size_t>::max());
-
-/// Makes `page`, one of tiff_pages(file), the first page of the file, for decoders that read no
-/// others. Changes only the header.
-void put_first(std::span<std::byte> file, const TiffPage& page);
 
 }  // namespace belfry::data

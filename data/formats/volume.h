@@ -16,11 +16,14 @@ struct VolumeOptions {
 };
 
 /// Decodes a TIFF or BigTIFF stack: [depth, h, w, c] with c = 1 (grey) or 3 (red, green, blue); u8
-/// for samples of 8 bits, i32 with 0 to 65535 for 16 bits, f32 for floats of 32 bits. Decoding is
-/// OpenCV's, which does not notice damage within compressed pixels of 8 bits. Error naming `name`
-/// (and the page, from 0): damaged or cut off data, pages that differ in size, channels or type,
-/// other types, palettes, grey where 0 is white, more voxels than the limit. May be called from any
-/// thread.
+/// for samples of 8 bits, i32 with 0 to 65535 for 16 bits, i64 with 0 to 2^32 - 1 for 32 bits, f32
+/// for floats of 32 bits. Palettes of 8 bits become colours. Alpha is dropped, not blended. Grey
+/// where 0 is white is inverted: 0 is black. Orientation is not applied. Strips or tiles, stored as
+/// they are or compressed by PackBits, LZW, deflate or JPEG.
+///
+/// Decoding is libtiff's. Error naming `name` (and the page, from 0): damaged or cut off data (LZW
+/// and PackBits have no checksum, so that not all damage shows), pages that differ in size,
+/// channels or type, other types, more voxels than the limit. May be called from any thread.
 Array decode_volume(std::span<const std::byte> bytes, const VolumeOptions& options = {},
                     std::string_view name = "TIFF stack");
 

@@ -197,8 +197,12 @@ TEST(DecodeImage, RefusesTooManyPixels) {
   EXPECT_THAT(error(to_text(encode_jpeg(random_image({8, 8, 3}))), {.pixel_limit = 63}),
               HasSubstr("8 x 8 pixels are more than the limit of 63"));
   std::string bomb = rgb_png;
-  bomb.replace(16, 8, number(16'000, 4, true) + number(16'000, 4, true));
-  EXPECT_EQ(error(bomb), "a: truncated: 16000 x 16000 pixels cannot be in 80 bytes");
+  bomb.replace(16, 8, number(8'000, 4, true) + number(8'000, 4, true));
+  EXPECT_EQ(error(bomb), "a: truncated: 8000 x 8000 pixels cannot be in 80 bytes");
+  bomb.replace(16, 8, number(8'192, 4, true) + number(8'193, 4, true));
+  EXPECT_EQ(error(bomb),
+            "a: 8193 x 8192 pixels are more than the limit of 67108864; raise .pixel_limit if the "
+            "file is to be trusted");
 }
 
 TEST(DecodeImage, DamagedFilesAreAnError) {
@@ -218,7 +222,7 @@ TEST(DecodeImage, DamagedFilesAreAnError) {
   EXPECT_THAT(error(tiff({{.h = 2, .w = 3, .pixels = "123456", .claimed = 999}})),
               HasSubstr("a: truncated: pixels at byte 8"));
   EXPECT_THAT(error(tiff({{.w = 1, .bits = 32, .format = 3, .pixels = "1234"}})),
-              HasSubstr("a: TIFF data of 1 channels of 32 bits, expected 1 to 4 of 8 or 16 bits"));
+              HasSubstr("a: TIFF data of 1 x 1 pixels of 1 float samples of 32 bits"));
 }
 
 TEST(EncodeImage, RefusesWhatAFileCannotHold) {

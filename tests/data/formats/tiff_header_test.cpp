@@ -35,9 +35,8 @@ TEST(TiffHeader, ReadsAllFourKinds) {
       EXPECT_EQ(read[1].photometric, 2);
       EXPECT_EQ(read[1].h, 1);
       EXPECT_EQ(read[1].w, 2);
-      put_first(std::as_writable_bytes(std::span(file)), read[1]);
-      EXPECT_EQ(pages(file).at(0), read[1]);
-      EXPECT_EQ(pages(file).size(), 1u);
+      EXPECT_EQ(describe(read[1]),
+                "1 x 2 pixels of 3 unsigned samples of 16 bits, photometric interpretation 2");
     }
   TiffFixture floats{.bits = 32, .format = 3, .pixels = "1234"};
   EXPECT_EQ(pages(tiff({floats}))[0].samples, TiffSamples::floating);
