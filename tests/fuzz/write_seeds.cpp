@@ -1,0 +1,218 @@
+// Writes files to begin fuzzing from: write_seeds FOLDER puts a folder for each fuzz target into
+// it. Without them, ten seconds do not suffice to find even the magic number of most formats.
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <opencv2/imgcodecs.hpp>
+#include <string>
+#include <vector>
+
+#include "../data/formats/image_bytes.h"
+#include "../data/formats/jpeg_bytes.h"
+#include "../data/formats/tiff_bytes.h"
+#include "belfry/data/augment.h"
+#include "belfry/data/element_file.h"
+#include "belfry/data/formats/byte_writer.h"
+#include "belfry/data/formats/example.h"
+#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/tfrecord.h"
+#include "belfry/data/formats/wav.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/tensor/safetensors.h"
+
+using namespace belfry;
+using namespace belfry::data;
+
+namespace {
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The seeds of one target.
+class Seeds {
+ public:
+  Seeds(const std::string& folder, const char* target) : folder_(folder + "/" + target) {
+    std::filesystem::create_directories(folder_);
+  }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void write(const std::string& name, const std::string& content) const {
+    write_file_atomically(path(name), content);
+  }
+
+ private:
+  std::string folder_;
+};
+
+std::vector<std::pair<std::string, std::string>> tiff_files(const Seeds& seeds) {
+  std::vector<std::pair<std::string, std::string>> out;
+  auto add = [&](const std::string& name, const TiffPicture& page, const char* mode = "wl") {
+    std::vector<double> values(page.h * page.w * page.samples);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 7 % 251);
+    write_tiff(seeds.path(name), {page, page}, {values, values}, mode);
+    out.emplace_back(name, read_file(seeds.path(name)));
+  };
+  TiffPicture grey{.h = 5, .w = 7}, colour{.h = 5, .w = 7, .samples = 3};
+  colour.photometric = PHOTOMETRIC_RGB;
+  add("grey.tif", grey, "wb");
+  add("big.tif", grey, "w8");
+  for (auto compression :
+       {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_PACKBITS, COMPRESSION_JPEG}) {
+    colour.compression = static_cast<std::uint16_t>(compression);
+    add(concat("compression", compression, ".tif"), colour);
+  }
+  TiffPicture tiles{.h = 17, .w = 18, .samples = 2, .bits = 16, .separate = true, .tiled = true};
+  tiles.alpha = EXTRASAMPLE_UNASSALPHA;
+  add("tiles.tif", tiles);
+  TiffPicture floats{.h = 4, .w = 3, .bits = 32, .format = SAMPLEFORMAT_IEEEFP};
+  floats.compression = COMPRESSION_ADOBE_DEFLATE;
+  floats.predictor = PREDICTOR_FLOATINGPOINT;
+  add("floats.tif", floats);
+  TiffPicture palette{.h = 4, .w = 3, .photometric = PHOTOMETRIC_PALETTE};
+  palette.colours.assign(768, 0x1234);
+  add("palette.tif", palette);
+  return out;
+}
+
+std::string encode_with_opencv(const char* extension, const std::vector<int>& parameters = {}) {
+  cv::Mat image(9, 14, CV_8UC3);
+  for (int i = 0; i < 9 * 14 * 3; ++i) image.data[i] = static_cast<unsigned char>(i * 5);
+  std::vector<unsigned char> file;
+  require(cv::imencode(extension, image, file, parameters), "cannot encode ", extension);
+  return text_of(std::as_bytes(std::span(file)));
+}
+
+void write_images(const std::string& folder) {
+  Seeds volumes(folder, "fuzz_volume"), seeds(folder, "fuzz_image");
+  const Array colour = jpeg_picture(20, 24, 3);
+  auto files = tiff_files(volumes);
+  files.insert(files.end(), {{"baseline.jpg", jpeg(colour)},
+                             {"progressive.jpg", jpeg(colour, {.progressive = true})},
+                             {"arithmetic.jpg", jpeg(colour, {.arithmetic = true})},
+                             {"grey.jpg", jpeg(jpeg_picture(9, 9, 1))},
+                             {"cmyk.jpg", jpeg(jpeg_picture(9, 9, 4), {.stored = JCS_YCCK})},
+                             {"colour.png", text_of(encode_png(colour))},
+                             {"alpha.png", text_of(encode_png(jpeg_picture(5, 5, 4)))},
+                             {"deep.png", text_of(encode_png(colour.cast(DType::i32)))},
+                             {"a.bmp", encode_with_opencv(".bmp")},
+                             {"lossy.webp", encode_with_opencv(".webp")},
+                             {"lossless.webp", encode_with_opencv(".webp", {64, 101})}});
+  // In front of the file stand the choices that the target makes: all channels; a crop; a scale.
+  for (const auto& [name, file] : files) {
+    seeds.write(name, std::string("\0\0\0\0\0\0", 6) + file);
+    seeds.write(name + ".crop", std::string("\x25\1\2\4\5\1", 6) + file);
+  }
+}
+
+void write_arrays(const std::string& folder) {
+  Seeds npy(folder, "fuzz_npy"), idx(folder, "fuzz_idx"), tensors(folder, "fuzz_safetensors");
+  const Features arrays{{"x", Array::of<float>({1, 2, 3, 4, 5, 6}, {2, 3})},
+                        {"flag", Array::of<bool>({true, false})},
+                        {"n", Array::of<std::int64_t>({-1, 1 << 20})}};
+  for (const auto& [name, array] : arrays) write_npy(npy.path(name + ".npy"), array);
+  std::string fortran = text_of(to_npy(arrays.at("x")));
+  fortran.replace(fortran.find("False"), 5, "True ");
+  npy.write("fortran.npy", fortran);
+  write_npz(npy.path("stored.npz"), arrays);
+  write_npz(npy.path("deflated.npz"), arrays, {.compress = true});
+  save_safetensors(tensors.path("own"), {{"x", arrays.at("x")}, {"n", arrays.at("n")}},
+                   {{"belfry.a", "b"}});
+  std::string header = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  tensors.write("other", number(header.size(), 8) + header + "12345678");
+  for (std::uint64_t type : {0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e})
+    idx.write(concat("type", type), number(0, 2) + number(type, 1) + number(2, 1)
+                                        + number(2, 4, true) + number(1, 4, true)
+                                        + std::string(type < 0x0b    ? 2
+                                                      : type == 0x0b ? 4
+                                                      : type == 0x0e ? 16
+                                                                     : 8,
+                                                      '\1'));
+  ByteWriter zipped(idx.path("gzip"), Compression::gzip);
+  zipped.write(as_bytes(read_file(idx.path("type8"))));
+  zipped.close();
+}
+
+void write_records(const std::string& folder) {
+  Seeds records(folder, "fuzz_tfrecord"), examples(folder, "fuzz_example");
+  const Example example{{{"a", std::vector<std::int64_t>{1, -2, 300}},
+                         {"f", std::vector<float>{1, 2}},
+                         {"s", std::vector<std::string>{"text", "more"}}}};
+  const SequenceExample sequence{
+      .context = {{"id", std::vector<std::int64_t>{7}}},
+      .feature_lists = {{"x", {std::vector<float>{1, 2}, std::vector<float>{3, 4}}},
+                        {"y", {std::vector<std::int64_t>{5}, std::vector<std::int64_t>{6, 7}}}}};
+  examples.write("example", text_of(example.serialize()));
+  examples.write("sequence", text_of(sequence.serialize()));
+  for (Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
+    TfRecordWriter file(records.path(to_string(compression)), compression);
+    for (const char* text : {"", "a", "a longer record"}) file.write(as_bytes(text));
+    file.write(example.serialize());
+    file.close();
+  }
+}
+
+void write_elements(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_element_file");
+  Element element{.features = {{"x", Array::of<float>({1, 2, 3, 4}, {2, 2})},
+                               {"label", Array::scalar<std::int64_t>(3)}},
+                  .index = 0,
+                  .epoch = 1};
+  ElementWriter file(seeds.path("two"));
+  file.write(element);
+  ++element.index;
+  file.write(element);
+  file.close();
+  std::vector<std::byte> bytes;
+  encode_element(element, bytes);
+  seeds.write("one", text_of(bytes));
+}
+
+void write_texts(const std::string& folder) {
+  Seeds csv(folder, "fuzz_csv"), json(folder, "fuzz_augmentation_json");
+  // In front stand the options and the size of pieces.
+  for (char options : {'\0', '\1', '\7', '\x19'})
+    csv.write(concat("options", int{options}),
+              std::string{options, '\x10'}
+                  + "a,b\n# comment\n1.5,x\n\"2\",\"y \"\"z\"\"\n\"\n\"\r\n1e-400;nan,\n");
+  for (const std::string& name : augmentation_names()) {
+    std::string text = "{\"name\":\"" + name + "\"}";
+    try {
+      text = to_string(augmentation_from_json(text));
+    } catch (const Error&) {  // it has options without a default
+    }
+    json.write(name, text);
+  }
+}
+
+void write_sound(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_wav");
+  const Array samples = Array::of<float>({0, 0.5f, -1, 0.25f}, {2, 2});
+  for (WavEncoding encoding : {WavEncoding::pcm16, WavEncoding::float32})
+    write_wav(seeds.path(concat("encoding", static_cast<int>(encoding))), samples,
+              {.sample_rate = 8000, .encoding = encoding});
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::fprintf(stderr, "usage: write_seeds FOLDER\n");
+    return 2;
+  }
+  const std::string folder = arguments[1];
+  try {
+    for (const auto& write :
+         {write_images, write_arrays, write_records, write_elements, write_texts, write_sound})
+      write(folder);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "write_seeds: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
