@@ -70,13 +70,13 @@ void apply_pad_and_crop(const PadAndCropOptions& o, Features& features, PhiloxSt
   Targets targets(features, o.image, o.masks, Elements::any);
   cv::Rect part = rectangle(top, left, targets.height(), targets.width());
   int p = static_cast<int>(o.padding);
-  targets.map(targets.height(), targets.width(),
-              [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
-                cv::Scalar fill = raw_fill(kind, o.border, kind.mask ? o.mask_fill : o.fill);
-                cv::Mat padded;
-                cv::copyMakeBorder(from, padded, p, p, p, p, cv_border(o.border), fill);
-                padded(part).copyTo(to);
-              });
+  targets.map(
+      targets.height(), targets.width(), [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
+        auto fill = cv::Scalar::all(raw_fill(kind, o.border, kind.mask ? o.mask_fill : o.fill));
+        cv::Mat padded;
+        cv::copyMakeBorder(from, padded, p, p, p, p, cv_border(o.border), fill);
+        padded(part).copyTo(to);
+      });
 }
 
 constexpr Definition<PadAndCropOptions> pad_and_crop_definition{

@@ -46,7 +46,7 @@ void apply(const ElasticOptions& o, Features& features, PhiloxStream& random) {
   targets.map(targets.height(), targets.width(),
               [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
                 Sampling how = sampling_for(o, kind);
-                cv::remap(from, to, x, y, how.interpolation, how.border, how.fill);
+                cv::remap(from, to, x, y, how.interpolation, how.border, cv::Scalar::all(how.fill));
               });
 }
 

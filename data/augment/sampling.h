@@ -1,8 +1,6 @@
 #pragma once
 // How warped images are sampled: the options that rotate, affine, perspective and elastic share.
 
-#include <opencv2/core.hpp>
-
 #include "belfry/data/augment/definition.h"
 #include "belfry/data/augment/targets.h"
 #include "belfry/framework/base/error.h"
@@ -45,7 +43,7 @@ int cv_interpolation(Interpolation interpolation);
 
 struct Sampling {
   int interpolation, border;  ///< OpenCV's constants
-  cv::Scalar fill;
+  double fill;                ///< of every channel
 };
 
 template <class Options>

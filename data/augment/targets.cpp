@@ -159,14 +159,13 @@ Array fill_element(const PixelKind& kind, double fill) {
   return element;
 }
 
-cv::Scalar_<double> raw_fill(const PixelKind& kind, Border border, double fill) {
-  if (border != Border::constant) return cv::Scalar::all(0);
+double raw_fill(const PixelKind& kind, Border border, double fill) {
+  if (border != Border::constant) return 0;
   Array element = fill_element(kind, fill);
-  if (kind.dtype == DType::i64)
-    return cv::Scalar::all(std::bit_cast<double>(element.span<std::int64_t>()[0]));
-  if (kind.dtype == DType::f16) return cv::Scalar::all(element.span<Float16>()[0].bits);
-  if (kind.dtype == DType::bf16) return cv::Scalar::all(element.span<BFloat16>()[0].bits);
-  return cv::Scalar::all(element.item());
+  if (kind.dtype == DType::i64) return std::bit_cast<double>(element.span<std::int64_t>()[0]);
+  if (kind.dtype == DType::f16) return element.span<Float16>()[0].bits;
+  if (kind.dtype == DType::bf16) return element.span<BFloat16>()[0].bits;
+  return element.item();
 }
 
 }  // namespace belfry::data

@@ -11,9 +11,7 @@
 
 namespace cv {
 class Mat;
-template <class T>
-class Scalar_;
-}  // namespace cv
+}
 
 namespace belfry::data {
 
@@ -94,8 +92,8 @@ cv::Mat raw_view(Array& array);
 /// asked for; only f32 takes the nearest to a fraction. Error: a number that the type cannot hold.
 Array fill_element(const PixelKind& kind, double fill);
 
-/// fill_element() as OpenCV's functions want it for a raw_view(); zeros unless the border is
+/// fill_element() as OpenCV's functions want it in each channel of a raw_view(); 0 unless the border is
 /// constant.
-cv::Scalar_<double> raw_fill(const PixelKind& kind, Border border, double fill);
+double raw_fill(const PixelKind& kind, Border border, double fill);
 
 }  // namespace belfry::data

@@ -203,14 +203,14 @@ int cv_interpolation(Interpolation interpolation) {
 void warp(const cv::Mat& from, cv::Mat& to, const PlaneMap& out_to_in, const Sampling& sampling) {
   const double* m = out_to_in.m;
   cv::Mat matrix(3, 3, CV_64F, const_cast<double*>(m));
+  auto fill = cv::Scalar::all(sampling.fill);
   int flags = sampling.interpolation | cv::WARP_INVERSE_MAP;
   if (m[6] == 0 && m[7] == 0 && m[8] == 1) {
     check_reach(m, to.size());
     check_reach(m + 3, to.size());
-    cv::warpAffine(from, to, matrix.rowRange(0, 2), to.size(), flags, sampling.border,
-                   sampling.fill);
+    cv::warpAffine(from, to, matrix.rowRange(0, 2), to.size(), flags, sampling.border, fill);
   } else {
-    cv::warpPerspective(from, to, matrix, to.size(), flags, sampling.border, sampling.fill);
+    cv::warpPerspective(from, to, matrix, to.size(), flags, sampling.border, fill);
   }
 }
 
