@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "belfry/data/formats/byte_reader.h"
+#include "belfry/data/formats/stored_type.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 
@@ -19,24 +19,17 @@ static_assert(std::endian::native == std::endian::little, "written little-endian
 
 constexpr std::string_view magic = "\x93NUMPY";
 
-/// An element type of NumPy: a kind and a number of bytes, and the type that holds its values.
-struct Stored {
-  char kind;
-  std::size_t bytes;
-  DType dtype;
-};
-
-constexpr std::array<Stored, 11> stored_types{{{'f', 8, DType::f64},
-                                               {'f', 4, DType::f32},
-                                               {'f', 2, DType::f16},
-                                               {'i', 8, DType::i64},
-                                               {'i', 4, DType::i32},
-                                               {'i', 2, DType::i32},
-                                               {'i', 1, DType::i32},
-                                               {'u', 4, DType::i64},
-                                               {'u', 2, DType::i32},
-                                               {'u', 1, DType::u8},
-                                               {'b', 1, DType::boolean}}};
+constexpr std::array<StoredType, 11> stored_types{{{'f', 8, DType::f64},
+                                                   {'f', 4, DType::f32},
+                                                   {'f', 2, DType::f16},
+                                                   {'i', 8, DType::i64},
+                                                   {'i', 4, DType::i32},
+                                                   {'i', 2, DType::i32},
+                                                   {'i', 1, DType::i32},
+                                                   {'u', 4, DType::i64},
+                                                   {'u', 2, DType::i32},
+                                                   {'u', 1, DType::u8},
+                                                   {'b', 1, DType::boolean}}};
 
 struct Header {
   std::string descr;  // such as "<f8"
@@ -206,40 +199,15 @@ const char* why_not(std::string_view type) {
   return "it has no type here";
 }
 
-Stored stored_type(const Header& header, const std::string& path) {
+StoredType stored_type(const Header& header, const std::string& path) {
   std::string_view type = header.descr;
   require(type.size() >= 2 && std::string_view("<>|=").find(type[0]) != std::string_view::npos,
           path, ": the type `", type, "` in the header is none of NumPy's");
   type.remove_prefix(1);
-  for (const Stored& stored : stored_types)
+  for (const StoredType& stored : stored_types)
     if (type == concat(stored.kind, stored.bytes)) return stored;
   fail(path, ": elements of type `", header.descr, "` cannot be read: ", why_not(type),
        "; types that can be are f8 f4 f2 i8 i4 i2 i1 u4 u2 u1 b1");
-}
-
-void reverse_each(std::span<std::byte> bytes, std::size_t size) {
-  for (; !bytes.empty(); bytes = bytes.subspan(size))
-    std::reverse(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
-}
-
-template <class From, class To>
-void widen(std::span<const std::byte> from, std::span<To> to) {
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    From value;
-    std::memcpy(&value, from.data() + i * sizeof value, sizeof value);
-    to[i] = value;
-  }
-}
-
-void widen(const Stored& stored, std::span<const std::byte> from, Array& to) {
-  if (stored.kind == 'u' && stored.bytes == 4)
-    widen<std::uint32_t>(from, to.span<std::int64_t>());
-  else if (stored.kind == 'u')
-    widen<std::uint16_t>(from, to.span<std::int32_t>());
-  else if (stored.bytes == 2)
-    widen<std::int16_t>(from, to.span<std::int32_t>());
-  else
-    widen<std::int8_t>(from, to.span<std::int32_t>());
 }
 
 /// The elements of `in` lie in Fortran order, the first axis fastest.
@@ -279,7 +247,7 @@ void check_booleans(const Array& array, const std::string& path, std::int64_t of
 
 Array read(ByteReader& file) {
   const Header header = read_header(file);
-  const Stored stored = stored_type(header, file.path());
+  const StoredType stored = stored_type(header, file.path());
   const std::int64_t offset = file.offset();
   const std::int64_t left = *file.size() - offset;
   const std::int64_t wanted = header.shape.elements() * static_cast<std::int64_t>(stored.bytes);
@@ -288,8 +256,7 @@ Array read(ByteReader& file) {
           " bytes");
 
   Array out(header.shape, stored.dtype);
-  std::vector<std::byte> narrow(
-      stored.bytes < size_of(stored.dtype) ? static_cast<std::size_t>(wanted) : 0);
+  std::vector<std::byte> narrow(stored.narrow() ? static_cast<std::size_t>(wanted) : 0);
   std::span<std::byte> bytes = narrow.empty() ? out.raw_bytes() : std::span(narrow);
   file.read(bytes);
   if (header.descr[0] == '>') reverse_each(bytes, stored.bytes);
@@ -311,7 +278,7 @@ Array parse_npy(std::span<const std::byte> bytes, const std::string& name) {
 }
 
 std::string npy_header(const TensorType& type) {
-  auto same = std::find_if(stored_types.begin(), stored_types.end(), [&](const Stored& s) {
+  auto same = std::find_if(stored_types.begin(), stored_types.end(), [&](const StoredType& s) {
     return s.dtype == type.dtype && s.bytes == size_of(s.dtype);
   });
   require(same != stored_types.end(), "NumPy has no type for ", type.dtype, "; cast to f32");

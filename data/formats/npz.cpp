@@ -3,7 +3,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -12,26 +11,18 @@
 
 #include "belfry/data/formats/byte_reader.h"
 #include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/zip_entry.h"
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/base/file.h"
-
-// The ZIP format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT. Each entry is a
-// local header and data; the central directory at the end names them all, and the end record at the
-// very end says where that is. Sizes that do not fit 32 bits are all ones, and found in an extra
-// field.
 
 namespace belfry::data {
 namespace {
 
 using ByteVector = std::vector<std::byte>;
 
-constexpr std::uint32_t local_signature = 0x04034b50, central_signature = 0x02014b50,
-                        end_signature = 0x06054b50, end64_signature = 0x06064b50,
-                        locator64_signature = 0x07064b50;
+using namespace zip;
+
 constexpr std::uint64_t local_bytes = 30, end_bytes = 22, end64_bytes = 56, locator64_bytes = 20;
-constexpr std::uint32_t ones16 = 0xffff, ones32 = 0xffffffff;
 constexpr std::size_t max_arrays = 65'536;  // Features look names up one by one
-constexpr std::string_view suffix = ".npy";
 
 /// Little-endian numbers, one after the other.
 class Fields {
@@ -123,12 +114,6 @@ Directory find_directory(ByteReader& file) {
   fail(file.path(), ": not a ZIP archive, or truncated: it has no end record");
 }
 
-struct Entry {
-  std::string name;
-  std::uint32_t flags = 0, method = 0, checksum = 0;
-  std::uint64_t stored_bytes = 0, bytes = 0, offset = 0;  // of the local header
-};
-
 /// Replaces what does not fit 32 bits, in the order in which the field holds it.
 void read_extra(Entry& entry, Fields extra, const std::string& path) {
   while (extra.left() >= 4) {
@@ -175,29 +160,33 @@ ByteVector inflate_raw(std::span<const std::byte> in, std::uint64_t size) {
   // Deflate cannot do better than 258 bytes in two bits.
   require(size / 1032 <= in.size(), "it says that ", in.size(), " bytes inflate to ", size,
           ": more than deflate can");
-  ByteVector out(size);
-  std::span<std::byte> room = out;
+  constexpr std::size_t chunk = std::size_t{1} << 22;
+  ByteVector out;  // grows with what there is
+  std::size_t have = 0;
   z_stream stream{};
   require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "out of host memory");
   int code = Z_OK;
   while (code == Z_OK) {
     constexpr std::size_t most = std::numeric_limits<uInt>::max();
+    if (have == out.size()) out.resize(std::min<std::uint64_t>(size, have + chunk));
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
     stream.avail_in = static_cast<uInt>(std::min(in.size(), most));
-    stream.next_out = reinterpret_cast<Bytef*>(room.data());
-    stream.avail_out = static_cast<uInt>(std::min(room.size(), most));
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
+    stream.avail_out = static_cast<uInt>(out.size() - have);
     const uInt before_in = stream.avail_in, before_out = stream.avail_out;
     code = inflate(&stream, Z_NO_FLUSH);
     in = in.subspan(before_in - stream.avail_in);
-    room = room.subspan(before_out - stream.avail_out);
+    have += before_out - stream.avail_out;
   }
   inflateEnd(&stream);
-  require(code == Z_STREAM_END && in.empty() && room.empty(), "its compressed data are damaged");
+  require(code == Z_STREAM_END && in.empty() && have == size, "its compressed data are damaged");
   return out;
 }
 
-Array read_entry(ByteReader& file, const Entry& entry) {
-  require(entry.name.ends_with(suffix), "its name does not end in ", suffix);
+/// The entry's bytes.
+ByteVector read_entry(ByteReader& file, const Entry& entry) {
+  require(entry.name.ends_with(suffix), "its name does not end in ", suffix,
+          "; to leave it out, name the arrays to read");
   require((entry.flags & 1) == 0, "it is encrypted");
   require(entry.method == 0 || entry.method == 8, "its compression is method ", entry.method,
           ", expected 0 (stored) or 8 (deflated)");
@@ -214,169 +203,58 @@ Array read_entry(ByteReader& file, const Entry& entry) {
   auto checksum = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
   require(checksum == entry.checksum, "its checksum is ", checksum, ", expected ", entry.checksum,
           ": the file is damaged");
-  return parse_npy(content, entry.name);
+  return content;
 }
 
-Features read(ByteReader& file) {
+/// The array that the entry is, or an empty name where it is none.
+std::string_view array_name(const Entry& entry) {
+  std::string_view name = entry.name;
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : "";
+}
+
+void check_names(const std::vector<std::string>& wanted, const std::vector<Entry>& entries,
+                 const std::string& path) {
+  std::vector<std::string_view> there;
+  for (const Entry& entry : entries) there.push_back(array_name(entry));
+  for (const std::string& name : wanted)
+    require(std::find(there.begin(), there.end(), name) != there.end(), path, ": no array `", name,
+            "`; there are ", join(there, ", "));
+}
+
+Features read(ByteReader& file, const std::vector<std::string>& wanted) {
   Features out;
   std::set<std::string_view> names;
   auto left = static_cast<std::uint64_t>(*file.size());
   const std::vector<Entry> entries = read_directory(file);
+  check_names(wanted, entries, file.path());
   for (const Entry& entry : entries) {
     with_context(concat("in entry `", entry.name, "` of ", file.path()), [&] {
       require(names.insert(entry.name).second, "there are two of that name");
       // Else many entries could share one piece of the file, and fill any memory.
       require(entry.stored_bytes <= left, "it overlaps with others, or the file is truncated");
       left -= entry.stored_bytes;
-      Array array = read_entry(file, entry);
-      out.set(entry.name.substr(0, entry.name.size() - suffix.size()), std::move(array));
+      std::string name(array_name(entry));
+      bool asked_for = std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+      if (!wanted.empty() && !asked_for) return;
+      const ByteVector content = read_entry(file, entry);
+      with_context(asked_for ? "it was asked for" : "to leave it out, name the arrays to read",
+                   [&] { out.set(name, parse_npy(content, entry.name)); });
     });
   }
   return out;
 }
 
-void put(std::string& out, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
-}
-
-/// What the local header and the directory say alike of an entry.
-std::string common_fields(const Entry& entry) {
-  std::string out;
-  put(out, 20, 2);  // the version that can read it
-  put(out, entry.flags, 2);
-  put(out, entry.method, 2);
-  put(out, 0x00210000, 4);  // midnight of 1 January 1980: equal arrays give equal files
-  put(out, entry.checksum, 4);
-  put(out, entry.stored_bytes, 4);
-  put(out, entry.bytes, 4);
-  put(out, entry.name.size(), 2);
-  put(out, 0, 2);  // no extra field
-  return out;
-}
-
-std::string local_header(const Entry& entry) {
-  std::string out;
-  put(out, local_signature, 4);
-  return out + common_fields(entry) + entry.name;
-}
-
-std::string directory_entry(const Entry& entry) {
-  std::string out;
-  put(out, central_signature, 4);
-  put(out, 20, 2);  // the version that wrote it
-  out += common_fields(entry);
-  put(out, 0, 2);  // no comment
-  put(out, 0, 8);  // disk 0, no attributes
-  put(out, entry.offset, 4);
-  return out + entry.name;
-}
-
-std::string end_record(std::size_t entries, std::size_t directory_bytes, std::uint64_t offset) {
-  std::string out;
-  put(out, end_signature, 4);
-  put(out, 0, 4);  // disks
-  put(out, entries, 2);
-  put(out, entries, 2);
-  put(out, directory_bytes, 4);
-  put(out, offset, 4);
-  put(out, 0, 2);  // no comment
-  return out;
-}
-
-ByteVector deflate_raw(const ByteVector& in) {
-  z_stream stream{};
-  require(
-      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY)
-          == Z_OK,
-      "out of host memory");
-  ByteVector out(deflateBound(&stream, in.size()));
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
-  stream.avail_in = static_cast<uInt>(in.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  int code = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  ensure(code == Z_STREAM_END, "deflate gave ", code);
-  return out;
-}
-
-/// The parts of a file, in their order; those that are not the arrays' own memory are kept here.
-class Archive {
- public:
-  void add(const std::string& name, const Array& array, bool compress) {
-    require(array.defined(), "the array is undefined");
-    require(name.size() + suffix.size() <= ones16, "the name has ", name.size(), " bytes");
-    std::string head = npy_header(array.type());
-    auto bytes = static_cast<std::uint64_t>(array.bytes()) + head.size();
-    constexpr std::uint64_t most = ones32 - (1u << 20);  // deflate may add a little
-    require(bytes < most && offset_ < most, "the archive would reach 4 GiB");
-    Entry entry{.name = name + std::string(suffix), .bytes = bytes, .offset = offset_};
-    bool ascii = std::all_of(name.begin(), name.end(), [](char c) { return (c & 0x80) == 0; });
-    entry.flags = ascii ? 0 : 0x800;  // UTF-8
-    auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(head.data()), head.size());
-    entry.checksum = static_cast<std::uint32_t>(
-        crc32_z(crc, static_cast<const Bytef*>(array.raw()), array.raw_bytes().size()));
-    entry.method = compress ? 8 : 0;
-    ByteVector deflated = compress ? deflate_raw(to_npy(array)) : ByteVector();
-    entry.stored_bytes = compress ? deflated.size() : bytes;
-    directory_ += directory_entry(entry);
-    keep(local_header(entry));
-    if (compress) {
-      deflated_.push_back(std::move(deflated));
-      append(deflated_.back());
-    } else {
-      keep(std::move(head));
-      append(array.raw_bytes());
-    }
-    ++entries_;
-  }
-
-  void write(const std::string& path) {
-    require(entries_ < ones16 && offset_ + directory_.size() < ones32, "cannot write `", path,
-            "`: ", entries_, " arrays in ", offset_, " bytes are more than 65,534 or 4 GiB");
-    std::string end = end_record(entries_, directory_.size(), offset_);
-    keep(std::move(directory_));
-    keep(std::move(end));
-    write_file_atomically(path, parts_);
-  }
-
- private:
-  void keep(std::string text) {
-    texts_.push_back(std::move(text));
-    append(std::as_bytes(std::span(std::as_const(texts_.back()))));
-  }
-  void append(std::span<const std::byte> bytes) {
-    parts_.push_back(bytes);
-    offset_ += bytes.size();
-  }
-
-  std::vector<std::span<const std::byte>> parts_;
-  std::deque<std::string> texts_;
-  std::deque<ByteVector> deflated_;
-  std::string directory_;
-  std::uint64_t offset_ = 0;
-  std::size_t entries_ = 0;
-};
-
 }  // namespace
 
-Features read_npz(const std::string& path) {
+Features read_npz(const std::string& path, const std::vector<std::string>& names) {
   ByteReader file(path, Compression::none);
-  return read(file);
+  return read(file, names);
 }
 
-Features parse_npz(std::span<const std::byte> bytes, const std::string& name) {
+Features parse_npz(std::span<const std::byte> bytes, const std::string& name,
+                   const std::vector<std::string>& names) {
   ByteReader file(bytes, name, Compression::none);
-  return read(file);
-}
-
-void write_npz(const std::string& path, const Features& arrays, NpzOptions options) {
-  Archive archive;
-  for (const auto& [name, array] : arrays)
-    with_context(concat("writing array `", name, "` to `", path, "`"),
-                 [&, &name = name, &array = array] { archive.add(name, array, options.compress); });
-  archive.write(path);
+  return read(file, names);
 }
 
 }  // namespace belfry::data

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "belfry/framework/tensor/features.h"
 
@@ -17,10 +18,14 @@ namespace belfry::data {
 /// Error naming the file, and the entry or the offset: no such file; no ZIP archive, a damaged or
 /// truncated one, or one in several parts; entries that are encrypted, compressed otherwise, not
 /// `.npy`, there twice or overlapping.
-Features read_npz(const std::string& path);
+///
+/// `names`: only these arrays are read; the others may be of any type. None: all. Error: a name
+/// that is not there, listing those that are.
+Features read_npz(const std::string& path, const std::vector<std::string>& names = {});
 
 /// As read_npz(), from the bytes of such a file; `name` stands for the path in messages.
-Features parse_npz(std::span<const std::byte> bytes, const std::string& name = "NPZ bytes");
+Features parse_npz(std::span<const std::byte> bytes, const std::string& name = "NPZ bytes",
+                   const std::vector<std::string>& names = {});
 
 struct NpzOptions {
   bool compress = false;  ///< deflate the arrays, as numpy.savez_compressed does

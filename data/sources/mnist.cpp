@@ -40,6 +40,9 @@ Dataset mnist(const std::string& directory, Split split) {
   const Array labels = read_idx(labels_path);
 
   std::int64_t count = images.shape()[0];
+  for (const auto& [path, array] : {std::pair(images_path, images), {labels_path, labels}})
+    require(array.dtype() == DType::u8, path, ": the elements are ", array.dtype(),
+            ", expected bytes (type 8 at byte 2)");
   require(images.shape() == Shape({count, 28, 28}), images_path, ": the sizes from byte 4 on are ",
           images.shape(), ", expected [n, 28, 28]");
   require(labels.shape() == Shape{count}, labels_path, ": the sizes from byte 4 on are ",

@@ -19,5 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     data::parse_npz(bytes);
   } catch (const Error&) {
   }
+  try {
+    data::parse_npz(bytes, "input", {"x"});
+  } catch (const Error&) {
+  }
   return 0;
 }

@@ -72,14 +72,37 @@ TEST_F(Idx, ReadsPlainAndGzippedFiles) {
   EXPECT_EQ(read_idx(write(header({0, 28, 28}))).shape(), Shape({0, 28, 28}));
 }
 
+TEST_F(Idx, ReadsAllTypes) {
+  auto parse = [&](std::uint32_t type, const Bytes& elements) {
+    return read_idx(write_gzip(header({2}, type) + elements));
+  };
+  EXPECT_TRUE(identical(parse(9, "\x7f\x80"), Array::of<std::int32_t>({127, -128})));
+  EXPECT_TRUE(identical(parse(11, "\x12\x34\xff\xfe"), Array::of<std::int32_t>({0x1234, -2})));
+  EXPECT_TRUE(identical(parse(12, big_endian(0x12345678) + big_endian(0xfffffffe)),
+                        Array::of<std::int32_t>({0x12345678, -2})));
+  EXPECT_TRUE(identical(parse(13, big_endian(0x3fc00000) + big_endian(0xc2f60000)),
+                        Array::of<float>({1.5f, -123})));
+  EXPECT_TRUE(identical(
+      parse(14, big_endian(0x3ff80000) + big_endian(0) + big_endian(0xc05ec000) + big_endian(0)),
+      Array::of<double>({1.5, -123})));
+  EXPECT_EQ(read_idx(write(header({0, 3}, 11))).type(), (TensorType{{0, 3}, DType::i32}));
+  EXPECT_EQ(error_reading(header({2}, 14) + Bytes(15, 'x')),
+            "truncated at byte 23: the header promises [2], which is 16 bytes after byte 8");
+  EXPECT_EQ(error_reading(header({2}, 11) + Bytes(5, 'x')),
+            "bytes follow after byte 12, where [2] "
+            "ends");
+}
+
 TEST_F(Idx, SaysAtWhichByteAFileIsWrong) {
   EXPECT_EQ(error_reading(""), "truncated at byte 0, inside the magic number at byte 0");
   EXPECT_EQ(error_reading(Bytes("\0\0\10", 3)),
             "truncated at byte 3, inside the magic number at byte 0");
   EXPECT_EQ(error_reading("PNG!" + Bytes(20, 'x')),
             "not an IDX file: the bytes at 0 and 1 are 80 and 78, expected 0 and 0");
-  EXPECT_EQ(error_reading(header({2}, 13)),
-            "the element type at byte 2 is 13, expected 8 (unsigned byte)");
+  for (std::uint32_t type : {0u, 7u, 10u, 15u})
+    EXPECT_EQ(error_reading(header({2}, type)),
+              concat("the element type at byte 2 is ", type,
+                     ", expected 8 (u8), 9 (i8), 11 (i16), 12 (i32), 13 (f32) or 14 (f64)"));
   EXPECT_EQ(error_reading(big_endian(0x800)), "the rank at byte 3 is 0, expected 1 to 8");
   EXPECT_EQ(error_reading(big_endian(0x8ff)), "the rank at byte 3 is 255, expected 1 to 8");
   EXPECT_EQ(error_reading(header({2, 3}).substr(0, 10)),
@@ -170,6 +193,8 @@ TEST_F(Idx, MnistRefusesFilesThatDoNotBelongTogether) {
             images + ": the sizes from byte 4 on are [2, 14, 28], expected [n, 28, 28]");
   EXPECT_EQ(error_of_mnist(header({1}) + "x", header({1}) + "\1"),
             images + ": the sizes from byte 4 on are [1], expected [n, 28, 28]");
+  EXPECT_EQ(error_of_mnist(header({1, 28, 28}) + image, header({1}, 12) + big_endian(3)),
+            labels + ": the elements are i32, expected bytes (type 8 at byte 2)");
   EXPECT_EQ(error_of_mnist(header({1, 28, 28}) + image, header({1}) + "\x0a"),
             labels + ": the label at byte 8 is 10, expected 0 to 9");
 }

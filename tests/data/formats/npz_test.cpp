@@ -1,5 +1,8 @@
 #include "belfry/data/formats/npz.h"
 
+#include <sys/resource.h>
+#include <zlib.h>
+
 #include "../../framework/base/temporary_folder.h"
 #include "formats/bytes.h"
 #include "pipeline.h"
@@ -128,7 +131,8 @@ TEST(ParseNpz, NamesTheEntryThatIsWrong) {
   EXPECT_EQ(error_in(patched(directory + 10, "0c")),
             "its compression is method 12, expected 0 (stored) or 8 (deflated)" + in_x);
   EXPECT_EQ(error_in(patched(directory + 46 + 2, "5f")),
-            "its name does not end in .npy (in entry `x._py` of m)");
+            "its name does not end in .npy; to leave it out, name the arrays to read (in entry "
+            "`x._py` of m)");
   EXPECT_EQ(error_in(patched(directory + directory_entry + 46, "78")),
             "there are two of that name" + in_x);
   EXPECT_EQ(error_in(patched(directory + 42, "01")), "no local header at byte 1" + in_x);
@@ -157,6 +161,64 @@ TEST(ParseNpz, BelievesNoSize) {
   // 65,536 entries of the archive, were its end record to be believed
   EXPECT_THAT(error_in(patched(stored.size() - 12, "fe ff")),
               HasSubstr("bytes expected where 0 are left"));
+}
+
+// One deflated entry `a.npy` that says it has `size` bytes.
+ByteVector deflated_entry(std::span<const std::byte> content, std::uint64_t size) {
+  ByteVector fields = hex("14 00 00 00 08 00 00 00 21 00 00 00 00 00") + little(content.size(), 4)
+                      + little(size, 4) + hex("05 00 00 00");
+  ByteVector name = bytes_of("a.npy");
+  ByteVector local = hex("50 4b 03 04") + fields + name + content;
+  ByteVector central = hex("50 4b 01 02 14 00") + fields + ByteVector(14) + name;
+  return local + central + hex("50 4b 05 06 00 00 00 00 01 00 01 00") + little(central.size(), 4)
+         + little(local.size(), 4) + hex("00 00");
+}
+
+TEST(ParseNpz, MemoryGrowsWithWhatThereIs) {
+  auto most_memory = [] {  // in kB, so far
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const ByteVector rubbish(std::size_t{1} << 20, std::byte{0xff});
+  const ByteVector bomb = deflated_entry(rubbish, std::uint64_t{1031} << 20);
+  const long before = most_memory();
+  EXPECT_EQ(error_in(bomb), "its compressed data are damaged (in entry `a.npy` of m)");
+  EXPECT_LT(most_memory() - before, 300'000) << "of 1,080,000 claimed";
+}
+
+TEST(ParseNpz, LargeEntriesComeOutWhole) {
+  TemporaryFolder folder;
+  Array large(Shape{5'000'000}, DType::i32);  // several chunks
+  auto values = large.span<std::int32_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int32_t>(i / 3);
+  write_npz(folder / "a.npz", {{"x", large}}, {.compress = true});
+  EXPECT_TRUE(identical(read_npz(folder / "a.npz").at("x"), large));
+}
+
+TEST(ParseNpz, ReadsTheArraysAskedFor) {
+  ByteVector strings = stored;  // x becomes an array of strings, with another checksum
+  std::size_t type = 4 + text_of(strings).find("<i4");
+  strings[type - 4 + 1] = std::byte{'U'};
+  strings[type - 4 + 2] = std::byte{'1'};
+  auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(strings.data()) + 55, 0x84);
+  ByteVector checksum = little(sum, 4);
+  std::copy(checksum.begin(), checksum.end(), strings.begin() + directory + 16);
+  EXPECT_EQ(
+      error_in(strings),
+      "x.npy: elements of type `<U1` cannot be read: strings have no type here; types that "
+      "can be are f8 f4 f2 i8 i4 i2 i1 u4 u2 u1 b1 (to leave it out, name the arrays to read) "
+      "(in entry `x.npy` of m)");
+  Features only = parse_npz(strings, "m", {"y"});
+  EXPECT_EQ(to_string(signature_of(only)), "y u8[]");
+  EXPECT_EQ(only.at("y").item(), 9);
+  EXPECT_EQ(to_string(signature_of(parse_npz(stored, "m", {"y", "x"}))), "x i32[], y u8[]");
+  EXPECT_EQ(error_of([&] {
+              parse_npz(stored, "m", {"y", "z"});
+            }),
+            "m: no array `z`; there are x, y");
+  EXPECT_THAT(error_of([&] { parse_npz(strings, "m", {"x"}); }),
+              HasSubstr("(it was asked for) (in entry `x.npy` of m)"));
 }
 
 TEST(ParseNpz, EntriesMayNotShareTheFile) {
