@@ -1,9 +1,14 @@
 #include "belfry/data/element_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/crc32c.h"
@@ -73,19 +78,20 @@ TensorType read_type(Reader& in) {
   return type;
 }
 
-std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
-
 // The content of the record at `offset`.
 void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t end,
                  std::vector<std::byte>& out) {
   std::int64_t length = -1;
+  std::uint32_t checksum = 0;
   std::array<std::byte, 12> head{};
   if (offset >= 0 && offset <= end - framing) {
     file.read(offset, head);
     std::memcpy(&length, head.data(), sizeof length);
+    std::memcpy(&checksum, head.data() + sizeof length, sizeof checksum);
   }
-  require(length >= 0 && length <= end - framing - offset, file.path(), ": no record at byte ",
-          offset, "; the file is damaged, remove it");
+  require(length >= 0 && length <= end - framing - offset
+              && checksum == masked(crc32c(std::span(head).first(sizeof length))),
+          file.path(), ": no record at byte ", offset, "; the file is damaged, remove it");
   out.resize(static_cast<std::size_t>(length) + 4);
   file.read(offset + 12, out);
   std::uint32_t wanted = 0;
@@ -93,6 +99,27 @@ void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t
   out.resize(static_cast<std::size_t>(length));
   require(masked(crc32c(out)) == wanted, file.path(), ": the record at byte ", offset,
           " does not agree with its checksum; the file is damaged, remove it");
+}
+
+// Removes what writers of `path` that were killed have left. A living one holds a lock on its
+// temporary, in whatever process it is; those of other files are nobody's business here.
+void remove_stale_temporaries_of(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path target(path);
+  const std::string begin = concat(".", target.filename().string(), ".tmp.");
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  std::error_code error;  // writing will say what is wrong with the folder
+  for (fs::directory_iterator entry(folder, error), last; !error && entry != last;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(begin)
+        || name.find_first_not_of("0123456789.", begin.size()) != name.npos)
+      continue;
+    int file = ::open(entry->path().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+    ::close(file);
+  }
 }
 
 }  // namespace
@@ -147,7 +174,10 @@ struct ElementWriter::Impl {
   std::vector<std::byte> buffer;
 };
 
-ElementWriter::ElementWriter(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+ElementWriter::ElementWriter(const std::string& path) {
+  remove_stale_temporaries_of(path);
+  impl_ = std::make_unique<Impl>(path);
+}
 ElementWriter::~ElementWriter() = default;
 
 void ElementWriter::write(const Element& element) {

@@ -20,7 +20,8 @@ void encode_element(const Element& element, std::vector<std::byte>& out);
 void decode_element(std::span<const std::byte> bytes, Element& out, const std::string& where);
 
 /// Writes a file of elements: TFRecords, one an element, then one with the offsets of all and a
-/// fixed tail that points to it. The file appears whole at close() or not at all.
+/// fixed tail that points to it. The file appears whole at close() or not at all; until then it is
+/// a hidden temporary, as of ByteWriter. Begins by removing those that killed writers of it left.
 class ElementWriter {
  public:
   explicit ElementWriter(const std::string& path);

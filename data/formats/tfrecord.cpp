@@ -13,8 +13,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
-std::uint32_t mask(std::uint32_t crc) { return std::rotr(crc, 15) + 0xa282ead8; }
-
 /// What stands before a record's bytes.
 struct Header {
   static constexpr std::size_t bytes = 12;
@@ -22,7 +20,7 @@ struct Header {
   std::uint32_t checksum = 0;  // as stored
 
   std::uint32_t expected_checksum() const {
-    return mask(crc32c(std::as_bytes(std::span(&length, 1))));
+    return masked(crc32c(std::as_bytes(std::span(&length, 1))));
   }
 };
 
@@ -61,7 +59,7 @@ TfRecordReader::TfRecordReader(std::span<const std::byte> bytes, const std::stri
 
 bool TfRecordReader::next(std::vector<std::byte>& record) {
   return with_next([&](std::uint64_t length) {
-    std::uint32_t computed = mask(read_bytes(length, record));
+    std::uint32_t computed = masked(read_bytes(length, record));
     std::uint32_t stored = finish_record();
     require(stored == computed, path(), ": the checksum of the record's ", length, " bytes is ",
             computed, ", expected ", stored, ": the file is damaged");
@@ -160,7 +158,7 @@ void TfRecordWriter::write(std::span<const std::byte> record) {
   header.checksum = header.expected_checksum();
   std::memcpy(bytes.data(), &header.length, sizeof header.length);
   std::memcpy(bytes.data() + sizeof header.length, &header.checksum, sizeof header.checksum);
-  std::uint32_t checksum = mask(crc32c(record));
+  std::uint32_t checksum = masked(crc32c(record));
   file_.write(bytes);
   file_.write(record);
   file_.write(std::as_bytes(std::span(&checksum, 1)));

@@ -17,6 +17,9 @@
 
 namespace belfry::data {
 
+/// The checksum that stands in a file for the CRC-32C `crc`.
+constexpr std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
+
 /// Where a TfRecordReader stands.
 struct TfRecordPosition {
   /// The offset of an unreadable rest of a file: nothing tells where its records begin.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -42,6 +43,7 @@ class FileRecords final : public Iterator {
   void position(Position& at) override {
     RecordPlace place = file_ ? file_->place() : RecordPlace{};
     at.constant("files.count", std::ssize(*paths_));
+    at.constant("files.names", names());
     at.field("files.current", current_, 0, std::ssize(*paths_));
     at.field("files.offset", place.offset);
     at.field("files.record", place.number);
@@ -52,6 +54,18 @@ class FileRecords final : public Iterator {
   }
 
  private:
+  // A checksum of the paths, so that a position is not restored into other files.
+  std::int64_t names() {
+    if (names_ < 0) {
+      std::uint32_t crc = 0;
+      for (const std::string& path : *paths_)  // with its final zero
+        crc = crc32c(std::as_bytes(std::span(path.c_str(), path.size() + 1)), crc);
+      names_ = crc;
+    }
+    return names_;
+  }
+  std::int64_t names_ = -1;  // not computed yet
+
   // Hands the file with the next record to `take_one`. False behind the last record; one that fails
   // counts as taken, and so does a file that cannot be opened.
   template <class TakeOne>

@@ -52,6 +52,14 @@ Dataset letters(std::vector<std::string> paths, std::shared_ptr<Opened> opened =
 
 Words read(const Dataset& dataset) { return strings(dataset, "record"); }
 
+// What a stream saves that has yielded `count` elements.
+std::string position_after(int count, const std::vector<std::string>& paths) {
+  InputStreamPtr stream = open(letters(paths));
+  Features element;
+  for (int i = 0; i < count; ++i) stream->next(element);
+  return stream->save();
+}
+
 TEST(FileRecords, ReadsOneFileAfterTheOther) {
   EXPECT_EQ(read(letters({"ab", "", "c", "", ""})), (Words{"a", "b", "c"}));
   EXPECT_EQ(read(letters({"", ""})), Words{});
@@ -115,24 +123,29 @@ TEST(FileRecords, Resumes) {
 
 TEST(FileRecords, OpensOnlyTheFileInWhichItResumes) {
   auto opened = std::make_shared<Opened>();
+  std::string state = position_after(3, {"ab", "cd", "e"});
   InputStreamPtr stream = open(letters({"ab", "cd", "e"}, opened));
-  stream->restore("files.count=3 files.current=1 files.offset=1 files.record=0 files.taken=3");
+  stream->restore(state);
   EXPECT_EQ(opened->count, 1);
   EXPECT_EQ(strings(*stream, "record"), (Words{"d", "e"}));
   EXPECT_EQ(opened->count, 2);
 }
 
 TEST(FileRecords, RefusesThePositionInOtherFiles) {
-  InputStreamPtr stream = open(letters({"ab", "c"}));
-  EXPECT_THAT(error_of([&] {
-                stream->restore(
-                    "files.count=3 files.current=1 files.offset=1 files.record=0 files.taken=3");
-              }),
+  auto error = [](const std::vector<std::string>& paths, const std::string& state) {
+    return error_of([&] { open(letters(paths))->restore(state); });
+  };
+  EXPECT_THAT(error({"ab", "c"}, position_after(3, {"ab", "cd", "e"})),
               HasSubstr("files.count = 3, this pipeline has 2"));
-  EXPECT_THAT(error_of([&] {
-                stream->restore(
-                    "files.count=2 files.current=3 files.offset=0 files.record=0 files.taken=3");
-              }),
+  std::string state = position_after(2, {"ab", "c"});
+  EXPECT_EQ(error({"ab", "c"}, state), "no error");
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"ab", "d"}, {"c", "ab"}, {"a", "bc"}, {"abc", ""}})
+    EXPECT_THAT(error(other, state), HasSubstr("the saved position has files.names = "));
+  // The CRC-32C of ab, zero, c, zero.
+  EXPECT_THAT(state, HasSubstr("files.count=2 files.names=637870866 files.current=0 "));
+  std::size_t at = state.find("files.current=0");
+  EXPECT_THAT(error({"ab", "c"}, state.replace(at, 15, "files.current=3")),
               HasSubstr("files.current = 3, expected 0 to 2"));
 }
 
