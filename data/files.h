@@ -35,7 +35,8 @@ struct ListFilesOptions {
 /// The paths that match a pattern with *, ?, [...] (glob(7)). Error: there is none.
 std::vector<std::string> list_files(const std::string& pattern, ListFilesOptions options = {});
 
-/// {"path"}: one element a path, with random access. For interleave() and map().
+/// {"path"}: one element a path, with random access. For interleave() and map(). Pipelines that
+/// share them get whole files, and with ShardPolicy::file the dry run names them.
 Dataset files(std::vector<std::string> paths);
 
 struct RecordOptions {
@@ -75,16 +76,16 @@ Transform parse_examples(ExampleSpec spec, MapOptions options = {});
 /// The same for tf.train.SequenceExample.
 Transform parse_sequence_examples(SequenceExampleSpec spec, MapOptions options = {});
 
-/// The rows of the arrays in a file: {"value"} of .npy, the names in it of .npz and .safetensors.
-/// The arrays stay in memory. Random access. Errors: those of read_npy(), read_npz(),
-/// load_safetensors() and from_arrays().
+/// The rows of the arrays in a file: {"value"} of .npy, the names in it of .npz and .safetensors,
+/// or of .npz only those in `names`, if any. The arrays stay in memory. Random access. Errors:
+/// those of read_npy(), read_npz(), load_safetensors() and from_arrays().
 Dataset npy(const std::string& path);
-Dataset npz(const std::string& path);
+Dataset npz(const std::string& path, const std::vector<std::string>& names = {});
 Dataset safetensors(const std::string& path);
 
-/// {"image" u8 [...], "label" i64 []}: the rows of an IDX file and the labels of another. The
-/// arrays stay in memory. Random access. Errors: those of read_idx(); labels that are not one for
-/// each row.
+/// {"image" [...], "label" i64 []}: the rows of an IDX file, of its type, and the labels of
+/// another. The arrays stay in memory. Random access. Errors: those of read_idx(); labels that are
+/// not one for each row.
 Dataset idx(const std::string& images, const std::string& labels);
 
 }  // namespace belfry::data

@@ -42,6 +42,10 @@ using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::stri
 /// so is the rest of one that cannot be read on. Error: no paths.
 Dataset file_records(std::string name, std::vector<std::string> paths, OpenRecordFile open);
 
+/// `elements`, which has random access and the i-th of which is made from the i-th of `paths`,
+/// known as a source of files: ShardPolicy::file and the dry run name them.
+Dataset one_file_each(const Dataset& elements, std::vector<std::string> paths);
+
 /// One element {"line"} or {"record"} or ... of bytes, in memory that may be used again.
 void put_bytes(std::string_view name, std::span<const std::byte> bytes, Features& out);
 

@@ -44,12 +44,27 @@ std::vector<std::string> list_files(const std::string& pattern, ListFilesOptions
 }
 
 Dataset files(std::vector<std::string> paths) {
+  require(!paths.empty(), "files: there are no files");
   auto shared = std::make_shared<const std::vector<std::string>>(std::move(paths));
   auto read = [shared](std::int64_t i, Features& out) {
     const std::string& path = (*shared)[static_cast<std::size_t>(i)];
     put_bytes("path", std::as_bytes(std::span(path)), out);
   };
-  return indexed(std::ssize(*shared), read, "files");
+  return one_file_each(indexed(std::ssize(*shared), read, "files"), *shared);
+}
+
+Dataset one_file_each(const Dataset& elements, std::vector<std::string> paths) {
+  DatasetInfo info = elements.info();
+  ensure(info.random_access && info.cardinality == std::ssize(paths), elements.name(), ": ",
+         info.cardinality, " elements of ", paths.size(), " files");
+  info.files = std::move(paths);
+  auto make = [elements](Pass pass) {
+    // To share the files is to share the elements.
+    if (pass.shard.policy != ShardPolicy::off) pass.shard.policy = ShardPolicy::data;
+    pass.profile = nullptr;  // which counts the dataset around it
+    return elements.iterate(pass);
+  };
+  return Dataset(elements.name(), make, std::move(info));
 }
 
 namespace {
@@ -61,7 +76,9 @@ Dataset rows_of(Features arrays, const char* source, const std::string& path) {
 }  // namespace
 
 Dataset npy(const std::string& path) { return rows_of({{"value", read_npy(path)}}, "npy", path); }
-Dataset npz(const std::string& path) { return rows_of(read_npz(path), "npz", path); }
+Dataset npz(const std::string& path, const std::vector<std::string>& names) {
+  return rows_of(read_npz(path, names), "npz", path);
+}
 
 Dataset safetensors(const std::string& path) {
   Features arrays;

@@ -36,6 +36,7 @@ Array features_of(const Wav& wav, const WavFilesOptions& options, const std::str
 Dataset wav(std::vector<std::string> paths, WavFilesOptions options) {
   require(!options.spectrogram || !options.log_mel,
           "wav: both a spectrogram and log_mel are asked for; choose one");
+  require(!paths.empty(), "wav: there are no files");
   auto read = [=](Features in) {
     std::string path = text_of(in.at("path"));
     Wav sound = read_wav(path);

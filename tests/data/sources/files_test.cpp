@@ -81,8 +81,30 @@ TEST_F(Files, AreElements) {
   EXPECT_EQ(strings(data | skip(1), "path"), (Words{"a", "a long/path"}));
   EXPECT_EQ(share(data, 2, 0, "path"), (Words{"b", "a long/path"}));
   EXPECT_EQ(share(data, 2, 1, "path"), Words{"a"});
-  EXPECT_EQ(strings(files({}), "path"), Words{});
+  EXPECT_EQ(error_of([] { files({}); }), "files: there are no files");
   expect_resumes(data | shuffle(3) | repeat(2), 60, 25, "path");
+}
+
+TEST_F(Files, AreSharedByFile) {
+  Dataset data = files({"b", "a", "c"});
+  EXPECT_EQ(data.info().files, (Words{"b", "a", "c"}));
+  std::string shares = "files, pipeline 0 of 2: files b, c\nfiles, pipeline 1 of 2: files a\n";
+  EXPECT_EQ(describe_shards(data, 2), shares);
+  for (ShardPolicy policy : {ShardPolicy::automatic, ShardPolicy::file, ShardPolicy::data}) {
+    Dataset mine = data | with_options({.shard = policy});
+    EXPECT_EQ(share(mine, 2, 0, "path"), (Words{"b", "c"}));
+    EXPECT_EQ(share(mine, 2, 1, "path"), Words{"a"});
+    Dataset shuffled = mine | shuffle(3, {.seed = 5});
+    Words all = share(shuffled, 2, 0, "path");
+    for (const std::string& path : share(shuffled, 2, 1, "path")) all.push_back(path);
+    EXPECT_THAT(all, ::testing::UnorderedElementsAre("a", "b", "c"));
+  }
+  EXPECT_EQ(describe_shards(data | with_options({.shard = ShardPolicy::file}), 2), shares);
+  EXPECT_EQ(share(data | with_options({.shard = ShardPolicy::off}), 2, 1, "path"),
+            (Words{"b", "a", "c"}));
+  EXPECT_THAT(
+      error_of([&] { share(data | with_options({.shard = ShardPolicy::file}), 4, 0, "path"); }),
+      HasSubstr("3 files cannot be shared by 4 pipelines"));
 }
 
 TEST_F(Files, OfNumPyAreRows) {
@@ -106,6 +128,12 @@ TEST_F(Files, OfSeveralArraysAreRowsOfAll) {
     EXPECT_EQ(words(data), (Words{"1", "2", "3"}));
     EXPECT_EQ(words(data, 1000, "x"), (Words{"1,2", "3,4", "5,6"}));
   }
+  Dataset only = npz(files_ / "a.npz", {"x"});
+  EXPECT_EQ(words(only, 1000, "x"), (Words{"1,2", "3,4", "5,6"}));
+  InputStreamPtr stream = open(only);
+  Features element;
+  ASSERT_TRUE(stream->next(element));
+  EXPECT_EQ(to_string(signature_of(element)), "x f32[2]");
   arrays.set("x", Array::zeros({2}));
   write_npz(files_ / "a.npz", arrays);
   EXPECT_EQ(error_of([&] { npz(files_ / "a.npz"); }),

@@ -104,6 +104,12 @@ TEST_F(WavFiles, YieldOneKindOfFeatures) {
                               .log_mel = LogMelOptions{.sample_rate = 1}});
             }),
             "wav: both a spectrogram and log_mel are asked for; choose one");
+  EXPECT_EQ(error_of([] { wav({}); }), "wav: there are no files");
+}
+
+TEST_F(WavFiles, AreSharedByFile) {
+  EXPECT_EQ(describe_shards(wav({"a.wav", "b.wav", "c.wav"}), 2),
+            "files, pipeline 0 of 2: files a.wav, c.wav\nfiles, pipeline 1 of 2: files b.wav\n");
 }
 
 }  // namespace
