@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "belfry/data/formats/csv_value.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -12,83 +12,10 @@ namespace {
 
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
-std::string shown(std::string_view field) {
-  constexpr std::size_t most = 40;
-  return concat('`', field.substr(0, most), field.size() > most ? "..." : "", '`');
-}
-
 // 0 where no line ends. A CR at the very end is none either, and so a fault unless more follows.
 std::size_t line_end(std::string_view text, std::size_t at) {
   if (text[at] == '\n') return 1;
   return text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n' ? 2 : 0;
-}
-
-std::string_view trim(std::string_view s) {
-  std::size_t begin = s.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return s.substr(begin, s.find_last_not_of(" \t") + 1 - begin);
-}
-
-// The message lacks only where: the caller knows.
-template <class T>
-T parse_number(std::string_view field) {
-  std::string_view s = trim(field);
-  T value{};
-  auto [end, code] = std::from_chars(s.data(), s.data() + s.size(), value);
-  require(code != std::errc::result_out_of_range, shown(field), " does not fit ", dtype_of<T>);
-  require(code == std::errc() && end == s.data() + s.size(), shown(field), " is not of type ",
-          dtype_of<T>);
-  return value;
-}
-
-bool parse_boolean(std::string_view field) {
-  std::string s(trim(field));
-  for (char& c : s)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  bool yes = s == "true" || s == "1";
-  require(yes || s == "false" || s == "0", shown(field),
-          " is not of type bool: expected true, false, 1 or 0");
-  return yes;
-}
-
-// Memory for `out` that may be overwritten, its own if possible.
-void prepare(Array& out, const TensorType& type) {
-  if (out.type() != type || !out.exclusive()) out = Array(type);
-}
-
-template <class T>
-void set_scalar(Array& out, T value) {
-  prepare(out, {{}, dtype_of<T>});
-  out.span<T>()[0] = value;
-}
-
-void set_text(Array& out, std::string_view value) {
-  prepare(out, {{static_cast<std::int64_t>(value.size())}, DType::u8});
-  std::copy(value.begin(), value.end(), out.span<std::uint8_t>().begin());
-}
-
-using Words = std::unordered_map<std::string, std::int64_t>;
-
-void convert_field(const CsvColumn& column, const Words& words, const std::string& field,
-                   Array& out) {
-  switch (column.type) {
-    case CsvType::f32:
-      return set_scalar(out, parse_number<float>(field));
-    case CsvType::f64:
-      return set_scalar(out, parse_number<double>(field));
-    case CsvType::i32:
-      return set_scalar(out, parse_number<std::int32_t>(field));
-    case CsvType::i64:
-      return set_scalar(out, parse_number<std::int64_t>(field));
-    case CsvType::boolean:
-      return set_scalar(out, parse_boolean(field));
-    case CsvType::text:
-      if (words.empty()) return set_text(out, field);
-      auto word = words.find(field);
-      require(word != words.end() || column.unknown, shown(field), " is not in the vocabulary of ",
-              words.size(), " words; add it, or set .unknown to give such words an index");
-      return set_scalar(out, word != words.end() ? word->second : *column.unknown);
-  }
 }
 
 bool is_special(char c) { return c == '"' || c == '\n' || c == '\r'; }
@@ -100,10 +27,10 @@ void check(const CsvOptions& o) {
           o.max_record_bytes);
 }
 
-Words index_words(const CsvColumn& column) {
+CsvWords index_words(const CsvColumn& column) {
   require(column.vocabulary.empty() || column.type == CsvType::text, "csv: column `", column.name,
           "` has a vocabulary but is of type ", column.type, "; only text can have one");
-  Words out;
+  CsvWords out;
   for (const std::string& word : column.vocabulary) {
     bool added = out.emplace(word, static_cast<std::int64_t>(out.size())).second;
     require(added, "csv: the vocabulary of column `", column.name, "` has ", shown(word), " twice");
@@ -127,7 +54,7 @@ CsvReader::CsvReader(std::vector<CsvColumn> columns, CsvOptions options, std::st
       require(other.column.name != column.name, "csv: two columns are named `", column.name, "`");
     require(column.index >= -1, "csv: the index of column `", column.name, "` is ", column.index,
             ", expected a field's number from 0, or -1");
-    Words words = index_words(column);
+    CsvWords words = index_words(column);
     if (column.default_value) {
       Array scratch;
       with_context(concat("the default value of column `", column.name, "`"),
@@ -142,12 +69,18 @@ void CsvReader::seek(CsvPlace place) {
   require(bound_, name_, ": cannot go to byte ", place.offset, " before the header has been read");
   place_ = place;
   fault_.clear();
+  scan_ = {};
   in_comment_ = false;
 }
 
-bool CsvReader::next(std::string_view& text, bool at_end, Features& out) {
+bool CsvReader::skip(std::string_view& text, bool at_end) {
   if (!read_header(text, at_end) || !take_record(text, at_end)) return false;
   check_field_count();
+  return true;
+}
+
+bool CsvReader::next(std::string_view& text, bool at_end, Features& out) {
+  if (!skip(text, at_end)) return false;
   bool same_names = std::equal(out.begin(), out.end(), columns_.begin(), columns_.end(),
                                [](auto& item, auto& c) { return item.first == c.column.name; });
   if (!same_names) {
@@ -184,6 +117,7 @@ bool CsvReader::take_record(std::string_view& text, bool at_end) {
       return true;
     case Split::incomplete:
       if (text.size() < limit) return false;
+      scan_ = {};
       fault(0, concat("the record is longer than ", limit,
                       " bytes: a quote may never have been closed; else raise max_record_bytes"));
       return drop_line(text, at_end);
@@ -244,57 +178,89 @@ CsvReader::Field& CsvReader::add_field(std::size_t offset) {
   return field;
 }
 
+// Goes on where it stopped for want of text, so that long records that come in pieces are looked at
+// once.
 CsvReader::Split CsvReader::split(std::string_view text, bool at_end) {
-  field_count_ = 0;
-  std::size_t at = 0;
+  if (scan_.part == Scan::Part::before_field && scan_.at == 0) field_count_ = 0;
   while (true) {
-    if (Split read = read_field(text, at_end, at); read != Split::complete) return read;
-    std::size_t end = at < text.size() ? line_end(text, at) : 0;
-    if (at == text.size() || end > 0) {
-      record_bytes_ = at + end;
-      return Split::complete;
+    Split read = read_field(text, at_end);
+    if (read == Split::incomplete) {
+      if (scan_.at == 0) scan_ = {};  // a CR: with an LF behind it, it will be an empty line
+      return read;
     }
-    ++at;  // the delimiter
+    const std::size_t at = scan_.at;
+    std::size_t end = at < text.size() ? line_end(text, at) : 0;
+    if (read == Split::faulty || at == text.size() || end > 0) {
+      record_bytes_ = at + end;
+      scan_ = {};
+      return read;
+    }
+    ++scan_.at;  // the delimiter
   }
 }
 
-// Reads the field at `at` up to what ends it: a delimiter, a line end, or the end of the data.
-CsvReader::Split CsvReader::read_field(std::string_view text, bool at_end, std::size_t& at) {
+// Reads a field up to what ends it: a delimiter, a line end, or the end of the data.
+CsvReader::Split CsvReader::read_field(std::string_view text, bool at_end) {
+  using Part = Scan::Part;
+  if (scan_.part == Part::before_field && !begin_field(text, at_end)) return Split::incomplete;
+  if (scan_.part == Part::plain) read_plain(text);
+  if (scan_.part == Part::quoted)
+    if (Split read = read_quoted(text, at_end); read != Split::complete) return read;
+  Split read = end_field(text, at_end);
+  if (read == Split::complete) scan_.part = Part::before_field;
+  return read;
+}
+
+// False when the text ends before it is known how the field begins.
+bool CsvReader::begin_field(std::string_view text, bool at_end) {
+  std::size_t& at = scan_.at;
   while (options_.skip_initial_space && at < text.size() && text[at] == ' ') ++at;
-  Field& field = add_field(at);
+  if (at == text.size() && !at_end) return false;
+  add_field(at);
   bool quoted = at < text.size() && text[at] == '"';
-  if (quoted) {
-    if (Split read = read_quoted(text, at_end, at, field.text); read != Split::complete)
-      return read;
-  } else {
-    std::size_t begin = at;
-    while (at < text.size() && text[at] != options_.delimiter && !is_special(text[at])) ++at;
-    field.text = text.substr(begin, at - begin);
+  scan_.part = quoted ? Scan::Part::quoted : Scan::Part::plain;
+  if (quoted) scan_.opening = at++;
+  return true;
+}
+
+void CsvReader::read_plain(std::string_view text) {
+  std::size_t& at = scan_.at;
+  std::size_t begin = at;
+  while (at < text.size() && text[at] != options_.delimiter && !is_special(text[at])) ++at;
+  fields_[field_count_ - 1].text += text.substr(begin, at - begin);
+}
+
+// Up to behind the closing quote.
+CsvReader::Split CsvReader::read_quoted(std::string_view text, bool at_end) {
+  std::size_t& at = scan_.at;
+  std::string& out = fields_[field_count_ - 1].text;
+  while (true) {
+    std::size_t quote = std::min(text.find('"', at), text.size());
+    out += text.substr(at, quote - at);
+    at = quote;
+    if (quote == text.size())
+      return at_end ? fault(scan_.opening, "a quote that is never closed") : Split::incomplete;
+    if (quote + 1 == text.size() && !at_end) return Split::incomplete;  // the next may double it
+    ++at;
+    if (at == text.size() || text[at] != '"') break;
+    out += '"';
+    ++at;
   }
+  scan_.part = Scan::Part::after_quotes;
+  return Split::complete;
+}
+
+CsvReader::Split CsvReader::end_field(std::string_view text, bool at_end) {
+  const std::size_t at = scan_.at;
   if (at == text.size()) return at_end ? Split::complete : Split::incomplete;
   if (text[at] == options_.delimiter || line_end(text, at) > 0) return Split::complete;
   if (text[at] == '\r') {
     if (at + 1 == text.size() && !at_end) return Split::incomplete;
     return fault(at, "a carriage return that no line feed follows");
   }
-  if (quoted) return fault(at, "text after a closing quote; a quote within quotes is doubled");
+  if (scan_.part == Scan::Part::after_quotes)
+    return fault(at, "text after a closing quote; a quote within quotes is doubled");
   return fault(at, "a quote within a field that does not begin with one");
-}
-
-// From the opening quote to behind the closing one.
-CsvReader::Split CsvReader::read_quoted(std::string_view text, bool at_end, std::size_t& at,
-                                        std::string& out) {
-  std::size_t opening = at++;
-  while (true) {
-    std::size_t quote = text.find('"', at);
-    if (quote == std::string_view::npos)
-      return at_end ? fault(opening, "a quote that is never closed") : Split::incomplete;
-    out += text.substr(at, quote - at);
-    at = quote + 1;
-    if (at == text.size() || text[at] != '"') return Split::complete;
-    out += '"';
-    ++at;
-  }
 }
 
 void CsvReader::bind_to_header() {

@@ -21,8 +21,8 @@ struct CsvColumn {
   std::string name;  ///< of the feature, and of the field in the header
   /// Numbers and booleans become scalars of that type, text becomes u8 [length]. A number is
   /// decimal, without a plus sign; floats may be "inf" or "nan"; a boolean is true, false (in any
-  /// case), 1 or 0. Spaces and tabs around them do not count. A number that its type cannot hold is
-  /// an Error.
+  /// case), 1 or 0. Spaces and tabs around them do not count. Floats are rounded to the nearest
+  /// that the type has, tiny ones to 0; a number that is too large for its type is an Error.
   CsvType type = CsvType::text;
   /// Which field, from 0. -1: with a header the one of that name, without one the field after that
   /// of the column before.
@@ -77,6 +77,9 @@ class CsvReader {
   /// max_record_bytes.
   bool next(std::string_view& text, bool at_end, Features& out);
 
+  /// As next(), but passes over the record: only its number of fields is looked at.
+  bool skip(std::string_view& text, bool at_end);
+
   /// Only takes the header, if that is still to come: true when it has been read or there is none.
   bool read_header(std::string_view& text, bool at_end);
 
@@ -100,14 +103,25 @@ class CsvReader {
     std::unordered_map<std::string, std::int64_t> words;
   };
 
+  /// How far the record at the text's front has been split, when that did not end with it.
+  struct Scan {
+    enum class Part { before_field, plain, quoted, after_quotes };
+    Part part = Part::before_field;
+    std::size_t at = 0;       // from where the record begins
+    std::size_t opening = 0;  // of the quote that the field begins with
+  };
+
   bool take_record(std::string_view& text, bool at_end);
   bool skip_lines(std::string_view& text, bool at_end);
   bool drop_line(std::string_view& text, bool at_end);
   void consume(std::string_view& text, std::size_t bytes);
 
   Split split(std::string_view text, bool at_end);
-  Split read_field(std::string_view text, bool at_end, std::size_t& at);
-  Split read_quoted(std::string_view text, bool at_end, std::size_t& at, std::string& out);
+  Split read_field(std::string_view text, bool at_end);
+  bool begin_field(std::string_view text, bool at_end);
+  void read_plain(std::string_view text);
+  Split read_quoted(std::string_view text, bool at_end);
+  Split end_field(std::string_view text, bool at_end);
   Split fault(std::size_t offset, std::string_view what);
   Field& add_field(std::size_t offset);
 
@@ -124,6 +138,7 @@ class CsvReader {
   CsvPlace record_;            // of the record last taken
   std::vector<Field> fields_;  // the first field_count_ are in use
   std::size_t field_count_ = 0;
+  Scan scan_;
   std::size_t record_bytes_ = 0;
   std::size_t expected_fields_ = 0;  // 0: not known yet
   bool in_comment_ = false;          // the text begins within one

@@ -22,7 +22,9 @@ class CsvFile final : public RecordFile {
   bool next(Features& out) override {
     return read([&](auto& text, bool at_end) { return reader_.next(text, at_end, out); });
   }
-  bool skip() override { return next(ignored_); }
+  bool skip() override {
+    return read([&](auto& text, bool at_end) { return reader_.skip(text, at_end); });
+  }
   bool lost() const override { return text_.damaged(); }
 
   RecordPlace place() const override { return {reader_.place().offset, reader_.place().line}; }
@@ -47,7 +49,7 @@ class CsvFile final : public RecordFile {
   void count_fields(std::int64_t end) {
     while (reader_.place().offset < end) {
       try {
-        next(ignored_);
+        skip();
         return;
       } catch (const Error&) {  // it was reported when it was first read
         if (lost()) throw;
@@ -58,7 +60,6 @@ class CsvFile final : public RecordFile {
   TextBuffer text_;
   CsvReader reader_;
   bool header_;
-  Features ignored_;
 };
 
 }  // namespace

@@ -1,0 +1,26 @@
+#pragma once
+// The values of CSV fields. Internal to data/: see csv.h.
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "belfry/data/formats/csv.h"
+
+namespace belfry::data {
+
+/// The index of each word of a vocabulary.
+using CsvWords = std::unordered_map<std::string, std::int64_t>;
+
+/// The field for messages: in quotes, and not all of a long one.
+std::string shown(std::string_view field);
+
+/// Without spaces and tabs around it.
+std::string_view trim(std::string_view field);
+
+/// Puts the value of `field` into `out`, whose memory is used again. Error, without saying where:
+/// it is no value of the column's type.
+void convert_field(const CsvColumn& column, const CsvWords& words, const std::string& field,
+                   Array& out);
+
+}  // namespace belfry::data
