@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "belfry/data/formats/protobuf_wire.h"
 #include "belfry/framework/base/error.h"
@@ -171,7 +172,8 @@ std::span<const std::byte> values_of(const Feature& feature, DType dtype) {
   if (integers && dtype == DType::i64) return std::as_bytes(std::span(*integers));
   auto* strings = std::get_if<std::vector<std::string>>(&feature);
   if (strings && dtype == DType::u8) {
-    require(strings->size() <= 1, "it has ", strings->size(), " strings, expected one");
+    require(strings->size() <= 1, "it has ", strings->size(),
+            " strings, expected one; a StringList takes any number of them");
     if (strings->empty()) return {};
     return std::as_bytes(std::span(strings->front()));
   }
@@ -180,11 +182,14 @@ std::span<const std::byte> values_of(const Feature& feature, DType dtype) {
        "; floats are f32, integers are i64, and a string is u8");
 }
 
-std::span<const std::byte> values_of(const Feature& feature, DType dtype, const Shape& shape) {
+/// `other` takes what this one does not.
+std::span<const std::byte> values_of(const Feature& feature, DType dtype, const Shape& shape,
+                                     const char* other) {
   auto values = values_of(feature, dtype);
   auto count = static_cast<std::int64_t>(values.size() / size_of(dtype));
   require(count == shape.elements(), "it has ", count, dtype == DType::u8 ? " bytes" : " values",
-          ", expected ", shape.elements(), " for the shape ", shape, "; a VarLen takes any number");
+          ", expected ", shape.elements(), " for the shape ", shape, "; a ", other,
+          " takes any number");
   return values;
 }
 
@@ -210,7 +215,7 @@ Array default_array(const FixedLen& spec) {
 
 Array to_array(const Feature& feature, const FixedLen& spec) {
   if (std::holds_alternative<std::monostate>(feature)) return default_array(spec);
-  return copy(values_of(feature, spec.dtype, spec.shape), spec.shape, spec.dtype);
+  return copy(values_of(feature, spec.dtype, spec.shape, "VarLen"), spec.shape, spec.dtype);
 }
 
 Array to_array(const Feature& feature, const VarLen& spec) {
@@ -222,7 +227,8 @@ Array to_array(const Feature& feature, const VarLen& spec) {
 Array to_array(const std::vector<Feature>& steps, const FixedLenSequence& spec) {
   // All steps are checked before there is memory for them: those of a bad message may be empty.
   for (std::size_t i = 0; i < steps.size(); ++i)
-    with_context(concat("at step ", i), [&] { values_of(steps[i], spec.dtype, spec.shape); });
+    with_context(concat("at step ", i),
+                 [&] { values_of(steps[i], spec.dtype, spec.shape, "VarLenSequence"); });
   std::vector<std::int64_t> sizes{std::ssize(steps)};
   sizes.insert(sizes.end(), spec.shape.begin(), spec.shape.end());
   Array out(Shape(sizes), spec.dtype);
@@ -234,6 +240,45 @@ Array to_array(const std::vector<Feature>& steps, const FixedLenSequence& spec) 
   return out;
 }
 
+/// Values of different lengths, one after the other, and their lengths.
+struct Ragged {
+  Array values, lengths;
+};
+
+/// Call part(i) for the bytes of the i-th of `count`.
+template <class Part>
+Ragged joined(std::int64_t count, DType dtype, Part part) {
+  Array lengths(Shape{count}, DType::i64);
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto length = static_cast<std::int64_t>(part(i).size() / size_of(dtype));
+    lengths.span<std::int64_t>()[static_cast<std::size_t>(i)] = length;
+    total += length;
+  }
+  Array values(Shape{total}, dtype);
+  auto to = values.raw_bytes().begin();
+  for (std::int64_t i = 0; i < count; ++i) to = std::ranges::copy(part(i), to).out;
+  return {std::move(values), std::move(lengths)};
+}
+
+Ragged to_ragged(const Feature& feature) {
+  static const std::vector<std::string> none;
+  auto* strings = std::get_if<std::vector<std::string>>(&feature);
+  if (!strings && !std::holds_alternative<std::monostate>(feature))
+    values_of(feature, DType::u8);  // says what it has instead
+  return joined(std::ssize(strings ? *strings : none), DType::u8, [&](std::int64_t i) {
+    return std::as_bytes(std::span((*strings)[static_cast<std::size_t>(i)]));
+  });
+}
+
+Ragged to_ragged(const std::vector<Feature>& steps, DType dtype) {
+  return joined(std::ssize(steps), dtype, [&](std::int64_t i) {
+    const Feature& step = steps[static_cast<std::size_t>(i)];
+    if (std::holds_alternative<std::monostate>(step)) return std::span<const std::byte>();
+    return with_context(concat("at step ", i), [&] { return values_of(step, dtype); });
+  });
+}
+
 template <class Spec>
 auto named_in(const Spec& spec) {
   return [&spec](std::string_view name) {
@@ -241,14 +286,42 @@ auto named_in(const Spec& spec) {
   };
 }
 
-/// Adds convert() as `name`; Errors name the feature.
-template <class Convert>
-void add(Features& out, const std::string& name, Convert convert) {
+/// Calls `body`, which adds the feature `name`. Errors name it.
+template <class Body>
+void in_feature(const Features& out, const std::string& name, Body body) {
   try {
-    require(!out.contains(name), "the spec names it twice");
-    out.set(name, convert());
+    require(!out.contains(name) && !out.contains(name + "/values"), "the spec names it twice");
+    body();
   } catch (const Error& error) {
     fail("feature `", name, "`: ", error.what());
+  }
+}
+
+void set(Features& out, const std::string& name, Array value) { out.set(name, std::move(value)); }
+
+void set(Features& out, const std::string& name, Ragged value) {
+  out.set(name + "/values", std::move(value.values));
+  out.set(name + "/lengths", std::move(value.lengths));
+}
+
+/// The list of that name. A missing one is empty, if that is allowed.
+const std::vector<Feature>& list_of(const SequenceExample& example, const std::string& name,
+                                    bool allow_missing) {
+  static const std::vector<Feature> none;
+  auto found = example.feature_lists.find(name);
+  require(found != example.feature_lists.end() || allow_missing,
+          "the list is missing, and the spec does not allow that");
+  return found != example.feature_lists.end() ? found->second : none;
+}
+
+/// What a feature becomes: an Array, or a Ragged for a StringList.
+template <class Spec>
+auto convert(const Feature& feature, const Spec& spec) {
+  if constexpr (std::is_same_v<Spec, StringList>) {
+    return to_ragged(feature);
+  } else {
+    check_dtype(spec.dtype);
+    return to_array(feature, spec);
   }
 }
 
@@ -257,11 +330,8 @@ void add_features(Features& out, const FeatureMap& map, const ExampleSpec& spec)
   for (const auto& [name, wanted] : spec) {
     auto found = map.find(name);
     const Feature& feature = found == map.end() ? missing : found->second;
-    auto convert = [&](const auto& w) {
-      check_dtype(w.dtype);
-      return to_array(feature, w);
-    };
-    add(out, name, [&, &wanted = wanted] { return std::visit(convert, wanted); });
+    auto add = [&, &name = name](const auto& w) { set(out, name, convert(feature, w)); };
+    in_feature(out, name, [&, &wanted = wanted] { std::visit(add, wanted); });
   }
 }
 
@@ -294,18 +364,23 @@ Features parse_example(std::span<const std::byte> bytes, const ExampleSpec& spec
 
 Features parse_sequence_example(std::span<const std::byte> bytes, const SequenceExampleSpec& spec) {
   SequenceExample example =
-      read_sequence_example(bytes, named_in(spec.context), named_in(spec.feature_lists));
+      read_sequence_example(bytes, named_in(spec.context), [&](std::string_view name) {
+        return named_in(spec.feature_lists)(name) || named_in(spec.var_len_lists)(name);
+      });
   Features out;
   add_features(out, example.context, spec.context);
-  for (const auto& [name, wanted] : spec.feature_lists) {
-    auto found = example.feature_lists.find(name);
-    add(out, name, [&, &wanted = wanted] {
+  auto add = [&](const std::string& name, const auto& wanted, auto convert_steps) {
+    in_feature(out, name, [&] {
       check_dtype(wanted.dtype);
-      if (found != example.feature_lists.end()) return to_array(found->second, wanted);
-      require(wanted.allow_missing, "the list is missing, and the spec does not allow that");
-      return to_array(std::vector<Feature>(), wanted);
+      set(out, name, convert_steps(list_of(example, name, wanted.allow_missing), wanted));
     });
-  }
+  };
+  using Steps = std::vector<Feature>;
+  for (const auto& [name, wanted] : spec.feature_lists)
+    add(name, wanted, [](const Steps& s, const FixedLenSequence& w) { return to_array(s, w); });
+  for (const auto& [name, wanted] : spec.var_len_lists)
+    add(name, wanted,
+        [](const Steps& s, const VarLenSequence& w) { return to_ragged(s, w.dtype); });
   return out;
 }
 

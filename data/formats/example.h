@@ -64,15 +64,19 @@ struct VarLen {
   DType dtype = DType::f32;
 };
 
+/// Any number of strings, as two arrays: `name/values` u8 with the bytes of all, one string after
+/// the other, and `name/lengths` i64 [n] in bytes. A feature that is not there has none.
+struct StringList {};
+
 /// The features to read, in the order that they shall have:
 ///
 ///   {{"image", data::VarLen{DType::u8}}, {"label", data::FixedLen{.dtype = DType::i64}}}
-using ExampleSpec = std::vector<std::pair<std::string, std::variant<FixedLen, VarLen>>>;
+using ExampleSpec = std::vector<std::pair<std::string, std::variant<FixedLen, VarLen, StringList>>>;
 
 /// Reads the bytes of a tf.train.Example into arrays. Features that the spec does not name are not
 /// looked into. Error naming the feature: missing without default; another kind of values; another
-/// count; more than one string; a dtype other than f32, i64, u8; a default that does not fit; bytes
-/// that are no Example.
+/// count; more than one string, but in a StringList; a dtype other than f32, i64, u8; a default
+/// that does not fit; bytes that are no Example.
 Features parse_example(std::span<const std::byte> bytes, const ExampleSpec& spec);
 
 /// What parse_sequence_example() makes of a list of features: [steps, shape...], each step being
@@ -83,14 +87,23 @@ struct FixedLenSequence {
   bool allow_missing = false;  ///< a list that is not there has 0 steps; else it is an Error
 };
 
+/// The same for steps of any length, as two arrays: `name/values` [all values], one step after the
+/// other, and `name/lengths` i64 [steps], the number of values of each. With u8 a step is one
+/// string and its length in bytes. A step without values of any kind has length 0.
+struct VarLenSequence {
+  DType dtype = DType::f32;
+  bool allow_missing = false;  ///< as in FixedLenSequence
+};
+
 struct SequenceExampleSpec {
   ExampleSpec context;
   std::vector<std::pair<std::string, FixedLenSequence>> feature_lists;
+  std::vector<std::pair<std::string, VarLenSequence>> var_len_lists = {};
 };
 
-/// Reads the bytes of a tf.train.SequenceExample: the context's features, then the lists. Lists may
-/// differ in their steps. Errors as of parse_example(), naming the step too, and a name that both
-/// parts of the spec use.
+/// Reads the bytes of a tf.train.SequenceExample: the context's features, then the lists, those of
+/// steps of any length last. Lists may differ in their steps. Errors as of parse_example(), naming
+/// the step too, and a name that two parts of the spec use.
 Features parse_sequence_example(std::span<const std::byte> bytes, const SequenceExampleSpec& spec);
 
 }  // namespace belfry::data

@@ -29,11 +29,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const data::ExampleSpec spec{
       {"a", data::FixedLen{.shape = {3}, .dtype = DType::i64}},
       {"f", data::FixedLen{.shape = {2}, .default_value = Array::scalar(1.0f)}},
-      {"s", data::VarLen{DType::u8}}};
+      {"s", data::VarLen{DType::u8}},
+      {"t", data::StringList{}}};
   static const data::SequenceExampleSpec sequence_spec{
       .context = {{"id", data::VarLen{DType::i64}}},
-      .feature_lists = {{"x", {.shape = {2}}},
-                        {"y", {.dtype = DType::i64, .allow_missing = true}}}};
+      .feature_lists = {{"x", {.shape = {2}}}, {"y", {.dtype = DType::i64, .allow_missing = true}}},
+      .var_len_lists = {{"z", {.dtype = DType::i64}}}};
   auto bytes = std::as_bytes(std::span(data, size));
   swallow_errors([&] { check_round_trip<data::Example>(bytes); });
   swallow_errors([&] { check_round_trip<data::SequenceExample>(bytes); });

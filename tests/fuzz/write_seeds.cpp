@@ -142,11 +142,13 @@ void write_records(const std::string& folder) {
   Seeds records(folder, "fuzz_tfrecord"), examples(folder, "fuzz_example");
   const Example example{{{"a", std::vector<std::int64_t>{1, -2, 300}},
                          {"f", std::vector<float>{1, 2}},
-                         {"s", std::vector<std::string>{"text", "more"}}}};
+                         {"s", std::vector<std::string>{"text"}},
+                         {"t", std::vector<std::string>{"text", "", "more"}}}};
   const SequenceExample sequence{
       .context = {{"id", std::vector<std::int64_t>{7}}},
       .feature_lists = {{"x", {std::vector<float>{1, 2}, std::vector<float>{3, 4}}},
-                        {"y", {std::vector<std::int64_t>{5}, std::vector<std::int64_t>{6, 7}}}}};
+                        {"y", {std::vector<std::int64_t>{5}, std::vector<std::int64_t>{6}}},
+                        {"z", {std::vector<std::int64_t>{}, std::vector<std::int64_t>{6, 7}}}}};
   examples.write("example", text_of(example.serialize()));
   examples.write("sequence", text_of(sequence.serialize()));
   for (Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {

@@ -151,7 +151,7 @@ Features parse(const Example& example, const ExampleSpec& spec) {
 }
 
 /// The error of reading a feature x.
-std::string error_with(const Feature& feature, std::variant<FixedLen, VarLen> spec) {
+std::string error_with(const Feature& feature, std::variant<FixedLen, VarLen, StringList> spec) {
   return error_of([&] { parse({{{"x", feature}}}, {{"x", spec}}); });
 }
 
@@ -217,7 +217,7 @@ TEST(ParseExample, NamesTheFeatureThatDoesNotFit) {
   EXPECT_EQ(error_with(Strings{"a"}, FixedLen{}),
             "feature `x`: it has strings, which are not f32" + kinds);
   EXPECT_EQ(error_with(Strings{"a", "b"}, VarLen{DType::u8}),
-            "feature `x`: it has 2 strings, expected one");
+            "feature `x`: it has 2 strings, expected one; a StringList takes any number of them");
   EXPECT_EQ(error_with(Floats{1}, VarLen{DType::bf16}),
             "feature `x`: the spec asks for bf16, expected f32, i64 or u8; cast afterwards");
   EXPECT_EQ(
@@ -241,6 +241,63 @@ TEST(ParseExample, LooksOnlyIntoTheFeaturesOfTheSpec) {
               HasSubstr("list of floats with 3 bytes"));
 }
 
+// Written by TensorFlow 2.21, with SerializeToString(deterministic=True): an Example of words:
+// "the",
+// "", "\u00e9t\u00e9".
+const ByteVector three_words =
+    hex("0a 1b 0a 19 0a 05 77 6f 72 64 73 12 10 0a 0e 0a 03 74 68 65 0a 00 0a 05 c3 a9 74 c3 a9");
+
+// A SequenceExample of context words: "a", "bc", and the lists text: "hi", "there", and tokens:
+// [5, 6, 7], [], [8], a Feature without a kind.
+const ByteVector ragged_steps =
+    hex("0a 14 0a 12 0a 05 77 6f 72 64 73 12 09 0a 07 0a 01 61 0a 02 62 63 12 3f 0a 1b 0a 04 74 65"
+        "78 74 12 13 0a 06 0a 04 0a 02 68 69 0a 09 0a 07 0a 05 74 68 65 72 65 0a 20 0a 06 74 6f 6b"
+        "65 6e 73 12 16 0a 07 1a 05 0a 03 05 06 07 0a 02 1a 00 0a 05 1a 03 0a 01 08 0a 00");
+
+TEST(ParseExample, ReadsListsOfStrings) {
+  Features out = parse_example(three_words, {{"words", StringList{}}, {"none", StringList{}}});
+  EXPECT_EQ(to_string(signature_of(out)),
+            "words/values u8[8], words/lengths i64[3], none/values u8[0], none/lengths i64[0]");
+  EXPECT_EQ(text_of(out.at("words/values").raw_bytes()), "the\xc3\xa9t\xc3\xa9");
+  EXPECT_TRUE(identical(out.at("words/lengths"), Array::of<std::int64_t>({3, 0, 5})));
+  EXPECT_EQ(error_with(Floats{1}, StringList{}),
+            "feature `x`: it has floats, which are not u8; floats are f32, integers are i64, and a "
+            "string is u8");
+  EXPECT_EQ(error_of([] {
+              parse_example(three_words, {{"words", StringList{}}, {"words", StringList{}}});
+            }),
+            "feature `words`: the spec names it twice");
+}
+
+TEST(ParseSequenceExample, ReadsStepsOfAnyLength) {
+  Features out =
+      parse_sequence_example(ragged_steps, {.context = {{"words", StringList{}}},
+                                            .feature_lists = {},
+                                            .var_len_lists = {{"tokens", {.dtype = DType::i64}},
+                                                              {"text", {.dtype = DType::u8}},
+                                                              {"none", {.allow_missing = true}}}});
+  EXPECT_EQ(
+      to_string(signature_of(out)),
+      "words/values u8[3], words/lengths i64[2], tokens/values i64[4], tokens/lengths i64[4], "
+      "text/values u8[7], text/lengths i64[2], none/values f32[0], none/lengths i64[0]");
+  EXPECT_TRUE(identical(out.at("tokens/values"), Array::of<std::int64_t>({5, 6, 7, 8})));
+  EXPECT_TRUE(identical(out.at("tokens/lengths"), Array::of<std::int64_t>({3, 0, 1, 0})));
+  EXPECT_EQ(text_of(out.at("text/values").raw_bytes()), "hithere");
+  EXPECT_TRUE(identical(out.at("text/lengths"), Array::of<std::int64_t>({2, 5})));
+
+  auto error_for = [](const char* name, const VarLenSequence& wanted) {
+    return error_of([&] {
+      parse_sequence_example(
+          ragged_steps, {.context = {}, .feature_lists = {}, .var_len_lists = {{name, wanted}}});
+    });
+  };
+  EXPECT_EQ(error_for("tokens", {}),
+            "feature `tokens`: it has integers, which are not f32; floats are f32, integers are "
+            "i64, and a string is u8 (at step 0)");
+  EXPECT_EQ(error_for("gone", {}),
+            "feature `gone`: the list is missing, and the spec does not allow that");
+}
+
 TEST(ParseSequenceExample, StacksTheSteps) {
   Features out = parse_sequence_example(
       two_steps().serialize(), {.context = {{"id", FixedLen{.dtype = DType::i64}}},
@@ -261,9 +318,10 @@ TEST(ParseSequenceExample, NamesFeatureAndStep) {
     example.feature_lists["x"].push_back(Floats{5});
     return error_of([&] { parse_sequence_example(example.serialize(), spec); });
   };
-  EXPECT_EQ(error_for({.shape = {2}}),
-            "feature `x`: it has 1 values, expected 2 for the shape [2]; a VarLen takes any number "
-            "(at step 2)");
+  EXPECT_EQ(
+      error_for({.shape = {2}}),
+      "feature `x`: it has 1 values, expected 2 for the shape [2]; a VarLenSequence takes any "
+      "number (at step 2)");
   EXPECT_THAT(error_for({.dtype = DType::i64}),
               StartsWith("feature `x`: it has floats, which are not i64; "));
   EXPECT_EQ(error_for({}, "z"),
