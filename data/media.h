@@ -68,6 +68,10 @@ Dataset wav(std::vector<std::string> paths, WavFilesOptions options = {});
 /// (data_batch_1.bin to data_batch_5.bin, test_batch.bin). In memory; random access.
 Dataset cifar10(const std::string& directory, Split split);
 
+/// {"image" u8 [32, 32, 3], "coarse_label" i64 [], "label" i64 []} of CIFAR-100's binary files in
+/// `directory` (train.bin, test.bin): see read_cifar100(). In memory; random access.
+Dataset cifar100(const std::string& directory, Split split);
+
 struct PhotographsOptions {
   std::int64_t size = 224;  ///< of the square that comes out
   ResizedCropOptions crop = {};

@@ -72,6 +72,7 @@ class Inflater {
         stream_.avail_in = static_cast<uInt>(stored.read({input_.get(), ByteReader::buffer_bytes}));
         if (stream_.avail_in == 0 && between_streams_) break;
       }
+      if (between_streams_ && !skip_padding()) continue;
       auto room = static_cast<uInt>(
           std::min<std::size_t>(into.size() - done, std::numeric_limits<uInt>::max()));
       stream_.next_out = reinterpret_cast<Bytef*>(into.data() + done);
@@ -90,6 +91,12 @@ class Inflater {
   }
 
  private:
+  /// Passes zeros, which tapes and disk images leave behind a stream. False when no more is here.
+  bool skip_padding() {
+    for (; stream_.avail_in > 0 && *stream_.next_in == 0; --stream_.avail_in) ++stream_.next_in;
+    return stream_.avail_in > 0;
+  }
+
   [[noreturn]] void fail_at(const Stored& stored, int code) const {
     // There is always room for output, so that no progress means no input.
     require(code != Z_BUF_ERROR, stored.name(),

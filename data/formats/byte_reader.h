@@ -18,7 +18,8 @@ std::string to_string(Compression compression);  ///< "automatic", "none", "gzip
 
 /// The bytes of a regular file, or of memory, decompressed where they are compressed. Offsets count
 /// uncompressed bytes. Compressed streams that follow one another are read as one, as gzip's users
-/// join files. Thread rules: used by one thread at a time.
+/// join files; zeros between and behind them are passed over. Thread rules: used by one thread at a
+/// time.
 ///
 /// Errors name the file and the offset: it cannot be opened or read; compressed data that are
 /// damaged or cut short. Calls after an Error repeat it.

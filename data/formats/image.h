@@ -23,8 +23,9 @@ struct ImageOptions {
   /// pixels are by default taken as they are stored.
   bool apply_orientation = false;
   bool accept_damage = false;  ///< of JPEG data: see JpegOptions
-  /// An image with more is an Error. By default 67 million (2^26): decoding may take twelve bytes
-  /// a pixel for a moment, and of some formats a few bytes suffice to ask for that.
+  /// An image with more is an Error: decoding takes several bytes a pixel, and of some formats a
+  /// few bytes suffice to ask for that. By default 2^26, 67 million (Pillow warns above 89
+  /// million).
   std::int64_t pixel_limit = 1 << 26;
 };
 

@@ -12,7 +12,8 @@
 namespace belfry::data {
 
 struct VolumeOptions {
-  std::int64_t voxel_limit = 1 << 28;  ///< depth x height x width
+  /// Depth x height x width; a volume with more is an Error.
+  std::int64_t voxel_limit = 1 << 28;
 };
 
 /// Decodes a TIFF or BigTIFF stack: [depth, h, w, c] with c = 1 (grey) or 3 (red, green, blue); u8

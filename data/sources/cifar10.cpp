@@ -28,4 +28,9 @@ Dataset cifar10(const std::string& directory, Split split) {
   return from_arrays(std::move(all), "cifar10");
 }
 
+Dataset cifar100(const std::string& directory, Split split) {
+  const char* name = split == Split::train ? "/train.bin" : "/test.bin";
+  return from_arrays(read_cifar100(directory + name), "cifar100");
+}
+
 }  // namespace belfry::data

@@ -104,6 +104,9 @@ Array read_any_volume(const std::string& path, const VolumeOptions& options) {
   Array volume = read_npy(path);
   const Shape& s = volume.shape();
   require(s.rank() == 3 || s.rank() == 4, path, ": a volume is [d, h, w] or [d, h, w, c], got ", s);
+  require(s[0] * s[1] * s[2] <= options.voxel_limit, path, ": ", s[0], " x ", s[1], " x ", s[2],
+          " voxels are more than the limit of ", options.voxel_limit,
+          "; raise .voxel_limit if the file is to be trusted");
   return s.rank() == 4 ? volume : volume.reshape({s[0], s[1], s[2], 1});
 }
 

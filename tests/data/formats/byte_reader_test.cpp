@@ -179,6 +179,15 @@ TEST(ByteReader, ReadsJoinedStreamsAsOne) {
   EXPECT_EQ(read_all(reader), bytes_of("e two"));
 }
 
+TEST(ByteReader, PassesZerosBetweenAndBehindStreams) {
+  ByteVector one = gzipped(bytes_of("one ")), two = gzipped(bytes_of("two"));
+  EXPECT_EQ(parse(one + ByteVector(1)), bytes_of("one "));
+  EXPECT_EQ(parse(one + ByteVector(511) + two + ByteVector(3'000'000)), bytes_of("one two"));
+  EXPECT_THAT(error_of([&] { parse(one + ByteVector(5) + bytes_of("rubbish")); }),
+              HasSubstr("damaged after byte 4 of the uncompressed data"));
+  EXPECT_THAT(error_of([&] { parse(ByteVector(9), Compression::gzip); }), HasSubstr("damaged"));
+}
+
 TEST(ByteReader, SkippingInAPlainFileReadsNothing) {
   // Reading this much would take minutes, if the test machine had it.
   TemporaryFolder folder;

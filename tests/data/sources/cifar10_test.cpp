@@ -53,6 +53,21 @@ TEST_F(Cifar10Source, HasATestSet) {
   EXPECT_EQ(element.at("image").at(0), 3);
 }
 
+TEST_F(Cifar10Source, ReadsCifar100Too) {
+  files_.write("train.bin", "\x13" + record(99, 5) + "\x02" + record(7, 6));
+  files_.write("test.bin", "\x01" + record(50, 9));
+  Dataset data = cifar100(files_.path(), Split::train);
+  EXPECT_EQ(words(data, 1000, "label"), (Words{"99", "7"}));
+  EXPECT_EQ(words(data, 1000, "coarse_label"), (Words{"19", "2"}));
+  EXPECT_TRUE(data.info().random_access);
+  InputStreamPtr stream = open(cifar100(files_.path(), Split::test));
+  Features element;
+  ASSERT_TRUE(stream->next(element));
+  EXPECT_EQ(to_string(signature_of(element)),
+            "image u8[32, 32, 3], coarse_label i64[], label i64[]");
+  EXPECT_EQ(element.at("image").at(4), 9 + 1 + 50);  // the second pixel's green
+}
+
 TEST_F(Cifar10Source, NamesTheFileThatIsMissing) {
   std::filesystem::remove(files_ / "data_batch_4.bin");
   EXPECT_THAT(error_of([&] { cifar10(files_.path(), Split::train); }),

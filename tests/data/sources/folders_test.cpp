@@ -109,6 +109,10 @@ TEST_F(Folders, VolumesHaveFourAxes) {
   EXPECT_TRUE(identical(read_any_volume(path, {}), plain.reshape({2, 2, 2, 1})));
   write_npy(path, plain.reshape({1, 2, 2, 2}));
   EXPECT_TRUE(identical(read_any_volume(path, {}), plain.reshape({1, 2, 2, 2})));
+  EXPECT_EQ(read_any_volume(path, {.voxel_limit = 4}).elements(), 8);  // of two channels
+  EXPECT_EQ(error_of([&] { read_any_volume(path, {.voxel_limit = 3}); }),
+            path + ": 1 x 2 x 2 voxels are more than the limit of 3; raise .voxel_limit if the file "
+                   "is to be trusted");
   write_npy(path, plain.reshape({4, 2}));
   EXPECT_EQ(error_of([&] { read_any_volume(path, {}); }),
             path + ": a volume is [d, h, w] or [d, h, w, c], got [4, 2]");
