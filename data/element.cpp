@@ -6,7 +6,9 @@ namespace belfry::data {
 
 std::string to_string(const Element& element) {
   std::string out = concat("element ", element.index, ", epoch ", element.epoch);
-  if (element.file) out += concat(", of ", *element.file, " at byte ", element.offset);
+  if (element.file) out += ", of " + *element.file;
+  if (element.file && element.offset != Element::whole_file)
+    out += concat(" at byte ", element.offset);
   return out;
 }
 

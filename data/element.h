@@ -17,9 +17,11 @@ struct Element {
   Features features;
   std::int64_t index = 0;   ///< its number in the source; after batch, the number of the batch
   std::uint64_t epoch = 0;  ///< the pass of repeat() that read it, from 0
-  /// The file that it was read from, if it is one element of one file, and where in it, in bytes.
+  /// The file that it was read from, if it was one, and where in it, in bytes.
   std::shared_ptr<const std::string> file = {};
-  std::int64_t offset = 0;
+  std::int64_t offset = whole_file;
+
+  static constexpr std::int64_t whole_file = -1;
 };
 
 /// Names `out` as `other` is named: index, epoch, file and offset.
@@ -30,7 +32,7 @@ inline void copy_name(const Element& other, Element& out) {
   out.offset = other.offset;
 }
 
-/// "element 17, epoch 2" or "element 17, epoch 2, of digits.tfrecord at byte 4096"
+/// "element 17, epoch 2", or "element 17, epoch 2, of digits.tfrecord at byte 4096"
 std::string to_string(const Element& element);
 
 /// Runs a user's function for an element. What it throws leaves as an Error that names the element:

@@ -22,7 +22,7 @@ namespace belfry::data {
 struct ImageFilesOptions {
   ImageOptions image = {};
   /// false: "image" is the file's bytes, u8 [length], for photograph_batches() or a map of your own
-  /// to decode, and there is "path", u8 [length], for its errors.
+  /// to decode.
   bool decode = true;
   int workers = autotune;
 };
@@ -89,7 +89,7 @@ struct PhotographsOptions {
 /// slightly), and the result is written where it belongs in the batch. Error: those
 /// of map_and_batch(); at once, size outside [1, 32766], mean or deviation not finite, deviation
 /// below 1e-6, and a crop that draw_resized_crop() refuses; for a batch, an image that cannot be
-/// decoded or has been already. It names the file if there is "path", u8 [length].
+/// decoded or has been already.
 Transform photograph_batches(std::int64_t batch_size, PhotographsOptions options = {});
 
 }  // namespace belfry::data

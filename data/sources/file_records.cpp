@@ -1,6 +1,7 @@
 #include "belfry/data/sources/file_records.h"
 
 #include <cstring>
+#include <filesystem>
 
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
@@ -54,17 +55,20 @@ class FileRecords final : public Iterator {
   }
 
  private:
-  // A checksum of the paths, so that a position is not restored into other files.
+  // A checksum of the files' names, so that a position is not restored into other files. Folders do
+  // not count: data may be moved.
   std::int64_t names() {
     if (names_ < 0) {
       std::uint32_t crc = 0;
-      for (const std::string& path : *paths_)  // with its final zero
-        crc = crc32c(std::as_bytes(std::span(path.c_str(), path.size() + 1)), crc);
+      for (const std::string& path : *paths_) {
+        std::string name = std::filesystem::path(path).filename().string();
+        crc =
+            crc32c(std::as_bytes(std::span(name.c_str(), name.size() + 1)), crc);  // with its zero
+      }
       names_ = crc;
     }
     return names_;
   }
-  std::int64_t names_ = -1;  // not computed yet
 
   // Hands the file with the next record to `take_one`. False behind the last record; one that fails
   // counts as taken, and so does a file that cannot be opened.
@@ -98,6 +102,7 @@ class FileRecords final : public Iterator {
   std::uint64_t epoch_;
   std::stop_token stop_;
   std::int64_t current_ = 0, taken_ = 0;
+  std::int64_t names_ = -1;           // not computed yet
   std::unique_ptr<RecordFile> file_;  // the current one, once a record of it has been asked for
 };
 

@@ -43,7 +43,7 @@ using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::stri
 Dataset file_records(std::string name, std::vector<std::string> paths, OpenRecordFile open);
 
 /// `elements`, which has random access and the i-th of which is made from the i-th of `paths`,
-/// known as a source of files: ShardPolicy::file and the dry run name them.
+/// known as a source of files: elements name theirs, and ShardPolicy::file may be asked for.
 Dataset one_file_each(const Dataset& elements, std::vector<std::string> paths);
 
 /// One element {"line"} or {"record"} or ... of bytes, in memory that may be used again.

@@ -53,16 +53,35 @@ Dataset files(std::vector<std::string> paths) {
   return one_file_each(indexed(std::ssize(*shared), read, "files"), *shared);
 }
 
+namespace {
+
+// Says of each element which file it is of.
+struct OfFiles final : Iterator {
+  OfFiles(IteratorPtr s, std::shared_ptr<const std::vector<std::string>> p)
+      : source(std::move(s)), paths(std::move(p)) {}
+  bool next(Element& out) override {
+    if (!source->next(out)) return false;
+    out.file = {paths, &(*paths)[static_cast<std::size_t>(out.index)]};
+    out.offset = Element::whole_file;
+    return true;
+  }
+  std::int64_t skip(std::int64_t count) override { return source->skip(count); }
+  void position(Position& at) override { source->position(at); }
+  IteratorPtr source;
+  std::shared_ptr<const std::vector<std::string>> paths;
+};
+
+}  // namespace
+
 Dataset one_file_each(const Dataset& elements, std::vector<std::string> paths) {
   DatasetInfo info = elements.info();
   ensure(info.random_access && info.cardinality == std::ssize(paths), elements.name(), ": ",
          info.cardinality, " elements of ", paths.size(), " files");
-  info.files = std::move(paths);
-  auto make = [elements](Pass pass) {
-    // To share the files is to share the elements.
-    if (pass.shard.policy != ShardPolicy::off) pass.shard.policy = ShardPolicy::data;
+  info.files = paths;
+  auto shared = std::make_shared<const std::vector<std::string>>(std::move(paths));
+  auto make = [=](Pass pass) {
     pass.profile = nullptr;  // which counts the dataset around it
-    return elements.iterate(pass);
+    return std::make_unique<OfFiles>(elements.iterate(pass), shared);
   };
   return Dataset(elements.name(), make, std::move(info));
 }

@@ -3,6 +3,7 @@
 #include "belfry/data/files.h"
 #include "belfry/data/media.h"
 #include "belfry/data/sources.h"
+#include "belfry/data/sources/file_records.h"
 #include "belfry/data/sources/folders.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
@@ -19,9 +20,9 @@ Array decode(const std::string& content, const ImageOptions& options, const std:
   return decode_image(std::as_bytes(std::span(content)), options, path);
 }
 
-// Elements are numbers; the files are read where the work is shared.
+// Elements are the numbers of `paths`; the files are read where the work is shared.
 template <class Read>
-Dataset numbered(std::int64_t count, int workers, std::string name, Read read) {
+Dataset numbered(std::vector<std::string> paths, int workers, std::string name, Read read) {
   auto number = [](std::int64_t i, Features& out) {
     prepare(out, {{"number", {{}, DType::i64}}});
     out.begin()->second.span<std::int64_t>()[0] = i;
@@ -29,7 +30,14 @@ Dataset numbered(std::int64_t count, int workers, std::string name, Read read) {
   auto load = [read](Features in) {
     return read(static_cast<std::size_t>(in.begin()->second.template span<std::int64_t>()[0]));
   };
-  return indexed(count, number, std::move(name)) | map(load, {.workers = workers});
+  Dataset numbers = indexed(std::ssize(paths), number, std::move(name));
+  return one_file_each(numbers, std::move(paths)) | map(load, {.workers = workers});
+}
+
+std::vector<std::string> first_of(const std::vector<PathPair>& pairs) {
+  std::vector<std::string> out;
+  for (const PathPair& pair : pairs) out.push_back(pair.first);
+  return out;
 }
 
 }  // namespace
@@ -56,12 +64,13 @@ Dataset image_folder(const std::string& directory, ImageFilesOptions options) {
     const Labelled& file = (*found)[i];
     std::string content = read_file(file.path);
     Array label = Array::scalar(file.label);
-    if (!options.decode)
-      return Features{
-          {"image", array_of(content)}, {"label", label}, {"path", array_of(file.path)}};
-    return Features{{"image", decode(content, options.image, file.path)}, {"label", label}};
+    return Features{
+        {"image", options.decode ? decode(content, options.image, file.path) : array_of(content)},
+        {"label", label}};
   };
-  return numbered(std::ssize(*found), options.workers, "image_folder", read);
+  std::vector<std::string> paths;
+  for (const Labelled& file : *found) paths.push_back(file.path);
+  return numbered(std::move(paths), options.workers, "image_folder", read);
 }
 
 Dataset image_masks(const std::string& images, const std::string& masks, ImageMaskOptions options) {
@@ -76,7 +85,7 @@ Dataset image_masks(const std::string& images, const std::string& masks, ImageMa
             pair.first, " is ", a);
     return out;
   };
-  return numbered(std::ssize(*pairs), options.workers, "image_masks", read);
+  return numbered(first_of(*pairs), options.workers, "image_masks", read);
 }
 
 Dataset volumes(const std::string& images, const std::optional<std::string>& masks,
@@ -100,7 +109,7 @@ Dataset volumes(const std::string& images, const std::optional<std::string>& mas
             ", the volume ", image, " is ", a);
     return out;
   };
-  return numbered(std::ssize(*shared), autotune, "volumes", read);
+  return numbered(first_of(*shared), autotune, "volumes", read);
 }
 
 }  // namespace belfry::data

@@ -13,8 +13,9 @@ bool is_jpeg(std::span<const std::byte> bytes) {
   return bytes.size() > 2 && bytes[0] == std::byte{0xff} && bytes[1] == std::byte{0xd8};
 }
 
-void load(std::span<const std::byte> bytes, std::string_view name, const PhotographsOptions& o,
-          PhiloxStream& random, float* out) {
+void load(std::span<const std::byte> bytes, const PhotographsOptions& o, PhiloxStream& random,
+          float* out) {
+  constexpr const char* name = "image";
   const ImageSize size = image_size(bytes, name);
   auto [crop, flip] = draw_resized_crop(size.h, size.w, o.crop, random);
   Array pixels;
@@ -40,15 +41,6 @@ void check(const PhotographsOptions& o) {
   check_probability(o.crop.flip_probability);
 }
 
-// The file's path, if the source has told it.
-std::string_view name_of(const Features& in) {
-  if (!in.contains("path")) return "image";
-  const Array& path = in.at("path");
-  require(path.dtype() == DType::u8 && path.shape().rank() == 1, "`path` is ", path.type(),
-          ", expected u8 [length]");
-  return {reinterpret_cast<const char*>(path.raw()), static_cast<std::size_t>(path.elements())};
-}
-
 }  // namespace
 
 Transform photograph_batches(std::int64_t batch_size, PhotographsOptions options) {
@@ -61,7 +53,7 @@ Transform photograph_batches(std::int64_t batch_size, PhotographsOptions options
         "false");
     require(label.type() == TensorType{{}, DType::i64}, "`label` is ", label.type(),
             ", expected i64[]");
-    load(image.raw_bytes(), name_of(in), options, random, row.at("image").span<float>().data());
+    load(image.raw_bytes(), options, random, row.at("image").span<float>().data());
     row.at("label").span<std::int64_t>()[0] = label.span<std::int64_t>()[0];
   };
   Signature row{{"image", {Shape{options.size, options.size, 3}, DType::f32}},

@@ -88,7 +88,10 @@ TEST_F(Files, AreElements) {
 TEST_F(Files, AreSharedByFile) {
   Dataset data = files({"b", "a", "c"});
   EXPECT_EQ(data.info().files, (Words{"b", "a", "c"}));
-  std::string shares = "files, pipeline 0 of 2: files b, c\nfiles, pipeline 1 of 2: files a\n";
+  // One file an element: to share the files is to share the elements.
+  std::string shares =
+      "files, pipeline 0 of 2: elements 0, 2, 4, ... (2 of 3)\n"
+      "files, pipeline 1 of 2: elements 1, 3, 5, ... (1 of 3)\n";
   EXPECT_EQ(describe_shards(data, 2), shares);
   for (ShardPolicy policy : {ShardPolicy::automatic, ShardPolicy::file, ShardPolicy::data}) {
     Dataset mine = data | with_options({.shard = policy});
@@ -104,7 +107,7 @@ TEST_F(Files, AreSharedByFile) {
             (Words{"b", "a", "c"}));
   EXPECT_THAT(
       error_of([&] { share(data | with_options({.shard = ShardPolicy::file}), 4, 0, "path"); }),
-      HasSubstr("3 files cannot be shared by 4 pipelines"));
+      HasSubstr("3 elements cannot be shared by 4 pipelines"));
 }
 
 TEST_F(Files, OfNumPyAreRows) {

@@ -148,19 +148,14 @@ TEST_F(Photographs, ThatAreDamagedCostTheirBatch) {
   Words got = words(data | photograph_batches(2, {.size = 4}), 1000, "label");
   ASSERT_EQ(got.size(), 4u);
   EXPECT_EQ(got[1], "0,1");
-  EXPECT_THAT(got[0], ::testing::AllOf(::testing::StartsWith("error: " + (files_ / "d/a/3.jpg: ")),
-                                       ::testing::EndsWith("(at element 1, epoch 0)")));
+  const std::string name = "(at element 1, epoch 0, of " + (files_ / "d/a/3.jpg") + ")";
+  EXPECT_THAT(got[0],
+              ::testing::AllOf(::testing::StartsWith("error: image: "), ::testing::EndsWith(name)));
   // Cut off: found by the decoder, not in the header.
   std::vector<std::byte> whole = encode_jpeg(picture(64, 64, 1));
   files_.write("d/a/3.jpg", std::span(whole).first(whole.size() / 2));
-  EXPECT_THAT(
-      words(data | photograph_batches(2, {.size = 4}), 1000, "label")[0],
-      ::testing::StartsWith("error: " + (files_ / "d/a/3.jpg: Premature end of JPEG file")));
-  auto no_path = [](Features in) {
-    return Features{{"image", in.at("image")}, {"label", in.at("label")}};
-  };
-  EXPECT_THAT(words(data | map(no_path) | photograph_batches(2, {.size = 4}), 1000, "label")[0],
-              ::testing::StartsWith("error: image: Premature end of JPEG file"));
+  EXPECT_EQ(words(data | photograph_batches(2, {.size = 4}), 1000, "label")[0],
+            "error: image: Premature end of JPEG file (libjpeg) " + name);
 }
 
 TEST_F(Photographs, MustBeTheBytesOfFiles) {

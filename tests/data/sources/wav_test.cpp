@@ -79,7 +79,8 @@ TEST_F(WavFiles, YieldLogMelSpectrograms) {
   EXPECT_EQ(strings(wav({other, path}, {.log_mel = options}), "path"),
             (Words{"error: " + other
                        + ": the sample rate is 16000, log_mel is set up for 8000 (at element 0, "
-                         "epoch 0)",
+                         "epoch 0, of "
+                       + other + ")",
                    path}));
 }
 
@@ -105,11 +106,6 @@ TEST_F(WavFiles, YieldOneKindOfFeatures) {
             }),
             "wav: both a spectrogram and log_mel are asked for; choose one");
   EXPECT_EQ(error_of([] { wav({}); }), "wav: there are no files");
-}
-
-TEST_F(WavFiles, AreSharedByFile) {
-  EXPECT_EQ(describe_shards(wav({"a.wav", "b.wav", "c.wav"}), 2),
-            "files, pipeline 0 of 2: files a.wav, c.wav\nfiles, pipeline 1 of 2: files b.wav\n");
 }
 
 }  // namespace
