@@ -92,8 +92,8 @@ cv::Mat raw_view(Array& array);
 /// asked for; only f32 takes the nearest to a fraction. Error: a number that the type cannot hold.
 Array fill_element(const PixelKind& kind, double fill);
 
-/// fill_element() as OpenCV's functions want it in each channel of a raw_view(); 0 unless the border is
-/// constant.
+/// fill_element() as OpenCV's functions want it in each channel of a raw_view(); 0 unless the
+/// border is constant.
 double raw_fill(const PixelKind& kind, Border border, double fill);
 
 }  // namespace belfry::data

@@ -27,7 +27,7 @@ struct JpegOptions {
   /// says, and 1/1 when none is: enough for a resize that follows.
   std::variant<int, AtLeast> shrink = 1;
   bool accept_damage = false;          ///< decode what there is where libjpeg only warns
-  std::int64_t pixel_limit = 1 << 28;  ///< of the whole image at full size
+  std::int64_t pixel_limit = 1 << 26;  ///< of the whole image at full size
 };
 
 /// The shrink that AtLeast chooses for the part `crop`: 1, 2, 4 or 8.

@@ -67,8 +67,9 @@ class InputStream {
 
 using InputStreamPtr = std::unique_ptr<InputStream>;
 
-/// Where the time of `stream` went so far, as a table of its stages(), and what was tuned by itself:
-/// to pin it, give the numbers in the columns `buffer` and `workers` to the transforms named.
+/// Where the time of `stream` went so far, as a table of its stages(), and what was tuned by
+/// itself: to pin it, give the numbers in the columns `buffer` and `workers` to the transforms
+/// named.
 std::string explain(const InputStream& stream);
 
 /// Something that opens a stream for its place among several: data::Dataset does.
