@@ -22,9 +22,10 @@ Transform cache(CacheOptions options = {});
 
 /// The same in the file `path`, which appears when a pass has come to its end and serves all later
 /// passes and programs; until then, and if the pass is given up, nothing is there. Several
-/// pipelines that share the data get a file each: `path.0-of-4`. Only its end tells when a file
-/// belongs to another pipeline or other data: then remove it. Error: a source that never ends, a
-/// damaged file, a missing folder.
+/// pipelines that share the data get a file each: `path.0-of-4`. A file of another pipeline or of
+/// other data is noticed only by its number of elements, where that is known: remove the file when
+/// what stands before it changes. Error: a source that never ends, a damaged file, one of another
+/// number of elements, a missing folder.
 Transform cache(const std::string& path);
 
 /// Writes all elements of what stands before it to the file `path`, now, unless it is there, and

@@ -75,7 +75,7 @@ using MakeDataset = std::function<Dataset(Features)>;
 /// The elements of `function(element)` for each element, one dataset after the other: interleave
 /// with a cycle of 1.
 ///
-///   files | flat_map([](Features f) { return read_lines(path_of(f)); })
+///   files | flat_map([](Features f) { return text_lines({text_of(f.at("path"))}); })
 ///
 /// The inner datasets draw random numbers of their own for each element. An element's index is a
 /// running count over the pass. An element for which the function, or the dataset that it returns,

@@ -10,6 +10,7 @@
 #include "belfry/data/errors.h"
 #include "belfry/data/files.h"
 #include "belfry/data/formats/idx.h"
+#include "belfry/data/formats/tfrecord.h"
 #include "belfry/data/grouping.h"
 #include "belfry/data/media.h"
 #include "belfry/data/scheduler.h"

@@ -12,6 +12,11 @@ std::string to_string(const Element& element) {
   return out;
 }
 
+void require_defined(const Features& features) {
+  for (const auto& [name, array] : features)
+    require(array.defined(), "the feature `", name, "` is undefined; give it elements");
+}
+
 void prepare(Features& features, const Signature& signature) {
   bool same_names =
       std::equal(features.begin(), features.end(), signature.begin(), signature.end(),

@@ -46,8 +46,13 @@ decltype(auto) for_element(std::string_view what, const Element& element, Body&&
     throw;
   } catch (const std::exception& error) {
     fail(what, ": ", error.what(), " (at ", to_string(element), ")");
+  } catch (...) {
+    fail(what, ": something that is no std::exception was thrown (at ", to_string(element), ")");
   }
 }
+
+/// Error unless every array is defined: what a user's function returned goes no further otherwise.
+void require_defined(const Features& features);
 
 /// Makes `features` hold exactly these names and types, each with memory that may be overwritten:
 /// the memory already there when nobody else holds it, new memory otherwise. Values are undefined.

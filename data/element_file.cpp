@@ -197,11 +197,13 @@ ElementReader::ElementReader(const std::string& path) : file_(path) {
   std::vector<std::byte> record;
   std::array<std::int64_t, 2> end{};
   std::int64_t size = file_.size();
-  if (size >= tail) {
-    read_record(file_, size - tail, size, record);
+  try {
+    if (size >= tail) read_record(file_, size - tail, size, record);
     if (record.size() == sizeof end) std::memcpy(end.data(), record.data(), sizeof end);
+  } catch (const Error&) {  // the next line says it better
   }
-  require(end[1] == magic, path, ": not a file of elements, or one cut short; remove it");
+  require(end[1] == magic, path, ": no file that cache() or snapshot() wrote, or one cut short; ",
+          "check the path");
   read_record(file_, end[0], size - tail, record);
   require(record.size() % sizeof(std::int64_t) == 0, path, ": the table at byte ", end[0],
           " is damaged; remove the file");

@@ -24,6 +24,8 @@ struct OnErrorOptions {
   std::string quarantine = {};
 };
 
+///   images | data::on_error({.action = data::OnError::skip, .quarantine = "bad.tsv"})
+///
 /// Handles errors of all that stands before it. Its counts are part of a saved position. Skipping
 /// makes the cardinality unknown and gives up random access. Error: a limit below 0, a quarantine
 /// file that cannot be written.
@@ -37,6 +39,10 @@ std::vector<std::int64_t> read_quarantine(const std::string& path);
 /// it. With the indices from read_quarantine() it runs what was left out again:
 ///
 ///   images | data::select(data::read_quarantine("bad.tsv")) | data::map(decode)
+///
+/// Indices are those that elements have where on_error() stands: behind batch they number batches,
+/// so put on_error() before it. Where the rest of a file was lost, the elements after it have other
+/// indices once the file is mended, and those in the rest were never listed.
 ///
 /// Of a source without random access indices must ascend, and what lies between is skipped. Error:
 /// they do not, an index below 0; no such element (in place of it, where the cardinality is not

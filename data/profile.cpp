@@ -31,7 +31,8 @@ class Metered final : public Iterator {
     } finally{*this, begin};
     if (!iterator_->next(out)) return false;
     ++elements_;
-    meter_.bytes.add(bytes_of(out.features) * every_);
+    meter_.bytes.add(bytes_of(out.features));
+    meter_.weighed.add(1);
     return true;
   }
 
@@ -87,12 +88,14 @@ std::vector<InputStage> Profile::stages() const {
     for (const Meter& source : meters_)
       if (source.consumer == &m) upstream += source.nanoseconds.get();
     std::int64_t own = m.asynchronous ? 0 : m.nanoseconds.get() - upstream;
-    std::int64_t looks = m.looks.get();
+    std::int64_t looks = m.looks.get(), weighed = m.weighed.get();
     out.push_back(
         {.name = m.name,
          .depth = m.depth,
          .elements = m.elements.get(),
-         .bytes = m.bytes.get(),
+         .bytes = weighed ? m.bytes.get() / weighed * m.elements.get()
+                                + m.bytes.get() % weighed * m.elements.get() / weighed
+                          : 0,
          .busy = seconds(m.busy + std::max<std::int64_t>(own, 0)),
          .upstream = seconds(upstream),
          .downstream = seconds(m.downstream),

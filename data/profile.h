@@ -40,7 +40,8 @@ struct Meter {
   const Meter* consumer = nullptr;  ///< the stage that reads this one; null for the last
   int depth = 0;
 
-  Tally elements, bytes, nanoseconds;  ///< nanoseconds: in next(), its sources' time included
+  Tally elements, nanoseconds;  ///< nanoseconds: in next(), its sources' time included
+  Tally bytes, weighed;         ///< bytes of so many of the elements
 
   std::atomic<bool> asynchronous = false;    ///< its sources' time is not part of its own
   std::atomic<std::int64_t> busy = 0;        ///< nanoseconds of work in its own threads

@@ -71,6 +71,9 @@ class Generate {
 ///     return Features{{"x", Array::scalar(i++)}};
 ///   })
 ///
+/// Where an element depends on what was done with the ones before it, nothing may read ahead: map
+/// with one worker, no prefetch.
+///
 /// A saved position is the number of elements taken; restoring calls the function that many times.
 /// State that it holds by reference does not start anew. An exception costs one element.
 Dataset generator(Generate generate);

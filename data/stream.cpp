@@ -78,7 +78,11 @@ class Stream final : public InputStream {
   }
 
   void position(data::Iterator& iterator, bool& seen, Position& at) const {
-    if (context_.pipelines > 1) at.field("stream.seen", seen);
+    if (context_.pipelines > 1) {
+      at.constant("stream.pipelines", context_.pipelines);
+      at.constant("stream.pipeline", context_.pipeline);
+      at.field("stream.seen", seen);
+    }
     iterator.position(at);
   }
 

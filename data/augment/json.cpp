@@ -136,7 +136,7 @@ class Reader final : public OptionFields {
   void finish() const {
     for (const auto& [key, value] : json_.items())
       require(key == "name" || std::find(known_.begin(), known_.end(), key) != known_.end(),
-              "unknown option `", key, "`; known are ", join(known_, ", "));
+              "unknown option `", key, "`; known: ", join(known_, ", "));
   }
 
  private:
@@ -157,7 +157,7 @@ Registered::Read find_reader(const std::string& name) {
   if (found != table().read.end()) return found->second;
   std::vector<std::string> known;
   for (const auto& entry : table().read) known.push_back(entry.first);
-  fail("unknown augmentation `", name, "`; known are ", join(known, ", "));
+  fail("unknown augmentation `", name, "`; known: ", join(known, ", "));
 }
 
 Augmentation read(const Json& json) {

@@ -78,15 +78,23 @@ class FileRecords final : public Iterator {
       try {
         if (!file_) open_file();
         if (!take_one(*file_)) continue;
+      } catch (Error& error) {
+        if (file_ && file_->lost()) error.add_context("the rest of the file is left out");
+        failed();
+        throw;
       } catch (...) {
-        if (!file_ || file_->lost()) leave_file();
-        ++taken_;
+        failed();
         throw;
       }
       ++taken_;
       return true;
     }
     return false;
+  }
+
+  void failed() {
+    if (!file_ || file_->lost()) leave_file();
+    ++taken_;
   }
 
   const std::string& path() const { return (*paths_)[static_cast<std::size_t>(current_)]; }

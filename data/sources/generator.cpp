@@ -21,6 +21,7 @@ class Generator final : public Iterator {
       --taken_;
       return false;
     }
+    for_element("generator", out, [&] { require_defined(*features); });
     out.features = std::move(*features);
     return true;
   }

@@ -29,7 +29,10 @@ class Indexed final : public Iterator {
     out.file = nullptr;
     ensure(out.index >= 0 && out.index < count_, source_->name, ": the order asks for element ",
            out.index, " of ", count_);
-    for_element(source_->name, out, [&] { source_->read(out.index, out.features); });
+    for_element(source_->name, out, [&] {
+      source_->read(out.index, out.features);
+      require_defined(out.features);
+    });
     return true;
   }
 

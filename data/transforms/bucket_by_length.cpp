@@ -5,6 +5,7 @@
 #include "belfry/data/grouping.h"
 #include "belfry/data/transforms/padding.h"
 #include "belfry/data/transforms/read_ahead.h"
+#include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -59,6 +60,7 @@ class BucketByLength final : public Iterator {
   }
 
   void position(Position& at) override {
+    at.constant("bucket.boundaries", crc32c(std::as_bytes(std::span(boundaries_))));
     at.field("bucket.index", index_);
     if (at.saving()) {
       save(at);

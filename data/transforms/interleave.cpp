@@ -51,6 +51,7 @@ class Interleave final : public Iterator {
 
   bool next(Element& out) override {
     Named named(out, index_, pass_.epoch);
+    if (!reading_ahead_) begin_reading_ahead();
     while (Inner* inner = current()) {
       if (take(*inner, out)) return true;
       close();
@@ -155,8 +156,15 @@ class Interleave final : public Iterator {
     ++open_;
   }
 
+  // Not before the first element is asked for: those that are skipped are not to be computed.
+  void begin_reading_ahead() {
+    reading_ahead_ = true;
+    for (InnerPtr& inner : slots_)
+      if (inner) start_reading(*inner);
+  }
+
   void read_ahead() {
-    while (std::ssize(ahead_) < read_ahead_) {
+    while (reading_ahead_ && std::ssize(ahead_) < read_ahead_) {
       InnerPtr inner = read_outer();
       if (!inner) return;
       start_reading(*inner);
@@ -167,7 +175,7 @@ class Interleave final : public Iterator {
   void start_reading(Inner& inner) {
     constexpr std::int64_t most = 64;  // elements
     std::int64_t elements = options_.block_length < most / 2 ? 2 * options_.block_length : most;
-    if (pool_ && inner.elements)
+    if (pool_ && reading_ahead_ && inner.elements)
       inner.elements = pool_->read_ahead(std::move(inner.elements), elements);
   }
 
@@ -234,15 +242,14 @@ class Interleave final : public Iterator {
       ++open_;
     }
     pass_over(next);
-    for (InnerPtr& inner : slots_) {
-      if (!inner) continue;
-      inner->elements->position(at);
-      start_reading(*inner);
-    }
+    for (InnerPtr& inner : slots_)
+      if (inner) inner->elements->position(at);
   }
 
   void fields(Position& at, std::int64_t& oldest, std::int64_t& since,
               std::vector<std::int64_t>& open) {
+    at.constant("interleave.cycle_length", options_.cycle_length);
+    at.constant("interleave.block_length", options_.block_length);
     at.field("interleave.index", index_);
     constexpr std::int64_t most = std::int64_t{1} << 62;
     at.field("interleave.outer", oldest, 0, most);  // the oldest that is open, or the next
@@ -273,6 +280,7 @@ class Interleave final : public Iterator {
   std::int64_t outer_ = 0;      // outer elements read
   std::int64_t index_ = 0, cycle_ = 0, block_ = 0, open_ = 0, read_ahead_ = 0;
   bool source_ended_ = false;       // as seen from the slots
+  bool reading_ahead_ = false;      // an element has been asked for
   std::optional<ReaderPool> pool_;  // last, so that it ends before what it reads
 };
 

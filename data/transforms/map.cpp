@@ -23,8 +23,10 @@ ElementFunction seeded(const MapFunction& function, PhiloxKey key) {
     PhiloxStream random = function.draws() ? PhiloxStream(philox_key(key.value, element.epoch),
                                                           static_cast<std::uint64_t>(element.index))
                                            : PhiloxStream(key);
-    for_element("map", element,
-                [&] { element.features = function(std::move(element.features), random); });
+    for_element("map", element, [&] {
+      element.features = function(std::move(element.features), random);
+      require_defined(element.features);
+    });
   };
 }
 

@@ -177,6 +177,7 @@ Transform map_and_batch(MapFunction function, std::int64_t size, MapAndBatchOpti
   return make(size, options, [=](std::shared_ptr<Batches> batches) -> Fill {
     return [=](Features in, PhiloxStream& random, std::int64_t number, std::int64_t index) {
       Features row = function(std::move(in), random);
+      require_defined(row);
       Features batch = batches->batch_for(number, row, index);
       if (!batch.empty()) copy_row(row, index, batch);
     };

@@ -17,19 +17,19 @@ class SkipErrors final : public Iterator {
 
   bool next(Element& out) override {
     while (true) {
-      constexpr std::int64_t unnamed = -1;
       out.index = unnamed;
       try {
         bool more = source_->next(out);
         seen_ += more;
         return more;
+      } catch (Error& error) {
+        if (leave_out(out, error.what())) continue;
+        error.add_context(concat("on_error: ", errors_, " of ", seen_,
+                                 " elements failed; allowed: ", options_.max_count,
+                                 ", and from the 1000th on a share of ", options_.max_ratio));
+        throw;
       } catch (const std::exception& error) {
-        // Not all that fails has a name: then its place here has to do.
-        if (out.index == unnamed) out.index = seen_;
-        ++seen_;
-        ++errors_;
-        if (over_budget()) throw;
-        leave_out(out, error.what());
+        if (!leave_out(out, error.what())) throw;
       }
     }
   }
@@ -48,15 +48,24 @@ class SkipErrors final : public Iterator {
                && static_cast<double>(errors_) > options_.max_ratio * static_cast<double>(seen_));
   }
 
-  void leave_out(const Element& element, std::string message) const {
+  // False if that would be too many.
+  bool leave_out(Element& element, std::string message) {
+    // Not all that fails has a name: then its place here has to do.
+    if (element.index == unnamed) element.index = seen_;
+    ++seen_;
+    ++errors_;
+    if (over_budget()) return false;
     log_warning("input: left out an element (", errors_, " of ", seen_, " so far): ", message);
-    if (options_.quarantine.empty()) return;
+    if (options_.quarantine.empty()) return true;
     std::replace_if(
         message.begin(), message.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     std::ofstream file(options_.quarantine, std::ios::app);
     file << concat(element.epoch, "\t", element.index, "\t", message, "\n") << std::flush;
     require(file.good(), "on_error: cannot write the quarantine file ", options_.quarantine);
+    return true;
   }
+
+  static constexpr std::int64_t unnamed = -1;
 
   IteratorPtr source_;
   OnErrorOptions options_;

@@ -31,7 +31,8 @@ void fail_unlike(const Signature& first, const Signature& row, std::int64_t inde
     require(type.dtype == wanted->second.dtype, "cannot batch: row 0 has ", name, " ",
             wanted->second, ", row ", index, " has ", name, " ", type);
     require(type.shape == wanted->second.shape, "cannot batch: row 0 has ", name, " ",
-            wanted->second.shape, ", row ", index, " has ", name, " ", type.shape);
+            wanted->second.shape, ", row ", index, " has ", name, " ", type.shape,
+            "; make them equal, or use padded_batch");
   }
   fail("cannot batch: row 0 is (", to_string(first), "), row ", index, " is (", to_string(row),
        ")");

@@ -59,6 +59,7 @@ class Reservoir final : public Iterator {
     std::int64_t taken = taken_;
     at.field("shuffle.taken", taken);
     at.constant("shuffle.seed", static_cast<std::int64_t>(seed_));
+    at.constant("shuffle.buffer", static_cast<std::int64_t>(capacity_));
     if (at.saving() || taken == 0) return;
     std::int64_t count = expected_count(taken);
     for (int tries = 0; tries < 2; ++tries) {

@@ -39,6 +39,8 @@ class FromFile final : public Iterator {
   }
   void position(Position& at) override { at.field("cache.next", next_, 0, reader_.size()); }
 
+  std::int64_t size() const { return reader_.size(); }
+
  private:
   ElementReader reader_;
   std::uint64_t epoch_;
@@ -112,6 +114,11 @@ Pass first_epoch(Pass pass) {
   return pass;
 }
 
+void require_count(const std::string& path, std::int64_t found, std::int64_t expected) {
+  require(expected < 0 || found == expected, path, ": it has ", found, " elements, expected ",
+          expected, "; it is of other data: remove it to have it written anew");
+}
+
 void require_end(const char* what, const Dataset& source) {
   require(source.cardinality() != infinite, what, ": ", source.name(),
           " never ends, so the file would never be whole; put repeat() behind ", what, "()");
@@ -127,7 +134,11 @@ Transform cache(const std::string& path) {
       const Shard& shard = pass.shard;
       std::string mine =
           shard.count == 1 ? path : concat(path, ".", shard.index, "-of-", shard.count);
-      if (is_there(mine)) return std::make_unique<FromFile>(mine, pass.epoch);
+      if (is_there(mine)) {
+        auto file = std::make_unique<FromFile>(mine, pass.epoch);
+        if (shard.count == 1) require_count(mine, file->size(), source.cardinality());
+        return file;
+      }
       return std::make_unique<IntoFile>(source.iterate(first_epoch(pass)), mine, pass);
     };
     return Dataset("cache", {source}, make, {.cardinality = source.cardinality()});
@@ -137,7 +148,8 @@ Transform cache(const std::string& path) {
 Transform snapshot(const std::string& path) {
   return [=](Dataset source) {
     require_end("snapshot", source);
-    if (!is_there(path)) {
+    const bool known = is_there(path);
+    if (!known) {
       Pass pass;
       pass.scheduler = std::make_shared<Scheduler>();
       IteratorPtr elements = source.iterate(pass);
@@ -145,7 +157,9 @@ Transform snapshot(const std::string& path) {
       for (Element element; elements->next(element);) writer.write(element);
       writer.close();
     }
-    return from_snapshot(path);
+    Dataset out = from_snapshot(path);
+    if (known) require_count(path, out.cardinality(), source.cardinality());
+    return out;
   };
 }
 

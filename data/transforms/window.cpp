@@ -64,6 +64,9 @@ class Window final : public Iterator {
   }
 
   void position(Position& at) override {
+    at.constant("window.size", size_);
+    at.constant("window.shift", options_.shift);
+    at.constant("window.stride", options_.stride);
     at.field("window.index", index_);
     at.field("window.gap", gap_, 0, options_.shift);
     if (at.saving() && !waiting_.empty())

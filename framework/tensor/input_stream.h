@@ -25,8 +25,8 @@ struct InputContext {
   std::stop_token stop = {};
 };
 
-/// What one stage of an input pipeline has done so far. Times are in seconds and estimated from
-/// samples where a stage takes less than a few microseconds for an element.
+/// What one stage of an input pipeline has done so far. Times (in seconds) and bytes are estimated
+/// from samples where a stage takes less than a few microseconds for an element.
 struct InputStage {
   std::string name;  ///< "shuffle"
   int depth = 0;     ///< 0 for the last stage, whose source has 1, and so on
@@ -56,7 +56,7 @@ class InputStream {
   /// The position as text: restored into a stream made by the same input_fn, it continues with the
   /// batch that this one would yield next. Streams that cannot resume return an empty string.
   virtual std::string save() const { return {}; }
-  /// Error when `state` is not one that such a stream saved.
+  /// Empty: to the beginning. Error when `state` is not one that such a stream saved.
   virtual void restore(const std::string& state);
 
   /// Seconds that next() has spent waiting for data, in total.
@@ -68,8 +68,8 @@ class InputStream {
 using InputStreamPtr = std::unique_ptr<InputStream>;
 
 /// Where the time of `stream` went so far, as a table of its stages(), and what was tuned by
-/// itself: to pin it, give the numbers in the columns `buffer` and `workers` to the transforms
-/// named.
+/// itself: to pin it, give the number in the column `workers` to map, interleave or the source that
+/// decodes (a `map` above it), and that in `buffer` to prefetch.
 std::string explain(const InputStream& stream);
 
 /// Something that opens a stream for its place among several: data::Dataset does.

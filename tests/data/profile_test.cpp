@@ -113,5 +113,11 @@ TEST(Scheduler, TakesMemoryBack) {
   EXPECT_TRUE(scheduler.reserve(Bytes(100)));
 }
 
+TEST(Profile, BytesAreThoseOfAllElementsThoughFewAreWeighed) {
+  auto stages = stages_after_all(range(1000) | batch(10));
+  EXPECT_EQ(stages[0].bytes, 8000);
+  EXPECT_EQ(stages[1].bytes, 8000);
+}
+
 }  // namespace
 }  // namespace belfry::data

@@ -198,10 +198,10 @@ TEST(Augmentation, RefusesWhatIsNotOne) {
             "\"flip_horizontal\"}; got [1]");
   EXPECT_THAT(reading(R"({"name":3})"), StartsWith("augmentation: expected an object"));
   EXPECT_THAT(reading(R"({"name":"flip"})"),
-              StartsWith("augmentation: unknown augmentation `flip`; known are affine, brightness, "
+              StartsWith("augmentation: unknown augmentation `flip`; known: affine, brightness, "
                          "center_crop, "));
   EXPECT_EQ(reading(R"({"name":"to_float","imag":"x"})"),
-            "augmentation: to_float: unknown option `imag`; known are unit, image");
+            "augmentation: to_float: unknown option `imag`; known: unit, image");
   EXPECT_EQ(reading(R"({"name":"to_float","image":"x","image":"y"})"),
             "augmentation: the option \"image\" is given twice");
   EXPECT_EQ(reading(R"({"name":"flip_vertical","probability":"0.5"})"),

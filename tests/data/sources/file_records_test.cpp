@@ -82,8 +82,10 @@ TEST(FileRecords, AnErrorStandsInPlaceOfOneElement) {
 }
 
 TEST(FileRecords, LeavesAFileWhoseRestIsLost) {
-  EXPECT_EQ(read(letters({"axb", "c"})),
-            (Words{"a", "error: axb: damaged at byte 1 (at element 1, epoch 0)", "c"}));
+  EXPECT_EQ(read(letters({"axb", "c"})), (Words{"a",
+                                                "error: axb: damaged at byte 1 (the rest of the "
+                                                "file is left out) (at element 1, epoch 0)",
+                                                "c"}));
 }
 
 TEST(FileRecords, NumbersElementsOverAllFiles) {

@@ -40,17 +40,19 @@ TEST_F(FixedLengthRecords, StandBetweenHeaderAndFooter) {
 TEST_F(FixedLengthRecords, ARestIsAnError) {
   std::string a = files_.write("a", "abcde"), b = files_.write("b", "fg");
   Dataset data = fixed_length_records({a, b}, 2);
-  EXPECT_EQ(records(data), (Words{"ab", "cd",
-                                  "error: " + a
-                                      + ": 1 bytes are left at byte 4, expected a record of 2 and "
-                                        "a footer of 0 (at element 2, epoch 0)",
-                                  "fg"}));
+  EXPECT_EQ(records(data),
+            (Words{"ab", "cd",
+                   "error: " + a
+                       + ": 1 bytes are left at byte 4, expected a record of 2 and "
+                         "a footer of 0 (the rest of the file is left out) (at element 2, epoch 0)",
+                   "fg"}));
   expect_resumes(data, 60, 25, "record");
   expect_skips(data, "record");
   std::string footer = files_.write("footer", "abF");
   EXPECT_EQ(records(fixed_length_records({footer}, 2, {.footer_bytes = 4})),
             Words{"error: " + footer
-                  + ": 3 bytes are left at byte 0, expected a record of 2 and a footer of 4 (at "
+                  + ": 3 bytes are left at byte 0, expected a record of 2 and a footer of 4 (the "
+                    "rest of the file is left out) (at "
                     "element 0, epoch 0)"});
 }
 

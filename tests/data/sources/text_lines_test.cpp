@@ -120,7 +120,7 @@ TEST_F(TextLines, ThatNeverEndAreAnError) {
   EXPECT_EQ(
       next_string(*stream, element, "line"),
       "error: " + path
-          + ": the line at byte 67108865 is longer than 67108864 bytes; is this a text file? (at element 1, epoch 0)");
+          + ": the line at byte 67108865 is longer than 67108864 bytes; is this a text file? (the rest of the file is left out) (at element 1, epoch 0)");
   EXPECT_EQ(strings(*stream, "line"), Words{"next"});
 }
 

@@ -48,9 +48,9 @@ std::string first_word(const Dataset& data) { return words(data).at(0); }
 
 TEST(Batch, SaysWhichElementDoesNotFit) {
   Array value = Array::scalar(std::int64_t{2});
-  EXPECT_EQ(
-      first_word(uneven(2, {{"image", Array::zeros({4})}, {"value", value}}) | batch(4)),
-      "error: cannot batch: row 0 has image [3], row 2 has image [4] (at element 2, epoch 0)");
+  EXPECT_EQ(first_word(uneven(2, {{"image", Array::zeros({4})}, {"value", value}}) | batch(4)),
+            "error: cannot batch: row 0 has image [3], row 2 has image [4]; make them equal, or "
+            "use padded_batch (at element 2, epoch 0)");
   EXPECT_EQ(first_word(uneven(2, {{"image", Array::zeros({3}, DType::f64)}, {"value", value}})
                        | batch(4)),
             "error: cannot batch: row 0 has image f32[3], row 2 has image f64[3] (at element 2, "

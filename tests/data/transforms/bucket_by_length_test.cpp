@@ -171,9 +171,9 @@ TEST(BucketByLength, ReadsAgainOnlyWhatWaits) {
                  | bucket_by_length(parity, {.boundaries = {1}, .batch_sizes = {3, 5}});
   InputStreamPtr stream = open(data);
   EXPECT_EQ(words(*stream, 4), (Words{"0,1,2", "3,4,5", "6,7,10", "11,12,13"}));
-  EXPECT_EQ(stream->save(),
-            "bucket.index=4 bucket.waiting=2,0,1 bucket.read=6 indexed.size=100 "
-            "indexed.next=8");
+  EXPECT_THAT(stream->save(),
+              ::testing::EndsWith("bucket.index=4 bucket.waiting=2,0,1 bucket.read=6 "
+                                  "indexed.size=100 indexed.next=8"));
   InputStreamPtr resumed = open(data);
   reads->clear();
   resumed->restore(stream->save());

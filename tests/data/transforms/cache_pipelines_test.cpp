@@ -1,6 +1,7 @@
 // Caches that several pipelines, branches and restored streams share.
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "../../framework/base/temporary_folder.h"
@@ -126,6 +127,26 @@ TEST(Cache, InAFileNeedsAnEnd) {
   EXPECT_EQ(error_of([&] { range(3) | repeat() | snapshot(path); }),
             "snapshot: repeat never ends, so the file would never be whole; put repeat() behind "
             "snapshot()");
+}
+
+TEST(Cache, AFileOfOtherDataIsNoticedByItsCount) {
+  TemporaryFolder folder;
+  std::string path = folder.path() + "/cache";
+  EXPECT_EQ(values(range(5) | cache(path)), counting(0, 5));
+  EXPECT_EQ(values(range(5) | cache(path)), counting(0, 5));
+  const std::string message = path + ": it has 5 elements, expected 6; it is of other data: remove "
+                                     "it to have it written anew";
+  EXPECT_EQ(error_of([&] { open(range(6) | cache(path)); }), message);
+  EXPECT_EQ(error_of([&] { range(6) | snapshot(path); }), message);
+  EXPECT_EQ(values(streamed(9) | cache(path)), counting(0, 5));  // nobody knows
+}
+
+TEST(Cache, AFileOfAnotherKindIsLeftAlone) {
+  TemporaryFolder folder;
+  std::string path = folder.path() + "/notes.txt";
+  std::ofstream(path) << std::string(1000, 'x');
+  EXPECT_EQ(error_of([&] { from_snapshot(path); }),
+            path + ": no file that cache() or snapshot() wrote, or one cut short; check the path");
 }
 
 }  // namespace

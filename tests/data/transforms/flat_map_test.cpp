@@ -80,6 +80,7 @@ TEST(FlatMap, RestoringReadsNothingTwice) {
   InputStreamPtr stream = open(data);
   EXPECT_EQ(words(*stream, 5).back(), "31");
   EXPECT_EQ(stream->save(),
+            "interleave.cycle_length=1 interleave.block_length=9223372036854775807 "
             "interleave.index=5 interleave.outer=3 interleave.since=1 interleave.open=1,1 "
             "interleave.cycle=0 interleave.block=2 indexed.size=9 indexed.next=3 indexed.size=3 "
             "indexed.next=2");

@@ -171,6 +171,7 @@ TEST(Interleave, RestoringReadsNoInnerElementTwice) {
   InputStreamPtr stream = open(data);
   EXPECT_EQ(words(*stream, 5), (Words{"50", "10", "51", "52", "20"}));
   EXPECT_EQ(stream->save(),
+            "interleave.cycle_length=2 interleave.block_length=1 "
             "interleave.index=5 interleave.outer=0 interleave.since=3 interleave.open=2,1,3 "
             "interleave.cycle=0 interleave.block=0 indexed.size=4 indexed.next=0 indexed.size=5 "
             "indexed.next=3 indexed.size=2 indexed.next=1");
@@ -185,7 +186,12 @@ TEST(Interleave, RestoringReadsNoInnerElementTwice) {
 TEST(Interleave, ADamagedPositionIsAnError) {
   auto restoring = [](const std::string& fields) {
     InputStreamPtr stream = open(range(3) | interleave(as_many, {.cycle_length = 2}));
-    return error_of([&] { stream->restore("interleave.index=0 interleave.outer=0 " + fields); });
+    return error_of([&] {
+      stream->restore(
+          "interleave.cycle_length=2 interleave.block_length=1 interleave.index=0 "
+          "interleave.outer=0 "
+          + fields);
+    });
   };
   const std::string source = " indexed.size=3 indexed.next=0 indexed.size=0 indexed.next=0";
   EXPECT_EQ(restoring("interleave.since=1 interleave.open=1,1 interleave.cycle=0 "

@@ -61,7 +61,8 @@ TEST(MapAndBatch, RowsMustBeAlike) {
     return Features{{"value", Array::zeros({n == 2 ? 2 : 1}, DType::i64)}};
   };
   Words expected{"0,0",
-                 "error: cannot batch: row 0 has value [2], row 1 has value [1] (at element "
+                 "error: cannot batch: row 0 has value [2], row 1 has value [1]; make them equal, "
+                 "or use padded_batch (at element "
                  "3, epoch 0)"};
   EXPECT_EQ(words(range(4) | map(longer) | batch(2)), expected);
   EXPECT_EQ(words(range(4) | map_and_batch(longer, 2, {.workers = 1})), expected);
@@ -76,7 +77,8 @@ TEST(MapAndBatch, NamesTheSameRowWhicheverWasFirst) {
   Words one = words(range(24) | map(longer) | batch(4));
   ASSERT_EQ(one.size(), 6u);
   EXPECT_EQ(one[1],
-            "error: cannot batch: row 0 has value [2], row 1 has value [1] (at element 5, epoch "
+            "error: cannot batch: row 0 has value [2], row 1 has value [1]; make them equal, or "
+            "use padded_batch (at element 5, epoch "
             "0)");
   EXPECT_EQ(words(range(24) | map_and_batch(longer, 4, {.workers = 4}) | threads(4)), one);
 }

@@ -30,7 +30,11 @@ TEST(OnError, FailsByDefault) {
 
 TEST(OnError, HasABudgetOfElements) {
   Dataset data = range(6) | failing_at({1, 2, 4}) | on_error(skipping(2));
-  EXPECT_EQ(words(data), (Words{"0", "3", "error: bad value 4 (at element 4, epoch 0)", "5"}));
+  EXPECT_EQ(words(data),
+            (Words{"0", "3",
+                   "error: bad value 4 (at element 4, epoch 0) (on_error: 3 of 5 elements failed; "
+                   "allowed: 2, and from the 1000th on a share of 0.01)",
+                   "5"}));
   expect_resumes(data);
 }
 
@@ -110,6 +114,15 @@ TEST(OnError, AnUnnamedFailureHasItsPlace) {
   Dataset data("nameless", [](const Pass&) { return std::make_unique<Nameless>(); });
   EXPECT_EQ(values(data | on_error(options)), (Values{0, 1, 2, 4}));
   EXPECT_EQ(read_quarantine(options.quarantine), Values{3});
+}
+
+TEST(OnError, SaysWhatIsAllowedOnceThatIsSpent) {
+  Dataset data = range(5) | failing_at({1, 3}) | on_error(skipping(1));
+  EXPECT_EQ(words(data),
+            (Words{"0", "2",
+                   "error: bad value 3 (at element 3, epoch 0) (on_error: 2 of 4 elements failed; "
+                   "allowed: 1, and from the 1000th on a share of 0.01)",
+                   "4"}));
 }
 
 }  // namespace

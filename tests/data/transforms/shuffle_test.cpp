@@ -99,7 +99,7 @@ TEST(Shuffle, RefusesWhatCannotWork) {
   EXPECT_EQ(error_of([] { shuffle(0); }),
             "shuffle: the buffer must hold at least 1 element, got 0");
   InputStreamPtr stream = open(streamed(3) | shuffle(2));
-  EXPECT_EQ(error_of([&] { stream->restore("shuffle.taken=4 shuffle.seed=0"); }),
+  EXPECT_EQ(error_of([&] { stream->restore("shuffle.taken=4 shuffle.seed=0 shuffle.buffer=2"); }),
             "input: the saved position is element 4 of shuffled data that now end after 3");
 }
 
@@ -140,7 +140,7 @@ TEST(Shuffle, RestoringComputesOnlyWhatIsInTheBuffer) {
       tail.erase(tail.begin(), tail.begin() + taken);
       InputStreamPtr restored = open(source | shuffle(50));
       computed = 0;
-      restored->restore(concat("shuffle.taken=", taken, " shuffle.seed=0"));
+      restored->restore(concat("shuffle.taken=", taken, " shuffle.seed=0 shuffle.buffer=50"));
       EXPECT_LE(computed, 2 * 50) << "after " << taken;
       EXPECT_EQ(values(*restored), tail);
     }

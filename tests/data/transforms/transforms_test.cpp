@@ -136,9 +136,12 @@ Transform every_other() {
     void position(Position& at) override { source->position(at); }
     IteratorPtr source;
   };
-  return wrap("every_other", [](IteratorPtr source, const Pass&) {
+  auto iterator = [](IteratorPtr source, const Pass&) {
     return std::make_unique<EveryOther>(std::move(source));
-  });
+  };
+  // Its elements depend on places, so that it cannot be made from what several pipelines share.
+  return wrap("every_other", iterator,
+              [](const DatasetInfo&) { return DatasetInfo{.whole = true}; });
 }
 
 TEST(Transforms, OfAUserJoinLikeOurs) {
@@ -181,6 +184,68 @@ TEST(Repeat, EndsAfterAPassThatCannotBegin) {
   Features element;
   EXPECT_EQ(error_of([&] { stream->next(element); }), "no such file");
   EXPECT_FALSE(stream->next(element));
+}
+
+TEST(Transforms, OfAUserAreSharedAsAWhole) {
+  EXPECT_EQ(words_of_share(range(12) | every_other(), 2, 0), (Words{"1", "5", "9"}));
+  EXPECT_EQ(words_of_share(range(12) | every_other(), 2, 1), (Words{"3", "7", "11"}));
+}
+
+TEST(Transforms, PositionsBelongToTheirOptions) {
+  auto one = [](Features) { return range(5); };
+  auto length = [](const Features&) { return std::int64_t{1}; };
+  auto cycle = [=](std::int64_t n) { return range(9) | interleave(one, {.cycle_length = n}); };
+  auto bucket = [=](std::int64_t b) {
+    return range(9) | bucket_by_length(length, {.boundaries = {b}, .batch_sizes = {2, 2}});
+  };
+  auto windows = [](std::int64_t shift) { return range(9) | window(2, {.shift = shift}); };
+  auto shuffled = [](std::int64_t n) { return streamed(9) | shuffle(n); };
+  std::vector<std::pair<Dataset, Dataset>> pairs{{cycle(4), cycle(3)},
+                                                 {bucket(2), bucket(3)},
+                                                 {windows(1), windows(2)},
+                                                 {shuffled(3), shuffled(4)}};
+  for (const auto& [a, b] : pairs) {
+    InputStreamPtr stream = open(a);
+    words(*stream, 2);
+    std::string position = stream->save();
+    EXPECT_EQ(error_of([&] { open(a)->restore(position); }), "no error");
+    EXPECT_THAT(error_of([&] { open(b)->restore(position); }),
+                ::testing::HasSubstr("was the input pipeline or its data changed"));
+  }
+  std::string first = range(4).open({.pipelines = 2, .pipeline = 0})->save();
+  EXPECT_NE(error_of([&] { range(4).open({.pipelines = 2, .pipeline = 1})->restore(first); }),
+            "no error");
+  EXPECT_NE(error_of([&] { range(4).open({.pipelines = 3, .pipeline = 0})->restore(first); }),
+            "no error");
+}
+
+TEST(Transforms, UndefinedArraysGoNoFurther) {
+  auto nothing = [](Features) { return Features{{"x", Array()}}; };
+  const std::string message =
+      "the feature `x` is undefined; give it elements (at element 0, epoch 0)";
+  auto first = [](const Dataset& data) {
+    InputStreamPtr stream = open(data);
+    Features element;
+    return error_of([&] { stream->next(element); });
+  };
+  for (int workers : {1, 2}) {
+    EXPECT_EQ(first(range(1) | map(nothing, {.workers = workers}) | batch(2)), message);
+    EXPECT_EQ(first(range(1) | map_and_batch(nothing, 2, {.workers = workers})), message);
+  }
+  EXPECT_EQ(first(generator([] { return std::optional(Features{{"x", Array()}}); })), message);
+  EXPECT_EQ(first(indexed(1, [](std::int64_t, Features& out) { out.set("x", Array()); })), message);
+}
+
+TEST(Transforms, WhateverIsThrownBecomesAnError) {
+  auto odd = [](Features in) -> Features {
+    if (in.at("value").item() == 1) throw 7;
+    return in;
+  };
+  EXPECT_EQ(words(range(3) | map(odd)),
+            (Words{"0",
+                   "error: map: something that is no std::exception was thrown (at element 1, "
+                   "epoch 0)",
+                   "2"}));
 }
 
 }  // namespace

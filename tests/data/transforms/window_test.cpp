@@ -77,8 +77,12 @@ TEST(Window, SaysWhichElementDoesNotFit) {
     out = {{"value", Array::zeros(i == 2 ? Shape{2} : Shape{1}, DType::i64)}};
   });
   EXPECT_EQ(words(uneven | window(2, {.shift = 1})),
-            (Words{"0,0", "error: cannot batch: row 0 has value [1], row 1 has value [2]",
-                   "error: cannot batch: row 0 has value [2], row 1 has value [1]", "0"}));
+            (Words{"0,0",
+                   "error: cannot batch: row 0 has value [1], row 1 has value [2]; make them "
+                   "equal, or use padded_batch",
+                   "error: cannot batch: row 0 has value [2], row 1 has value [1]; make them "
+                   "equal, or use padded_batch",
+                   "0"}));
 }
 
 TEST(Window, KnowsHowManyThereAre) {
