@@ -122,11 +122,13 @@ std::string share_of(const Dataset& dataset, const Shard& shard, std::int64_t si
   if (shard.policy == ShardPolicy::off) return "everything";
   if (shard.policy == ShardPolicy::file) {
     const std::vector<std::string>& files = dataset.info().files;
-    std::vector<std::string> mine;
-    for (auto f = static_cast<std::size_t>(shard.index); f < files.size();
-         f += static_cast<std::size_t>(shard.count))
-      mine.push_back(files[f]);
-    return "files " + join(mine, ", ");
+    constexpr std::int64_t most = 8;  // names; more would hide the other pipelines
+    std::int64_t mine = every(nullptr, std::ssize(files), shard.count, shard.index).size;
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < std::min(mine, most); ++i)
+      names.push_back(files[static_cast<std::size_t>(shard.index + i * shard.count)]);
+    std::string more = mine > most ? concat(", ... (", mine, " of ", files.size(), ")") : "";
+    return "files " + join(names, ", ") + more;
   }
   int i = shard.index, n = shard.count;
   std::string out = concat("elements ", i, ", ", i + n, ", ", i + 2 * n, ", ...");

@@ -108,7 +108,8 @@ struct BatchOptions {
 /// batch, and only that. Error: size below 1.
 Transform batch(std::int64_t size, BatchOptions options = {});
 
-/// The first `count` elements; one that fails counts. Keeps random access. Error: count below 0.
+/// The first `count` elements; one that fails counts. Keeps random access. Error: count below 0
+/// (there is no -1 for all).
 Transform take(std::int64_t count);
 
 /// All but the first `count` elements. Those skipped are not read from a source with random access;

@@ -8,7 +8,8 @@
 
 namespace belfry::data {
 
-/// A number is drawn uniformly from [low, high); with low == high it is that number.
+/// A number is drawn uniformly from [low, high); with low == high it is that number. In JSON, as a
+/// whole range too: [low, high].
 struct Range {
   double low = 0;
   double high = 0;

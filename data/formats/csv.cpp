@@ -287,7 +287,7 @@ std::size_t CsvReader::find_in_header(const std::string& name) const {
   std::vector<std::string> names;
   std::transform(begin, end, std::back_inserter(names), [](auto& field) { return field.text; });
   require(found != end, name_, ": no column `", name, "` in the header on line ", record_.line,
-          "; it has ", join(names, ", "));
+          "; it has ", join(names, ", "), " (a file without one: .header = false)");
   require(std::none_of(found + 1, end, is_it), name_, ": the header on line ", record_.line,
           " has the column `", name, "` twice; choose one by .index");
   return static_cast<std::size_t>(found - begin);

@@ -56,7 +56,8 @@ Dataset image_folder(const std::string& directory, ImageFilesOptions options) {
   for (std::size_t label = 0; label < classes.size(); ++label) {
     std::string folder = directory + "/" + classes[label];
     std::vector<std::string> names = files_with(folder, image_extensions);
-    require(!names.empty(), "image_folder: the class ", folder, " has no images");
+    require(!names.empty(), "image_folder: the class ", folder,
+            " has no images; folders in it are not searched");
     for (const std::string& name : names)
       found->push_back({folder + "/" + name, static_cast<std::int64_t>(label)});
   }

@@ -125,6 +125,15 @@ TEST(Shard, AnEmptyPartIsAnErrorWhateverMadeItSo) {
   EXPECT_EQ(values(*restored), Values{});
 }
 
+TEST(Shard, OfManyFilesTheFirstAreNamed) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 20; ++i) names.push_back(concat("f", i));
+  Dataset many("many", [](const Pass& pass) { return range(20).iterate(pass); }, {.files = names});
+  EXPECT_EQ(describe_shards(many, 2),
+            "many, pipeline 0 of 2: files f0, f2, f4, f6, f8, f10, f12, f14, ... (10 of 20)\n"
+            "many, pipeline 1 of 2: files f1, f3, f5, f7, f9, f11, f13, f15, ... (10 of 20)\n");
+}
+
 TEST(Shard, WhatIsDescribedIsWhatHappens) {
   EXPECT_EQ(describe_shards(range(100) | shuffle(100) | take(3) | batch(2), 2),
             "range, pipeline 0 of 2: elements 0, 2, 4, ... (2 of 3)\n"

@@ -137,7 +137,8 @@ TEST(Csv, SelectsColumnsByNameOrIndex) {
 
 TEST(Csv, AnErrorAboutTheHeaderIsFinal) {
   EXPECT_THAT(read("x,y\n1,2\n3,4\n", {{.name = "z"}}),
-              ElementsAre("f.csv: no column `z` in the header on line 1; it has x, y"));
+              ElementsAre("f.csv: no column `z` in the header on line 1; it has x, y (a file "
+                          "without one: .header = false)"));
   EXPECT_THAT(read("\nx,x\n1,2\n", {{.name = "x"}}),
               ElementsAre("f.csv: the header on line 2 has the column `x` twice; choose one by "
                           ".index"));

@@ -71,13 +71,15 @@ TEST_F(CsvSource, AFileWithAWrongHeaderIsOneError) {
   std::string wrong = files_.write("wrong", "id,nom\n1,a\n2,b\n"), none = files_.write("none", ""),
               good = files_.write("good", "id,name\n3,c\n");
   Dataset data = csv({wrong, none, files_ / "gone", good}, id_and_name);
-  EXPECT_THAT(rows(data), ElementsAre("error: " + wrong
-                                          + ": no column `name` in the header on line 1; it has "
-                                            "id, nom (at element 0, epoch 0)",
-                                      "error: " + none
-                                          + ": ends at byte 0 without a header (at element 1, "
-                                            "epoch 0)",
-                                      HasSubstr(files_ / "gone"), "id=3 name=c"));
+  EXPECT_THAT(
+      rows(data),
+      ElementsAre("error: " + wrong
+                      + ": no column `name` in the header on line 1; it has "
+                        "id, nom (a file without one: .header = false) (at element 0, epoch 0)",
+                  "error: " + none
+                      + ": ends at byte 0 without a header (at element 1, "
+                        "epoch 0)",
+                  HasSubstr(files_ / "gone"), "id=3 name=c"));
   expect_resumes(data, 60, 25, "id");
   expect_skips(data, "name");
 }
