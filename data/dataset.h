@@ -32,6 +32,9 @@ struct DatasetInfo {
   /// be made from shares of them (take, zip): pipeline i of n gets its elements j with j % n == i,
   /// unless the sources behind it were told to share by file or not at all.
   bool whole = false;
+  /// false: every pipeline reads all of it, whatever the policy. For what goes with each element of
+  /// something that is shared (the choices of choose_from).
+  bool shared = true;
 };
 
 /// Starts a pass.

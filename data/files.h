@@ -35,8 +35,8 @@ struct ListFilesOptions {
 /// The paths that match a pattern with *, ?, [...] (glob(7)). Error: there is none.
 std::vector<std::string> list_files(const std::string& pattern, ListFilesOptions options = {});
 
-/// {"path"}: one element a path, with random access. For interleave() and map(). Pipelines that
-/// share them get whole files, and with ShardPolicy::file the dry run names them.
+/// {"path"}: one element a path, with random access. For interleave() and map(): pipelines that
+/// share them get whole files. Error: no paths.
 Dataset files(std::vector<std::string> paths);
 
 struct RecordOptions {

@@ -80,18 +80,24 @@ struct Scheduler::Arena {
 int default_threads() { return std::max(1, tbb::info::default_concurrency() - 1); }
 
 Scheduler::Scheduler(int threads, Bytes memory)
-    : threads_(threads), memory_(memory), left_(memory.count) {
+    : threads_(threads),
+      memory_(memory),
+      left_(std::make_shared<std::atomic<std::int64_t>>(memory.count)) {
   require(threads >= 1, "threads: an input pipeline needs at least 1 thread, got ", threads);
   allow_threads(threads);
   arena_ = std::make_unique<Arena>(threads);
 }
 
+Scheduler::Scheduler(int threads, const Scheduler& other) : Scheduler(threads, other.memory_) {
+  left_ = other.left_;
+}
+
 Scheduler::~Scheduler() = default;
 
 bool Scheduler::reserve(Bytes size) {
-  std::int64_t left = left_;
+  std::int64_t left = *left_;
   while (left >= size.count)
-    if (left_.compare_exchange_weak(left, left - size.count)) return true;
+    if (left_->compare_exchange_weak(left, left - size.count)) return true;
   return false;
 }
 

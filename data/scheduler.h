@@ -24,6 +24,8 @@ class Scheduler {
   /// networks gains from them) by raising oneTBB's limit for the process, unless the host has set
   /// one itself.
   explicit Scheduler(int threads = default_threads(), Bytes memory = default_memory);
+  /// Other threads, and the memory that `other` has left, shared with it.
+  Scheduler(int threads, const Scheduler& other);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -35,7 +37,7 @@ class Scheduler {
 
   /// Takes memory out of the budget; false, and nothing taken, when so much is not left.
   bool reserve(Bytes size);
-  void release(Bytes size) { left_ += size.count; }  ///< gives back what was reserved
+  void release(Bytes size) { *left_ += size.count; }  ///< gives back what was reserved
 
   /// Queues `task` and returns at once. The task must not throw. Tasks not begun when this object
   /// is destroyed are dropped; destruction does not wait for those in progress.
@@ -45,7 +47,7 @@ class Scheduler {
   struct Arena;
   int threads_;
   Bytes memory_;
-  std::atomic<std::int64_t> left_;  // of the memory
+  std::shared_ptr<std::atomic<std::int64_t>> left_;  // of the memory
   std::unique_ptr<Arena> arena_;
 };
 

@@ -1,6 +1,7 @@
 #include "belfry/data/shard.h"
 
 #include <algorithm>
+#include <set>
 
 #include "belfry/framework/base/error.h"
 
@@ -58,17 +59,33 @@ ShardPolicy of_inputs(const Dataset& dataset, ShardPolicy policy) {
   return several && policy == ShardPolicy::automatic ? ShardPolicy::data : policy;
 }
 
-// Whether some source behind `dataset` was told to share by file or not at all.
-bool told_otherwise(const Dataset& dataset, ShardPolicy policy) {
-  policy = dataset.info().shard.value_or(policy);
-  if (dataset.inputs().empty()) return policy == ShardPolicy::file || policy == ShardPolicy::off;
-  return std::any_of(dataset.inputs().begin(), dataset.inputs().end(),
-                     [&](const Dataset& input) { return told_otherwise(input, policy); });
+// How the sources behind `dataset` share: the policies that they come to, each once.
+void collect_policies(const Dataset& dataset, ShardPolicy policy, std::set<ShardPolicy>& out) {
+  const DatasetInfo& info = dataset.info();
+  if (!info.shared) return;
+  policy = info.shard.value_or(policy);
+  for (const Dataset& input : dataset.inputs()) collect_policies(input, policy, out);
+  if (!dataset.inputs().empty()) return;
+  bool by_file = policy == ShardPolicy::file && !info.random_access;
+  out.insert(by_file || policy == ShardPolicy::off ? policy : ShardPolicy::data);
 }
 
+// Whether a dataset that was told `policy` is where elements are shared. One with inputs is if it
+// is shared as a whole and its sources were not told to share by file or not at all.
 bool is_shared_here(const Dataset& dataset, ShardPolicy policy) {
   if (dataset.inputs().empty()) return true;
-  return dataset.info().whole && !told_otherwise(dataset, policy);
+  if (!dataset.info().whole) return false;
+  std::set<ShardPolicy> policies;
+  collect_policies(dataset, policy, policies);
+  require(policies.size() <= 1, dataset.name(),
+          ": its inputs would be shared in different ways, so that their elements would not fit "
+          "together; put one with_options({.shard = ...}) behind it");
+  return policies.contains(ShardPolicy::data);
+}
+
+// What `policy` comes to where elements are shared.
+ShardPolicy policy_here(const Dataset& dataset, ShardPolicy policy, int pipelines) {
+  return dataset.inputs().empty() ? resolve(policy, dataset, pipelines) : ShardPolicy::data;
 }
 
 // `size`: elements in this pass, or unknown.
@@ -92,7 +109,7 @@ IteratorPtr every(IteratorPtr source, std::int64_t count, std::int64_t index) {
 
 Order every(const Order* order, std::int64_t size, std::int64_t count, std::int64_t index) {
   if (order) size = order->size;
-  Order out{.size = std::max<std::int64_t>((size - index + count - 1) / count, 0), .at = {}};
+  Order out{.size = size / count + (index < size % count), .at = {}};
   if (order) {
     out.seed = order->seed;
     out.at = [=, at = order->at](std::int64_t i) { return at(i * count + index); };
@@ -103,9 +120,10 @@ Order every(const Order* order, std::int64_t size, std::int64_t count, std::int6
 }
 
 IteratorPtr share(const Dataset& dataset, Pass pass, const MakeIterator& make) {
+  if (!dataset.info().shared) pass.shard = {};
   if (pass.shard.count == 1 || !is_shared_here(dataset, pass.shard.policy)) return make(pass);
   Shard shard = pass.shard;
-  shard.policy = resolve(shard.policy, dataset, shard.count);
+  shard.policy = policy_here(dataset, shard.policy, shard.count);
   check(dataset, shard, pass.order ? pass.order->size : dataset.cardinality());
   if (shard.policy == ShardPolicy::file) return make(pass);
   pass.shard = {};
@@ -139,6 +157,10 @@ std::string share_of(const Dataset& dataset, const Shard& shard, std::int64_t si
 // `size`: elements of the last dataset, on the way here, whose elements are computed one from one.
 void describe(const Dataset& dataset, int pipelines, ShardPolicy policy, std::int64_t size,
               std::string& out) {
+  if (!dataset.info().shared) {
+    out += concat(dataset.name(), ", each pipeline: everything\n");
+    return;
+  }
   if (!dataset.info().random_access || size == unknown) size = dataset.cardinality();
   if (!is_shared_here(dataset, policy)) {
     policy = of_inputs(dataset, dataset.info().shard.value_or(policy));
@@ -146,7 +168,7 @@ void describe(const Dataset& dataset, int pipelines, ShardPolicy policy, std::in
       describe(input, pipelines, policy, dataset.info().random_access ? size : unknown, out);
     return;
   }
-  policy = resolve(policy, dataset, pipelines);
+  policy = policy_here(dataset, policy, pipelines);
   for (int i = 0; i < pipelines; ++i) {
     Shard shard{pipelines, i, policy};
     check(dataset, shard, size);

@@ -1,6 +1,7 @@
 // A dataset as the stream that training reads.
 
 #include <memory>
+#include <optional>
 
 #include "belfry/data/dataset.h"
 #include "belfry/data/linked_stop.h"
@@ -27,11 +28,13 @@ class Stream final : public InputStream {
     std::int64_t begin = data::nanoseconds_now();
     std::swap(element_.features, batch);
     bool more = false;
+    if (context_.stop.stop_possible()) note_before();
     try {
       // A stopped pipeline ends early, perhaps within a batch.
       auto stopped = [&] { return context_.stop.stop_requested(); };
       more = !stopped() && iterator_->next(element_) && !stopped();
       if (!more && !stopped()) require_share();
+      cut_short_ = !more && stopped();
       seen_ = seen_ || more;
     } catch (...) {
       seen_ = true;
@@ -43,9 +46,9 @@ class Stream final : public InputStream {
   }
 
   std::string save() const override {
-    Position at;
-    position(*iterator_, seen_, at);
-    return at.text();
+    // What was taken during a stop was handed to nobody.
+    if (cut_short_) return before_->text();
+    return position_text();
   }
 
   void restore(const std::string& state) override {
@@ -62,6 +65,7 @@ class Stream final : public InputStream {
     iterator_ = std::move(fresh);
     stop_ = std::move(stop);
     seen_ = seen;
+    cut_short_ = false;
   }
 
   double wait_seconds() const override { return static_cast<double>(waited_) * 1e-9; }
@@ -86,6 +90,22 @@ class Stream final : public InputStream {
     iterator.position(at);
   }
 
+  std::string position_text() const {
+    Position at;
+    bool seen = seen_;
+    position(*iterator_, seen, at);
+    return at.text();
+  }
+
+  // Cheaper than the text, which is needed only after a stop.
+  void note_before() {
+    if (cut_short_) return;
+    Position at;
+    bool seen = seen_;
+    position(*iterator_, seen, at);
+    before_ = std::move(at);
+  }
+
   // Several pipelines wait for each other: one without data is a mistake.
   void require_share() {
     require(context_.pipelines == 1 || seen_, "input: nothing is left for pipeline ",
@@ -105,8 +125,10 @@ class Stream final : public InputStream {
   std::shared_ptr<data::Profile> profile_ = std::make_shared<data::Profile>();
   IteratorPtr iterator_;
   data::Element element_;
-  mutable bool seen_ = false;  // it has yielded something, or failed to
-  std::int64_t waited_ = 0;    // nanoseconds
+  bool seen_ = false;               // it has yielded something, or failed to
+  bool cut_short_ = false;          // the last next() ended because of a stop
+  std::optional<Position> before_;  // it, where there may be a stop
+  std::int64_t waited_ = 0;         // nanoseconds
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace belfry::data {
 cv::Mat view(Array& array);
 /// The same for reading: what is written through a copy of the matrix is the writer's fault.
 const cv::Mat view(const Array& array);
-cv::Mat view(Array&&) = delete;  ///< the memory would be gone with the array
-cv::Mat view(const Array&&) = delete;
+void view(Array&&) = delete;  ///< the memory would be gone with the array
+void view(const Array&&) = delete;
 
 /// An array that shares the elements of `mat`: [h, w, c], u8, i32, f32 or f64. It keeps the
 /// matrix's memory alive; if the matrix itself was made over memory of yours, that must outlive

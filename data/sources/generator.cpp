@@ -10,7 +10,7 @@ class Generator final : public Iterator {
       : generate_(std::move(generate)), stop_(pass.stop), epoch_(pass.epoch) {}
 
   bool next(Element& out) override {
-    if (ended_) return false;
+    if (ended_ || stop_.stop_requested()) return false;
     out.index = taken_++;
     out.epoch = epoch_;
     out.file = nullptr;

@@ -53,6 +53,7 @@ class AssertCardinality final : public Iterator {
     broken_ = true;
     out.index = seen_;
     out.epoch = epoch_;
+    out.file = nullptr;
     fail("assert_cardinality: expected ", text_of(count_), ", got ", got);
   }
 

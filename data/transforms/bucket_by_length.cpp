@@ -77,7 +77,9 @@ class BucketByLength final : public Iterator {
   Bucket* read(Element& out) {
     pass_over_yielded();
     fresh_before_.note(*source_);
-    ++number_;  // also if it fails
+    ++number_;          // also if it fails
+    fresh_.index = -1;  // not the name of an older element
+    fresh_.file = nullptr;
     try {
       if (source_->next(fresh_)) return &bucket_of(fresh_);
     } catch (...) {

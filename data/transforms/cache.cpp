@@ -107,7 +107,8 @@ class Cached final : public Iterator {
         if (!stop_.stop_requested()) store_->set_size(next_);
         return false;
       }
-      store_->keep(place, out);
+      // A stop may have cut short what is computed from several elements.
+      if (!stop_.stop_requested()) store_->keep(place, out);
     }
     out.epoch = epoch_;
     return true;

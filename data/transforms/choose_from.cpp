@@ -48,13 +48,14 @@ class ChooseFrom final : public Mixture {
 
 Dataset choose_from(std::vector<Dataset> datasets, Dataset choices, ChooseOptions options) {
   require(!datasets.empty(), "choose_from: needs at least one dataset");
+  // A part of the choices would not fit the parts of the datasets.
+  Dataset all_choices("choices", {choices}, [=](const Pass& pass) { return choices.iterate(pass); },
+                      {.cardinality = choices.cardinality(), .shared = false});
   std::vector<Dataset> inputs = datasets;
-  inputs.push_back(choices);
+  inputs.push_back(all_choices);
   auto make = [=](const Pass& pass) {
-    Pass choosing = pass.input(datasets.size());
-    choosing.shard = {};  // a part of the choices would not fit the parts of the datasets
-    return std::make_unique<ChooseFrom>(datasets, choices.iterate(choosing), options.stop_on_empty,
-                                        pass);
+    return std::make_unique<ChooseFrom>(datasets, all_choices.iterate(pass.input(datasets.size())),
+                                        options.stop_on_empty, pass);
   };
   return Dataset("choose_from", std::move(inputs), make);
 }

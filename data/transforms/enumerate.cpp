@@ -18,11 +18,9 @@ Dataset numbers(const std::string& name, std::int64_t start, const DatasetInfo& 
   };
   if (source.random_access) return indexed(source.cardinality, read, "numbers");
   Dataset endless = indexed(std::numeric_limits<std::int64_t>::max(), read, "numbers");
-  auto make = [=](Pass pass) {
-    pass.shard = {};  // only ShardPolicy::file comes here: each pipeline counts its own
-    return endless.iterate(pass);
-  };
-  return Dataset("numbers", {endless}, make, {.cardinality = infinite});
+  // Where the source is shared by file, each pipeline counts its own.
+  auto make = [=](const Pass& pass) { return endless.iterate(pass); };
+  return Dataset("numbers", {endless}, make, {.cardinality = infinite, .shared = false});
 }
 
 }  // namespace

@@ -36,9 +36,7 @@ class Prefetch final : public Iterator {
     source_ = source.iterate(std::move(pass));
     if (!meter_) return;
     meter_->asynchronous = true;
-    // What an earlier pass has found out holds for this one.
-    if (autotuned_)
-      limit_ = std::max<std::size_t>(limit_, static_cast<std::size_t>(meter_->buffer));
+    if (autotuned_) found_earlier_ = static_cast<std::size_t>(meter_->buffer);
     meter_->buffer = static_cast<int>(limit_);
   }
 
@@ -68,6 +66,10 @@ class Prefetch final : public Iterator {
     std::swap(out, slot.element);
     std::swap(consumed_, slot.after);
     if (autotuned_) bytes_ = bytes_of(out.features);
+    // What an earlier pass has found out holds for this one.
+    while (limit_ < found_earlier_ && double_limit()) {
+    }
+    found_earlier_ = 0;
     std::exception_ptr error = std::exchange(slot.error, nullptr);
     ++taken_;
     lock.unlock();
@@ -120,12 +122,16 @@ class Prefetch final : public Iterator {
   // The consumer waits: a larger buffer helps if this one has been full since it last did, for then
   // the source has its fast and its slow moments.
   void grow() {
-    if (!std::exchange(was_full_, false) || limit_ == ring_.size()) return;
+    if (std::exchange(was_full_, false)) double_limit();
+  }
+
+  bool double_limit() {
     Bytes more(bytes_ * static_cast<std::int64_t>(limit_));
-    if (!scheduler_->reserve(more)) return;
+    if (limit_ == ring_.size() || !scheduler_->reserve(more)) return false;
     reserved_.count += more.count;
     limit_ *= 2;
     if (meter_) meter_->buffer = static_cast<int>(limit_);
+    return true;
   }
 
   void produce() {
@@ -160,10 +166,11 @@ class Prefetch final : public Iterator {
   std::shared_ptr<Scheduler> scheduler_;
   std::shared_ptr<Profile> profile_;  // owns the meter
   Meter* meter_;
-  std::int64_t bytes_ = 0;      // of the element last taken
-  Bytes reserved_ = Bytes(0);   // of the scheduler's memory
-  std::int64_t last_wait_ = 0;  // nanoseconds
-  Place consumed_;              // the source's, once it had yielded the element last taken
+  std::int64_t bytes_ = 0;         // of the element last taken
+  Bytes reserved_ = Bytes(0);      // of the scheduler's memory
+  std::size_t found_earlier_ = 0;  // the limit at the end of an earlier pass
+  std::int64_t last_wait_ = 0;     // nanoseconds
+  Place consumed_;                 // the source's, once it had yielded the element last taken
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -20,6 +20,7 @@ class Repeat final : public Iterator {
       bool before = std::exchange(seen_, true);  // also if it fails
       if (iterator_->next(out)) return true;
       seen_ = before;
+      if (pass_.stop.stop_requested()) break;
       end_pass();
     }
     return false;

@@ -82,6 +82,11 @@ Dataset sample_from(std::vector<Dataset> datasets, SampleOptions options) {
   require(!datasets.empty(), "sample_from: needs at least one dataset");
   std::vector<double> weights = checked_weights(options, datasets.size());
   DatasetInfo info{.cardinality = cardinality(datasets, weights, options.stop_on_empty)};
+  for (std::size_t i = weights.size(); i-- > 0;) {
+    if (weights[i] > 0) continue;  // never drawn, and so not begun either
+    datasets.erase(datasets.begin() + static_cast<std::ptrdiff_t>(i));
+    weights.erase(weights.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   auto make = [=](const Pass& pass) {
     return std::make_unique<SampleFrom>(datasets, weights, options, pass);
   };

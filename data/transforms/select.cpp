@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 
 #include "belfry/data/errors.h"
@@ -19,8 +20,18 @@ class Selected final : public Iterator {
     std::int64_t wanted = at(next_), between = wanted - reached();
     ++next_;
     bool found = source_->skip(between) == between && source_->next(out);
+    if (!found) out.index = wanted;
     require(found || stop_.stop_requested(), "select: there is no element ", wanted);
     return found;
+  }
+
+  std::int64_t skip(std::int64_t count) override {
+    std::int64_t last = std::min(next_ + count, std::ssize(*indices_));
+    if (last == next_) return 0;
+    source_->skip(at(last - 1) + 1 - reached());
+    count = last - next_;
+    next_ = last;
+    return count;
   }
 
   void position(Position& at) override {

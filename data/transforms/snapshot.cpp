@@ -21,10 +21,11 @@ bool is_there(const std::string& path) {
 
 class FromFile final : public Iterator {
  public:
-  FromFile(const std::string& path, std::uint64_t epoch) : reader_(path), epoch_(epoch) {}
+  FromFile(const std::string& path, const Pass& pass)
+      : reader_(path), epoch_(pass.epoch), stop_(pass.stop) {}
 
   bool next(Element& out) override {
-    if (next_ == reader_.size()) return false;
+    if (next_ == reader_.size() || stop_.stop_requested()) return false;
     out.index = next_;
     out.epoch = epoch_;
     out.file = nullptr;
@@ -44,6 +45,7 @@ class FromFile final : public Iterator {
  private:
   ElementReader reader_;
   std::uint64_t epoch_;
+  std::stop_token stop_;
   std::int64_t next_ = 0;
 };
 
@@ -135,7 +137,7 @@ Transform cache(const std::string& path) {
       std::string mine =
           shard.count == 1 ? path : concat(path, ".", shard.index, "-of-", shard.count);
       if (is_there(mine)) {
-        auto file = std::make_unique<FromFile>(mine, pass.epoch);
+        auto file = std::make_unique<FromFile>(mine, pass);
         if (shard.count == 1) require_count(mine, file->size(), source.cardinality());
         return file;
       }

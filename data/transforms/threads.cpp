@@ -8,7 +8,7 @@ Transform threads(int count) {
   require(count >= 1, "threads: an input pipeline needs at least 1 thread, got ", count);
   return [=](Dataset source) {
     auto make = [=](Pass pass) {
-      pass.scheduler = std::make_shared<Scheduler>(count, pass.scheduler->memory());
+      pass.scheduler = std::make_shared<Scheduler>(count, *pass.scheduler);
       return source.iterate(pass);
     };
     return Dataset("threads", {source}, make, same_elements(source.info()));

@@ -10,10 +10,11 @@ Transform with_options(PipelineOptions options) {
           "with_options: memory must be at least 0 bytes");
   return [=](Dataset source) {
     auto make = [=](Pass pass) {
-      if (options.threads > 0 || options.memory)
-        pass.scheduler = std::make_shared<Scheduler>(
-            options.threads > 0 ? options.threads : pass.scheduler->threads(),
-            options.memory.value_or(pass.scheduler->memory()));
+      int count = options.threads > 0 ? options.threads : pass.scheduler->threads();
+      if (options.memory)
+        pass.scheduler = std::make_shared<Scheduler>(count, *options.memory);
+      else if (options.threads > 0)
+        pass.scheduler = std::make_shared<Scheduler>(count, *pass.scheduler);
       pass.shard.policy = options.shard.value_or(pass.shard.policy);
       return source.iterate(pass);
     };

@@ -4,6 +4,12 @@
 #include <atomic>
 #include <memory>
 
+#if defined(__has_feature)
+#define BELFRY_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define BELFRY_HAS_FEATURE(feature) 0
+#endif
+
 namespace belfry {
 
 /// Whether `handle` is the only one to what it owns (or owns nothing). If so, whatever other
@@ -11,7 +17,7 @@ namespace belfry {
 /// overwritten.
 inline bool sole_owner(const std::shared_ptr<void>& handle) {
   if (handle.use_count() > 1) return false;
-#if defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__) || BELFRY_HAS_FEATURE(thread_sanitizer)
   // ThreadSanitizer does not understand fences; taking a handle orders as much, for more time.
   [[maybe_unused]] std::shared_ptr<void> ordered = handle;
 #else

@@ -21,7 +21,8 @@ struct InputContext {
   int pipeline = 0;   ///< which of them this is, from 0
   int towers = 1;     ///< towers that share the batches of this pipeline
   /// Ends the stream, also while next() waits in another thread: a source that waits for something
-  /// is told, and next() returns false from then on.
+  /// is told, and next() returns false from then on. A position saved then is that of the last
+  /// batch that next() returned.
   std::stop_token stop = {};
 };
 

@@ -122,5 +122,34 @@ TEST(Cancel, APassThatEndsWithinAStreamEndsItsReaders) {
     EXPECT_EQ(values(data), (Values{0, 1, 2, 0, 1, 2}));
 }
 
+TEST(Cancel, APositionSavedAfterAStopIsThatOfTheLastBatch) {
+  PhiloxStream random(philox_key(3, "stops"));
+  for (int round = 0; round < 60; ++round) {
+    Dataset data = range(40) | shuffle(7) | batch(4) | repeat(2);
+    if (round % 2) data = data | prefetch(3);
+    std::vector<std::string> all = words(data);
+    std::stop_source stop;
+    InputStreamPtr stream = data.open({.stop = stop.get_token()});
+    std::vector<std::string> seen = words(*stream, static_cast<int>(random.below(8)));
+    std::jthread stopping([&] { stop.request_stop(); });
+    for (std::string& word : words(*stream)) seen.push_back(word);
+    stopping.join();
+    InputStreamPtr restored = open(data);
+    restored->restore(stream->save());
+    for (std::string& word : words(*restored)) seen.push_back(word);
+    ASSERT_EQ(seen, all) << "round " << round;
+  }
+}
+
+TEST(Cancel, AnEndlessGeneratorBehindAFilterEnds) {
+  auto endless = [i = std::int64_t{0}]() mutable {
+    return std::optional(Features{{"value", Array::scalar(i++)}});
+  };
+  auto few = [](const Features& f) { return f.at("value").item() < 5; };
+  InputStreamPtr stream = open(generator(endless) | filter(few) | prefetch(1));
+  EXPECT_EQ(values(*stream, 4), (Values{0, 1, 2, 3}));
+  stream.reset();  // does not wait for ever
+}
+
 }  // namespace
 }  // namespace belfry::data

@@ -152,5 +152,45 @@ TEST(Shard, ByFileEachPipelineNumbersItsOwn) {
             (std::vector<std::string>{"0", "1"}));
 }
 
+TEST(Shard, ThePolicyClosestToASourceCounts) {
+  Dataset data = streamed(20) | with_options({.shard = ShardPolicy::data}) | take(6);
+  for (ShardPolicy outer : {ShardPolicy::off, ShardPolicy::file, ShardPolicy::automatic}) {
+    Dataset told = data | with_options({.shard = outer});
+    EXPECT_EQ(part(told, 2, 0), (Values{0, 2, 4}));
+    EXPECT_EQ(part(told, 2, 1), (Values{1, 3, 5}));
+  }
+}
+
+TEST(Shard, InputsThatGoTogetherAreSharedAlike) {
+  const std::string message =
+      "zip: its inputs would be shared in different ways, so that their elements would not fit "
+      "together; put one with_options({.shard = ...}) behind it";
+  Dataset mixed =
+      zip({{"a", range(6) | with_options({.shard = ShardPolicy::off})}, {"b", range(6)}});
+  EXPECT_EQ(error_of([&] { part(mixed, 2, 0); }), message);
+  EXPECT_EQ(error_of([&] { describe_shards(mixed, 2); }), message);
+  Dataset by_file =
+      zip({{"a", files() | with_options({.shard = ShardPolicy::file})}, {"b", range(6)}});
+  EXPECT_EQ(error_of([&] { part(by_file, 2, 0); }), message);
+}
+
+TEST(Shard, ChoicesAreReadByEveryPipeline) {
+  Dataset chosen = choose_from({range(4), range(4)}, range(1) | repeat(4));
+  EXPECT_EQ(part(chosen, 2, 1), (Values{1, 3}));
+  EXPECT_EQ(describe_shards(chosen, 2),
+            "range, pipeline 0 of 2: elements 0, 2, 4, ... (2 of 4)\n"
+            "range, pipeline 1 of 2: elements 1, 3, 5, ... (2 of 4)\n"
+            "range, pipeline 0 of 2: elements 0, 2, 4, ... (2 of 4)\n"
+            "range, pipeline 1 of 2: elements 1, 3, 5, ... (2 of 4)\n"
+            "choices, each pipeline: everything\n");
+  Dataset numbered = files() | enumerate("number") | with_options({.shard = ShardPolicy::file});
+  EXPECT_EQ(describe_shards(numbered, 2),
+            "files, pipeline 0 of 2: files a, c\nfiles, pipeline 1 of 2: files b\n"
+            "numbers, each pipeline: everything\n");
+  // One of weight 0 is not read, nor asked for a share.
+  EXPECT_EQ(part(sample_from({range(8), range(1)}, {.weights = {1, 0}}), 2, 1),
+            (Values{1, 3, 5, 7}));
+}
+
 }  // namespace
 }  // namespace belfry::data

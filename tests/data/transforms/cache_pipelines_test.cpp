@@ -1,4 +1,5 @@
 // Caches that several pipelines, branches and restored streams share.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -147,6 +148,32 @@ TEST(Cache, AFileOfAnotherKindIsLeftAlone) {
   std::ofstream(path) << std::string(1000, 'x');
   EXPECT_EQ(error_of([&] { from_snapshot(path); }),
             path + ": no file that cache() or snapshot() wrote, or one cut short; check the path");
+}
+
+TEST(Cache, KeepsNothingThatAStopCutShort) {
+  for (int round = 0; round < 30; ++round) {
+    Dataset data = range(400) | batch(40) | cache() | prefetch(4);
+    {
+      InputStreamPtr stream = open(data);
+      Features some;
+      stream->next(some);
+    }
+    Words rows = words(data);
+    ASSERT_EQ(rows.size(), 10u);
+    for (const std::string& row : rows) ASSERT_EQ(std::count(row.begin(), row.end(), ','), 39);
+  }
+}
+
+TEST(Cache, OfFilesIsSharedAsAWholeAlsoByFile) {
+  Dataset paths = files({"0", "1", "2", "3", "4", "5", "6", "7"}) | map([](Features in) {
+                    std::string text = text_of(in.at("path"));
+                    return Features{{"value", Array::scalar(std::int64_t{text[0] - '0'})}};
+                  });
+  Dataset by_file = paths | cache() | shuffle(8, {.seed = 3}) | repeat(2)
+                    | with_options({.shard = ShardPolicy::file});
+  Dataset automatic =
+      paths | cache() | shuffle(8, {.seed = 3}) | repeat(2) | with_options({.threads = 2});
+  for (int i : {0, 1}) EXPECT_EQ(part(by_file, 2, i), part(automatic, 2, i));
 }
 
 }  // namespace

@@ -36,5 +36,16 @@ TEST(Select, PassesOverWhatLiesBetween) {
   EXPECT_FALSE(stream->next(element));
 }
 
+TEST(Select, SkippingComputesNothing) {
+  int computed = 0;
+  auto count = [&](Features in) {
+    ++computed;
+    return in;
+  };
+  Dataset data = streamed(100) | map(count) | select({1, 5, 50, 80, 99});
+  EXPECT_EQ(values(data | skip(3)), (Values{80, 99}));
+  EXPECT_EQ(computed, 2);
+}
+
 }  // namespace
 }  // namespace belfry::data

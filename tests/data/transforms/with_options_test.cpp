@@ -1,3 +1,4 @@
+#include "belfry/data/scheduler.h"
 #include "belfry/data/selection.h"
 #include "reading.h"
 
@@ -60,6 +61,16 @@ TEST(WithOptions, ThreadsKeepTheMemory) {
     return out;
   };
   EXPECT_EQ(memory(range(1)), 77);
+}
+
+TEST(WithOptions, ThreadsShareTheMemoryOfTheStream) {
+  Scheduler whole(1, Bytes(100));
+  Scheduler part(2, whole);
+  EXPECT_EQ(part.threads(), 2);
+  EXPECT_TRUE(part.reserve(Bytes(70)));
+  EXPECT_FALSE(whole.reserve(Bytes(70)));
+  part.release(Bytes(70));
+  EXPECT_TRUE(whole.reserve(Bytes(70)));
 }
 
 }  // namespace
