@@ -140,7 +140,8 @@ TEST_F(Images, MustBeInClasses) {
   pets();
   files_.write("pets/empty/notes.txt", "");
   EXPECT_EQ(error_of([&] { image_folder(files_ / "pets"); }),
-            "image_folder: the class " + (files_ / "pets/empty") + " has no images; folders in it are not searched");
+            "image_folder: the class " + (files_ / "pets/empty")
+                + " has no images; folders in it are not searched");
 }
 
 TEST_F(Images, HaveMasksOfTheSameName) {
