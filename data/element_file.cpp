@@ -1,9 +1,5 @@
 #include "belfry/data/element_file.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,6 +9,7 @@
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
 
 namespace belfry::data {
 namespace {
@@ -101,27 +98,6 @@ void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t
           " does not agree with its checksum; the file is damaged, remove it");
 }
 
-// Removes what writers of `path` that were killed have left. A living one holds a lock on its
-// temporary, in whatever process it is; those of other files are nobody's business here.
-void remove_stale_temporaries_of(const std::string& path) {
-  namespace fs = std::filesystem;
-  const fs::path target(path);
-  const std::string begin = concat(".", target.filename().string(), ".tmp.");
-  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
-  std::error_code error;  // writing will say what is wrong with the folder
-  for (fs::directory_iterator entry(folder, error), last; !error && entry != last;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(begin)
-        || name.find_first_not_of("0123456789.", begin.size()) != name.npos)
-      continue;
-    int file = ::open(entry->path().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0) continue;
-    if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
-    ::close(file);
-  }
-}
-
 }  // namespace
 
 void encode_element(const Element& element, std::vector<std::byte>& out) {
@@ -175,7 +151,9 @@ struct ElementWriter::Impl {
 };
 
 ElementWriter::ElementWriter(const std::string& path) {
-  remove_stale_temporaries_of(path);
+  const std::filesystem::path target(path);
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  remove_stale_temporaries(folder.string(), target.filename().string());
   impl_ = std::make_unique<Impl>(path);
 }
 ElementWriter::~ElementWriter() = default;

@@ -80,9 +80,7 @@ struct Scheduler::Arena {
 int default_threads() { return std::max(1, tbb::info::default_concurrency() - 1); }
 
 Scheduler::Scheduler(int threads, Bytes memory)
-    : threads_(threads),
-      memory_(memory),
-      left_(std::make_shared<std::atomic<std::int64_t>>(memory.count)) {
+    : threads_(threads), memory_(memory), left_(std::make_shared<Budget>(memory.count)) {
   require(threads >= 1, "threads: an input pipeline needs at least 1 thread, got ", threads);
   allow_threads(threads);
   arena_ = std::make_unique<Arena>(threads);
@@ -93,13 +91,6 @@ Scheduler::Scheduler(int threads, const Scheduler& other) : Scheduler(threads, o
 }
 
 Scheduler::~Scheduler() = default;
-
-bool Scheduler::reserve(Bytes size) {
-  std::int64_t left = *left_;
-  while (left >= size.count)
-    if (left_->compare_exchange_weak(left, left - size.count)) return true;
-  return false;
-}
 
 void Scheduler::run(std::function<void()> task) {
   std::uint64_t number = arena_->number;

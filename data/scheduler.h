@@ -1,11 +1,11 @@
 #pragma once
 // The threads that parallel transforms run on. scheduler.cpp is the only file that knows oneTBB.
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 
+#include "belfry/data/budget.h"
 #include "belfry/framework/base/units.h"
 
 namespace belfry::data {
@@ -36,8 +36,8 @@ class Scheduler {
   Bytes memory() const { return memory_; }
 
   /// Takes memory out of the budget; false, and nothing taken, when so much is not left.
-  bool reserve(Bytes size);
-  void release(Bytes size) { *left_ += size.count; }  ///< gives back what was reserved
+  bool reserve(Bytes size) { return left_->take(size.count); }
+  void release(Bytes size) { left_->give_back(size.count); }  ///< gives back what was reserved
 
   /// Queues `task` and returns at once. The task must not throw. Tasks not begun when this object
   /// is destroyed are dropped; destruction does not wait for those in progress.
@@ -47,7 +47,7 @@ class Scheduler {
   struct Arena;
   int threads_;
   Bytes memory_;
-  std::shared_ptr<std::atomic<std::int64_t>> left_;  // of the memory
+  std::shared_ptr<Budget> left_;  // of the memory
   std::unique_ptr<Arena> arena_;
 };
 

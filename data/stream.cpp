@@ -1,7 +1,6 @@
 // A dataset as the stream that training reads.
 
 #include <memory>
-#include <optional>
 
 #include "belfry/data/dataset.h"
 #include "belfry/data/linked_stop.h"
@@ -28,7 +27,8 @@ class Stream final : public InputStream {
     std::int64_t begin = data::nanoseconds_now();
     std::swap(element_.features, batch);
     bool more = false;
-    if (context_.stop.stop_possible()) note_before();
+    // The text, which takes longer, is needed only after a stop.
+    if (context_.stop.stop_possible() && !cut_short_) before_ = here();
     try {
       // A stopped pipeline ends early, perhaps within a batch.
       auto stopped = [&] { return context_.stop.stop_requested(); };
@@ -47,8 +47,8 @@ class Stream final : public InputStream {
 
   std::string save() const override {
     // What was taken during a stop was handed to nobody.
-    if (cut_short_) return before_->text();
-    return position_text();
+    if (cut_short_) return before_.text();
+    return here().text();
   }
 
   void restore(const std::string& state) override {
@@ -90,20 +90,11 @@ class Stream final : public InputStream {
     iterator.position(at);
   }
 
-  std::string position_text() const {
+  Position here() const {
     Position at;
     bool seen = seen_;
     position(*iterator_, seen, at);
-    return at.text();
-  }
-
-  // Cheaper than the text, which is needed only after a stop.
-  void note_before() {
-    if (cut_short_) return;
-    Position at;
-    bool seen = seen_;
-    position(*iterator_, seen, at);
-    before_ = std::move(at);
+    return at;
   }
 
   // Several pipelines wait for each other: one without data is a mistake.
@@ -125,10 +116,10 @@ class Stream final : public InputStream {
   std::shared_ptr<data::Profile> profile_ = std::make_shared<data::Profile>();
   IteratorPtr iterator_;
   data::Element element_;
-  bool seen_ = false;               // it has yielded something, or failed to
-  bool cut_short_ = false;          // the last next() ended because of a stop
-  std::optional<Position> before_;  // it, where there may be a stop
-  std::int64_t waited_ = 0;         // nanoseconds
+  bool seen_ = false;        // it has yielded something, or failed to
+  bool cut_short_ = false;   // the last next() ended because of a stop
+  Position before_;          // where that began, if there may be a stop
+  std::int64_t waited_ = 0;  // nanoseconds
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "belfry/data/budget.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -22,15 +23,6 @@ Element copy_of(const Element& element) {
   copy_name(element, out);
   for (const auto& [name, array] : element.features) out.features.set(name, array.clone());
   return out;
-}
-
-using Budget = std::atomic<std::int64_t>;  // bytes left
-
-bool reserve(Budget& budget, std::int64_t bytes) {
-  std::int64_t left = budget;
-  while (left >= bytes)
-    if (budget.compare_exchange_weak(left, left - bytes)) return true;
-  return false;
 }
 
 // The elements that one pipeline has of the dataset, by their places in its part.
@@ -48,10 +40,10 @@ class Store {
   void keep(std::int64_t place, const Element& element) {
     std::int64_t bytes = 256;  // what the bookkeeping of an element takes
     for (const auto& [name, array] : element.features) bytes += array.bytes();
-    if (find(place) || !reserve(*budget_, bytes)) return;
+    if (find(place) || !budget_->take(bytes)) return;
     auto copy = std::make_shared<const Element>(copy_of(element));
     std::lock_guard lock(mutex_);
-    if (!elements_.emplace(place, std::move(copy)).second) *budget_ += bytes;
+    if (!elements_.emplace(place, std::move(copy)).second) budget_->give_back(bytes);
   }
 
   // Elements in a pass, once one has come to its end; until then more than there are.

@@ -178,11 +178,13 @@ bool is_number(std::string_view s) {
   return !s.empty() && s.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// Whether `name` is one that Temporary gives: `.<name>.tmp.<pid>.<n>`.
-bool is_temporary_name(std::string_view name) {
+/// Whether `name` is one that Temporary gives, `.<target>.tmp.<pid>.<n>`, for this target or, if it
+/// is empty, for any.
+bool is_temporary_name(std::string_view name, std::string_view target) {
   constexpr std::string_view mark = ".tmp.";
   auto at = name.rfind(mark);
   if (!name.starts_with('.') || at == std::string_view::npos || at == 0) return false;
+  if (!target.empty() && name.substr(1, at - 1) != target) return false;
   name.remove_prefix(at + mark.size());
   auto dot = name.find('.');
   return dot != std::string_view::npos && is_number(name.substr(0, dot))
@@ -270,12 +272,12 @@ void RandomAccessFile::read(std::int64_t offset, std::span<std::byte> into) cons
   }
 }
 
-int remove_stale_temporaries(const std::string& dir) {
+int remove_stale_temporaries(const std::string& dir, std::string_view name) {
   int removed = 0;
   std::error_code error;
   for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (is_temporary_name(entry->path().filename().string())
+    if (is_temporary_name(entry->path().filename().string(), name)
         && remove_if_stale(entry->path().string()))
       ++removed;
   }

@@ -43,8 +43,9 @@ class RandomAccessFile {
 };
 
 /// Removes from folder `dir` the temporaries of writers that died, and returns how many. Those of
-/// living writers, in this process or another, are locked and stay. A missing folder has none.
-int remove_stale_temporaries(const std::string& dir);
+/// living writers, in this process or another, are locked and stay. A missing folder has none. With
+/// `name`, only those of the file of that name in the folder.
+int remove_stale_temporaries(const std::string& dir, std::string_view name = {});
 
 /// Creates the folder `dir` if it is missing, and writes and removes a small file in it. Error when
 /// that fails; `what` names the setting to change:
