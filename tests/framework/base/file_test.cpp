@@ -232,6 +232,15 @@ TEST(RemoveStaleTemporaries, RemovesWhatDeadWritersLeftAndNothingElse) {
   EXPECT_EQ(remove_stale_temporaries(folder / "none"), 0);
 }
 
+TEST(RemoveStaleTemporaries, OfOneFileLeavesThoseOfOthers) {
+  TemporaryFolder folder;
+  for (const char* name : {".a.tmp.1.0", ".ab.tmp.1.1", ".a.tmp.1.2.tmp.1.3", ".b.tmp.1.4"})
+    write_file_atomically(folder / name, "left over");
+  EXPECT_EQ(remove_stale_temporaries(folder.path(), "a"), 1);
+  EXPECT_EQ(folder.names(),
+            (std::set<std::string>{".ab.tmp.1.1", ".a.tmp.1.2.tmp.1.3", ".b.tmp.1.4"}));
+}
+
 TEST(RemoveStaleTemporaries, LeavesTheTemporaryOfALivingWriter) {
   TemporaryFolder folder;
   // This writer's process id is taken by nobody, as it would be for one in another container.
