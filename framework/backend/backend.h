@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/base/units.h"
 #include "belfry/framework/graph/graph.h"
 
@@ -128,20 +129,6 @@ class Kernel {
   virtual void run(const KernelArguments& arguments, Stream& stream) = 0;
 };
 
-enum class ReduceOp : std::uint8_t { sum, max };
-
-/// A group of devices that reduce together (an NCCL communicator, or shared memory on a CPU). Each
-/// member calls from its own thread, in the same order.
-class Communicator {
- public:
-  virtual ~Communicator() = default;
-  virtual int size() const = 0;
-  /// Enqueues: `data` of every member becomes the reduction over all, in a fixed order of members.
-  virtual void all_reduce(int member, void* data, std::int64_t count, DType dtype, ReduceOp op,
-                          Stream& stream) = 0;
-  virtual void broadcast(int member, int root, void* data, Bytes size, Stream& stream) = 0;
-};
-
 /// One device. Thread rules: allocation and kernel look-up from any thread; streams as above.
 class Device {
  public:
@@ -178,8 +165,11 @@ class Device {
   /// host_accessible(), or reports op, scope path and device.
   virtual std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) = 0;
 
-  /// A communicator over these devices, all of this one's kind.
-  virtual std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices) = 0;
+  /// A communicator over these devices, all of this one's kind: member i is device i.
+  virtual std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,
+                                                          const CommunicatorOptions& options) = 0;
+  /// Whether kernels of this device may use memory of `other` directly.
+  virtual bool reaches(const Device& other) const { return this == &other; }
 
  protected:
   virtual void* allocate_raw(Bytes size) = 0;  ///< null when the device has no more

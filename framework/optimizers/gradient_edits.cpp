@@ -12,7 +12,7 @@ namespace {
 
 // 16-bit floats would overflow when squared.
 DType norm_type(const Gradients& gradients) {
-  for (const auto& [variable, gradient] : gradients)
+  for (const auto& [variable, gradient, rate] : gradients)
     if (gradient.dtype() == DType::f64) return DType::f64;
   return DType::f32;
 }
@@ -41,7 +41,7 @@ Tensor global_norm(const Gradients& gradients) {
   require(!gradients.empty(), "global_norm: there are no gradients");
   DType dtype = norm_type(gradients);
   Tensor total;
-  for (const auto& [variable, gradient] : gradients) {
+  for (const auto& [variable, gradient, rate] : gradients) {
     Tensor squares = sum(square(cast(gradient, dtype)));
     total = total.defined() ? total + squares : squares;
   }
@@ -53,7 +53,7 @@ ClippedGradients clip_by_global_norm(const Gradients& gradients, double max_norm
   Tensor norm = global_norm(gradients);
   Tensor factor = clipping_factor(norm, max_norm);
   ClippedGradients out{gradients, norm};
-  for (auto& [variable, gradient] : out.gradients) gradient = scaled(gradient, factor);
+  for (auto& [variable, gradient, rate] : out.gradients) gradient = scaled(gradient, factor);
   return out;
 }
 
@@ -68,7 +68,7 @@ Gradients clip_by_norm(const Gradients& gradients, double max_norm) {
 Gradients clip_by_value(const Gradients& gradients, double limit) {
   require_positive("clip_by_value", "limit", limit);
   Gradients out = gradients;
-  for (auto& [variable, gradient] : out) gradient = clip(gradient, -limit, limit);
+  for (auto& [variable, gradient, rate] : out) gradient = clip(gradient, -limit, limit);
   return out;
 }
 
@@ -76,7 +76,7 @@ Gradients add_weight_decay(const Gradients& gradients, const WeightDecayOptions&
   require(std::isfinite(o.rate) && o.rate >= 0, "add_weight_decay: rate is ", o.rate,
           "; it must be finite and at least 0");
   Gradients out = gradients;
-  for (auto& [variable, gradient] : out)
+  for (auto& [variable, gradient, rate] : out)
     if (gradient.rank() >= o.min_rank) gradient = gradient + variable.value() * o.rate;
   return out;
 }

@@ -66,7 +66,7 @@ Gradients compute_gradients(const Update& update) {
 
 void apply_gradients(const Update& update, const Gradients& gradients) {
   if (gradients.empty()) return;
-  for (const auto& [variable, gradient] : gradients) {
+  for (const auto& [variable, gradient, rate] : gradients) {
     require(variable != Variable(), "apply_gradients: a variable is undefined");
     require(gradient.defined(), "apply_gradients: the gradient of `", variable.name(),
             "` is undefined");

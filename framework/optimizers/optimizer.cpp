@@ -38,7 +38,7 @@ Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<S
     if (gradients.empty()) return;
     Graph& graph = gradients[0].variable.node().graph();
     std::map<std::pair<int, DType>, std::vector<UpdateGroup>> nodes;
-    for (const auto& [variable, gradient] : gradients)
+    for (const auto& [variable, gradient, rate] : gradients)
       nodes[{variable.node().slot(), variable.type().dtype}].push_back(
           {variable, gradient, make_slots(variable, name, slots)});
 

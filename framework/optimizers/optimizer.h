@@ -17,6 +17,7 @@ namespace belfry {
 struct VariableGradient {
   Variable variable;
   Tensor gradient;
+  double rate = 1;  ///< times the optimizer's learning rate, for this variable alone
 };
 using Gradients = std::vector<VariableGradient>;
 

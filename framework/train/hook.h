@@ -50,6 +50,9 @@ std::string to_string(Outcome outcome);
 struct GradientStage {
   const Update& update;
   Gradients gradients;
+  /// bool []: the update changes nothing in a step in which it is false. Undefined: it always
+  /// applies. Hooks that set it keep what it was: `a && b`.
+  Tensor condition = {};
 };
 
 /// What hooks may know and do at any time. Used by the training thread alone.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/shared_memory.h"
 
 namespace belfry::cpu {
 namespace {
@@ -80,10 +81,13 @@ class CpuDevice final : public Device {
   std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) override {
     return cpu::find_kernel(node, threads);
   }
-  std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices) override {
-    fail("device: ", devices.size(),
-         " CPU towers cannot reduce together in this version; name one device");
+  std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,
+                                                  const CommunicatorOptions& options) override {
+    std::vector<std::string> names;
+    for (const Device* device : devices) names.push_back(device->name());
+    return make_shared_memory_communicator(std::move(names), options);
   }
+  bool reaches(const Device& other) const override { return other.host_accessible(); }
 
  protected:
   void* allocate_raw(Bytes size) override { return std::aligned_alloc(alignment, rounded(size)); }

@@ -1,0 +1,73 @@
+#pragma once
+// Reductions over the members of a group: towers of a process, processes of a job. Part of the
+// contract of a device, see backend.h.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/tensor/shape.h"
+
+namespace belfry {
+
+class Stream;
+
+enum class ReduceOp : std::uint8_t { sum, max };
+
+/// `count` elements that take part in a reduction. Those of one bucket need not lie side by side.
+struct Segment {
+  void* data = nullptr;
+  std::int64_t count = 0;
+};
+
+/// Operands of a reduction, at fixed addresses.
+struct Bucket {
+  std::string name;  ///< for messages: "bucket 2 of adam"
+  std::vector<Segment> segments;
+  DType dtype = DType::f32;
+  ReduceOp op = ReduceOp::sum;
+};
+
+/// A reduction with its operands, prepared once and run every step: start() as soon as the operands
+/// are there, finish() before the result is read. What happens in between is hidden behind the
+/// reduction, and the reduction behind it.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  /// The operands are those that `stream` has written once it has done what was enqueued so far.
+  /// Does not wait for other members.
+  virtual void start(Stream& stream) = 0;
+  /// What is enqueued on `stream` from now on reads the result. Error, after the time-out: a member
+  /// did not take part; it is named, with the bucket.
+  virtual void finish(Stream& stream) = 0;
+};
+
+/// A group of members that reduce together: an NCCL communicator, shared memory on a CPU, processes
+/// of an MPI job. All members start the same reductions in the same order, each from a thread of
+/// its own. Collectives must not outlive their communicator.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int size() const = 0;
+  /// In place, summed in a fixed order: all members get the same bits, in every run.
+  virtual std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) = 0;
+  /// Ends what is under way: every member that waits, or will, throws Error with this reason. For
+  /// the member that cannot go on. From any thread.
+  virtual void abort(const std::string& reason) = 0;
+};
+
+/// How a communicator sums. All do so in an order that does not depend on timing.
+enum class CrossDevice : std::uint8_t {
+  shared,         ///< each member sums its share of every bucket, in the order of members
+  to_one_device,  ///< member 0 sums, in the order of members, and the others copy
+  hierarchical,   ///< neighbours in pairs, then pairs of pairs, and back
+};
+std::string to_string(CrossDevice kind);
+
+struct CommunicatorOptions {
+  CrossDevice kind = CrossDevice::shared;
+  double timeout_seconds = 600;  ///< how long finish() waits for other members
+};
+
+}  // namespace belfry

@@ -1,0 +1,22 @@
+#pragma once
+// Arithmetic on the operands of reductions: lists of segments taken as one row of elements.
+
+#include <cstdint>
+#include <vector>
+
+#include "belfry/framework/backend/communicator.h"
+
+namespace belfry::cpu {
+
+std::int64_t elements_of(const Bucket& bucket);
+/// Whether two members may reduce these with each other.
+bool fits(const Bucket& a, const Bucket& b);
+
+/// Elements `from` .. `to` - 1 of every bucket become their reduction in the order of the list.
+/// 16-bit floats are summed in float and rounded once.
+void reduce_all(const std::vector<const Bucket*>& buckets, std::int64_t from, std::int64_t to);
+/// `target` becomes target op other, all elements.
+void reduce_into(const Bucket& target, const Bucket& other);
+void copy_into(const Bucket& target, const Bucket& source);
+
+}  // namespace belfry::cpu

@@ -1,0 +1,177 @@
+#include "belfry/framework/backend/cpu/shared_memory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "belfry/framework/backend/cpu/segments.h"
+
+namespace belfry::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A reduction under way. Members meet in it by the number of their start().
+struct Round {
+  std::vector<const Bucket*> buckets;  // by member; null: has not started
+  int arrived = 0;
+  int waiting = 0;     // members at the present meeting point
+  int generation = 0;  // meeting points passed
+  int left = 0;
+};
+
+class SharedMemory final : public Communicator {
+ public:
+  SharedMemory(std::vector<std::string> names, const CommunicatorOptions& options)
+      : names_(std::move(names)), options_(options), started_(names_.size()), rounds_(most_rounds) {
+    for (Round& round : rounds_) round.buckets.resize(names_.size());
+  }
+
+  int size() const override { return static_cast<int>(names_.size()); }
+  std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) override;
+  void abort(const std::string& reason) override {
+    std::lock_guard lock(mutex_);
+    if (failure_.empty()) failure_ = reason;
+    changed_.notify_all();
+  }
+
+  std::uint64_t start(int member, const Bucket& bucket) {
+    std::unique_lock lock(mutex_);
+    std::uint64_t number = started_[index(member)]++;
+    Round& round = round_of(number);
+    // Free unless this member is most_rounds ahead of the slowest one.
+    wait(lock, bucket, round, [&] { return !round.buckets[index(member)] && round.left == 0; });
+    round.buckets[index(member)] = &bucket;
+    if (++round.arrived == size()) changed_.notify_all();
+    return number;
+  }
+
+  void finish(int member, const Bucket& bucket, std::uint64_t number) {
+    Round& round = round_of(number);
+    {
+      std::unique_lock lock(mutex_);
+      wait(lock, bucket, round, [&] { return round.arrived == size(); });
+      check(member, bucket, round);
+    }
+    reduce(member, bucket, round);
+    std::lock_guard lock(mutex_);
+    if (++round.left < size()) return;
+    std::fill(round.buckets.begin(), round.buckets.end(), nullptr);
+    round.arrived = round.left = 0;
+    changed_.notify_all();
+  }
+
+ private:
+  static constexpr std::size_t most_rounds = 256;
+
+  static std::size_t index(int member) { return static_cast<std::size_t>(member); }
+  Round& round_of(std::uint64_t number) { return rounds_[number % most_rounds]; }
+
+  void check(int member, const Bucket& bucket, const Round& round) {
+    for (std::size_t m = 0; m < names_.size(); ++m) {
+      const Bucket& other = *round.buckets[m];
+      if (fits(bucket, other)) continue;
+      fail(names_[index(member)], " reduces ", bucket.name, " (", elements_of(bucket), " x ",
+           bucket.dtype, ") while ", names_[m], " reduces ", other.name, " (", elements_of(other),
+           " x ", other.dtype, "); a model_fn must build the same model for every tower");
+    }
+  }
+
+  void reduce(int member, const Bucket& bucket, Round& round) {
+    const auto& all = round.buckets;
+    std::int64_t count = elements_of(bucket);
+    int n = size();
+    switch (options_.kind) {
+      case CrossDevice::shared:
+        reduce_all(all, count * member / n, count * (member + 1) / n);
+        return meet(bucket, round);
+      case CrossDevice::to_one_device:
+        for (int m = 1; member == 0 && m < n; ++m) reduce_into(bucket, *all[index(m)]);
+        meet(bucket, round);
+        if (member != 0) copy_into(bucket, *all[0]);
+        return meet(bucket, round);
+      case CrossDevice::hierarchical: {
+        int top = 1;
+        for (; top < n; top *= 2) {
+          if (member % (2 * top) == 0 && member + top < n)
+            reduce_into(bucket, *all[index(member + top)]);
+          meet(bucket, round);
+        }
+        for (int step = top / 2; step >= 1; step /= 2) {
+          if (member % (2 * step) == step) copy_into(bucket, *all[index(member - step)]);
+          meet(bucket, round);
+        }
+      }
+    }
+  }
+
+  // Goes on when all members of the round are here.
+  void meet(const Bucket& bucket, Round& round) {
+    std::unique_lock lock(mutex_);
+    int generation = round.generation;
+    if (++round.waiting == size()) {
+      round.waiting = 0;
+      ++round.generation;
+      changed_.notify_all();
+      return;
+    }
+    wait(lock, bucket, round, [&] { return round.generation != generation; });
+  }
+
+  template <class Done>
+  void wait(std::unique_lock<std::mutex>& lock, const Bucket& bucket, const Round& round,
+            Done done) {
+    auto until = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
+    bool in_time = changed_.wait_until(lock, std::chrono::time_point_cast<Clock::duration>(until),
+                                       [&] { return done() || !failure_.empty(); });
+    if (done()) return;
+    if (!in_time) failure_ = late(bucket, round);
+    changed_.notify_all();
+    fail(failure_);
+  }
+
+  std::string late(const Bucket& bucket, const Round& round) const {
+    std::vector<std::string> missing;
+    for (std::size_t m = 0; m < names_.size(); ++m)
+      if (!round.buckets[m]) missing.push_back(names_[m]);
+    return concat(bucket.name, ": ", missing.empty() ? "a tower" : join(missing, ", "),
+                  " did not come to the reduction within ", options_.timeout_seconds, " s");
+  }
+
+  const std::vector<std::string> names_;
+  const CommunicatorOptions options_;
+  std::mutex mutex_;  // guards all below; operands are read and written between meeting points
+  std::condition_variable changed_;
+  std::vector<std::uint64_t> started_;  // by member
+  std::vector<Round> rounds_;
+  std::string failure_;
+};
+
+class SharedReduction final : public Collective {
+ public:
+  SharedReduction(SharedMemory& group, int member, Bucket bucket)
+      : group_(group), member_(member), bucket_(std::move(bucket)) {}
+  void start(Stream&) override { number_ = group_.start(member_, bucket_); }
+  void finish(Stream&) override { group_.finish(member_, bucket_, number_); }
+
+ private:
+  SharedMemory& group_;
+  int member_;
+  Bucket bucket_;
+  std::uint64_t number_ = 0;
+};
+
+std::unique_ptr<Collective> SharedMemory::all_reduce(int member, Bucket bucket) {
+  ensure(member >= 0 && member < size(), "all_reduce: there is no member ", member);
+  return std::make_unique<SharedReduction>(*this, member, std::move(bucket));
+}
+
+}  // namespace
+
+std::shared_ptr<Communicator> make_shared_memory_communicator(std::vector<std::string> names,
+                                                              const CommunicatorOptions& options) {
+  return std::make_shared<SharedMemory>(std::move(names), options);
+}
+
+}  // namespace belfry::cpu
