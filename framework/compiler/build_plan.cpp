@@ -1,6 +1,7 @@
 #include "belfry/framework/compiler/build_plan.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -62,6 +63,7 @@ class Builder {
     plan_->threads = device_.threads_for(plan_->flops, options_.threads);
     auto effects = std::find_if(order.begin(), order.end(), is_effect);
     for (auto node = order.begin(); node != effects; ++node) add_node(**node);
+    finish_collectives(static_cast<int>(under_way_.size()));
     keep_old_values({effects, order.end()});
     plan_->first_effect = static_cast<int>(steps_.size());
     for (auto node = effects; node != order.end(); ++node) add_node(**node);
@@ -91,7 +93,33 @@ class Builder {
     for (const auto& node : graph())
       if (live[static_cast<std::size_t>(node->id())]) order.push_back(node.get());
     std::stable_partition(order.begin(), order.end(), [](auto* n) { return !is_effect(n); });
-    return order;
+    return with_early_collectives(order);
+  }
+
+  // Each reduction comes right behind the last of its operands, and all in the order in which they
+  // were made: every tower starts the same ones in the same order.
+  std::vector<const Node*> with_early_collectives(const std::vector<const Node*>& order) const {
+    std::deque<const Node*> collectives;
+    for (const Node* node : order)
+      if (node->op().collective) collectives.push_back(node);
+    if (collectives.empty()) return order;
+    std::vector<bool> made(graph().size());
+    std::vector<const Node*> out;
+    auto add = [&](const Node* node) {
+      made[static_cast<std::size_t>(node->id())] = true;
+      out.push_back(node);
+    };
+    auto ready = [&](const Node& node) {
+      return std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Tensor& t) {
+        return made[static_cast<std::size_t>(t.node().id())];
+      });
+    };
+    for (const Node* node : order) {
+      if (!node->op().collective) add(node);
+      for (; !collectives.empty() && ready(*collectives.front()); collectives.pop_front())
+        add(collectives.front());
+    }
+    return out;
   }
 
   // Effects too read variables as they were before the step: what is overwritten by the time an
@@ -156,9 +184,35 @@ class Builder {
     return make_reference_kernel(node);
   }
 
+  // Ends the reductions up to and with number `count` - 1 of those under way.
+  void finish_collectives(int count) {
+    for (; count > 0; --count) {
+      Step step;
+      step.instruction.node = under_way_.front();
+      step.instruction.role = Instruction::Role::finish;
+      step.inputs = values_of_[static_cast<std::size_t>(step.instruction.node->id())];
+      steps_.push_back(std::move(step));
+      under_way_.pop_front();
+    }
+  }
+
+  void finish_what_is_read(const Node& node) {
+    for (const Tensor& t : node.inputs()) {
+      const Node* maker = values_[static_cast<std::size_t>(value_of(t))].maker;
+      auto found = std::find(under_way_.begin(), under_way_.end(), maker);
+      if (found != under_way_.end())
+        finish_collectives(static_cast<int>(found - under_way_.begin()) + 1);
+    }
+  }
+
   void add_kernel(const Node& node) {
+    finish_what_is_read(node);
     Step step;
     step.instruction.node = &node;
+    if (node.op().collective) {
+      step.instruction.role = Instruction::Role::start;
+      under_way_.push_back(&node);
+    }
     step.instruction.kernel = with_context(to_string(node), [&] { return kernel_for(node); });
     for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
     if (is_effect(&node))
@@ -194,7 +248,7 @@ class Builder {
     Step step;
     step.instruction.kernel = std::move(kernel);
     step.instruction.node = source;
-    step.instruction.pack = true;
+    step.instruction.role = Instruction::Role::pack;
     step.inputs = {value};
     step.outputs = {made};
     steps_.push_back(std::move(step));
@@ -218,24 +272,28 @@ class Builder {
     Step& step = steps_[static_cast<std::size_t>(index)];
     for (std::size_t o = 0; o < step.outputs.size(); ++o) {
       Value& value = values_[static_cast<std::size_t>(step.outputs[o])];
-      value.block = o == 0 ? block_taken_over(step, value, index) : nobody;
+      if (o == 0 || step.instruction.node->op().collective)
+        value.block = block_taken_over(step, value, static_cast<int>(o), index);
       if (value.block == nobody) {
         value.block = add_block(name_of(*value.maker), value.use, value.type, value.bytes,
                                 value.first, value.last);
       }
     }
-    std::int64_t workspace = step.instruction.kernel->workspace().count;
+    std::int64_t workspace =
+        step.instruction.kernel ? step.instruction.kernel->workspace().count : 0;
     if (workspace > 0)
       step.workspace_block = add_block(name_of(*step.instruction.node), MemoryUse::workspace, {},
                                        workspace, index, index);
   }
 
-  // The block of an input that dies here and that output 0 may overwrite while it is read.
-  int block_taken_over(const Step& step, const Value& output, int index) {
+  // The block of an input that dies here and that the output at `position` may overwrite while it
+  // is read.
+  int block_taken_over(const Step& step, const Value& output, int position, int index) {
     const Node& node = *step.instruction.node;
-    if (step.instruction.pack) return nobody;
+    if (step.instruction.role == Instruction::Role::pack) return nobody;
     std::vector<int> candidates =
         node.op().in_place ? node.op().in_place(node) : std::vector<int>{};
+    if (node.op().collective) candidates = {position};
     if (node.op().elementwise)
       for (int i = 0; i < static_cast<int>(step.inputs.size()); ++i) candidates.push_back(i);
     for (int i : candidates) {
@@ -244,6 +302,7 @@ class Builder {
       if (!dies_here || input.type.shape != output.type.shape || input.bytes != output.bytes)
         continue;
       PlannedBlock& block = plan_->blocks[static_cast<std::size_t>(input.block)];
+      if (block.last > index) continue;  // another output has taken it
       block.last = output.last;
       return input.block;
     }
@@ -282,7 +341,8 @@ class Builder {
   std::vector<Value> values_;
   std::vector<std::vector<int>> values_of_;  // by node id, by output
   std::map<std::pair<int, std::string>, int> packed_;
-  std::map<int, int> old_values_;  // of variables that effects read after they are overwritten
+  std::deque<const Node*> under_way_;  // reductions started and not finished
+  std::map<int, int> old_values_;      // of variables that effects read after they are overwritten
 };
 
 }  // namespace

@@ -23,12 +23,17 @@ std::string fixed(double value, int decimals) {
 
 std::string line_of(const Instruction& instruction, std::size_t number) {
   const Node& node = *instruction.node;
-  std::string op = instruction.pack ? "pack" : std::string(node.op().name);
-  std::string types = instruction.pack ? to_string(node.output()) : join(node.outputs(), ", ");
-  std::string options = instruction.pack ? "" : to_string(node.options());
+  using Role = Instruction::Role;
+  bool pack = instruction.role == Role::pack, finish = instruction.role == Role::finish;
+  std::string op = pack     ? "pack"
+                   : finish ? concat("finish ", node.op().name)
+                            : std::string(node.op().name);
+  std::string types = pack ? to_string(node.output()) : finish ? "" : join(node.outputs(), ", ");
+  std::string options = pack || finish ? "" : to_string(node.options());
+  std::string implementation(instruction.kernel ? instruction.kernel->implementation() : "");
   return padded(text(number), 5) + padded(to_string(node.phase()), 9) + padded(op, 26)
-         + padded(types, 28) + padded(std::string(instruction.kernel->implementation()), 10)
-         + node.scope() + (options.empty() ? "" : "  {" + options + "}") + "\n";
+         + padded(types, 28) + padded(implementation, 10) + node.scope()
+         + (options.empty() ? "" : "  {" + options + "}") + "\n";
 }
 
 struct Tenant {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t largest_folded = 1 << 20;  // bytes; larger results would bloat the plan
 
 bool foldable(const Node& old, std::span<const Tensor> inputs) {
-  if (inputs.empty() || !(old.op().reference || old.op().view)) return false;
+  if (inputs.empty() || old.op().collective || !(old.op().reference || old.op().view)) return false;
   std::int64_t bytes = 0;
   for (const TensorType& t : old.outputs()) bytes += t.bytes();
   return bytes <= largest_folded && std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) {

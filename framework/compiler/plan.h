@@ -25,11 +25,17 @@ struct Location {
   bool operator==(const Location&) const = default;
 };
 
-/// One kernel launch.
+/// One kernel launch, or half of a reduction over towers.
 struct Instruction {
-  std::shared_ptr<Kernel> kernel;
+  enum class Role : std::uint8_t {
+    compute,
+    pack,    ///< brings input 0 into a layout that later kernels want
+    start,   ///< begins a reduction of the outputs, which are the inputs at first
+    finish,  ///< the inputs are what start() reduced; nothing reads them before
+  };
+  std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of a finish
   const Node* node = nullptr;  ///< what it computes; for a pack, the node whose output is packed
-  bool pack = false;           ///< brings input 0 into a layout that later kernels want
+  Role role = Role::compute;
   std::vector<Location> inputs;
   std::vector<Location> outputs;
   Location workspace;

@@ -1,5 +1,5 @@
 #pragma once
-// Which devices a model runs on.
+// Which devices a model runs on, and how they share the work.
 
 #include <cstdint>
 #include <memory>
@@ -14,18 +14,53 @@ namespace belfry {
 /// them.
 struct Tower {
   std::vector<std::shared_ptr<Device>> devices;  ///< by slot
+
+  std::string name() const;  ///< "cpu:0", "cpu:0+cpu:1"
 };
 
-/// Towers that each take a share of the global batch.
+/// What one batch of the input stands for.
+enum class BatchPolicy : std::uint8_t {
+  global,      ///< the whole step's rows, split over all towers of all workers
+  per_worker,  ///< a worker's rows, split over its towers; every worker reads a part of the data
+  per_tower,   ///< a tower's rows: a step takes one batch for each; workers read as above
+};
+std::string to_string(BatchPolicy policy);
+
+/// Where variables live.
+enum class VariablePlacement : std::uint8_t {
+  mirrored,  ///< a copy on every tower; each applies the same update
+  central,   ///< on the first tower, which applies the updates; the others read them there
+};
+std::string to_string(VariablePlacement placement);
+
+/// A range of rows of a batch.
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  bool operator==(const RowRange&) const = default;
+};
+
+/// `rows` in `parts` ranges as even as can be, larger ones first: 15 in 2 is 8 and 7. Ranges may be
+/// empty.
+std::vector<RowRange> split_rows(std::int64_t rows, int parts);
+
+/// Towers that each take a share of every step.
 struct Strategy {
   std::vector<Tower> towers;
+  BatchPolicy batch = BatchPolicy::global;
+  VariablePlacement variables = VariablePlacement::mirrored;
 
-  /// "global batch 64 = 1 tower x 64"
-  std::string describe_batch(std::int64_t global_rows) const;
+  int size() const { return static_cast<int>(towers.size()); }
+  /// "global batch 15 = 2 towers: 8 + 7", for `rows` in a batch of the input and `workers` such
+  /// strategies.
+  std::string describe_batch(std::int64_t rows, int workers = 1) const;
 };
 
-/// A tower for each device named, "cpu" or "cpu:0". Error: no names, a name twice, an unknown
-/// device, or more than one device (gradients are not averaged over towers in this version).
-Strategy make_strategy(const std::vector<std::string>& devices);
+/// A tower for each entry of `devices`: a device, "cpu" or "cuda:1", or several joined by +, one a
+/// slot: "cpu:0+cpu:1". Error: no names, a device named twice, an unknown device, towers with
+/// different numbers of slots; central variables on devices that do not reach the first tower's.
+Strategy make_strategy(const std::vector<std::string>& devices,
+                       BatchPolicy batch = BatchPolicy::global,
+                       VariablePlacement variables = VariablePlacement::mirrored);
 
 }  // namespace belfry

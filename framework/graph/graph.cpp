@@ -43,7 +43,7 @@ std::string to_string(const Node& node) {
   return node.scope().empty() ? out : out + " (at " + node.scope() + ")";
 }
 
-Graph::Graph() = default;
+Graph::Graph(int towers) : towers_(towers) {}
 Graph::~Graph() = default;
 
 Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
@@ -81,6 +81,11 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
   }
   if (added.is(variable_op)) variables_.push_back(&added);
   return added;
+}
+
+void Graph::begin_micro_batch(std::int64_t first_row) {
+  first_row_ = first_row;
+  streams_.clear();
 }
 
 Node* Graph::find_variable(std::string_view name) const {

@@ -100,7 +100,8 @@ struct Placement {
 /// mutate variables) in the order in which they were made. Not thread-safe; built by one thread.
 class Graph {
  public:
-  Graph();
+  /// `towers`: how many run the model together, each on its rows of the batch.
+  explicit Graph(int towers = 1);
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -139,6 +140,13 @@ class Graph {
   /// Where a node with these inputs goes when nothing else is said.
   Placement default_placement(std::span<const Tensor> inputs) const;
 
+  int towers() const { return towers_; }
+
+  /// Nodes made from now on see the rows of the tower's batch from `first_row` on: their random
+  /// streams begin anew, for these rows.
+  void begin_micro_batch(std::int64_t first_row);
+  std::int64_t first_row() const { return first_row_; }
+
   /// 0 for the first call with this scope path, then 1, 2, ...: tells the random streams of one
   /// scope apart, reproducibly.
   int next_stream(const std::string& scope) { return streams_[scope]++; }
@@ -149,6 +157,8 @@ class Graph {
   std::vector<Node*> variables_;
   std::unique_ptr<Placement> placement_;
   std::map<std::string, int> streams_;
+  int towers_ = 1;
+  std::int64_t first_row_ = 0;
 };
 
 class Scope;

@@ -23,9 +23,9 @@ void assign_reference(const KernelContext& c) {
   std::memcpy(c.input(0).data, c.input(1).data, static_cast<std::size_t>(c.input(0).type.bytes()));
 }
 
-Tensor runtime_input(Graph& graph, std::string_view name, const Shape& shape) {
+Tensor runtime_input(Graph& graph, std::string_view name, const TensorType& type) {
   if (Node* node = graph.find_input(name)) return Tensor(*node);
-  return input(graph, std::string(name), {shape, DType::i64});
+  return input(graph, std::string(name), type);
 }
 
 }  // namespace
@@ -65,9 +65,37 @@ std::string to_string(VariableKind kind) {
   fail("internal error in Belfry: unknown variable kind");
 }
 
+std::string to_string(OverTowers over_towers) {
+  switch (over_towers) {
+    case OverTowers::mirrored:
+      return "mirrored";
+    case OverTowers::first:
+      return "first";
+    case OverTowers::sum:
+      return "sum";
+    case OverTowers::mean:
+      return "mean";
+    case OverTowers::per_tower:
+      return "per_tower";
+  }
+  fail("internal error in Belfry: unknown kind of variable over towers");
+}
+
 Node& assign(Variable variable, Tensor value) { return apply(assign_op, {variable, value}); }
 
-Tensor global_step(Graph& graph) { return runtime_input(graph, global_step_input, {}); }
-Tensor random_state(Graph& graph) { return runtime_input(graph, random_state_input, {3}); }
+Tensor global_step(Graph& graph) {
+  return runtime_input(graph, global_step_input, {{}, DType::i64});
+}
+Tensor random_state(Graph& graph) {
+  std::string name(random_state_input);
+  if (graph.first_row() > 0) name += "/" + text(graph.first_row());
+  return runtime_input(graph, name, {{3}, DType::i64});
+}
+Tensor tower_weight(Graph& graph) {
+  return runtime_input(graph, tower_weight_input, {{}, DType::f64});
+}
+Tensor tower_index(Graph& graph) {
+  return runtime_input(graph, tower_index_input, {{}, DType::i64});
+}
 
 }  // namespace belfry

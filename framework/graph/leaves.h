@@ -38,16 +38,32 @@ enum class VariableKind : std::uint8_t {
 };
 std::string to_string(VariableKind kind);
 
+/// What several towers make of a variable. Parameters and slots are mirrored.
+enum class OverTowers : std::uint8_t {
+  mirrored,   ///< one value; what the towers assign is averaged, weighted by their rows
+  first,      ///< one value; what the first tower assigns counts
+  sum,        ///< each tower has its own; read from outside the step it is their sum
+  mean,       ///< each has its own; read from outside it is their mean
+  per_tower,  ///< each has its own; read from outside it is the first tower's
+};
+std::string to_string(OverTowers over_towers);
+/// Whether towers hold different values.
+inline bool differs_over_towers(OverTowers o) {
+  return o != OverTowers::mirrored && o != OverTowers::first;
+}
+
 struct VariableOptions {
   std::string name;  ///< full path, for example "conv1/kernel"
   TensorType type;
   Initializer initializer = {};  ///< the value before the first step
   VariableKind kind = VariableKind::parameter;
+  OverTowers over_towers = OverTowers::mirrored;
   static void fields(auto& o, auto&& field) {
     field("name", o.name);
     field("type", o.type);
     field("initializer", o.initializer);
     field("kind", o.kind);
+    field("over_towers", o.over_towers);
   }
 };
 /// A value that outlives the step. Read through its tensor, it is the value before the step.
@@ -82,7 +98,16 @@ Tensor global_step(Graph& graph);
 /// results do not depend on the number of towers or threads, and a gradient can draw the same
 /// numbers again.
 Tensor random_state(Graph& graph);
+/// The tower's rows as a share of all towers' rows, f64 []: 0 for a tower without rows. Fed by the
+/// runtime.
+Tensor tower_weight(Graph& graph);
+/// The tower's number among all, i64 []. Fed by the runtime.
+Tensor tower_index(Graph& graph);
+
 inline constexpr std::string_view global_step_input = "run/global_step";
+/// For a micro-batch that begins at row r of the tower's batch: "run/random_state/<r>".
 inline constexpr std::string_view random_state_input = "run/random_state";
+inline constexpr std::string_view tower_weight_input = "run/tower_weight";
+inline constexpr std::string_view tower_index_input = "run/tower_index";
 
 }  // namespace belfry

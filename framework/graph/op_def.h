@@ -90,6 +90,9 @@ struct OpDef {
   std::vector<int> (*mutates)(const Node&) = nullptr;
   /// Inputs whose memory output 0 may take over when nobody reads them afterwards and types match.
   std::vector<int> (*in_place)(const Node&) = nullptr;
+  /// Output i is input i reduced over the towers, in its place: the reference kernel is that of one
+  /// tower. Never folded; all of a graph run in the order in which they were made.
+  bool collective = false;
   /// Floating-point operations of one execution, for reports; null counts none.
   double (*flops)(const Node&) = nullptr;
 };

@@ -11,7 +11,8 @@
 
 namespace belfry {
 
-/// A graph with what is wanted of it: values to compute and effects to run. What no root needs does
+/// A graph with what is wanted of it: values to compute and effects to run (or reductions over
+/// towers to take part in). What no root needs does
 /// not exist for the compiler.
 struct Program {
   std::unique_ptr<Graph> graph;

@@ -38,8 +38,12 @@ Variable Scope::variable(std::string_view name, const VariableArgs& args) const 
             " and cannot be shared as ", type);
     return Variable(*existing);
   }
+  require(args.kind == VariableKind::statistic || args.over_towers == OverTowers::mirrored,
+          "variable `", full, "` is a ", args.kind, ", which all towers have alike; it cannot be ",
+          args.over_towers, " over towers");
   return Variable(graph_->add(
-      variable_op, {}, VariableOptions{full, type, args.initializer, args.kind}, placement_));
+      variable_op, {}, VariableOptions{full, type, args.initializer, args.kind, args.over_towers},
+      placement_));
 }
 
 std::uint64_t Scope::next_stream() const {

@@ -32,9 +32,10 @@ class Scope {
     DType dtype = DType::f32;
     Initializer initializer = {};  ///< zeros unless set
     VariableKind kind = VariableKind::parameter;
+    OverTowers over_towers = OverTowers::mirrored;
   };
   /// The variable <path>/<name>. Error: it exists already and the scope is not shared(), or it does
-  /// with another type.
+  /// with another type; a parameter that is not mirrored.
   Variable variable(std::string_view name, const VariableArgs& args) const;
 
   /// A number for one more stream of random numbers under this path.

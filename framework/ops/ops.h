@@ -1,6 +1,7 @@
 #pragma once
 // All ops.
 
+#include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"

@@ -48,10 +48,10 @@ Update minimize(Tensor loss, Optimizer optimizer) {
   return minimize(loss, std::move(optimizer), trainable_variables(loss.graph()));
 }
 
-Gradients compute_gradients(const Update& update) {
+Gradients compute_gradients(const Update& update, Tensor weight) {
   check(update);
   std::vector<Tensor> values(update.variables.begin(), update.variables.end());
-  std::vector<Tensor> found = gradients(update.loss, values);
+  std::vector<Tensor> found = gradients(update.loss, values, weight);
   Gradients out;
   std::vector<std::string> independent;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -79,8 +79,11 @@ void apply_gradients(const Update& update, const Gradients& gradients) {
   update.optimizer.apply(gradients);
 }
 
-std::vector<Update> Updates::list(Tensor loss) const {
-  return optimizer_ ? std::vector{minimize(loss, *optimizer_)} : updates_;
+std::vector<Update> Updates::list(Tensor loss, TowerReduction over_towers) const {
+  if (!optimizer_) return updates_;
+  Update update = minimize(loss, *optimizer_);
+  update.over_towers = over_towers;
+  return {update};
 }
 
 }  // namespace belfry

@@ -10,6 +10,12 @@
 
 namespace belfry {
 
+/// How the losses of towers and micro-batches become the loss of the step.
+enum class TowerReduction : std::uint8_t {
+  mean,  ///< weighted by rows: for a loss that is a mean over its rows
+  sum,   ///< for a loss that is a sum over its rows
+};
+
 /// One update of a training step. A plain value; the gradients are built later, when hooks can edit
 /// them. The updates of one step all read the variables as they were before it.
 struct Update {
@@ -17,6 +23,7 @@ struct Update {
   Optimizer optimizer;
   std::vector<Variable> variables;  ///< parameters; the others stay as they are
   std::string name = {};            ///< for reports; the optimizer's if empty
+  TowerReduction over_towers = TowerReduction::mean;
 };
 
 /// The update that changes `variables` so that `loss` falls. Error: the loss is not a floating
@@ -26,9 +33,9 @@ Update minimize(Tensor loss, Optimizer optimizer, std::vector<Variable> variable
 /// Over all parameters that the loss' graph has now.
 Update minimize(Tensor loss, Optimizer optimizer);
 
-/// The gradients of the update's loss, in the order of its variables. Error naming those that the
-/// loss does not depend on.
-Gradients compute_gradients(const Update& update);
+/// The gradients of the update's loss, in the order of its variables, times `weight` (as the loss;
+/// 1 if undefined). Error naming those that the loss does not depend on.
+Gradients compute_gradients(const Update& update, Tensor weight = {});
 
 /// Adds the nodes that apply these gradients: usually those of compute_gradients(), edited.
 /// Variables without an entry stay as they are. Error: a gradient's type is not its variable's.
@@ -48,8 +55,8 @@ class Updates {
   Updates(std::vector<Update> updates) : updates_(std::move(updates)) {}  // NOLINT
 
   bool empty() const { return !optimizer_ && updates_.empty(); }
-  /// The updates in order, `loss` being the step's own.
-  std::vector<Update> list(Tensor loss) const;
+  /// The updates in order; that of an optimizer alone has `loss`, reduced so over towers.
+  std::vector<Update> list(Tensor loss, TowerReduction over_towers = TowerReduction::mean) const;
 
  private:
   std::optional<Optimizer> optimizer_;

@@ -1,31 +1,83 @@
 #include "belfry/framework/runtime/executable.h"
 
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <map>
+
+#include "belfry/framework/ops/collective.h"
 
 namespace belfry {
 
+namespace {
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+StepTimes& StepTimes::operator+=(const StepTimes& other) {
+  copy += other.copy;
+  compute += other.compute;
+  exposed_reduction += other.exposed_reduction;
+  hidden_reduction += other.hidden_reduction;
+  apply += other.apply;
+  return *this;
+}
+
+StepTimes StepTimes::operator/(double n) const {
+  return {copy / n, compute / n, exposed_reduction / n, hidden_reduction / n, apply / n};
+}
+
 struct Executable::Launch {
-  Kernel* kernel;
+  const Instruction* instruction;
   KernelArguments arguments;
+  std::shared_ptr<Collective> collective = {};  // of a start and its finish, if there are others
 };
 
 Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variables,
-                       std::uint64_t seed)
-    : plan_(std::move(plan)), variables_(variables), stream_(variables.device().make_stream()) {
+                       std::uint64_t seed, TowerMember member)
+    : plan_(std::move(plan)),
+      variables_(variables),
+      stream_(variables_.device().make_stream()),
+      member_(member) {
   Device& device = variables_.device();
   for (const Node* v : plan_->variables)
     variable_addresses_.push_back(variables_.get_or_create(v->as<VariableOptions>(), seed).data());
-  for (const Node* n : plan_->inputs)
-    inputs_.push_back(
-        device.allocate(Bytes(n->output().bytes()), "input " + n->as<InputOptions>().name));
   for (const Node* n : plan_->constants) {
     const Array& value = n->as<ConstantOptions>().value;
     constants_.push_back(device.allocate(Bytes(value.bytes()), "constant"));
     stream_->copy_to_device(constants_.back().data(), value.raw(), Bytes(value.bytes()));
   }
+  bind_inputs();
   arena_ = device.allocate(Bytes(plan_->arena_bytes), "the step's arena");
+  bind_launches();
+  for (const Tensor& t : plan_->program.outputs) outputs_.emplace_back(t.type());
+  stream_->synchronize();
+}
 
+void Executable::bind_inputs() {
+  for (const Node* n : plan_->inputs) {
+    const std::string& name = n->as<InputOptions>().name;
+    inputs_.push_back(variables_.device().allocate(Bytes(n->output().bytes()), "input " + name));
+    Feed feed;
+    if (name == global_step_input) {
+      feed.kind = Feed::Kind::step;
+    } else if (name == tower_weight_input) {
+      feed.kind = Feed::Kind::weight;
+    } else if (name == tower_index_input) {
+      feed.kind = Feed::Kind::tower;
+    } else if (name.starts_with(random_state_input)) {
+      feed.kind = Feed::Kind::random;
+      if (name.size() > random_state_input.size())
+        feed.first_row = std::stoll(name.substr(random_state_input.size() + 1));
+    }
+    feeds_.push_back(feed);
+  }
+}
+
+void Executable::bind_launches() {
   std::size_t operands = 0;
   for (const Instruction& i : plan_->instructions) operands += i.inputs.size() + i.outputs.size();
   addresses_.reserve(operands);  // launches point into it: it must not move
@@ -34,12 +86,26 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
     for (const Location& l : locations) addresses_.push_back(address(l));
     return {addresses_.data() + begin, locations.size()};
   };
+  std::map<const Node*, std::shared_ptr<Collective>> under_way;
   for (const Instruction& i : plan_->instructions) {
     auto in = append(i.inputs), out = append(i.outputs);
-    launches_.push_back({i.kernel.get(), {in, out, address(i.workspace)}});
+    launches_.push_back({&i, {in, out, address(i.workspace)}});
+    if (!member_.communicator) continue;
+    if (i.role == Instruction::Role::start)
+      under_way[i.node] = launches_.back().collective = bind_collective(i, launches_.back());
+    if (i.role == Instruction::Role::finish) launches_.back().collective = under_way[i.node];
   }
-  for (const Tensor& t : plan_->program.outputs) outputs_.emplace_back(t.type());
-  stream_->synchronize();
+}
+
+std::unique_ptr<Collective> Executable::bind_collective(const Instruction& start,
+                                                        const Launch& launch) {
+  Bucket bucket{.name = start.node->as<AllReduceOptions>().name,
+                .segments = {},
+                .dtype = start.node->output().dtype};
+  for (std::size_t i = 0; i < start.outputs.size(); ++i)
+    bucket.segments.push_back(
+        {launch.arguments.outputs[i], start.node->outputs()[i].shape.elements()});
+  return member_.communicator->all_reduce(member_.member, std::move(bucket));
 }
 
 Executable::~Executable() = default;
@@ -62,44 +128,83 @@ void* Executable::address(const Location& location) const {
 }
 
 void Executable::feed(const Features& batch, const StepState& state) {
-  std::array<std::int64_t, 3> random{static_cast<std::int64_t>(state.seed), state.step,
-                                     state.first_row};
+  std::array<std::int64_t, 3> random{static_cast<std::int64_t>(state.seed), state.step, 0};
+  std::int64_t tower = member_.tower;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const auto& options = plan_->inputs[i]->as<InputOptions>();
     const void* from = nullptr;
-    if (options.name == global_step_input) {
-      from = &state.step;
-    } else if (options.name == random_state_input) {
-      from = random.data();
-    } else {
-      const Array& value = batch.at(options.name);
-      require(value.type() == options.type, "feature `", options.name, "` is ", value.type(),
-              " but the plan was compiled for ", options.type);
-      from = value.raw();
+    switch (feeds_[i].kind) {
+      case Feed::Kind::step:
+        from = &state.step;
+        break;
+      case Feed::Kind::weight:
+        from = &state.weight;
+        break;
+      case Feed::Kind::tower:
+        from = &tower;
+        break;
+      case Feed::Kind::random:
+        random[2] = state.first_row + feeds_[i].first_row;
+        from = random.data();
+        break;
+      case Feed::Kind::batch: {
+        const auto& options = plan_->inputs[i]->as<InputOptions>();
+        const Array& value = batch.at(options.name);
+        require(value.type() == options.type, "feature `", options.name, "` is ", value.type(),
+                " but the plan was compiled for ", options.type);
+        from = value.raw();
+      }
     }
     stream_->copy_to_device(inputs_[i].data(), from, inputs_[i].size());
   }
 }
 
-void Executable::check_results(std::size_t launch) const {
-  const Instruction& instruction = plan_->instructions[launch];
-  if (instruction.pack || !variables_.device().host_accessible()) return;
-  for (std::size_t o = 0; o < instruction.outputs.size(); ++o) {
+void Executable::check_results(const Launch& launch) const {
+  using Role = Instruction::Role;
+  const Instruction& instruction = *launch.instruction;
+  if (instruction.role == Role::pack || instruction.role == Role::start
+      || !variables_.device().host_accessible())
+    return;
+  auto results =
+      instruction.role == Role::finish ? launch.arguments.inputs : launch.arguments.outputs;
+  for (std::size_t o = 0; o < results.size(); ++o) {
     const TensorType& type = instruction.node->output(static_cast<int>(o));
     if (!is_floating(type.dtype)) continue;
     // A view that owns nothing: the memory is the arena's.
-    Array view(type, launches_[launch].arguments.outputs[o], std::shared_ptr<void>());
+    Array view(type, results[o], std::shared_ptr<void>());
     for (std::int64_t i = 0; i < view.elements(); ++i)
       require(std::isfinite(view.at(i)), instruction.node->op().name, ": element ", i,
               " of output ", o, " (", type, ") is ", view.at(i));
   }
 }
 
+void Executable::execute(Launch& launch) {
+  using Role = Instruction::Role;
+  switch (launch.instruction->role) {
+    case Role::compute:
+    case Role::pack:
+      launch.instruction->kernel->run(launch.arguments, *stream_);
+      break;
+    case Role::start:
+      launch.instruction->kernel->run(launch.arguments, *stream_);  // where it is not in place
+      if (!launch.collective) break;
+      launch.collective->start(*stream_);
+      if (reducing_since_ == 0) reducing_since_ = now();
+      break;
+    case Role::finish:
+      if (!launch.collective) break;
+      double before = now();
+      if (reducing_since_ > 0) times_.hidden_reduction += before - reducing_since_;
+      reducing_since_ = 0;
+      launch.collective->finish(*stream_);
+      times_.exposed_reduction += now() - before;
+  }
+}
+
 void Executable::launch(std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i) {
     try {
-      launches_[i].kernel->run(launches_[i].arguments, *stream_);
-      if (check_numerics_) check_results(i);
+      execute(launches_[i]);
+      if (check_numerics_) check_results(launches_[i]);
     } catch (Error& error) {
       const std::string& scope = plan_->instructions[i].node->scope();
       if (!scope.empty()) error.add_context("at " + scope);
@@ -109,16 +214,30 @@ void Executable::launch(std::size_t from, std::size_t to) {
 }
 
 // Outputs are fetched before the effects: one that is a variable has its value before the step.
-void Executable::run(const Features& batch, const StepState& state) {
+void Executable::compute(const Features& batch, const StepState& state) {
+  times_ = {};
+  reducing_since_ = 0;
+  double start = now();
   stream_->activate(plan_->threads);
   feed(batch, state);
+  double fed = now();
   auto first_effect = static_cast<std::size_t>(plan_->first_effect);
   launch(0, first_effect);
+  stream_->synchronize();
+  double computed = now();
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     stream_->copy_to_host(outputs_[i].raw(), address(plan_->outputs[i]),
                           Bytes(outputs_[i].bytes()));
-  launch(first_effect, launches_.size());
   stream_->synchronize();
+  times_.copy = (fed - start) + (now() - computed);
+  times_.compute = computed - fed - times_.exposed_reduction;
+}
+
+void Executable::apply() {
+  double start = now();
+  launch(static_cast<std::size_t>(plan_->first_effect), launches_.size());
+  stream_->synchronize();
+  times_.apply = now() - start;
 }
 
 }  // namespace belfry

@@ -18,6 +18,26 @@ struct StepState {
   std::uint64_t seed = 0;
   std::int64_t step = 0;       ///< finished steps
   std::int64_t first_row = 0;  ///< global row number of this tower's first row
+  double weight = 1;           ///< this tower's rows / all towers' rows
+};
+
+/// What a step's time went into, in seconds.
+struct StepTimes {
+  double copy = 0;               ///< bringing the batch to the device and results back
+  double compute = 0;            ///< forward and backward, without waiting for reductions
+  double exposed_reduction = 0;  ///< waiting for reductions over towers
+  double hidden_reduction = 0;   ///< reductions under way while the tower computed
+  double apply = 0;              ///< effects: the optimizer and what else writes variables
+
+  StepTimes& operator+=(const StepTimes& other);
+  StepTimes operator/(double n) const;
+};
+
+/// A tower's place among those that reduce together. Empty: alone.
+struct TowerMember {
+  Communicator* communicator = nullptr;  ///< must outlive the executable
+  int member = 0;                        ///< in the communicator
+  int tower = 0;                         ///< among all towers, those of other workers included
 };
 
 /// A plan with its arena, its input buffers and its variables, all at fixed addresses. run() makes
@@ -25,12 +45,20 @@ struct StepState {
 class Executable {
  public:
   /// Allocates; makes the variables that do not exist yet. Error: the memory does not suffice.
-  Executable(std::shared_ptr<const Plan> plan, VariableStore& variables, std::uint64_t seed);
+  Executable(std::shared_ptr<const Plan> plan, VariableStore& variables, std::uint64_t seed,
+             TowerMember member = {});
   ~Executable();
 
   /// Feeds `batch` (an array for each of the plan's inputs, of the very type; more are ignored),
   /// runs, and brings the outputs to the host.
-  void run(const Features& batch, const StepState& state);
+  void run(const Features& batch, const StepState& state) {
+    compute(batch, state);
+    apply();
+  }
+  /// run() up to the effects: outputs are there, no variable is changed yet.
+  void compute(const Features& batch, const StepState& state);
+  /// The effects of what compute() computed.
+  void apply();
 
   /// Whether run() looks at the results of every kernel and throws Error naming the first op that
   /// produced NaN or infinity. Needs a device whose memory the host can read. Slow.
@@ -39,15 +67,27 @@ class Executable {
   /// Value of output i after run(), overwritten by the next one.
   const Array& output(std::size_t i) const { return outputs_[i]; }
   std::size_t output_count() const { return outputs_.size(); }
+  /// Of the last run.
+  const StepTimes& times() const { return times_; }
   const Plan& plan() const { return *plan_; }
 
  private:
-  struct Launch;  // a kernel with its addresses
+  struct Launch;  // an instruction with its addresses
+
+  // What an input is fed with.
+  struct Feed {
+    enum class Kind : std::uint8_t { batch, step, random, weight, tower } kind = Kind::batch;
+    std::int64_t first_row = 0;  // random: of its micro-batch in the tower's batch
+  };
 
   void* address(const Location& location) const;
   void feed(const Features& batch, const StepState& state);
+  void bind_inputs();
+  void bind_launches();
+  std::unique_ptr<Collective> bind_collective(const Instruction& start, const Launch& launch);
   void launch(std::size_t from, std::size_t to);
-  void check_results(std::size_t launch) const;
+  void execute(Launch& launch);
+  void check_results(const Launch& launch) const;
 
   std::shared_ptr<const Plan> plan_;
   VariableStore& variables_;
@@ -56,7 +96,11 @@ class Executable {
   std::vector<DeviceMemory> inputs_, constants_;
   std::vector<void*> variable_addresses_;
   std::vector<void*> addresses_;  // of all operands, launch after launch
+  TowerMember member_;
   std::vector<Launch> launches_;
+  std::vector<Feed> feeds_;  // by input
+  StepTimes times_;
+  double reducing_since_ = 0;  // 0: no reduction is under way
   std::vector<Array> outputs_;
   bool check_numerics_ = false;
 };

@@ -2,15 +2,19 @@
 
 namespace belfry {
 
-VariableStore::VariableStore(std::shared_ptr<Device> device)
-    : device_(std::move(device)), stream_(device_->make_stream()) {}
+VariableStore::VariableStore(std::shared_ptr<Device> device, int tower, VariableStore* shared)
+    : device_(std::move(device)), tower_(tower), shared_(shared), stream_(device_->make_stream()) {}
 
 DeviceMemory& VariableStore::get_or_create(const VariableOptions& options, std::uint64_t seed) {
+  if (shared_ && !differs_over_towers(options.over_towers))
+    return shared_->get_or_create(options, seed);
   auto found = entries_.find(options.name);
   if (found == entries_.end()) {
-    Array value(options.type);
-    with_context("at " + options.name,
-                 [&] { options.initializer.fill(value, philox_key(seed, options.name)); });
+    Array value = Array::zeros(options.type.shape, options.type.dtype);
+    bool zero = options.over_towers == OverTowers::sum && tower_ > 0;
+    if (!zero)
+      with_context("at " + options.name,
+                   [&] { options.initializer.fill(value, philox_key(seed, options.name)); });
     Entry entry{options,
                 device_->allocate(Bytes(options.type.bytes()), "variable " + options.name)};
     stream_->copy_to_device(entry.memory.data(), value.raw(), Bytes(value.bytes()));
@@ -24,7 +28,7 @@ DeviceMemory& VariableStore::get_or_create(const VariableOptions& options, std::
 }
 
 bool VariableStore::contains(std::string_view name) const {
-  return entries_.find(name) != entries_.end();
+  return entries_.find(name) != entries_.end() || (shared_ && shared_->contains(name));
 }
 
 std::vector<std::string> VariableStore::names() const {
@@ -35,6 +39,7 @@ std::vector<std::string> VariableStore::names() const {
 
 const VariableStore::Entry& VariableStore::at(std::string_view name) const {
   auto found = entries_.find(name);
+  if (found == entries_.end() && shared_) return shared_->at(name);
   require(found != entries_.end(), "there is no variable `", name, "`; the model has ",
           join(names(), ", "));
   return found->second;

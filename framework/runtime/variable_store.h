@@ -17,14 +17,17 @@ namespace belfry {
 /// executables that name them (training, evaluation). Used by one thread at a time.
 class VariableStore {
  public:
-  explicit VariableStore(std::shared_ptr<Device> device);
+  /// `shared`: variables that towers have in common are this store's; it must outlive the new one.
+  /// `tower`: whose it is; sums over towers begin at zero on all but the first.
+  explicit VariableStore(std::shared_ptr<Device> device, int tower = 0,
+                         VariableStore* shared = nullptr);
 
   /// The variable of `options.name`; made now, with its first value drawn from (seed, name), if it
   /// is not here. Error: it is here with another type.
   DeviceMemory& get_or_create(const VariableOptions& options, std::uint64_t seed);
 
   bool contains(std::string_view name) const;
-  std::vector<std::string> names() const;  ///< sorted
+  std::vector<std::string> names() const;  ///< sorted; of this store alone
   /// Type, kind and first value of a variable. Error listing similar names when there is none.
   const VariableOptions& options(std::string_view name) const;
 
@@ -42,6 +45,8 @@ class VariableStore {
   const Entry& at(std::string_view name) const;
 
   std::shared_ptr<Device> device_;
+  int tower_;
+  VariableStore* shared_;
   std::unique_ptr<Stream> stream_;
   std::map<std::string, Entry, std::less<>> entries_;
 };

@@ -133,6 +133,16 @@ Array Array::row(std::int64_t index) const {
   return out;
 }
 
+Array Array::rows(std::int64_t first, std::int64_t count) const {
+  require(shape().rank() >= 1 && first >= 0 && count >= 0 && count <= shape()[0] - first,
+          "array: rows ", first, "..", first + count - 1, " are outside the shape ", shape());
+  auto width = static_cast<std::int64_t>(shape()[0] == 0 ? 0 : bytes() / shape()[0]);
+  Array out = *this;
+  out.type_.shape = shape().with(0, count);
+  out.data_ = std::shared_ptr<void>(data_, static_cast<std::byte*>(data_.get()) + first * width);
+  return out;
+}
+
 void Array::check_type(DType wanted) const {
   require(defined(), "array: undefined, it has no elements");
   require(wanted == dtype(), "array: elements are ", dtype(), ", not ", wanted);

@@ -86,6 +86,8 @@ class Array {
   Array cast(DType dtype) const;
   /// Row `index` of axis 0, sharing the elements: shape [n, ...] gives [...].
   Array row(std::int64_t index) const;
+  /// `count` rows of axis 0 from `first` on, sharing the elements.
+  Array rows(std::int64_t first, std::int64_t count) const;
 
  private:
   void check_type(DType wanted) const;

@@ -10,6 +10,14 @@
 
 namespace belfry {
 
+/// First of the gradient hooks: gradients become their sum over towers, each tower's being weighted
+/// by its rows already. They are summed in buckets of at least so many bytes, in the order in which
+/// the backward pass makes them; a bucket's sum is under way while backward goes on.
+std::shared_ptr<Hook> average_gradients(Bytes bucket);
+
+/// Last of them: adds the nodes of the optimizer.
+std::shared_ptr<Hook> apply_gradients();
+
 /// Stops when `last_step` steps are finished.
 std::shared_ptr<Hook> stop_at_step(std::int64_t last_step);
 

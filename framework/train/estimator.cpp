@@ -41,15 +41,9 @@ class Accumulator {
  public:
   explicit Accumulator(std::size_t metrics) : states_(metrics) {}
 
-  void add(const Executable& executable, std::int64_t rows) {
-    // The loss of an empty batch may be NaN; it weighs nothing.
-    if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(rows);
-    rows_ += rows;
-    for (std::size_t m = 0; m < states_.size(); ++m) {
-      auto state = executable.output(m + 1).span<double>();
-      states_[m].resize(state.size());
-      for (std::size_t i = 0; i < state.size(); ++i) states_[m][i] += state[i];
-    }
+  void add(const Replicas& replicas) {
+    for (int i = 0; i < replicas.size(); ++i)
+      add(replicas.executable(i), replicas.share(i).rows.count);
   }
 
   EvalResult result(const NamedMetrics& metrics, std::int64_t step) const {
@@ -62,6 +56,17 @@ class Accumulator {
   }
 
  private:
+  void add(const Executable& executable, std::int64_t rows) {
+    // The loss of an empty batch may be NaN; it weighs nothing.
+    if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(rows);
+    rows_ += rows;
+    for (std::size_t m = 0; m < states_.size(); ++m) {
+      auto state = executable.output(m + 1).span<double>();
+      states_[m].resize(state.size());
+      for (std::size_t i = 0; i < state.size(); ++i) states_[m][i] += state[i];
+    }
+  }
+
   double loss_ = 0;
   std::int64_t rows_ = 0;
   std::vector<std::vector<double>> states_;
@@ -174,16 +179,16 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
   std::shared_ptr<Session> session = session_at(args.checkpoint);
   Features batch;
   std::optional<Accumulator> sums;
-  std::shared_ptr<CompiledModel> compiled;
+  Replicas& replicas = session->replicas(Mode::evaluate);
   for (std::int64_t i = 0; (!args.steps || i < *args.steps) && input->next(batch); ++i) {
-    if (!compiled || !matches(batch, compiled->model->signature()))
-      compiled = session->compiled(Mode::evaluate, batch);
-    if (!sums) sums.emplace(compiled->model->spec().metrics.size());
-    compiled->executable->run(batch, session->state());
-    sums->add(*compiled->executable, row_count(batch));
+    replicas.split(batch);
+    replicas.prepare();
+    replicas.run();
+    if (!sums) sums.emplace(replicas.model().spec().metrics.size());
+    sums->add(replicas);
   }
   require(sums, "evaluate: the input has no batch");
-  return sums->result(compiled->model->spec().metrics, session->step());
+  return sums->result(replicas.model().spec().metrics, session->step());
 }
 
 Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "belfry/framework/ops/shape_ops.h"
+
 namespace belfry {
 namespace {
 
@@ -70,6 +72,25 @@ std::string to_string(Mode mode) {
 
 Batch::Batch(Graph& graph, const Signature& signature) {
   for (const auto& [name, type] : signature) items_.emplace_back(name, input(graph, name, type));
+}
+
+Batch Batch::rows(std::int64_t first, std::int64_t count) const {
+  std::int64_t all = rows();
+  Batch part;
+  for (const auto& [name, tensor] : items_) {
+    if (tensor.rank() == 0) {
+      part.items_.emplace_back(name, tensor);
+      continue;
+    }
+    require(tensor.size(0) == all, "batch: feature `", name, "` is ", tensor.type(),
+            " but the batch has ", all,
+            " rows, so it cannot be cut; give it one row an example, or none (a scalar)");
+    SliceOptions range{.begin = {first}, .size = {count}};
+    range.begin.resize(static_cast<std::size_t>(tensor.rank()), 0);
+    range.size.resize(static_cast<std::size_t>(tensor.rank()), -1);
+    part.items_.emplace_back(name, slice(tensor, std::move(range)));
+  }
+  return part;
 }
 
 const Tensor& Batch::operator[](std::string_view name) const {

@@ -28,6 +28,10 @@ class Batch {
   /// Makes an input of the graph for each feature.
   Batch(Graph& graph, const Signature& signature);
 
+  /// The same with rows of every feature only. Error: a feature has another number of rows than the
+  /// batch, so that it cannot be cut.
+  Batch rows(std::int64_t first, std::int64_t count) const;
+
   const Tensor& operator[](std::string_view name) const;  ///< Error listing the names
   bool contains(std::string_view name) const;
   std::vector<std::string> names() const;
@@ -35,6 +39,7 @@ class Batch {
   std::int64_t rows() const;
 
  private:
+  Batch() = default;
   std::vector<std::pair<std::string, Tensor>> items_;
 };
 
@@ -51,8 +56,11 @@ struct EstimatorSpec {
   NamedTensors predictions = {};
   Tensor loss = {};  ///< floating, [] or [1]
   Updates train = {};
+  /// Of `loss` and of an update that is an optimizer alone; other updates say it themselves.
+  TowerReduction loss_over_towers = TowerReduction::mean;
   NamedMetrics metrics = {};  ///< names other than loss and global_step
-  NamedTensors values = {};   ///< floating scalars that hooks see after each training step
+  /// Floating scalars that hooks see after each training step: means over towers.
+  NamedTensors values = {};
   std::vector<std::shared_ptr<Hook>> hooks = {};  ///< join the user's while training
 };
 

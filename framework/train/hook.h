@@ -3,8 +3,9 @@
 //
 //   restore the newest checkpoint, or initialise; read the first batch
 //   build the step for it, for each of its updates:
-//     gradients of the towers
+//     gradients of each tower, weighted by its rows, added over its micro-batches
 //     for h in [average] + hooks + [apply]:  h.on_gradients(stage)
+//     for h in hooks:                        h.after_apply(stage)
 //   for h in hooks:             h.restore(state)             if it has a name and a saved state
 //   for h in hooks:             h.begin(context)
 //   until the data end or somebody asks to stop:
@@ -29,13 +30,14 @@
 #include <vector>
 
 #include "belfry/framework/optimizers/minimize.h"
+#include "belfry/framework/runtime/executable.h"
 #include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/run_config.h"
 
 namespace belfry {
 
-class VariableStore;
+class Variables;
 
 /// How training ended.
 enum class Outcome : std::uint8_t {
@@ -66,7 +68,7 @@ class HookContext {
   virtual bool data_ended() const = 0;
   virtual const RunConfig& config() const = 0;
   virtual const std::string& model_dir() const = 0;
-  virtual VariableStore& variables() = 0;
+  virtual Variables& variables() = 0;
   /// What each stage of the input pipeline has done so far: where the time goes that training waits
   /// for data. Empty for streams that do not measure themselves.
   virtual std::vector<InputStage> input_stages() const { return {}; }
@@ -95,6 +97,8 @@ struct StepResult {
   double step_seconds = 0;        ///< from before feeding to after the results came
   double input_wait_seconds = 0;  ///< waiting for the batch
   std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
+  std::uint64_t applied = ~std::uint64_t{0};  ///< bit i: update i ran and its condition held
+  StepTimes times = {};                       ///< the mean of the towers
 
   double value(std::string_view name) const;  ///< Error listing the names
   void request_stop(std::string reason) const { context.request_stop(std::move(reason)); }
@@ -107,6 +111,11 @@ class Hook {
 
   virtual void begin(HookContext&) {}
   virtual void on_gradients(GradientStage&) {}
+  /// The update's nodes are made; effects that are made here run after them.
+  virtual void after_apply(GradientStage&) {}
+  /// Parts that each tower's rows are cut into, computed one after the other in every step: less
+  /// memory for the same update. At most one hook asks for more than 1.
+  virtual int micro_batches() const { return 1; }
   virtual void before_step(StepRequest&) {}
   virtual void after_step(const StepResult&) {}
   /// Runs exactly once if begin() was called. What it throws does not hinder the others: train()

@@ -1,64 +1,202 @@
 #include "belfry/framework/train/model.h"
 
+#include <algorithm>
+#include <map>
+
+#include "belfry/framework/distribute/strategy.h"
+#include "belfry/framework/ops/collective.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/reduce.h"
 #include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/train/built_in_hooks.h"
 
 namespace belfry {
 namespace {
-
-// First of the chain. One tower's gradients are their own average.
-class AverageGradients final : public Hook {};
-
-// Last of the chain.
-class ApplyGradients final : public Hook {
- public:
-  void on_gradients(GradientStage& stage) override {
-    apply_gradients(stage.update, stage.gradients);
-  }
-};
 
 std::vector<Node*> effects_after(const Graph& graph, std::size_t count) {
   return {graph.effects().begin() + static_cast<std::ptrdiff_t>(count), graph.effects().end()};
 }
 
+std::vector<Node*> reductions_after(const Graph& graph, std::size_t count) {
+  std::vector<Node*> out;
+  for (std::size_t i = count; i < graph.size(); ++i)
+    if (graph.node(i).op().collective) out.push_back(&graph.node(i));
+  return out;
+}
+
+Tensor as_scalar(Tensor x) { return x.rank() > 0 ? reshape(x, Shape{}) : x; }
+
+// What a part's loss or value enters the sum over parts with.
+Tensor weighted(Tensor x, TowerReduction reduction, double share) {
+  return reduction == TowerReduction::sum || share == 1 ? x : x * share;
+}
+
+Tensor sum_of(Tensor total, Tensor part) { return total.defined() ? total + part : part; }
+
+Tensor over_towers(Tensor x, TowerReduction reduction) {
+  return reduction == TowerReduction::sum ? tower_sum(x) : tower_mean(x);
+}
+
 }  // namespace
 
-Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hooks& hooks)
-    : mode_(mode), signature_(std::move(signature)), graph_(std::make_unique<Graph>()) {
+Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hooks& hooks,
+             const ModelOptions& options)
+    : mode_(mode),
+      signature_(std::move(signature)),
+      options_(options),
+      graph_(std::make_unique<Graph>(mode == Mode::train ? options.towers : 1)) {
   with_context(concat("while building the ", mode_, " model for ", to_string(signature_)), [&] {
     Batch batch(*graph_, signature_);
     rows_ = batch.rows();
+    if (mode_ == Mode::train) return build_training(model_fn, batch, hooks);
     spec_ = model_fn(Scope(*graph_), batch, mode_);
     validate(spec_, mode_);
-    if (mode_ != Mode::predict && spec_.loss.rank() > 0) spec_.loss = reshape(spec_.loss, Shape{});
-    forward_effects_ = effects_after(*graph_, 0);
-    if (mode_ != Mode::train) {
-      require(forward_effects_.empty(), "model_fn: ", forward_effects_.size(),
-              " variables are assigned in ", mode_, " mode; only training may change them");
-      return;
-    }
-    Hooks chain{std::make_shared<AverageGradients>()};
-    chain.insert(chain.end(), hooks.begin(), hooks.end());
-    chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
-    chain.push_back(std::make_shared<ApplyGradients>());
-    build_updates(chain);
+    if (mode_ == Mode::evaluate) spec_.loss = as_scalar(spec_.loss);
+    require(graph_->effects().empty(), "model_fn: ", graph_->effects().size(),
+            " variables are assigned in ", mode_, " mode; only training may change them");
   });
 }
 
-void Model::build_updates(const Hooks& hooks) {
-  std::vector<Update> updates = spec_.train.list(spec_.loss);
+void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks) {
+  auto parts = split_rows(rows_, static_cast<int>(std::clamp<std::int64_t>(
+                                     options_.micro_batches, 1, std::max<std::int64_t>(rows_, 1))));
+  for (const RowRange& range : parts) {
+    bool first = range.first == 0;
+    graph_->begin_micro_batch(range.first);
+    Scope scope(*graph_);
+    Batch part = parts.size() == 1 ? batch : batch.rows(range.first, range.count);
+    EstimatorSpec spec = model_fn(first ? scope : scope.shared(), part, mode_);
+    validate(spec, mode_);
+    add_micro_batch(spec, part,
+                    rows_ == 0 ? 1 : static_cast<double>(range.count) / static_cast<double>(rows_));
+  }
+  graph_->begin_micro_batch(0);
+  std::size_t forward_effects = graph_->effects().size();
+  merge_over_towers();
+  average_statistics(forward_effects);
+  build_updates(hooks);
+}
+
+// Gradients are built for each part before the next part's forward pass, so that its activations
+// are free by then.
+void Model::add_micro_batch(const EstimatorSpec& spec, const Batch&, double share) {
+  bool first = !spec_.loss.defined();
+  Tensor loss = as_scalar(spec.loss);
+  std::vector<Update> updates = spec.train.list(loss, spec.loss_over_towers);
   require(updates.size() <= 64, "model_fn: ", updates.size(), " updates; a step has at most 64");
-  for (const Update& update : updates) {
-    std::size_t before = graph_->effects().size();
-    GradientStage stage{update, compute_gradients(update)};
-    for (const auto& hook : hooks) hook->on_gradients(stage);
-    update_effects_.push_back(effects_after(*graph_, before));
+  Tensor total =
+      sum_of(first ? Tensor() : spec_.loss, weighted(loss, spec.loss_over_towers, share));
+  NamedTensors values;
+  for (std::size_t i = 0; i < spec.values.size(); ++i)
+    values.emplace_back(spec.values[i].first, sum_of(first ? Tensor() : spec_.values[i].second,
+                                                     weighted(as_scalar(spec.values[i].second),
+                                                              TowerReduction::mean, share)));
+  if (first) {
+    spec_ = spec;
+    updates_.resize(updates.size());
+  }
+  require(updates.size() == updates_.size() && values.size() == spec_.values.size(),
+          "model_fn: it built another number of updates or values for a later micro-batch");
+  spec_.loss = total;
+  spec_.values = std::move(values);
+  for (std::size_t u = 0; u < updates.size(); ++u) {
+    Update& update = updates[u];
+    Tensor weight;
+    if (update.over_towers == TowerReduction::mean) {
+      DType dtype = update.loss.dtype();
+      if (graph_->towers() > 1) weight = cast(tower_weight(*graph_) * share, dtype);
+      if (graph_->towers() == 1 && share != 1) weight = constant(*graph_, share, dtype);
+    }
+    Gradients gradients = compute_gradients(update, weight);
+    BuiltUpdate& built = updates_[u];
+    if (first) {
+      built.update = std::move(update);
+      built.gradients = std::move(gradients);
+      continue;
+    }
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      built.gradients[i].gradient = built.gradients[i].gradient + gradients[i].gradient;
   }
 }
 
-std::shared_ptr<const Plan> Model::compile(Device& device, int threads,
-                                           std::uint64_t chosen) const {
+void Model::merge_over_towers() {
+  if (graph_->towers() == 1) return;
+  spec_.loss = over_towers(spec_.loss, spec_.loss_over_towers);
+  for (auto& [name, value] : spec_.values) value = tower_mean(value);
+}
+
+// What towers assign to a variable that they have in common becomes one value. Of several
+// assignments to one variable the last is what stays.
+void Model::average_statistics(std::size_t forward_effects) {
+  std::size_t first_node = graph_->size();
+  std::vector<Node*> effects = {
+      graph_->effects().begin(),
+      graph_->effects().begin() + static_cast<std::ptrdiff_t>(forward_effects)};
+  std::map<DType, std::vector<Node*>> averaged;
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    Node* effect = effects[i];
+    bool replaced =
+        effect->is(assign_op)
+        && std::any_of(effects.begin() + static_cast<std::ptrdiff_t>(i) + 1, effects.end(),
+                       [&](Node* later) {
+                         return later->is(assign_op) && later->input(0) == effect->input(0);
+                       });
+    if (replaced) continue;
+    auto kind = effect->input(0).node().as<VariableOptions>().over_towers;
+    if (graph_->towers() == 1 || !effect->is(assign_op) || differs_over_towers(kind)) {
+      forward_effects_.push_back(effect);
+    } else if (kind == OverTowers::first || !is_floating(effect->input(1).dtype())) {
+      Tensor value = effect->input(1);
+      Tensor is_first = equal(tower_index(*graph_), constant(*graph_, 0, DType::i64));
+      Tensor own = where(is_first, value, constant(*graph_, 0, value.dtype()));
+      forward_effects_.push_back(&assign(Variable(effect->input(0).node()), tower_sum(own)));
+    } else {
+      averaged[effect->input(1).dtype()].push_back(effect);
+    }
+  }
+  for (const auto& [dtype, list] : averaged) {
+    std::vector<Tensor> values;
+    for (const Node* effect : list) values.push_back(effect->input(1));
+    values = tower_mean(std::move(values), concat("statistics ", dtype));
+    for (std::size_t i = 0; i < list.size(); ++i)
+      forward_effects_.push_back(&assign(Variable(list[i]->input(0).node()), values[i]));
+  }
+  forward_reductions_ = reductions_after(*graph_, first_node);
+}
+
+void Model::build_updates(const Hooks& hooks) {
+  Hooks chain{average_gradients(options_.bucket)};
+  chain.insert(chain.end(), hooks.begin(), hooks.end());
+  chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
+  chain.push_back(apply_gradients());
+  for (BuiltUpdate& built : updates_) {
+    std::size_t effects = graph_->effects().size(), nodes = graph_->size();
+    GradientStage stage{*built.update, std::move(built.gradients)};
+    for (const auto& hook : chain) hook->on_gradients(stage);
+    for (const auto& hook : chain) hook->after_apply(stage);
+    built.gradients = std::move(stage.gradients);
+    built.condition = stage.condition;
+    built.effects = effects_after(*graph_, effects);
+    built.reductions = reductions_after(*graph_, nodes);
+  }
+}
+
+std::vector<Model::Condition> Model::conditions(std::uint64_t chosen) const {
+  std::vector<Condition> out;
+  for (std::size_t u = 0; u < updates_.size(); ++u)
+    if ((chosen >> u & 1) && updates_[u].condition.defined())
+      out.push_back({u, updates_[u].condition});
+  return out;
+}
+
+std::shared_ptr<const Plan> Model::compile(Device& device, int threads, std::uint64_t chosen,
+                                           bool apply) const {
   std::vector<Tensor> outputs;
   std::vector<Node*> effects;
+  std::vector<Node*> reductions;
+  auto append = [](std::vector<Node*>& all, const std::vector<Node*>& list) {
+    all.insert(all.end(), list.begin(), list.end());
+  };
   if (mode_ == Mode::predict) {
     for (const auto& [name, value] : spec_.predictions) outputs.push_back(value);
   } else {
@@ -68,10 +206,24 @@ std::shared_ptr<const Plan> Model::compile(Device& device, int threads,
     for (const auto& [name, metric] : spec_.metrics) outputs.push_back(metric.state);
   if (mode_ == Mode::train) {
     for (const auto& [name, value] : spec_.values) outputs.push_back(value);
+    for (const Condition& condition : conditions(chosen)) outputs.push_back(condition.value);
     effects = forward_effects_;
-    for (std::size_t i = 0; i < update_effects_.size(); ++i)
-      if (chosen >> i & 1)
-        effects.insert(effects.end(), update_effects_[i].begin(), update_effects_[i].end());
+    reductions = forward_reductions_;
+    for (std::size_t i = 0; i < updates_.size(); ++i) {
+      if (!(chosen >> i & 1)) continue;
+      append(effects, updates_[i].effects);
+      append(reductions, updates_[i].reductions);
+    }
+  }
+  if (!apply) {
+    // The reductions that the towers with effects run, and no others.
+    auto live = live_nodes(*graph_, outputs, effects);
+    std::erase_if(reductions, [&](Node* n) { return !live[static_cast<std::size_t>(n->id())]; });
+    std::erase_if(effects, [](Node* n) {
+      return !differs_over_towers(
+          n->input(n->mutated()[0]).node().as<VariableOptions>().over_towers);
+    });
+    append(effects, reductions);
   }
   return belfry::compile(outputs, effects, device, {.threads = threads});
 }

@@ -1,10 +1,9 @@
 #pragma once
-// A model_fn's result for one mode and one input signature, compiled. Internal to train/.
+// A model_fn's result for one mode and one input signature. Internal to train/.
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,36 +13,70 @@
 
 namespace belfry {
 
-/// The graph that a model_fn built, with what each mode wants of it.
+/// How a model takes part in a step, beside what its model_fn says.
+struct ModelOptions {
+  int towers = 1;                 ///< that train it together, over all workers
+  int micro_batches = 1;          ///< parts of the rows, computed one after the other
+  Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
+};
+
+/// The graph that a model_fn built, with what each mode wants of it. One a tower, or several with
+/// the same signature.
 class Model {
  public:
-  /// Calls `model_fn` and, in train mode, builds the updates through the chain of gradient hooks:
-  /// average, then `hooks` and the spec's own, then apply. Error: what model_fn or a hook threw,
-  /// with mode and signature.
-  Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hooks& hooks);
+  /// Calls `model_fn`, in train mode once a micro-batch, and there builds the updates through the
+  /// chain of gradient hooks: average, then `hooks` and the spec's own, then apply. Error: what
+  /// model_fn or a hook threw, with mode and signature.
+  Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hooks& hooks,
+        const ModelOptions& options = {});
 
   const EstimatorSpec& spec() const { return spec_; }
   Mode mode() const { return mode_; }
   const Signature& signature() const { return signature_; }
   std::int64_t rows() const { return rows_; }
-  std::size_t update_count() const { return update_effects_.size(); }
+  const ModelOptions& options() const { return options_; }
+  std::size_t update_count() const { return updates_.size(); }
+
+  /// What a plan of the train mode says of an update: whether it was applied.
+  struct Condition {
+    std::size_t update = 0;
+    Tensor value;  ///< bool []
+  };
+  /// Of those updates among `chosen` that may not be applied.
+  std::vector<Condition> conditions(std::uint64_t chosen) const;
 
   /// The plan that runs the updates whose bits are set in `chosen` (train mode), or the evaluation
-  /// or prediction. Outputs: train: loss, then spec().values; evaluate: loss, then the metrics'
-  /// states; predict: the predictions.
+  /// or prediction. Outputs: train: loss, then spec().values, both of all towers, then
+  /// conditions(chosen); evaluate: loss, then the metrics' states; predict: the predictions.
+  /// `apply` false: for a tower that takes part but leaves the variables to another.
   std::shared_ptr<const Plan> compile(Device& device, int threads = 0,
-                                      std::uint64_t chosen = ~std::uint64_t{0}) const;
+                                      std::uint64_t chosen = ~std::uint64_t{0},
+                                      bool apply = true) const;
 
  private:
+  // Of one update, over all micro-batches.
+  struct BuiltUpdate {
+    std::optional<Update> update;
+    Gradients gradients;  // sums so far
+    Tensor condition;
+    std::vector<Node*> effects, reductions;
+  };
+
+  void build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks);
+  void add_micro_batch(const EstimatorSpec& spec, const Batch& part, double share);
+  void merge_over_towers();
+  void average_statistics(std::size_t forward_effects);
   void build_updates(const Hooks& hooks);
 
   Mode mode_;
   Signature signature_;
+  ModelOptions options_;
   std::int64_t rows_ = 1;
   std::unique_ptr<Graph> graph_;
   EstimatorSpec spec_;
-  std::vector<Node*> forward_effects_;              // moving statistics and the like
-  std::vector<std::vector<Node*>> update_effects_;  // by update
+  std::vector<Node*> forward_effects_;     // moving statistics and the like
+  std::vector<Node*> forward_reductions_;  // that those read
+  std::vector<BuiltUpdate> updates_;
 };
 
 /// Size of axis 0 of the first feature that has axes; 1 when none has.

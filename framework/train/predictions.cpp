@@ -23,6 +23,25 @@ std::string names_of(const NamedTensors& predictions) {
   return join(names, ", ");
 }
 
+// Output i of all towers, in the order of the batch's rows.
+Array joined(const Replicas& replicas, std::size_t i, const std::string& name) {
+  const Array& first = replicas.executable(0).output(i);
+  if (replicas.size() == 1) return first.clone();
+  for (int t = 0; t < replicas.size(); ++t) {
+    const Shape& shape = replicas.executable(t).output(i).shape();
+    require(shape.rank() > 0 && shape[0] == replicas.share(t).rows.count, "predict: `", name,
+            "` is ", replicas.executable(t).output(i).type(), " for ", replicas.share(t).rows.count,
+            " rows; over several towers a prediction has one row an example");
+  }
+  Array all(first.shape().with(0, replicas.rows()), first.dtype());
+  auto* to = static_cast<std::byte*>(all.raw());
+  for (int t = 0; t < replicas.size(); ++t) {
+    auto bytes = replicas.executable(t).output(i).raw_bytes();
+    to = std::copy(bytes.begin(), bytes.end(), to);
+  }
+  return all;
+}
+
 }  // namespace
 
 Predictions::Predictions(std::shared_ptr<Session> session, InputStreamPtr input,
@@ -34,19 +53,21 @@ Predictions::~Predictions() = default;
 bool Predictions::next_batch() {
   Impl& self = *impl_;
   if (!self.input->next(self.batch)) return false;
-  const auto& compiled = self.session->compiled(Mode::predict, self.batch);
-  const NamedTensors& predictions = compiled->model->spec().predictions;
+  Replicas& replicas = self.session->replicas(Mode::predict);
+  replicas.split(self.batch);
+  replicas.prepare();
+  const NamedTensors& predictions = replicas.model().spec().predictions;
   for (const std::string& key : self.options.keys)
     require(std::any_of(predictions.begin(), predictions.end(),
                         [&](auto& p) { return p.first == key; }),
             "predict: there is no prediction `", key, "`; the model has ", names_of(predictions));
-  compiled->executable->run(self.batch, self.session->state());
+  replicas.run();
   self.outputs.clear();
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const std::string& name = predictions[i].first;
     const auto& keys = self.options.keys;
     if (keys.empty() || std::find(keys.begin(), keys.end(), name) != keys.end())
-      self.outputs.set(name, compiled->executable->output(i).clone());
+      self.outputs.set(name, joined(replicas, i, name));
   }
   self.rows = row_count(self.batch);
   self.next_row = 0;

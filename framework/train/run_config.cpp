@@ -59,11 +59,40 @@ std::optional<Every> cadence(const Json& value, std::string_view key) {
   fail("config: `", key, "` must be {\"steps\": n}, {\"seconds\": n} or null, got ", value.dump());
 }
 
+template <class Enum>
+Enum one_of(const Json& value, std::string_view key, std::initializer_list<Enum> all) {
+  std::vector<std::string> names;
+  for (Enum e : all) {
+    names.push_back(to_string(e));
+    if (value.is_string() && value.get<std::string>() == names.back()) return e;
+  }
+  fail("config: `", key, "` must be one of ", join(names, ", "), ", got ", value.dump());
+}
+
 using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)>;
 
 const std::map<std::string, Setter, std::less<>>& setters() {
   static const std::map<std::string, Setter, std::less<>> table{
       {"devices", [](auto& c, auto& v, auto k) { c.devices = names(v, k); }},
+      {"batch",
+       [](auto& c, auto& v, auto k) {
+         c.batch =
+             one_of(v, k, {BatchPolicy::global, BatchPolicy::per_worker, BatchPolicy::per_tower});
+       }},
+      {"variables",
+       [](auto& c, auto& v, auto k) {
+         c.variables = one_of(v, k, {VariablePlacement::mirrored, VariablePlacement::central});
+       }},
+      {"reduction",
+       [](auto& c, auto& v, auto k) {
+         c.reduction = one_of(
+             v, k, {CrossDevice::shared, CrossDevice::to_one_device, CrossDevice::hierarchical});
+       }},
+      {"bucket", [](auto& c, auto& v, auto k) { c.bucket = Bytes(whole_number(v, k)); }},
+      {"reduction_timeout",
+       [](auto& c, auto& v, auto k) {
+         c.reduction_timeout = std::chrono::seconds(whole_number(v, k));
+       }},
       {"save_checkpoint", [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence(v, k); }},
       {"save_checkpoint_steps",
        [](auto& c, auto& v, auto k) { c.save_checkpoint = Steps(whole_number(v, k)); }},
@@ -118,6 +147,9 @@ void validate(const RunConfig& c) {
   require(c.log_step_count.count >= 0, "RunConfig: log_step_count must be at least 0, got ",
           c.log_step_count.count);
   require(c.threads >= 0, "RunConfig: threads must be at least 0, got ", c.threads);
+  require(c.bucket.count > 0, "RunConfig: bucket must be above 0 bytes, got ", c.bucket.count);
+  require(c.reduction_timeout.count() > 0, "RunConfig: reduction_timeout must be above 0 s, got ",
+          c.reduction_timeout.count());
   require(c.memory_limit.count >= 0, "RunConfig: memory_limit must be at least 0, got ",
           c.memory_limit.count);
 }

@@ -9,12 +9,23 @@
 #include <vector>
 
 #include "belfry/framework/base/units.h"
+#include "belfry/framework/distribute/strategy.h"
 
 namespace belfry {
 
 struct RunConfig {
-  /// One tower for each: "cpu", "cuda:0", ...
+  /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a slot: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
+  /// What a batch of the input stands for.
+  BatchPolicy batch = BatchPolicy::global;
+  /// Where variables live.
+  VariablePlacement variables = VariablePlacement::mirrored;
+  /// How gradients are summed over the towers of this process.
+  CrossDevice reduction = CrossDevice::shared;
+  /// Gradients are summed in pieces of about this size.
+  Bytes bucket = Bytes(4 << 20);
+  /// How long a tower waits for the others before it fails, naming those that are missing.
+  std::chrono::seconds reduction_timeout = std::chrono::seconds(600);
   /// When to save while training; a cadence in steps or seconds. nullopt: never, not even at the
   /// end.
   std::optional<Every> save_checkpoint = std::chrono::seconds(600);
@@ -24,10 +35,10 @@ struct RunConfig {
   Steps log_step_count = Steps(100);
   /// Of first values and of random ops. A checkpoint's own seed goes before it.
   std::uint64_t seed = 1;
-  /// Threads of CPU kernels; 0: one per core.
+  /// Threads of CPU kernels, for each tower; 0: the cores divided by the towers.
   int threads = 0;
-  /// Bytes that the device may give out, to all estimators of the process together; 0: as it is, at
-  /// first what the device has.
+  /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,
+  /// at first what the device has.
   Bytes memory_limit = Bytes(0);
   /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
   /// place during train() only; a second signal takes its usual course.

@@ -1,21 +1,52 @@
 #include "belfry/framework/train/session.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace belfry {
+
+namespace {
+
+std::shared_ptr<Communicator> communicator_of(const Strategy& strategy, const RunConfig& config) {
+  if (strategy.size() == 1) return nullptr;
+  std::vector<Device*> devices;
+  for (const Tower& tower : strategy.towers) devices.push_back(tower.devices[0].get());
+  return devices[0]->make_communicator(
+      devices, {.kind = config.reduction,
+                .timeout_seconds = static_cast<double>(config.reduction_timeout.count())});
+}
+
+int threads_of_a_tower(const RunConfig& config, const Strategy& strategy) {
+  if (config.threads > 0 || strategy.size() == 1) return config.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / strategy.size());
+}
+
+}  // namespace
 
 Session::Session(ModelFn model_fn, const RunConfig& config)
     : model_fn_(std::move(model_fn)),
       check_numerics_(config.check_numerics),
-      strategy_(make_strategy(config.devices)),
-      device_(strategy_.towers[0].devices[0]),
-      variables_(device_),
+      strategy_(make_strategy(config.devices, config.batch, config.variables)),
+      threads_(strategy_.size()),
+      communicator_(communicator_of(strategy_, config)),
+      variables_(strategy_),
       seed_(config.seed),
-      threads_(config.threads) {
-  if (config.memory_limit.count > 0) device_->set_memory_limit(config.memory_limit);
+      threads_of_a_tower_(threads_of_a_tower(config, strategy_)) {
+  if (config.memory_limit.count <= 0) return;
+  for (const Tower& tower : strategy_.towers)
+    for (const auto& device : tower.devices) device->set_memory_limit(config.memory_limit);
+}
+
+void Session::towers_failed(const std::exception& error) {
+  if (communicator_) communicator_->abort(concat("another tower failed: ", error.what()));
 }
 
 namespace {
+
+// Of the value that one tower has of a variable that differs over towers.
+std::string tower_name(const std::string& variable, int tower) {
+  return concat(variable, "/tower_", tower);
+}
 
 constexpr const char* model_changed = "; use another model_dir, or undo the change to the model";
 
@@ -32,22 +63,21 @@ const Array& find_variable(const NamedArrays& saved, const VariableOptions& want
 
 }  // namespace
 
-// All is checked before anything changes.
-std::shared_ptr<const Plan> Session::compile(const Model& model, std::uint64_t chosen) const {
-  return model.compile(*device_, threads_, chosen);
+std::shared_ptr<const Plan> Session::compile(const Model& model, int tower,
+                                             std::uint64_t chosen) const {
+  bool applies = strategy_.variables == VariablePlacement::mirrored || tower == 0;
+  return model.compile(*strategy_.towers[static_cast<std::size_t>(tower)].devices[0],
+                       threads_of_a_tower_, chosen, applies);
 }
 
+// All is checked before anything changes.
 void Session::restore(Checkpoint checkpoint) {
   for (const std::string& name : variables_.names())
     find_variable(checkpoint.variables, variables_.options(name), checkpoint.step);
-  for (const std::string& name : variables_.names()) {
-    auto saved = checkpoint.variables.find(name);
-    variables_.write(name, saved->second);
-    checkpoint.variables.erase(saved);
-  }
   pending_ = std::move(checkpoint.variables);
   step_ = checkpoint.step;
   seed_ = checkpoint.seed;
+  for (const std::string& name : variables_.names()) take_value(variables_.options(name));
   input_position_ = std::move(checkpoint.input);
   hook_states_ = std::move(checkpoint.hooks);
   restored_ = has_state_ = true;
@@ -56,7 +86,13 @@ void Session::restore(Checkpoint checkpoint) {
 Checkpoint Session::snapshot() const {
   Checkpoint out;
   out.variables = pending_;
-  for (const std::string& name : variables_.names()) out.variables[name] = variables_.read(name);
+  for (const std::string& name : variables_.names()) {
+    out.variables[name] = variables_.read(name);
+    if (variables_.towers() == 1 || !differs_over_towers(variables_.options(name).over_towers))
+      continue;
+    for (int tower = 0; tower < variables_.towers(); ++tower)
+      out.variables[tower_name(name, tower)] = variables_.read(name, tower);
+  }
   out.step = step_;
   out.seed = seed_;
   out.input = input_position_;
@@ -70,40 +106,69 @@ void Session::leave_off(std::string input_position,
   hook_states_ = std::move(hook_states);
 }
 
-const std::shared_ptr<CompiledModel>& Session::compiled(Mode mode, const Features& batch) {
-  for (const auto& entry : cache_)
-    if (entry->model->mode() == mode && matches(batch, entry->model->signature())) return entry;
-  auto entry = std::make_shared<CompiledModel>();
-  entry->model = std::make_unique<Model>(model_fn_, mode, signature_of(batch), Hooks{});
-  entry->executable = make_executable(compile(*entry->model), *entry->model);
-  return cache_.emplace_back(std::move(entry));
+Replicas& Session::replicas(Mode mode) {
+  auto& entry = replicas_[mode];
+  if (!entry) entry = std::make_unique<Replicas>(*this, mode);
+  return *entry;
 }
 
-void Session::take_from_checkpoint(const VariableOptions& options) {
-  const Array& saved = find_variable(pending_, options, step_);
-  variables_.get_or_create(options, seed_);
-  variables_.write(options.name, saved);
+// The value of a variable that is in the store, out of what the checkpoint holds. Where towers
+// differ each gets its own again, if there are as many as there were.
+void Session::take_value(const VariableOptions& options) {
+  variables_.write(options.name, find_variable(pending_, options, step_));
   pending_.erase(options.name);
+  if (!differs_over_towers(options.over_towers)) return;
+  std::vector<Array> own;
+  for (int tower = 0;; ++tower) {
+    auto saved = pending_.find(tower_name(options.name, tower));
+    if (saved == pending_.end()) break;
+    own.push_back(saved->second);
+    pending_.erase(saved);
+  }
+  auto towers = static_cast<std::size_t>(variables_.towers());
+  require(own.size() == towers || options.over_towers != OverTowers::per_tower
+              || (own.empty() && towers == 1),
+          "the checkpoint of step ", step_, " has the values of ",
+          std::max<std::size_t>(1, own.size()), " towers for variable `", options.name,
+          "`, which differs from tower to tower; there are ", towers,
+          " now: train on as many, or on one and then on these");
+  if (own.size() != towers) return;
+  for (std::size_t tower = 0; tower < towers; ++tower) {
+    require(own[tower].type() == options.type, "the checkpoint of step ", step_, " has variable `",
+            tower_name(options.name, static_cast<int>(tower)), "` as ", own[tower].type(),
+            " but the model asks for ", options.type, model_changed);
+    variables_.write(options.name, own[tower], static_cast<int>(tower));
+  }
 }
 
-Bytes Session::bytes_needed(const Plan& plan) const {
+// On all towers at once: they may never differ but where they are meant to.
+void Session::make_variable(const VariableOptions& options) {
+  bool new_here = !variables_.contains(options.name);
+  if (new_here && restored_) find_variable(pending_, options, step_);
+  for (int tower = 0; tower < variables_.towers(); ++tower)
+    variables_.store(tower).get_or_create(options, seed_);
+  if (new_here && restored_) take_value(options);
+}
+
+Bytes Session::bytes_needed(const Plan& plan, int tower) {
   std::int64_t needed = plan.arena_bytes + plan.input_bytes() + plan.constant_bytes();
   for (const Node* v : plan.variables)
-    if (!variables_.contains(v->as<VariableOptions>().name)) needed += v->output().bytes();
+    if (!variables_.store(tower).contains(v->as<VariableOptions>().name))
+      needed += v->output().bytes();
   return Bytes(needed);
 }
 
 // Rows of the largest batch whose plan fits; 0 when not even one row does. Gradient hooks are left
 // out: they were made for the real step.
-std::int64_t Session::largest_batch(const Model& model, Bytes free) const {
+std::int64_t Session::largest_batch(const Model& model, Bytes free, int tower) {
   auto fits = [&](std::int64_t rows) {
     Signature smaller = model.signature();
     for (auto& [name, type] : smaller)
       if (type.shape.rank() > 0 && type.shape[0] == model.rows())
         type.shape = type.shape.with(0, rows);
     try {
-      Model scaled(model_fn_, model.mode(), std::move(smaller), {});
-      return bytes_needed(*compile(scaled)).count <= free.count;
+      Model scaled(model_fn_, model.mode(), std::move(smaller), {}, model.options());
+      return bytes_needed(*compile(scaled, tower), tower).count <= free.count;
     } catch (const Error&) {  // a model that wants a certain batch
       return false;
     }
@@ -116,28 +181,29 @@ std::int64_t Session::largest_batch(const Model& model, Bytes free) const {
   return low;
 }
 
-void Session::check_memory(const Plan& plan, const Model& model) const {
-  Bytes needed = bytes_needed(plan);
-  Bytes free(device_->memory_limit().count - device_->memory_in_use().count);
+void Session::check_memory(const Plan& plan, const Model& model, int tower) {
+  Device& device = variables_.store(tower).device();
+  Bytes needed = bytes_needed(plan, tower);
+  Bytes free(device.memory_limit().count - device.memory_in_use().count);
   if (needed.count <= free.count) return;
-  std::int64_t rows = largest_batch(model, free);
-  std::string report = explain(plan);
-  fail("the step needs ", bytes_text(needed.count), " on ", device_->name(), " but ",
-       bytes_text(free.count), " of ", bytes_text(device_->memory_limit().count), " are free; ",
-       rows > 0 ? concat("a batch of ", rows, " instead of ", model.rows(), " would fit")
-                : "not even a batch of 1 would fit",
+  std::int64_t rows = largest_batch(model, free, tower);
+  std::string report = belfry::explain(plan);
+  std::string_view where = strategy_.size() > 1 ? " a tower" : "";
+  fail("the step needs ", bytes_text(needed.count), " on ", device.name(), " but ",
+       bytes_text(free.count), " of ", bytes_text(device.memory_limit().count), " are free; ",
+       rows > 0 ? concat("a batch of ", rows, where, " instead of ", model.rows(), " would fit")
+                : concat("not even a batch of 1", where, " would fit"),
        "\n", report.substr(report.find("memory: ")));
 }
 
 std::unique_ptr<Executable> Session::make_executable(std::shared_ptr<const Plan> plan,
-                                                     const Model& model) {
-  check_memory(*plan, model);
-  if (restored_)
-    for (const Node* v : plan->variables)
-      if (!variables_.contains(v->as<VariableOptions>().name))
-        take_from_checkpoint(v->as<VariableOptions>());
+                                                     const Model& model, int tower) {
+  check_memory(*plan, model, tower);
+  for (const Node* v : plan->variables) make_variable(v->as<VariableOptions>());
   has_state_ = true;
-  auto executable = std::make_unique<Executable>(std::move(plan), variables_, seed_);
+  TowerMember member{model.mode() == Mode::train ? communicator_.get() : nullptr, tower, tower};
+  auto executable =
+      std::make_unique<Executable>(std::move(plan), variables_.store(tower), seed_, member);
   executable->check_numerics(check_numerics_);
   return executable;
 }

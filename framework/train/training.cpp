@@ -1,12 +1,12 @@
 #include "belfry/framework/train/training.h"
 
 #include <exception>
-#include <map>
 #include <set>
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/built_in_hooks.h"
+#include "belfry/framework/train/replicas.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/signals.h"
 
@@ -53,8 +53,8 @@ struct Training::Impl final : HookContext {
         input_fn(fn),
         input(open_input()),
         last(belfry::last_step(options, session.step())),
-        hooks(all_hooks(config_, options, last)),
-        first_hook_of_spec(hooks.size()) {
+        hooks((check_hooks(options.hooks), all_hooks(config_, options, last))),
+        replicas(session, Mode::train, hooks, model_options()) {
     check_hooks(hooks);
     if (config_.save_checkpoint) saver = save_checkpoints(*config_.save_checkpoint);
     require(saver || options.listeners.empty(),
@@ -85,7 +85,7 @@ struct Training::Impl final : HookContext {
   bool data_ended() const override { return data_ended_; }
   const RunConfig& config() const override { return config_; }
   const std::string& model_dir() const override { return dir_; }
-  VariableStore& variables() override { return session.variables(); }
+  Variables& variables() override { return session.variables(); }
   std::vector<InputStage> input_stages() const override { return input->stages(); }
   void request_stop(std::string reason) override {
     if (stopping) return;
@@ -126,24 +126,40 @@ struct Training::Impl final : HookContext {
     poll_outside();
     if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
     if (stopping) return false;
-    if (!current && !prepare()) return false;
-    StepRequest request{*this, session.step(), current->model.update_count(), all_updates()};
+    if (!begun_hooks && !prepare()) return false;
+    StepRequest request{*this, session.step(), replicas.model().update_count(), all_updates()};
     for (const auto& hook : hooks) hook->before_step(request);
     double before_input = monotonic_seconds();
     if (!holding_batch && !next_batch()) return false;
     holding_batch = false;
     double before_step = monotonic_seconds();
-    if (!matches(batch, current->model.signature())) choose_model();
-    Executable& executable = executable_for(request.chosen & all_updates());
+    share_out();
+    replicas.prepare(request.chosen & all_updates());
     step_under_way = true;
-    executable.run(batch, session.state());
+    replicas.run();
     session.finish_step();
-    report(executable, before_step - before_input, monotonic_seconds() - before_step);
+    report(request.chosen & all_updates(), before_step - before_input,
+           monotonic_seconds() - before_step);
     return true;
   }
 
+  // What one step takes from the input: a batch, or one a tower.
+  bool read_batch() {
+    bool per_tower = config_.batch == BatchPolicy::per_tower;
+    batches.resize(per_tower ? static_cast<std::size_t>(session.strategy().size()) : 1);
+    std::size_t read = 0;
+    while (read < batches.size() && input->next(batches[read])) ++read;
+    batches.resize(read);
+    return read > 0;
+  }
+
+  void share_out() {
+    if (config_.batch == BatchPolicy::per_tower) return replicas.take(batches);
+    replicas.split(batches[0]);
+  }
+
   bool next_batch() {
-    if (input->next(batch)) return true;
+    if (read_batch()) return true;
     data_ended_ = true;
     request_stop("");
     return false;
@@ -154,7 +170,7 @@ struct Training::Impl final : HookContext {
   bool first_batch() {
     position_before_batch = input->save();
     input_was_read = true;
-    if (input->next(batch)) return true;
+    if (read_batch()) return true;
     if (!resumed_input || !last) {
       if (!resumed_input) log_warning("train: the input has no batch, so no step is run");
       data_ended_ = true;
@@ -176,24 +192,38 @@ struct Training::Impl final : HookContext {
           "train: this input stream cannot save its position, so a resumed training would "
           "begin its data anew");
     holding_batch = true;
-    choose_model();
+    log_info("training on ", describe_towers(), ", ",
+             session.strategy().describe_batch(row_count(batches[0])));
+    share_out();
+    replicas.prepare_models();
+    add_hooks_of_spec();
+    replicas.prepare(all_updates());
     begin_hooks();
+    begun_hooks = true;
     return !stopping;
   }
 
-  void report(const Executable& executable, double waited, double seconds) {
+  void report(std::uint64_t chosen, double waited, double seconds) {
+    const Executable& executable = replicas.executable(0);  // all have the same results
     result.global_step = session.step();
     result.loss = executable.output(0).at(0);
-    auto& values = current->values;
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i].second = executable.output(i + 1).at(0);
-    std::int64_t rows = row_count(batch);
+    std::uint64_t applied = chosen;
+    std::size_t output = 1 + values.size();
+    for (const Model::Condition& condition : replicas.model().conditions(chosen))
+      if (executable.output(output++).at(0) == 0)
+        applied &= ~(std::uint64_t{1} << condition.update);
+    std::int64_t rows = replicas.rows();
     ++result.steps;
     result.examples += rows;
     result.input_wait_seconds += waited;
+    StepTimes times = replicas.times();
+    result.times += times;
     measure_speed(rows);
     if (options.control) options.control->report(session.step(), result.loss, rows);
-    StepResult step{*this, session.step(), result.loss, rows, seconds, waited, values};
+    StepResult step{*this,  session.step(), result.loss, rows, seconds,
+                    waited, values,         applied,     times};
     for (const auto& hook : hooks) {
       if (hook == saver)
         step_under_way = false;  // the step was found good: it outlives a full disk
@@ -212,46 +242,39 @@ struct Training::Impl final : HookContext {
   }
 
   std::uint64_t all_updates() const {
-    std::size_t count = current->model.update_count();
+    std::size_t count = replicas.model().update_count();
     return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   }
 
-  void choose_model() {
-    for (auto& known : models)
-      if (matches(batch, known->model.signature())) {
-        current = known.get();
-        return;
-      }
-    if (models.empty())
-      log_info("training on ", session.device().description(), ", ",
-               session.strategy().describe_batch(row_count(batch)));
-    auto fresh = std::make_unique<Compiled>(Compiled{
-        Model(session.model_fn(), Mode::train, signature_of(batch), gradient_hooks()), {}, {}});
-    for (const auto& [name, tensor] : fresh->model.spec().values)
-      fresh->values.emplace_back(name, 0.0);
-    current = fresh.get();
-    models.push_back(std::move(fresh));
-    if (models.size() == 1) add_hooks_of_spec();
-    executable_for(all_updates());
+  std::string describe_towers() const {
+    const auto& towers = session.strategy().towers;
+    if (towers.size() == 1 && towers[0].devices.size() == 1)
+      return towers[0].devices[0]->description();
+    std::vector<std::string> names;
+    for (const Tower& tower : towers) names.push_back(tower.name());
+    return join(names, ", ");
   }
 
-  // Those of the user and ours; a spec's own come with each model.
-  Hooks gradient_hooks() const {
-    return {hooks.begin(), hooks.begin() + static_cast<std::ptrdiff_t>(first_hook_of_spec)};
+  ModelOptions model_options() const {
+    ModelOptions model{.bucket = config_.bucket};
+    for (const auto& hook : hooks) {
+      if (hook->micro_batches() == 1) continue;
+      require(hook->micro_batches() > 1, "train: a hook asks for ", hook->micro_batches(),
+              " micro-batches; at least 1 makes sense");
+      require(model.micro_batches == 1, "train: two hooks ask for micro-batches, ",
+              model.micro_batches, " and ", hook->micro_batches(), "; keep one");
+      model.micro_batches = hook->micro_batches();
+    }
+    return model;
   }
 
+  // The spec's own come behind the others, the saver last.
   void add_hooks_of_spec() {
-    const Hooks& own = current->model.spec().hooks;
-    hooks.insert(hooks.end(), own.begin(), own.end());
+    const EstimatorSpec& spec = replicas.model().spec();
+    hooks.insert(hooks.end(), spec.hooks.begin(), spec.hooks.end());
     if (saver) hooks.push_back(saver);
     check_hooks(hooks);
-  }
-
-  Executable& executable_for(std::uint64_t chosen) {
-    const Model& model = current->model;
-    auto& slot = current->executables[chosen];
-    if (!slot) slot = session.make_executable(session.compile(model, chosen), model);
-    return *slot;
+    for (const auto& [name, tensor] : spec.values) values.emplace_back(name, 0.0);
   }
 
   void begin_hooks() {
@@ -321,12 +344,6 @@ struct Training::Impl final : HookContext {
     }
   }
 
-  struct Compiled {
-    Model model;
-    std::map<std::uint64_t, std::unique_ptr<Executable>> executables;  // by chosen updates
-    std::vector<std::pair<std::string, double>> values;
-  };
-
   Session& session;
   std::string dir_;
   RunConfig config_;
@@ -336,14 +353,14 @@ struct Training::Impl final : HookContext {
   bool resumed_input = false;
   std::optional<std::int64_t> last;
   Hooks hooks;
-  std::size_t first_hook_of_spec;
+  Replicas replicas;
   std::shared_ptr<Hook> saver;
   std::optional<SignalGuard> signals;
   std::string position_before_batch;
   bool holding_batch = false;
-  std::vector<std::unique_ptr<Compiled>> models;
-  Compiled* current = nullptr;  // of the batch's signature
-  Features batch;
+  bool begun_hooks = false;
+  std::vector<Features> batches;                       // of the step: one, or one a tower
+  std::vector<std::pair<std::string, double>> values;  // EstimatorSpec::values
   TrainResult result;
   std::size_t begun = 0;  // hooks whose begin() was called
   bool stopping = false, data_ended_ = false, ended = false;

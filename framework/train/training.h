@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "belfry/framework/runtime/executable.h"
 #include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/hook.h"
 #include "belfry/framework/train/train_control.h"
@@ -35,6 +36,7 @@ struct TrainResult {
   double seconds = 0;              ///< in all
   double examples_per_second = 0;  ///< without the first step, which compiles
   double input_wait_seconds = 0;
+  StepTimes times;  ///< summed over steps, the mean of the towers
   Outcome outcome = Outcome::finished;
   std::string reason;  ///< when stopped
 };

@@ -116,8 +116,9 @@ Rate convolution_rate(const Plan& plan, Device& device, bool profile) {
   Rate out;
   std::map<std::string, double> by_op;
   for (const Instruction& i : plan.instructions) {
-    bool convolution = !i.pack && i.node->op().name.starts_with("conv2d");
-    if (i.pack || (!convolution && !profile)) continue;
+    bool computes = i.role == Instruction::Role::compute;
+    bool convolution = computes && i.node->op().name.starts_with("conv2d");
+    if (!computes || (!convolution && !profile)) continue;
     double seconds = i.node->op().mutates ? 0 : Isolated(i, device).seconds(*stream);
     by_op[std::string(i.node->op().name) + " " + std::string(i.kernel->implementation())] +=
         seconds;

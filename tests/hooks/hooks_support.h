@@ -17,7 +17,7 @@ class FakeContext : public HookContext {
   bool data_ended() const override { return false; }
   const RunConfig& config() const override { return config_; }
   const std::string& model_dir() const override { return model_dir_; }
-  VariableStore& variables() override { fail("this context has no variables"); }
+  Variables& variables() override { fail("this context has no variables"); }
   void request_stop(std::string reason) override { stop_reason = std::move(reason); }
   std::string save_checkpoint() override { fail("this context has no checkpoints"); }
 

@@ -1,0 +1,78 @@
+#include "belfry/framework/distribute/variables.h"
+
+#include <set>
+
+namespace belfry {
+
+Variables::Variables(const Strategy& strategy) {
+  for (const Tower& tower : strategy.towers) {
+    std::vector<std::unique_ptr<VariableStore>> slots;
+    for (std::size_t s = 0; s < tower.devices.size(); ++s) {
+      bool reads_the_first = strategy.variables == VariablePlacement::central && !stores_.empty();
+      slots.push_back(
+          std::make_unique<VariableStore>(tower.devices[s], static_cast<int>(stores_.size()),
+                                          reads_the_first ? stores_[0][s].get() : nullptr));
+    }
+    stores_.push_back(std::move(slots));
+  }
+}
+
+bool Variables::contains(std::string_view name) const {
+  for (const auto& store : stores_[0])
+    if (store->contains(name)) return true;
+  return false;
+}
+
+std::vector<std::string> Variables::names() const {
+  std::set<std::string> all;
+  for (const auto& store : stores_[0])
+    for (std::string& name : store->names()) all.insert(std::move(name));
+  return {all.begin(), all.end()};
+}
+
+const VariableStore& Variables::holder(std::string_view name, int tower) const {
+  for (const auto& store : stores_[static_cast<std::size_t>(tower)])
+    if (store->contains(name)) return *store;
+  fail("there is no variable `", name, "`; the model has ", join(names(), ", "));
+}
+
+const VariableOptions& Variables::options(std::string_view name) const {
+  return holder(name, 0).options(name);
+}
+
+Array Variables::read(std::string_view name, int tower) const {
+  return holder(name, tower).read(name);
+}
+
+void Variables::write(std::string_view name, const Array& value, int tower) {
+  const_cast<VariableStore&>(holder(name, tower)).write(name, value);
+}
+
+Array Variables::read(std::string_view name) const {
+  OverTowers over_towers = options(name).over_towers;
+  if (!differs_over_towers(over_towers)) return read(name, 0);
+  std::vector<Array> values;
+  for (int tower = 0; tower < towers(); ++tower) values.push_back(read(name, tower));
+  return merge_over_towers(over_towers, values);
+}
+
+void Variables::write(std::string_view name, const Array& value) {
+  bool summed = options(name).over_towers == OverTowers::sum;
+  for (int tower = 0; tower < towers(); ++tower)
+    write(name, summed && tower > 0 ? Array::zeros(value.shape(), value.dtype()) : value, tower);
+}
+
+Array merge_over_towers(OverTowers over_towers, const std::vector<Array>& values) {
+  bool merges = over_towers == OverTowers::sum || over_towers == OverTowers::mean;
+  if (!merges || values.size() == 1) return values[0];
+  Array total(values[0].shape(), DType::f64);
+  auto sums = total.span<double>();
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    double sum = 0;
+    for (const Array& value : values) sum += value.at(static_cast<std::int64_t>(i));
+    sums[i] = over_towers == OverTowers::mean ? sum / static_cast<double>(values.size()) : sum;
+  }
+  return total.cast(values[0].dtype());
+}
+
+}  // namespace belfry

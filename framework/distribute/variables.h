@@ -1,0 +1,51 @@
+#pragma once
+// The variables of a model, on all towers of this process.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/distribute/strategy.h"
+#include "belfry/framework/runtime/variable_store.h"
+
+namespace belfry {
+
+/// Variables by name, as one model's: what OverTowers says is done to read and write them. Used by
+/// one thread at a time, between steps.
+class Variables {
+ public:
+  explicit Variables(const Strategy& strategy);
+
+  bool contains(std::string_view name) const;
+  std::vector<std::string> names() const;  ///< sorted
+  /// Error listing the names when there is no such variable.
+  const VariableOptions& options(std::string_view name) const;
+
+  /// A copy of the value: the sum or mean of the towers' where they differ (OverTowers).
+  Array read(std::string_view name) const;
+  /// Gives it to all towers; where read() takes the sum, to the first, and zeros to the others.
+  /// Error: no such variable, or another type.
+  void write(std::string_view name, const Array& value);
+
+  /// One tower's own value.
+  Array read(std::string_view name, int tower) const;
+  void write(std::string_view name, const Array& value, int tower);
+
+  int towers() const { return static_cast<int>(stores_.size()); }
+  /// Where one tower's variables of one slot are.
+  VariableStore& store(int tower, int slot = 0) {
+    return *stores_[static_cast<std::size_t>(tower)][static_cast<std::size_t>(slot)];
+  }
+
+ private:
+  const VariableStore& holder(std::string_view name, int tower) const;
+
+  std::vector<std::vector<std::unique_ptr<VariableStore>>> stores_;  // by tower, by slot
+};
+
+/// What reading a variable of this kind gives when towers hold `values`: their sum, their mean, or
+/// the first.
+Array merge_over_towers(OverTowers over_towers, const std::vector<Array>& values);
+
+}  // namespace belfry

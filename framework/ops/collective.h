@@ -1,0 +1,28 @@
+#pragma once
+// Sums over the towers that run a model together. In a graph of one tower they are the identity and
+// make no node.
+
+#include <string>
+#include <vector>
+
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry {
+
+/// The sum over all towers of each tensor, the same bits on every tower; floating or integer. One
+/// reduction: it begins when the last tensor is there, and runs beside what does not read it. Every
+/// tower must reach it. Differentiable: the gradient is summed over the towers too.
+std::vector<Tensor> tower_sum(std::vector<Tensor> tensors, std::string name = "tower_sum");
+Tensor tower_sum(Tensor x);
+
+/// The mean over towers, weighted by their rows: a tower without rows weighs nothing. Floating.
+std::vector<Tensor> tower_mean(std::vector<Tensor> tensors, std::string name = "tower_mean");
+Tensor tower_mean(Tensor x);
+
+struct AllReduceOptions {
+  std::string name;  ///< for messages
+  static void fields(auto& o, auto&& field) { field("name", o.name); }
+};
+extern const OpDef all_reduce_op;
+
+}  // namespace belfry

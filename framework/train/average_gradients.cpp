@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <numeric>
+
+#include "belfry/framework/ops/collective.h"
+#include "belfry/framework/train/built_in_hooks.h"
+
+namespace belfry {
+namespace {
+
+class AverageGradients final : public Hook {
+ public:
+  explicit AverageGradients(Bytes bucket) : bucket_(bucket) {}
+
+  void on_gradients(GradientStage& stage) override {
+    Gradients& gradients = stage.gradients;
+    if (gradients.empty() || gradients[0].gradient.graph().towers() == 1) return;
+    const std::string& name =
+        stage.update.name.empty() ? stage.update.optimizer.name : stage.update.name;
+    int number = 0;
+    for (const auto& bucket : buckets(gradients)) {
+      std::vector<Tensor> parts;
+      for (std::size_t i : bucket) parts.push_back(gradients[i].gradient);
+      parts = tower_sum(std::move(parts), concat("bucket ", number++, " of ", name));
+      for (std::size_t k = 0; k < bucket.size(); ++k) gradients[bucket[k]].gradient = parts[k];
+    }
+  }
+
+ private:
+  // Indices of the gradients that are summed together. Nodes are numbered as they are made.
+  std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients) const {
+    std::vector<std::size_t> order(gradients.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return gradients[a].gradient.node().id() < gradients[b].gradient.node().id();
+    });
+    std::vector<std::vector<std::size_t>> out;
+    std::int64_t bytes = 0;
+    for (std::size_t i : order) {
+      const Tensor& gradient = gradients[i].gradient;
+      bool fits = !out.empty() && bytes < bucket_.count
+                  && gradients[out.back().back()].gradient.dtype() == gradient.dtype();
+      if (!fits) out.emplace_back(), bytes = 0;
+      out.back().push_back(i);
+      bytes += gradient.type().bytes();
+    }
+    return out;
+  }
+
+  Bytes bucket_;
+};
+
+}  // namespace
+
+std::shared_ptr<Hook> average_gradients(Bytes bucket) {
+  return std::make_shared<AverageGradients>(bucket);
+}
+
+}  // namespace belfry

@@ -1,0 +1,82 @@
+#pragma once
+// A model on all towers of this process: which of them runs what for a batch. Internal to train/.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/train/model.h"
+
+namespace belfry {
+
+class Session;
+
+/// What one tower takes of a step.
+struct TowerShare {
+  Features batch;  ///< its rows; of a tower without rows that must take part, any one row
+  RowRange rows;   ///< of all towers' rows
+  double weight = 1;
+};
+
+/// Models by signature and executables by tower, made when a batch first asks for them. Used by one
+/// thread at a time.
+class Replicas {
+ public:
+  Replicas(Session& session, Mode mode, Hooks hooks = {}, ModelOptions options = {});
+
+  /// Cuts `batch` for the towers. In train mode all of them take part.
+  void split(const Features& batch);
+  /// A batch a tower, in their order; missing ones are empty.
+  void take(std::vector<Features>& batches);
+
+  /// Builds the models that the towers need for their shares.
+  void prepare_models();
+  /// Builds and compiles what the towers need for their shares. Does nothing when all is there.
+  void prepare(std::uint64_t chosen = ~std::uint64_t{0});
+  /// Runs every tower that takes part on its share, all at once, as prepare() left it.
+  void run();
+
+  /// Of the first tower that takes part: all have the same updates, names and so on.
+  const Model& model() const { return *towers_[0].model; }
+  std::int64_t rows() const { return rows_; }  ///< of all shares
+  std::size_t models() const { return models_.size(); }
+
+  /// The towers that take part: their results of run(), which stay until the next one.
+  int size() const { return taking_part_; }
+  const TowerShare& share(int i) const { return towers_[static_cast<std::size_t>(i)].share; }
+  const Executable& executable(int i) const {
+    return *towers_[static_cast<std::size_t>(i)].executable;
+  }
+  StepTimes times() const;  ///< the towers' mean
+
+ private:
+  struct Compiled {
+    Model model;
+    std::map<std::pair<int, std::uint64_t>, std::unique_ptr<Executable>> executables;  // by tower
+  };
+  struct TowerState {
+    TowerShare share;
+    Model* model = nullptr;
+    Executable* executable = nullptr;
+  };
+
+  Compiled& compiled_for(const Features& batch);
+  enum class Phase : std::uint8_t { compute, apply, whole };
+  void on_tower(int tower, Phase phase);
+  StepState state_of(const TowerShare& share) const;
+
+  Session& session_;
+  Mode mode_;
+  Hooks hooks_;
+  ModelOptions options_;
+  std::vector<std::unique_ptr<Compiled>> models_;
+  std::vector<TowerState> towers_;
+  int taking_part_ = 0;
+  std::int64_t rows_ = 0;
+  std::function<void(int)> whole_step_, compute_, apply_;
+  std::function<void(const std::exception&)> on_failure_;
+};
+
+}  // namespace belfry
