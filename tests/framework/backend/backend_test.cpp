@@ -96,12 +96,5 @@ TEST(CpuDevice, SmallWorkStaysOnOneThread) {
   EXPECT_GE(device->threads_for(1e9, 0), 1);
 }
 
-TEST(CpuDevice, TowersDoNotReduceYet) {
-  auto a = find_device("cpu:0"), b = find_device("cpu:1");
-  std::vector<Device*> devices{a.get(), b.get()};
-  EXPECT_EQ(error_of([&] { a->make_communicator(devices); }),
-            "device: 2 CPU towers cannot reduce together in this version; name one device");
-}
-
 }  // namespace
 }  // namespace belfry
