@@ -90,7 +90,10 @@ Program rewrite(std::span<const Tensor> outputs, std::span<Node* const> effects,
   for (std::size_t i = 0; i < from->size(); ++i)
     if (live[i]) copies[i] = copier.visit(from->node(i));
   for (const Tensor& t : outputs) out.outputs.push_back(copier(t));
-  for (const Node* n : effects) out.effects.push_back(copies[static_cast<std::size_t>(n->id())]);
+  for (Node* n : effects) {
+    Node* copy = copies[static_cast<std::size_t>(n->id())];
+    out.effects.push_back(copy ? copy : &copier(Tensor(*n)).node());
+  }
   return out;
 }
 

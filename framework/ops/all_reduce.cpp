@@ -41,6 +41,10 @@ const OpDef all_reduce_op{.name = "all_reduce",
                           .reference = reference,
                           .collective = true};
 
+Tensor tower_has_rows(Graph& graph) {
+  return greater(tower_weight(graph), constant(graph, 0, DType::f64));
+}
+
 std::vector<Tensor> tower_sum(std::vector<Tensor> tensors, std::string name) {
   if (tensors.empty() || tensors[0].graph().towers() == 1) return tensors;
   return outputs_of(apply(all_reduce_op, std::move(tensors), AllReduceOptions{std::move(name)}));
@@ -50,11 +54,11 @@ Tensor tower_sum(Tensor x) { return tower_sum(std::vector{x})[0]; }
 
 std::vector<Tensor> tower_mean(std::vector<Tensor> tensors, std::string name) {
   if (tensors.empty() || tensors[0].graph().towers() == 1) return tensors;
-  Tensor weight = tower_weight(tensors[0].graph());
-  // What a tower without rows computes may be NaN.
-  Tensor counts = greater(weight, constant(weight.graph(), 0, weight.dtype()));
+  Graph& graph = tensors[0].graph();
+  // Zero times what a tower without rows computes may be NaN.
   for (Tensor& t : tensors)
-    t = where(counts, t * cast(weight, t.dtype()), constant(t.graph(), 0, t.dtype()));
+    t = where(tower_has_rows(graph), t * cast(tower_weight(graph), t.dtype()),
+              constant(graph, 0, t.dtype()));
   return tower_sum(std::move(tensors), std::move(name));
 }
 

@@ -19,6 +19,10 @@ Tensor tower_sum(Tensor x);
 std::vector<Tensor> tower_mean(std::vector<Tensor> tensors, std::string name = "tower_mean");
 Tensor tower_mean(Tensor x);
 
+/// bool []: whether this tower has rows. One without computes on any one row, and what comes of
+/// that must not count.
+Tensor tower_has_rows(Graph& graph);
+
 struct AllReduceOptions {
   std::string name;  ///< for messages
   static void fields(auto& o, auto&& field) { field("name", o.name); }

@@ -34,7 +34,18 @@ Tensor weighted(Tensor x, TowerReduction reduction, double share) {
 Tensor sum_of(Tensor total, Tensor part) { return total.defined() ? total + part : part; }
 
 Tensor over_towers(Tensor x, TowerReduction reduction) {
-  return reduction == TowerReduction::sum ? tower_sum(x) : tower_mean(x);
+  if (reduction == TowerReduction::mean) return tower_mean(x);
+  return tower_sum(where(tower_has_rows(x.graph()), x, constant(x.graph(), 0, x.dtype())));
+}
+
+// What a tower's gradients are multiplied with, so that their sum over towers and micro-batches is
+// the step's; undefined: 1.
+Tensor gradient_weight(Graph& graph, const Update& update, double share) {
+  DType dtype = update.loss.dtype();
+  if (update.over_towers == TowerReduction::sum)
+    return graph.towers() > 1 ? cast(tower_has_rows(graph), dtype) : Tensor();
+  if (graph.towers() > 1) return cast(tower_weight(graph) * share, dtype);
+  return share == 1 ? Tensor() : constant(graph, share, dtype);
 }
 
 }  // namespace
@@ -101,13 +112,7 @@ void Model::add_micro_batch(const EstimatorSpec& spec, const Batch&, double shar
   spec_.values = std::move(values);
   for (std::size_t u = 0; u < updates.size(); ++u) {
     Update& update = updates[u];
-    Tensor weight;
-    if (update.over_towers == TowerReduction::mean) {
-      DType dtype = update.loss.dtype();
-      if (graph_->towers() > 1) weight = cast(tower_weight(*graph_) * share, dtype);
-      if (graph_->towers() == 1 && share != 1) weight = constant(*graph_, share, dtype);
-    }
-    Gradients gradients = compute_gradients(update, weight);
+    Gradients gradients = compute_gradients(update, gradient_weight(*graph_, update, share));
     BuiltUpdate& built = updates_[u];
     if (first) {
       built.update = std::move(update);
@@ -125,41 +130,47 @@ void Model::merge_over_towers() {
   for (auto& [name, value] : spec_.values) value = tower_mean(value);
 }
 
-// What towers assign to a variable that they have in common becomes one value. Of several
-// assignments to one variable the last is what stays.
+// What towers assign to a variable that they have in common becomes one value; a tower without rows
+// assigns nothing. Of several assignments to one variable the last is what stays.
 void Model::average_statistics(std::size_t forward_effects) {
+  std::vector<Node*> effects(graph_->effects().begin(), graph_->effects().end());
+  effects.resize(forward_effects);
+  if (graph_->towers() == 1) {
+    forward_effects_ = std::move(effects);
+    return;
+  }
   std::size_t first_node = graph_->size();
-  std::vector<Node*> effects = {
-      graph_->effects().begin(),
-      graph_->effects().begin() + static_cast<std::ptrdiff_t>(forward_effects)};
-  std::map<DType, std::vector<Node*>> averaged;
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    Node* effect = effects[i];
-    bool replaced =
-        effect->is(assign_op)
-        && std::any_of(effects.begin() + static_cast<std::ptrdiff_t>(i) + 1, effects.end(),
-                       [&](Node* later) {
-                         return later->is(assign_op) && later->input(0) == effect->input(0);
-                       });
-    if (replaced) continue;
-    auto kind = effect->input(0).node().as<VariableOptions>().over_towers;
-    if (graph_->towers() == 1 || !effect->is(assign_op) || differs_over_towers(kind)) {
-      forward_effects_.push_back(effect);
-    } else if (kind == OverTowers::first || !is_floating(effect->input(1).dtype())) {
-      Tensor value = effect->input(1);
-      Tensor is_first = equal(tower_index(*graph_), constant(*graph_, 0, DType::i64));
-      Tensor own = where(is_first, value, constant(*graph_, 0, value.dtype()));
-      forward_effects_.push_back(&assign(Variable(effect->input(0).node()), tower_sum(own)));
+  // By the variable's place in the graph: the same order on every tower.
+  std::map<int, std::pair<Tensor, Tensor>> assigned;
+  for (Node* effect : effects) {
+    if (effect->is(assign_op)) {
+      assigned[effect->input(0).node().id()] = {effect->input(0), effect->input(1)};
     } else {
-      averaged[effect->input(1).dtype()].push_back(effect);
+      forward_effects_.push_back(effect);
     }
   }
-  for (const auto& [dtype, list] : averaged) {
+  std::map<DType, std::vector<std::pair<Tensor, Tensor>>> averaged;
+  for (const auto& [id, assignment] : assigned) {
+    const auto& [variable, value] = assignment;
+    auto kind = variable.node().as<VariableOptions>().over_towers;
+    bool mean = kind == OverTowers::mirrored && is_floating(value.dtype());
+    if (mean) {
+      averaged[value.dtype()].emplace_back(variable, value);
+      continue;
+    }
+    Tensor own = where(tower_has_rows(*graph_), value, variable);
+    if (!differs_over_towers(kind)) {
+      Tensor first = equal(tower_index(*graph_), constant(*graph_, 0, DType::i64));
+      own = tower_sum(where(first, own, constant(*graph_, 0, own.dtype())));
+    }
+    forward_effects_.push_back(&assign(Variable(variable.node()), own));
+  }
+  for (auto& [dtype, list] : averaged) {
     std::vector<Tensor> values;
-    for (const Node* effect : list) values.push_back(effect->input(1));
+    for (const auto& [variable, value] : list) values.push_back(value);
     values = tower_mean(std::move(values), concat("statistics ", dtype));
     for (std::size_t i = 0; i < list.size(); ++i)
-      forward_effects_.push_back(&assign(Variable(list[i]->input(0).node()), values[i]));
+      forward_effects_.push_back(&assign(Variable(list[i].first.node()), values[i]));
   }
   forward_reductions_ = reductions_after(*graph_, first_node);
 }

@@ -31,7 +31,9 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
       whole_step_([this](int tower) { on_tower(tower, Phase::whole); }),
       compute_([this](int tower) { on_tower(tower, Phase::compute); }),
       apply_([this](int tower) { on_tower(tower, Phase::apply); }),
-      on_failure_([this](const std::exception& e) { session_.towers_failed(e); }) {
+      on_failure_([this](const std::exception& e) {
+        if (mode_ == Mode::train) session_.towers_failed(e);  // others do not wait
+      }) {
   options_.towers = session.strategy().size();
 }
 

@@ -131,7 +131,7 @@ void Session::take_value(const VariableOptions& options) {
           "the checkpoint of step ", step_, " has the values of ",
           std::max<std::size_t>(1, own.size()), " towers for variable `", options.name,
           "`, which differs from tower to tower; there are ", towers,
-          " now: train on as many, or on one and then on these");
+          " now; train on as many, or rename the variable to begin it anew");
   if (own.size() != towers) return;
   for (std::size_t tower = 0; tower < towers; ++tower) {
     require(own[tower].type() == options.type, "the checkpoint of step ", step_, " has variable `",

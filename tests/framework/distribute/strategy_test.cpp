@@ -1,9 +1,11 @@
 #include "belfry/framework/distribute/strategy.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace belfry {
 namespace {
+
+using testing::ElementsAre;
 
 std::string error_of(const std::vector<std::string>& devices) {
   try {
@@ -22,14 +24,52 @@ TEST(Strategy, OneTowerOnOneDevice) {
   EXPECT_EQ(strategy.describe_batch(64), "global batch 64 = 1 tower x 64");
 }
 
+TEST(Strategy, TowersNeedNoConsecutiveDevices) {
+  Strategy strategy = make_strategy({"cpu:5", "cpu:0", "cpu:3"});
+  ASSERT_EQ(strategy.size(), 3);
+  EXPECT_EQ(strategy.towers[0].name(), "cpu:5");
+  EXPECT_EQ(strategy.towers[2].name(), "cpu:3");
+}
+
+TEST(Strategy, ATowerMayHaveSeveralSlots) {
+  Strategy strategy = make_strategy({"cpu:0+cpu:2", "cpu:1+cpu:3"});
+  ASSERT_EQ(strategy.size(), 2);
+  ASSERT_EQ(strategy.towers[1].devices.size(), 2u);
+  EXPECT_EQ(strategy.towers[1].devices[1]->name(), "cpu:3");
+  EXPECT_EQ(strategy.towers[0].name(), "cpu:0+cpu:2");
+}
+
 TEST(Strategy, DevicesAreNamedOnceAndExist) {
   EXPECT_EQ(error_of({}), "devices: none is named; name one, for example cpu");
   EXPECT_EQ(error_of({"cpu", "cpu"}), "devices: `cpu` is named twice");
-  EXPECT_EQ(error_of({"cpu:0", "cpu:1"}),
-            "devices: 2 are named (cpu:0, cpu:1); this version trains on one");
+  EXPECT_EQ(error_of({"cpu", "cpu:0"}), "devices: `cpu:0` is named twice");
+  EXPECT_EQ(error_of({"cpu:0+cpu:1", "cpu:2+cpu:1"}), "devices: `cpu:1` is named twice");
+  EXPECT_EQ(
+      error_of({"cpu:0+cpu:1", "cpu:2"}),
+      "devices: tower cpu:2 has 1 slot but tower cpu:0+cpu:1 has 2; give all the same number");
   EXPECT_EQ(error_of({"gpu"}), "device: there is no `gpu` in this build; it knows cpu");
   EXPECT_EQ(error_of({"cpu:x"}),
             "device: `cpu:x` is not a device name; write for example cpu or cpu:0");
+}
+
+TEST(Strategy, RowsAreSplitAsEvenlyAsCanBe) {
+  EXPECT_THAT(split_rows(15, 2), ElementsAre(RowRange{0, 8}, RowRange{8, 7}));
+  EXPECT_THAT(split_rows(11, 4),
+              ElementsAre(RowRange{0, 3}, RowRange{3, 3}, RowRange{6, 3}, RowRange{9, 2}));
+  EXPECT_THAT(split_rows(2, 3), ElementsAre(RowRange{0, 1}, RowRange{1, 1}, RowRange{2, 0}));
+  EXPECT_THAT(split_rows(0, 2), ElementsAre(RowRange{0, 0}, RowRange{0, 0}));
+}
+
+TEST(Strategy, SaysWhatABatchIs) {
+  std::vector<std::string> four{"cpu:0", "cpu:1", "cpu:2", "cpu:3"}, two{"cpu:0", "cpu:1"};
+  EXPECT_EQ(make_strategy(four).describe_batch(64), "global batch 64 = 4 towers x 16");
+  EXPECT_EQ(make_strategy(two).describe_batch(15), "global batch 15 = 2 towers: 8 + 7");
+  EXPECT_EQ(make_strategy(two).describe_batch(15, 2),
+            "global batch 15 = 4 towers on 2 workers: 4 + 4 + 4 + 3");
+  EXPECT_EQ(make_strategy(two, BatchPolicy::per_worker).describe_batch(15, 3),
+            "global batch 45 = 3 workers x 15, each on 2 towers: 8 + 7");
+  EXPECT_EQ(make_strategy(two, BatchPolicy::per_tower).describe_batch(16),
+            "global batch 32 = 2 towers x 16");
 }
 
 }  // namespace

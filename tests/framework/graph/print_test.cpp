@@ -25,8 +25,8 @@ TEST(Print, TextHasALineForEachNode) {
   build(graph);
   EXPECT_EQ(to_text(graph),
             "%0 = input() name=x, type=f32[2] : f32[2]\n"
-            "%1 = variable() name=fc/bias, type=f32[2], initializer=constant(0), kind=parameter "
-            ": f32[2]  # fc\n"
+            "%1 = variable() name=fc/bias, type=f32[2], initializer=constant(0), kind=parameter, "
+            "over_towers=mirrored : f32[2]  # fc\n"
             "%2 = join(%0, %1) : f32[2]  # fc/inner\n"
             "%3 = measure(%2) : f32[2], i64[]  # size\n"
             "%4 = scale(%3.0) factor=0.5, repeat=1 : f32[2]  # size\n"
