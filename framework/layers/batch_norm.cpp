@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <numeric>
 
 #include "belfry/framework/layers/layer_support.h"
 #include "belfry/framework/layers/normalization.h"
+#include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
+#include "belfry/framework/ops/reduce.h"
 
 namespace belfry {
 namespace {
@@ -29,6 +32,32 @@ void update(Variable moving, Tensor batch, double momentum) {
   assign(moving, before + (stop_gradient(batch) - before) * (1 - momentum));
 }
 
+struct SyncResult {
+  BatchNormResult of_all;  // `variance` is the biased one
+  Tensor count;            // elements of a channel
+};
+
+// The mean over all towers' elements first, then the variance around it: two passes, as exact as
+// those of one tower.
+SyncResult batch_norm_sync(Tensor x, Tensor scale, Tensor offset, double epsilon) {
+  Graph& graph = x.graph();
+  DType dtype = scale.dtype();
+  Tensor wide = cast(x, dtype);
+  std::vector<int> axes(static_cast<std::size_t>(x.rank() - 1));
+  std::iota(axes.begin(), axes.end(), 0);
+  Tensor counts = tower_has_rows(graph);
+  auto over_all = [&](Tensor own) {
+    return tower_sum(where(counts, own, constant(graph, 0, dtype)));
+  };
+  auto own_count = static_cast<double>(x.shape().elements() / x.size(-1));
+  Tensor count = over_all(constant(graph, own_count, dtype));
+  Tensor mean = over_all(sum(wide, {.axes = axes})) / count;
+  Tensor centered = wide - mean;
+  Tensor variance = over_all(sum(square(centered), {.axes = axes})) / count;
+  Tensor y = centered * (rsqrt(variance + epsilon) * scale) + offset;
+  return {{cast(y, x.dtype()), mean, variance}, count};
+}
+
 }  // namespace
 
 Tensor batch_norm(const Scope& s, Tensor x, BatchNormLayerOptions o) {
@@ -43,6 +72,13 @@ Tensor batch_norm(const Scope& s, Tensor x, BatchNormLayerOptions o) {
   if (!o.training)
     return batch_norm_inference(x, scale, offset, moving_mean, moving_variance, o.epsilon);
 
+  if (o.sync && s.graph().towers() > 1) {
+    auto [all, count] = batch_norm_sync(x, scale, offset, o.epsilon);
+    Tensor one = constant(s.graph(), 1, count.dtype());
+    update(moving_mean, all.mean, o.momentum);
+    update(moving_variance, all.variance * (count / maximum(one, count - one)), o.momentum);
+    return all.y;
+  }
   BatchNormResult result = batch_norm_train(x, scale, offset, o.epsilon);
   if (x.shape().elements() > 0) {  // no rows have no mean
     auto count = static_cast<double>(x.shape().elements() / x.size(-1));

@@ -13,6 +13,7 @@ struct BatchNormLayerOptions {
   double epsilon = 1e-3;   ///< added to the variance
   bool scale = true;   ///< false: no variable `scale`; a ReLU with a layer behind can do its work
   bool center = true;  ///< false: no variable `offset`
+  bool sync = false;   ///< statistics of all towers' rows together, not of each tower's
 };
 /// Batch normalisation (Ioffe and Szegedy, ICML 2015), x [n, ..., c] -> as x:
 /// (x - mean) / sqrt(variance + epsilon) * scale + offset.
@@ -20,7 +21,9 @@ struct BatchNormLayerOptions {
 /// In training, mean and (biased) variance are those of the batch, over all axes but the last, and
 /// after the step's reads each moving statistic m becomes m + (1 - momentum) * (batch - m); no
 /// gradient flows there. The variance enters m with Bessel's correction, count / (count - 1) (none
-/// for a count of 1), as in TensorFlow's fused batch norm; an empty batch enters not at all. Calls
+/// for a count of 1), as in TensorFlow's fused batch norm; an empty batch enters not at all. Over
+/// several towers the moving statistics take the towers' mean, weighted by their rows: with `sync`,
+/// at the price of two small reductions in each direction, the statistics of the whole batch. Calls
 /// that share variables (see Network) enter one after the other, in the order of the calls.
 /// Otherwise, mean and variance are the moving ones.
 ///

@@ -1,6 +1,7 @@
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/layers/losses.h"
 #include "belfry/framework/layers/weighting.h"
+#include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/reduce.h"
 #include "belfry/framework/ops/shape_ops.h"
@@ -13,6 +14,18 @@ Tensor divide_or_zero(Tensor a, Tensor b) {
   // The divisor is never 0, so that the branch not taken has no NaN for the gradient to meet.
   Tensor none = equal(b, zero);
   return where(none, zero, a / where(none, one, b));
+}
+
+// Over towers, losses are averaged by rows; here the weights of all towers together count, so a
+// tower's quotient is such that its average is that of one tower with all rows.
+Tensor weighted_quotient(Tensor total, Tensor weights) {
+  Graph& graph = total.graph();
+  if (graph.towers() == 1) return divide_or_zero(total, weights);
+  Tensor has_rows = tower_has_rows(graph);
+  Tensor zero = constant(graph, 0, total.dtype());
+  Tensor all = tower_sum(where(has_rows, weights, zero));
+  Tensor share = cast(tower_weight(graph), total.dtype());
+  return divide_or_zero(where(has_rows, total, zero), all * share);
 }
 
 }  // namespace
@@ -45,7 +58,7 @@ Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights) {
       layers::fit_weights("reduce_loss", weights, losses.shape(), losses.dtype()), losses.shape());
   if (reduction == Reduction::mean_by_nonzero_weights)
     each = cast(cast(each, DType::boolean), losses.dtype());
-  return divide_or_zero(sum(weighted), sum(each));
+  return weighted_quotient(sum(weighted), sum(each));
 }
 
 }  // namespace belfry

@@ -1,23 +1,29 @@
 #include <algorithm>
-#include <numeric>
 
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/train/built_in_hooks.h"
+#include "belfry/framework/train/sparse_tower_sum.h"
 
 namespace belfry {
 namespace {
 
 class AverageGradients final : public Hook {
  public:
-  explicit AverageGradients(Bytes bucket) : bucket_(bucket) {}
+  explicit AverageGradients(const AverageOptions& options) : options_(options) {}
 
   void on_gradients(GradientStage& stage) override {
     Gradients& gradients = stage.gradients;
     if (gradients.empty() || gradients[0].gradient.graph().towers() == 1) return;
     const std::string& name =
         stage.update.name.empty() ? stage.update.optimizer.name : stage.update.name;
+    std::vector<bool> summed(gradients.size());
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      Tensor sum = sparse_tower_sum(gradients[i].gradient, options_.rows, options_.most_rows);
+      summed[i] = sum.defined();
+      if (sum.defined()) gradients[i].gradient = sum;
+    }
     int number = 0;
-    for (const auto& bucket : buckets(gradients)) {
+    for (const auto& bucket : buckets(gradients, summed)) {
       std::vector<Tensor> parts;
       for (std::size_t i : bucket) parts.push_back(gradients[i].gradient);
       parts = tower_sum(std::move(parts), concat("bucket ", number++, " of ", name));
@@ -26,18 +32,21 @@ class AverageGradients final : public Hook {
   }
 
  private:
-  // Indices of the gradients that are summed together. Nodes are numbered as they are made.
-  std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients) const {
-    std::vector<std::size_t> order(gradients.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+  // Indices of the gradients that are summed together. What is used last has its gradient first;
+  // the order in which variables were made is the same on all towers, whatever their rows.
+  std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients,
+                                                const std::vector<bool>& summed) const {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      if (!summed[i]) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return gradients[a].gradient.node().id() < gradients[b].gradient.node().id();
+      return gradients[a].variable.node().id() > gradients[b].variable.node().id();
     });
     std::vector<std::vector<std::size_t>> out;
     std::int64_t bytes = 0;
     for (std::size_t i : order) {
       const Tensor& gradient = gradients[i].gradient;
-      bool fits = !out.empty() && bytes < bucket_.count
+      bool fits = !out.empty() && bytes < options_.bucket.count
                   && gradients[out.back().back()].gradient.dtype() == gradient.dtype();
       if (!fits) out.emplace_back(), bytes = 0;
       out.back().push_back(i);
@@ -46,13 +55,13 @@ class AverageGradients final : public Hook {
     return out;
   }
 
-  Bytes bucket_;
+  AverageOptions options_;
 };
 
 }  // namespace
 
-std::shared_ptr<Hook> average_gradients(Bytes bucket) {
-  return std::make_shared<AverageGradients>(bucket);
+std::shared_ptr<Hook> average_gradients(const AverageOptions& options) {
+  return std::make_shared<AverageGradients>(options);
 }
 
 }  // namespace belfry

@@ -10,10 +10,16 @@
 
 namespace belfry {
 
+struct AverageOptions {
+  Bytes bucket = Bytes(4 << 20);  ///< gradients are summed in pieces of about this size
+  std::int64_t rows = 1;          ///< of this tower
+  std::int64_t most_rows = 1;     ///< of any tower
+};
 /// First of the gradient hooks: gradients become their sum over towers, each tower's being weighted
-/// by its rows already. They are summed in buckets of at least so many bytes, in the order in which
-/// the backward pass makes them; a bucket's sum is under way while backward goes on.
-std::shared_ptr<Hook> average_gradients(Bytes bucket);
+/// by its rows already. They are summed in the backward order of their variables; a bucket's sum is
+/// under way while the backward pass goes on. Of a large table from which rows were looked
+/// up, the rows are exchanged with their indices.
+std::shared_ptr<Hook> average_gradients(const AverageOptions& options);
 
 /// Last of them: adds the nodes of the optimizer.
 std::shared_ptr<Hook> apply_gradients();

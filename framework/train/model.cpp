@@ -176,7 +176,9 @@ void Model::average_statistics(std::size_t forward_effects) {
 }
 
 void Model::build_updates(const Hooks& hooks) {
-  Hooks chain{average_gradients(options_.bucket)};
+  Hooks chain{average_gradients({.bucket = options_.bucket,
+                                 .rows = rows_,
+                                 .most_rows = std::max(rows_, options_.most_rows)})};
   chain.insert(chain.end(), hooks.begin(), hooks.end());
   chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
   chain.push_back(apply_gradients());

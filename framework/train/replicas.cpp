@@ -47,6 +47,7 @@ void Replicas::split(const Features& batch) {
   }
   RowRange range{0, 0};
   auto n = static_cast<std::int64_t>(towers_.size());
+  if (mode_ == Mode::train) most_rows_ = (rows_ + n - 1) / n;
   taking_part_ = 0;
   for (std::int64_t t = 0; t < n; ++t) {
     range.first += range.count;
@@ -64,8 +65,11 @@ void Replicas::split(const Features& batch) {
 void Replicas::take(std::vector<Features>& batches) {
   ensure(!batches.empty() && batches.size() <= towers_.size(), "take: ", batches.size(),
          " batches for ", towers_.size(), " towers");
-  rows_ = 0;
-  for (const Features& batch : batches) rows_ += row_count(batch);
+  rows_ = most_rows_ = 0;
+  for (const Features& batch : batches) {
+    rows_ += row_count(batch);
+    most_rows_ = std::max(most_rows_, row_count(batch));
+  }
   std::int64_t first = 0;
   taking_part_ =
       mode_ == Mode::train ? static_cast<int>(towers_.size()) : static_cast<int>(batches.size());
@@ -85,9 +89,12 @@ void Replicas::take(std::vector<Features>& batches) {
 
 Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
   for (auto& known : models_)
-    if (matches(batch, known->model.signature())) return *known;
+    if (known->model.options().most_rows == most_rows_ && matches(batch, known->model.signature()))
+      return *known;
+  ModelOptions options = options_;
+  options.most_rows = most_rows_;
   models_.push_back(std::make_unique<Compiled>(
-      Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options_), {}}));
+      Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options), {}}));
   return *models_.back();
 }
 

@@ -75,6 +75,7 @@ class Replicas {
   std::vector<TowerState> towers_;
   int taking_part_ = 0;
   std::int64_t rows_ = 0;
+  std::int64_t most_rows_ = 0;  // of a tower; 0: there is one alone
   std::function<void(int)> whole_step_, compute_, apply_;
   std::function<void(const std::exception&)> on_failure_;
 };
