@@ -20,6 +20,7 @@ struct Arguments {
   std::int64_t batch_size = 64;
   int steps = 30;
   int threads = 0;
+  int towers = 1;
   bool profile = false;
 };
 
@@ -33,7 +34,7 @@ Arguments parse(int argc, char** argv) {
     }
     require(i + 1 < argc,
             "usage: train_speed [--model lenet|resnet18] [--batch_size N] [--steps N] "
-            "[--threads N] [--profile]");
+            "[--threads N] [--towers N] [--profile]");
     std::string value = argv[++i];
     if (name == "--model")
       out.model = value;
@@ -43,6 +44,8 @@ Arguments parse(int argc, char** argv) {
       out.steps = std::stoi(value);
     else if (name == "--threads")
       out.threads = std::stoi(value);
+    else if (name == "--towers")
+      out.towers = std::stoi(value);
     else
       fail("unknown option ", name);
   }
@@ -137,31 +140,41 @@ void run(const Arguments& args) {
   ModelFn model_fn = args.model == "lenet" ? models::lenet() : models::resnet18();
   RunConfig config;
   config.threads = args.threads;
+  config.devices.clear();
+  for (int i = 0; i < args.towers; ++i) config.devices.push_back("cpu:" + text(i));
   Session session(model_fn, config);
   Features batch = random_batch(args);
-  Model model(model_fn, Mode::train, signature_of(batch), {});
-  auto plan = session.compile(model);
-  auto executable = session.make_executable(plan, model);
-  if (args.profile) std::fputs(explain(*plan).c_str(), stderr);
+  Replicas replicas(session, Mode::train);
+  replicas.split(batch);
+  replicas.prepare();
+  const Plan& plan = replicas.executable(0).plan();
+  if (args.profile) std::fputs(explain(plan).c_str(), stderr);
 
   std::vector<double> times;
+  StepTimes parts;
   for (int i = 0; i < args.steps + 3; ++i) {
     double start = monotonic_seconds();
-    executable->run(batch, session.state());
+    replicas.split(batch);
+    replicas.run();
     session.finish_step();
-    if (i >= 3) times.push_back(monotonic_seconds() - start);
+    if (i >= 3) times.push_back(monotonic_seconds() - start), parts += replicas.times();
   }
+  parts = parts / args.steps;
   double seconds = median(times);
-  Rate convolutions = convolution_rate(*plan, session.device(), args.profile);
-  double step_rate = plan->flops / seconds,
+  Rate convolutions = convolution_rate(plan, session.variables().store(0).device(), args.profile);
+  double step_rate = plan.flops / seconds,
          convolution_rate = convolutions.flops / convolutions.seconds;
   std::printf(
       "{\"model\": \"%s\", \"batch_size\": %lld, \"examples_per_second\": %.1f, \"ms_per_step\": "
       "%.3f, "
-      "\"gflops\": %.1f, \"convolution_gflops\": %.1f, \"share\": %.3f}\n",
+      "\"gflops\": %.1f, \"convolution_gflops\": %.1f, \"share\": %.3f, \"towers\": %d, "
+      "\"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
+      "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f}\n",
       args.model.c_str(), static_cast<long long>(args.batch_size),
       static_cast<double>(args.batch_size) / seconds, seconds * 1e3, step_rate / 1e9,
-      convolution_rate / 1e9, step_rate / convolution_rate);
+      convolution_rate / 1e9, step_rate / convolution_rate, args.towers, parts.copy * 1e3,
+      parts.compute * 1e3, parts.exposed_reduction * 1e3, parts.hidden_reduction * 1e3,
+      parts.apply * 1e3);
 }
 
 }  // namespace
