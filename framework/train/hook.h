@@ -5,6 +5,7 @@
 //   build the step for it, for each of its updates:
 //     gradients of the towers
 //     for h in [average] + hooks + [apply]:  h.on_gradients(stage)
+//     for h in hooks:           h.after_apply(stage)
 //   for h in hooks:             h.restore(state)             if it has a name and a saved state
 //   for h in hooks:             h.begin(context)
 //   until the data end or somebody asks to stop:
@@ -53,6 +54,8 @@ struct GradientStage {
   /// bool []: the update changes nothing in a step in which it is false. Undefined: it always
   /// applies. Hooks that set it keep what it was: `a && b`.
   Tensor condition = {};
+  /// Of the update among the model's: its bit in StepRequest::chosen and StepResult::applied.
+  std::size_t index = 0;
 };
 
 /// What hooks may know and do at any time. Used by the training thread alone.
@@ -95,6 +98,8 @@ struct StepResult {
   double step_seconds = 0;        ///< from before feeding to after the results came
   double input_wait_seconds = 0;  ///< waiting for the batch
   std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
+  /// Bit i: update i ran and its GradientStage::condition held.
+  std::uint64_t applied = ~std::uint64_t{0};
 
   double value(std::string_view name) const;  ///< Error listing the names
   void request_stop(std::string reason) const { context.request_stop(std::move(reason)); }
@@ -107,6 +112,9 @@ class Hook {
 
   virtual void begin(HookContext&) {}
   virtual void on_gradients(GradientStage&) {}
+  /// The update's nodes are made; effects made here run after them. Changes to the stage's
+  /// gradients and condition come too late.
+  virtual void after_apply(GradientStage&) {}
   virtual void before_step(StepRequest&) {}
   virtual void after_step(const StepResult&) {}
   /// Runs exactly once if begin() was called. What it throws does not hinder the others: train()
