@@ -1,6 +1,9 @@
 #pragma once
 // Hooks to choose from. Those that train() adds by itself are in framework/train/built_in_hooks.h.
 
+#include "belfry/hooks/gradient_edits.h"
 #include "belfry/hooks/log_input.h"
 #include "belfry/hooks/log_values.h"
+#include "belfry/hooks/moving_average.h"
 #include "belfry/hooks/progress.h"
+#include "belfry/hooks/skip_non_finite.h"

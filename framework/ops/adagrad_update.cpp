@@ -5,9 +5,9 @@ namespace belfry {
 const OpDef adagrad_update_op = update_op<update::Adagrad>();
 
 Node& adagrad_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
-                     const AdagradUpdateOptions& options) {
-  return apply_update(adagrad_update_op, update_layout<update::Adagrad>(options), {learning_rate},
-                      groups, options);
+                     const AdagradUpdateOptions& options, Tensor condition) {
+  return apply_update<update::Adagrad>(adagrad_update_op, {learning_rate}, groups, options,
+                                       condition);
 }
 
 }  // namespace belfry

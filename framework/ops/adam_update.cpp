@@ -5,9 +5,9 @@ namespace belfry {
 const OpDef adam_update_op = update_op<update::Adam>();
 
 Node& adam_update(Tensor learning_rate, Tensor step, std::span<const UpdateGroup> groups,
-                  const AdamUpdateOptions& options) {
-  return apply_update(adam_update_op, update_layout<update::Adam>(options), {learning_rate, step},
-                      groups, options);
+                  const AdamUpdateOptions& options, Tensor condition) {
+  return apply_update<update::Adam>(adam_update_op, {learning_rate, step}, groups, options,
+                                    condition);
 }
 
 }  // namespace belfry

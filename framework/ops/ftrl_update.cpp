@@ -5,9 +5,8 @@ namespace belfry {
 const OpDef ftrl_update_op = update_op<update::Ftrl>();
 
 Node& ftrl_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
-                  const FtrlUpdateOptions& options) {
-  return apply_update(ftrl_update_op, update_layout<update::Ftrl>(options), {learning_rate}, groups,
-                      options);
+                  const FtrlUpdateOptions& options, Tensor condition) {
+  return apply_update<update::Ftrl>(ftrl_update_op, {learning_rate}, groups, options, condition);
 }
 
 }  // namespace belfry

@@ -38,9 +38,9 @@ const OpDef lamb_update_op{.name = update::Lamb<float>::name,
                            .mutates = update_mutates<update::Lamb>};
 
 Node& lamb_update(Tensor learning_rate, Tensor step, std::span<const UpdateGroup> groups,
-                  const LambUpdateOptions& options) {
-  return apply_update(lamb_update_op, update_layout<update::Lamb>(options), {learning_rate, step},
-                      groups, options);
+                  const LambUpdateOptions& options, Tensor condition) {
+  return apply_update<update::Lamb>(lamb_update_op, {learning_rate, step}, groups, options,
+                                    condition);
 }
 
 }  // namespace belfry

@@ -5,9 +5,9 @@ namespace belfry {
 const OpDef momentum_update_op = update_op<update::Momentum>();
 
 Node& momentum_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
-                      const MomentumUpdateOptions& options) {
-  return apply_update(momentum_update_op, update_layout<update::Momentum>(options), {learning_rate},
-                      groups, options);
+                      const MomentumUpdateOptions& options, Tensor condition) {
+  return apply_update<update::Momentum>(momentum_update_op, {learning_rate}, groups, options,
+                                        condition);
 }
 
 }  // namespace belfry

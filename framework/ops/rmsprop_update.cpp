@@ -5,9 +5,9 @@ namespace belfry {
 const OpDef rmsprop_update_op = update_op<update::Rmsprop>();
 
 Node& rmsprop_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
-                     const RmspropUpdateOptions& options) {
-  return apply_update(rmsprop_update_op, update_layout<update::Rmsprop>(options), {learning_rate},
-                      groups, options);
+                     const RmspropUpdateOptions& options, Tensor condition) {
+  return apply_update<update::Rmsprop>(rmsprop_update_op, {learning_rate}, groups, options,
+                                       condition);
 }
 
 }  // namespace belfry

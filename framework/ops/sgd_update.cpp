@@ -5,9 +5,8 @@ namespace belfry {
 const OpDef sgd_update_op = update_op<update::Sgd>();
 
 Node& sgd_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
-                 const SgdUpdateOptions& options) {
-  return apply_update(sgd_update_op, update_layout<update::Sgd>(options), {learning_rate}, groups,
-                      options);
+                 const SgdUpdateOptions& options, Tensor condition) {
+  return apply_update<update::Sgd>(sgd_update_op, {learning_rate}, groups, options, condition);
 }
 
 }  // namespace belfry

@@ -94,6 +94,15 @@ struct LambUpdateOptions {
   }
 };
 
+struct MovingAverageUpdateOptions {
+  double decay = 0.999;  ///< in [0, 1)
+  bool warm_up = false;  ///< decay is at most (1 + n) / (10 + n)
+  static void fields(auto& o, auto&& field) {
+    field("decay", o.decay);
+    field("warm_up", o.warm_up);
+  }
+};
+
 /// The scalars of one step.
 struct UpdateScalars {
   double learning_rate = 0;
@@ -330,6 +339,26 @@ struct Lamb {
   BELFRY_HOST_DEVICE T step(double variable_norm, double direction_norm) const {
     bool zero = variable_norm == 0 || direction_norm == 0;
     return rate * T(zero ? 1.0 : variable_norm / direction_norm);
+  }
+};
+
+/// Of moving_average_update, which is no optimizer's: with n the number of updates so far,
+///   average = decay * average + (1 - decay) * variable
+/// in the form of tf.train.ExponentialMovingAverage, which leaves an average alone that has its
+/// variable's value. The first takes the variable itself, whatever the average was. With warm_up
+/// the decay is min(decay, (1 + n) / (10 + n)).
+template <class T>
+struct MovingAverage {
+  T share;  ///< 1 - decay
+  bool first;
+
+  BELFRY_HOST_DEVICE static MovingAverage make(const MovingAverageUpdateOptions& o,
+                                               std::int64_t count) {
+    double n = static_cast<double>(count), most = (1 + n) / (10 + n);
+    return {T(1 - (o.warm_up && most < o.decay ? most : o.decay)), count == 0};
+  }
+  BELFRY_HOST_DEVICE void apply(T& average, T variable) const {
+    average = first ? variable : average - share * (average - variable);
   }
 };
 

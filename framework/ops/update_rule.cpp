@@ -27,15 +27,19 @@ void check_group(const ShapeContext& c, UpdateLayout layout, int group) {
 
 std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout) {
   int groups = layout.groups(c.inputs.size());
-  ensure(groups > 0
-             && static_cast<int>(c.inputs.size()) == layout.scalars + groups * layout.group_size(),
-         c.op, ": ", c.inputs.size(), " inputs are not ", layout.scalars, " scalars and groups of ",
-         layout.group_size());
+  ensure(groups > 0 && static_cast<int>(c.inputs.size()) == layout.variable(groups), c.op, ": ",
+         c.inputs.size(), " inputs are not ", layout.scalars,
+         " scalars, perhaps a condition, and groups of ", layout.group_size());
   require((c.inputs[0] == TensorType{{}, DType::f32}), c.op, ": the learning rate is ", c.inputs[0],
           "; expected f32[]");
   if (layout.scalars > 1)
     require((c.inputs[1] == TensorType{{}, DType::i64}), c.op, ": the step is ", c.inputs[1],
             "; expected i64[]");
+  if (layout.condition) {
+    TensorType condition = c.inputs[static_cast<std::size_t>(layout.scalars)];
+    require((condition == TensorType{{}, DType::boolean}), c.op, ": the condition is ", condition,
+            "; expected bool[]");
+  }
   for (int g = 0; g < groups; ++g) check_group(c, layout, g);
   return {};
 }
@@ -49,26 +53,26 @@ std::vector<int> mutated_inputs(UpdateLayout layout, std::size_t inputs) {
   return out;
 }
 
-Node& apply_update(const OpDef& op, UpdateLayout layout, std::vector<Tensor> scalars,
-                   std::span<const UpdateGroup> groups, Options options) {
-  require(!groups.empty(), op.name, ": no variables to update");
+std::vector<Tensor> update_inputs(std::string_view op, int slots, std::vector<Tensor> scalars,
+                                  std::span<const UpdateGroup> groups, Tensor condition) {
+  require(!groups.empty(), op, ": no variables to update");
   std::vector<Tensor> inputs = std::move(scalars);
+  if (condition.defined()) inputs.push_back(condition);
   std::set<Tensor> written;
   auto add_written = [&](const Variable& variable) {
-    require(written.insert(variable.value()).second, op.name, ": variable `", variable.name(),
+    require(written.insert(variable.value()).second, op, ": variable `", variable.name(),
             "` is listed twice");
     inputs.push_back(variable);
   };
   for (const UpdateGroup& group : groups) {
-    require(group.variable != Variable(), op.name, ": a variable is undefined");
-    require(static_cast<int>(group.slots.size()) == layout.slots, op.name, ": variable `",
-            group.variable.name(), "` comes with ", group.slots.size(), " slots; expected ",
-            layout.slots);
+    require(group.variable != Variable(), op, ": a variable is undefined");
+    require(static_cast<int>(group.slots.size()) == slots, op, ": variable `",
+            group.variable.name(), "` comes with ", group.slots.size(), " slots; expected ", slots);
     add_written(group.variable);
     inputs.push_back(group.gradient);
     for (const Variable& slot : group.slots) add_written(slot);
   }
-  return apply(op, std::move(inputs), std::move(options));
+  return inputs;
 }
 
 UpdateScalars read_scalars(const KernelContext& c, UpdateLayout layout) {

@@ -16,28 +16,43 @@ namespace belfry {
 std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout);
 /// The inputs that the op writes: variables and slots.
 std::vector<int> mutated_inputs(UpdateLayout layout, std::size_t inputs);
-/// Adds the node after checking the groups.
-Node& apply_update(const OpDef& op, UpdateLayout layout, std::vector<Tensor> scalars,
-                   std::span<const UpdateGroup> groups, Options options);
+/// The node's inputs, after checking the groups.
+std::vector<Tensor> update_inputs(std::string_view op, int slots, std::vector<Tensor> scalars,
+                                  std::span<const UpdateGroup> groups, Tensor condition);
 /// The scalars that a kernel sees.
 UpdateScalars read_scalars(const KernelContext& c, UpdateLayout layout);
 
 template <template <class> class Rule>
 std::vector<TensorType> update_shape(const ShapeContext& c) {
-  return check_update(c, update_layout<Rule>(c.as<typename Rule<float>::Options>()));
+  return check_update(c,
+                      update_layout<Rule>(c.as<typename Rule<float>::Options>(), c.inputs.size()));
 }
 
 template <template <class> class Rule>
 std::vector<int> update_mutates(const Node& node) {
-  UpdateLayout layout = update_layout<Rule>(node.as<typename Rule<float>::Options>());
-  return mutated_inputs(layout, node.inputs().size());
+  std::size_t inputs = node.inputs().size();
+  return mutated_inputs(update_layout<Rule>(node.as<typename Rule<float>::Options>(), inputs),
+                        inputs);
 }
 
-/// Calls f(T{}, rule, variable, gradient, slots) for each group, with pointers to T.
+/// Adds the node after checking the groups.
+template <template <class> class Rule>
+Node& apply_update(const OpDef& op, std::vector<Tensor> scalars,
+                   std::span<const UpdateGroup> groups,
+                   const typename Rule<float>::Options& options, Tensor condition) {
+  return apply(op,
+               update_inputs(op.name, Rule<float>::slot_count(options), std::move(scalars), groups,
+                             condition),
+               options);
+}
+
+/// Calls f(T{}, rule, variable, gradient, slots) for each group, with pointers to T; for none if
+/// the condition is false.
 template <template <class> class Rule, class F>
 void for_each_group(const KernelContext& c, F&& f) {
   const auto& options = c.as<typename Rule<float>::Options>();
-  UpdateLayout layout = update_layout<Rule>(options);
+  UpdateLayout layout = update_layout<Rule>(options, c.inputs.size());
+  if (layout.condition && !*c.input(layout.scalars).as<bool>()) return;
   UpdateScalars scalars = read_scalars(c, layout);
   for (int g = 0; g < layout.groups(c.inputs.size()); ++g) {
     const ArrayView& variable = c.input(layout.variable(g));

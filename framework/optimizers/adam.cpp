@@ -11,10 +11,11 @@ Optimizer make_adam(std::string name, const Schedule& learning_rate,
   require_rate(name, "beta2", update.beta2);
   require_above_zero(name, "epsilon", update.epsilon);
   require_not_negative(name, "weight_decay", update.weight_decay);
-  return make_optimizer(std::move(name), learning_rate, {{"m"}, {"v"}},
-                        [update](Tensor rate, Tensor step, std::span<const UpdateGroup> groups) {
-                          adam_update(rate, step, groups, update);
-                        });
+  return make_optimizer(
+      std::move(name), learning_rate, {{"m"}, {"v"}},
+      [update](Tensor rate, Tensor step, std::span<const UpdateGroup> groups, Tensor condition) {
+        adam_update(rate, step, groups, update, condition);
+      });
 }
 
 }  // namespace

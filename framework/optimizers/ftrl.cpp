@@ -10,11 +10,11 @@ Optimizer ftrl(const FtrlOptions& o) {
   require_not_negative("ftrl", "l1", o.l1);
   require_not_negative("ftrl", "l2", o.l2);
   FtrlUpdateOptions update{o.learning_rate_power, o.l1, o.l2};
-  return make_optimizer("ftrl", o.learning_rate,
-                        {{"accumulator", o.initial_accumulator}, {"linear"}},
-                        [update](Tensor rate, Tensor, std::span<const UpdateGroup> groups) {
-                          ftrl_update(rate, groups, update);
-                        });
+  return make_optimizer(
+      "ftrl", o.learning_rate, {{"accumulator", o.initial_accumulator}, {"linear"}},
+      [update](Tensor rate, Tensor, std::span<const UpdateGroup> groups, Tensor condition) {
+        ftrl_update(rate, groups, update, condition);
+      });
 }
 
 }  // namespace belfry

@@ -1,6 +1,7 @@
 #include "belfry/framework/optimizers/minimize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "belfry/framework/graph/scope.h"
@@ -64,7 +65,7 @@ Gradients compute_gradients(const Update& update, Tensor weight) {
   return out;
 }
 
-void apply_gradients(const Update& update, const Gradients& gradients) {
+void apply_gradients(const Update& update, const Gradients& gradients, Tensor condition) {
   if (gradients.empty()) return;
   for (const auto& [variable, gradient, rate] : gradients) {
     require(variable != Variable(), "apply_gradients: a variable is undefined");
@@ -72,11 +73,16 @@ void apply_gradients(const Update& update, const Gradients& gradients) {
             "` is undefined");
     require(gradient.type() == variable.type(), "apply_gradients: variable `", variable.name(),
             "` is ", variable.type(), " but its gradient is ", gradient.type());
+    require(std::isfinite(rate) && rate >= 0, "apply_gradients: the rate of `", variable.name(),
+            "` is ", rate, "; it must be finite and at least 0");
   }
-  Graph::PlacementGuard guard(
-      gradients[0].variable.node().graph(),
-      {update.name.empty() ? update.optimizer.name : update.name, 0, Phase::update});
-  update.optimizer.apply(gradients);
+  if (condition.defined())
+    require((condition.type() == TensorType{{}, DType::boolean}),
+            "apply_gradients: the condition of the update `", update.title(), "` is ",
+            condition.type(), "; expected bool[]");
+  Graph::PlacementGuard guard(gradients[0].variable.node().graph(),
+                              {update.title(), 0, Phase::update});
+  update.optimizer.apply(gradients, condition);
 }
 
 std::vector<Update> Updates::list(Tensor loss, TowerReduction over_towers) const {

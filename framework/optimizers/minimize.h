@@ -24,6 +24,9 @@ struct Update {
   std::vector<Variable> variables;  ///< parameters; the others stay as they are
   std::string name = {};            ///< for reports; the optimizer's if empty
   TowerReduction over_towers = TowerReduction::mean;
+
+  /// What reports and messages call it.
+  const std::string& title() const { return name.empty() ? optimizer.name : name; }
 };
 
 /// The update that changes `variables` so that `loss` falls. Error: the loss is not a floating
@@ -38,8 +41,10 @@ Update minimize(Tensor loss, Optimizer optimizer);
 Gradients compute_gradients(const Update& update, Tensor weight = {});
 
 /// Adds the nodes that apply these gradients: usually those of compute_gradients(), edited.
-/// Variables without an entry stay as they are. Error: a gradient's type is not its variable's.
-void apply_gradients(const Update& update, const Gradients& gradients);
+/// Variables without an entry stay as they are. In a step in which `condition` (bool []; undefined:
+/// always true) is false, nothing changes: neither variables nor slots. Error: a gradient's type is
+/// not its variable's; a rate is negative or not finite; the condition is of another type.
+void apply_gradients(const Update& update, const Gradients& gradients, Tensor condition = {});
 
 /// The updates of a training step: an optimizer alone stands for minimising the step's own loss
 /// over all parameters.

@@ -1,7 +1,10 @@
 #include "belfry/framework/optimizers/optimizer.h"
 
 #include <map>
+#include <tuple>
 #include <utility>
+
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {
@@ -34,23 +37,25 @@ std::vector<Variable> make_slots(const Variable& variable, const std::string& op
 
 Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
                          UpdateMaker update) {
-  auto apply = [=](const Gradients& gradients) {
+  auto apply = [=](const Gradients& gradients, Tensor condition) {
     if (gradients.empty()) return;
     Graph& graph = gradients[0].variable.node().graph();
-    std::map<std::pair<int, DType>, std::vector<UpdateGroup>> nodes;
+    std::map<std::tuple<int, DType, double>, std::vector<UpdateGroup>> nodes;
     for (const auto& [variable, gradient, rate] : gradients)
-      nodes[{variable.node().slot(), variable.type().dtype}].push_back(
+      nodes[{variable.node().slot(), variable.type().dtype, rate}].push_back(
           {variable, gradient, make_slots(variable, name, slots)});
 
     Placement placement = graph.default_placement({});
     placement.phase = Phase::update;
     Graph::PlacementGuard guard(graph, placement);
     Tensor step = global_step(graph);
-    Tensor rate = learning_rate(step);
-    for (const auto& [place, groups] : nodes) {
-      placement.slot = place.first;
+    Tensor base = learning_rate.exact(step);
+    for (const auto& [key, groups] : nodes) {
+      const auto& [slot, dtype, rate] = key;
+      Tensor own = cast(rate == 1 ? base : base * rate, DType::f32);
+      placement.slot = slot;
       Graph::PlacementGuard on_device(graph, placement);
-      update(rate, step, groups);
+      update(own, step, groups, condition);
     }
   };
   return {name, apply, learning_rate};

@@ -17,7 +17,7 @@ namespace belfry {
 struct VariableGradient {
   Variable variable;
   Tensor gradient;
-  double rate = 1;  ///< times the optimizer's learning rate, for this variable alone
+  double rate = 1;  ///< times the optimizer's learning rate, for this variable alone; at least 0
 };
 using Gradients = std::vector<VariableGradient>;
 
@@ -25,8 +25,10 @@ using Gradients = std::vector<VariableGradient>;
 /// make_optimizer(). It may serve any number of updates.
 struct Optimizer {
   std::string name;  ///< part of the slots' names
-  /// Adds the nodes that update these variables (and the slots that they need) to their graph.
-  std::function<void(const Gradients&)> apply;
+  /// Adds the nodes that update these variables (and the slots that they need) to their graph. In a
+  /// step in which `condition` (bool []; undefined: always true) is false they change nothing.
+  /// apply_gradients() calls it after checking the gradients.
+  std::function<void(const Gradients&, Tensor condition)> apply;
   Schedule learning_rate;  ///< the one that `apply` uses, for reports
 };
 
@@ -36,14 +38,16 @@ struct SlotSpec {
   double initial = 0;     ///< the value before the first step
 };
 
-/// Adds one update node for these groups; the slots are those of the specs, in their order.
-using UpdateMaker =
-    std::function<void(Tensor learning_rate, Tensor step, std::span<const UpdateGroup> groups)>;
+/// Adds one update node for these groups; the slots are those of the specs, in their order. Effects
+/// must change nothing where `condition` is defined and false; update ops take it and see to that.
+using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
+                                       std::span<const UpdateGroup> groups, Tensor condition)>;
 
 /// An optimizer from its slots and its update op. The variables are handed to `update` in as few
-/// groups as there are pairs of device slot and dtype among them, usually one, and each node runs
-/// where its variables are. `step` is global_step: finished steps, 0 at the first, counting those
-/// too at which an update was left out.
+/// calls as there are triples of device slot, dtype and VariableGradient::rate among them, usually
+/// one, and each node runs where its variables are. `learning_rate` is the schedule's times that
+/// rate, rounded to f32 once. `step` is global_step: finished steps, 0 at the first, counting those
+/// too at which an update was left out or its condition was false.
 ///
 /// Slots are variables of kind slot, on the device of their variable, named
 /// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same

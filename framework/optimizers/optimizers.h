@@ -7,6 +7,7 @@
 
 #include "belfry/framework/optimizers/gradient_edits.h"
 #include "belfry/framework/optimizers/minimize.h"
+#include "belfry/framework/optimizers/moving_average.h"
 #include "belfry/framework/optimizers/optimizer.h"
 #include "belfry/framework/optimizers/schedule.h"
 

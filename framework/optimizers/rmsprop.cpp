@@ -11,10 +11,11 @@ Optimizer rmsprop(const RmspropOptions& o) {
   if (o.momentum != 0) slots.push_back({"velocity"});
   if (o.centered) slots.push_back({"mean_gradient"});
   RmspropUpdateOptions update{o.decay, o.momentum, o.epsilon, o.centered};
-  return make_optimizer("rmsprop", o.learning_rate, slots,
-                        [update](Tensor rate, Tensor, std::span<const UpdateGroup> groups) {
-                          rmsprop_update(rate, groups, update);
-                        });
+  return make_optimizer(
+      "rmsprop", o.learning_rate, slots,
+      [update](Tensor rate, Tensor, std::span<const UpdateGroup> groups, Tensor condition) {
+        rmsprop_update(rate, groups, update, condition);
+      });
 }
 
 }  // namespace belfry

@@ -37,14 +37,19 @@ struct Executable::Launch {
 };
 
 Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variables,
-                       std::uint64_t seed, TowerMember member)
+                       std::uint64_t seed, ExecutableOptions options)
     : plan_(std::move(plan)),
       variables_(variables),
       stream_(variables_.device().make_stream()),
-      member_(member) {
+      member_(options.member) {
   Device& device = variables_.device();
-  for (const Node* v : plan_->variables)
-    variable_addresses_.push_back(variables_.get_or_create(v->as<VariableOptions>(), seed).data());
+  for (const Node* v : plan_->variables) {
+    VariableOptions variable = v->as<VariableOptions>();
+    if (std::string other = variable.name + options.variable_suffix;
+        !options.variable_suffix.empty() && variables_.contains(other))
+      variable.name = other;
+    variable_addresses_.push_back(variables_.get_or_create(variable, seed).data());
+  }
   for (const Node* n : plan_->constants) {
     const Array& value = n->as<ConstantOptions>().value;
     constants_.push_back(device.allocate(Bytes(value.bytes()), "constant"));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,13 +41,19 @@ struct TowerMember {
   int tower = 0;                         ///< among all towers, those of other workers included
 };
 
+struct ExecutableOptions {
+  TowerMember member = {};
+  /// A variable for which there is one of this name with the suffix is read there.
+  std::string variable_suffix = {};
+};
+
 /// A plan with its arena, its input buffers and its variables, all at fixed addresses. run() makes
 /// no heap allocation. Used by one thread at a time; `variables` must outlive it.
 class Executable {
  public:
   /// Allocates; makes the variables that do not exist yet. Error: the memory does not suffice.
   Executable(std::shared_ptr<const Plan> plan, VariableStore& variables, std::uint64_t seed,
-             TowerMember member = {});
+             ExecutableOptions options = {});
   ~Executable();
 
   /// Feeds `batch` (an array for each of the plan's inputs, of the very type; more are ignored),

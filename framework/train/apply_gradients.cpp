@@ -6,7 +6,7 @@ namespace {
 class ApplyGradients final : public Hook {
  public:
   void on_gradients(GradientStage& stage) override {
-    apply_gradients(stage.update, stage.gradients);
+    apply_gradients(stage.update, stage.gradients, stage.condition);
   }
 };
 

@@ -14,8 +14,7 @@ class AverageGradients final : public Hook {
   void on_gradients(GradientStage& stage) override {
     Gradients& gradients = stage.gradients;
     if (gradients.empty() || gradients[0].gradient.graph().towers() == 1) return;
-    const std::string& name =
-        stage.update.name.empty() ? stage.update.optimizer.name : stage.update.name;
+    const std::string& name = stage.update.title();
     std::vector<bool> summed(gradients.size());
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       Tensor sum = sparse_tower_sum(gradients[i].gradient, options_.rows, options_.most_rows);

@@ -27,7 +27,8 @@ std::shared_ptr<Hook> apply_gradients();
 /// Stops when `last_step` steps are finished.
 std::shared_ptr<Hook> stop_at_step(std::int64_t last_step);
 
-/// Error when the loss or one of EstimatorSpec::values is NaN or infinite after a step.
+/// Error when the loss or one of EstimatorSpec::values is NaN or infinite after a step, unless the
+/// step has applied none of its updates (StepResult::applied is 0): it has trained nothing.
 std::shared_ptr<Hook> stop_on_non_finite();
 
 /// Logs step, loss, speed and the share of time spent waiting for input, every so many steps.

@@ -179,7 +179,7 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
   std::shared_ptr<Session> session = session_at(args.checkpoint);
   Features batch;
   std::optional<Accumulator> sums;
-  Replicas& replicas = session->replicas(Mode::evaluate);
+  Replicas& replicas = session->replicas(Mode::evaluate, args.averaged);
   for (std::int64_t i = 0; (!args.steps || i < *args.steps) && input->next(batch); ++i) {
     replicas.split(batch);
     replicas.prepare();

@@ -27,6 +27,8 @@ struct EstimatorOptions {
 struct EvaluateArgs {
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
   std::string checkpoint = {};             ///< path; empty: the live or newest state
+  /// With the moving averages of the variables that have one (hooks::moving_average).
+  bool averaged = false;
 };
 
 /// What evaluate() found: "loss" (the mean over all examples: a short last batch counts by its

@@ -55,6 +55,8 @@ struct GradientStage {
   /// bool []: the update changes nothing in a step in which it is false. Undefined: it always
   /// applies. Hooks that set it keep what it was: `a && b`.
   Tensor condition = {};
+  /// Of the update among the model's: its bit in StepRequest::chosen and StepResult::applied.
+  std::size_t index = 0;
 };
 
 /// What hooks may know and do at any time. Used by the training thread alone.
@@ -97,8 +99,9 @@ struct StepResult {
   double step_seconds = 0;        ///< from before feeding to after the results came
   double input_wait_seconds = 0;  ///< waiting for the batch
   std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
-  std::uint64_t applied = ~std::uint64_t{0};  ///< bit i: update i ran and its condition held
-  StepTimes times = {};                       ///< the mean of the towers
+  /// Bit i: update i ran and its GradientStage::condition held.
+  std::uint64_t applied = ~std::uint64_t{0};
+  StepTimes times = {};  ///< the mean of the towers
 
   double value(std::string_view name) const;  ///< Error listing the names
   void request_stop(std::string reason) const { context.request_stop(std::move(reason)); }
@@ -111,7 +114,8 @@ class Hook {
 
   virtual void begin(HookContext&) {}
   virtual void on_gradients(GradientStage&) {}
-  /// The update's nodes are made; effects that are made here run after them.
+  /// The update's nodes are made; effects made here run after them. Changes to the stage's
+  /// gradients and condition come too late.
   virtual void after_apply(GradientStage&) {}
   /// Parts that each tower's rows are cut into, computed one after the other in every step: less
   /// memory for the same update. At most one hook asks for more than 1.

@@ -8,6 +8,7 @@
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/reduce.h"
 #include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/optimizers/gradient_edits.h"
 #include "belfry/framework/train/built_in_hooks.h"
 
 namespace belfry {
@@ -182,15 +183,32 @@ void Model::build_updates(const Hooks& hooks) {
   chain.insert(chain.end(), hooks.begin(), hooks.end());
   chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
   chain.push_back(apply_gradients());
+  bool conditional = false;
   for (BuiltUpdate& built : updates_) {
     std::size_t effects = graph_->effects().size(), nodes = graph_->size();
-    GradientStage stage{*built.update, std::move(built.gradients)};
+    GradientStage stage{*built.update,
+                        std::move(built.gradients),
+                        {},
+                        static_cast<std::size_t>(&built - updates_.data())};
     for (const auto& hook : chain) hook->on_gradients(stage);
     for (const auto& hook : chain) hook->after_apply(stage);
     built.gradients = std::move(stage.gradients);
     built.condition = stage.condition;
     built.effects = effects_after(*graph_, effects);
     built.reductions = reductions_after(*graph_, nodes);
+    conditional = conditional || built.condition.defined();
+  }
+  if (conditional) keep_statistics_finite();
+}
+
+// Where updates may be skipped because numbers are not finite, a moving statistic may not take them
+// in either: it would never be finite again.
+void Model::keep_statistics_finite() {
+  for (Node*& effect : forward_effects_) {
+    if (!effect->is(assign_op) || !is_floating(effect->input(1).dtype())) continue;
+    Variable variable(effect->input(0).node());
+    Tensor value = effect->input(1);
+    effect = &assign(variable, where(all_finite({{variable, value}}), value, variable));
   }
 }
 

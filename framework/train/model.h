@@ -15,9 +15,10 @@ namespace belfry {
 
 /// How a model takes part in a step, beside what its model_fn says.
 struct ModelOptions {
-  int towers = 1;                 ///< that train it together, over all workers
-  std::int64_t most_rows = 0;     ///< of any of them; 0: as many as this one
-  int micro_batches = 1;          ///< parts of the rows, computed one after the other
+  int towers = 1;              ///< that train it together, over all workers
+  std::int64_t most_rows = 0;  ///< of any of them; 0: as many as this one
+  bool averaged = false;       ///< evaluation and prediction: with the variables' moving averages
+  int micro_batches = 1;       ///< parts of the rows, computed one after the other
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
 };
 
@@ -68,6 +69,7 @@ class Model {
   void merge_over_towers();
   void average_statistics(std::size_t forward_effects);
   void build_updates(const Hooks& hooks);
+  void keep_statistics_finite();
 
   Mode mode_;
   Signature signature_;

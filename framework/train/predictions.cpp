@@ -53,7 +53,7 @@ Predictions::~Predictions() = default;
 bool Predictions::next_batch() {
   Impl& self = *impl_;
   if (!self.input->next(self.batch)) return false;
-  Replicas& replicas = self.session->replicas(Mode::predict);
+  Replicas& replicas = self.session->replicas(Mode::predict, self.options.averaged);
   replicas.split(self.batch);
   replicas.prepare();
   const NamedTensors& predictions = replicas.model().spec().predictions;

@@ -111,8 +111,8 @@ void Replicas::prepare(std::uint64_t chosen) {
     Compiled& compiled = compiled_for(tower.share.batch);
     auto& executable = compiled.executables[{t, chosen}];
     if (!executable)
-      executable =
-          session_.make_executable(session_.compile(compiled.model, t, chosen), compiled.model, t);
+      executable = session_.make_executable(session_.compile(compiled.model, t, chosen),
+                                            compiled.model, t, options_.averaged);
     tower.model = &compiled.model;
     tower.executable = executable.get();
   }

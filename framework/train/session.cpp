@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/optimizers/moving_average.h"
+
 namespace belfry {
 
 namespace {
@@ -106,10 +109,16 @@ void Session::leave_off(std::string input_position,
   hook_states_ = std::move(hook_states);
 }
 
-Replicas& Session::replicas(Mode mode) {
-  auto& entry = replicas_[mode];
-  if (!entry) entry = std::make_unique<Replicas>(*this, mode);
+Replicas& Session::replicas(Mode mode, bool averaged) {
+  auto& entry = replicas_[{mode, averaged}];
+  if (!entry)
+    entry = std::make_unique<Replicas>(*this, mode, Hooks{}, ModelOptions{.averaged = averaged});
   return *entry;
+}
+
+bool Session::has_average(const std::string& variable) const {
+  std::string name = concat(variable, moving_average_suffix);
+  return variables_.contains(name) || pending_.contains(name);
 }
 
 // The value of a variable that is in the store, out of what the checkpoint holds. Where towers
@@ -144,10 +153,16 @@ void Session::take_value(const VariableOptions& options) {
 // On all towers at once: they may never differ but where they are meant to.
 void Session::make_variable(const VariableOptions& options) {
   bool new_here = !variables_.contains(options.name);
-  if (new_here && restored_) find_variable(pending_, options, step_);
+  bool saved = new_here && restored_;
+  if (saved && options.kind == VariableKind::slot && !pending_.contains(options.name)) {
+    log_warning("the checkpoint of step ", step_, " has no `", options.name,
+                "`; it begins with its first value");
+    saved = false;
+  }
+  if (saved) find_variable(pending_, options, step_);
   for (int tower = 0; tower < variables_.towers(); ++tower)
     variables_.store(tower).get_or_create(options, seed_);
-  if (new_here && restored_) take_value(options);
+  if (saved) take_value(options);
 }
 
 Bytes Session::bytes_needed(const Plan& plan, int tower) {
@@ -197,13 +212,26 @@ void Session::check_memory(const Plan& plan, const Model& model, int tower) {
 }
 
 std::unique_ptr<Executable> Session::make_executable(std::shared_ptr<const Plan> plan,
-                                                     const Model& model, int tower) {
+                                                     const Model& model, int tower, bool averaged) {
   check_memory(*plan, model, tower);
-  for (const Node* v : plan->variables) make_variable(v->as<VariableOptions>());
+  bool any_average = false;
+  for (const Node* v : plan->variables) {
+    VariableOptions options = v->as<VariableOptions>();
+    if (averaged && has_average(options.name)) {
+      options.name += moving_average_suffix;
+      options.kind = VariableKind::slot;
+      any_average = true;
+    }
+    make_variable(options);
+  }
+  require(any_average || !averaged,
+          "there are no moving averages of variables; train with hooks::moving_average()");
   has_state_ = true;
-  TowerMember member{model.mode() == Mode::train ? communicator_.get() : nullptr, tower, tower};
-  auto executable =
-      std::make_unique<Executable>(std::move(plan), variables_.store(tower), seed_, member);
+  ExecutableOptions executable_options{
+      .member = {model.mode() == Mode::train ? communicator_.get() : nullptr, tower, tower},
+      .variable_suffix = averaged ? std::string(moving_average_suffix) : ""};
+  auto executable = std::make_unique<Executable>(std::move(plan), variables_.store(tower), seed_,
+                                                 executable_options);
   executable->check_numerics(check_numerics_);
   return executable;
 }

@@ -41,8 +41,9 @@ class Session {
   void mark_broken() { broken_ = true; }
   bool broken() const { return broken_; }
 
-  /// For evaluation or prediction; kept as long as the session.
-  Replicas& replicas(Mode mode);
+  /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
+  /// session. Error: averages are asked for and there are none.
+  Replicas& replicas(Mode mode, bool averaged = false);
 
   /// The plan of a model on one of this session's towers.
   std::shared_ptr<const Plan> compile(const Model& model, int tower = 0,
@@ -52,7 +53,7 @@ class Session {
   /// checkpoint lacks one, or has it with another type; or the memory does not suffice, with the
   /// largest tensors, the bytes needed and the largest batch that would fit.
   std::unique_ptr<Executable> make_executable(std::shared_ptr<const Plan> plan, const Model& model,
-                                              int tower = 0);
+                                              int tower = 0, bool averaged = false);
 
   const ModelFn& model_fn() const { return model_fn_; }
   const Strategy& strategy() const { return strategy_; }
@@ -70,6 +71,7 @@ class Session {
   Bytes bytes_needed(const Plan& plan, int tower);
   std::int64_t largest_batch(const Model& model, Bytes free, int tower);
   void make_variable(const VariableOptions& options);
+  bool has_average(const std::string& variable) const;
   void take_value(const VariableOptions& options);
 
   ModelFn model_fn_;
@@ -87,7 +89,7 @@ class Session {
   std::int64_t step_ = 0;
   std::uint64_t seed_;
   int threads_of_a_tower_;
-  std::map<Mode, std::unique_ptr<Replicas>> replicas_;
+  std::map<std::pair<Mode, bool>, std::unique_ptr<Replicas>> replicas_;
 };
 
 }  // namespace belfry

@@ -16,6 +16,7 @@ void check(std::string_view name, double value, std::int64_t step) {
 class StopOnNonFinite final : public Hook {
  public:
   void after_step(const StepResult& result) override {
+    if (result.applied == 0) return;
     check("the loss", result.loss, result.step);
     for (const auto& [name, value] : result.values) check(name, value, result.step);
   }

@@ -18,6 +18,24 @@ struct UpdateItem {
   int rank = 0;
 };
 
+void append(std::vector<UpdateItem>& items, const Shape& shape) {
+  std::int64_t begin = items.empty() ? 0 : items.back().begin + items.back().elements;
+  items.push_back({begin, shape.elements(), shape.rank()});
+}
+
+/// Calls body(g, from, to) for parts of all items, shared among the threads.
+template <class Body>
+void for_parts(const std::vector<UpdateItem>& items, int threads, const Body& body) {
+  std::int64_t total = items.back().begin + items.back().elements;
+  parallel_for(total, elements_worth_sharing, threads, [&](std::int64_t begin, std::int64_t end) {
+    for (std::size_t g = 0; g < items.size(); ++g) {
+      std::int64_t from = std::max(begin - items[g].begin, std::int64_t{0});
+      std::int64_t to = std::min(end - items[g].begin, items[g].elements);
+      if (from < to) body(g, from, to);
+    }
+  });
+}
+
 struct ItemPointers {
   float* variable;
   const float* gradient;
@@ -30,16 +48,22 @@ class UpdateKernelBase : public Kernel {
   using Options = typename Rule<float>::Options;
 
   UpdateKernelBase(const Node& node, int threads)
-      : threads_(threads), options_(node.as<Options>()), layout_(update_layout<Rule>(options_)) {
-    for (int g = 0; g < layout_.groups(node.inputs().size()); ++g) {
-      const Shape& shape = node.input(layout_.variable(g)).shape();
-      items_.push_back({total_, shape.elements(), shape.rank()});
-      total_ += shape.elements();
-    }
+      : threads_(threads),
+        options_(node.as<Options>()),
+        layout_(update_layout<Rule>(options_, node.inputs().size())) {
+    for (int g = 0; g < layout_.groups(node.inputs().size()); ++g)
+      append(items_, node.input(layout_.variable(g)).shape());
   }
   std::string_view implementation() const override { return "simd"; }
+  void run(const KernelArguments& a, Stream&) final {
+    if (layout_.condition
+        && !*static_cast<const bool*>(a.inputs[static_cast<std::size_t>(layout_.scalars)]))
+      return;
+    update(a);
+  }
 
  protected:
+  virtual void update(const KernelArguments& a) = 0;
   Rule<float> rule(const KernelArguments& a, const UpdateItem& item) const {
     UpdateScalars scalars{
         .learning_rate = double{*static_cast<const float*>(a.inputs[0])},
@@ -62,7 +86,6 @@ class UpdateKernelBase : public Kernel {
   Options options_;
   UpdateLayout layout_;
   std::vector<UpdateItem> items_;
-  std::int64_t total_ = 0;
 };
 
 template <template <class> class Rule>
@@ -71,18 +94,11 @@ class UpdateKernel final : public UpdateKernelBase<Rule> {
   UpdateKernel(const Node& node, UpdateLoop<Rule<float>> loop, int threads)
       : UpdateKernelBase<Rule>(node, threads), loop_(loop) {}
 
-  void run(const KernelArguments& a, Stream&) override {
-    parallel_for(this->total_, elements_worth_sharing, this->threads_,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::size_t g = 0; g < this->items_.size(); ++g) {
-                     const UpdateItem& item = this->items_[g];
-                     std::int64_t from = std::max(begin - item.begin, std::int64_t{0});
-                     std::int64_t to = std::min(end - item.begin, item.elements);
-                     if (from >= to) continue;
-                     ItemPointers p = this->pointers(a, g, from);
-                     loop_(this->rule(a, item), p.variable, p.gradient, p.slots.data(), to - from);
-                   }
-                 });
+  void update(const KernelArguments& a) override {
+    for_parts(this->items_, this->threads_, [&](std::size_t g, std::int64_t from, std::int64_t to) {
+      ItemPointers p = this->pointers(a, g, from);
+      loop_(this->rule(a, this->items_[g]), p.variable, p.gradient, p.slots.data(), to - from);
+    });
   }
 
  private:
@@ -103,7 +119,7 @@ class LambKernel final : public UpdateKernelBase<update::Lamb> {
     return Bytes(static_cast<std::int64_t>(2 * (chunks_.size() + items_.size()) * sizeof(double)));
   }
 
-  void run(const KernelArguments& a, Stream&) override {
+  void update(const KernelArguments& a) override {
     auto* sums = static_cast<double*>(a.workspace);
     double* totals = sums + 2 * chunks_.size();
     for_chunks([&](std::size_t k, const Chunk& chunk) {
@@ -145,6 +161,52 @@ class LambKernel final : public UpdateKernelBase<update::Lamb> {
   std::vector<Chunk> chunks_;
 };
 
+/// So little is computed that memory sets the pace: the compiler's own vectors do.
+class MovingAverageKernel final : public Kernel {
+ public:
+  MovingAverageKernel(const Node& node, int threads)
+      : threads_(threads),
+        options_(node.as<MovingAverageUpdateOptions>()),
+        layout_{node.inputs().size()} {
+    for (int g = 0; g < layout_.groups(); ++g)
+      append(items_, node.input(layout_.variable(g)).shape());
+  }
+  std::string_view implementation() const override { return "simd"; }
+
+  void run(const KernelArguments& a, Stream&) override {
+    if (layout_.condition() && !*static_cast<const bool*>(a.inputs[0])) return;
+    for_parts(items_, threads_, [&](std::size_t g, std::int64_t from, std::int64_t to) {
+      int group = static_cast<int>(g);
+      auto rule = update::MovingAverage<float>::make(options_, *count(a, group));
+      const auto* variable = input<const float>(a, layout_.variable(group));
+      auto* average = input<float>(a, layout_.average(group));
+      for (std::int64_t i = from; i < to; ++i) rule.apply(average[i], variable[i]);
+    });
+    for (int g = 0; g < layout_.groups(); ++g) ++*count(a, g);
+  }
+
+ private:
+  template <class T>
+  static T* input(const KernelArguments& a, int i) {
+    return static_cast<T*>(a.inputs[static_cast<std::size_t>(i)]);
+  }
+  std::int64_t* count(const KernelArguments& a, int group) const {
+    return input<std::int64_t>(a, layout_.count(group));
+  }
+
+  int threads_;
+  MovingAverageUpdateOptions options_;
+  AverageLayout layout_;
+  std::vector<UpdateItem> items_;
+};
+
+std::unique_ptr<Kernel> make_moving_average(const Node& node, int threads) {
+  AverageLayout layout{node.inputs().size()};
+  for (int g = 0; g < layout.groups(); ++g)
+    if (node.input(layout.variable(g)).dtype() != DType::f32) return nullptr;
+  return std::make_unique<MovingAverageKernel>(node, threads);
+}
+
 template <template <class> class Rule>
 KernelFactory factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
   return [loop](const Node& node, int threads) -> std::unique_ptr<Kernel> {
@@ -167,6 +229,7 @@ const KernelRegistration lamb(lamb_update_op,
                                 if (node.inputs().back().dtype() != DType::f32) return nullptr;
                                 return std::make_unique<LambKernel>(node, threads);
                               });
+const KernelRegistration moving_average(moving_average_update_op, make_moving_average);
 
 }  // namespace
 }  // namespace belfry::cpu

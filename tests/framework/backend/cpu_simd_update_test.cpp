@@ -1,3 +1,5 @@
+#include <functional>
+
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/updates.h"
 #include "cpu_simd_testing.h"
@@ -93,6 +95,85 @@ TEST(SimdUpdate, Lamb) {
     Problem p(2);
     expect_simd_matches_reference(lamb_update(p.rate, p.step, p.groups, {.weight_decay = decay}),
                                   p.inputs(true), 16);
+  }
+}
+
+// With a condition: as without one where it holds, and the same bits as before where it does not.
+void expect_condition_holds_back(const Node& node, std::vector<Array> inputs, std::size_t place) {
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(place), Array::scalar(true));
+  expect_simd_matches_reference(node, inputs, 64);
+  inputs[place] = Array::scalar(false);
+  expect_simd_matches_reference(node, inputs, 0);
+  for (int threads : {1, 2}) {
+    std::vector<Array> after = run_kernel(*find_kernel(node, threads), node, inputs);
+    std::vector<int> mutated = node.mutated();
+    ASSERT_EQ(after.size(), mutated.size());
+    for (std::size_t i = 0; i < after.size(); ++i)
+      EXPECT_TRUE(identical(after[i], inputs[static_cast<std::size_t>(mutated[i])]))
+          << to_string(node) << ", input " << mutated[i];
+  }
+}
+
+TEST(SimdUpdate, FalseConditionsHoldEveryRuleBack) {
+  using Make = std::function<Node&(Problem&, Tensor condition)>;
+  struct Case {
+    int slots;
+    bool with_step;
+    Make make;
+  };
+  auto rmsprop = [](Problem& p, Tensor c) -> Node& {
+    return rmsprop_update(p.rate, p.groups, {.momentum = 0.9, .centered = true}, c);
+  };
+  for (const Case& c : {
+           Case{0, false,
+                [](Problem&p, Tensor c) -> Node& { return sgd_update(p.rate, p.groups, {}, c); }},
+           Case{1, false,
+                [](Problem&p, Tensor c) -> Node& {
+                  return momentum_update(p.rate, p.groups, {}, c);
+                }},
+           Case{2, true,
+                [](Problem&p, Tensor c) -> Node& {
+                  return adam_update(p.rate, p.step, p.groups, {}, c);
+                }},
+           Case{3, false, rmsprop},
+           Case{1, false,
+                [](Problem&p, Tensor c) -> Node& {
+                  return adagrad_update(p.rate, p.groups, {}, c);
+                }},
+           Case{2, false,
+                [](Problem&p, Tensor c) -> Node& { return ftrl_update(p.rate, p.groups, {}, c); }},
+           Case{2, true,
+                [](Problem&p, Tensor c) -> Node& {
+                  return lamb_update(p.rate, p.step, p.groups, {}, c);
+                }},
+       }) {
+    Problem p(c.slots);
+    Tensor condition = input(p.graph, "condition", {{}, DType::boolean});
+    expect_condition_holds_back(c.make(p, condition), p.inputs(c.with_step), c.with_step ? 2 : 1);
+  }
+}
+
+TEST(SimdUpdate, MovingAverage) {
+  Graph graph;
+  Scope scope(graph);
+  std::vector<AverageGroup> groups;
+  std::vector<Array> inputs{Array::scalar(true)};
+  for (std::size_t g = 0; g < shapes.size(); ++g) {
+    std::string name = "v" + std::to_string(g);
+    groups.push_back({scope.variable(name, {.shape = shapes[g]}),
+                      scope.variable(name + "_average", {.shape = shapes[g]}),
+                      scope.variable(name + "_count", {.shape = {}, .dtype = DType::i64})});
+    inputs.push_back(random_array(shapes[g], 10 * g));
+    inputs.push_back(random_array(shapes[g], 10 * g + 1));
+    inputs.push_back(Array::scalar(static_cast<std::int64_t>(g)));  // 0: the first takes the value
+  }
+  Tensor condition = input(graph, "condition", {{}, DType::boolean});
+  for (bool warm_up : {false, true}) {
+    Node& node = moving_average_update(groups, {.decay = 0.9, .warm_up = warm_up}, condition);
+    inputs[0] = Array::scalar(true);
+    expect_simd_matches_reference(node, inputs);
+    inputs[0] = Array::scalar(false);
+    expect_simd_matches_reference(node, inputs, 0);
   }
 }
 

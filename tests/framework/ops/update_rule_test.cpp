@@ -12,14 +12,26 @@ using testing::HasSubstr;
 using testing::Throws;
 
 TEST(UpdateLayout, SaysWhereInputsLie) {
-  UpdateLayout layout = update_layout<update::Adam>({});
+  UpdateLayout layout = update_layout<update::Adam>({}, 2 + 3 * 4);
   EXPECT_EQ(layout.scalars, 2);
+  EXPECT_FALSE(layout.condition);
   EXPECT_EQ(layout.groups(2 + 3 * 4), 3);
   EXPECT_EQ(layout.variable(1), 6);
   EXPECT_EQ(layout.gradient(1), 7);
   EXPECT_EQ(layout.slot(1, 1), 9);
-  EXPECT_EQ(update_layout<update::Rmsprop>({.momentum = 0.9, .centered = true}).slots, 3);
-  EXPECT_EQ(update_layout<update::Rmsprop>({}).slots, 1);
+  EXPECT_EQ(update_layout<update::Rmsprop>({.momentum = 0.9, .centered = true}, 6).slots, 3);
+  EXPECT_EQ(update_layout<update::Rmsprop>({}, 4).slots, 1);
+}
+
+TEST(UpdateLayout, OneInputMoreIsTheCondition) {
+  for (std::size_t groups : {1u, 2u, 7u}) {
+    EXPECT_FALSE(update_layout<update::Sgd>({}, 1 + 2 * groups).condition);
+    UpdateLayout layout = update_layout<update::Sgd>({}, 2 + 2 * groups);
+    EXPECT_TRUE(layout.condition);
+    EXPECT_EQ(layout.groups(2 + 2 * groups), static_cast<int>(groups));
+    EXPECT_EQ(layout.variable(0), 2);
+    EXPECT_EQ(layout.gradient(1), 5);
+  }
 }
 
 struct UpdateNode : testing::Test {
@@ -46,6 +58,15 @@ TEST_F(UpdateNode, MutatesVariablesAndSlots) {
   EXPECT_TRUE(node.outputs().empty());
   EXPECT_THAT(node.mutated(), ElementsAre(2, 4, 5, 6, 8, 9));
   EXPECT_THAT(graph.effects(), ElementsAre(&node));
+}
+
+TEST_F(UpdateNode, TheConditionStandsBeforeTheGroups) {
+  Variable a = variable("a", {2}), m = variable("m", {2});
+  UpdateGroup groups[] = {{a, gradient("ga", {2}), {m}}};
+  Tensor condition = input(graph, "condition", {{}, DType::boolean});
+  Node& node = momentum_update(rate, groups, {}, condition);
+  EXPECT_EQ(node.input(1), condition);
+  EXPECT_THAT(node.mutated(), ElementsAre(2, 4));
 }
 
 TEST_F(UpdateNode, Errors) {
@@ -102,6 +123,11 @@ TEST_F(UpdateNode, Errors) {
         sgd_update(g, Groups{{a, g}});
       },
       fails("sgd_update: the learning rate is f32[2]; expected f32[]"));
+  EXPECT_THAT(
+      [&] {
+        sgd_update(rate, Groups{{a, g}}, {}, g);
+      },
+      fails("sgd_update: the condition is f32[2]; expected bool[]"));
   EXPECT_THAT(
       [&] {
         adam_update(rate, rate, Groups{{a, g, {m, variable("v", {2})}}});

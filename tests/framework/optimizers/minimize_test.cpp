@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "belfry/framework/graph/network.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/reduce.h"
@@ -153,6 +155,24 @@ TEST_F(Minimize, ApplyErrors) {
         apply_gradients(update, {{a, b}});
       },
       fails("apply_gradients: variable `a` is f32[] but its gradient is f32[2]"));
+  for (auto [rate, text] : {std::pair{-1.0, "-1"}, {std::nan(""), "nan"}})
+    EXPECT_THAT(([&, rate = rate] {
+                  apply_gradients(update, {{a, a, rate}});
+                }),
+                fails(concat("apply_gradients: the rate of `a` is ", text,
+                             "; it must be finite and at least 0")));
+  EXPECT_THAT(([&] {
+                apply_gradients(update, {{a, a}}, b);
+              }),
+              fails("apply_gradients: the condition of the update `sgd` is f32[2]; expected "
+                    "bool[]"));
+}
+
+TEST_F(Minimize, TheTitleIsTheNameOrElseTheOptimizers) {
+  Update update = minimize(square(variable("a", 3)), quarter);
+  EXPECT_EQ(update.title(), "sgd");
+  update.name = "generator";
+  EXPECT_EQ(update.title(), "generator");
 }
 
 TEST_F(Minimize, UpdatesFromAnOptimizerTakeTheStepsLoss) {

@@ -168,14 +168,109 @@ TEST(Lamb, Descends) {
   });
 }
 
+// ---- every optimizer
+// -----------------------------------------------------------------------------
+
+using MakeOptimizer = std::function<Optimizer(double learning_rate)>;
+
+const std::vector<MakeOptimizer> all_optimizers{
+    [](double r) { return sgd({.learning_rate = r, .weight_decay = 0.1, .decay_min_rank = 0}); },
+    [](double r) { return momentum({.learning_rate = r, .nesterov = true}); },
+    [](double r) { return adam({.learning_rate = r}); },
+    [](double r) { return adamw({.learning_rate = r, .decay_min_rank = 0}); },
+    [](double r) { return rmsprop({.learning_rate = r, .momentum = 0.9, .centered = true}); },
+    [](double r) { return adagrad({.learning_rate = r}); },
+    [](double r) { return ftrl({.learning_rate = r, .l1 = 0.01}); },
+    [](double r) { return lamb({.learning_rate = r, .decay_min_rank = 0}); },
+};
+
+// Minimises the sum of (v - 3)^4 for v = w and v = u, both f32, with these rates. The update
+// applies in steps in which the input `go` is true.
+class Descent {
+ public:
+  Descent(const Optimizer& optimizer, double rate_w, double rate_u, bool fast) {
+    Scope s(graph_);
+    Variable w = s.variable("w", {{2}, DType::f32, constant_value(0.3)});
+    Variable u = s.variable("u", {{3}, DType::f32, constant_value(-0.7)});
+    Update update = minimize(sum(square(square(w - 3))) + sum(square(square(u - 3))), optimizer);
+    Gradients gradients = compute_gradients(update);
+    gradients[0].rate = rate_w;
+    gradients[1].rate = rate_u;
+    apply_gradients(update, gradients, input(graph_, "go", {{}, DType::boolean}));
+    training_ = std::make_unique<Training>(graph_, std::vector<Tensor>{update.loss}, fast);
+  }
+  void step(bool go) { training_->step({{"go", Array::scalar(go)}}); }
+  /// All variables, or those whose name begins so.
+  std::vector<double> values(std::string_view prefix = "") const {
+    std::vector<double> out;
+    for (const std::string& name : training_->names())
+      if (name.starts_with(prefix))
+        for (double x : training_->variable(name)) out.push_back(x);
+    return out;
+  }
+
+ private:
+  Graph graph_;
+  std::unique_ptr<Training> training_;
+};
+
+TEST(Optimizers, AFalseConditionLeavesVariablesAndSlotsToTheBit) {
+  for (bool fast : {false, true})
+    for (const MakeOptimizer& make : all_optimizers) {
+      SCOPED_TRACE(concat(make(0.1).name, fast ? " fast" : " reference"));
+      Descent descent(make(0.1), 1, 1, fast);
+      descent.step(false);
+      std::vector<double> first = descent.values();
+      descent.step(true);
+      std::vector<double> second = descent.values();
+      EXPECT_NE(second, first);
+      descent.step(false);
+      descent.step(false);
+      EXPECT_EQ(descent.values(), second);
+      descent.step(true);
+      EXPECT_NE(descent.values(), second);
+    }
+}
+
+TEST(Optimizers, TheRateOfAVariableIsAScaledLearningRate) {
+  for (bool fast : {false, true})
+    for (const MakeOptimizer& make : all_optimizers) {
+      SCOPED_TRACE(concat(make(0.1).name, fast ? " fast" : " reference"));
+      Descent rates(make(0.1), 0.3, 1, fast), scaled(make(0.1 * 0.3), 1, 1, fast),
+          plain(make(0.1), 1, 1, fast);
+      for (int i = 0; i < 4; ++i)
+        for (Descent* d : {&rates, &scaled, &plain}) d->step(true);
+      EXPECT_EQ(rates.values("w"), scaled.values("w"));
+      EXPECT_EQ(rates.values("u"), plain.values("u"));
+      EXPECT_NE(rates.values("w"), plain.values("w"));
+    }
+}
+
+TEST(Optimizers, ARateOfZeroKeepsTheVariableWhileSlotsGoOn) {
+  for (const MakeOptimizer& make : all_optimizers) {
+    Optimizer optimizer = make(0.1);
+    SCOPED_TRACE(optimizer.name);
+    Descent descent(optimizer, 0, 1, true);
+    descent.step(false);
+    std::vector<double> all = descent.values("w/"), variables = descent.values("w");
+    variables.resize(2);
+    descent.step(true);
+    std::vector<double> after = descent.values("w");
+    after.resize(2);
+    EXPECT_EQ(after, variables);
+    bool goes_on = optimizer.name != "sgd" && optimizer.name != "ftrl";
+    EXPECT_EQ(descent.values("w/") != all, goes_on);
+  }
+}
+
 TEST(Optimizers, InitialSlots) {
   Graph graph;
   Scope s(graph);
   Variable w = s.variable("w", {{1}, DType::f32, zeros()});
   Gradients none{{w, constant(graph, Array::of({0.0f}))}};
-  rmsprop({.momentum = 0.5, .centered = true}).apply(none);
-  adagrad().apply(none);
-  ftrl({.initial_accumulator = 0.25}).apply(none);
+  rmsprop({.momentum = 0.5, .centered = true}).apply(none, {});
+  adagrad().apply(none, {});
+  ftrl({.initial_accumulator = 0.25}).apply(none, {});
   auto initial = [&](const std::string& slot) {
     return graph.find_variable(slot)->as<VariableOptions>().initializer.a;
   };

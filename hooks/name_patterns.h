@@ -1,0 +1,35 @@
+#pragma once
+// Variables chosen by name. Internal to hooks/.
+
+#include <optional>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace belfry::hooks {
+
+/// Regular expressions (ECMAScript) for whole names, which remember what they were asked.
+class NamePatterns {
+ public:
+  /// `hook` is named in messages. Error: one is no regular expression.
+  NamePatterns(std::string hook, const std::vector<std::string>& patterns);
+
+  bool empty() const { return patterns_.empty(); }
+  /// The first pattern that matches the whole of `name`.
+  std::optional<std::size_t> find(const std::string& name);
+  /// Error: a pattern has matched none of the names so far.
+  void require_all_used() const;
+
+ private:
+  struct Pattern {
+    std::string text;
+    std::regex regex;
+    bool used = false;
+  };
+  std::string hook_;
+  std::vector<Pattern> patterns_;
+  std::set<std::string> names_;
+};
+
+}  // namespace belfry::hooks

@@ -1,0 +1,48 @@
+// Covers the steps that it ignores; hook_test.cpp has the others, in whole trainings.
+#include <limits>
+
+#include "belfry/framework/train/built_in_hooks.h"
+#include "training_testing.h"
+
+namespace belfry {
+namespace {
+
+class NoContext final : public HookContext {
+ public:
+  std::int64_t step() const override { return 0; }
+  bool data_ended() const override { return false; }
+  const RunConfig& config() const override { fail("no configuration"); }
+  const std::string& model_dir() const override { fail("no folder"); }
+  VariableStore& variables() override { fail("no variables"); }
+  void request_stop(std::string) override { fail("no stop"); }
+  std::string save_checkpoint() override { fail("no checkpoints"); }
+};
+
+TEST(StopOnNonFinite, IgnoresStepsThatAppliedNothing) {
+  NoContext context;
+  auto hook = stop_on_non_finite();
+  std::vector<std::pair<std::string, double>> values{{"ratio", std::nan("")}};
+  auto after = [&](double loss, std::uint64_t applied) {
+    return error_of([&] {
+      hook->after_step(
+          {.context = context, .step = 3, .loss = loss, .values = values, .applied = applied});
+    });
+  };
+  double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(after(infinity, 0), "no error");
+  EXPECT_EQ(after(1, 0), "no error");
+  EXPECT_THAT(after(infinity, 0b10), ::testing::StartsWith("the loss is infinite after step 3;"));
+  EXPECT_THAT(after(1, 0b01), ::testing::StartsWith("ratio is NaN after step 3;"));
+}
+
+TEST(StopOnNonFinite, StepsApplyTheirUpdatesUnlessTold) {
+  NoContext context;
+  EXPECT_THAT(
+      error_of([&] {
+        stop_on_non_finite()->after_step({.context = context, .step = 3, .loss = std::nan("")});
+      }),
+      ::testing::StartsWith("the loss is NaN after step 3;"));
+}
+
+}  // namespace
+}  // namespace belfry
