@@ -149,10 +149,12 @@ Reduction::Reduction(Group& group, Bucket bucket)
 }
 
 void Reduction::start(Stream& stream) {
-  ensure(stage_ == Stage::idle, bucket_.name, ": started again before finish()");
   stream.synchronize();
-  copy_into(packed_bucket_, bucket_);
   std::lock_guard lock(job_.mutex());
+  if (job_.failed()) return;  // finish() throws
+  ensure(stage_ == Stage::idle, bucket_.name, ": started again before finish()");
+  copy_into(packed_bucket_, bucket_);
+  group_.advance();
   tag_ = group_.next_tag();
   for_each_other([&](int rank) {
     describing_.receive(rank, tag_ + description, descriptions_[index(rank)], sizeof mine_);

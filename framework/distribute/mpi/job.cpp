@@ -71,22 +71,29 @@ Job::Job() {
 }
 
 Job::~Job() {
+  try {
+    end();
+  } catch (const std::exception&) {
+    // A worker that is gone: as after a failure.
+  }
+}
+
+void Job::end() {
   std::unique_lock lock(mutex_);
   int over = 0;
   MPI_Finalized(&over);
-  if (over || !failure_.empty()) return;
-  say(false, "");
-  // Whoever still works may announce a failure and leave without MPI_Finalize.
+  if (over) return;
+  say(!failure_.empty(), failure_);
+  // Whoever still works may yet fail, and leave without MPI_Finalize.
   auto start = Clock::now();
   for (hear(); others_there_ > 0 && failure_.empty(); hear()) {
     double waited = seconds_since(start);
-    if (waited > timeout_seconds_) break;  // MPI_Finalize knows better than we who is still there
+    if (waited > timeout_seconds_) break;  // MPI_Finalize may know better who is still there
     lock.unlock();
     pause(waited);
     lock.lock();
   }
-  if (!failure_.empty() || !started_here_) return;
-  MPI_Finalize();
+  if (failure_.empty() && started_here_) MPI_Finalize();
 }
 
 std::string Job::name(int rank) const { return concat("worker ", rank, " of ", count_); }
@@ -191,7 +198,7 @@ void Job::say(bool failed, const std::string& reason) {
       check(MPI_Isend(&word, sizeof word, MPI_BYTE, rank, last_word, comm_,
                       &saying_[static_cast<std::size_t>(rank)]),
             name(rank));
-  // A process that fails may be gone soon: most messages leave at once, the others get a moment.
+  // A process that fails may soon be gone: most messages leave at once, the others get a moment.
   auto start = Clock::now();
   for (int gone = 0; failed && !gone && seconds_since(start) < 0.2;)
     check(MPI_Testall(count_, saying_.data(), &gone, MPI_STATUSES_IGNORE), "MPI_Testall");

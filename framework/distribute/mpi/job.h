@@ -63,6 +63,9 @@ class Job {
   /// Ends this worker's part: its waits throw `reason`, those of the others name it as well.
   void announce(const std::string& reason) noexcept;
 
+  /// Whether the job is over. Needs the mutex.
+  bool failed() const { return !failure_.empty(); }
+
   /// The first of `many` tags for a communicator, the same in all workers that make theirs in the
   /// same order. They come round again when MPI has no more. Needs the mutex.
   int next_tags(int many);
@@ -76,6 +79,7 @@ class Job {
     char reason[1023];
   };
 
+  void end();
   void listen();
   void hear();
   void say(bool failed, const std::string& reason);

@@ -25,7 +25,7 @@ std::string reduce_some(Workers& workers, double timeout_seconds, std::size_t co
 
 std::string absent(const Job& job) {
   auto workers = find_workers({.timeout_seconds = 60});
-  workers->barrier();
+  job.meet(workers->rank());
   if (workers->rank() == 1) {
     job.wait_until_through({0, 2});
     return error_of([&] { workers->barrier(); }).substr(11);  // worker 0 or 2 was first
@@ -40,7 +40,7 @@ std::string absent(const Job& job) {
 
 std::string killed(const Job& job) {
   auto workers = find_workers({.timeout_seconds = 2});
-  workers->barrier();
+  job.meet(workers->rank());
   if (workers->rank() == 1) raise(SIGKILL);
   std::string error = error_of([&] { workers->all_gather(1.5); });
   job.record(workers->rank(), error);
@@ -50,7 +50,7 @@ std::string killed(const Job& job) {
 
 std::string announce(const Job& job) {
   auto workers = find_workers({.timeout_seconds = 600});
-  workers->barrier();
+  job.meet(workers->rank());
   if (workers->rank() == 2) {
     workers->announce_failure("the disk is full");
     job.wait_until_through({0, 1});
@@ -60,9 +60,9 @@ std::string announce(const Job& job) {
   return concat(error, "\nthen: ", error_of([&] { workers->barrier(); }));
 }
 
-std::string leave(const Job&) {
+std::string leave(const Job& job) {
   auto workers = find_workers({.timeout_seconds = 600});
-  workers->barrier();
+  job.meet(workers->rank());
   if (workers->rank() == 1) return "ended";
   std::string error = error_of([&] { workers->all_gather(1.5); });
   workers->announce_failure(error);

@@ -8,10 +8,12 @@
 
 namespace belfry {
 
-/// The files that workers write when they are through.
+/// The files that workers write when they are through, and how they wait without MPI: a failure in
+/// one worker may else end the barrier of another.
 struct Job {
   std::string folder;
   void wait_until_through(const std::vector<int>& ranks) const;
+  void meet(int rank) const;  ///< with all of three workers
   void record(int rank, const std::string& text) const;
 };
 
