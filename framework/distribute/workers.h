@@ -59,11 +59,10 @@ struct WorkerOptions {
 };
 
 /// The workers of the job that this process belongs to; the same object each time, with the last
-/// options. Alone, without MPI, when nothing says that the process was started as one of several. In
-/// a job all workers call it, and it waits for them without a limit; MPI ends with the process, once
-/// all workers have ended.
-/// Error: it was, but this build lacks MPI; the environment variable TF_CONFIG (worker_role.h)
-/// contradicts the job, or names several tasks while there is no job.
+/// options. Alone, without MPI, when nothing says that the process was started as one of several.
+/// In a job all workers call it, and it waits for them without a limit; MPI ends with the process,
+/// once all workers have ended. Error: it was, but this build lacks MPI; the environment variable
+/// TF_CONFIG (worker_role.h) contradicts the job, or names several tasks while there is no job.
 std::shared_ptr<Workers> find_workers(const WorkerOptions& options = {});
 
 /// Makes an implementation for jobs of several processes known; called by a static object of its
