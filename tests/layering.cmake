@@ -1,6 +1,6 @@
 # Reads every #include of the library and the examples. Fails on one that points upward, on a cycle
-# of files, on a package's header in a public header (but for the bridge data/opencv.h), and on oneDNN
-# or CUDA outside their folder.
+# of files, on a package's header in a public header (but for the bridge data/opencv.h), and on oneDNN,
+# CUDA or MPI outside their folder.
 cmake_minimum_required(VERSION 3.22)
 
 # A folder and those below it: its files may include their own folder, these, and what these may.
@@ -26,6 +26,7 @@ folder(framework/backend/cpu framework/backend framework/ops)
 folder(framework/compiler framework/backend framework/ops)
 folder(framework/runtime framework/compiler)
 folder(framework/distribute framework/runtime)
+folder(framework/distribute/mpi framework/distribute)
 folder(framework/train framework/distribute framework/layers framework/optimizers)
 folder(framework framework/train)
 folder(data/formats framework/tensor)
@@ -35,6 +36,7 @@ folder(hooks framework/train)
 folder(models framework)
 folder(examples framework data hooks models)
 set(device_packages "dnnl|oneapi/dnnl|cudnn|cublas|nccl|cuda")
+set(private_folders "^framework/(backend/.|distribute/mpi$)")  # headers are nobody else's
 
 # The innermost folder of the list above that holds the file.
 function(folder_of file out)
@@ -67,10 +69,12 @@ foreach(file ${files})
     elseif(line MATCHES "\"" AND NOT from STREQUAL examples)
       message(SEND_ERROR "${file} includes \"${header}\": write it as belfry/...")
     elseif(file MATCHES "\\.h$" AND header MATCHES "[./]" AND line MATCHES "<"
-           AND NOT from MATCHES "^framework/backend/." AND NOT file STREQUAL "data/opencv.h")
+           AND NOT from MATCHES "${private_folders}" AND NOT file STREQUAL "data/opencv.h")
       message(SEND_ERROR "${file} includes <${header}>: public headers include no packages")
     elseif(header MATCHES "^(${device_packages})" AND NOT from MATCHES "^framework/backend/.")
       message(SEND_ERROR "${file} includes <${header}>: that is for framework/backend/<device>")
+    elseif(header STREQUAL mpi.h AND NOT from STREQUAL framework/distribute/mpi)
+      message(SEND_ERROR "${file} includes <${header}>: that is for framework/distribute/mpi")
     endif()
   endforeach()
 endforeach()

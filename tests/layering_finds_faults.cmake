@@ -23,6 +23,7 @@ endfunction()
 check(none "no fault"
       framework/graph/a.h "#include <vector>\n#include \"belfry/framework/tensor/b.h\""
       framework/tensor/b.h "" framework/backend/cpu/c.cpp "#include <dnnl.hpp>"
+      framework/distribute/mpi/e.h "#include <mpi.h>"
       hooks/hooks.h "" examples/mnist/d.cpp "#include <belfry/hooks.h>")
 check(upward
       "framework/tensor/b.cpp includes framework/graph/a.h: framework/tensor may not include framework/graph"
@@ -37,5 +38,10 @@ check(package "data/x.h includes <opencv2/core.hpp>: public headers include no p
       data/x.h "#include <opencv2/core.hpp>")
 check(device "data/x.cpp includes <dnnl.hpp>: that is for framework/backend/<device>"
       data/x.cpp "#include <dnnl.hpp>")
+check(mpi "framework/distribute/x.cpp includes <mpi.h>: that is for framework/distribute/mpi"
+      framework/distribute/x.cpp "#include <mpi.h>")
+check(mpi_inward "framework/train/x.cpp includes framework/distribute/mpi/y.h"
+      framework/train/x.cpp "#include \"belfry/framework/distribute/mpi/y.h\""
+      framework/distribute/mpi/y.h "")
 check(short_name "data/x.cpp includes \"y.h\": write it as belfry/..."
       data/x.cpp "#include \"y.h\"" data/y.h "")

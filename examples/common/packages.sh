@@ -7,7 +7,11 @@ belfry_build_packages=(
   # The CMake package of libdnnl-dev looks for OpenCL.
   opencl-headers ocl-icd-opencl-dev
 )
-belfry_test_packages=(libgtest-dev libgmock-dev)
+belfry_test_packages=(
+  libgtest-dev libgmock-dev
+  # For training on several machines, which a build may lack and the tests should not.
+  libopenmpi-dev openmpi-bin
+)
 belfry_fuzz_packages=(clang libclang-rt-dev libomp-dev)
 
 install_packages() {

@@ -13,7 +13,11 @@ namespace belfry {
 
 class Stream;
 
-enum class ReduceOp : std::uint8_t { sum, max };
+enum class ReduceOp : std::uint8_t {
+  sum,
+  max,
+  first,  ///< what member 0 has: a broadcast
+};
 
 /// `count` elements that take part in a reduction. Those of one bucket need not lie side by side.
 struct Segment {

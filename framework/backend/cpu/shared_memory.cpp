@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "belfry/framework/backend/cpu/segments.h"
+#include "belfry/framework/backend/segments.h"
 
 namespace belfry::cpu {
 namespace {

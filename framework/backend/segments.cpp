@@ -1,13 +1,10 @@
-#include "belfry/framework/backend/cpu/segments.h"
+#include "belfry/framework/backend/segments.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
 
-#include "belfry/framework/ops/elementwise.h"
-
-namespace belfry::cpu {
+namespace belfry {
 namespace {
 
 constexpr std::int64_t block = 2048;  // elements: what is summed stays in the first-level cache
@@ -46,17 +43,35 @@ void dispatch_reducible(const Bucket& bucket, F&& f) {
 
 template <class C, class T>
 void accumulate(C* total, const T* x, std::int64_t count, ReduceOp op) {
-  if (op == ReduceOp::sum) {
-    for (std::int64_t i = 0; i < count; ++i) total[i] += static_cast<C>(x[i]);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) {
-      C value = static_cast<C>(x[i]);
-      if (value > total[i] || value != value) total[i] = value;
-    }
+  switch (op) {
+    case ReduceOp::sum:
+      for (std::int64_t i = 0; i < count; ++i) total[i] += static_cast<C>(x[i]);
+      return;
+    case ReduceOp::max:
+      for (std::int64_t i = 0; i < count; ++i) {
+        C value = static_cast<C>(x[i]);
+        if (value > total[i] || value != value) total[i] = value;
+      }
+      return;
+    case ReduceOp::first:
+      return;
   }
 }
 
-// Reduces sources[0], sources[1], ... into every target.
+}  // namespace
+
+std::int64_t elements_of(const Bucket& bucket) {
+  std::int64_t total = 0;
+  for (const Segment& s : bucket.segments) total += s.count;
+  return total;
+}
+
+bool fits(const Bucket& a, const Bucket& b) {
+  return a.dtype == b.dtype && a.op == b.op
+         && std::equal(a.segments.begin(), a.segments.end(), b.segments.begin(), b.segments.end(),
+                       [](const Segment& x, const Segment& y) { return x.count == y.count; });
+}
+
 void reduce(std::span<const Bucket* const> sources, std::span<const Bucket* const> targets,
             std::int64_t from, std::int64_t to) {
   const Bucket& first = *sources[0];
@@ -77,20 +92,6 @@ void reduce(std::span<const Bucket* const> sources, std::span<const Bucket* cons
   });
 }
 
-}  // namespace
-
-std::int64_t elements_of(const Bucket& bucket) {
-  std::int64_t total = 0;
-  for (const Segment& s : bucket.segments) total += s.count;
-  return total;
-}
-
-bool fits(const Bucket& a, const Bucket& b) {
-  return a.dtype == b.dtype && a.op == b.op
-         && std::equal(a.segments.begin(), a.segments.end(), b.segments.begin(), b.segments.end(),
-                       [](const Segment& x, const Segment& y) { return x.count == y.count; });
-}
-
 void reduce_all(const std::vector<const Bucket*>& buckets, std::int64_t from, std::int64_t to) {
   reduce(buckets, buckets, from, to);
 }
@@ -107,4 +108,4 @@ void copy_into(const Bucket& target, const Bucket& source) {
   }
 }
 
-}  // namespace belfry::cpu
+}  // namespace belfry

@@ -1,0 +1,207 @@
+#include "belfry/framework/distribute/mpi/job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry::mpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The others are usually microseconds away; after a while a core is worth more than that.
+void pause(double waited_seconds) {
+  if (waited_seconds < 2e-3)
+    std::this_thread::yield();
+  else
+    std::this_thread::sleep_for(std::chrono::microseconds(waited_seconds < 1 ? 50 : 500));
+}
+
+std::string library_version() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);
+  std::string all(version, static_cast<std::size_t>(length));
+  return all.substr(0, all.find_first_of(",\n"));
+}
+
+std::string processor() {
+  char name[MPI_MAX_PROCESSOR_NAME];
+  int length = 0;
+  MPI_Get_processor_name(name, &length);
+  return {name, static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+void check(int code, std::string_view what) {
+  if (code == MPI_SUCCESS) return;
+  char message[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, message, &length);
+  fail(what, ": ", std::string_view(message, static_cast<std::size_t>(length)));
+}
+
+Memory make_memory(std::size_t bytes) { return std::make_shared<std::vector<std::byte>>(bytes); }
+
+Job::Job() {
+  int running = 0, level = MPI_THREAD_SINGLE, known = 0;
+  check(MPI_Initialized(&running), "MPI_Initialized");
+  started_here_ = !running;
+  if (running)
+    check(MPI_Query_thread(&level), "MPI_Query_thread");
+  else
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
+  require(level >= MPI_THREAD_SERIALIZED,
+          "MPI: it was started without support for threads; ask for MPI_THREAD_SERIALIZED");
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  MPI_Comm_size(comm_, &count_);
+  MPI_Comm_rank(comm_, &rank_);
+  const int* last_tag = nullptr;
+  check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last_tag, &known), "MPI_TAG_UB");
+  last_tag_ = known ? *last_tag : 32767;
+  listen();
+}
+
+Job::~Job() {
+  try {
+    end();
+  } catch (const std::exception&) {
+    // A worker that is gone: as after a failure.
+  }
+}
+
+void Job::end() {
+  std::unique_lock lock(mutex_);
+  int over = 0;
+  MPI_Finalized(&over);
+  if (over) return;
+  say(!failure_.empty(), failure_);
+  // Whoever still works may yet fail, and leave without MPI_Finalize.
+  auto start = Clock::now();
+  for (hear(); others_there_ > 0 && failure_.empty(); hear()) {
+    double waited = seconds_since(start);
+    if (waited > timeout_seconds_) break;  // MPI_Finalize may know better who is still there
+    lock.unlock();
+    pause(waited);
+    lock.lock();
+  }
+  if (failure_.empty() && started_here_) MPI_Finalize();
+}
+
+std::string Job::name(int rank) const { return concat("worker ", rank, " of ", count_); }
+
+std::string Job::describe() const {
+  return concat(name(rank_), " on host ", processor(), " (", library_version(), ")");
+}
+
+void Job::wait(const Wait& wait) {
+  auto start = Clock::now();
+  for (;;) {
+    double waited = seconds_since(start);
+    {
+      std::lock_guard lock(mutex_);
+      hear();
+      try {
+        require(failure_.empty(), failure_);
+        if (wait.done()) return;
+        if (others_there_ < count_ - 1) check_there(wait.missing(), wait.what);
+      } catch (const Error& error) {
+        give_up(error.what());
+        throw;
+      }
+      if (waited > wait.timeout_seconds) {
+        std::vector<std::string> late;
+        for (int rank : wait.missing()) late.push_back(name(rank));
+        give_up(concat(wait.what, ": ", join(late, ", "), " did not take part within ",
+                       wait.timeout_seconds, " s; it may have died or hang"));
+        fail(failure_);
+      }
+    }
+    pause(waited);
+  }
+}
+
+// A worker says that it has ended only after all its messages have gone, and those arrive in order:
+// what is still missing from it will not come.
+void Job::check_there(const std::vector<int>& ranks, std::string_view what) const {
+  for (int rank : ranks)
+    require(!ended_[static_cast<std::size_t>(rank)], what, ": ", name(rank),
+            " has ended; all workers must make the same calls");
+}
+
+void Job::give_up(const std::string& reason) {
+  if (failure_.empty()) failure_ = reason;
+}
+
+void Job::announce(const std::string& reason) noexcept {
+  try {
+    std::lock_guard lock(mutex_);
+    give_up(reason);
+    say(true, reason);
+  } catch (const std::exception&) {
+    // The others will run into their time-out.
+  }
+}
+
+int Job::next_tags(int many) {
+  if (next_tag_ > last_tag_ - many) next_tag_ = first_of_reductions;
+  next_tag_ += many;
+  return next_tag_ - many;
+}
+
+void Job::listen() {
+  auto count = static_cast<std::size_t>(count_);
+  words_.resize(count);
+  ended_.assign(count, false);
+  others_there_ = count_ - 1;
+  heard_.resize(count);
+  saying_.assign(count, MPI_REQUEST_NULL);
+  listening_.assign(count, MPI_REQUEST_NULL);
+  for (int rank = 0; rank < count_; ++rank) {
+    auto r = static_cast<std::size_t>(rank);
+    if (rank != rank_)
+      check(MPI_Irecv(&words_[r], sizeof(Word), MPI_BYTE, rank, last_word, comm_, &listening_[r]),
+            name(rank));
+  }
+}
+
+void Job::hear() {
+  int many = 0;
+  // An error here says that a worker is gone; who waits for it will find that out, by name.
+  if (MPI_Testsome(count_, listening_.data(), &many, heard_.data(), MPI_STATUSES_IGNORE)
+      != MPI_SUCCESS)
+    return;
+  for (int i = 0; many != MPI_UNDEFINED && i < many; ++i) {
+    int rank = heard_[static_cast<std::size_t>(i)];
+    const Word& word = words_[static_cast<std::size_t>(rank)];
+    ended_[static_cast<std::size_t>(rank)] = true;
+    --others_there_;
+    if (word.failed) give_up(concat(name(rank), " cannot go on: ", word.reason));
+  }
+}
+
+void Job::say(bool failed, const std::string& reason) {
+  if (std::exchange(said_, true)) return;
+  Word& word = words_[static_cast<std::size_t>(rank_)];
+  word.failed = failed;
+  word.reason[reason.copy(word.reason, sizeof word.reason - 1)] = '\0';
+  for (int rank = 0; rank < count_; ++rank)
+    if (rank != rank_)
+      check(MPI_Isend(&word, sizeof word, MPI_BYTE, rank, last_word, comm_,
+                      &saying_[static_cast<std::size_t>(rank)]),
+            name(rank));
+  // A process that fails may soon be gone: most messages leave at once, the others get a moment.
+  auto start = Clock::now();
+  for (int gone = 0; failed && !gone && seconds_since(start) < 0.2;)
+    check(MPI_Testall(count_, saying_.data(), &gone, MPI_STATUSES_IGNORE), "MPI_Testall");
+}
+
+}  // namespace belfry::mpi

@@ -1,0 +1,105 @@
+#pragma once
+// This process in its MPI job: starting and ending MPI, waiting with a time-out, and the news that
+// another worker cannot go on.
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace belfry::mpi {
+
+/// Throws Error with MPI's text when `code` is one of its errors.
+void check(int code, std::string_view what);
+
+/// Tags of messages. Each reduction under way has three of its own, from `first_of_reductions` on.
+enum Tag : int { last_word, gathered, broadcast, collected, first_of_reductions };
+
+/// Memory that messages read and write, kept by each of them as long as MPI may touch it.
+using Memory = std::shared_ptr<std::vector<std::byte>>;
+Memory make_memory(std::size_t bytes);
+
+/// MPI allows calls from any thread, but one at a time: whoever calls it holds mutex().
+///
+/// A worker's last word is the last message that it sends: that it has ended, or that it failed and
+/// why. Every worker listens for everybody's whenever it waits.
+class Job {
+ public:
+  /// Starts MPI unless the host has; waits without a limit until all workers do. Error: MPI allows
+  /// no calls from several threads.
+  Job();
+  /// Ends MPI if this object started it, when all workers have ended. Not after a failure: then
+  /// MPI_Finalize could wait for workers that are gone.
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  int count() const { return count_; }
+  int rank() const { return rank_; }
+  MPI_Comm comm() const { return comm_; }
+  std::string name(int rank) const;  ///< "worker 1 of 3"
+  std::string describe() const;
+  std::mutex& mutex() { return mutex_; }
+  /// How long the destructor waits, and functions of Workers do.
+  double timeout_seconds() const { return timeout_seconds_; }
+  void set_timeout_seconds(double seconds) { timeout_seconds_ = seconds; }
+
+  struct Wait {
+    std::string_view what;  ///< for messages: "all_gather"
+    double timeout_seconds;
+    std::function<bool()> done;                 ///< called with the mutex held
+    std::function<std::vector<int>()> missing;  ///< ranks that are waited for
+  };
+  /// Returns when done(). Error: a failure was announced, a worker that is waited for has ended, or
+  /// the time is over.
+  void wait(const Wait& wait);
+
+  /// Ends this worker's part: its waits throw `reason`, those of the others name it as well.
+  void announce(const std::string& reason) noexcept;
+
+  /// Whether the job is over. Needs the mutex.
+  bool failed() const { return !failure_.empty(); }
+
+  /// The first of `many` tags for a communicator, the same in all workers that make theirs in the
+  /// same order. They come round again when MPI has no more. Needs the mutex.
+  int next_tags(int many);
+  /// Keeps the memory of messages that may still be under way, until the process ends.
+  void keep(Memory memory) { kept_.push_back(std::move(memory)); }
+
+ private:
+  // A fixed size, so that it may be received before it is known. Sent once by each worker.
+  struct Word {
+    char failed;
+    char reason[1023];
+  };
+
+  void end();
+  void listen();
+  void hear();
+  void say(bool failed, const std::string& reason);
+  void give_up(const std::string& reason);
+  void check_there(const std::vector<int>& ranks, std::string_view what) const;
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int count_ = 0, rank_ = 0, next_tag_ = first_of_reductions, last_tag_ = 0;
+  bool started_here_ = false;
+  std::atomic<double> timeout_seconds_{600};
+  std::mutex mutex_;                    // guards MPI and all below
+  std::vector<Word> words_;             // by rank; this worker's is the one it says
+  std::vector<MPI_Request> listening_;  // by rank
+  std::vector<MPI_Request> saying_;
+  std::vector<bool> ended_;  // by rank
+  std::vector<int> heard_;   // of MPI_Testsome
+  int others_there_ = 0;
+  bool said_ = false;
+  std::string failure_;
+  std::vector<Memory> kept_;
+};
+
+}  // namespace belfry::mpi

@@ -1,0 +1,43 @@
+#pragma once
+// A set of messages under way.
+
+#include "belfry/framework/distribute/mpi/job.h"
+
+namespace belfry::mpi {
+
+/// Messages that read and write `memory`. If they are not done when this object goes, the job keeps
+/// the memory. All functions need the job's mutex, but for the constructor and missing().
+class Messages {
+ public:
+  /// `most`: how many there will be, so that nothing is allocated later.
+  Messages(Job& job, Memory memory, std::size_t most);
+  ~Messages();
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  /// Error: more than 2 GiB in one message.
+  void send(int to, int tag, const std::byte* data, std::size_t bytes);
+  void receive(int from, int tag, std::byte* data, std::size_t bytes);
+
+  /// Whether all have come and gone; they are then forgotten, and others may follow. Error: a
+  /// message has not the size that was expected.
+  bool done();
+  /// The ranks at the other end of those that are under way, each once, in order.
+  std::vector<int> missing() const;
+
+ private:
+  struct Message {
+    MPI_Request request;
+    int peer;
+    int bytes;
+    bool incoming;
+  };
+  Message& add(int peer, std::size_t bytes, bool incoming);
+  bool test(Message& message);
+
+  Job& job_;
+  Memory memory_;
+  std::vector<Message> messages_;
+};
+
+}  // namespace belfry::mpi

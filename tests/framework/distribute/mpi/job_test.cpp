@@ -1,0 +1,43 @@
+// Workers that hang, die, fail or leave, in real jobs.
+
+#include "mpirun.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::StartsWith;
+
+TEST(MpiJob, NamesAWorkerThatDoesNotCome) {
+  JobResult job = run_job("absent", 3, true);
+  std::string late =
+      "bucket 2 of adam: worker 1 of 3 did not take part within 2 s; it may have died or hang";
+  EXPECT_THAT(job.texts, ElementsAre(late, " 3 cannot go on: " + late, late)) << job.log;
+}
+
+TEST(MpiJob, NamesAWorkerThatWasKilled) {
+  JobResult job = run_job("killed", 3, true);
+  std::string late =
+      "all_gather: worker 1 of 3 did not take part within 2 s; it may have died or hang";
+  EXPECT_THAT(job.texts, ElementsAre(late + "\nthen: " + late, "nothing", late + "\nthen: " + late))
+      << job.log;
+}
+
+TEST(MpiJob, AFailureThatIsAnnouncedEndsTheWaitsOfAll) {
+  JobResult job = run_job("announce", 3, true);
+  std::string failed = "worker 2 of 3 cannot go on: the disk is full";
+  EXPECT_THAT(job.texts, ElementsAre(failed + "\nthen: " + failed, failed + "\nthen: " + failed,
+                                     "the disk is full"))
+      << job.log;
+}
+
+TEST(MpiJob, NamesAWorkerThatEnded) {
+  JobResult job = run_job("leave", 3, true);
+  std::string ended = ": worker 1 of 3 has ended; all workers must make the same calls";
+  EXPECT_EQ(job.texts[1], "ended") << job.log;
+  // Whichever of the others notices first tells the second.
+  EXPECT_THAT(job.texts[0] + job.texts[2], ::testing::HasSubstr("all_gather" + ended)) << job.log;
+}
+
+}  // namespace
+}  // namespace belfry

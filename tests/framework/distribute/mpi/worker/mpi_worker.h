@@ -1,0 +1,46 @@
+#pragma once
+// What the workers of a test do. Each function is one scenario; what it returns is the text that
+// the test compares, and an Error that leaves it is returned as its text.
+
+#include <string>
+
+#include "belfry/framework/distribute/workers.h"
+
+namespace belfry {
+
+/// The files that workers write when they are through, and how they wait without MPI: a failure in
+/// one worker may else end the barrier of another.
+struct Job {
+  std::string folder;
+  void wait_until_through(const std::vector<int>& ranks) const;
+  void meet(int rank) const;  ///< with all of three workers
+  void record(int rank, const std::string& text) const;
+};
+
+std::string exchange(const Job& job);   ///< all_gather, broadcast, gather, barrier
+std::string reduce(const Job& job);     ///< many buckets in flight, compared with one process
+std::string towers(const Job& job);     ///< two local towers in each worker
+std::string mismatch(const Job& job);   ///< the last worker has a bucket of another size
+std::string absent(const Job& job);     ///< worker 1 does not come to a reduction
+std::string killed(const Job& job);     ///< worker 1 is killed
+std::string announce(const Job& job);   ///< the last worker announces a failure
+std::string leave(const Job& job);      ///< worker 1 ends early
+std::string different(const Job& job);  ///< the last worker gathers more bytes than the others
+
+/// The text of the Error that f() throws.
+template <class F>
+std::string error_of(F&& f);
+
+}  // namespace belfry
+
+#include "belfry/framework/base/error.h"
+
+template <class F>
+std::string belfry::error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
