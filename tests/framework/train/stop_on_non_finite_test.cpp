@@ -13,7 +13,7 @@ class NoContext final : public HookContext {
   bool data_ended() const override { return false; }
   const RunConfig& config() const override { fail("no configuration"); }
   const std::string& model_dir() const override { fail("no folder"); }
-  VariableStore& variables() override { fail("no variables"); }
+  Variables& variables() override { fail("no variables"); }
   void request_stop(std::string) override { fail("no stop"); }
   std::string save_checkpoint() override { fail("no checkpoints"); }
 };
