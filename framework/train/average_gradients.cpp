@@ -20,25 +20,36 @@ class AverageGradients final : public Hook {
     for (const auto& bucket : buckets(gradients)) {
       std::vector<Tensor> parts;
       for (std::size_t i : bucket) parts.push_back(gradients[i].gradient);
+      Graph::PlacementGuard guard(parts[0].graph(), placement(gradients[bucket[0]]));
       parts = tower_sum(std::move(parts), concat("bucket ", number++, " of ", name));
       for (std::size_t k = 0; k < bucket.size(); ++k) gradients[bucket[k]].gradient = parts[k];
     }
   }
 
  private:
+  static int slot(const VariableGradient& entry) { return entry.variable.node().slot(); }
+  // Each slot's gradients are summed there.
+  static Placement placement(const VariableGradient& entry) {
+    const Node& maker = entry.gradient.node();
+    return {maker.scope(), slot(entry), maker.phase()};
+  }
+
   // Indices of the gradients that are summed together. Nodes are numbered as they are made.
   std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients) const {
     std::vector<std::size_t> order(gradients.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return gradients[a].gradient.node().id() < gradients[b].gradient.node().id();
+      return std::pair(slot(gradients[a]), gradients[a].gradient.node().id())
+             < std::pair(slot(gradients[b]), gradients[b].gradient.node().id());
     });
     std::vector<std::vector<std::size_t>> out;
     std::int64_t bytes = 0;
     for (std::size_t i : order) {
       const Tensor& gradient = gradients[i].gradient;
-      bool fits = !out.empty() && bytes < bucket_.count
-                  && gradients[out.back().back()].gradient.dtype() == gradient.dtype();
+      auto goes_with = [&](const VariableGradient& other) {
+        return other.gradient.dtype() == gradient.dtype() && slot(other) == slot(gradients[i]);
+      };
+      bool fits = !out.empty() && bytes < bucket_.count && goes_with(gradients[out.back().back()]);
       if (!fits) out.emplace_back(), bytes = 0;
       out.back().push_back(i);
       bytes += gradient.type().bytes();
