@@ -70,15 +70,13 @@ class Partitioner {
 
   Tensor at(const Tensor& t, int slot) {
     const Node& node = t.node();
-    auto& made = copies(node, slot)[static_cast<std::size_t>(t.index())];
-    if (made.defined()) return made;
+    auto i = static_cast<std::size_t>(t.index());
+    Tensor known = copies(node, slot)[i];
+    if (known.defined()) return known;
     bool leaf = is_everywhere(node) || (node.is(variable_op) && slot_of(node) == slot);
-    if (leaf) {
-      copy(node, slot);
-    } else {
-      made = received(t, slot);
-    }
-    return made;
+    if (!leaf) return copies(node, slot)[i] = received(t, slot);
+    copy(node, slot);
+    return copies(node, slot)[i];
   }
 
   Tensor received(const Tensor& t, int slot) {

@@ -116,7 +116,8 @@ void Replicas::prepare(std::uint64_t chosen) {
       auto plan = session_.compile(compiled.model, t, chosen);
       executable = session_.make_executable(plan, compiled.model, t);
       bool first = t == 0 && models_.size() == 1 && compiled.executables.size() == 1;
-      if (first && slots_ > 1) log_info("a step needs ", memory_text(*plan, session_.strategy()));
+      if (first && slots_ > 1)
+        log_info(mode_, ": a step needs ", memory_text(*plan, session_.strategy()));
     }
     tower.model = &compiled.model;
     tower.executable = executable.get();

@@ -41,7 +41,7 @@ ModelFn unet(int slot) {
     x = conv3d(up / "a", concat({x, top}, 4), 8);
     Tensor error = in_planes(x, [&](Tensor t) { return dense(up / "out", t, {.units = 1}); })
                    - batch["target"];
-    return {.loss = mean(square(error)), .train = adam({.learning_rate = 1e-3})};
+    return {.loss = mean(square(error)), .train = adam({.learning_rate = 1e-2})};
   };
 }
 
@@ -78,17 +78,18 @@ class TooLargeForOneDevice : public ::testing::Test {
   }
   void expect_trained() {
     ASSERT_EQ(losses.size(), 12u);
-    EXPECT_LT(losses.back(), 0.8 * losses.front());
+    EXPECT_LT(losses.back(), 0.5 * losses.front());
   }
 
-  Bytes limit{5 << 20};
+  Bytes limit{2816 << 10};  // of the 3.3 MiB that the whole model needs
   std::vector<double> losses;
   CapturedLog log;
 };
 
 TEST_F(TooLargeForOneDevice, UnsplitItIsRefusedBeforeTheFirstStep) {
   std::string error = train(unet(0), on_cpus(1, 1));
-  EXPECT_THAT(error, AllOf(StartsWith("the step needs "), HasSubstr(" on cpu:0 but 5.0 MiB of 5.0"),
+  EXPECT_THAT(error, AllOf(StartsWith("the step needs "),
+                           HasSubstr(" on cpu:0 but 2.8 MiB of 2.8 MiB are free"),
                            ContainsRegex("a batch of [123] instead of 4 would fit"),
                            HasSubstr("largest tensors:"), HasSubstr("up/a/")));
   EXPECT_TRUE(losses.empty());
@@ -110,7 +111,7 @@ TEST_F(TooLargeForOneDevice, ItTrainsOnTwoThatBelfryChooses) {
 TEST_F(TooLargeForOneDevice, TheFullSlotIsNamed) {
   limit = Bytes(2 << 20);
   EXPECT_THAT(train(unet(1), on_cpus(1, 2)),
-              AllOf(StartsWith("the step needs "), ContainsRegex(" on cpu:[01] but 2.0 MiB of 2.0"),
+              AllOf(StartsWith("the step needs "), ContainsRegex(" on cpu:1 but 2.0 MiB of 2.0"),
                     ContainsRegex("a batch of [123] instead of 4 would fit")));
 }
 
