@@ -1,6 +1,7 @@
 #pragma once
 // Hooks to choose from. Those that train() adds by itself are in framework/train/built_in_hooks.h.
 
+#include "belfry/hooks/accumulate.h"
 #include "belfry/hooks/gradient_edits.h"
 #include "belfry/hooks/log_input.h"
 #include "belfry/hooks/log_values.h"

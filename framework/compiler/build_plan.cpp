@@ -7,6 +7,7 @@
 
 #include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/transfer.h"
 
 namespace belfry {
 namespace {
@@ -93,7 +94,24 @@ class Builder {
     for (const auto& node : graph())
       if (live[static_cast<std::size_t>(node->id())]) order.push_back(node.get());
     std::stable_partition(order.begin(), order.end(), [](auto* n) { return !is_effect(n); });
-    return with_early_collectives(order);
+    return with_early_collectives(with_early_sends(order));
+  }
+
+  // What another slot waits for goes there at once; what is reduced over towers when it is read.
+  static std::vector<const Node*> with_early_sends(const std::vector<const Node*>& order) {
+    auto goes_early = [](const Node* node) {
+      return node->is(send_op) && !node->input(0).node().op().collective;
+    };
+    std::multimap<const Node*, const Node*> sends;  // by who makes the value
+    for (const Node* node : order)
+      if (goes_early(node)) sends.emplace(&node->input(0).node(), node);
+    std::vector<const Node*> out;
+    for (const Node* node : order) {
+      if (goes_early(node)) continue;
+      out.push_back(node);
+      for (auto [at, end] = sends.equal_range(node); at != end; ++at) out.push_back(at->second);
+    }
+    return out;
   }
 
   // Each reduction comes right behind the last of its operands, and all in the order in which they
@@ -159,6 +177,12 @@ class Builder {
       add_leaf(node, plan_->variables, Location::Kind::variable);
     } else if (node.is(constant_op)) {
       add_leaf(node, plan_->constants, Location::Kind::constant);
+    } else if (node.is(receive_op)) {
+      add_leaf(node, plan_->receives, Location::Kind::mailbox);
+      add_transfer(node, Instruction::Role::receive);
+    } else if (node.is(send_op)) {
+      finish_what_is_read(node);
+      add_transfer(node, Instruction::Role::send);
     } else {
       add_kernel(node);
     }
@@ -168,6 +192,14 @@ class Builder {
     Location place{kind, static_cast<std::int64_t>(list.size())};
     list.push_back(&node);
     values_of_[static_cast<std::size_t>(node.id())] = {add_value({place, node.output(), 0, &node})};
+  }
+
+  void add_transfer(const Node& node, Instruction::Role role) {
+    Step step;
+    step.instruction.node = &node;
+    step.instruction.role = role;
+    for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
+    steps_.push_back(std::move(step));
   }
 
   int add_value(Value value) {

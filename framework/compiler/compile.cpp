@@ -1,4 +1,5 @@
 #include "belfry/framework/compiler/build_plan.h"
+#include "belfry/framework/compiler/partition.h"
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/graph/verify.h"
@@ -17,19 +18,39 @@ constexpr bool always_verify = false;
 constexpr bool always_verify = true;
 #endif
 
+Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effects,
+                  const CompileOptions& options) {
+  auto keep = [](const Node&, Rewriting&) { return std::optional<std::vector<Tensor>>(); };
+  Program program = rewrite(outputs, effects, keep);
+  if (!options.fast) return program;
+  for (Pass pass : passes) {
+    program = pass(program);
+    if (always_verify || options.verify) verify(program);
+  }
+  return program;
+}
+
 }  // namespace
 
 std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<Node* const> effects,
                                     Device& device, CompileOptions options) {
-  auto keep = [](const Node&, Rewriting&) { return std::optional<std::vector<Tensor>>(); };
-  Program program = rewrite(outputs, effects, keep);
-  if (options.fast) {
-    for (Pass pass : passes) {
-      program = pass(program);
-      if (always_verify || options.verify) verify(program);
-    }
+  return build_plan(rewritten(outputs, effects, options), device, options);
+}
+
+std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
+                                               std::span<Node* const> effects,
+                                               std::span<Device* const> devices,
+                                               CompileOptions options) {
+  auto slots = static_cast<int>(devices.size());
+  check_slots(outputs, effects, slots);
+  Partition parts = partition(rewritten(outputs, effects, options), slots);
+  auto plan = std::make_shared<TowerPlan>();
+  plan->outputs = std::move(parts.outputs);
+  for (std::size_t s = 0; s < devices.size(); ++s) {
+    if (always_verify || options.verify) verify(parts.slots[s]);
+    plan->slots.push_back(build_plan(std::move(parts.slots[s]), *devices[s], options));
   }
-  return build_plan(std::move(program), device, options);
+  return plan;
 }
 
 }  // namespace belfry

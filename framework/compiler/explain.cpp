@@ -5,6 +5,7 @@
 
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/transfer.h"
 
 namespace belfry {
 namespace {
@@ -50,9 +51,20 @@ std::vector<Tenant> largest_tensors(const Plan& plan, std::size_t count) {
     const auto& options = v->as<VariableOptions>();
     all.push_back({options.name, concat(options.kind, " ", options.type), options.type.bytes()});
   }
+  for (const Node* n : plan.receives) {
+    const auto& options = n->as<TransferOptions>();
+    all.push_back({options.name, concat("received from slot ", options.from, " ", options.type),
+                   options.type.bytes()});
+  }
   std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.bytes > b.bytes; });
   if (all.size() > count) all.resize(count);
   return all;
+}
+
+std::int64_t bytes_of(const std::vector<const Node*>& leaves) {
+  std::int64_t total = 0;
+  for (const Node* n : leaves) total += n->output().bytes();
+  return total;
 }
 
 std::string row(std::string_view name, std::int64_t bytes) {
@@ -85,16 +97,13 @@ std::int64_t Plan::variable_bytes(bool slots) const {
   return total;
 }
 
-std::int64_t Plan::input_bytes() const {
-  std::int64_t total = 0;
-  for (const Node* n : inputs) total += n->output().bytes();
-  return total;
-}
+std::int64_t Plan::input_bytes() const { return bytes_of(inputs); }
+std::int64_t Plan::constant_bytes() const { return bytes_of(constants); }
+std::int64_t Plan::mailbox_bytes() const { return bytes_of(receives); }
 
-std::int64_t Plan::constant_bytes() const {
-  std::int64_t total = 0;
-  for (const Node* n : constants) total += n->output().bytes();
-  return total;
+std::int64_t Plan::bytes() const {
+  return variable_bytes(false) + variable_bytes(true) + input_bytes() + constant_bytes()
+         + mailbox_bytes() + arena_bytes;
 }
 
 std::vector<std::pair<MemoryUse, std::int64_t>> Plan::peak_by_use() const {
@@ -115,19 +124,26 @@ std::string explain(const Plan& plan) {
              " GFLOP a step, ", plan.threads, plan.threads == 1 ? " thread\n" : " threads\n");
   for (std::size_t i = 0; i < plan.instructions.size(); ++i)
     out += line_of(plan.instructions[i], i);
-  std::int64_t total = plan.variable_bytes(false) + plan.variable_bytes(true) + plan.input_bytes()
-                       + plan.constant_bytes() + plan.arena_bytes;
-  out += concat("memory: ", bytes_text(total), "\n");
+  out += concat("memory: ", bytes_text(plan.bytes()), "\n");
   out += row("parameters and statistics", plan.variable_bytes(false));
   out += row("optimizer slots", plan.variable_bytes(true));
   out += row("inputs", plan.input_bytes());
   out += row("constants", plan.constant_bytes());
+  if (!plan.receives.empty()) out += row("from other slots", plan.mailbox_bytes());
   out += row("arena", plan.arena_bytes);
   for (const auto& [use, bytes] : plan.peak_by_use())
     out += row("  " + to_string(use) + " at its peak", bytes);
   out += "largest tensors:\n";
   for (const Tenant& t : largest_tensors(plan, 10))
     out += "  " + padded(bytes_text(t.bytes), 12) + padded(t.name, 40) + t.what + "\n";
+  return out;
+}
+
+std::string explain(const TowerPlan& plan) {
+  if (plan.slots.size() == 1) return explain(*plan.slots[0]);
+  std::string out;
+  for (std::size_t s = 0; s < plan.slots.size(); ++s)
+    out += concat("slot ", s, "\n", explain(*plan.slots[s]));
   return out;
 }
 

@@ -45,18 +45,20 @@ bool is_bias_for(const Tensor& bias, const Tensor& y) {
 
 Program fuse_bias_and_activation(const Program& program) {
   auto uses = use_counts(program);
-  auto read_once = [&](const Tensor& t) {
-    return uses[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())] == 1;
+  auto joins = [&](const Tensor& t, const Node& reader) {
+    return t.node().slot() == reader.slot()
+           && uses[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())]
+                  == 1;
   };
   auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     if (old.is(add_op)) {
       for (int side : {0, 1}) {
         const Tensor &y = old.input(side), &bias = old.input(1 - side);
-        if (read_once(y) && takes_bias(to(y).node()) && is_bias_for(bias, y))
+        if (joins(y, old) && takes_bias(to(y).node()) && is_bias_for(bias, y))
           return std::vector{with_bias(to(y).node(), to(bias))};
       }
     }
-    if (old.is(relu_op) && read_once(old.input(0)) && takes_activation(to(old.input(0)).node()))
+    if (old.is(relu_op) && joins(old.input(0), old) && takes_activation(to(old.input(0)).node()))
       return std::vector{with_activation(to(old.input(0)).node())};
     return std::nullopt;
   };

@@ -19,21 +19,24 @@ struct Location {
     variable,  ///< variable number `position` of the plan
     input,     ///< input number `position` of the plan
     constant,  ///< constant number `position` of the plan
+    mailbox,   ///< what receive number `position` of the plan waits for
   };
   Kind kind = Kind::none;
   std::int64_t position = 0;
   bool operator==(const Location&) const = default;
 };
 
-/// One kernel launch, or half of a reduction over towers.
+/// One kernel launch, half of a reduction over towers, or one end of a transfer between slots.
 struct Instruction {
   enum class Role : std::uint8_t {
     compute,
-    pack,    ///< brings input 0 into a layout that later kernels want
-    start,   ///< begins a reduction of the outputs, which are the inputs at first
-    finish,  ///< the inputs are what start() reduced; nothing reads them before
+    pack,     ///< brings input 0 into a layout that later kernels want
+    start,    ///< begins a reduction of the outputs, which are the inputs at first
+    finish,   ///< the inputs are what start() reduced; nothing reads them before
+    send,     ///< brings input 0 to the slot that receives it
+    receive,  ///< waits for what another slot sends; nothing reads it before
   };
-  std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of a finish
+  std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of finish, send, receive
   const Node* node = nullptr;  ///< what it computes; for a pack, the node whose output is packed
   Role role = Role::compute;
   std::vector<Location> inputs;
@@ -65,7 +68,8 @@ struct Plan {
   std::vector<const Node*> variables;
   std::vector<const Node*> inputs;
   std::vector<const Node*> constants;
-  std::vector<Location> outputs;  ///< of program.outputs
+  std::vector<const Node*> receives;  ///< each has memory of its own, filled once a step
+  std::vector<Location> outputs;      ///< of program.outputs
   std::vector<PlannedBlock> blocks;
   std::int64_t arena_bytes = 0;
   double flops = 0;  ///< of one step
@@ -74,8 +78,20 @@ struct Plan {
   std::int64_t variable_bytes(bool slots) const;  ///< of slots, or of all others
   std::int64_t input_bytes() const;
   std::int64_t constant_bytes() const;
+  std::int64_t mailbox_bytes() const;
+  std::int64_t bytes() const;  ///< all of the above and the arena
   /// Bytes of the arena's blocks at the moment of its highest use, by MemoryUse.
   std::vector<std::pair<MemoryUse, std::int64_t>> peak_by_use() const;
+};
+
+/// A tower's step: a plan for each slot of its group. They run side by side.
+struct TowerPlan {
+  struct Output {
+    int slot = 0;
+    int index = 0;  ///< among the outputs of the slot's plan
+  };
+  std::vector<std::shared_ptr<const Plan>> slots;
+  std::vector<Output> outputs;  ///< those that were asked for, in their order
 };
 
 struct CompileOptions {
@@ -84,13 +100,23 @@ struct CompileOptions {
   int threads = 0;      ///< host threads that kernels may use at most; 0: one per core
 };
 
-/// Compiles what the roots need for one device. Error: an op has no kernel on the device (op, scope
-/// path and device are named).
+/// Compiles what the roots need for one device, whatever slots they are on. Error: an op has no
+/// kernel on the device (op, scope path and device are named).
 std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<Node* const> effects,
                                     Device& device, CompileOptions options = {});
+
+/// Compiles what the roots need for a tower, each node for the device of its slot. Error: as above;
+/// a node is on a slot that is not there (its scope path, the number of slots and what to do are
+/// named).
+std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
+                                               std::span<Node* const> effects,
+                                               std::span<Device* const> devices,
+                                               CompileOptions options = {});
 
 /// The plan for people: kernels with their shapes and implementations, then memory by category and
 /// the ten largest tensors by scope path.
 std::string explain(const Plan& plan);
+/// Slot after slot, where there are several.
+std::string explain(const TowerPlan& plan);
 
 }  // namespace belfry

@@ -17,10 +17,12 @@ Variables::Variables(const Strategy& strategy) {
   }
 }
 
-bool Variables::contains(std::string_view name) const {
-  for (const auto& store : stores_[0])
-    if (store->contains(name)) return true;
-  return false;
+bool Variables::contains(std::string_view name) const { return slot_of(name).has_value(); }
+
+std::optional<int> Variables::slot_of(std::string_view name) const {
+  for (std::size_t s = 0; s < stores_[0].size(); ++s)
+    if (stores_[0][s]->contains(name)) return static_cast<int>(s);
+  return std::nullopt;
 }
 
 std::vector<std::string> Variables::names() const {

@@ -2,6 +2,7 @@
 // The variables of a model, on all towers of this process.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ class Variables {
   /// One tower's own value.
   Array read(std::string_view name, int tower) const;
   void write(std::string_view name, const Array& value, int tower);
+
+  /// The slot that a variable is on; none if there is no such variable.
+  std::optional<int> slot_of(std::string_view name) const;
 
   int towers() const { return static_cast<int>(stores_.size()); }
   /// Where one tower's variables of one slot are.

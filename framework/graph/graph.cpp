@@ -83,6 +83,11 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
   return added;
 }
 
+void Graph::place(Node& node, int slot) {
+  ensure(&node.graph() == this && slot >= 0, "place: ", node, " cannot go to slot ", slot);
+  node.slot_ = slot;
+}
+
 void Graph::begin_micro_batch(std::int64_t first_row) {
   first_row_ = first_row;
   streams_.clear();

@@ -44,7 +44,7 @@ class Tensor {
 enum class Phase : std::uint8_t { forward, backward, update };
 std::string to_string(Phase phase);
 
-/// One operation in a graph. Made by apply(); constant after construction.
+/// One operation in a graph. Made by apply(); constant after construction but for its slot.
 class Node {
  public:
   const OpDef& op() const { return *op_; }
@@ -139,6 +139,10 @@ class Graph {
   };
   /// Where a node with these inputs goes when nothing else is said.
   Placement default_placement(std::span<const Tensor> inputs) const;
+
+  /// Moves a node to device `slot` of the tower's group. Nodes that are made later follow their
+  /// inputs, so move what is there before gradients and updates are built.
+  void place(Node& node, int slot);
 
   int towers() const { return towers_; }
 

@@ -29,7 +29,7 @@ class Copier final : public Rewriting {
       if (auto replaced = rule_(old, *this)) {
         slot = std::move(*replaced);
         ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
-        return nullptr;
+        return slot.empty() ? nullptr : &slot[0].node();
       }
     }
     Node& copy = to_.add(old.op(), inputs(old), old.options(), place);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "belfry/framework/ops/collective.h"
+#include "belfry/framework/ops/transfer.h"
 
 namespace belfry {
 
@@ -20,6 +21,7 @@ double now() {
 StepTimes& StepTimes::operator+=(const StepTimes& other) {
   copy += other.copy;
   compute += other.compute;
+  transfer += other.transfer;
   exposed_reduction += other.exposed_reduction;
   hidden_reduction += other.hidden_reduction;
   apply += other.apply;
@@ -27,13 +29,15 @@ StepTimes& StepTimes::operator+=(const StepTimes& other) {
 }
 
 StepTimes StepTimes::operator/(double n) const {
-  return {copy / n, compute / n, exposed_reduction / n, hidden_reduction / n, apply / n};
+  return {copy / n, compute / n, transfer / n, exposed_reduction / n, hidden_reduction / n,
+          apply / n};
 }
 
 struct Executable::Launch {
   const Instruction* instruction;
   KernelArguments arguments;
   std::shared_ptr<Collective> collective = {};  // of a start and its finish, if there are others
+  int transfer = 0;                             // of a send or receive
 };
 
 Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variables,
@@ -41,7 +45,8 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
     : plan_(std::move(plan)),
       variables_(variables),
       stream_(variables_.device().make_stream()),
-      member_(options.member) {
+      member_(options.member),
+      mailboxes_(options.mailboxes) {
   Device& device = variables_.device();
   for (const Node* v : plan_->variables) {
     VariableOptions variable = v->as<VariableOptions>();
@@ -95,6 +100,8 @@ void Executable::bind_launches() {
   for (const Instruction& i : plan_->instructions) {
     auto in = append(i.inputs), out = append(i.outputs);
     launches_.push_back({&i, {in, out, address(i.workspace)}});
+    if (i.role == Instruction::Role::send || i.role == Instruction::Role::receive)
+      launches_.back().transfer = i.node->as<TransferOptions>().number;
     if (!member_.communicator) continue;
     if (i.role == Instruction::Role::start)
       under_way[i.node] = launches_.back().collective = bind_collective(i, launches_.back());
@@ -128,6 +135,8 @@ void* Executable::address(const Location& location) const {
       return inputs_[i].data();
     case Location::Kind::constant:
       return constants_[i].data();
+    case Location::Kind::mailbox:
+      return mailboxes_->data(plan_->receives[i]->as<TransferOptions>().number);
   }
   return nullptr;
 }
@@ -166,9 +175,8 @@ void Executable::feed(const Features& batch, const StepState& state) {
 void Executable::check_results(const Launch& launch) const {
   using Role = Instruction::Role;
   const Instruction& instruction = *launch.instruction;
-  if (instruction.role == Role::pack || instruction.role == Role::start
-      || !variables_.device().host_accessible())
-    return;
+  bool has_results = instruction.role == Role::compute || instruction.role == Role::finish;
+  if (!has_results || !variables_.device().host_accessible()) return;
   auto results =
       instruction.role == Role::finish ? launch.arguments.inputs : launch.arguments.outputs;
   for (std::size_t o = 0; o < results.size(); ++o) {
@@ -196,13 +204,24 @@ void Executable::execute(Launch& launch) {
       if (reducing_since_ == 0) reducing_since_ = now();
       break;
     case Role::finish:
-      if (!launch.collective) break;
+      if (launch.collective) finish(*launch.collective);
+      break;
+    case Role::send:
+      mailboxes_->send(launch.transfer, launch.arguments.inputs[0], *stream_);
+      break;
+    case Role::receive:
       double before = now();
-      if (reducing_since_ > 0) times_.hidden_reduction += before - reducing_since_;
-      reducing_since_ = 0;
-      launch.collective->finish(*stream_);
-      times_.exposed_reduction += now() - before;
+      mailboxes_->receive(launch.transfer, *stream_);
+      times_.transfer += now() - before;
   }
+}
+
+void Executable::finish(Collective& collective) {
+  double before = now();
+  if (reducing_since_ > 0) times_.hidden_reduction += before - reducing_since_;
+  reducing_since_ = 0;
+  collective.finish(*stream_);
+  times_.exposed_reduction += now() - before;
 }
 
 void Executable::launch(std::size_t from, std::size_t to) {
@@ -235,7 +254,7 @@ void Executable::compute(const Features& batch, const StepState& state) {
                           Bytes(outputs_[i].bytes()));
   stream_->synchronize();
   times_.copy = (fed - start) + (now() - computed);
-  times_.compute = computed - fed - times_.exposed_reduction;
+  times_.compute = computed - fed - times_.exposed_reduction - times_.transfer;
 }
 
 void Executable::apply() {

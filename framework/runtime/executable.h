@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "belfry/framework/compiler/plan.h"
+#include "belfry/framework/runtime/mailboxes.h"
 #include "belfry/framework/runtime/variable_store.h"
 #include "belfry/framework/tensor/features.h"
 
@@ -25,7 +26,8 @@ struct StepState {
 /// What a step's time went into, in seconds.
 struct StepTimes {
   double copy = 0;               ///< bringing the batch to the device and results back
-  double compute = 0;            ///< forward and backward, without waiting for reductions
+  double compute = 0;            ///< forward and backward, without waiting for others
+  double transfer = 0;           ///< waiting for what other slots of the tower compute
   double exposed_reduction = 0;  ///< waiting for reductions over towers
   double hidden_reduction = 0;   ///< reductions under way while the tower computed
   double apply = 0;              ///< effects: the optimizer and what else writes variables
@@ -45,13 +47,15 @@ struct ExecutableOptions {
   TowerMember member = {};
   /// A variable for which there is one of this name with the suffix is read there.
   std::string variable_suffix = {};
+  Mailboxes* mailboxes = nullptr;  ///< for a plan that sends or receives; must outlive it
 };
 
 /// A plan with its arena, its input buffers and its variables, all at fixed addresses. run() makes
 /// no heap allocation. Used by one thread at a time; `variables` must outlive it.
 class Executable {
  public:
-  /// Allocates; makes the variables that do not exist yet. Error: the memory does not suffice.
+  /// Allocates; makes the variables that do not exist yet. A plan that sends or receives needs
+  /// `mailboxes`, which must outlive the executable. Error: the memory does not suffice.
   Executable(std::shared_ptr<const Plan> plan, VariableStore& variables, std::uint64_t seed,
              ExecutableOptions options = {});
   ~Executable();
@@ -94,6 +98,7 @@ class Executable {
   std::unique_ptr<Collective> bind_collective(const Instruction& start, const Launch& launch);
   void launch(std::size_t from, std::size_t to);
   void execute(Launch& launch);
+  void finish(Collective& collective);
   void check_results(const Launch& launch) const;
 
   std::shared_ptr<const Plan> plan_;
@@ -104,6 +109,7 @@ class Executable {
   std::vector<void*> variable_addresses_;
   std::vector<void*> addresses_;  // of all operands, launch after launch
   TowerMember member_;
+  Mailboxes* mailboxes_;
   std::vector<Launch> launches_;
   std::vector<Feed> feeds_;  // by input
   StepTimes times_;

@@ -17,6 +17,7 @@ class AverageGradients final : public Hook {
     const std::string& name = stage.update.title();
     std::vector<bool> summed(gradients.size());
     for (std::size_t i = 0; i < gradients.size(); ++i) {
+      Graph::PlacementGuard guard(gradients[i].gradient.graph(), placement(gradients[i]));
       Tensor sum = sparse_tower_sum(gradients[i].gradient, options_.rows, options_.most_rows);
       summed[i] = sum.defined();
       if (sum.defined()) gradients[i].gradient = sum;
@@ -25,12 +26,20 @@ class AverageGradients final : public Hook {
     for (const auto& bucket : buckets(gradients, summed)) {
       std::vector<Tensor> parts;
       for (std::size_t i : bucket) parts.push_back(gradients[i].gradient);
+      Graph::PlacementGuard guard(parts[0].graph(), placement(gradients[bucket[0]]));
       parts = tower_sum(std::move(parts), concat("bucket ", number++, " of ", name));
       for (std::size_t k = 0; k < bucket.size(); ++k) gradients[bucket[k]].gradient = parts[k];
     }
   }
 
  private:
+  static int slot(const VariableGradient& entry) { return entry.variable.node().slot(); }
+  // Each slot's gradients are summed there.
+  static Placement placement(const VariableGradient& entry) {
+    const Node& maker = entry.gradient.node();
+    return {maker.scope(), slot(entry), maker.phase()};
+  }
+
   // Indices of the gradients that are summed together. What is used last has its gradient first;
   // the order in which variables were made is the same on all towers, whatever their rows.
   std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients,
@@ -39,14 +48,18 @@ class AverageGradients final : public Hook {
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (!summed[i]) order.push_back(i);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return gradients[a].variable.node().id() > gradients[b].variable.node().id();
+      return std::pair(slot(gradients[a]), -gradients[a].variable.node().id())
+             < std::pair(slot(gradients[b]), -gradients[b].variable.node().id());
     });
     std::vector<std::vector<std::size_t>> out;
     std::int64_t bytes = 0;
     for (std::size_t i : order) {
       const Tensor& gradient = gradients[i].gradient;
-      bool fits = !out.empty() && bytes < options_.bucket.count
-                  && gradients[out.back().back()].gradient.dtype() == gradient.dtype();
+      auto goes_with = [&](const VariableGradient& other) {
+        return other.gradient.dtype() == gradient.dtype() && slot(other) == slot(gradients[i]);
+      };
+      bool fits =
+          !out.empty() && bytes < options_.bucket.count && goes_with(gradients[out.back().back()]);
       if (!fits) out.emplace_back(), bytes = 0;
       out.back().push_back(i);
       bytes += gradient.type().bytes();

@@ -56,7 +56,7 @@ class Accumulator {
   }
 
  private:
-  void add(const Executable& executable, std::int64_t rows) {
+  void add(const TowerExecutable& executable, std::int64_t rows) {
     // The loss of an empty batch may be NaN; it weighs nothing.
     if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(rows);
     rows_ += rows;
@@ -201,7 +201,7 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   Features batch;
   require(open_input(input_fn, "explain")->next(batch), "explain: the input has no batch");
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
-              mode, signature_of(batch), {});
+              mode, signature_of(batch), {}, session_->complete());
   return belfry::explain(*session_->compile(model));
 }
 

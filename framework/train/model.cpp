@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "belfry/framework/distribute/strategy.h"
+#include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/reduce.h"
@@ -34,6 +34,20 @@ Tensor weighted(Tensor x, TowerReduction reduction, double share) {
 
 Tensor sum_of(Tensor total, Tensor part) { return total.defined() ? total + part : part; }
 
+bool uses_several_slots(const Graph& graph) {
+  return std::any_of(graph.begin(), graph.end(), [](const auto& n) { return n->slot() > 0; });
+}
+
+// Variables that an optimizer keeps beside each one that it updates.
+int slots_of(const Optimizer& optimizer) {
+  Graph scratch;
+  Variable v = Scope(scratch).variable("v", {.shape = {1}});
+  optimizer.apply({{v, v}}, {});
+  return static_cast<int>(std::count_if(
+      scratch.variables().begin(), scratch.variables().end(),
+      [](const Node* n) { return n->as<VariableOptions>().kind == VariableKind::slot; }));
+}
+
 Tensor over_towers(Tensor x, TowerReduction reduction) {
   if (reduction == TowerReduction::mean) return tower_mean(x);
   return tower_sum(where(tower_has_rows(x.graph()), x, constant(x.graph(), 0, x.dtype())));
@@ -61,27 +75,45 @@ Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hook
     Batch batch(*graph_, signature_);
     rows_ = batch.rows();
     if (mode_ == Mode::train) return build_training(model_fn, batch, hooks);
-    spec_ = model_fn(Scope(*graph_), batch, mode_);
-    validate(spec_, mode_);
-    if (mode_ == Mode::evaluate) spec_.loss = as_scalar(spec_.loss);
+    MicroBatch whole = build_forward(model_fn, batch, {0, rows_});
+    spec_ = whole.spec;
+    place({whole});
     require(graph_->effects().empty(), "model_fn: ", graph_->effects().size(),
             " variables are assigned in ", mode_, " mode; only training may change them");
   });
 }
 
+Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows) {
+  graph_->begin_micro_batch(rows.first);
+  MicroBatch part;
+  part.begin = graph_->size();
+  if (rows_ > 0) part.share = static_cast<double>(rows.count) / static_cast<double>(rows_);
+  Scope scope(*graph_);
+  Batch own = rows.count == rows_ ? batch : batch.rows(rows.first, rows.count);
+  part.spec = model_fn(rows.first == 0 ? scope : scope.shared(), own, mode_);
+  validate(part.spec, mode_);
+  if (mode_ != Mode::predict) part.spec.loss = as_scalar(part.spec.loss);
+  part.end = graph_->size();
+  return part;
+}
+
+// Gradients are built for each part before the next part's forward pass, so that its activations
+// are free by then; but not if the model lies on several slots.
 void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks) {
-  auto parts = split_rows(rows_, static_cast<int>(std::clamp<std::int64_t>(
-                                     options_.micro_batches, 1, std::max<std::int64_t>(rows_, 1))));
-  for (const RowRange& range : parts) {
-    bool first = range.first == 0;
-    graph_->begin_micro_batch(range.first);
-    Scope scope(*graph_);
-    Batch part = parts.size() == 1 ? batch : batch.rows(range.first, range.count);
-    EstimatorSpec spec = model_fn(first ? scope : scope.shared(), part, mode_);
-    validate(spec, mode_);
-    add_micro_batch(spec, part,
-                    rows_ == 0 ? 1 : static_cast<double>(range.count) / static_cast<double>(rows_));
+  std::vector<MicroBatch> pipeline;
+  for (const RowRange& rows :
+       split_rows(rows_, static_cast<int>(std::clamp<std::int64_t>(
+                             options_.micro_batches, 1, std::max<std::int64_t>(rows_, 1))))) {
+    MicroBatch part = build_forward(model_fn, batch, rows);
+    if (options_.split > 0 || uses_several_slots(*graph_)) {
+      pipeline.push_back(std::move(part));
+    } else {
+      place({part});
+      add_results(part);
+      add_gradients(part);
+    }
   }
+  if (!pipeline.empty()) build_pipeline(pipeline);
   graph_->begin_micro_batch(0);
   std::size_t forward_effects = graph_->effects().size();
   merge_over_towers();
@@ -89,31 +121,61 @@ void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Ho
   build_updates(hooks);
 }
 
-// Gradients are built for each part before the next part's forward pass, so that its activations
-// are free by then.
-void Model::add_micro_batch(const EstimatorSpec& spec, const Batch&, double share) {
+// All forward passes and then all gradients, the last part's first: while one slot has a part, the
+// others have other parts (Huang et al., "GPipe", 2019, section 2.3). Each slot runs its nodes in
+// the order in which they are made here.
+void Model::build_pipeline(const std::vector<MicroBatch>& parts) {
+  place(parts);
+  for (const MicroBatch& part : parts) add_results(part);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) add_gradients(*part);
+}
+
+void Model::place(const std::vector<MicroBatch>& parts) {
+  if (options_.split > 0) {
+    std::vector<std::vector<Node*>> passes;
+    for (const MicroBatch& part : parts)
+      passes.push_back(computing_nodes(*graph_, part.begin, part.end));
+    std::vector<SplitTarget> targets;
+    if (mode_ == Mode::train)
+      for (const Update& update : parts[0].spec.train.list(parts[0].spec.loss))
+        targets.push_back({update.loss, update.variables, slots_of(update.optimizer)});
+    split_ = plan_split(passes[0], options_.split, targets, static_cast<int>(parts.size()));
+    place_split(*graph_, *split_, passes);
+  }
+  if (!options_.slot_of_variable) return;
+  for (Node* variable : graph_->variables())
+    if (auto slot = options_.slot_of_variable(variable->as<VariableOptions>().name))
+      graph_->place(*variable, *slot);
+}
+
+// Losses and values are sums over the parts.
+void Model::add_results(const MicroBatch& part) {
+  const EstimatorSpec& spec = part.spec;
   bool first = !spec_.loss.defined();
-  Tensor loss = as_scalar(spec.loss);
-  std::vector<Update> updates = spec.train.list(loss, spec.loss_over_towers);
-  require(updates.size() <= 64, "model_fn: ", updates.size(), " updates; a step has at most 64");
   Tensor total =
-      sum_of(first ? Tensor() : spec_.loss, weighted(loss, spec.loss_over_towers, share));
+      sum_of(first ? Tensor() : spec_.loss, weighted(spec.loss, spec.loss_over_towers, part.share));
+  require(first || spec.values.size() == spec_.values.size(),
+          "model_fn: it built another number of values for a later micro-batch");
   NamedTensors values;
   for (std::size_t i = 0; i < spec.values.size(); ++i)
     values.emplace_back(spec.values[i].first, sum_of(first ? Tensor() : spec_.values[i].second,
                                                      weighted(as_scalar(spec.values[i].second),
-                                                              TowerReduction::mean, share)));
-  if (first) {
-    spec_ = spec;
-    updates_.resize(updates.size());
-  }
-  require(updates.size() == updates_.size() && values.size() == spec_.values.size(),
-          "model_fn: it built another number of updates or values for a later micro-batch");
+                                                              TowerReduction::mean, part.share)));
+  if (first) spec_ = spec;
   spec_.loss = total;
   spec_.values = std::move(values);
+}
+
+void Model::add_gradients(const MicroBatch& part) {
+  std::vector<Update> updates = part.spec.train.list(part.spec.loss, part.spec.loss_over_towers);
+  require(updates.size() <= 64, "model_fn: ", updates.size(), " updates; a step has at most 64");
+  bool first = updates_.empty();
+  if (first) updates_.resize(updates.size());
+  require(updates.size() == updates_.size(),
+          "model_fn: it built another number of updates for a later micro-batch");
   for (std::size_t u = 0; u < updates.size(); ++u) {
     Update& update = updates[u];
-    Gradients gradients = compute_gradients(update, gradient_weight(*graph_, update, share));
+    Gradients gradients = compute_gradients(update, gradient_weight(*graph_, update, part.share));
     BuiltUpdate& built = updates_[u];
     if (first) {
       built.update = std::move(update);
@@ -150,13 +212,13 @@ void Model::average_statistics(std::size_t forward_effects) {
       forward_effects_.push_back(effect);
     }
   }
-  std::map<DType, std::vector<std::pair<Tensor, Tensor>>> averaged;
+  std::map<std::pair<DType, int>, std::vector<std::pair<Tensor, Tensor>>> averaged;  // by slot too
   for (const auto& [id, assignment] : assigned) {
     const auto& [variable, value] = assignment;
     auto kind = variable.node().as<VariableOptions>().over_towers;
     bool mean = kind == OverTowers::mirrored && is_floating(value.dtype());
     if (mean) {
-      averaged[value.dtype()].emplace_back(variable, value);
+      averaged[{value.dtype(), variable.node().slot()}].emplace_back(variable, value);
       continue;
     }
     Tensor own = where(tower_has_rows(*graph_), value, variable);
@@ -166,10 +228,10 @@ void Model::average_statistics(std::size_t forward_effects) {
     }
     forward_effects_.push_back(&assign(Variable(variable.node()), own));
   }
-  for (auto& [dtype, list] : averaged) {
+  for (auto& [place, list] : averaged) {
     std::vector<Tensor> values;
     for (const auto& [variable, value] : list) values.push_back(value);
-    values = tower_mean(std::move(values), concat("statistics ", dtype));
+    values = tower_mean(std::move(values), concat("statistics ", place.first));
     for (std::size_t i = 0; i < list.size(); ++i)
       forward_effects_.push_back(&assign(Variable(list[i].first.node()), values[i]));
   }
@@ -220,8 +282,8 @@ std::vector<Model::Condition> Model::conditions(std::uint64_t chosen) const {
   return out;
 }
 
-std::shared_ptr<const Plan> Model::compile(Device& device, int threads, std::uint64_t chosen,
-                                           bool apply) const {
+std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices, int threads,
+                                                std::uint64_t chosen, bool apply) const {
   std::vector<Tensor> outputs;
   std::vector<Node*> effects;
   std::vector<Node*> reductions;
@@ -256,7 +318,7 @@ std::shared_ptr<const Plan> Model::compile(Device& device, int threads, std::uin
     });
     append(effects, reductions);
   }
-  return belfry::compile(outputs, effects, device, {.threads = threads});
+  return compile_tower(outputs, effects, devices, {.threads = threads});
 }
 
 std::int64_t row_count(const Features& batch) {

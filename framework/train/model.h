@@ -2,12 +2,17 @@
 // A model_fn's result for one mode and one input signature. Internal to train/.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "belfry/framework/compiler/auto_split.h"
 #include "belfry/framework/compiler/plan.h"
+#include "belfry/framework/distribute/strategy.h"
 #include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/hook.h"
 
@@ -20,6 +25,9 @@ struct ModelOptions {
   bool averaged = false;       ///< evaluation and prediction: with the variables' moving averages
   int micro_batches = 1;       ///< parts of the rows, computed one after the other
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
+  int split = 0;                  ///< slots that the model is cut into; 0: it says so itself
+  /// The slot of a variable that exists already; it stays there.
+  std::function<std::optional<int>(std::string_view)> slot_of_variable = {};
 };
 
 /// The graph that a model_fn built, with what each mode wants of it. One a tower, or several with
@@ -37,6 +45,8 @@ class Model {
   const Signature& signature() const { return signature_; }
   std::int64_t rows() const { return rows_; }
   const ModelOptions& options() const { return options_; }
+  /// How it was cut, if ModelOptions::split asked for it.
+  const std::optional<SplitPlan>& split() const { return split_; }
   std::size_t update_count() const { return updates_.size(); }
 
   /// What a plan of the train mode says of an update: whether it was applied.
@@ -47,13 +57,13 @@ class Model {
   /// Of those updates among `chosen` that may not be applied.
   std::vector<Condition> conditions(std::uint64_t chosen) const;
 
-  /// The plan that runs the updates whose bits are set in `chosen` (train mode), or the evaluation
-  /// or prediction. Outputs: train: loss, then spec().values, both of all towers, then
-  /// conditions(chosen); evaluate: loss, then the metrics' states; predict: the predictions.
-  /// `apply` false: for a tower that takes part but leaves the variables to another.
-  std::shared_ptr<const Plan> compile(Device& device, int threads = 0,
-                                      std::uint64_t chosen = ~std::uint64_t{0},
-                                      bool apply = true) const;
+  /// The plan, on a tower of these devices, that runs the updates whose bits are set in `chosen`
+  /// (train mode), or the evaluation or prediction. Outputs: train: loss, then spec().values, both
+  /// of all towers, then conditions(chosen); evaluate: loss, then the metrics' states; predict: the
+  /// predictions. `apply` false: for a tower that takes part but leaves the variables to another.
+  std::shared_ptr<const TowerPlan> compile(std::span<Device* const> devices, int threads = 0,
+                                           std::uint64_t chosen = ~std::uint64_t{0},
+                                           bool apply = true) const;
 
  private:
   // Of one update, over all micro-batches.
@@ -64,8 +74,19 @@ class Model {
     std::vector<Node*> effects, reductions;
   };
 
+  // What model_fn built for a part of the rows.
+  struct MicroBatch {
+    EstimatorSpec spec;
+    double share = 1;                // of the rows
+    std::size_t begin = 0, end = 0;  // its nodes
+  };
+
   void build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks);
-  void add_micro_batch(const EstimatorSpec& spec, const Batch& part, double share);
+  MicroBatch build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows);
+  void build_pipeline(const std::vector<MicroBatch>& parts);
+  void add_results(const MicroBatch& part);
+  void add_gradients(const MicroBatch& part);
+  void place(const std::vector<MicroBatch>& parts);
   void merge_over_towers();
   void average_statistics(std::size_t forward_effects);
   void build_updates(const Hooks& hooks);
@@ -80,6 +101,7 @@ class Model {
   std::vector<Node*> forward_effects_;     // moving statistics and the like
   std::vector<Node*> forward_reductions_;  // that those read
   std::vector<BuiltUpdate> updates_;
+  std::optional<SplitPlan> split_;
 };
 
 /// Size of axis 0 of the first feature that has axes; 1 when none has.

@@ -1,5 +1,6 @@
 #include "belfry/framework/train/replicas.h"
 
+#include "belfry/framework/base/log.h"
 #include "belfry/framework/train/session.h"
 
 namespace belfry {
@@ -20,22 +21,28 @@ void cut(const Features& batch, std::int64_t all, RowRange rows, Features& part)
   }
 }
 
+// "12.0 MiB on cpu:0, 9.5 MiB on cpu:1"
+std::string memory_text(const TowerPlan& plan, const Strategy& strategy) {
+  std::vector<std::string> parts;
+  for (std::size_t s = 0; s < plan.slots.size(); ++s)
+    parts.push_back(
+        concat(bytes_text(plan.slots[s]->bytes()), " on ", strategy.towers[0].devices[s]->name()));
+  return join(parts, ", ");
+}
+
 }  // namespace
 
 Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions options)
     : session_(session),
       mode_(mode),
       hooks_(std::move(hooks)),
-      options_(options),
+      options_(session.complete(std::move(options))),
       towers_(static_cast<std::size_t>(session.strategy().size())),
-      whole_step_([this](int tower) { on_tower(tower, Phase::whole); }),
-      compute_([this](int tower) { on_tower(tower, Phase::compute); }),
-      apply_([this](int tower) { on_tower(tower, Phase::apply); }),
-      on_failure_([this](const std::exception& e) {
-        if (mode_ == Mode::train) session_.towers_failed(e);  // others do not wait
-      }) {
-  options_.towers = session.strategy().size();
-}
+      slots_(session.strategy().slots()),
+      whole_step_([this](int lane) { on_lane(lane, Phase::whole); }),
+      compute_([this](int lane) { on_lane(lane, Phase::compute); }),
+      apply_([this](int lane) { on_lane(lane, Phase::apply); }),
+      on_failure_([this](const std::exception& e) { failed(e); }) {}
 
 void Replicas::split(const Features& batch) {
   rows_ = row_count(batch);
@@ -95,6 +102,8 @@ Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
   options.most_rows = most_rows_;
   models_.push_back(std::make_unique<Compiled>(
       Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options), {}}));
+  const auto& split = models_.back()->model.split();
+  if (split && models_.size() == 1) log_info("split for ", mode_, ": ", to_string(*split));
   return *models_.back();
 }
 
@@ -110,9 +119,13 @@ void Replicas::prepare(std::uint64_t chosen) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
     Compiled& compiled = compiled_for(tower.share.batch);
     auto& executable = compiled.executables[{t, chosen}];
-    if (!executable)
-      executable = session_.make_executable(session_.compile(compiled.model, t, chosen),
-                                            compiled.model, t, options_.averaged);
+    if (!executable) {
+      auto plan = session_.compile(compiled.model, t, chosen);
+      executable = session_.make_executable(plan, compiled.model, t, options_.averaged);
+      bool first = t == 0 && models_.size() == 1 && compiled.executables.size() == 1;
+      if (first && slots_ > 1)
+        log_info(mode_, ": a step needs ", memory_text(*plan, session_.strategy()));
+    }
     tower.model = &compiled.model;
     tower.executable = executable.get();
   }
@@ -125,19 +138,28 @@ StepState Replicas::state_of(const TowerShare& share) const {
   return state;
 }
 
-void Replicas::on_tower(int tower, Phase phase) {
+void Replicas::on_lane(int lane, Phase phase) {
+  int tower = lane / slots_, slot = lane % slots_;
   if (tower >= taking_part_) return;
   TowerState& own = towers_[static_cast<std::size_t>(tower)];
-  if (phase != Phase::apply) own.executable->compute(own.share.batch, state_of(own.share));
-  if (phase != Phase::compute) own.executable->apply();
+  if (phase != Phase::apply) own.executable->compute(slot, own.share.batch, state_of(own.share));
+  if (phase != Phase::compute) own.executable->apply(slot);
+}
+
+void Replicas::failed(const std::exception& error) {
+  for (int t = 0; t < taking_part_; ++t)
+    towers_[static_cast<std::size_t>(t)].executable->abort(error.what());
+  if (mode_ == Mode::train) session_.towers_failed(error);
 }
 
 void Replicas::run() {
+  for (int t = 0; t < taking_part_; ++t)
+    towers_[static_cast<std::size_t>(t)].executable->begin_step();
   if (session_.strategy().variables == VariablePlacement::mirrored)
-    return session_.towers().run(whole_step_, on_failure_);
+    return session_.lanes().run(whole_step_, on_failure_);
   // The first tower may not write what others still read.
-  session_.towers().run(compute_, on_failure_);
-  session_.towers().run(apply_, on_failure_);
+  session_.lanes().run(compute_, on_failure_);
+  session_.lanes().run(apply_, on_failure_);
 }
 
 StepTimes Replicas::times() const {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/runtime/tower_executable.h"
 #include "belfry/framework/train/model.h"
 
 namespace belfry {
@@ -46,7 +46,7 @@ class Replicas {
   /// The towers that take part: their results of run(), which stay until the next one.
   int size() const { return taking_part_; }
   const TowerShare& share(int i) const { return towers_[static_cast<std::size_t>(i)].share; }
-  const Executable& executable(int i) const {
+  const TowerExecutable& executable(int i) const {
     return *towers_[static_cast<std::size_t>(i)].executable;
   }
   StepTimes times() const;  ///< the towers' mean
@@ -54,17 +54,19 @@ class Replicas {
  private:
   struct Compiled {
     Model model;
-    std::map<std::pair<int, std::uint64_t>, std::unique_ptr<Executable>> executables;  // by tower
+    std::map<std::pair<int, std::uint64_t>, std::unique_ptr<TowerExecutable>>
+        executables;  // by tower
   };
   struct TowerState {
     TowerShare share;
     Model* model = nullptr;
-    Executable* executable = nullptr;
+    TowerExecutable* executable = nullptr;
   };
 
   Compiled& compiled_for(const Features& batch);
   enum class Phase : std::uint8_t { compute, apply, whole };
-  void on_tower(int tower, Phase phase);
+  void on_lane(int lane, Phase phase);
+  void failed(const std::exception& error);
   StepState state_of(const TowerShare& share) const;
 
   Session& session_;
@@ -73,6 +75,7 @@ class Replicas {
   ModelOptions options_;
   std::vector<std::unique_ptr<Compiled>> models_;
   std::vector<TowerState> towers_;
+  int slots_;  // of each tower; every one has a lane, tower after tower
   int taking_part_ = 0;
   std::int64_t rows_ = 0;
   std::int64_t most_rows_ = 0;  // of a tower; 0: there is one alone

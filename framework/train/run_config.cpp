@@ -74,6 +74,7 @@ using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)
 const std::map<std::string, Setter, std::less<>>& setters() {
   static const std::map<std::string, Setter, std::less<>> table{
       {"devices", [](auto& c, auto& v, auto k) { c.devices = names(v, k); }},
+      {"split", [](auto& c, auto& v, auto k) { c.split = auto_split(small_number(v, k)); }},
       {"batch",
        [](auto& c, auto& v, auto k) {
          c.batch =
@@ -135,6 +136,7 @@ std::vector<std::string> all_gpus_or_cpu() { return {"cpu"}; }
 
 void validate(const RunConfig& c) {
   require(!c.devices.empty(), "RunConfig: devices is empty; name one, for example cpu");
+  require(c.split.slots >= 0, "RunConfig: split must be into at least 1 slot, got ", c.split.slots);
   if (c.save_checkpoint) {
     const auto* steps = std::get_if<Steps>(&*c.save_checkpoint);
     std::int64_t count =

@@ -13,9 +13,18 @@
 
 namespace belfry {
 
+/// How a model comes to lie on the device slots of a tower.
+struct Split {
+  int slots = 0;  ///< 0: as the model says by Scope::on(); else it is cut into so many parts
+};
+/// The model is cut into `slots` parts, by memory and work; it does not call Scope::on().
+inline Split auto_split(int slots) { return {slots}; }
+
 struct RunConfig {
   /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a slot: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
+  /// Who says which parts of the model are on which slot.
+  Split split = {};
   /// What a batch of the input stands for.
   BatchPolicy batch = BatchPolicy::global;
   /// Where variables live.
@@ -35,7 +44,7 @@ struct RunConfig {
   Steps log_step_count = Steps(100);
   /// Of first values and of random ops. A checkpoint's own seed goes before it.
   std::uint64_t seed = 1;
-  /// Threads of CPU kernels, for each tower; 0: the cores divided by the towers.
+  /// Threads of CPU kernels, for each device slot; 0: the cores divided by the slots of all towers.
   int threads = 0;
   /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,
   /// at first what the device has.
@@ -50,8 +59,8 @@ struct RunConfig {
 /// `defaults` with the fields that a JSON object names: {"devices": ["cpu"], "seed": 7,
 /// "save_checkpoint": {"steps": 500}}. Keys are the names of the fields. A cadence is {"steps": n},
 /// {"seconds": n} or null (never); "save_checkpoint_steps": n is short for the first;
-/// "memory_limit" is in bytes. Error: an unknown key (the known ones are listed), a wrong type, a
-/// value out of range.
+/// "memory_limit" is in bytes; "split": n stands for auto_split(n). Error: an unknown key (the
+/// known ones are listed), a wrong type, a value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
 
 /// Every cuda device, or the CPU when there is none.

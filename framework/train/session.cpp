@@ -10,18 +10,27 @@ namespace belfry {
 
 namespace {
 
-std::shared_ptr<Communicator> communicator_of(const Strategy& strategy, const RunConfig& config) {
-  if (strategy.size() == 1) return nullptr;
-  std::vector<Device*> devices;
-  for (const Tower& tower : strategy.towers) devices.push_back(tower.devices[0].get());
-  return devices[0]->make_communicator(
-      devices, {.kind = config.reduction,
-                .timeout_seconds = static_cast<double>(config.reduction_timeout.count())});
+// Each slot's devices reduce together, beside those of other slots.
+std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& strategy,
+                                                            const RunConfig& config) {
+  std::vector<std::shared_ptr<Communicator>> out;
+  for (std::size_t s = 0; s < static_cast<std::size_t>(strategy.slots()); ++s) {
+    std::vector<Device*> devices;
+    for (const Tower& tower : strategy.towers) devices.push_back(tower.devices[s].get());
+    out.push_back(strategy.size() == 1 ? nullptr
+                                       : devices[0]->make_communicator(
+                                           devices, {.kind = config.reduction,
+                                                     .timeout_seconds = static_cast<double>(
+                                                         config.reduction_timeout.count())}));
+  }
+  return out;
 }
 
-int threads_of_a_tower(const RunConfig& config, const Strategy& strategy) {
-  if (config.threads > 0 || strategy.size() == 1) return config.threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / strategy.size());
+int lane_count(const Strategy& strategy) { return strategy.size() * strategy.slots(); }
+
+int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
+  if (config.threads > 0 || lane_count(strategy) == 1) return config.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / lane_count(strategy));
 }
 
 }  // namespace
@@ -30,18 +39,31 @@ Session::Session(ModelFn model_fn, const RunConfig& config)
     : model_fn_(std::move(model_fn)),
       check_numerics_(config.check_numerics),
       strategy_(make_strategy(config.devices, config.batch, config.variables)),
-      threads_(strategy_.size()),
-      communicator_(communicator_of(strategy_, config)),
+      threads_(lane_count(strategy_)),
+      communicators_(communicators_of(strategy_, config)),
       variables_(strategy_),
       seed_(config.seed),
-      threads_of_a_tower_(threads_of_a_tower(config, strategy_)) {
+      split_(config.split.slots),
+      threads_of_a_slot_(threads_of_a_slot(config, strategy_)) {
+  require(split_ <= strategy_.slots(), "RunConfig: split is into ", split_, " slots but tower ",
+          strategy_.towers[0].name(), " has ", strategy_.slots(),
+          "; name as many devices, joined by +, in each entry of devices");
   if (config.memory_limit.count <= 0) return;
   for (const Tower& tower : strategy_.towers)
     for (const auto& device : tower.devices) device->set_memory_limit(config.memory_limit);
 }
 
 void Session::towers_failed(const std::exception& error) {
-  if (communicator_) communicator_->abort(concat("another tower failed: ", error.what()));
+  for (const auto& communicator : communicators_)
+    if (communicator) communicator->abort(concat("another tower failed: ", error.what()));
+}
+
+ModelOptions Session::complete(ModelOptions options) const {
+  options.towers = strategy_.size();
+  options.split = split_;
+  if (strategy_.slots() > 1)
+    options.slot_of_variable = [this](std::string_view name) { return variables_.slot_of(name); };
+  return options;
 }
 
 namespace {
@@ -66,11 +88,13 @@ const Array& find_variable(const NamedArrays& saved, const VariableOptions& want
 
 }  // namespace
 
-std::shared_ptr<const Plan> Session::compile(const Model& model, int tower,
-                                             std::uint64_t chosen) const {
+std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
+                                                  std::uint64_t chosen) const {
   bool applies = strategy_.variables == VariablePlacement::mirrored || tower == 0;
-  return model.compile(*strategy_.towers[static_cast<std::size_t>(tower)].devices[0],
-                       threads_of_a_tower_, chosen, applies);
+  std::vector<Device*> devices;
+  for (const auto& device : strategy_.towers[static_cast<std::size_t>(tower)].devices)
+    devices.push_back(device.get());
+  return model.compile(devices, threads_of_a_slot_, chosen, applies);
 }
 
 // All is checked before anything changes.
@@ -151,8 +175,10 @@ void Session::take_value(const VariableOptions& options) {
 }
 
 // On all towers at once: they may never differ but where they are meant to.
-void Session::make_variable(const VariableOptions& options) {
+void Session::make_variable(const VariableOptions& options, int slot) {
   bool new_here = !variables_.contains(options.name);
+  ensure(new_here || variables_.slot_of(options.name) == slot, "variable `", options.name,
+         "` is not on slot ", slot);
   bool saved = new_here && restored_;
   if (saved && options.kind == VariableKind::slot && !pending_.contains(options.name)) {
     log_warning("the checkpoint of step ", step_, " has no `", options.name,
@@ -161,29 +187,47 @@ void Session::make_variable(const VariableOptions& options) {
   }
   if (saved) find_variable(pending_, options, step_);
   for (int tower = 0; tower < variables_.towers(); ++tower)
-    variables_.store(tower).get_or_create(options, seed_);
+    variables_.store(tower, slot).get_or_create(options, seed_);
   if (saved) take_value(options);
 }
 
-Bytes Session::bytes_needed(const Plan& plan, int tower) {
-  std::int64_t needed = plan.arena_bytes + plan.input_bytes() + plan.constant_bytes();
-  for (const Node* v : plan.variables)
-    if (!variables_.store(tower).contains(v->as<VariableOptions>().name))
+Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
+  const Plan& own = *plan.slots[static_cast<std::size_t>(slot)];
+  std::int64_t needed =
+      own.arena_bytes + own.input_bytes() + own.constant_bytes() + own.mailbox_bytes();
+  for (const Node* v : own.variables)
+    if (!variables_.store(tower, slot).contains(v->as<VariableOptions>().name))
       needed += v->output().bytes();
   return Bytes(needed);
 }
 
+namespace {
+
+Bytes free_memory(const Device& device) {
+  return Bytes(device.memory_limit().count - device.memory_in_use().count);
+}
+
+}  // namespace
+
+bool Session::fits(const TowerPlan& plan, int tower) {
+  for (int slot = 0; slot < strategy_.slots(); ++slot)
+    if (bytes_needed(plan, tower, slot).count
+        > free_memory(variables_.store(tower, slot).device()).count)
+      return false;
+  return true;
+}
+
 // Rows of the largest batch whose plan fits; 0 when not even one row does. Gradient hooks are left
 // out: they were made for the real step.
-std::int64_t Session::largest_batch(const Model& model, Bytes free, int tower) {
-  auto fits = [&](std::int64_t rows) {
+std::int64_t Session::largest_batch(const Model& model, int tower) {
+  auto rows_fit = [&](std::int64_t rows) {
     Signature smaller = model.signature();
     for (auto& [name, type] : smaller)
       if (type.shape.rank() > 0 && type.shape[0] == model.rows())
         type.shape = type.shape.with(0, rows);
     try {
       Model scaled(model_fn_, model.mode(), std::move(smaller), {}, model.options());
-      return bytes_needed(*compile(scaled, tower), tower).count <= free.count;
+      return fits(*compile(scaled, tower), tower);
     } catch (const Error&) {  // a model that wants a certain batch
       return false;
     }
@@ -191,47 +235,59 @@ std::int64_t Session::largest_batch(const Model& model, Bytes free, int tower) {
   std::int64_t low = 0, high = model.rows();  // low fits, high does not
   while (high - low > 1) {
     std::int64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
+    (rows_fit(middle) ? low : high) = middle;
   }
   return low;
 }
 
-void Session::check_memory(const Plan& plan, const Model& model, int tower) {
-  Device& device = variables_.store(tower).device();
-  Bytes needed = bytes_needed(plan, tower);
-  Bytes free(device.memory_limit().count - device.memory_in_use().count);
-  if (needed.count <= free.count) return;
-  std::int64_t rows = largest_batch(model, free, tower);
-  std::string report = belfry::explain(plan);
+void Session::check_memory(const TowerPlan& plan, const Model& model, int tower) {
+  if (fits(plan, tower)) return;
+  int slot = 0;  // the fullest
+  auto missing = [&](int s) {
+    return bytes_needed(plan, tower, s).count
+           - free_memory(variables_.store(tower, s).device()).count;
+  };
+  for (int s = 1; s < strategy_.slots(); ++s)
+    if (missing(s) > missing(slot)) slot = s;
+  Device& device = variables_.store(tower, slot).device();
+  std::int64_t rows = largest_batch(model, tower);
+  std::string report = belfry::explain(*plan.slots[static_cast<std::size_t>(slot)]);
   std::string_view where = strategy_.size() > 1 ? " a tower" : "";
-  fail("the step needs ", bytes_text(needed.count), " on ", device.name(), " but ",
-       bytes_text(free.count), " of ", bytes_text(device.memory_limit().count), " are free; ",
+  fail("the step needs ", bytes_text(bytes_needed(plan, tower, slot).count), " on ", device.name(),
+       " but ", bytes_text(free_memory(device).count), " of ",
+       bytes_text(device.memory_limit().count), " are free; ",
        rows > 0 ? concat("a batch of ", rows, where, " instead of ", model.rows(), " would fit")
                 : concat("not even a batch of 1", where, " would fit"),
        "\n", report.substr(report.find("memory: ")));
 }
 
-std::unique_ptr<Executable> Session::make_executable(std::shared_ptr<const Plan> plan,
-                                                     const Model& model, int tower, bool averaged) {
+std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const TowerPlan> plan,
+                                                          const Model& model, int tower,
+                                                          bool averaged) {
   check_memory(*plan, model, tower);
+  std::vector<VariableStore*> stores;
+  std::vector<ExecutableOptions> options;
   bool any_average = false;
-  for (const Node* v : plan->variables) {
-    VariableOptions options = v->as<VariableOptions>();
-    if (averaged && has_average(options.name)) {
-      options.name += moving_average_suffix;
-      options.kind = VariableKind::slot;
-      any_average = true;
+  for (int slot = 0; slot < strategy_.slots(); ++slot) {
+    auto s = static_cast<std::size_t>(slot);
+    for (const Node* v : plan->slots[s]->variables) {
+      VariableOptions variable = v->as<VariableOptions>();
+      if (averaged && has_average(variable.name)) {
+        variable.name += moving_average_suffix;
+        variable.kind = VariableKind::slot;
+        any_average = true;
+      }
+      make_variable(variable, slot);
     }
-    make_variable(options);
+    stores.push_back(&variables_.store(tower, slot));
+    Communicator* communicator = model.mode() == Mode::train ? communicators_[s].get() : nullptr;
+    options.push_back({.member = {communicator, tower, tower},
+                       .variable_suffix = averaged ? std::string(moving_average_suffix) : ""});
   }
   require(any_average || !averaged,
           "there are no moving averages of variables; train with hooks::moving_average()");
   has_state_ = true;
-  ExecutableOptions executable_options{
-      .member = {model.mode() == Mode::train ? communicator_.get() : nullptr, tower, tower},
-      .variable_suffix = averaged ? std::string(moving_average_suffix) : ""};
-  auto executable = std::make_unique<Executable>(std::move(plan), variables_.store(tower), seed_,
-                                                 executable_options);
+  auto executable = std::make_unique<TowerExecutable>(std::move(plan), stores, seed_, options);
   executable->check_numerics(check_numerics_);
   return executable;
 }

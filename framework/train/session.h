@@ -12,7 +12,7 @@
 #include "belfry/framework/distribute/strategy.h"
 #include "belfry/framework/distribute/tower_threads.h"
 #include "belfry/framework/distribute/variables.h"
-#include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/runtime/tower_executable.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/replicas.h"
@@ -46,18 +46,22 @@ class Session {
   Replicas& replicas(Mode mode, bool averaged = false);
 
   /// The plan of a model on one of this session's towers.
-  std::shared_ptr<const Plan> compile(const Model& model, int tower = 0,
-                                      std::uint64_t chosen = ~std::uint64_t{0}) const;
+  std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
+                                           std::uint64_t chosen = ~std::uint64_t{0}) const;
+  /// `options` with what this session's towers ask of its models.
+  ModelOptions complete(ModelOptions options = {}) const;
 
   /// Memory for a plan: makes its variables, from the checkpoint if there was one. Error: the
   /// checkpoint lacks one, or has it with another type; or the memory does not suffice, with the
-  /// largest tensors, the bytes needed and the largest batch that would fit.
-  std::unique_ptr<Executable> make_executable(std::shared_ptr<const Plan> plan, const Model& model,
-                                              int tower = 0, bool averaged = false);
+  /// largest tensors of a device, the bytes needed there and the largest batch that would fit.
+  std::unique_ptr<TowerExecutable> make_executable(std::shared_ptr<const TowerPlan> plan,
+                                                   const Model& model, int tower = 0,
+                                                   bool averaged = false);
 
   const ModelFn& model_fn() const { return model_fn_; }
   const Strategy& strategy() const { return strategy_; }
-  TowerThreads& towers() { return threads_; }
+  /// For each slot of each tower, tower after tower.
+  TowerThreads& lanes() { return threads_; }
   /// Lets the towers that wait for one that threw go on; from any thread.
   void towers_failed(const std::exception& error);
   Variables& variables() { return variables_; }
@@ -67,10 +71,11 @@ class Session {
   void finish_step() { ++step_; }
 
  private:
-  void check_memory(const Plan& plan, const Model& model, int tower);
-  Bytes bytes_needed(const Plan& plan, int tower);
-  std::int64_t largest_batch(const Model& model, Bytes free, int tower);
-  void make_variable(const VariableOptions& options);
+  void check_memory(const TowerPlan& plan, const Model& model, int tower);
+  Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
+  bool fits(const TowerPlan& plan, int tower);
+  std::int64_t largest_batch(const Model& model, int tower);
+  void make_variable(const VariableOptions& options, int slot);
   bool has_average(const std::string& variable) const;
   void take_value(const VariableOptions& options);
 
@@ -78,7 +83,7 @@ class Session {
   bool check_numerics_ = false;
   Strategy strategy_;
   TowerThreads threads_;
-  std::shared_ptr<Communicator> communicator_;  // of several towers
+  std::vector<std::shared_ptr<Communicator>> communicators_;  // of several towers, by slot
   Variables variables_;
   NamedArrays pending_;  // of the checkpoint, not yet asked for by a model
   bool restored_ = false;
@@ -88,7 +93,8 @@ class Session {
   std::map<std::string, std::string> hook_states_;
   std::int64_t step_ = 0;
   std::uint64_t seed_;
-  int threads_of_a_tower_;
+  int split_;
+  int threads_of_a_slot_;
   std::map<std::pair<Mode, bool>, std::unique_ptr<Replicas>> replicas_;
 };
 

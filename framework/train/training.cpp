@@ -204,7 +204,7 @@ struct Training::Impl final : HookContext {
   }
 
   void report(std::uint64_t chosen, double waited, double seconds) {
-    const Executable& executable = replicas.executable(0);  // all have the same results
+    const TowerExecutable& executable = replicas.executable(0);  // all have the same results
     result.global_step = session.step();
     result.loss = executable.output(0).at(0);
     for (std::size_t i = 0; i < values.size(); ++i)

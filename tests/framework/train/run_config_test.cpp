@@ -26,8 +26,9 @@ TEST(RunConfig, HasTheUsualDefaults) {
 TEST(RunConfig, ReadsEveryField) {
   RunConfig config = run_config_from_json(R"({"devices": ["cpu:0"], "save_checkpoint_steps": 500,
       "keep_checkpoint_max": 0, "log_step_count": 7, "seed": 18446744073709551615, "threads": 3,
-      "memory_limit": 1000000, "stop_on_signals": false, "check_numerics": true})");
+      "memory_limit": 1000000, "stop_on_signals": false, "check_numerics": true, "split": 2})");
   EXPECT_THAT(config.devices, ElementsAre("cpu:0"));
+  EXPECT_EQ(config.split.slots, 2);
   EXPECT_EQ(config.save_checkpoint, Every(Steps(500)));
   EXPECT_EQ(config.keep_checkpoint_max, 0);
   EXPECT_EQ(config.log_step_count, Steps(7));
@@ -58,7 +59,8 @@ TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error(R"({"sed": 1})"),
             "config: unknown key `sed`; known are batch, bucket, check_numerics, devices, "
             "keep_checkpoint_max, log_step_count, memory_limit, reduction, reduction_timeout, "
-            "save_checkpoint, save_checkpoint_steps, seed, stop_on_signals, threads, variables");
+            "save_checkpoint, save_checkpoint_steps, seed, split, stop_on_signals, threads, "
+            "variables");
   EXPECT_EQ(error(R"({"threads": "two"})"),
             "config: `threads` must be a whole number, got \"two\"");
   EXPECT_EQ(error(R"({"threads": 1.5})"), "config: `threads` must be a whole number, got 1.5");

@@ -1,0 +1,32 @@
+#pragma once
+// What brings a value from one device slot of a tower to another. The compiler makes these nodes
+// where it cuts a step into one program a slot; the runtime copies.
+
+#include <string>
+
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry {
+
+/// Both ends have the same options.
+struct TransferOptions {
+  int number = 0;  ///< tells the transfers of a step apart
+  int from = 0;    ///< slot
+  int to = 0;
+  std::string name;  ///< scope path and op of the value
+  TensorType type;
+  static void fields(auto& o, auto&& field) {
+    field("number", o.number);
+    field("from", o.from);
+    field("to", o.to);
+    field("name", o.name);
+    field("type", o.type);
+  }
+};
+/// One input, which goes to where a receive of the same number waits for it. A root: it has no
+/// outputs.
+extern const OpDef send_op;
+/// The value that is sent; no inputs.
+extern const OpDef receive_op;
+
+}  // namespace belfry

@@ -1,0 +1,58 @@
+#pragma once
+// A tower's step, ready to run on its device slots side by side.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/runtime/mailboxes.h"
+
+namespace belfry {
+
+/// An Executable for each slot of a tower's group, and the mailboxes between them. Each slot is run
+/// by a thread of its own, all in the same step at the same time; the step begins with begin_step()
+/// and is over when all of them have returned. A tower of one slot is its Executable alone.
+class TowerExecutable {
+ public:
+  /// `variables` and `options` are by slot; no options: the default ones. Error: the memory of a
+  /// device does not suffice.
+  TowerExecutable(std::shared_ptr<const TowerPlan> plan, std::span<VariableStore* const> variables,
+                  std::uint64_t seed, std::span<const ExecutableOptions> options = {});
+
+  int slots() const { return static_cast<int>(slots_.size()); }
+
+  /// While no slot runs.
+  void begin_step() { mailboxes_.begin_step(); }
+  /// A slot's part of the step up to its effects: see Executable.
+  void compute(int slot, const Features& batch, const StepState& state) {
+    at(slot).compute(batch, state);
+  }
+  /// A slot's effects. Its own compute() is done; those of others may not be.
+  void apply(int slot) { at(slot).apply(); }
+  /// Lets the slots that wait for one that threw throw too, until the next step; from any thread.
+  void abort(const std::string& reason) { mailboxes_.abort(reason); }
+
+  /// The step of a tower of one slot.
+  void run(const Features& batch, const StepState& state);
+
+  void check_numerics(bool check);
+  const Array& output(std::size_t i) const {
+    const TowerPlan::Output& place = plan_->outputs[i];
+    return slots_[static_cast<std::size_t>(place.slot)]->output(
+        static_cast<std::size_t>(place.index));
+  }
+  std::size_t output_count() const { return plan_->outputs.size(); }
+  StepTimes times() const;  ///< of the last step: the slots' mean
+  const TowerPlan& plan() const { return *plan_; }
+
+ private:
+  Executable& at(int slot) { return *slots_[static_cast<std::size_t>(slot)]; }
+
+  std::shared_ptr<const TowerPlan> plan_;
+  Mailboxes mailboxes_;
+  std::vector<std::unique_ptr<Executable>> slots_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,162 @@
+#include "belfry/framework/compiler/partition.h"
+
+#include "belfry/framework/ops/transfer.h"
+#include "compiler_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+// Nodes made while it lives are on this slot.
+Graph::PlacementGuard on(Graph& graph, int slot, Phase phase = Phase::forward) {
+  return Graph::PlacementGuard(graph, {concat("part", slot), slot, phase});
+}
+
+class Partitioning : public ::testing::Test {
+ protected:
+  Partition cut(const std::vector<Tensor>& outputs, int slots = 2) {
+    return partition(program_of(outputs, graph.effects()), slots);
+  }
+  std::shared_ptr<const TowerPlan> compile_for_two(const std::vector<Tensor>& outputs) {
+    return compile_tower(outputs, graph.effects(), std::vector<Device*>(2, device.get()),
+                         {.verify = true});
+  }
+  Graph graph;
+  Tensor x = f32(graph, "x", {2, 3});
+  std::shared_ptr<Device> device = find_device("cpu");
+};
+
+TEST_F(Partitioning, AValueIsSentOnceHoweverManyReadIt) {
+  Tensor a = exp(x), b, c;
+  {
+    auto there = on(graph, 1);
+    b = sqrt(a);
+    c = sum(a);
+  }
+  Partition parts = cut({b, a, c});
+  EXPECT_THAT(ops_of(parts.slots[0]), ElementsAre("exp", "send"));
+  EXPECT_THAT(ops_of(parts.slots[1]), ElementsAre("receive", "sqrt", "sum"));
+  ASSERT_EQ(parts.outputs.size(), 3u);
+  EXPECT_EQ(parts.outputs[0].slot, 1);
+  EXPECT_EQ(parts.outputs[1].slot, 0);
+  EXPECT_EQ(parts.outputs[2].slot, 1);
+  EXPECT_EQ(parts.outputs[2].index, 1);
+  const auto& sent = parts.slots[0].effects[0]->as<TransferOptions>();
+  EXPECT_EQ(sent.name, "exp");
+  EXPECT_EQ(sent.from, 0);
+  EXPECT_EQ(sent.to, 1);
+  EXPECT_EQ(sent.type, a.type());
+}
+
+TEST_F(Partitioning, EachSlotThatReadsGetsItsOwn) {
+  Tensor a = exp(x), b, c;
+  {
+    auto there = on(graph, 1);
+    b = sqrt(a);
+  }
+  {
+    auto there = on(graph, 2);
+    c = a + b;
+  }
+  Partition parts = cut({c}, 3);
+  EXPECT_THAT(ops_of(parts.slots[0]), ElementsAre("exp", "send", "send"));
+  EXPECT_THAT(ops_of(parts.slots[1]), ElementsAre("receive", "sqrt", "send"));
+  EXPECT_THAT(ops_of(parts.slots[2]), ElementsAre("receive", "receive", "add"));
+}
+
+TEST_F(Partitioning, InputsConstantsAndTheStepAreEverybodys) {
+  Tensor a = x * 2.0, b;
+  a = a + cast(global_step(graph), DType::f32);
+  {
+    auto there = on(graph, 1);
+    b = x * constant(graph, 3, DType::f32);
+    b = b + cast(global_step(graph), DType::f32);
+  }
+  Partition parts = cut({a, b});
+  EXPECT_THAT(ops_of(parts.slots[0]), ElementsAre("mul", "cast", "add"));
+  EXPECT_THAT(ops_of(parts.slots[1]), ElementsAre("mul", "cast", "add"));
+}
+
+TEST_F(Partitioning, AVariableIsOnItsSlotAndEffectsFollowIt) {
+  Variable w = Scope(graph).on(1).variable("w", {.shape = {2, 3}});
+  Tensor doubled = w * 2.0;
+  {
+    auto here = on(graph, 0);
+    doubled = w * x;
+    assign(w, doubled);  // computed here, written there
+  }
+  Partition parts = cut({});
+  EXPECT_THAT(ops_of(parts.slots[0]), ElementsAre("receive", "mul", "send"));
+  EXPECT_THAT(ops_of(parts.slots[1]), ElementsAre("send", "receive", "assign"));
+  EXPECT_EQ(parts.slots[0].graph->variables().size(), 0u);
+  EXPECT_EQ(parts.slots[1].graph->variables().size(), 1u);
+}
+
+TEST_F(Partitioning, OneSlotIsLeftAsItIs) {
+  Partition parts = cut({sum(exp(x))}, 1);
+  EXPECT_THAT(ops_of(parts.slots[0]), ElementsAre("exp", "sum"));
+  EXPECT_THAT(parts.slots[0].effects, IsEmpty());
+}
+
+TEST_F(Partitioning, SendsAtOnceAndReceivesLate) {
+  Tensor a = exp(x), later = matmul(a, f32(graph, "k", {3, 4})), own, both;
+  {
+    auto there = on(graph, 1);
+    own = matmul(x, f32(graph, "l", {3, 3}));
+    both = matmul(own, f32(graph, "m", {3, 3})) - a;
+  }
+  auto plan = compile_for_two({later, both});
+  using Role = Instruction::Role;
+  auto roles = [&](int slot) {
+    std::vector<Role> out;
+    for (const Instruction& i : plan->slots[static_cast<std::size_t>(slot)]->instructions)
+      if (i.role != Role::pack) out.push_back(i.role);
+    return out;
+  };
+  EXPECT_THAT(roles(0), ElementsAre(Role::compute, Role::send, Role::compute));
+  EXPECT_THAT(roles(1), ElementsAre(Role::compute, Role::compute, Role::receive, Role::compute));
+  EXPECT_EQ(plan->slots[0]->mailbox_bytes(), 0);
+  EXPECT_EQ(plan->slots[1]->mailbox_bytes(), 24);
+  EXPECT_THAT(explain(*plan), AllOf(StartsWith("slot 0\nplan: "), HasSubstr("slot 1\nplan: "),
+                                    HasSubstr("from other slots            24 B"),
+                                    HasSubstr("received from slot 0 f32[2, 3]")));
+}
+
+TEST_F(Partitioning, NothingIsFusedAcrossSlots) {
+  Tensor bias = f32(graph, "bias", {3}), kernel = f32(graph, "k", {3, 3}), y, z;
+  Tensor product = matmul(x, kernel), norm = batch_norm_train(x, bias, bias).y;
+  Tensor chain = exp(x);
+  {
+    auto there = on(graph, 1);
+    y = relu(product + bias);
+    z = relu(norm);
+    chain = sqrt(chain);
+  }
+  Program fused = program_of({y, z, chain});
+  for (auto pass : {fuse_batch_norm, fuse_bias_and_activation, fuse_elementwise})
+    fused = pass(fused);
+  Partition parts = partition(fused, 2);
+  EXPECT_THAT(ops_of(parts.slots[0]),
+              ElementsAre("matmul", "batch_norm_train", "exp", "send", "send", "send"));
+  EXPECT_THAT(ops_of(parts.slots[1]),
+              ElementsAre("receive", "fused_elementwise", "receive", "relu", "receive", "sqrt"));
+}
+
+TEST_F(Partitioning, ASlotThatIsNotThereIsNamedWithItsScope) {
+  Tensor a = exp(x);
+  Tensor b{apply(sqrt_op, (Scope(graph) / "decoder" / "up1").on(2), {a})};
+  EXPECT_THAT(error_of([&] { compile_for_two({b}); }),
+              AllOf(StartsWith("slot 2 is asked for by sqrt (at decoder/up1)"),
+                    HasSubstr("a tower has 2 device slots"),
+                    HasSubstr("give each entry of RunConfig::devices 3 devices"),
+                    HasSubstr("or call on() with a slot below 2")));
+  EXPECT_EQ(error_of([&] { compile_for_two({a}); }), "no error");  // nobody needs b
+}
+
+}  // namespace
+}  // namespace belfry
