@@ -142,7 +142,9 @@ void run(const Arguments& args) {
   Model model(model_fn, Mode::train, signature_of(batch), {});
   auto plan = session.compile(model);
   auto executable = session.make_executable(plan, model);
-  if (args.profile) std::fputs(explain(*plan).c_str(), stderr);
+  const Plan& step = *plan->slots[0];
+  Device& device = *session.strategy().towers[0].devices[0];
+  if (args.profile) std::fputs(explain(step).c_str(), stderr);
 
   std::vector<double> times;
   for (int i = 0; i < args.steps + 3; ++i) {
@@ -152,8 +154,8 @@ void run(const Arguments& args) {
     if (i >= 3) times.push_back(monotonic_seconds() - start);
   }
   double seconds = median(times);
-  Rate convolutions = convolution_rate(*plan, session.device(), args.profile);
-  double step_rate = plan->flops / seconds,
+  Rate convolutions = convolution_rate(step, device, args.profile);
+  double step_rate = step.flops / seconds,
          convolution_rate = convolutions.flops / convolutions.seconds;
   std::printf(
       "{\"model\": \"%s\", \"batch_size\": %lld, \"examples_per_second\": %.1f, \"ms_per_step\": "
