@@ -52,7 +52,7 @@ void verify(const Program& program) {
            "verify: an output is of another graph");
   for (const Node* n : program.effects)
     ensure(n && &n->graph() == program.graph.get() && (n->op().mutates || n->op().collective || n->outputs().empty()),
-           "verify: an effect is of another graph or has no effect");
+           "verify: an effect is of another graph or mutates nothing");
 }
 
 }  // namespace belfry

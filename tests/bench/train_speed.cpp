@@ -147,7 +147,7 @@ void run(const Arguments& args) {
   Replicas replicas(session, Mode::train);
   replicas.split(batch);
   replicas.prepare();
-  const Plan& plan = replicas.executable(0).plan();
+  const Plan& plan = *replicas.executable(0).plan().slots[0];
   if (args.profile) std::fputs(explain(plan).c_str(), stderr);
 
   std::vector<double> times;

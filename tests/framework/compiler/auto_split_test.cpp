@@ -50,14 +50,21 @@ TEST_F(Splitting, TheHeaviestSlotIsAsLightAsCanBe) {
 }
 
 TEST_F(Splitting, OfEvenCutsTheOneThatFewestBytesCross) {
-  Tensor wide = times(x, "a", 64);
-  Tensor wider = relu(wide);
-  Tensor narrow = times(wider, "b", 2);
-  Tensor activated = relu(narrow);
-  times(activated, "c", 576);  // as much work as a and b together
-  EXPECT_EQ(weights[0].shape().elements() + weights[1].shape().elements(),
-            weights[2].shape().elements());
+  Tensor wide = relu(times(x, "a", 64));      // 1024 units of work
+  Tensor narrow = relu(times(wide, "b", 2));  // 128
+  times(narrow, "c", 512);                    // 1024
+  // Wherever it is cut, one slot has 1152; 1024 bytes cross before b, 32 behind it.
   EXPECT_THAT(plan_split(nodes(), 2).cuts, ElementsAre(3));
+}
+
+TEST_F(Splitting, MemoryCountsWhereThereIsNoWork) {
+  Tensor t = times(x, "a", 16);
+  for (const char* name : {"large", "as_large"}) {
+    Variable v = Scope(graph).variable(name, {.shape = {1000, 16}});
+    t = t + slice(v, {.begin = {0, 0}, .size = {4, 16}});
+  }
+  times(t, "b", 16);
+  EXPECT_THAT(plan_split(nodes(), 2).cuts, ElementsAre(3));  // of a, slice, add, slice, add, b
 }
 
 TEST_F(Splitting, WhatBackwardReadsCountsForEveryPass) {

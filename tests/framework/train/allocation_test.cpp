@@ -117,5 +117,28 @@ TEST(Allocation, TwoThreadsMakeNoneEither) {
   EXPECT_EQ(allocations_of([&] { steps(5); }), 0);
 }
 
+// Convolutions on one device slot, the rest on another.
+EstimatorSpec two_slots(Scope s, const Batch& batch, Mode mode) {
+  Tensor x = max_pool(relu(conv2d(s / "conv", batch["image"], {.filters = 8, .kernel = 3})));
+  Scope head = (s / "head").on(1);
+  Tensor logits =
+      dense(head / "out", dropout(head / "drop", flatten(x), {.training = mode == Mode::train}),
+            {.units = 10});
+  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = adam()};
+}
+
+TEST(Allocation, TwoSlotsMakeNoneEither) {
+  TemporaryFolder dir;
+  RunConfig config;
+  config.devices = {"cpu:0+cpu:1"};
+  Estimator estimator({.model_fn = two_slots, .model_dir = dir.path(), .run = config});
+  Training training = estimator.start_training(over_and_over({images(8)}));
+  auto steps = [&](int count) {
+    for (int i = 0; i < count; ++i) training.step();
+  };
+  steps(3);
+  EXPECT_EQ(allocations_of([&] { steps(20); }), 0);
+}
+
 }  // namespace
 }  // namespace belfry

@@ -98,6 +98,23 @@ TEST(Split, AutoSplitTrainsTheSameModel) {
             1e-6);
 }
 
+// Evaluation cuts the model elsewhere than training, for which other bytes count. Variables stay
+// where they were made first.
+TEST(Split, AutoSplitTrainsWhatWasEvaluatedFirst) {
+  CapturedLog log;
+  InputFn input = rows_of({12, 7});
+  RunConfig config = on_cpus(1, 2);
+  NamedArrays one = variables_after(two_parts(0), on_cpus(1, 1), input, 5);
+  config.split = auto_split(2);
+  TemporaryFolder folder;
+  Estimator estimator({.model_fn = two_parts(0), .model_dir = folder.path(), .run = config});
+  estimator.evaluate(once({labelled_rows(100, 5)}));
+  estimator.train(input, {.steps = 5});
+  NamedArrays variables;
+  for (const auto& [name, value] : one) variables[name] = estimator.variable_value(name);
+  EXPECT_LT(largest_difference(one, variables), 1e-6);
+}
+
 TEST(Split, EvaluatesAndPredictsAlike) {
   CapturedLog log;
   RunConfig by_itself = on_cpus(1, 2);
