@@ -4,14 +4,14 @@
 
 namespace belfry {
 
-Variables::Variables(const Strategy& strategy) {
+Variables::Variables(const Strategy& strategy, int first_tower) : first_tower_(first_tower) {
   for (const Tower& tower : strategy.towers) {
     std::vector<std::unique_ptr<VariableStore>> slots;
     for (std::size_t s = 0; s < tower.devices.size(); ++s) {
       bool reads_the_first = strategy.variables == VariablePlacement::central && !stores_.empty();
-      slots.push_back(
-          std::make_unique<VariableStore>(tower.devices[s], static_cast<int>(stores_.size()),
-                                          reads_the_first ? stores_[0][s].get() : nullptr));
+      slots.push_back(std::make_unique<VariableStore>(
+          tower.devices[s], first_tower + static_cast<int>(stores_.size()),
+          reads_the_first ? stores_[0][s].get() : nullptr));
     }
     stores_.push_back(std::move(slots));
   }
@@ -61,7 +61,9 @@ Array Variables::read(std::string_view name) const {
 void Variables::write(std::string_view name, const Array& value) {
   bool summed = options(name).over_towers == OverTowers::sum;
   for (int tower = 0; tower < towers(); ++tower)
-    write(name, summed && tower > 0 ? Array::zeros(value.shape(), value.dtype()) : value, tower);
+    write(name,
+          summed && first_tower_ + tower > 0 ? Array::zeros(value.shape(), value.dtype()) : value,
+          tower);
 }
 
 Array merge_over_towers(OverTowers over_towers, const std::vector<Array>& values) {

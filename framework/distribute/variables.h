@@ -13,10 +13,12 @@
 namespace belfry {
 
 /// Variables by name, as one model's: what OverTowers says is done to read and write them. Used by
-/// one thread at a time, between steps.
+/// one thread at a time, between steps. With several workers, reading merges the towers of this
+/// one.
 class Variables {
  public:
-  explicit Variables(const Strategy& strategy);
+  /// `first_tower`: the number of the first tower here among those of all workers.
+  explicit Variables(const Strategy& strategy, int first_tower = 0);
 
   bool contains(std::string_view name) const;
   std::vector<std::string> names() const;  ///< sorted
@@ -45,6 +47,7 @@ class Variables {
  private:
   const VariableStore& holder(std::string_view name, int tower) const;
 
+  int first_tower_;
   std::vector<std::vector<std::unique_ptr<VariableStore>>> stores_;  // by tower, by slot
 };
 

@@ -29,9 +29,10 @@ void check_options(const InputFn& input_fn, const TrainOptions& options) {
   check_limit(options.max_steps, "train: max_steps");
 }
 
-InputStreamPtr open_input(const InputFn& input_fn, std::string_view caller) {
+InputStreamPtr open_input(const InputFn& input_fn, std::string_view caller,
+                          const InputContext& context = {}) {
   require(input_fn, caller, ": there is no input_fn");
-  InputStreamPtr input = input_fn();
+  InputStreamPtr input = input_fn(context);
   require(input, caller, ": input_fn returned no stream");
   return input;
 }
@@ -39,11 +40,32 @@ InputStreamPtr open_input(const InputFn& input_fn, std::string_view caller) {
 // Sums over batches: the states of metrics, and the loss weighted by rows.
 class Accumulator {
  public:
-  explicit Accumulator(std::size_t metrics) : states_(metrics) {}
+  explicit Accumulator(const NamedMetrics& metrics) {
+    for (const auto& [name, metric] : metrics)
+      states_.emplace_back(static_cast<std::size_t>(metric.state.shape().elements()));
+  }
 
   void add(const Replicas& replicas) {
-    for (int i = 0; i < replicas.size(); ++i)
-      add(replicas.executable(i), replicas.share(i).rows.count);
+    for (int i = 0; i < replicas.size(); ++i) {
+      std::int64_t rows = replicas.share(i).rows.count;
+      bool stand_in = rows == 0 && replicas.rows().all > 0;  // a row that belongs to another worker
+      if (!stand_in) add(replicas.executable(i), rows);
+    }
+  }
+
+  // Adds what the other workers have.
+  void merge(Workers& workers) {
+    if (workers.count() == 1) return;
+    std::vector<double> own{loss_, static_cast<double>(rows_)};
+    for (const auto& state : states_) own.insert(own.end(), state.begin(), state.end());
+    std::vector<double> all(own.size() * static_cast<std::size_t>(workers.count()));
+    workers.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+    std::fill(own.begin(), own.end(), 0.0);
+    for (std::size_t i = 0; i < all.size(); ++i) own[i % own.size()] += all[i];
+    loss_ = own[0], rows_ = static_cast<std::int64_t>(own[1]);
+    auto from = own.begin() + 2;
+    for (auto& state : states_)
+      for (double& value : state) value = *from++;
   }
 
   EvalResult result(const NamedMetrics& metrics, std::int64_t step) const {
@@ -62,7 +84,6 @@ class Accumulator {
     rows_ += rows;
     for (std::size_t m = 0; m < states_.size(); ++m) {
       auto state = executable.output(m + 1).span<double>();
-      states_[m].resize(state.size());
       for (std::size_t i = 0; i < state.size(); ++i) states_[m][i] += state[i];
     }
   }
@@ -149,7 +170,7 @@ void Estimator::save_unsaved_steps() {
 
 Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
-  if (config_.save_checkpoint) {
+  if (config_.save_checkpoint && session_->workers().is_chief()) {
     probe_writable(model_dir_);
     remove_stale_temporaries(model_dir_);
   }
@@ -175,8 +196,8 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
 
 EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
   check_limit(args.steps, "evaluate: steps");
-  InputStreamPtr input = open_input(input_fn, "evaluate");
   std::shared_ptr<Session> session = session_at(args.checkpoint);
+  InputStreamPtr input = open_input(input_fn, "evaluate", session->input_context());
   Features batch;
   std::optional<Accumulator> sums;
   Replicas& replicas = session->replicas(Mode::evaluate, args.averaged);
@@ -184,10 +205,11 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
     replicas.split(batch);
     replicas.prepare();
     replicas.run();
-    if (!sums) sums.emplace(replicas.model().spec().metrics.size());
+    if (!sums) sums.emplace(replicas.model().spec().metrics);
     sums->add(replicas);
   }
   require(sums, "evaluate: the input has no batch");
+  sums->merge(session->workers());
   return sums->result(replicas.model().spec().metrics, session->step());
 }
 

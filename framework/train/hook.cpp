@@ -39,6 +39,8 @@ void Cadence::triggered(std::int64_t step, double now) {
   last_seconds_ = now;
 }
 
+double HookContext::clock() const { return monotonic_seconds(); }
+
 double monotonic_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -71,14 +71,22 @@ class HookContext {
   virtual const RunConfig& config() const = 0;
   virtual const std::string& model_dir() const = 0;
   virtual Variables& variables() = 0;
+  /// Whether this worker is the one that logs and writes. Always so without other workers.
+  virtual bool is_chief() const { return true; }
+  /// The chief's value on all workers, which must all ask.
+  virtual bool chief_decides(bool own) { return own; }
+  /// Seconds of a clock that never goes back, the chief's: decisions by it are alike on all
+  /// workers.
+  virtual double clock() const;
   /// What each stage of the input pipeline has done so far: where the time goes that training waits
   /// for data. Empty for streams that do not measure themselves.
   virtual std::vector<InputStage> input_stages() const { return {}; }
   /// Ends training after the running step. The first reason is the one reported.
   virtual void request_stop(std::string reason) = 0;
-  /// Writes a checkpoint now; returns its path. Called from after_step it holds the states of the
-  /// hooks that come later as they were before the step, and nobody has looked for NaN yet: see
-  /// TrainControl::request_save() for a checkpoint between two steps.
+  /// Writes a checkpoint now; returns its path. All workers must call it; the chief writes. Called
+  /// from after_step it holds the states of the hooks that come later as they were before the step,
+  /// and nobody has looked for NaN yet: see TrainControl::request_save() for a checkpoint between
+  /// two steps.
   virtual std::string save_checkpoint() = 0;
 };
 

@@ -33,7 +33,7 @@ Array joined(const Replicas& replicas, std::size_t i, const std::string& name) {
             "` is ", replicas.executable(t).output(i).type(), " for ", replicas.share(t).rows.count,
             " rows; over several towers a prediction has one row an example");
   }
-  Array all(first.shape().with(0, replicas.rows()), first.dtype());
+  Array all(first.shape().with(0, replicas.rows().all), first.dtype());
   auto* to = static_cast<std::byte*>(all.raw());
   for (int t = 0; t < replicas.size(); ++t) {
     auto bytes = replicas.executable(t).output(i).raw_bytes();

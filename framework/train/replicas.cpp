@@ -6,21 +6,6 @@
 namespace belfry {
 namespace {
 
-// Rows of every feature; scalars are everybody's.
-void cut(const Features& batch, std::int64_t all, RowRange rows, Features& part) {
-  for (const auto& [name, array] : batch) {
-    if (array.shape().rank() == 0) {
-      part.set(name, array);
-      continue;
-    }
-    require(array.shape()[0] == all, "batch: feature `", name, "` is ", array.type(),
-            " but the batch has ", all,
-            " rows, so it cannot be cut for the towers; give it one row an example, or none (a "
-            "scalar)");
-    part.set(name, array.rows(rows.first, rows.count));
-  }
-}
-
 // "12.0 MiB on cpu:0, 9.5 MiB on cpu:1"
 std::string memory_text(const TowerPlan& plan, const Strategy& strategy) {
   std::vector<std::string> parts;
@@ -38,6 +23,7 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
       hooks_(std::move(hooks)),
       options_(session.complete(std::move(options))),
       towers_(static_cast<std::size_t>(session.strategy().size())),
+      shares_(towers_.size()),
       slots_(session.strategy().slots()),
       whole_step_([this](int lane) { on_lane(lane, Phase::whole); }),
       compute_([this](int lane) { on_lane(lane, Phase::compute); }),
@@ -45,61 +31,38 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
       on_failure_([this](const std::exception& e) { failed(e); }) {}
 
 void Replicas::split(const Features& batch) {
-  rows_ = row_count(batch);
-  if (towers_.size() == 1) {
-    for (const auto& [name, array] : batch) towers_[0].share.batch.set(name, array);
-    towers_[0].share.rows = {0, rows_};
-    taking_part_ = 1;
-    return;
-  }
-  RowRange range{0, 0};
-  auto n = static_cast<std::int64_t>(towers_.size());
-  if (mode_ == Mode::train) most_rows_ = (rows_ + n - 1) / n;
-  taking_part_ = 0;
-  for (std::int64_t t = 0; t < n; ++t) {
-    range.first += range.count;
-    range.count = rows_ / n + (t < rows_ % n ? 1 : 0);
-    TowerShare& share = towers_[static_cast<std::size_t>(t)].share;
-    share.rows = range;
-    share.weight = rows_ > 0 ? static_cast<double>(range.count) / static_cast<double>(rows_) : 0;
-    bool needed = range.count > 0 || mode_ == Mode::train || t == 0;
-    if (!needed) continue;
-    ++taking_part_;
-    cut(batch, rows_, range.count > 0 || rows_ == 0 ? range : RowRange{0, 1}, share.batch);
-  }
+  bool of_all_workers = mode_ != Mode::predict && session_.strategy().batch == BatchPolicy::global;
+  TowerPlace place = of_all_workers ? session_.place() : TowerPlace{0, session_.strategy().size()};
+  taking_part_ = split_batch(batch, place, mode_ == Mode::train, shares_, rows_);
 }
 
-void Replicas::take(std::vector<Features>& batches) {
-  ensure(!batches.empty() && batches.size() <= towers_.size(), "take: ", batches.size(),
-         " batches for ", towers_.size(), " towers");
-  rows_ = most_rows_ = 0;
-  for (const Features& batch : batches) {
-    rows_ += row_count(batch);
-    most_rows_ = std::max(most_rows_, row_count(batch));
-  }
-  std::int64_t first = 0;
-  taking_part_ =
-      mode_ == Mode::train ? static_cast<int>(towers_.size()) : static_cast<int>(batches.size());
-  for (std::size_t t = 0; t < static_cast<std::size_t>(taking_part_); ++t) {
-    TowerShare& share = towers_[t].share;
-    std::int64_t rows = t < batches.size() ? row_count(batches[t]) : 0;
-    share.rows = {first, rows};
-    share.weight = rows_ > 0 ? static_cast<double>(rows) / static_cast<double>(rows_) : 0;
-    first += rows;
-    if (rows > 0) {
-      for (const auto& [name, array] : batches[t]) share.batch.set(name, array);
-    } else {
-      cut(batches[0], row_count(batches[0]), {0, 1}, share.batch);
-    }
-  }
+void Replicas::take(std::span<const Features> batches) {
+  taking_part_ = take_batches(batches, mode_ == Mode::train, shares_, rows_);
+}
+
+void Replicas::take_nothing(const Features& any) {
+  Features none;
+  for (const auto& [name, array] : any)
+    none.set(name, array.shape().rank() > 0
+                       ? array.rows(0, std::min<std::int64_t>(1, array.shape()[0]))
+                       : array);
+  taking_part_ = take_batches(std::span(&none, 1), true, shares_, rows_);
+  rows_ = {};
+  for (TowerShare& share : shares_) share.rows = {0, 0}, share.weight = 0;
+}
+
+void Replicas::place(const StepRows& rows) {
+  rows_ = rows;
+  place_among_workers(rows, shares_);
 }
 
 Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
-  for (auto& known : models_)
-    if (known->model.options().most_rows == most_rows_ && matches(batch, known->model.signature()))
-      return *known;
   ModelOptions options = options_;
-  options.most_rows = most_rows_;
+  options.most_rows = mode_ == Mode::train ? rows_.most_of_tower : 0;
+  for (auto& known : models_)
+    if (known->model.options().most_rows == options.most_rows
+        && matches(batch, known->model.signature()))
+      return *known;
   models_.push_back(std::make_unique<Compiled>(
       Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options), {}}));
   const auto& split = models_.back()->model.split();
@@ -110,14 +73,14 @@ Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
 void Replicas::prepare_models() {
   for (int t = 0; t < taking_part_; ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
-    tower.model = &compiled_for(tower.share.batch).model;
+    tower.model = &compiled_for(shares_[static_cast<std::size_t>(t)].batch).model;
   }
 }
 
 void Replicas::prepare(std::uint64_t chosen) {
   for (int t = 0; t < taking_part_; ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
-    Compiled& compiled = compiled_for(tower.share.batch);
+    Compiled& compiled = compiled_for(shares_[static_cast<std::size_t>(t)].batch);
     auto& executable = compiled.executables[{t, chosen}];
     if (!executable) {
       auto plan = session_.compile(compiled.model, t, chosen);
@@ -142,7 +105,8 @@ void Replicas::on_lane(int lane, Phase phase) {
   int tower = lane / slots_, slot = lane % slots_;
   if (tower >= taking_part_) return;
   TowerState& own = towers_[static_cast<std::size_t>(tower)];
-  if (phase != Phase::apply) own.executable->compute(slot, own.share.batch, state_of(own.share));
+  const TowerShare& share = shares_[static_cast<std::size_t>(tower)];
+  if (phase != Phase::apply) own.executable->compute(slot, share.batch, state_of(share));
   if (phase != Phase::compute) own.executable->apply(slot);
 }
 

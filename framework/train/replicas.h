@@ -8,17 +8,11 @@
 
 #include "belfry/framework/runtime/tower_executable.h"
 #include "belfry/framework/train/model.h"
+#include "belfry/framework/train/tower_shares.h"
 
 namespace belfry {
 
 class Session;
-
-/// What one tower takes of a step.
-struct TowerShare {
-  Features batch;  ///< its rows; of a tower without rows that must take part, any one row
-  RowRange rows;   ///< of all towers' rows
-  double weight = 1;
-};
 
 /// Models by signature and executables by tower, made when a batch first asks for them. Used by one
 /// thread at a time.
@@ -26,10 +20,17 @@ class Replicas {
  public:
   Replicas(Session& session, Mode mode, Hooks hooks = {}, ModelOptions options = {});
 
-  /// Cuts `batch` for the towers. In train mode all of them take part.
+  /// Cuts `batch` for the towers: for those of all workers if the batch policy says so. In train
+  /// mode every tower takes part.
   void split(const Features& batch);
   /// A batch a tower, in their order; missing ones are empty.
-  void take(std::vector<Features>& batches);
+  void take(std::span<const Features> batches);
+  /// This worker has no rows left, but others have; `any` is a batch like those that it had.
+  void take_nothing(const Features& any);
+  /// The rows of this process, and, after place(), of all workers.
+  const StepRows& rows() const { return rows_; }
+  /// Of workers that read batches of their own: what all of them have.
+  void place(const StepRows& rows);
 
   /// Builds the models that the towers need for their shares.
   void prepare_models();
@@ -40,12 +41,11 @@ class Replicas {
 
   /// Of the first tower that takes part: all have the same updates, names and so on.
   const Model& model() const { return *towers_[0].model; }
-  std::int64_t rows() const { return rows_; }  ///< of all shares
   std::size_t models() const { return models_.size(); }
 
   /// The towers that take part: their results of run(), which stay until the next one.
   int size() const { return taking_part_; }
-  const TowerShare& share(int i) const { return towers_[static_cast<std::size_t>(i)].share; }
+  const TowerShare& share(int i) const { return shares_[static_cast<std::size_t>(i)]; }
   const TowerExecutable& executable(int i) const {
     return *towers_[static_cast<std::size_t>(i)].executable;
   }
@@ -58,7 +58,6 @@ class Replicas {
         executables;  // by tower
   };
   struct TowerState {
-    TowerShare share;
     Model* model = nullptr;
     TowerExecutable* executable = nullptr;
   };
@@ -75,10 +74,10 @@ class Replicas {
   ModelOptions options_;
   std::vector<std::unique_ptr<Compiled>> models_;
   std::vector<TowerState> towers_;
-  int slots_;  // of each tower; every one has a lane, tower after tower
+  std::vector<TowerShare> shares_;  // by tower
+  int slots_;                       // of each tower; every one has a lane, tower after tower
   int taking_part_ = 0;
-  std::int64_t rows_ = 0;
-  std::int64_t most_rows_ = 0;  // of a tower; 0: there is one alone
+  StepRows rows_;
   std::function<void(int)> whole_step_, compute_, apply_;
   std::function<void(const std::exception&)> on_failure_;
 };

@@ -13,13 +13,14 @@ class SaveCheckpoints final : public Hook {
   void begin(HookContext& context) override {
     saved_step_ = context.step();
     std::error_code unreadable;
-    if (!std::filesystem::exists(checkpoint_path(context.model_dir(), context.step()), unreadable))
+    std::string path = checkpoint_path(context.model_dir(), context.step());
+    if (context.chief_decides(!std::filesystem::exists(path, unreadable)))
       context.save_checkpoint();
-    cadence_.triggered(context.step(), monotonic_seconds());
+    cadence_.triggered(context.step(), context.clock());
   }
 
   void after_step(const StepResult& result) override {
-    double now = monotonic_seconds();
+    double now = result.context.clock();
     if (!cadence_.due(result.step, now)) return;
     save(result.context);
     cadence_.triggered(result.step, now);

@@ -1,27 +1,38 @@
 #include "belfry/framework/train/session.h"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/distribute/worker_communicator.h"
 #include "belfry/framework/optimizers/moving_average.h"
 
 namespace belfry {
 
 namespace {
 
-// Each slot's devices reduce together, beside those of other slots.
+double timeout(const RunConfig& config) {
+  return static_cast<double>(config.reduction_timeout.count());
+}
+
+// Each slot's devices reduce together, beside those of other slots. Towers wait longer for each
+// other than a worker for the others, which says more about what is wrong.
 std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& strategy,
+                                                            Workers& workers,
                                                             const RunConfig& config) {
+  require(workers.count() == 1 || strategy.slots() == 1, "devices: tower ",
+          strategy.towers[0].name(), " has ", strategy.slots(),
+          " slots; over several workers a tower has one in this version");
+  CommunicatorOptions local{config.reduction, timeout(config) * (workers.count() > 1 ? 2 : 1)};
   std::vector<std::shared_ptr<Communicator>> out;
   for (std::size_t s = 0; s < static_cast<std::size_t>(strategy.slots()); ++s) {
     std::vector<Device*> devices;
     for (const Tower& tower : strategy.towers) devices.push_back(tower.devices[s].get());
-    out.push_back(strategy.size() == 1 ? nullptr
-                                       : devices[0]->make_communicator(
-                                           devices, {.kind = config.reduction,
-                                                     .timeout_seconds = static_cast<double>(
-                                                         config.reduction_timeout.count())}));
+    out.push_back(strategy.size() == 1 ? nullptr : devices[0]->make_communicator(devices, local));
+    if (workers.count() > 1)
+      out.back() =
+          make_worker_communicator(out.back(), workers, {.timeout_seconds = timeout(config)});
   }
   return out;
 }
@@ -38,10 +49,11 @@ int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
 Session::Session(ModelFn model_fn, const RunConfig& config)
     : model_fn_(std::move(model_fn)),
       check_numerics_(config.check_numerics),
+      workers_(find_workers({.timeout_seconds = timeout(config)})),
       strategy_(make_strategy(config.devices, config.batch, config.variables)),
       threads_(lane_count(strategy_)),
-      communicators_(communicators_of(strategy_, config)),
-      variables_(strategy_),
+      communicators_(communicators_of(strategy_, *workers_, config)),
+      variables_(strategy_, place().first),
       seed_(config.seed),
       split_(config.split.slots),
       threads_of_a_slot_(threads_of_a_slot(config, strategy_)) {
@@ -53,13 +65,20 @@ Session::Session(ModelFn model_fn, const RunConfig& config)
     for (const auto& device : tower.devices) device->set_memory_limit(config.memory_limit);
 }
 
+InputContext Session::input_context() const {
+  bool shards = strategy_.batch != BatchPolicy::global;
+  return {.pipelines = shards ? workers_->count() : 1,
+          .pipeline = shards ? workers_->rank() : 0,
+          .towers = strategy_.size()};
+}
+
 void Session::towers_failed(const std::exception& error) {
   for (const auto& communicator : communicators_)
     if (communicator) communicator->abort(concat("another tower failed: ", error.what()));
 }
 
 ModelOptions Session::complete(ModelOptions options) const {
-  options.towers = strategy_.size();
+  options.towers = place().all;
   options.split = split_;
   if (strategy_.slots() > 1)
     options.slot_of_variable = [this](std::string_view name) { return variables_.slot_of(name); };
@@ -90,6 +109,7 @@ const Array& find_variable(const NamedArrays& saved, const VariableOptions& want
 
 std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
                                                   std::uint64_t chosen) const {
+  // Each worker's first tower applies for its own.
   bool applies = strategy_.variables == VariablePlacement::mirrored || tower == 0;
   std::vector<Device*> devices;
   for (const auto& device : strategy_.towers[static_cast<std::size_t>(tower)].devices)
@@ -127,6 +147,32 @@ Checkpoint Session::snapshot() const {
   return out;
 }
 
+Checkpoint Session::snapshot_of_all() const {
+  Checkpoint out = snapshot();
+  if (workers_->count() == 1) return out;
+  for (const std::string& name : variables_.names()) {
+    const VariableOptions& options = variables_.options(name);
+    if (!differs_over_towers(options.over_towers)) continue;
+    std::vector<std::byte> own;
+    for (int tower = 0; tower < variables_.towers(); ++tower) {
+      Array value = variables_.read(name, tower);
+      own.insert(own.end(), value.raw_bytes().begin(), value.raw_bytes().end());
+    }
+    std::vector<Array> all;
+    for (const auto& bytes : workers_->gather(own))
+      for (std::size_t at = 0; at < bytes.size();) {
+        Array& value = all.emplace_back(options.type);
+        auto size = static_cast<std::size_t>(value.bytes());
+        std::memcpy(value.raw(), bytes.data() + at, size);
+        at += size;
+      }
+    for (std::size_t tower = 0; tower < all.size(); ++tower)
+      out.variables[tower_name(name, static_cast<int>(tower))] = all[tower];
+    if (!all.empty()) out.variables[name] = merge_over_towers(options.over_towers, all);
+  }
+  return out;
+}
+
 void Session::leave_off(std::string input_position,
                         std::map<std::string, std::string> hook_states) {
   input_position_ = std::move(input_position);
@@ -158,7 +204,7 @@ void Session::take_value(const VariableOptions& options) {
     own.push_back(saved->second);
     pending_.erase(saved);
   }
-  auto towers = static_cast<std::size_t>(variables_.towers());
+  auto towers = static_cast<std::size_t>(place().all);
   require(own.size() == towers || options.over_towers != OverTowers::per_tower
               || (own.empty() && towers == 1),
           "the checkpoint of step ", step_, " has the values of ",
@@ -166,12 +212,12 @@ void Session::take_value(const VariableOptions& options) {
           "`, which differs from tower to tower; there are ", towers,
           " now; train on as many, or rename the variable to begin it anew");
   if (own.size() != towers) return;
-  for (std::size_t tower = 0; tower < towers; ++tower) {
+  for (std::size_t tower = 0; tower < towers; ++tower)
     require(own[tower].type() == options.type, "the checkpoint of step ", step_, " has variable `",
             tower_name(options.name, static_cast<int>(tower)), "` as ", own[tower].type(),
             " but the model asks for ", options.type, model_changed);
-    variables_.write(options.name, own[tower], static_cast<int>(tower));
-  }
+  for (int tower = 0; tower < variables_.towers(); ++tower)
+    variables_.write(options.name, own[static_cast<std::size_t>(place().first + tower)], tower);
 }
 
 // On all towers at once: they may never differ but where they are meant to.
@@ -281,7 +327,7 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
     }
     stores.push_back(&variables_.store(tower, slot));
     Communicator* communicator = model.mode() == Mode::train ? communicators_[s].get() : nullptr;
-    options.push_back({.member = {communicator, tower, tower},
+    options.push_back({.member = {communicator, tower, place().first + tower},
                        .variable_suffix = averaged ? std::string(moving_average_suffix) : ""});
   }
   require(any_average || !averaged,

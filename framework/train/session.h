@@ -12,6 +12,7 @@
 #include "belfry/framework/distribute/strategy.h"
 #include "belfry/framework/distribute/tower_threads.h"
 #include "belfry/framework/distribute/variables.h"
+#include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/runtime/tower_executable.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/model.h"
@@ -32,6 +33,8 @@ class Session {
   /// Variables (also those that no model has asked for yet), step and seed, and where training left
   /// the input and the hooks.
   Checkpoint snapshot() const;
+  /// The same on the chief for all workers, which must all call it.
+  Checkpoint snapshot_of_all() const;
 
   /// Where the next training goes on.
   const std::string& input_position() const { return input_position_; }
@@ -60,6 +63,13 @@ class Session {
 
   const ModelFn& model_fn() const { return model_fn_; }
   const Strategy& strategy() const { return strategy_; }
+  Workers& workers() const { return *workers_; }
+  /// What an input_fn is told: with the global policy every worker reads whole batches.
+  InputContext input_context() const;
+  /// This process's towers among those of all workers.
+  TowerPlace place() const {
+    return {workers_->rank() * strategy_.size(), workers_->count() * strategy_.size()};
+  }
   /// For each slot of each tower, tower after tower.
   TowerThreads& lanes() { return threads_; }
   /// Lets the towers that wait for one that threw go on; from any thread.
@@ -81,6 +91,7 @@ class Session {
 
   ModelFn model_fn_;
   bool check_numerics_ = false;
+  std::shared_ptr<Workers> workers_;
   Strategy strategy_;
   TowerThreads threads_;
   std::vector<std::shared_ptr<Communicator>> communicators_;  // of several towers, by slot

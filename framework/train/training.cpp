@@ -1,14 +1,15 @@
 #include "belfry/framework/train/training.h"
 
 #include <exception>
-#include <set>
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/train/built_in_hooks.h"
+#include "belfry/framework/train/hook_list.h"
 #include "belfry/framework/train/replicas.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/signals.h"
+#include "belfry/framework/train/step_input.h"
+#include "belfry/framework/train/worker_sync.h"
 
 namespace belfry {
 namespace {
@@ -23,25 +24,6 @@ std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t 
   return last;
 }
 
-Hooks all_hooks(const RunConfig& config, const TrainOptions& options,
-                std::optional<std::int64_t> last) {
-  Hooks hooks = options.hooks;
-  if (last) hooks.push_back(stop_at_step(*last));
-  hooks.push_back(stop_on_non_finite());
-  if (config.log_step_count.count > 0) hooks.push_back(log_steps(config.log_step_count));
-  return hooks;
-}
-
-void check_hooks(const Hooks& hooks) {
-  std::set<std::string> names;
-  for (const auto& hook : hooks) {
-    require(hook != nullptr, "train: a hook is null");
-    std::string name = hook->name();
-    require(name.empty() || names.insert(name).second, "train: two hooks are named `", name,
-            "`, so their states in a checkpoint could not be told apart");
-  }
-}
-
 }  // namespace
 
 struct Training::Impl final : HookContext {
@@ -50,33 +32,27 @@ struct Training::Impl final : HookContext {
         dir_(std::move(dir)),
         config_(std::move(c)),
         options(std::move(o)),
-        input_fn(fn),
-        input(open_input()),
+        sync(session.workers()),
+        input(fn, session.input_context(),
+              config_.batch == BatchPolicy::per_tower ? session.strategy().size() : 1),
         last(belfry::last_step(options, session.step())),
-        hooks((check_hooks(options.hooks), all_hooks(config_, options, last))),
-        replicas(session, Mode::train, hooks, model_options()) {
-    check_hooks(hooks);
-    if (config_.save_checkpoint) saver = save_checkpoints(*config_.save_checkpoint);
-    require(saver || options.listeners.empty(),
-            "train: there are checkpoint listeners but RunConfig::save_checkpoint is off");
-    const std::string& position = session.input_position();
-    if (options.resume_input && !position.empty()) {
-      resumed_input = true;
-      with_context(
-          "while restoring the input position of the checkpoint; train with .resume_input = "
-          "false to begin the data anew",
-          [&] { input->restore(position); });
-    }
+        hooks(config_, options, last),
+        replicas(session, Mode::train, hooks.all(),
+                 {.micro_batches = hooks.micro_batches(), .bucket = config_.bucket}) {
+    sync.check_start(session.step(), session.state().seed);
+    if (options.resume_input && !session.input_position().empty()) restore_input();
     if (config_.stop_on_signals) signals.emplace();
     result.global_step = session.step();
     if (options.control) options.control->begin(session.step());
     start_seconds = monotonic_seconds();
   }
 
-  InputStreamPtr open_input() const {
-    InputStreamPtr fresh = input_fn();
-    require(fresh, "train: input_fn returned no stream");
-    return fresh;
+  bool reads_alone() const { return sync.alone() || config_.batch == BatchPolicy::global; }
+
+  void restore_input() {
+    std::string position = session.input_position();
+    if (!reads_alone()) position = sync.own_position(position);
+    if (!position.empty()) input.restore(position);
   }
 
   // ---- HookContext
@@ -86,7 +62,10 @@ struct Training::Impl final : HookContext {
   const RunConfig& config() const override { return config_; }
   const std::string& model_dir() const override { return dir_; }
   Variables& variables() override { return session.variables(); }
-  std::vector<InputStage> input_stages() const override { return input->stages(); }
+  std::vector<InputStage> input_stages() const override { return input.stages(); }
+  bool is_chief() const override { return sync.is_chief(); }
+  bool chief_decides(bool own) override { return sync.chief_decides(own); }
+  double clock() const override { return sync.clock(); }
   void request_stop(std::string reason) override {
     if (stopping) return;
     stopping = true;
@@ -95,112 +74,108 @@ struct Training::Impl final : HookContext {
     result.reason = std::move(reason);
   }
   std::string save_checkpoint() override {
-    for (const auto& l : options.listeners) l->before_save(*this);
-    if (!saver) probe_writable(dir_);  // saving is off: nobody has looked at the folder yet
-    session.leave_off(input_position(), states_of_hooks());
-    Checkpoint checkpoint = session.snapshot();
+    if (is_chief())
+      for (const auto& l : options.listeners) l->before_save(*this);
+    if (!hooks.saver() && is_chief()) probe_writable(dir_);  // nobody has looked at the folder yet
+    session.leave_off(input_position(), hooks.states(session.hook_states()));
+    Checkpoint checkpoint = session.snapshot_of_all();
+    if (!reads_alone()) sync.gather_positions(checkpoint.input);
+    if (!is_chief()) return checkpoint_path(dir_, session.step());
     std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoint_max);
     log_info("saved ", path);
     for (const auto& l : options.listeners) l->after_save(*this, path);
     return path;
   }
 
-  std::string input_position() const {
-    if (data_ended_) return {};
-    return holding_batch ? position_before_batch : input->save();
-  }
-
-  std::map<std::string, std::string> states_of_hooks() const {
-    // A hook that is not here now keeps what it had.
-    std::map<std::string, std::string> states = session.hook_states();
-    if (!hooks_restored) return states;
-    for (const auto& hook : hooks)
-      if (!hook->name().empty()) states[hook->name()] = hook->state();
-    return states;
-  }
+  std::string input_position() const { return data_ended_ ? std::string() : input.position(); }
 
   // ---- the loop
   bool run_step() {
-    if (ended || stopping) return false;
+    if (ended || over) return false;
     running_step = session.step() + 1;
-    poll_outside();
-    if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
-    if (stopping) return false;
+    if (!agree_to_go_on()) return false;
     if (!begun_hooks && !prepare()) return false;
     StepRequest request{*this, session.step(), replicas.model().update_count(), all_updates()};
-    for (const auto& hook : hooks) hook->before_step(request);
+    for (const auto& hook : hooks.all()) hook->before_step(request);
+    std::uint64_t chosen = request.chosen & all_updates();
     double before_input = monotonic_seconds();
-    if (!holding_batch && !next_batch()) return false;
-    holding_batch = false;
+    bool any = input.read();
     double before_step = monotonic_seconds();
-    share_out();
-    replicas.prepare(request.chosen & all_updates());
+    if (!share_out(any, chosen)) return false;
+    replicas.prepare(chosen);
     step_under_way = true;
     replicas.run();
     session.finish_step();
-    report(request.chosen & all_updates(), before_step - before_input,
-           monotonic_seconds() - before_step);
+    report(chosen, before_step - before_input, monotonic_seconds() - before_step);
     return true;
   }
 
-  // What one step takes from the input: a batch, or one a tower.
-  bool read_batch() {
-    bool per_tower = config_.batch == BatchPolicy::per_tower;
-    batches.resize(per_tower ? static_cast<std::size_t>(session.strategy().size()) : 1);
-    std::size_t read = 0;
-    while (read < batches.size() && input->next(batches[read])) ++read;
-    batches.resize(read);
-    return read > 0;
+  // All workers go on, or none.
+  bool agree_to_go_on() {
+    poll_outside();
+    if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
+    bool save = options.control && options.control->take_save_request();
+    WorkerSync::Agreed agreed = sync.agree({.stop = stopping, .save = save});
+    if (agreed.save && begun_hooks) save_checkpoint();
+    if (agreed.stopping >= 0) request_stop(concat("worker ", agreed.stopping, " asked for it"));
+    over = stopping;
+    return !over;
   }
 
-  void share_out() {
-    if (config_.batch == BatchPolicy::per_tower) return replicas.take(batches);
-    replicas.split(batches[0]);
-  }
-
-  bool next_batch() {
-    if (read_batch()) return true;
-    data_ended_ = true;
-    request_stop("");
-    return false;
-  }
-
-  // Data that an earlier training has read to their end begin anew if a number of steps is asked
-  // for. Otherwise training to the end of the data is done; the call after this one begins anew.
-  bool first_batch() {
-    position_before_batch = input->save();
-    input_was_read = true;
-    if (read_batch()) return true;
-    if (!resumed_input || !last) {
-      if (!resumed_input) log_warning("train: the input has no batch, so no step is run");
-      data_ended_ = true;
-      request_stop("");
-      if (resumed_input && saver) save_checkpoint();
-      return false;
+  // Gives the towers their rows; false when no worker has any.
+  bool share_out(bool any, std::uint64_t chosen) {
+    if (any && config_.batch == BatchPolicy::per_tower) {
+      replicas.take(input.batches());
+    } else if (any) {
+      replicas.split(input.batches()[0]);
     }
-    input = open_input();
-    position_before_batch = input->save();
-    return next_batch();
+    if (!reads_alone()) {
+      if (!any && !input.batches().empty()) replicas.take_nothing(input.batches()[0]);
+      StepRows rows = sync.exchange_rows(any ? replicas.rows() : StepRows(), chosen);
+      require(any || rows.all == 0 || !input.batches().empty(),
+              "train: this worker's part of the data has no batch while others have; give every "
+              "worker data, or begin them anew with .resume_input = false");
+      if (any || rows.all > 0) replicas.place(rows);
+      any = rows.all > 0;
+    }
+    if (!any) end_of_data();
+    return any;
+  }
+
+  void end_of_data() {
+    data_ended_ = true;
+    over = true;
+    request_stop("");
   }
 
   // The first batch says what to compile, and so must come before the hooks begin. A checkpoint
-  // that they write is one from before that batch.
+  // that they write is one from before that batch. Data that an earlier training has read to their
+  // end begin anew if a number of steps is asked for. Otherwise training to the end of the data is
+  // done; the call after this one begins anew.
   bool prepare() {
-    if (!first_batch()) return false;
-    if (saver && position_before_batch.empty())
+    bool any = input.read_first(last.has_value());
+    if (!share_out(any, 0)) {
+      if (!input.restored()) log_warning("train: the input has no batch, so no step is run");
+      if (input.restored() && !last && hooks.saver()) save_checkpoint();
+      return false;
+    }
+    if (hooks.saver() && !input.can_save() && is_chief())
       log_warning(
           "train: this input stream cannot save its position, so a resumed training would "
           "begin its data anew");
-    holding_batch = true;
-    log_info("training on ", describe_towers(), ", ",
-             session.strategy().describe_batch(row_count(batches[0])));
-    share_out();
+    if (is_chief())
+      log_info("training on ", describe_towers(), ", ",
+               session.strategy().describe_batch(row_count(input.batches()[0]),
+                                                 session.workers().count()));
     replicas.prepare_models();
-    add_hooks_of_spec();
+    const EstimatorSpec& spec = replicas.model().spec();
+    for (const auto& [name, tensor] : spec.values) values.emplace_back(name, 0.0);
+    hooks.add_last(spec.hooks);
     replicas.prepare(all_updates());
-    begin_hooks();
+    hooks.begin(*this, session.hook_states());
     begun_hooks = true;
-    return !stopping;
+    over = stopping && sync.alone();
+    return !over;
   }
 
   void report(std::uint64_t chosen, double waited, double seconds) {
@@ -214,7 +189,7 @@ struct Training::Impl final : HookContext {
     for (const Model::Condition& condition : replicas.model().conditions(chosen))
       if (executable.output(output++).at(0) == 0)
         applied &= ~(std::uint64_t{1} << condition.update);
-    std::int64_t rows = replicas.rows();
+    std::int64_t rows = replicas.rows().all;
     ++result.steps;
     result.examples += rows;
     result.input_wait_seconds += waited;
@@ -224,13 +199,13 @@ struct Training::Impl final : HookContext {
     if (options.control) options.control->report(session.step(), result.loss, rows);
     StepResult step{*this,  session.step(), result.loss, rows, seconds,
                     waited, values,         applied,     times};
-    for (const auto& hook : hooks) {
-      if (hook == saver)
+    for (const auto& hook : hooks.all()) {
+      if (hook == hooks.saver())
         step_under_way = false;  // the step was found good: it outlives a full disk
       hook->after_step(step);
     }
     step_under_way = false;
-    if (options.control && options.control->take_save_request()) save_checkpoint();
+    if (sync.alone() && options.control && options.control->take_save_request()) save_checkpoint();
   }
 
   void poll_outside() {
@@ -255,72 +230,34 @@ struct Training::Impl final : HookContext {
     return join(names, ", ");
   }
 
-  ModelOptions model_options() const {
-    ModelOptions model{.bucket = config_.bucket};
-    for (const auto& hook : hooks) {
-      if (hook->micro_batches() == 1) continue;
-      require(hook->micro_batches() > 1, "train: a hook asks for ", hook->micro_batches(),
-              " micro-batches; at least 1 makes sense");
-      require(model.micro_batches == 1, "train: two hooks ask for micro-batches, ",
-              model.micro_batches, " and ", hook->micro_batches(), "; keep one");
-      model.micro_batches = hook->micro_batches();
-    }
-    return model;
-  }
-
-  // The spec's own come behind the others, the saver last.
-  void add_hooks_of_spec() {
-    const EstimatorSpec& spec = replicas.model().spec();
-    hooks.insert(hooks.end(), spec.hooks.begin(), spec.hooks.end());
-    if (saver) hooks.push_back(saver);
-    check_hooks(hooks);
-    for (const auto& [name, tensor] : spec.values) values.emplace_back(name, 0.0);
-  }
-
-  void begin_hooks() {
-    const auto& states = session.hook_states();
-    for (const auto& hook : hooks) {
-      auto state = states.find(hook->name());
-      if (hook->name().empty() || state == states.end()) continue;
-      with_context("while restoring the state of hook " + hook->name(),
-                   [&] { hook->restore(state->second); });
-    }
-    hooks_restored = true;
-    for (const auto& hook : hooks) {
-      ++begun;
-      hook->begin(*this);
-    }
-  }
-
-  // Runs every end() that has a begin(), last hook first. The first thing thrown is given back,
-  // unless something was thrown before; the others are logged.
   std::exception_ptr end_hooks(Outcome outcome) {
     ended = true;
-    std::exception_ptr first;
-    while (begun > 0) {
-      try {
-        hooks[--begun]->end(*this, outcome);
-      } catch (const std::exception& error) {
-        bool reported = first || outcome == Outcome::failed;
-        if (reported) log_line(LogLevel::error, concat("a hook failed at its end: ", error.what()));
-        if (!first) first = std::current_exception();
-      } catch (...) {
-        if (!first) first = std::current_exception();
-      }
-    }
+    std::exception_ptr first = hooks.end(*this, outcome);
     if (std::exception_ptr error = leave_session(); error && !first) first = error;
     if (options.control) options.control->finish();
     signals.reset();
     return first;
   }
 
+  // The other workers would wait for this one in vain.
+  void announce_failure(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+      session.workers().announce_failure(
+          concat("training failed in step ", running_step, ": ", e.what()));
+    } catch (...) {
+      session.workers().announce_failure("training failed");
+    }
+  }
+
   // A failure in between two steps costs none of the finished ones. Returns what went wrong here.
   std::exception_ptr leave_session() {
     if (step_under_way) {
       session.mark_broken();
-    } else if (input_was_read) {
+    } else if (input.was_read()) {
       try {
-        session.leave_off(input_position(), states_of_hooks());
+        session.leave_off(input_position(), hooks.states(session.hook_states()));
       } catch (const std::exception& error) {
         log_line(LogLevel::error,
                  concat("train: the input cannot say where it stands: ", error.what()));
@@ -348,23 +285,17 @@ struct Training::Impl final : HookContext {
   std::string dir_;
   RunConfig config_;
   TrainOptions options;
-  InputFn input_fn;
-  InputStreamPtr input;
-  bool resumed_input = false;
+  WorkerSync sync;
+  StepInput input;
   std::optional<std::int64_t> last;
-  Hooks hooks;
+  HookList hooks;
   Replicas replicas;
-  std::shared_ptr<Hook> saver;
   std::optional<SignalGuard> signals;
-  std::string position_before_batch;
-  bool holding_batch = false;
   bool begun_hooks = false;
-  std::vector<Features> batches;                       // of the step: one, or one a tower
   std::vector<std::pair<std::string, double>> values;  // EstimatorSpec::values
   TrainResult result;
-  std::size_t begun = 0;  // hooks whose begin() was called
   bool stopping = false, data_ended_ = false, ended = false;
-  bool hooks_restored = false, input_was_read = false;
+  bool over = false;            // no worker runs another step
   bool step_under_way = false;  // the variables may be those of no step, or not be judged yet
   std::int64_t running_step = 0;
   double start_seconds = 0, first_step_at = 0;
@@ -395,6 +326,7 @@ bool Training::step() {
     return impl_->run_step();
   } catch (...) {
     impl_->result.outcome = Outcome::failed;
+    impl_->announce_failure(std::current_exception());
     impl_->end_hooks(Outcome::failed);
     try {
       throw;
@@ -408,6 +340,7 @@ bool Training::step() {
 TrainResult Training::finish() {
   if (!impl_->ended) {
     std::exception_ptr error = impl_->end_hooks(impl_->result.outcome);
+    if (error) impl_->announce_failure(error);
     impl_->result.seconds = monotonic_seconds() - impl_->start_seconds;
     if (error) std::rethrow_exception(error);
   }

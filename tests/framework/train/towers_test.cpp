@@ -475,9 +475,11 @@ TEST(SparseGradients, EqualOneTower) {
 TEST(SparseGradients, TheTableIsNotExchanged) {
   Features batch = with_ids(batches_of({6}))[0];
   Model model(with_table, Mode::train, signature_of(batch), {}, {.towers = 2, .most_rows = 6});
-  auto plan = model.compile(*find_device("cpu"));
+  auto device = find_device("cpu");
+  std::vector<Device*> devices{device.get()};
+  auto plan = model.compile(devices);
   std::int64_t exchanged = 0;
-  for (const Instruction& i : plan->instructions)
+  for (const Instruction& i : plan->slots[0]->instructions)
     if (i.role == Instruction::Role::start)
       for (const TensorType& type : i.node->outputs()) exchanged += type.shape.elements();
   // 48 = 2 towers x 6 rows x 4 ids: rows of 4 and indices; 15 weights of the dense layer; the loss.

@@ -1,0 +1,45 @@
+#pragma once
+// The hooks of one train() call, in the order that hook.h describes. Internal to train/.
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "belfry/framework/train/training.h"
+
+namespace belfry {
+
+class HookList {
+ public:
+  /// The user's hooks and those of train(), but for the saver. Error: one is null, two have one
+  /// name, there are listeners but nothing saves.
+  HookList(const RunConfig& config, const TrainOptions& options, std::optional<std::int64_t> last);
+
+  const Hooks& all() const { return hooks_; }
+  const std::shared_ptr<Hook>& saver() const { return saver_; }  ///< null: nothing is saved
+  /// Parts that a hook asks for. Error: two hooks do, or for less than one.
+  int micro_batches() const;
+
+  /// Adds those of an EstimatorSpec, then the saver.
+  void add_last(const Hooks& of_spec);
+  /// Hands back the states of a checkpoint and calls begin().
+  void begin(HookContext& context, const std::map<std::string, std::string>& states);
+  /// `saved` with the present states of hooks; those of hooks that are not here stay as they were.
+  std::map<std::string, std::string> states(std::map<std::string, std::string> saved) const;
+  /// Calls every end() that has a begin(), last hook first. Returns the first thing thrown; others,
+  /// and all of them after a failure, are logged.
+  std::exception_ptr end(HookContext& context, Outcome outcome);
+
+ private:
+  void check() const;
+
+  Hooks hooks_;
+  std::shared_ptr<Hook> saver_;
+  std::size_t begun_ = 0;  // hooks whose begin() was called
+  bool restored_ = false;
+};
+
+}  // namespace belfry

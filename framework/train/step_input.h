@@ -1,0 +1,47 @@
+#pragma once
+// What the steps of one train() call take from the input. Internal to train/.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/tensor/input_stream.h"
+
+namespace belfry {
+
+/// Batches from a stream: one a step, or one a tower. Used by one thread at a time.
+class StepInput {
+ public:
+  /// Opens the stream. Error: input_fn returned none.
+  StepInput(InputFn input_fn, InputContext context, int batches_a_step);
+
+  /// Goes on from a position that position() gave.
+  void restore(const std::string& position);
+  /// Reads what the first step takes and holds it. Data that an earlier training has read to their
+  /// end begin anew if `again`. False when there is nothing.
+  bool read_first(bool again);
+  /// Reads what the next step takes, unless it is held already. False at the end of the data.
+  bool read();
+  /// What was read last; fewer at the end of the data, but not none.
+  std::span<const Features> batches() const { return {batches_.data(), count_}; }
+  /// Where a later training goes on; empty: at the beginning, or the stream cannot say.
+  std::string position() const;
+  bool was_read() const { return was_read_; }
+  bool restored() const { return restored_; }
+  bool can_save() const { return !position_before_.empty(); }
+  std::vector<InputStage> stages() const { return stream_->stages(); }
+
+ private:
+  InputStreamPtr open() const;
+  bool take();
+
+  InputFn input_fn_;
+  InputContext context_;
+  InputStreamPtr stream_;
+  std::vector<Features> batches_;
+  std::size_t count_ = 0;
+  std::string position_before_;  // of the first batches
+  bool held_ = false, was_read_ = false, restored_ = false;
+};
+
+}  // namespace belfry

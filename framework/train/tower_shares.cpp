@@ -1,0 +1,93 @@
+#include "belfry/framework/train/tower_shares.h"
+
+#include <algorithm>
+
+#include "belfry/framework/train/model.h"
+
+namespace belfry {
+namespace {
+
+// Rows of every feature; scalars are everybody's.
+void cut(const Features& batch, std::int64_t all, RowRange rows, Features& part) {
+  for (const auto& [name, array] : batch) {
+    if (array.shape().rank() == 0) {
+      part.set(name, array);
+      continue;
+    }
+    require(array.shape()[0] == all, "batch: feature `", name, "` is ", array.type(),
+            " but the batch has ", all,
+            " rows, so it cannot be cut for the towers; give it one row an example, or none (a "
+            "scalar)");
+    part.set(name, array.rows(rows.first, rows.count));
+  }
+}
+
+void copy(const Features& batch, Features& part) {
+  for (const auto& [name, array] : batch) part.set(name, array);
+}
+
+double share_of(std::int64_t rows, std::int64_t all) {
+  return all > 0 ? static_cast<double>(rows) / static_cast<double>(all) : 0;
+}
+
+}  // namespace
+
+int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
+                std::span<TowerShare> shares, StepRows& rows) {
+  rows = {0, row_count(batch), 0};
+  if (place.all == 1) {
+    copy(batch, shares[0].batch);
+    shares[0].rows = {0, rows.all};
+    return 1;
+  }
+  rows.most_of_tower = (rows.all + place.all - 1) / place.all;
+  int taking_part = 0;
+  for (std::size_t t = 0; t < shares.size(); ++t) {
+    TowerShare& share = shares[t];
+    std::int64_t number = place.first + static_cast<std::int64_t>(t);
+    std::int64_t larger = rows.all % place.all;  // as many towers have a row more
+    share.rows = {rows.all / place.all * number + std::min(number, larger),
+                  rows.all / place.all + (number < larger ? 1 : 0)};
+    share.weight = share_of(share.rows.count, rows.all);
+    bool empty = share.rows.count == 0;
+    if (empty && !everyone && t > 0) break;  // those behind it are empty too
+    cut(batch, rows.all, empty && rows.all > 0 ? RowRange{0, 1} : share.rows, share.batch);
+    ++taking_part;
+  }
+  return taking_part;
+}
+
+int take_batches(std::span<const Features> batches, bool everyone, std::span<TowerShare> shares,
+                 StepRows& rows) {
+  ensure(!batches.empty() && batches.size() <= shares.size(), "take_batches: ", batches.size(),
+         " batches for ", shares.size(), " towers");
+  rows = {};
+  for (const Features& batch : batches) {
+    rows.all += row_count(batch);
+    rows.most_of_tower = std::max(rows.most_of_tower, row_count(batch));
+  }
+  std::int64_t first = 0;
+  std::size_t taking_part = everyone ? shares.size() : batches.size();
+  for (std::size_t t = 0; t < taking_part; ++t) {
+    TowerShare& share = shares[t];
+    std::int64_t count = t < batches.size() ? row_count(batches[t]) : 0;
+    share.rows = {first, count};
+    share.weight = share_of(count, rows.all);
+    first += count;
+    if (count > 0) {
+      copy(batches[t], share.batch);
+    } else {
+      cut(batches[0], row_count(batches[0]), {0, 1}, share.batch);
+    }
+  }
+  return static_cast<int>(taking_part);
+}
+
+void place_among_workers(const StepRows& rows, std::span<TowerShare> shares) {
+  for (TowerShare& share : shares) {
+    share.rows.first += rows.before;
+    share.weight = share_of(share.rows.count, rows.all);
+  }
+}
+
+}  // namespace belfry

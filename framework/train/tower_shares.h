@@ -1,0 +1,43 @@
+#pragma once
+// Which rows of a step each tower of this process takes. Internal to train/.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "belfry/framework/distribute/strategy.h"
+#include "belfry/framework/tensor/features.h"
+
+namespace belfry {
+
+/// What one tower takes of a step.
+struct TowerShare {
+  Features batch;  ///< its rows; of a tower without rows that must take part, any one row
+  RowRange rows;   ///< of all towers' rows
+  double weight = 1;
+};
+
+/// The towers of this process among those of all workers.
+struct TowerPlace {
+  int first = 0;  ///< number of this process's first tower
+  int all = 1;    ///< towers of all workers
+};
+
+/// The rows of a step, over all workers.
+struct StepRows {
+  std::int64_t before = 0;  ///< those of workers before this one
+  std::int64_t all = 0;
+  std::int64_t most_of_tower = 0;  ///< the largest number that one tower takes
+};
+
+/// Cuts `batch`, which is that of all towers at `place`. Returns how many of the shares take part:
+/// all of them if `everyone`, else those with rows, but at least one.
+int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
+                std::span<TowerShare> shares, StepRows& rows);
+/// A batch for each share; missing ones are without rows.
+int take_batches(std::span<const Features> batches, bool everyone, std::span<TowerShare> shares,
+                 StepRows& rows);
+/// For workers that read batches of their own: places the shares among the rows of all.
+void place_among_workers(const StepRows& rows, std::span<TowerShare> shares);
+
+}  // namespace belfry

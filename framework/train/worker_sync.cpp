@@ -1,0 +1,108 @@
+#include "belfry/framework/train/worker_sync.h"
+
+#include <algorithm>
+
+#include "belfry/framework/train/hook.h"
+
+namespace belfry {
+namespace {
+
+constexpr std::string_view heading = "positions of workers ";
+
+}  // namespace
+
+void WorkerSync::check_start(std::int64_t step, std::uint64_t seed) {
+  if (alone()) return;
+  struct Start {
+    std::int64_t step;
+    std::uint64_t seed;
+  };
+  std::vector<Start> all = workers_.all_gather(Start{step, seed});
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    require(all[rank].step == all[0].step, "train: worker 0 begins at step ", all[0].step,
+            " and worker ", rank, " at step ", all[rank].step,
+            "; model_dir must be one folder that all workers share");
+    require(all[rank].seed == all[0].seed, "train: worker 0 has seed ", all[0].seed, " and worker ",
+            rank, " has seed ", all[rank].seed, "; give all the same");
+  }
+}
+
+WorkerSync::Agreed WorkerSync::agree(Wishes own) {
+  double now = monotonic_seconds();
+  if (alone()) {
+    clock_ = now;
+    return {own.stop ? 0 : -1, own.save};
+  }
+  struct Message {
+    double clock;
+    std::int32_t stop, save;
+  };
+  std::vector<Message> all = workers_.all_gather(Message{now, own.stop, own.save});
+  Agreed out;
+  for (std::size_t rank = all.size(); rank-- > 0;) {
+    if (all[rank].stop) out.stopping = static_cast<int>(rank);
+    out.save = out.save || all[rank].save;
+  }
+  clock_ = all[0].clock;
+  return out;
+}
+
+bool WorkerSync::chief_decides(bool own) {
+  return alone() ? own : workers_.all_gather(std::int32_t{own})[0] != 0;
+}
+
+StepRows WorkerSync::exchange_rows(const StepRows& own, std::uint64_t chosen) {
+  if (alone()) return own;
+  struct Message {
+    std::int64_t rows, most;
+    std::uint64_t chosen;
+  };
+  std::vector<Message> all = workers_.all_gather(Message{own.all, own.most_of_tower, chosen});
+  StepRows out;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    require(all[rank].chosen == all[0].chosen || all[rank].rows == 0 || all[0].rows == 0,
+            "train: worker 0 runs other updates in this step than worker ", rank,
+            "; what before_step() chooses must be the same on all workers");
+    if (static_cast<int>(rank) < workers_.rank()) out.before += all[rank].rows;
+    out.all += all[rank].rows;
+    out.most_of_tower = std::max(out.most_of_tower, all[rank].most);
+  }
+  return out;
+}
+
+void WorkerSync::gather_positions(std::string& input) {
+  if (alone()) return;
+  auto all = workers_.gather(std::as_bytes(std::span(input)));
+  if (!is_chief()) return;
+  input = concat(heading, all.size(), "\n");
+  for (const auto& bytes : all) {
+    input += text(bytes.size()) + "\n";
+    input.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+}
+
+std::string WorkerSync::own_position(const std::string& input) const {
+  std::size_t saved_by = 1, at = 0;
+  auto number = [&] {
+    std::size_t end = input.find('\n', at);
+    require(end != std::string::npos, "train: the input position of the checkpoint is damaged");
+    std::size_t value = std::strtoull(input.c_str() + at, nullptr, 10);
+    at = end + 1;
+    return value;
+  };
+  bool of_several = input.starts_with(heading);
+  if (of_several) at = heading.size(), saved_by = number();
+  auto count = static_cast<std::size_t>(workers_.count());
+  require(saved_by == count, "train: the checkpoint has the input positions of ", saved_by,
+          saved_by == 1 ? " worker" : " workers", " but there are ", count,
+          " now; train with as many, or with .resume_input = false to begin the data anew");
+  if (!of_several) return input;
+  for (int rank = 0;; ++rank) {
+    std::size_t size = number();
+    require(size <= input.size() - at, "train: the input position of the checkpoint is damaged");
+    if (rank == workers_.rank()) return input.substr(at, size);
+    at += size;
+  }
+}
+
+}  // namespace belfry

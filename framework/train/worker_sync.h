@@ -1,0 +1,54 @@
+#pragma once
+// What the workers of a job agree on between steps. Internal to train/.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/tower_shares.h"
+
+namespace belfry {
+
+/// Exchanges between the workers of a job; all make the same calls in the same order. Alone, what
+/// this worker says holds, and nothing is sent.
+class WorkerSync {
+ public:
+  explicit WorkerSync(Workers& workers) : workers_(workers) {}
+
+  bool alone() const { return workers_.count() == 1; }
+  bool is_chief() const { return workers_.is_chief(); }
+
+  /// Error unless all workers begin with the same step and seed.
+  void check_start(std::int64_t step, std::uint64_t seed);
+
+  struct Wishes {
+    bool stop = false, save = false;
+  };
+  struct Agreed {
+    int stopping = -1;  ///< rank of the first worker that wants to stop
+    bool save = false;  ///< whether any wants to save
+  };
+  /// Before each step.
+  Agreed agree(Wishes own);
+  /// The chief's decision.
+  bool chief_decides(bool own);
+  /// Seconds of the chief's clock at the last agree().
+  double clock() const { return clock_; }
+
+  /// For workers that read batches of their own: the rows of a step. Error unless all have chosen
+  /// the same updates.
+  StepRows exchange_rows(const StepRows& own, std::uint64_t chosen);
+
+  /// On the chief, `input` becomes the positions of all workers.
+  void gather_positions(std::string& input);
+  /// The own part of what gather_positions() made. Error: it is of another number of workers.
+  std::string own_position(const std::string& input) const;
+
+ private:
+  Workers& workers_;
+  double clock_ = 0;
+};
+
+}  // namespace belfry
