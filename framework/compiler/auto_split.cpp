@@ -174,7 +174,7 @@ SplitPlan plan_split(std::span<Node* const> nodes, int slots, std::span<const Sp
   auto crossing = [&](std::size_t from, std::size_t to) {
     return load(from, to) <= heaviest * tolerance ? costs.crossing(from) : unreachable;
   };
-  SplitPlan plan;
+  SplitPlan plan{.slots = {}, .cuts = {}, .nodes = nodes.size()};
   begin = 0;
   for (std::size_t end : best_ends(nodes.size(), n, crossing, std::plus<>())) {
     plan.slots.push_back(costs.slot(begin, end));
@@ -189,8 +189,8 @@ void place_split(Graph& graph, const SplitPlan& plan, std::span<const std::vecto
     require(node->slot() == 0, "split: the model itself places ", *node, " on slot ", node->slot(),
             "; leave out RunConfig::split, or every call of Scope::on()");
   for (const std::vector<Node*>& nodes : passes)
-    require(nodes.size() == passes[0].size(), "split: model_fn builds ", passes[0].size(),
-            " operations for one micro-batch and ", nodes.size(),
+    require(nodes.size() == plan.nodes, "split: model_fn builds ", plan.nodes,
+            " operations for one batch and ", nodes.size(),
             " for another; place them by Scope::on()");
   for (const std::vector<Node*>& nodes : passes)
     for (std::size_t i = 0; i < nodes.size(); ++i) {

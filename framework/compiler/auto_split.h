@@ -26,6 +26,7 @@ struct SplitPlan {
   };
   std::vector<Slot> slots;
   std::vector<std::size_t> cuts;  ///< one less than slots
+  std::size_t nodes = 0;          ///< that were cut
 };
 /// "slot 0: 1.20 GFLOP, 30.0 MiB; slot 1: ..."
 std::string to_string(const SplitPlan& plan);
@@ -44,7 +45,7 @@ SplitPlan plan_split(std::span<Node* const> nodes, int slots,
 
 /// Moves the nodes of all passes to their slots, and each variable to the slot that reads it first.
 /// Error: something is on a slot already, by Scope::on(); a pass has another number of nodes than
-/// the first.
+/// the plan.
 void place_split(Graph& graph, const SplitPlan& plan, std::span<const std::vector<Node*>> passes);
 
 }  // namespace belfry

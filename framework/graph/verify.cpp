@@ -51,7 +51,8 @@ void verify(const Program& program) {
     ensure(t.defined() && &t.graph() == program.graph.get(),
            "verify: an output is of another graph");
   for (const Node* n : program.effects)
-    ensure(n && &n->graph() == program.graph.get() && (n->op().mutates || n->op().collective || n->outputs().empty()),
+    ensure(n && &n->graph() == program.graph.get()
+               && (n->op().mutates || n->op().collective || n->outputs().empty()),
            "verify: an effect is of another graph or mutates nothing");
 }
 

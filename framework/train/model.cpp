@@ -86,10 +86,10 @@ Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hook
 Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows) {
   graph_->begin_micro_batch(rows.first);
   MicroBatch part;
-  part.begin = graph_->size();
   if (rows_ > 0) part.share = static_cast<double>(rows.count) / static_cast<double>(rows_);
   Scope scope(*graph_);
   Batch own = rows.count == rows_ ? batch : batch.rows(rows.first, rows.count);
+  part.begin = graph_->size();
   part.spec = model_fn(rows.first == 0 ? scope : scope.shared(), own, mode_);
   validate(part.spec, mode_);
   if (mode_ != Mode::predict) part.spec.loss = as_scalar(part.spec.loss);
@@ -130,16 +130,23 @@ void Model::build_pipeline(const std::vector<MicroBatch>& parts) {
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) add_gradients(*part);
 }
 
+SplitPlan Model::choose_split(const std::vector<Node*>& pass,
+                              const std::vector<MicroBatch>& parts) const {
+  const EstimatorSpec& spec = parts[0].spec;
+  std::vector<SplitTarget> targets;
+  if (mode_ == Mode::train)
+    for (const Update& update : spec.train.list(spec.loss))
+      targets.push_back({update.loss, update.variables, slots_of(update.optimizer)});
+  return plan_split(pass, options_.split, targets, static_cast<int>(parts.size()));
+}
+
 void Model::place(const std::vector<MicroBatch>& parts) {
   if (options_.split > 0) {
     std::vector<std::vector<Node*>> passes;
     for (const MicroBatch& part : parts)
       passes.push_back(computing_nodes(*graph_, part.begin, part.end));
-    std::vector<SplitTarget> targets;
-    if (mode_ == Mode::train)
-      for (const Update& update : parts[0].spec.train.list(parts[0].spec.loss))
-        targets.push_back({update.loss, update.variables, slots_of(update.optimizer)});
-    split_ = plan_split(passes[0], options_.split, targets, static_cast<int>(parts.size()));
+    split_ = options_.split_plan;
+    if (!split_) split_ = choose_split(passes[0], parts);
     place_split(*graph_, *split_, passes);
   }
   if (!options_.slot_of_variable) return;

@@ -26,6 +26,8 @@ struct ModelOptions {
   int micro_batches = 1;       ///< parts of the rows, computed one after the other
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
   int split = 0;                  ///< slots that the model is cut into; 0: it says so itself
+  /// Where the same model for other batches was cut: all are cut there.
+  std::optional<SplitPlan> split_plan = {};
   /// The slot of a variable that exists already; it stays there.
   std::function<std::optional<int>(std::string_view)> slot_of_variable = {};
 };
@@ -86,6 +88,8 @@ class Model {
   void build_pipeline(const std::vector<MicroBatch>& parts);
   void add_results(const MicroBatch& part);
   void add_gradients(const MicroBatch& part);
+  SplitPlan choose_split(const std::vector<Node*>& pass,
+                         const std::vector<MicroBatch>& parts) const;
   void place(const std::vector<MicroBatch>& parts);
   void merge_over_towers();
   void average_statistics(std::size_t forward_effects);

@@ -66,7 +66,8 @@ Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
   models_.push_back(std::make_unique<Compiled>(
       Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options), {}}));
   const auto& split = models_.back()->model.split();
-  if (split && models_.size() == 1) log_info("split for ", mode_, ": ", to_string(*split));
+  if (split && !options_.split_plan) log_info("split for ", mode_, ": ", to_string(*split));
+  options_.split_plan = split;
   return *models_.back();
 }
 

@@ -99,7 +99,7 @@ TEST_F(Splitting, Errors) {
   std::vector<std::vector<Node*>> uneven{nodes(), {&a.node()}};
   SplitPlan plan = plan_split(uneven[0], 2);
   EXPECT_THAT(error_of([&] { place_split(graph, plan, uneven); }),
-              HasSubstr("builds 2 operations for one micro-batch and 1 for another"));
+              HasSubstr("builds 2 operations for one batch and 1 for another"));
   Tensor c{apply(relu_op, (Scope(graph) / "head").on(1), {b})};
   std::vector<std::vector<Node*>> passes{nodes()};
   EXPECT_THAT(error_of([&] { place_split(graph, plan, passes); }), StartsWith("split: "));

@@ -11,6 +11,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 InputFn rows_of(std::vector<std::int64_t> rows) {
   std::vector<Features> batches;
@@ -88,14 +89,28 @@ TEST(Split, MicroBatchesEqualOneBatch) {
 }
 
 TEST(Split, AutoSplitTrainsTheSameModel) {
-  InputFn input = rows_of({12, 7});
-  RunConfig config = on_cpus(1, 2);
-  config.split = auto_split(2);
+  InputFn input = rows_of({12, 7, 100, 1});
   NamedArrays one = variables_after(two_parts(0), on_cpus(1, 1), input);
-  EXPECT_LT(largest_difference(one, variables_after(two_parts(0), config, input)), 1e-6);
-  EXPECT_LT(largest_difference(one, variables_after(two_parts(0), config, input, 20,
-                                                    {std::make_shared<Parts>(3)})),
-            1e-6);
+  for (int towers : {1, 2, 3}) {
+    RunConfig config = on_cpus(towers, 2);
+    config.split = auto_split(2);
+    NamedArrays whole = variables_after(two_parts(0), config, input);
+    EXPECT_LT(largest_difference(one, whole), 1e-6) << towers << " towers";
+    Hooks three{std::make_shared<Parts>(3)};
+    NamedArrays parts = variables_after(two_parts(0), config, input, 20, three);
+    EXPECT_LT(largest_difference(one, parts), 1e-6) << towers << " towers, in parts";
+  }
+}
+
+// A batch of 400 rows alone would be cut elsewhere than one of a single row, for its activations.
+TEST(Split, AutoSplitCutsTowersOfDifferentRowsAlike) {
+  InputFn input = rows_of({400, 1});
+  RunConfig config = on_cpus(2, 1);
+  config.batch = BatchPolicy::per_tower;
+  NamedArrays unsplit = variables_after(two_parts(0), config, input, 5);
+  config.devices = on_cpus(2, 2).devices;
+  config.split = auto_split(2);
+  EXPECT_LT(largest_difference(unsplit, variables_after(two_parts(0), config, input, 5)), 1e-6);
 }
 
 // Evaluation cuts the model elsewhere than training, for which other bytes count. Variables stay
@@ -189,6 +204,23 @@ TEST(Split, SlotsWorkOnDifferentMicroBatches) {
   // Slot 1 begins with the first part when it is there, and ends with that part's gradient.
   EXPECT_EQ(second.order, "RRRRRRSSS");
   EXPECT_THAT(second.sent_rows, ElementsAre(2, 2, 3));
+}
+
+TEST(Split, GradientsAreSummedWhereTheirVariablesAre) {
+  Signature signature{{"x", {{4, 6}, DType::f32}}, {"y", {{4, 3}, DType::f32}}};
+  std::vector<std::shared_ptr<Device>> cpus{find_device("cpu:0"), find_device("cpu:1")};
+  std::vector<Device*> devices{cpus[0].get(), cpus[1].get()};
+  Model model(chain, Mode::train, signature, {}, {.towers = 2});
+  auto plan = model.compile(devices, 1);
+  auto reduced = [&](std::size_t slot) {
+    std::vector<std::string> types;
+    for (const Instruction& i : plan->slots[slot]->instructions)
+      if (i.role == Instruction::Role::start && i.node->output().shape.rank() > 0)
+        for (const TensorType& type : i.node->outputs()) types.push_back(to_string(type));
+    return types;
+  };
+  EXPECT_THAT(reduced(0), UnorderedElementsAre("f32[6, 8]", "f32[8]"));
+  EXPECT_THAT(reduced(1), UnorderedElementsAre("f32[8, 3]", "f32[3]"));
 }
 
 TEST(Split, AnErrorOnOneSlotEndsTheStep) {
