@@ -1,6 +1,6 @@
 // Reductions over the workers of a real job.
 
-#include "mpirun.h"
+#include "scenario.h"
 
 namespace belfry {
 namespace {

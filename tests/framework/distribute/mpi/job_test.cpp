@@ -1,6 +1,6 @@
 // Workers that hang, die, fail or leave, in real jobs.
 
-#include "mpirun.h"
+#include "scenario.h"
 
 namespace belfry {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a scenario of mpi_worker as a job of several processes on this machine.
+// Starts jobs of several processes on this machine.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -21,59 +21,61 @@ extern char** environ;
 
 namespace belfry {
 
-/// What came of a job.
-struct JobResult {
-  int status = 0;                  ///< of mpirun, as waitpid() gives it
-  std::vector<std::string> texts;  ///< of each worker; "nothing" when it wrote none
-  std::string log;                 ///< what mpirun and the workers printed
-};
+/// A program in several processes on this machine.
+class MpiJob {
+ public:
+  /// `recover`: those that remain go on when one dies, where mpirun would else end them all.
+  MpiJob(const std::string& program, const std::vector<std::string>& arguments, int workers,
+         const std::string& log, bool recover = false) {
+    // Open MPI's settings: more processes than cores, which give way when they wait; no copies
+    // between address spaces, which containers forbid; no other machine. And Open MPI leaks memory
+    // of its own, from modules that are unloaded before a leak checker could tell.
+    for (auto [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+             {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+             {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+             {"OMPI_MCA_mpi_yield_when_idle", "1"},
+             {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+             {"OMPI_MCA_btl", "self,vader"},
+             {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
+             {"OMPI_MCA_orte_enable_recovery", recover ? "1" : "0"},
+             {"LSAN_OPTIONS", "detect_leaks=0"}})
+      setenv(name, value, 1);
+    std::vector<std::string> words{BELFRY_MPIRUN, "-n", text(workers), program};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    int error = posix_spawn(&id_, BELFRY_MPIRUN, &files, nullptr, pointers.data(), environ);
+    posix_spawn_file_actions_destroy(&files);
+    ended_ = error != 0;
+    if (ended_) ADD_FAILURE() << "cannot start " << BELFRY_MPIRUN;
+  }
 
-/// Runs `scenario` in `workers` processes. `recover`: those that remain go on when one dies, where
-/// mpirun would else end them all.
-inline JobResult run_job(const std::string& scenario, int workers, bool recover = false) {
-  // Open MPI's settings: more processes than cores, which give way when they wait; no copies
-  // between address spaces, which containers forbid; no other machine. And Open MPI leaks memory of
-  // its own, from modules that are unloaded before a leak checker could tell.
-  for (auto [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-           {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-           {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-           {"OMPI_MCA_mpi_yield_when_idle", "1"},
-           {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-           {"OMPI_MCA_btl", "self,vader"},
-           {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
-           {"OMPI_MCA_orte_enable_recovery", recover ? "1" : "0"},
-           {"LSAN_OPTIONS", "detect_leaks=0"}})
-    setenv(name, value, 1);
-  TemporaryFolder folder;
-  std::string log = folder / "log", count = text(workers);
-  const char* arguments[] = {
-      BELFRY_MPIRUN,         "-n",   count.c_str(), BELFRY_MPI_WORKER, scenario.c_str(),
-      folder.path().c_str(), nullptr};
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_adddup2(&files, 1, 2);
-  pid_t id = 0;
-  JobResult result;
-  int error =
-      posix_spawn(&id, BELFRY_MPIRUN, &files, nullptr, const_cast<char**>(arguments), environ);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) {
-    ADD_FAILURE() << "cannot start " << BELFRY_MPIRUN;
-    return result;
+  bool running() {
+    if (!ended_) ended_ = waitpid(id_, &status_, WNOHANG) == id_;
+    return !ended_;
   }
-  auto until = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-  while (waitpid(id, &result.status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > until) kill(id, SIGTERM), until += std::chrono::hours(1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  /// The status of mpirun, as waitpid() gives it. A job that takes two minutes is ended.
+  int wait() {
+    auto until = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    while (running()) {
+      if (std::chrono::steady_clock::now() > until)
+        kill(id_, SIGTERM), until += std::chrono::hours(1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return status_;
   }
-  std::set<std::string> names = folder.names();
-  for (int rank = 0; rank < workers; ++rank)
-    result.texts.push_back(names.count(text(rank)) ? read_file(folder / text(rank)) : "nothing");
-  result.log = read_file(log);
-  return result;
-}
+
+ private:
+  pid_t id_ = 0;
+  int status_ = 0;
+  bool ended_ = false;
+};
 
 }  // namespace belfry

@@ -1,6 +1,6 @@
 // Bytes that workers of a real job hand to each other.
 
-#include "mpirun.h"
+#include "scenario.h"
 
 namespace belfry {
 namespace {

@@ -1,0 +1,43 @@
+// One worker of a job: train_worker MODEL_DIR POLICY TOWERS STEPS PAUSE_MS. It goes on from the
+// checkpoints in MODEL_DIR, saves every other step and sleeps PAUSE_MS after each. Its process id
+// is in MODEL_DIR.pid_<rank>, what went wrong in MODEL_DIR.error_<rank>, what it evaluated in
+// MODEL_DIR.loss_<rank>.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "../worker_input.h"
+#include "belfry/framework/distribute/workers.h"
+
+int main(int argc, char** argv) {
+  using namespace belfry;
+  if (argc != 6) return 2;
+  struct Pause final : Hook {
+    explicit Pause(int ms) : length(ms) {}
+    void after_step(const StepResult&) override { std::this_thread::sleep_for(length); }
+    std::chrono::milliseconds length;
+  };
+  std::string dir = argv[1], rank;
+  try {
+    rank = text(find_workers()->rank());
+    std::ofstream(dir + ".pid_" + rank) << getpid();
+    BatchPolicy policy =
+        argv[2] == to_string(BatchPolicy::global) ? BatchPolicy::global : BatchPolicy::per_worker;
+    RunConfig config = worker_config(policy, std::stoi(argv[3]));
+    config.save_checkpoint = Steps(2);
+    config.keep_checkpoint_max = 2;
+    Estimator estimator({.model_fn = worker_model, .model_dir = dir, .run = config});
+    estimator.train(batches_of(1000), {.max_steps = std::stoll(argv[4]),
+                                       .hooks = {std::make_shared<Pause>(std::stoi(argv[5]))}});
+    EvalResult result = estimator.evaluate(batches_of(7));
+    std::ofstream(dir + ".loss_" + rank) << result.at("loss") << " " << result.at("accuracy");
+  } catch (const std::exception& error) {
+    std::ofstream(dir + ".error_" + rank) << error.what();
+    return 1;
+  }
+}

@@ -1,0 +1,71 @@
+#pragma once
+// The model and the input of the workers, and of the trainings that they are compared with.
+
+#include "../resuming_model.h"
+
+namespace belfry {
+
+/// Batches of the digits; every `stride`-th from `first` on.
+class EveryBatch final : public InputStream {
+ public:
+  EveryBatch(std::int64_t first, std::int64_t stride, std::int64_t batches)
+      : next_(first), stride_(stride), batches_(batches) {}
+
+  bool next(Features& batch) override {
+    if (next_ >= batches_) return false;
+    constexpr std::int64_t sizes[] = {6, 5, 2, 4, 1};
+    std::int64_t rows = sizes[next_ % 5];
+    Array x(Shape{rows, 6}, DType::f32), label(Shape{rows}, DType::i64);
+    PhiloxStream random(philox_key(3, static_cast<std::uint64_t>(next_)));
+    for (float& v : x.span<float>()) v = static_cast<float>(random.normal());
+    for (std::int64_t& v : label.span<std::int64_t>())
+      v = static_cast<std::int64_t>(random.below(4));
+    batch.set("x", x);
+    batch.set("label", label);
+    next_ += stride_;
+    return true;
+  }
+  std::string save() const override { return text(next_); }
+  void restore(const std::string& state) override { next_ = std::stoll(state); }
+
+ private:
+  std::int64_t next_, stride_, batches_;
+};
+
+/// Each pipeline takes its part of the batches.
+inline InputFn batches_of(std::int64_t count) {
+  return [count](const InputContext& c) -> InputStreamPtr {
+    return std::make_unique<EveryBatch>(c.pipeline, c.pipelines, count);
+  };
+}
+
+/// Dropout, decay of weights, counts of each kind.
+inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
+  bool training = mode == Mode::train;
+  Tensor x = tanh(dense(s / "in", batch["x"], {.units = 8}));
+  x = dropout(s / "drop", x, {.rate = 0.3f, .training = training});
+  Tensor logits = dense(s / "out", x, {.units = 4});
+  if (training) {
+    for (OverTowers kind : {OverTowers::sum, OverTowers::mean, OverTowers::per_tower}) {
+      Variable v =
+          s.variable(to_string(kind), {.kind = VariableKind::statistic, .over_towers = kind});
+      assign(v, v + sum(batch["x"]));
+    }
+  }
+  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+          .train = adamw({.learning_rate = 0.01, .weight_decay = 0.1}),
+          .metrics = {{"accuracy", sparse_categorical_accuracy(batch["label"], logits)}}};
+}
+
+inline RunConfig worker_config(BatchPolicy policy, int towers) {
+  RunConfig config;
+  config.batch = policy;
+  config.threads = 1;
+  config.log_step_count = Steps(0);
+  config.reduction_timeout = std::chrono::seconds(3);
+  config.devices.clear();
+  for (int t = 0; t < towers; ++t) config.devices.push_back("cpu:" + text(t));
+  return config;
+}
+
+}  // namespace belfry

@@ -1,0 +1,125 @@
+// Trainings in jobs of several processes, against those of one.
+
+#include <signal.h>
+
+#include "../../distribute/mpi/mpirun.h"
+#include "../comparing.h"
+#include "worker_input.h"
+
+namespace belfry {
+namespace {
+
+using testing::HasSubstr;
+
+struct Job {
+  explicit Job(int count) : workers(count) {}
+
+  MpiJob start(const std::string& dir, BatchPolicy policy, int towers, std::int64_t steps,
+               int pause_ms = 0, bool recover = false) const {
+    return MpiJob(BELFRY_TRAIN_WORKER,
+                  {dir, to_string(policy), text(towers), text(steps), text(pause_ms)}, workers,
+                  dir + ".log", recover);
+  }
+  int workers;
+};
+
+std::string content(const std::string& path) {
+  return std::filesystem::exists(path) ? read_file(path) : "";
+}
+
+// The checkpoint that a job leaves behind after so many steps.
+NamedArrays trained_by(const Job& job, BatchPolicy policy, int towers, std::int64_t steps) {
+  TemporaryFolder folder;
+  std::string dir = folder / "model";
+  EXPECT_EQ(job.start(dir, policy, towers, steps).wait(), 0)
+      << content(dir + ".log") << content(dir + ".error_0");
+  for (int rank = 0; rank < job.workers; ++rank) {
+    EXPECT_EQ(content(dir + ".error_" + text(rank)), "");
+    EXPECT_EQ(content(dir + ".loss_" + text(rank)), content(dir + ".loss_0"));
+  }
+  return load_checkpoint(checkpoint_path(dir, steps)).variables;
+}
+
+NamedArrays trained_alone(BatchPolicy policy, int towers, std::int64_t steps) {
+  CapturedLog log;
+  TemporaryFolder folder;
+  RunConfig config = worker_config(policy, towers);
+  config.save_checkpoint = Steps(1000);
+  config.stop_on_signals = false;
+  Estimator({.model_fn = worker_model, .model_dir = folder.path(), .run = config})
+      .train(batches_of(1000), {.max_steps = steps});
+  return load_checkpoint(checkpoint_path(folder.path(), steps)).variables;
+}
+
+// Those of kinds that differ from tower to tower have another number of values.
+NamedArrays without_counts(NamedArrays all) {
+  for (const char* kind : {"sum", "mean", "per_tower"})
+    std::erase_if(all, [&](const auto& v) { return v.first.starts_with(kind); });
+  return all;
+}
+
+TEST(WorkersTraining, TowersOfSeveralProcessesGiveTheBitsOfAsManyInOne) {
+  for (int workers : {2, 4}) {
+    NamedArrays job = trained_by(Job(workers), BatchPolicy::global, 1, 20);
+    expect_identical(job, trained_alone(BatchPolicy::global, workers, 20));
+    EXPECT_LT(largest_difference(without_counts(job),
+                                 without_counts(trained_alone(BatchPolicy::global, 1, 20))),
+              1e-6);
+  }
+}
+
+TEST(WorkersTraining, TwoTowersInEachOfTwoProcesses) {
+  NamedArrays job = trained_by(Job(2), BatchPolicy::global, 2, 20);
+  EXPECT_LT(largest_difference(job, trained_alone(BatchPolicy::global, 4, 20)), 1e-6);
+}
+
+// Worker w reads batches w, w + 2, ...: those that tower w of one process takes.
+TEST(WorkersTraining, WorkersReadPartsOfTheData) {
+  expect_identical(trained_by(Job(2), BatchPolicy::per_worker, 1, 20),
+                   trained_alone(BatchPolicy::per_tower, 2, 20));
+}
+
+TEST(WorkersTraining, TenKillsLeaveNoTrace) {
+  constexpr std::int64_t last_step = 60;
+  TemporaryFolder folder;
+  std::string whole = folder / "whole", killed = folder / "killed";
+  Job job(3);
+  ASSERT_EQ(job.start(whole, BatchPolicy::per_worker, 1, last_step).wait(), 0)
+      << content(whole + ".log");
+
+  auto newest = [&] {
+    auto files = list_checkpoints(killed);
+    return files.empty() ? -1 : files.back().step;
+  };
+  PhiloxStream random(philox_key(1, "moments"));
+  for (int kill = 0; kill < 10; ++kill) {
+    int victim = static_cast<int>(random.below(3));
+    for (int rank = 0; rank < 3; ++rank) {
+      std::filesystem::remove(killed + ".pid_" + text(rank));
+      std::filesystem::remove(killed + ".error_" + text(rank));
+    }
+    std::int64_t before = newest();
+    MpiJob running = job.start(killed, BatchPolicy::per_worker, 1, last_step, 5, true);
+    while (running.running() && newest() <= before)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
+    ASSERT_EQ(
+        ::kill(static_cast<pid_t>(std::stol(content(killed + ".pid_" + text(victim)))), SIGKILL),
+        0);
+    running.wait();
+    for (int rank = 0; rank < 3; ++rank) {
+      if (rank == victim) continue;
+      EXPECT_THAT(content(killed + ".error_" + text(rank)),
+                  HasSubstr(concat("worker ", victim, " of 3")));
+    }
+  }
+  ASSERT_LT(newest(), last_step);
+  ASSERT_EQ(job.start(killed, BatchPolicy::per_worker, 1, last_step).wait(), 0)
+      << content(killed + ".log");
+  EXPECT_EQ(read_file(checkpoint_path(killed, last_step)),
+            read_file(checkpoint_path(whole, last_step)));
+  EXPECT_EQ(content(killed + ".loss_1"), content(whole + ".loss_1"));
+}
+
+}  // namespace
+}  // namespace belfry
