@@ -114,9 +114,11 @@ struct Training::Impl final : HookContext {
   bool agree_to_go_on() {
     poll_outside();
     if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
-    bool save = options.control && options.control->take_save_request();
+    // Alone, a save that was asked for comes right after the step.
+    bool save =
+        !sync.alone() && begun_hooks && options.control && options.control->take_save_request();
     WorkerSync::Agreed agreed = sync.agree({.stop = stopping, .save = save});
-    if (agreed.save && begun_hooks) save_checkpoint();
+    if (agreed.save) save_checkpoint();
     if (agreed.stopping >= 0) request_stop(concat("worker ", agreed.stopping, " asked for it"));
     over = stopping;
     return !over;

@@ -1,0 +1,106 @@
+// Layers, losses and gradients that look at all towers within a step.
+
+#include "belfry/framework/train/model.h"
+#include "towers_testing.h"
+
+namespace belfry {
+namespace {
+
+ModelFn with_batch_norm(bool sync) {
+  return [=](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor x = dense(s / "hidden", batch["x"], {.units = 8});
+    x = relu(batch_norm(s / "norm", x, {.training = mode == Mode::train, .sync = sync}));
+    Tensor logits = dense(s / "logits", x, {.units = classes});
+    return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+            .train = momentum({.learning_rate = 0.01})};
+  };
+}
+
+// The bias before a normalisation has no effect: its gradient is nothing but rounding.
+void forget_idle_bias(Trained& trained) {
+  std::erase_if(trained.variables,
+                [](const auto& v) { return v.first.starts_with("hidden/bias"); });
+}
+
+TEST(SyncBatchNorm, NormalisesOverTheGlobalBatch) {
+  InputFn input = over_and_over(batches_of({12, 7, 12, 3}));
+  Trained one = train(with_batch_norm(true), on(1), input);
+  for (int towers : {2, 3, 4}) {
+    Trained many = train(with_batch_norm(true), on(towers), input);
+    for (Trained* t : {&one, &many}) forget_idle_bias(*t);
+    EXPECT_LT(largest_difference(one.variables, many.variables), 1e-6) << towers;
+    EXPECT_NEAR(one.curve->losses.back(), many.curve->losses.back(), 1e-5);
+  }
+  Trained apart = train(with_batch_norm(false), on(2), input);
+  forget_idle_bias(apart);
+  EXPECT_GT(largest_difference(one.variables, apart.variables), 1e-3);
+}
+
+TEST(WeightedLosses, CountTheWeightsOfAllTowers) {
+  std::vector<Features> data = batches_of(uneven_rows);
+  for (Features& batch : data) {
+    PhiloxStream random(philox_key(9, batch.at("x").shape()[0]));
+    Array weights(Shape{batch.at("x").shape()[0]}, DType::f32);
+    for (float& w : weights.span<float>()) w = random.uniform_double() < 0.3 ? 0 : 2;
+    batch.set("weight", weights);
+  }
+  ModelFn model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor logits = dense(s / "logits", batch["x"], {.units = classes});
+    return {.loss = reduce_loss(sparse_softmax_cross_entropy(logits, batch["label"]),
+                                Reduction::weighted_mean, batch["weight"]),
+            .train = sgd({.learning_rate = 0.1})};
+  };
+  Trained one = train(model, on(1), over_and_over(data));
+  for (int towers : {2, 4}) {
+    Trained many = train(model, on(towers), over_and_over(data));
+    EXPECT_LT(largest_difference(one.variables, many.variables), 1e-6) << towers;
+    EXPECT_NEAR(one.curve->losses[5], many.curve->losses[5], 1e-6);
+  }
+}
+
+EstimatorSpec with_table(Scope s, const Batch& batch, Mode) {
+  Tensor found = embedding(s / "words", batch["ids"], {.rows = 1000, .width = 4});  // [n, 3, 4]
+  Tensor again = embedding_lookup(trainable_variables(s.graph(), "words")[0], batch["label"]);
+  Tensor logits = dense(s / "logits", mean(found, {.axes = {1}}) * again, {.units = classes});
+  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+          .train = adagrad({.learning_rate = 0.1})};
+}
+
+std::vector<Features> with_ids(std::vector<Features> data) {
+  for (Features& batch : data) {
+    std::int64_t rows = batch.at("x").shape()[0];
+    PhiloxStream random(philox_key(3, rows));
+    Array ids(Shape{rows, 3}, DType::i64);
+    for (std::int64_t& id : ids.span<std::int64_t>())
+      id = static_cast<std::int64_t>(random.uniform_double() * 1000);
+    batch.set("ids", ids);
+  }
+  return data;
+}
+
+TEST(SparseGradients, EqualOneTower) {
+  InputFn input = over_and_over(with_ids(batches_of(uneven_rows)));
+  Trained one = train(with_table, on(1), input);
+  for (int towers : {2, 3, 4}) {
+    Trained many =
+        train(with_table, on(towers), input, 20, {std::make_shared<Parts>(towers == 3 ? 2 : 1)});
+    EXPECT_LT(largest_difference(one.variables, many.variables), 1e-6) << towers;
+  }
+}
+
+TEST(SparseGradients, TheTableIsNotExchanged) {
+  Features batch = with_ids(batches_of({6}))[0];
+  Model model(with_table, Mode::train, signature_of(batch), {}, {.towers = 2, .most_rows = 6});
+  auto device = find_device("cpu");
+  std::vector<Device*> devices{device.get()};
+  auto plan = model.compile(devices);
+  std::int64_t exchanged = 0;
+  for (const Instruction& i : plan->slots[0]->instructions)
+    if (i.role == Instruction::Role::start)
+      for (const TensorType& type : i.node->outputs()) exchanged += type.shape.elements();
+  // 48 = 2 towers x 6 rows x 4 ids: rows of 4 and indices; 15 weights of the dense layer; the loss.
+  EXPECT_EQ(exchanged, 48 * 4 + 48 + 15 + 1);
+}
+
+}  // namespace
+}  // namespace belfry
