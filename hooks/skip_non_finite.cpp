@@ -24,10 +24,9 @@ class SkipNonFinite final : public Hook {
   void begin(HookContext&) override {
     for (auto& [index, update] : updates_) update.skipped = update.consecutive = 0;
   }
-  void before_step(StepRequest& request) override { chosen_ = request.chosen; }
   void after_step(const StepResult& result) override {
     for (auto& [index, update] : updates_)
-      if (chosen_ >> index & 1) count(update, result.applied >> index & 1, result.step);
+      if (result.chosen >> index & 1) count(update, result.applied >> index & 1, result);
   }
 
  private:
@@ -36,7 +35,7 @@ class SkipNonFinite final : public Hook {
     std::int64_t skipped = 0, consecutive = 0;  // steps
   };
 
-  void count(Counted& update, bool applied, std::int64_t step) const {
+  void count(Counted& update, bool applied, const StepResult& result) const {
     if (applied) {
       update.consecutive = 0;
       return;
@@ -44,16 +43,16 @@ class SkipNonFinite final : public Hook {
     ++update.skipped, ++update.consecutive;
     require(update.consecutive <= options_.max_consecutive, "skip_non_finite: the update `",
             update.title, "` was skipped in ", update.consecutive, " steps in a row, up to step ",
-            step,
+            result.step,
             ", because gradients were not finite; a smaller learning rate or loss scale may help, "
             "and RunConfig::check_numerics names the first op that produced NaN or infinity");
-    log_warning("step ", step, ": skipped the update `", update.title,
-                "`, gradients are not finite (", update.skipped, " skipped so far)");
+    if (result.context.is_chief())
+      log_warning("step ", result.step, ": skipped the update `", update.title,
+                  "`, gradients are not finite (", update.skipped, " skipped so far)");
   }
 
   SkipNonFiniteOptions options_;
   std::map<std::size_t, Counted> updates_;  // by GradientStage::index
-  std::uint64_t chosen_ = ~std::uint64_t{0};
 };
 
 }  // namespace

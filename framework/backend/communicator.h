@@ -54,7 +54,8 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual int size() const = 0;
-  /// In place, summed in a fixed order: all members get the same bits, in every run.
+  /// In place, summed in a fixed order: all members get the same bits, in every run. While none of
+  /// its reductions is under way.
   virtual std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) = 0;
   /// Ends what is under way: every member that waits, or will, throws Error with this reason. For
   /// the member that cannot go on. From any thread.

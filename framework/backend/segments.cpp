@@ -67,7 +67,7 @@ std::int64_t elements_of(const Bucket& bucket) {
 }
 
 bool fits(const Bucket& a, const Bucket& b) {
-  return a.dtype == b.dtype && a.op == b.op
+  return a.name == b.name && a.dtype == b.dtype && a.op == b.op
          && std::equal(a.segments.begin(), a.segments.end(), b.segments.begin(), b.segments.end(),
                        [](const Segment& x, const Segment& y) { return x.count == y.count; });
 }

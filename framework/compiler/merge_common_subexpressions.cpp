@@ -32,6 +32,8 @@ Program merge_common_subexpressions(const Program& program) {
   std::unordered_multimap<std::uint64_t, Node*> seen;
   auto merge = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     if (old.is(input_op) || old.is(variable_op)) return std::nullopt;
+    // Whether two reductions are equal may depend on a tower's rows, but all towers run the same.
+    if (old.op().collective) return std::nullopt;
     std::vector<Tensor> inputs = to.inputs(old);
     if (old.op().commutative) std::sort(inputs.begin(), inputs.end(), earlier);
     std::uint64_t hash = hash_of(old.op(), inputs, old.options());

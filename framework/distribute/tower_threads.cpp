@@ -5,11 +5,18 @@
 namespace belfry {
 
 TowerThreads::TowerThreads(int towers) {
-  for (int tower = 1; tower < towers; ++tower)
-    threads_.emplace_back([this, tower] { loop(tower); });
+  try {
+    for (int tower = 1; tower < towers; ++tower)
+      threads_.emplace_back([this, tower] { loop(tower); });
+  } catch (...) {  // the system has no more threads
+    end();
+    throw;
+  }
 }
 
-TowerThreads::~TowerThreads() {
+TowerThreads::~TowerThreads() { end(); }
+
+void TowerThreads::end() {
   {
     std::lock_guard lock(mutex_);
     ending_ = true;

@@ -30,6 +30,7 @@ class TowerThreads {
 
  private:
   void loop(int tower);
+  void end();
   void work_on(int tower);
 
   std::vector<std::thread> threads_;

@@ -149,6 +149,7 @@ class Graph {
   /// Nodes made from now on see the rows of the tower's batch from `first_row` on: their random
   /// streams begin anew, for these rows.
   void begin_micro_batch(std::int64_t first_row);
+  void end_micro_batches() { first_row_ = 0; }
   std::int64_t first_row() const { return first_row_; }
 
   /// 0 for the first call with this scope path, then 1, 2, ...: tells the random streams of one

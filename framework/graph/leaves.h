@@ -41,7 +41,7 @@ std::string to_string(VariableKind kind);
 /// What several towers make of a variable. Parameters and slots are mirrored.
 enum class OverTowers : std::uint8_t {
   mirrored,   ///< one value; what the towers assign is averaged, weighted by their rows
-  first,      ///< one value; what the first tower assigns counts
+  first,      ///< one value; what the first tower assigns counts, if it has rows
   sum,        ///< each tower has its own; read from outside the step it is their sum
   mean,       ///< each has its own; read from outside it is their mean
   per_tower,  ///< each has its own; read from outside it is the first tower's

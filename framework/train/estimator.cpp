@@ -37,6 +37,17 @@ InputStreamPtr open_input(const InputFn& input_fn, std::string_view caller,
   return input;
 }
 
+// What body() throws is told to the other workers, which would wait for this one in vain.
+template <class Body>
+auto announcing_failure(Workers& workers, Body body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    workers.announce_failure(error.what());
+    throw;
+  }
+}
+
 // Sums over batches: the states of metrics, and the loss weighted by rows.
 class Accumulator {
  public:
@@ -162,7 +173,7 @@ std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
 // After a training whose last save failed there are some.
 void Estimator::save_unsaved_steps() {
   Session& live = session();
-  if (!config_.save_checkpoint || !live.has_state()) return;
+  if (!config_.save_checkpoint || !live.has_state() || !live.workers().is_chief()) return;
   auto files = list_checkpoints(model_dir_);
   if (!files.empty() && files.back().step >= live.step()) return;
   log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoint_max));
@@ -170,12 +181,13 @@ void Estimator::save_unsaved_steps() {
 
 Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
-  if (config_.save_checkpoint && session_->workers().is_chief()) {
-    probe_writable(model_dir_);
-    remove_stale_temporaries(model_dir_);
-  }
-  Session& live = session();
-  return Training(live, model_dir_, config_, input_fn, std::move(options));
+  return announcing_failure(session_->workers(), [&] {
+    if (config_.save_checkpoint && session_->workers().is_chief()) {
+      probe_writable(model_dir_);
+      remove_stale_temporaries(model_dir_);
+    }
+    return Training(session(), model_dir_, config_, input_fn, std::move(options));
+  });
 }
 
 TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
@@ -196,6 +208,10 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
 
 EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
   check_limit(args.steps, "evaluate: steps");
+  return announcing_failure(session_->workers(), [&] { return evaluate_here(input_fn, args); });
+}
+
+EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs& args) {
   std::shared_ptr<Session> session = session_at(args.checkpoint);
   InputStreamPtr input = open_input(input_fn, "evaluate", session->input_context());
   Features batch;

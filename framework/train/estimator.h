@@ -104,6 +104,7 @@ class Estimator {
   std::shared_ptr<Session> session_at(const std::string& checkpoint);
   std::shared_ptr<Session> new_session();
   void save_unsaved_steps();
+  EvalResult evaluate_here(const InputFn& input_fn, const EvaluateArgs& args);
 
   ModelFn model_fn_;
   std::string model_dir_;

@@ -107,6 +107,7 @@ struct StepResult {
   double step_seconds = 0;        ///< from before feeding to after the results came
   double input_wait_seconds = 0;  ///< waiting for the batch
   std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
+  std::uint64_t chosen = ~std::uint64_t{0};                     ///< bit i: update i ran
   /// Bit i: update i ran and its GradientStage::condition held.
   std::uint64_t applied = ~std::uint64_t{0};
   StepTimes times = {};  ///< the mean of the towers

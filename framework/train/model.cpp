@@ -101,9 +101,11 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
 // are free by then; but not if the model lies on several slots.
 void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks) {
   std::vector<MicroBatch> pipeline;
-  for (const RowRange& rows :
-       split_rows(rows_, static_cast<int>(std::clamp<std::int64_t>(
-                             options_.micro_batches, 1, std::max<std::int64_t>(rows_, 1))))) {
+  // Every tower has the same number of parts, since a part may take part in reductions.
+  std::int64_t least = options_.least_rows < 0 ? rows_ : options_.least_rows;
+  auto parts =
+      std::clamp<std::int64_t>(options_.micro_batches, 1, std::max<std::int64_t>(least, 1));
+  for (const RowRange& rows : split_rows(rows_, static_cast<int>(parts))) {
     MicroBatch part = build_forward(model_fn, batch, rows);
     if (options_.split > 0 || uses_several_slots(*graph_)) {
       pipeline.push_back(std::move(part));
@@ -114,7 +116,7 @@ void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Ho
     }
   }
   if (!pipeline.empty()) build_pipeline(pipeline);
-  graph_->begin_micro_batch(0);
+  graph_->end_micro_batches();
   std::size_t forward_effects = graph_->effects().size();
   merge_over_towers();
   average_statistics(forward_effects);

@@ -20,7 +20,9 @@ namespace belfry {
 
 /// How a model takes part in a step, beside what its model_fn says.
 struct ModelOptions {
-  int towers = 1;              ///< that train it together, over all workers
+  int towers = 1;  ///< that train it together, over all workers
+  std::int64_t least_rows =
+      -1;                      ///< of any of them: all have as many parts; -1: as many as this one
   std::int64_t most_rows = 0;  ///< of any of them; 0: as many as this one
   bool averaged = false;       ///< evaluation and prediction: with the variables' moving averages
   int micro_batches = 1;       ///< parts of the rows, computed one after the other

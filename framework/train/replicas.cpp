@@ -58,9 +58,13 @@ void Replicas::place(const StepRows& rows) {
 
 Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
   ModelOptions options = options_;
-  options.most_rows = mode_ == Mode::train ? rows_.most_of_tower : 0;
+  if (mode_ == Mode::train && options_.towers > 1) {
+    options.most_rows = rows_.most_of_tower;
+    options.least_rows = std::min<std::int64_t>(rows_.least_of_tower, options.micro_batches);
+  }
   for (auto& known : models_)
     if (known->model.options().most_rows == options.most_rows
+        && known->model.options().least_rows == options.least_rows
         && matches(batch, known->model.signature()))
       return *known;
   models_.push_back(std::make_unique<Compiled>(

@@ -105,6 +105,29 @@ const Array& find_variable(const NamedArrays& saved, const VariableOptions& want
   return found->second;
 }
 
+// What each of `towers` towers had of a variable that differs over them; empty where it does not,
+// or where only what they make together can be taken over.
+std::vector<Array> values_of_towers(const NamedArrays& saved, const VariableOptions& wanted,
+                                    std::int64_t step, int towers) {
+  std::vector<Array> own;
+  if (!differs_over_towers(wanted.over_towers)) return own;
+  for (int tower = 0;; ++tower) {
+    auto found = saved.find(tower_name(wanted.name, tower));
+    if (found == saved.end()) break;
+    require(found->second.type() == wanted.type, "the checkpoint of step ", step, " has variable `",
+            found->first, "` as ", found->second.type(), " but the model asks for ", wanted.type,
+            model_changed);
+    own.push_back(found->second);
+  }
+  auto had = std::max<std::size_t>(1, own.size()), have = static_cast<std::size_t>(towers);
+  require(had == have || wanted.over_towers != OverTowers::per_tower, "the checkpoint of step ",
+          step, " has the values of ", had, " towers for variable `", wanted.name,
+          "`, which differs from tower to tower; there are ", have,
+          " now; train on as many, or rename the variable to begin it anew");
+  if (own.size() != have) own.clear();
+  return own;
+}
+
 }  // namespace
 
 std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
@@ -119,13 +142,17 @@ std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
 
 // All is checked before anything changes.
 void Session::restore(Checkpoint checkpoint) {
-  for (const std::string& name : variables_.names())
-    find_variable(checkpoint.variables, variables_.options(name), checkpoint.step);
+  for (const std::string& name : variables_.names()) {
+    const VariableOptions& options = variables_.options(name);
+    find_variable(checkpoint.variables, options, checkpoint.step);
+    values_of_towers(checkpoint.variables, options, checkpoint.step, place().all);
+  }
   pending_ = std::move(checkpoint.variables);
   step_ = checkpoint.step;
   seed_ = checkpoint.seed;
   for (const std::string& name : variables_.names()) take_value(variables_.options(name));
   input_position_ = std::move(checkpoint.input);
+  position_of_all_ = true;
   hook_states_ = std::move(checkpoint.hooks);
   restored_ = has_state_ = true;
 }
@@ -176,6 +203,7 @@ Checkpoint Session::snapshot_of_all() const {
 void Session::leave_off(std::string input_position,
                         std::map<std::string, std::string> hook_states) {
   input_position_ = std::move(input_position);
+  position_of_all_ = false;
   hook_states_ = std::move(hook_states);
 }
 
@@ -194,30 +222,13 @@ bool Session::has_average(const std::string& variable) const {
 // The value of a variable that is in the store, out of what the checkpoint holds. Where towers
 // differ each gets its own again, if there are as many as there were.
 void Session::take_value(const VariableOptions& options) {
+  std::vector<Array> own = values_of_towers(pending_, options, step_, place().all);
   variables_.write(options.name, find_variable(pending_, options, step_));
-  pending_.erase(options.name);
-  if (!differs_over_towers(options.over_towers)) return;
-  std::vector<Array> own;
-  for (int tower = 0;; ++tower) {
-    auto saved = pending_.find(tower_name(options.name, tower));
-    if (saved == pending_.end()) break;
-    own.push_back(saved->second);
-    pending_.erase(saved);
-  }
-  auto towers = static_cast<std::size_t>(place().all);
-  require(own.size() == towers || options.over_towers != OverTowers::per_tower
-              || (own.empty() && towers == 1),
-          "the checkpoint of step ", step_, " has the values of ",
-          std::max<std::size_t>(1, own.size()), " towers for variable `", options.name,
-          "`, which differs from tower to tower; there are ", towers,
-          " now; train on as many, or rename the variable to begin it anew");
-  if (own.size() != towers) return;
-  for (std::size_t tower = 0; tower < towers; ++tower)
-    require(own[tower].type() == options.type, "the checkpoint of step ", step_, " has variable `",
-            tower_name(options.name, static_cast<int>(tower)), "` as ", own[tower].type(),
-            " but the model asks for ", options.type, model_changed);
-  for (int tower = 0; tower < variables_.towers(); ++tower)
+  for (int tower = 0; tower < variables_.towers() && !own.empty(); ++tower)
     variables_.write(options.name, own[static_cast<std::size_t>(place().first + tower)], tower);
+  pending_.erase(options.name);
+  for (int tower = 0; pending_.erase(tower_name(options.name, tower)) > 0; ++tower) {
+  }
 }
 
 // On all towers at once: they may never differ but where they are meant to.

@@ -38,6 +38,8 @@ class Session {
 
   /// Where the next training goes on.
   const std::string& input_position() const { return input_position_; }
+  /// Whether it is that of a checkpoint, which holds the positions of all workers.
+  bool position_of_all() const { return position_of_all_; }
   const std::map<std::string, std::string>& hook_states() const { return hook_states_; }
   void leave_off(std::string input_position, std::map<std::string, std::string> hook_states);
   /// The variables may be those of no step at all, or nobody knows which batch comes after them.
@@ -101,6 +103,7 @@ class Session {
   bool has_state_ = false;
   bool broken_ = false;
   std::string input_position_;
+  bool position_of_all_ = false;
   std::map<std::string, std::string> hook_states_;
   std::int64_t step_ = 0;
   std::uint64_t seed_;

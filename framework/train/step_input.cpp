@@ -24,19 +24,21 @@ void StepInput::restore(const std::string& position) {
 
 bool StepInput::take() {
   std::size_t read = 0;
-  while (read < batches_.size() && stream_->next(batches_[read])) ++read;
+  // A stream may clear what it was handed at its end; the last batch is still wanted then.
+  while (read < batches_.size() && stream_->next(spare_)) std::swap(batches_[read++], spare_);
   if (read > 0) count_ = read;
   return read > 0;
 }
 
-bool StepInput::read_first(bool again) {
+bool StepInput::read_first() {
   position_before_ = stream_->save();
   was_read_ = true;
-  held_ = take();
-  if (held_ || !restored_ || !again) return held_;
-  stream_ = open();
-  position_before_ = stream_->save();
   return held_ = take();
+}
+
+bool StepInput::begin_anew() {
+  stream_ = open();
+  return read_first();
 }
 
 bool StepInput::read() {

@@ -17,9 +17,11 @@ class StepInput {
 
   /// Goes on from a position that position() gave.
   void restore(const std::string& position);
-  /// Reads what the first step takes and holds it. Data that an earlier training has read to their
-  /// end begin anew if `again`. False when there is nothing.
-  bool read_first(bool again);
+  /// Reads what the first step takes and holds it: a position is that of before it. False when
+  /// there is nothing.
+  bool read_first();
+  /// The same from the beginning of the data.
+  bool begin_anew();
   /// Reads what the next step takes, unless it is held already. False at the end of the data.
   bool read();
   /// What was read last; fewer at the end of the data, but not none.
@@ -28,6 +30,7 @@ class StepInput {
   std::string position() const;
   bool was_read() const { return was_read_; }
   bool restored() const { return restored_; }
+  /// Whether the stream could say where it stood before the first batch.
   bool can_save() const { return !position_before_.empty(); }
   std::vector<InputStage> stages() const { return stream_->stages(); }
 
@@ -39,6 +42,7 @@ class StepInput {
   InputContext context_;
   InputStreamPtr stream_;
   std::vector<Features> batches_;
+  Features spare_;  // for the next one
   std::size_t count_ = 0;
   std::string position_before_;  // of the first batches
   bool held_ = false, was_read_ = false, restored_ = false;

@@ -34,13 +34,13 @@ double share_of(std::int64_t rows, std::int64_t all) {
 
 int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
                 std::span<TowerShare> shares, StepRows& rows) {
-  rows = {0, row_count(batch), 0};
+  std::int64_t all = row_count(batch);
+  rows = {0, all, (all + place.all - 1) / place.all, all / place.all};
   if (place.all == 1) {
     copy(batch, shares[0].batch);
     shares[0].rows = {0, rows.all};
     return 1;
   }
-  rows.most_of_tower = (rows.all + place.all - 1) / place.all;
   int taking_part = 0;
   for (std::size_t t = 0; t < shares.size(); ++t) {
     TowerShare& share = shares[t];
@@ -62,9 +62,14 @@ int take_batches(std::span<const Features> batches, bool everyone, std::span<Tow
   ensure(!batches.empty() && batches.size() <= shares.size(), "take_batches: ", batches.size(),
          " batches for ", shares.size(), " towers");
   rows = {};
+  const Features* any = &batches[0];  // with a row, if there is one
+  rows.least_of_tower = batches.size() < shares.size() ? 0 : row_count(batches[0]);
   for (const Features& batch : batches) {
-    rows.all += row_count(batch);
-    rows.most_of_tower = std::max(rows.most_of_tower, row_count(batch));
+    std::int64_t count = row_count(batch);
+    if (row_count(*any) == 0) any = &batch;
+    rows.all += count;
+    rows.most_of_tower = std::max(rows.most_of_tower, count);
+    rows.least_of_tower = std::min(rows.least_of_tower, count);
   }
   std::int64_t first = 0;
   std::size_t taking_part = everyone ? shares.size() : batches.size();
@@ -77,7 +82,7 @@ int take_batches(std::span<const Features> batches, bool everyone, std::span<Tow
     if (count > 0) {
       copy(batches[t], share.batch);
     } else {
-      cut(batches[0], row_count(batches[0]), {0, 1}, share.batch);
+      cut(*any, row_count(*any), {0, std::min<std::int64_t>(1, row_count(*any))}, share.batch);
     }
   }
   return static_cast<int>(taking_part);

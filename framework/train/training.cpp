@@ -51,7 +51,7 @@ struct Training::Impl final : HookContext {
 
   void restore_input() {
     std::string position = session.input_position();
-    if (!reads_alone()) position = sync.own_position(position);
+    if (session.position_of_all()) position = sync.own_position(position, reads_alone());
     if (!position.empty()) input.restore(position);
   }
 
@@ -112,7 +112,7 @@ struct Training::Impl final : HookContext {
 
   // All workers go on, or none.
   bool agree_to_go_on() {
-    poll_outside();
+    if (!stopping) poll_outside();
     if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
     // Alone, a save that was asked for comes right after the step.
     bool save =
@@ -155,7 +155,9 @@ struct Training::Impl final : HookContext {
   // end begin anew if a number of steps is asked for. Otherwise training to the end of the data is
   // done; the call after this one begins anew.
   bool prepare() {
-    bool any = input.read_first(last.has_value());
+    bool any = input.read_first();
+    bool begins_anew = input.restored() && last;
+    if (begins_anew && !(reads_alone() ? any : sync.any_of_all(any))) any = input.begin_anew();
     if (!share_out(any, 0)) {
       if (!input.restored()) log_warning("train: the input has no batch, so no step is run");
       if (input.restored() && !last && hooks.saver()) save_checkpoint();
@@ -199,8 +201,8 @@ struct Training::Impl final : HookContext {
     result.times += times;
     measure_speed(rows);
     if (options.control) options.control->report(session.step(), result.loss, rows);
-    StepResult step{*this,  session.step(), result.loss, rows, seconds,
-                    waited, values,         applied,     times};
+    StepResult step{*this,  session.step(), result.loss, rows,    seconds,
+                    waited, values,         chosen,      applied, times};
     for (const auto& hook : hooks.all()) {
       if (hook == hooks.saver())
         step_under_way = false;  // the step was found good: it outlives a full disk

@@ -29,10 +29,7 @@ void WorkerSync::check_start(std::int64_t step, std::uint64_t seed) {
 
 WorkerSync::Agreed WorkerSync::agree(Wishes own) {
   double now = monotonic_seconds();
-  if (alone()) {
-    clock_ = now;
-    return {own.stop ? 0 : -1, own.save};
-  }
+  if (alone()) return {own.stop ? 0 : -1, own.save};
   struct Message {
     double clock;
     std::int32_t stop, save;
@@ -47,6 +44,14 @@ WorkerSync::Agreed WorkerSync::agree(Wishes own) {
   return out;
 }
 
+bool WorkerSync::any_of_all(bool own) {
+  if (alone()) return own;
+  std::vector<std::int32_t> all = workers_.all_gather(std::int32_t{own});
+  return std::any_of(all.begin(), all.end(), [](std::int32_t value) { return value != 0; });
+}
+
+double WorkerSync::clock() const { return alone() ? monotonic_seconds() : clock_; }
+
 bool WorkerSync::chief_decides(bool own) {
   return alone() ? own : workers_.all_gather(std::int32_t{own})[0] != 0;
 }
@@ -54,18 +59,21 @@ bool WorkerSync::chief_decides(bool own) {
 StepRows WorkerSync::exchange_rows(const StepRows& own, std::uint64_t chosen) {
   if (alone()) return own;
   struct Message {
-    std::int64_t rows, most;
+    std::int64_t rows, most, least;
     std::uint64_t chosen;
   };
-  std::vector<Message> all = workers_.all_gather(Message{own.all, own.most_of_tower, chosen});
+  std::vector<Message> all =
+      workers_.all_gather(Message{own.all, own.most_of_tower, own.least_of_tower, chosen});
   StepRows out;
+  out.least_of_tower = all[0].least;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    require(all[rank].chosen == all[0].chosen || all[rank].rows == 0 || all[0].rows == 0,
+    require(all[rank].chosen == all[0].chosen,
             "train: worker 0 runs other updates in this step than worker ", rank,
             "; what before_step() chooses must be the same on all workers");
     if (static_cast<int>(rank) < workers_.rank()) out.before += all[rank].rows;
     out.all += all[rank].rows;
     out.most_of_tower = std::max(out.most_of_tower, all[rank].most);
+    out.least_of_tower = std::min(out.least_of_tower, all[rank].least);
   }
   return out;
 }
@@ -81,7 +89,7 @@ void WorkerSync::gather_positions(std::string& input) {
   }
 }
 
-std::string WorkerSync::own_position(const std::string& input) const {
+std::string WorkerSync::own_position(const std::string& input, bool shared) const {
   std::size_t saved_by = 1, at = 0;
   auto number = [&] {
     std::size_t end = input.find('\n', at);
@@ -93,6 +101,7 @@ std::string WorkerSync::own_position(const std::string& input) const {
   bool of_several = input.starts_with(heading);
   if (of_several) at = heading.size(), saved_by = number();
   auto count = static_cast<std::size_t>(workers_.count());
+  if (!of_several && shared) return input;
   require(saved_by == count, "train: the checkpoint has the input positions of ", saved_by,
           saved_by == 1 ? " worker" : " workers", " but there are ", count,
           " now; train with as many, or with .resume_input = false to begin the data anew");

@@ -34,8 +34,10 @@ class WorkerSync {
   Agreed agree(Wishes own);
   /// The chief's decision.
   bool chief_decides(bool own);
-  /// Seconds of the chief's clock at the last agree().
-  double clock() const { return clock_; }
+  /// Whether any worker says so.
+  bool any_of_all(bool own);
+  /// Seconds of the chief's clock: of now if alone, else at the last agree().
+  double clock() const;
 
   /// For workers that read batches of their own: the rows of a step. Error unless all have chosen
   /// the same updates.
@@ -43,8 +45,9 @@ class WorkerSync {
 
   /// On the chief, `input` becomes the positions of all workers.
   void gather_positions(std::string& input);
-  /// The own part of what gather_positions() made. Error: it is of another number of workers.
-  std::string own_position(const std::string& input) const;
+  /// The own part of what gather_positions() made; a position of one worker is everybody's if
+  /// `shared`. Error: it is of another number of workers.
+  std::string own_position(const std::string& input, bool shared) const;
 
  private:
   Workers& workers_;

@@ -22,7 +22,7 @@ struct SkipNonFinite : GradientHooks {
     StepRequest request{
         .context = context, .step = context.finished, .updates = 2, .chosen = chosen};
     hook.before_step(request);
-    context.finish_step(hook, {.context = context, .applied = applied});
+    context.finish_step(hook, {.context = context, .chosen = chosen, .applied = applied});
   }
 };
 

@@ -14,6 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 // A reduction under way. Members meet in it by the number of their start().
 struct Round {
+  explicit Round(std::size_t members) : buckets(members) {}
   std::vector<const Bucket*> buckets;  // by member; null: has not started
   int arrived = 0;
   int waiting = 0;     // members at the present meeting point
@@ -24,9 +25,11 @@ struct Round {
 class SharedMemory final : public Communicator {
  public:
   SharedMemory(std::vector<std::string> names, const CommunicatorOptions& options)
-      : names_(std::move(names)), options_(options), started_(names_.size()), rounds_(most_rounds) {
-    for (Round& round : rounds_) round.buckets.resize(names_.size());
-  }
+      : names_(std::move(names)),
+        options_(options),
+        prepared_(names_.size()),
+        started_(names_.size()),
+        rounds_(4, Round(names_.size())) {}
 
   int size() const override { return static_cast<int>(names_.size()); }
   std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) override;
@@ -36,11 +39,19 @@ class SharedMemory final : public Communicator {
     changed_.notify_all();
   }
 
+  // Rounds for as many reductions under way as a member has prepared, twice: members may be a step
+  // apart. Between steps, when none is under way.
+  void make_rounds_for(int member) {
+    std::lock_guard lock(mutex_);
+    std::size_t needed = 2 * ++prepared_[index(member)];
+    if (needed > rounds_.size()) rounds_.resize(2 * needed, Round(names_.size()));
+  }
+
   std::uint64_t start(int member, const Bucket& bucket) {
     std::unique_lock lock(mutex_);
     std::uint64_t number = started_[index(member)]++;
     Round& round = round_of(number);
-    // Free unless this member is most_rounds ahead of the slowest one.
+    // Free unless this member is a whole step ahead of the slowest one.
     wait(lock, bucket, round, [&] { return !round.buckets[index(member)] && round.left == 0; });
     round.buckets[index(member)] = &bucket;
     if (++round.arrived == size()) changed_.notify_all();
@@ -63,10 +74,8 @@ class SharedMemory final : public Communicator {
   }
 
  private:
-  static constexpr std::size_t most_rounds = 256;
-
   static std::size_t index(int member) { return static_cast<std::size_t>(member); }
-  Round& round_of(std::uint64_t number) { return rounds_[number % most_rounds]; }
+  Round& round_of(std::uint64_t number) { return rounds_[number % rounds_.size()]; }
 
   void check(int member, const Bucket& bucket, const Round& round) {
     for (std::size_t m = 0; m < names_.size(); ++m) {
@@ -143,6 +152,7 @@ class SharedMemory final : public Communicator {
   const CommunicatorOptions options_;
   std::mutex mutex_;  // guards all below; operands are read and written between meeting points
   std::condition_variable changed_;
+  std::vector<std::size_t> prepared_;   // by member
   std::vector<std::uint64_t> started_;  // by member
   std::vector<Round> rounds_;
   std::string failure_;
@@ -164,6 +174,7 @@ class SharedReduction final : public Collective {
 
 std::unique_ptr<Collective> SharedMemory::all_reduce(int member, Bucket bucket) {
   ensure(member >= 0 && member < size(), "all_reduce: there is no member ", member);
+  make_rounds_for(member);
   return std::make_unique<SharedReduction>(*this, member, std::move(bucket));
 }
 

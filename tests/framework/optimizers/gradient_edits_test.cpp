@@ -157,8 +157,8 @@ TEST_F(GradientEdits, CentralizeTakesEachUnitsMean) {
 
 // The numbers are those of the scheme in random.h, with row 0 for the first row.
 TEST_F(GradientEdits, NoiseIsThatOfItsVariableStepAndSeed) {
-  Gradients g{entry("n", Array(Shape{2, 3}, DType::f64)), entry("scalar", Array::scalar(1.0)),
-              entry("h", Array::of({0.0f}).cast(DType::f16))};
+  Gradients g{entry("n", Array::zeros(Shape{2, 3}, DType::f64)),
+              entry("scalar", Array::scalar(1.0)), entry("h", Array::of({0.0f}).cast(DType::f16))};
   Gradients noisy = add_gradient_noise(g, {.eta = 0.25, .gamma = 1});
   std::vector<Tensor> outputs{noisy[0].gradient, noisy[1].gradient};
   EXPECT_EQ(noisy[2].gradient.type(), g[2].gradient.type());
