@@ -49,7 +49,8 @@ class Collective {
 
 /// A group of members that reduce together: an NCCL communicator, shared memory on a CPU, processes
 /// of an MPI job. All members start the same reductions in the same order, each from a thread of
-/// its own. Collectives must not outlive their communicator.
+/// its own. Collectives must not outlive their communicator, and stay until no member is in a
+/// finish() of theirs.
 class Communicator {
  public:
   virtual ~Communicator() = default;

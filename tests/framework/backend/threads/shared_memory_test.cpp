@@ -149,11 +149,13 @@ TEST(SharedMemory, MaximumKeepsNan) {
 TEST(SharedMemory, DifferentBucketsAreAnError) {
   Group group(2);
   std::vector<Array> data{Array::of({1.0f, 5.0f}), Array::of({3.0f})};
+  std::vector<std::unique_ptr<Collective>> collectives(2);  // the other member may still look at it
   auto errors = group.each([&](int m) {
-    auto c = group.communicator->all_reduce(m, {m == 0 ? "bucket 0 of sgd" : "bucket 1 of sgd",
-                                                {all_of(data[static_cast<std::size_t>(m)])},
-                                                DType::f32,
-                                                ReduceOp::sum});
+    auto& c = collectives[static_cast<std::size_t>(m)];
+    c = group.communicator->all_reduce(m, {m == 0 ? "bucket 0 of sgd" : "bucket 1 of sgd",
+                                           {all_of(data[static_cast<std::size_t>(m)])},
+                                           DType::f32,
+                                           ReduceOp::sum});
     c->start(*group.stream);
     c->finish(*group.stream);
   });

@@ -59,7 +59,7 @@ TEST(TowerThreads, TheFirstErrorIsTheOneThrownAndTheOthersAreTold) {
     EXPECT_STREQ(error.what(), "tower 1 is broken");
   }
   EXPECT_THAT(failures, testing::ElementsAre("tower 1 is broken", "another tower failed"));
-  int ran = 0;
+  std::atomic<int> ran = 0;
   threads.run([&](int tower) { ran += tower == 0; }, nothing);  // usable again
   EXPECT_EQ(ran, 1);
 }
