@@ -13,6 +13,7 @@
 #include <string>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/train/step_breakdown.h"
 
 namespace belfry::hooks {
 namespace {
@@ -39,6 +40,7 @@ std::string clock_text(double seconds) {
 // Sums in which older summands fade, so that their quotients follow a change of speed.
 struct Speed {
   double steps = 0, rows = 0, waiting = 0, seconds = 0;
+  StepTimes times = {};
 
   void add(const Speed& latest) {
     double fade = std::exp(-latest.seconds / memory_seconds);
@@ -46,6 +48,8 @@ struct Speed {
     rows = rows * fade + latest.rows;
     waiting = waiting * fade + latest.waiting;
     seconds = seconds * fade + latest.seconds;
+    times = times / (1 / fade);
+    times += latest.times;
   }
 };
 
@@ -57,7 +61,8 @@ struct Status {
   Speed speed;
 };
 
-// "[00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234, input 3%]"; "2.1 s/step" if slow
+// "[00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234, input 3%, compute 87%, apply 10%]";
+// "2.1 s/step" if slow
 std::string numbers(const Status& s) {
   bool known = s.speed.seconds > 0 && s.speed.steps > 0;
   std::string out = "[" + clock_text(s.elapsed_seconds);
@@ -70,8 +75,8 @@ std::string numbers(const Status& s) {
   out +=
       ", " + (steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s");
   out += ", " + short_number(s.speed.rows / s.speed.seconds) + " examples/s";
-  double waiting = std::min(1.0, s.speed.waiting / s.speed.seconds);
-  return out + printed(", loss %.4g, input %.0f%%]", s.loss, 100 * waiting);
+  return out + printed(", loss %.4g, ", s.loss)
+         + breakdown_text(s.speed.waiting, s.speed.times, s.speed.seconds) + "]";
 }
 
 std::string count(const Status& s) {
@@ -133,6 +138,7 @@ class Progress final : public Hook {
   explicit Progress(ProgressOptions options) : options_(std::move(options)) {}
 
   void begin(HookContext& context) override {
+    if (!context.is_chief()) return;
     status_ = {};
     status_.step = context.step();
     status_.last_step = context.last_step();
@@ -149,11 +155,13 @@ class Progress final : public Hook {
   }
 
   void after_step(const StepResult& result) override {
+    if (!result.context.is_chief()) return;
     status_.step = result.step;
     status_.loss = result.loss;
     latest_.steps += 1;
     latest_.rows += static_cast<double>(result.rows);
     latest_.waiting += result.input_wait_seconds;
+    latest_.times += result.times;
     double now = options_.clock();
     if (drawing_) {
       if (now - drawn_ >= seconds_between_draws) draw(now);

@@ -26,11 +26,12 @@ struct ProgressOptions {
 /// On a terminal, one line that is drawn again at most ten times a second:
 ///
 ///    42%|########            | 420/1000 [00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234,
-///    input 3%]
+///    input 3%, compute 85%, reduce 2% (+9% hidden), apply 10%]
 ///
-/// with time spent < time left, and in `input` the share of time spent waiting for data. Speeds
-/// are those of the last seconds. Log lines appear above it. Where there is no terminal, the same
-/// numbers as a log line every so many steps: set RunConfig::log_step_count to 0 beside it.
+/// with time spent < time left, and the shares of time that belfry::breakdown_text() explains: what
+/// `input` waits for data, and so on. Speeds and shares are those of the last seconds. Log lines
+/// appear above it. Where there is no terminal, the same numbers as a log line every so many steps:
+/// set RunConfig::log_step_count to 0 beside it. Of several workers the chief alone shows it.
 /// Error: `every` below 1.
 std::shared_ptr<Hook> progress(ProgressOptions options = {});
 

@@ -19,6 +19,7 @@ struct Given {
   std::optional<std::uint64_t> seed;
   std::optional<int> threads;
   std::optional<std::vector<std::string>> devices;
+  bool plan = false;
 };
 
 // --data-dir=a-b as --data_dir=a-b.
@@ -46,6 +47,7 @@ void declare(CLI::App& app, Given& given, const Options& defaults) {
                  "Steps between checkpoints [one every 600 s]");
   app.add_option("--devices", given.devices, "One tower for each, for example cpu [cpu]")
       ->delimiter(',');
+  app.add_flag("--plan", given.plan, "Say what training would do, and do nothing");
   app.add_option("--config", given.config,
                  "JSON file whose keys are these names and the fields of RunConfig; the command "
                  "line goes before it");
@@ -92,6 +94,7 @@ void apply_command_line(const Given& given, Options& options) {
   set(given.seed, options.run.seed);
   set(given.threads, options.run.threads);
   set(given.devices, options.run.devices);
+  options.plan = given.plan;
   if (given.save_checkpoint_steps)
     options.run.save_checkpoint = Steps(*given.save_checkpoint_steps);
 }
@@ -105,6 +108,7 @@ std::string json_number(double value) {
 }
 
 void print(const Results& results) {
+  if (results.empty()) return;
   std::vector<std::string> parts;
   for (const auto& [name, value] : results)
     parts.push_back("\"" + name + "\": " + json_number(value));
@@ -145,6 +149,15 @@ int run(int argc, const char* const* argv, Options defaults,
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;
   }
+}
+
+Results print_plan(Estimator& estimator, const Dataset& dataset, const TrainOptions& options) {
+  std::string plan = estimator.plan(dataset, options);
+  int workers = find_workers()->count();
+  if (workers > 1 && estimator.config().batch != BatchPolicy::global)
+    plan += data::describe_shards(dataset, workers);
+  std::fputs(plan.c_str(), stdout);
+  return {};
 }
 
 Results report(const TrainResult& trained, const EvalResult& evaluated) {

@@ -1,6 +1,7 @@
 #pragma once
 // What every example program does around its model: options, errors, the line with the results.
 
+#include <belfry/data.h>
 #include <belfry/framework.h>
 
 #include <functional>
@@ -17,6 +18,7 @@ struct Options {
   std::string model_dir = {};     ///< for checkpoints; empty: a new temporary folder
   std::int64_t max_steps = 1000;  ///< training ends at this step in all, earlier runs counted
   std::int64_t batch_size = 32;   ///< examples a step
+  bool plan = false;              ///< say what training would do, and do nothing
   RunConfig run = {.log_step_count = Steps(0)};
 };
 
@@ -24,16 +26,20 @@ struct Options {
 using Results = std::vector<std::pair<std::string, double>>;
 
 /// Reads a command line: --data_dir, --model_dir, --max_steps, --batch_size, --seed, --threads,
-/// --save_checkpoint_steps, --devices, and --config with a JSON file whose keys are these names and
-/// the fields of RunConfig. The command line goes before the file, the file before `defaults`; "-"
-/// and "_" in names are alike. Nothing if --help was asked for, which is printed. Error: an unknown
-/// option or key, a value that does not fit.
+/// --save_checkpoint_steps, --devices, --plan, and --config with a JSON file whose keys are these
+/// names (but for --plan) and the fields of RunConfig. The command line goes before the file, the
+/// file before `defaults`; "-" and "_" in names are alike. Nothing if --help was asked for, which
+/// is printed. Error: an unknown option or key, a value that does not fit.
 std::optional<Options> parse(int argc, const char* const* argv, Options defaults);
 
-/// A program: parses its command line, runs `body` and prints the results as one line of JSON on
-/// stdout. Returns the exit status: 0, or 1 after "error: ..." on stderr.
+/// A program: parses its command line, runs `body` and prints the results, if there are any, as one
+/// line of JSON on stdout. Returns the exit status: 0, or 1 after "error: ..." on stderr.
 int run(int argc, const char* const* argv, Options defaults,
         const std::function<Results(const Options&)>& body);
+
+/// What --plan asks for: prints Estimator::plan() and, where several workers read a part of the
+/// data each, which. No results.
+Results print_plan(Estimator& estimator, const Dataset& dataset, const TrainOptions& options);
 
 /// The usual results: accuracy and loss on the test set, steps in all, speed of training.
 Results report(const TrainResult& trained, const EvalResult& evaluated);

@@ -33,8 +33,9 @@ int main(int argc, char** argv) {
                     | data::repeat() | data::batch(o.batch_size) | data::prefetch();
     Dataset test = digits(o, data::Split::test) | data::batch(500);
     Estimator classifier({.model_fn = lenet, .model_dir = o.model_dir, .run = o.run});
-    auto trained =
-        classifier.train(train, {.max_steps = o.max_steps, .hooks = {hooks::progress()}});
+    TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
+    if (o.plan) return examples::print_plan(classifier, train, training);
+    auto trained = classifier.train(train, training);
     return examples::report(trained, classifier.evaluate(test));
   });
 }

@@ -69,8 +69,10 @@ int main(int argc, char** argv) {
         balls(1000, o.run.seed) | data::repeat() | data::batch(o.batch_size) | data::prefetch();
     Dataset test = balls(8, o.run.seed + 1) | data::batch(4);
     Estimator finder({.model_fn = unet, .model_dir = o.model_dir, .run = o.run});
-    auto trained = finder.train(
-        train, {.max_steps = o.max_steps, .hooks = {hooks::accumulate(2), hooks::progress()}});
+    TrainOptions training{.max_steps = o.max_steps,
+                          .hooks = {hooks::accumulate(2), hooks::progress()}};
+    if (o.plan) return examples::print_plan(finder, train, training);
+    auto trained = finder.train(train, training);
     return examples::report(trained, finder.evaluate(test));
   });
 }

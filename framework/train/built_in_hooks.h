@@ -31,8 +31,9 @@ std::shared_ptr<Hook> stop_at_step(std::int64_t last_step);
 /// step has applied none of its updates (StepResult::applied is 0): it has trained nothing.
 std::shared_ptr<Hook> stop_on_non_finite();
 
-/// Logs step, loss, speed and the share of time spent waiting for input, every so many steps.
-std::shared_ptr<Hook> log_steps(Steps every);
+/// Logs step, loss, speed and where the time goes (breakdown_text()), every so many steps, on the
+/// chief. `clock` gives seconds.
+std::shared_ptr<Hook> log_steps(Steps every, std::function<double()> clock = monotonic_seconds);
 
 /// Saves at the first step (unless its checkpoint is there), by cadence, and at the end unless
 /// training failed, telling the listeners.

@@ -6,6 +6,7 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/session.h"
+#include "belfry/framework/train/training_plan.h"
 
 namespace belfry {
 namespace {
@@ -241,6 +242,12 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
               mode, signature_of(batch), {}, session_->complete());
   return belfry::explain(*session_->compile(model));
+}
+
+std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
+  check_options(input_fn, options);
+  if (config_.save_checkpoint && session_->workers().is_chief()) probe_writable(model_dir_);
+  return training_plan(session(), config_, input_fn, options);
 }
 
 std::optional<std::string> Estimator::latest_checkpoint() const {

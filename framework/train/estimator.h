@@ -86,6 +86,13 @@ class Estimator {
   /// tensors. Runs nothing.
   std::string explain(const InputFn& input_fn, Mode mode = Mode::train);
 
+  /// What train() with the same arguments would do, without running a step: steps, workers, the
+  /// rows of each tower, the sums over towers in the order in which they start, the memory of each
+  /// device, the order of hooks. Makes no variable and writes no checkpoint; with several workers
+  /// all must call it. Error: what train() would throw before its first step, but for what hooks
+  /// throw in begin().
+  std::string plan(const InputFn& input_fn, TrainOptions options = {});
+
   const std::string& model_dir() const { return model_dir_; }
   const RunConfig& config() const { return config_; }
   /// Path of the newest checkpoint in model_dir, or nothing.

@@ -39,8 +39,8 @@ class Replicas {
   /// Runs every tower that takes part on its share, all at once, as prepare() left it.
   void run();
 
-  /// Of the first tower that takes part: all have the same updates, names and so on.
-  const Model& model() const { return *towers_[0].model; }
+  /// Of a tower that takes part: all have the same updates, names and so on.
+  const Model& model(int i = 0) const { return *towers_[static_cast<std::size_t>(i)].model; }
   std::size_t models() const { return models_.size(); }
 
   /// The towers that take part: their results of run(), which stay until the next one.

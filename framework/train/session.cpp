@@ -231,18 +231,24 @@ void Session::take_value(const VariableOptions& options) {
   }
 }
 
+// Whether there is one to begin with. Error: it lacks a variable, or has another type.
+bool Session::in_checkpoint(const VariableOptions& options) const {
+  if (!restored_) return false;
+  if (options.kind == VariableKind::slot && !pending_.contains(options.name)) {
+    log_warning("the checkpoint of step ", step_, " has no `", options.name,
+                "`; it begins with its first value");
+    return false;
+  }
+  find_variable(pending_, options, step_);
+  return true;
+}
+
 // On all towers at once: they may never differ but where they are meant to.
 void Session::make_variable(const VariableOptions& options, int slot) {
   bool new_here = !variables_.contains(options.name);
   ensure(new_here || variables_.slot_of(options.name) == slot, "variable `", options.name,
          "` is not on slot ", slot);
-  bool saved = new_here && restored_;
-  if (saved && options.kind == VariableKind::slot && !pending_.contains(options.name)) {
-    log_warning("the checkpoint of step ", step_, " has no `", options.name,
-                "`; it begins with its first value");
-    saved = false;
-  }
-  if (saved) find_variable(pending_, options, step_);
+  bool saved = new_here && in_checkpoint(options);
   for (int tower = 0; tower < variables_.towers(); ++tower)
     variables_.store(tower, slot).get_or_create(options, seed_);
   if (saved) take_value(options);
@@ -253,8 +259,9 @@ Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
   std::int64_t needed =
       own.arena_bytes + own.input_bytes() + own.constant_bytes() + own.mailbox_bytes();
   for (const Node* v : own.variables)
-    if (!variables_.store(tower, slot).contains(v->as<VariableOptions>().name))
-      needed += v->output().bytes();
+    if (const auto& options = v->as<VariableOptions>();
+        holds(options, tower) && !variables_.store(tower, slot).contains(options.name))
+      needed += options.type.bytes();
   return Bytes(needed);
 }
 
@@ -316,6 +323,14 @@ void Session::check_memory(const TowerPlan& plan, const Model& model, int tower)
        rows > 0 ? concat("a batch of ", rows, where, " instead of ", model.rows(), " would fit")
                 : concat("not even a batch of 1", where, " would fit"),
        "\n", report.substr(report.find("memory: ")));
+}
+
+void Session::check(const TowerPlan& plan, const Model& model, int tower) {
+  check_memory(plan, model, tower);
+  for (const auto& slot : plan.slots)
+    for (const Node* v : slot->variables)
+      if (const auto& options = v->as<VariableOptions>(); !variables_.contains(options.name))
+        in_checkpoint(options);
 }
 
 std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const TowerPlan> plan,

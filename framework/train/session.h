@@ -62,6 +62,13 @@ class Session {
   std::unique_ptr<TowerExecutable> make_executable(std::shared_ptr<const TowerPlan> plan,
                                                    const Model& model, int tower = 0,
                                                    bool averaged = false);
+  /// Makes nothing: Error where make_executable() would throw one.
+  void check(const TowerPlan& plan, const Model& model, int tower);
+  /// Whether a variable has memory of its own on this tower.
+  bool holds(const VariableOptions& options, int tower) const {
+    return tower == 0 || strategy_.variables == VariablePlacement::mirrored
+           || differs_over_towers(options.over_towers);
+  }
 
   const ModelFn& model_fn() const { return model_fn_; }
   const Strategy& strategy() const { return strategy_; }
@@ -87,6 +94,7 @@ class Session {
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);
   std::int64_t largest_batch(const Model& model, int tower);
+  bool in_checkpoint(const VariableOptions& options) const;
   void make_variable(const VariableOptions& options, int slot);
   bool has_average(const std::string& variable) const;
   void take_value(const VariableOptions& options);

@@ -6,5 +6,6 @@
 #include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/hook.h"
 #include "belfry/framework/train/run_config.h"
+#include "belfry/framework/train/step_breakdown.h"
 #include "belfry/framework/train/train_control.h"
 #include "belfry/framework/train/training.h"

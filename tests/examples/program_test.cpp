@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Options parsed(std::vector<const char*> arguments, Options defaults = {}) {
   arguments.insert(arguments.begin(), "program");
@@ -47,12 +48,13 @@ TEST(Program, DefaultsAreTheExamplesOwn) {
   EXPECT_EQ(o.batch_size, 3);
   EXPECT_EQ(o.run.log_step_count, Steps(0));
   EXPECT_EQ(o.run.seed, 1u);
+  EXPECT_FALSE(o.plan);
 }
 
 TEST(Program, ReadsEveryOption) {
   Options o = parsed({"--data_dir", "d", "--model_dir=m", "--max_steps", "5", "--batch_size", "2",
                       "--seed", "18446744073709551615", "--threads", "3", "--save_checkpoint_steps",
-                      "11", "--devices", "cpu:0,cpu:1"});
+                      "11", "--devices", "cpu:0,cpu:1", "--plan"});
   EXPECT_EQ(o.data_dir, "d");
   EXPECT_EQ(o.model_dir, "m");
   EXPECT_EQ(o.max_steps, 5);
@@ -61,6 +63,7 @@ TEST(Program, ReadsEveryOption) {
   EXPECT_EQ(o.run.threads, 3);
   EXPECT_EQ(o.run.save_checkpoint, Every(Steps(11)));
   EXPECT_THAT(o.run.devices, ElementsAre("cpu:0", "cpu:1"));
+  EXPECT_TRUE(o.plan);
 }
 
 TEST(Program, TakesHyphensForUnderscoresInNamesOnly) {
@@ -151,6 +154,29 @@ TEST(Program, PrintsResultsAsOneLineOfJson) {
   EXPECT_EQ(o.err, "");
 }
 
+EstimatorSpec mean_of_x(Scope s, const Batch& batch, Mode) {
+  return {.loss = mean(dense(s / "line", batch["x"], {.units = 1})), .train = sgd()};
+}
+
+TEST(Program, ThePlanIsPrintedInPlaceOfResults) {
+  auto body = [](const Options& o) {
+    EXPECT_TRUE(o.plan);
+    Dataset data = data::from_arrays({{"x", Array::zeros(Shape{5, 1}, DType::f32)}})
+                   | data::batch(o.batch_size);
+    Estimator estimator(
+        {.model_fn = mean_of_x, .model_dir = testing::TempDir() + "belfry_plan", .run = o.run});
+    return print_plan(estimator, data, {.max_steps = o.max_steps});
+  };
+  Outcome o = outcome_of(body, {"--plan", "--batch_size", "5", "--devices", "cpu:0,cpu:1"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("steps: from 0 to 1000\nglobal batch 5 = 2 towers: 3 + 2\n"));
+  EXPECT_THAT(o.out, Not(HasSubstr("{")));
+  o = outcome_of(body, {"--plan", "--devices", "cpu:0,cpu:0"});
+  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.out, "");
+  EXPECT_EQ(o.err, "error: devices: `cpu:0` is named twice\n");
+}
+
 TEST(Program, ErrorsGoToStderrWithStatusOne) {
   Outcome o = outcome_of([](const Options&) -> Results { fail("there are 3 of 4 files"); });
   EXPECT_EQ(o.status, 1);
@@ -170,7 +196,7 @@ TEST(Program, HelpListsTheOptionsAndRunsNothing) {
   EXPECT_FALSE(ran);
   for (const char* name :
        {"--help", "--data_dir", "--model_dir", "--max_steps", "--batch_size", "--seed", "--threads",
-        "--save_checkpoint_steps", "--devices", "--config"})
+        "--save_checkpoint_steps", "--devices", "--plan", "--config"})
     EXPECT_THAT(o.out, HasSubstr(name));
 }
 

@@ -31,3 +31,8 @@ execute_process(COMMAND ${PROGRAM} --config ${WORK_DIR}/small.json --max_steps 1
 if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "the step needs [^\n]* on cpu:[01] but")
   message(FATAL_ERROR "with 1 MB a device: status ${status}\n${diagnostics}")
 endif()
+execute_process(COMMAND ${PROGRAM} --config ${WORK_DIR}/small.json --batch_size 2 --plan
+                OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "the step needs [^\n]* on cpu:[01] but")
+  message(FATAL_ERROR "plan with 1 MB a device: status ${status}\n${diagnostics}")
+endif()

@@ -19,6 +19,7 @@ class FakeContext : public HookContext {
   const std::string& model_dir() const override { return model_dir_; }
   Variables& variables() override { fail("this context has no variables"); }
   void request_stop(std::string reason) override { stop_reason = std::move(reason); }
+  bool is_chief() const override { return chief; }
   std::string save_checkpoint() override { fail("this context has no checkpoints"); }
 
   /// One more finished step, told to `hook`.
@@ -28,6 +29,7 @@ class FakeContext : public HookContext {
   }
 
   std::int64_t finished = 0;
+  bool chief = true;
   std::optional<std::int64_t> limit;
   std::string stop_reason;
 

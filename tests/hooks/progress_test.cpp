@@ -133,6 +133,48 @@ TEST_F(ProgressTest, ARunThatGoesOnCountsItsOwnSpeed) {
       ElementsAre("step 52/54 [00:02<00:02, 1 steps/s, 8 examples/s, loss 0.25, input 0%]"));
 }
 
+// Shares of half a second: 25, 400, 20, 45 and 50 ms; the 4 ms of copying are below 1%.
+TEST_F(ProgressTest, ShowsWhereTheTimeGoes) {
+  auto hook = on_file(2);
+  hook->begin(context);
+  StepTimes times{.copy = 0.004,
+                  .compute = 0.4,
+                  .exposed_reduction = 0.02,
+                  .hidden_reduction = 0.045,
+                  .apply = 0.05};
+  for (int i = 0; i < 2; ++i) {
+    now += 0.5;
+    context.finish_step(
+        *hook,
+        {.context = context, .loss = 0.25, .rows = 8, .input_wait_seconds = 0.025, .times = times});
+  }
+  EXPECT_THAT(log.lines, ElementsAre("step 2 [00:01, 2 steps/s, 16 examples/s, loss 0.25, "
+                                     "input 5%, compute 80%, reduce 4% (+9% hidden), apply 10%]"));
+}
+
+// A second with 0.8 s of computing, then two with 0.5 s in all: (0.8 e^(-2/3) + 0.5) /
+// (e^(-2/3) + 2) = 0.9107 / 2.5134 = 36%; apply 0.1 e^(-2/3) / 2.5134 = 2%.
+TEST_F(ProgressTest, SharesFollowTheLastSeconds) {
+  auto hook = on_terminal(120);
+  hook->begin(context);
+  now += 1;
+  context.finish_step(*hook, {.context = context, .times = {.compute = 0.8, .apply = 0.1}});
+  now += 2;
+  context.finish_step(*hook, {.context = context, .times = {.compute = 0.5}});
+  EXPECT_THAT(drawn.back(), testing::HasSubstr("input 0%, compute 36%, apply 2%]"));
+}
+
+TEST_F(ProgressTest, OnlyTheChiefShowsIt) {
+  context.chief = false;
+  for (const auto& hook : {on_terminal(100), on_file(1)}) {
+    hook->begin(context);
+    step(*hook, 1);
+    hook->end(context, Outcome::finished);
+  }
+  EXPECT_THAT(drawn, IsEmpty());
+  EXPECT_THAT(log.lines, IsEmpty());
+}
+
 TEST_F(ProgressTest, EveryMustBeAboveZero) {
   try {
     on_file(0);

@@ -1,0 +1,133 @@
+#include "belfry/framework/train/training_plan.h"
+
+#include <algorithm>
+
+#include "comparing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+struct Planned : ::testing::Test {
+  Estimator make(const RunConfig& config, ModelFn model = linear) {
+    return Estimator({.model_fn = std::move(model), .model_dir = folder.path(), .run = config});
+  }
+  TemporaryFolder folder;
+  CapturedLog log;
+  Features three = points({1, 2, 3}, {2, 4, 6});
+};
+
+struct Parts final : Hook {
+  int micro_batches() const override { return 2; }
+  std::string name() const override { return "two_parts"; }
+};
+
+// Each tower has a kernel and a bias, 4 bytes each, whose gradients are one bucket: the bias, made
+// last, has its gradient first.
+TEST_F(Planned, SaysWhatTrainingWillDo) {
+  RunConfig config = on_cpus(2, 1);
+  config.memory_limit = Bytes(64 << 20);
+  Estimator estimator = make(config);
+  std::string plan =
+      estimator.plan(once({three}), {.max_steps = 7, .hooks = {std::make_shared<Parts>()}});
+  EXPECT_THAT(plan, HasSubstr("steps: from 0 to 7\n"
+                              "global batch 3 = 2 towers: 2 + 1\n"
+                              "tower 0: cpu:0, 2 rows from row 0, in micro-batches of 1 + 1\n"
+                              "tower 1: cpu:1, 1 row from row 2\n"
+                              "variables: mirrored\n"
+                              "reductions over towers, in the order in which they start:\n"));
+  EXPECT_THAT(plan, HasSubstr("  bucket 0 of sgd: 2 tensors, 8 B\n"));
+  EXPECT_THAT(plan, HasSubstr("memory of a step, by device:\n  cpu:0: "));
+  EXPECT_THAT(plan, HasSubstr(" of 64.0 MiB: parameters and statistics 8 B, inputs "));
+  EXPECT_THAT(plan, HasSubstr("gradients pass: average, two_parts, apply\n"
+                              "hooks: two_parts, StopAtStep, StopOnNonFinite\n"));
+}
+
+TEST_F(Planned, MakesNothingAndChangesNoStep) {
+  Estimator estimator = make(saving_every(1));
+  InputFn input = over_and_over({three});
+  estimator.plan(input, {.steps = 2});
+  EXPECT_FALSE(estimator.latest_checkpoint());
+  EXPECT_THAT(error_of([&] { estimator.variable_names(); }), HasSubstr("no variables yet"));
+  TrainResult trained = estimator.train(input, {.steps = 2});
+  EXPECT_EQ(trained.global_step, 2);
+  EXPECT_THAT(estimator.plan(input, {.steps = 3}), HasSubstr("steps: from 2 to 5\n"));
+  EXPECT_THAT(estimator.plan(input), HasSubstr("steps: from 2 to the end of the data\n"));
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
+}
+
+// Two slots of 4 bytes for each of 8 bytes; the second tower reads the first one's.
+TEST_F(Planned, CentralVariablesAreOnTheFirstTower) {
+  RunConfig config = on_cpus(2, 1);
+  config.variables = VariablePlacement::central;
+  auto model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = linear(s, batch, mode);
+    spec.train = adam();
+    return spec;
+  };
+  std::string plan = make(config, model).plan(once({three}), {.steps = 1});
+  EXPECT_THAT(plan, HasSubstr("variables: central\n"));
+  std::string first = plan.substr(plan.find("  cpu:0: ")),
+              second = first.substr(first.find("  cpu:1: "));
+  first.resize(first.find('\n'));
+  EXPECT_THAT(first, HasSubstr(": parameters and statistics 8 B, optimizer slots 16 B, inputs "));
+  EXPECT_THAT(second, Not(HasSubstr("parameters")));
+  EXPECT_THAT(second, Not(HasSubstr("optimizer slots")));
+}
+
+TEST_F(Planned, TowersWithABatchEach) {
+  RunConfig config = on_cpus(2, 1);
+  config.batch = BatchPolicy::per_tower;
+  std::string plan = make(config).plan(over_and_over({three}));
+  EXPECT_THAT(plan, HasSubstr("global batch 6 = 2 towers x 3\n"
+                              "tower 0: cpu:0, 3 rows from row 0\n"
+                              "tower 1: cpu:1, 3 rows from row 3\n"));
+}
+
+TEST_F(Planned, SlotsHaveTheirOwnMemoryAndReductions) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = dense((s / "a").on(0), batch["x"], {.units = 3});
+    return {.loss = mean(square(dense((s / "b").on(1), x, {.units = 1}))), .train = sgd()};
+  };
+  std::string plan = make(on_cpus(2, 2), model).plan(once({three}), {.steps = 1});
+  EXPECT_THAT(plan, HasSubstr("tower 1: cpu:2+cpu:3, 1 row from row 2\n"));
+  EXPECT_THAT(plan, HasSubstr(": 2 tensors, 24 B on slot 0\n"));  // a: [1, 3] and [3]
+  EXPECT_THAT(plan, HasSubstr(": 2 tensors, 16 B on slot 1\n"));  // b: [3, 1] and [1]
+  for (const char* device : {"  cpu:0: ", "  cpu:1: ", "  cpu:2: ", "  cpu:3: "})
+    EXPECT_THAT(plan, HasSubstr(device));
+  // x of 2 rows and a weight one way; its gradient and the loss back.
+  EXPECT_THAT(plan, HasSubstr("from other slots 28 B"));
+}
+
+TEST_F(Planned, ThrowsWhatTrainingWouldThrow) {
+  EXPECT_THAT(error_of([&] { make(quiet()).plan(once({})); }), HasSubstr("the input has no batch"));
+  EXPECT_THAT(error_of([&] { make(quiet()).plan(once({three}), {.steps = 0}); }),
+              HasSubstr("steps must be above 0"));
+  Features uneven = three;
+  uneven.set("y", Array(Shape{2, 1}, DType::f32));
+  EXPECT_THAT(error_of([&] { make(on_cpus(2, 1)).plan(once({uneven})); }),
+              HasSubstr("cannot be cut for the towers"));
+  RunConfig small = quiet();
+  small.memory_limit = Bytes(100);
+  auto large = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    return {.loss = mean(dense(s / "line", batch["x"], {.units = 100})), .train = sgd()};
+  };
+  std::string error = error_of([&] { make(small, large).plan(once({three})); });
+  EXPECT_THAT(error, HasSubstr("the step needs "));
+  EXPECT_THAT(error, HasSubstr("not even a batch of 1 would fit"));
+  std::string training = error_of([&] { make(small, large).train(once({three})); });
+  EXPECT_EQ(error.substr(0, error.find('\n')), training.substr(0, training.find('\n')));
+}
+
+TEST_F(Planned, ACheckpointOfAnotherModelIsAnError) {
+  make(saving_every(1)).train(once({three}));
+  auto other = [](Scope s, const Batch& batch, Mode mode) { return linear(s / "x", batch, mode); };
+  EXPECT_THAT(error_of([&] { make(quiet(), other).plan(once({three})); }),
+              HasSubstr("the checkpoint of step 1 has no variable `x/line/"));
+}
+
+}  // namespace
+}  // namespace belfry
