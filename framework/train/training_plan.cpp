@@ -109,7 +109,7 @@ std::string memory_line(const Plan& plan, const Session& session, int tower, con
 // What the first step takes, as Training takes it.
 void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input,
                       Replicas& replicas) {
-  require(input.read_first(false), "plan: the input has no batch");
+  require(input.read_first(), "plan: the input has no batch");
   BatchPolicy policy = session.strategy().batch;
   if (policy == BatchPolicy::per_tower) {
     replicas.take(input.batches());
