@@ -286,11 +286,8 @@ struct Ftrl {
     T& accumulator = slots[0];
     T& linear = slots[1];
     T grown = accumulator + gradient * gradient;
-    T before = raised<M>(accumulator), after = raised<M>(grown);
-    // The difference of square roots, without the cancellation.
-    T growth =
-        power == T(0.5) && after > T(0) ? gradient * gradient / (after + before) : after - before;
-    linear += gradient - growth / rate * variable;
+    T after = raised<M>(grown);
+    linear += gradient - (after - raised<M>(accumulator)) / rate * variable;
     accumulator = grown;
     T shrunk = linear > l1 ? l1 - linear : linear < -l1 ? -l1 - linear : T(0) * linear;
     variable = shrunk == T(0) ? T(0) : shrunk / (after / rate + T(2) * l2);  // no 0 / 0
