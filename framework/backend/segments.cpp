@@ -21,24 +21,16 @@ void for_each_piece(const Bucket& bucket, std::int64_t from, std::int64_t to, F&
   }
 }
 
+// dispatch() without the types that have no sum.
 template <class F>
 void dispatch_reducible(const Bucket& bucket, F&& f) {
-  switch (bucket.dtype) {
-    case DType::f64:
-      return f(double{});
-    case DType::f32:
-      return f(float{});
-    case DType::bf16:
-      return f(BFloat16{});
-    case DType::f16:
-      return f(Float16{});
-    case DType::i64:
-      return f(std::int64_t{});
-    case DType::i32:
-      return f(std::int32_t{});
-    default:
+  dispatch(bucket.dtype, [&](auto t) {
+    if constexpr (std::is_same_v<decltype(t), bool> || std::is_same_v<decltype(t), std::uint8_t>) {
       fail(bucket.name, ": elements of type ", bucket.dtype, " cannot be reduced; cast them");
-  }
+    } else {
+      f(t);
+    }
+  });
 }
 
 template <class C, class T>

@@ -282,21 +282,25 @@ struct Ftrl {
   }
   template <class M>
   BELFRY_HOST_DEVICE void apply(T& variable, T gradient, T* slots) const {
+    power == T(0.5) ? apply_power<M, true>(variable, gradient, slots)
+                    : apply_power<M, false>(variable, gradient, slots);
+  }
+  /// apply() for a power of 1/2 or another one, known to the compiler.
+  template <class M, bool Root>
+  BELFRY_HOST_DEVICE void apply_power(T& variable, T gradient, T* slots) const {
     if (rate == T(0)) return;
     T& accumulator = slots[0];
     T& linear = slots[1];
-    T grown = accumulator + gradient * gradient;
-    T after = raised<M>(grown);
-    linear += gradient - (after - raised<M>(accumulator)) / rate * variable;
+    T squared = gradient * gradient;
+    T grown = accumulator + squared;
+    T before = Root ? M::sqrt(accumulator) : M::pow(accumulator, power);
+    T after = Root ? M::sqrt(grown) : M::pow(grown, power);
+    // Square roots that hardly differ would cancel; the summand keeps 0 / 0 away.
+    T growth = Root ? squared / (after + before + T(1e-37)) : after - before;
+    linear += gradient - growth / rate * variable;
     accumulator = grown;
     T shrunk = linear > l1 ? l1 - linear : linear < -l1 ? -l1 - linear : T(0) * linear;
     variable = shrunk == T(0) ? T(0) : shrunk / (after / rate + T(2) * l2);  // no 0 / 0
-  }
-
- private:
-  template <class M>
-  BELFRY_HOST_DEVICE T raised(T x) const {
-    return power == T(0.5) ? M::sqrt(x) : M::pow(x, power);
   }
 };
 

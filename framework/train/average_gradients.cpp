@@ -15,20 +15,22 @@ class AverageGradients final : public Hook {
     Gradients& gradients = stage.gradients;
     if (gradients.empty() || gradients[0].gradient.graph().towers() == 1) return;
     const std::string& name = stage.update.title();
-    std::vector<bool> summed(gradients.size());
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      Graph::PlacementGuard guard(gradients[i].gradient.graph(), placement(gradients[i]));
-      Tensor sum = sparse_tower_sum(gradients[i].gradient, options_.rows, options_.most_rows);
-      summed[i] = sum.defined();
-      if (sum.defined()) gradients[i].gradient = sum;
-    }
+    SparseRows rows{options_.rows, options_.most_rows};
+    std::vector<std::size_t> dense, sparse;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      (sums_sparsely(gradients[i].gradient, rows) ? sparse : dense).push_back(i);
     int number = 0;
-    for (const auto& bucket : buckets(gradients, summed)) {
+    for (const auto& bucket : buckets(gradients, std::move(dense))) {
       std::vector<Tensor> parts;
       for (std::size_t i : bucket) parts.push_back(gradients[i].gradient);
       Graph::PlacementGuard guard(parts[0].graph(), placement(gradients[bucket[0]]));
       parts = tower_sum(std::move(parts), concat("bucket ", number++, " of ", name));
       for (std::size_t k = 0; k < bucket.size(); ++k) gradients[bucket[k]].gradient = parts[k];
+    }
+    // After the buckets, which they would hold back: a look-up's gradient is among the last.
+    for (std::size_t i : sparse) {
+      Graph::PlacementGuard guard(gradients[i].gradient.graph(), placement(gradients[i]));
+      gradients[i].gradient = sparse_tower_sum(gradients[i].gradient, rows);
     }
   }
 
@@ -40,13 +42,10 @@ class AverageGradients final : public Hook {
     return {maker.scope(), slot(entry), maker.phase()};
   }
 
-  // Indices of the gradients that are summed together. What is used last has its gradient first;
-  // the order in which variables were made is the same on all towers, whatever their rows.
+  // Those among `order` that are summed together. What is used last has its gradient first; the
+  // order in which variables were made is the same on all towers, whatever their rows.
   std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients,
-                                                const std::vector<bool>& summed) const {
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < gradients.size(); ++i)
-      if (!summed[i]) order.push_back(i);
+                                                std::vector<std::size_t> order) const {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(slot(gradients[a]), -gradients[a].variable.node().id())
              < std::pair(slot(gradients[b]), -gradients[b].variable.node().id());

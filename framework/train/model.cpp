@@ -48,9 +48,10 @@ int slots_of(const Optimizer& optimizer) {
       [](const Node* n) { return n->as<VariableOptions>().kind == VariableKind::slot; }));
 }
 
-Tensor over_towers(Tensor x, TowerReduction reduction) {
-  if (reduction == TowerReduction::mean) return tower_mean(x);
-  return tower_sum(where(tower_has_rows(x.graph()), x, constant(x.graph(), 0, x.dtype())));
+Tensor over_towers(Tensor x, TowerReduction reduction, std::string name) {
+  if (reduction == TowerReduction::mean) return tower_mean({x}, std::move(name))[0];
+  Tensor own = where(tower_has_rows(x.graph()), x, constant(x.graph(), 0, x.dtype()));
+  return tower_sum({own}, std::move(name))[0];
 }
 
 // What a tower's gradients are multiplied with, so that their sum over towers and micro-batches is
@@ -117,10 +118,15 @@ void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Ho
   }
   if (!pipeline.empty()) build_pipeline(pipeline);
   graph_->end_micro_batches();
+  // Reductions run in the order in which they are made. Those of gradients can start in the midst
+  // of the backward pass, unless they stand behind one whose operands are computed after it.
   std::size_t forward_effects = graph_->effects().size();
+  build_updates(hooks);
   merge_over_towers();
   average_statistics(forward_effects);
-  build_updates(hooks);
+  bool conditional = std::any_of(updates_.begin(), updates_.end(),
+                                 [](const auto& u) { return u.condition.defined(); });
+  if (conditional) keep_statistics_finite();
 }
 
 // All forward passes and then all gradients, the last part's first: while one slot has a part, the
@@ -198,8 +204,9 @@ void Model::add_gradients(const MicroBatch& part) {
 
 void Model::merge_over_towers() {
   if (graph_->towers() == 1) return;
-  spec_.loss = over_towers(spec_.loss, spec_.loss_over_towers);
-  for (auto& [name, value] : spec_.values) value = tower_mean(value);
+  spec_.loss = over_towers(spec_.loss, spec_.loss_over_towers, "loss");
+  for (auto& [name, value] : spec_.values)
+    value = over_towers(value, TowerReduction::mean, concat("value ", name));
 }
 
 // What towers assign to a variable that they have in common becomes one value; a tower without rows
@@ -254,7 +261,6 @@ void Model::build_updates(const Hooks& hooks) {
   chain.insert(chain.end(), hooks.begin(), hooks.end());
   chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
   chain.push_back(apply_gradients());
-  bool conditional = false;
   for (BuiltUpdate& built : updates_) {
     std::size_t effects = graph_->effects().size(), nodes = graph_->size();
     GradientStage stage{*built.update,
@@ -267,9 +273,7 @@ void Model::build_updates(const Hooks& hooks) {
     built.condition = stage.condition;
     built.effects = effects_after(*graph_, effects);
     built.reductions = reductions_after(*graph_, nodes);
-    conditional = conditional || built.condition.defined();
   }
-  if (conditional) keep_statistics_finite();
 }
 
 // Where updates may be skipped because numbers are not finite, a moving statistic may not take them
@@ -283,12 +287,8 @@ void Model::keep_statistics_finite() {
   }
 }
 
-std::vector<Model::Condition> Model::conditions(std::uint64_t chosen) const {
-  std::vector<Condition> out;
-  for (std::size_t u = 0; u < updates_.size(); ++u)
-    if ((chosen >> u & 1) && updates_[u].condition.defined())
-      out.push_back({u, updates_[u].condition});
-  return out;
+bool Model::may_be_skipped(std::size_t update) const {
+  return updates_[update].condition.defined();
 }
 
 std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices, int threads,
@@ -308,7 +308,8 @@ std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices
     for (const auto& [name, metric] : spec_.metrics) outputs.push_back(metric.state);
   if (mode_ == Mode::train) {
     for (const auto& [name, value] : spec_.values) outputs.push_back(value);
-    for (const Condition& condition : conditions(chosen)) outputs.push_back(condition.value);
+    for (std::size_t i = 0; i < updates_.size(); ++i)
+      if ((chosen >> i & 1) && may_be_skipped(i)) outputs.push_back(updates_[i].condition);
     effects = forward_effects_;
     reductions = forward_reductions_;
     for (std::size_t i = 0; i < updates_.size(); ++i) {

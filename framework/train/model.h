@@ -53,18 +53,14 @@ class Model {
   const std::optional<SplitPlan>& split() const { return split_; }
   std::size_t update_count() const { return updates_.size(); }
 
-  /// What a plan of the train mode says of an update: whether it was applied.
-  struct Condition {
-    std::size_t update = 0;
-    Tensor value;  ///< bool []
-  };
-  /// Of those updates among `chosen` that may not be applied.
-  std::vector<Condition> conditions(std::uint64_t chosen) const;
+  /// Whether a hook made it conditional: plans of the train mode then say if it was applied.
+  bool may_be_skipped(std::size_t update) const;
 
   /// The plan, on a tower of these devices, that runs the updates whose bits are set in `chosen`
   /// (train mode), or the evaluation or prediction. Outputs: train: loss, then spec().values, both
-  /// of all towers, then conditions(chosen); evaluate: loss, then the metrics' states; predict: the
-  /// predictions. `apply` false: for a tower that takes part but leaves the variables to another.
+  /// of all towers, then a bool [] for each chosen update that may_be_skipped; evaluate: loss, then
+  /// the metrics' states; predict: the predictions. `apply` false: for a tower that takes part but
+  /// leaves the variables to another.
   std::shared_ptr<const TowerPlan> compile(std::span<Device* const> devices, int threads = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0},
                                            bool apply = true) const;

@@ -60,7 +60,7 @@ Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
   ModelOptions options = options_;
   if (mode_ == Mode::train && options_.towers > 1) {
     options.most_rows = rows_.most_of_tower;
-    options.least_rows = std::min<std::int64_t>(rows_.least_of_tower, options.micro_batches);
+    options.least_rows = std::clamp<std::int64_t>(rows_.least_of_tower, 1, options.micro_batches);
   }
   for (auto& known : models_)
     if (known->model.options().most_rows == options.most_rows

@@ -56,20 +56,23 @@ Tensor at_own_place(Tensor x, std::int64_t most) {
 
 }  // namespace
 
-Tensor sparse_tower_sum(Tensor gradient, std::int64_t rows, std::int64_t most_rows) {
-  std::vector<const Node*> found = lookups(gradient);
-  if (found.empty()) return {};
+bool sums_sparsely(const Tensor& gradient, const SparseRows& rows) {
+  std::int64_t count = 0;
+  for (const Node* node : lookups(gradient)) count += node->input(1).shape().elements();
+  if (count == 0 || rows.own == 0 || count % rows.own != 0) return false;
+  return gradient.graph().towers() * (count / rows.own * rows.most) * 2 <= gradient.shape()[0];
+}
+
+Tensor sparse_tower_sum(const Tensor& gradient, const SparseRows& rows) {
   const Shape& table = gradient.shape();
   std::vector<Tensor> values, indices;
-  for (const Node* node : found) {
+  for (const Node* node : lookups(gradient)) {
     std::int64_t count = node->input(1).shape().elements();
     values.push_back(reshape(node->input(0), table.with(0, count)));
     indices.push_back(cast(reshape(node->input(1), Shape{count}), DType::f64));
   }
   Tensor value = joined(std::move(values)), index = joined(std::move(indices));
-  if (rows == 0 || value.size(0) % rows != 0) return {};
-  std::int64_t most = value.size(0) / rows * most_rows;
-  if (gradient.graph().towers() * most * 2 > table[0]) return {};
+  std::int64_t most = value.size(0) / rows.own * rows.most;
   value = tower_sum(at_own_place(value, most));
   // Indices below 2^53 are exact as doubles.
   index = tower_sum(at_own_place(index, most));

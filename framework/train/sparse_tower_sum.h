@@ -7,10 +7,16 @@
 
 namespace belfry {
 
-/// tower_sum() of the gradient of a table that rows were looked up in (embedding_lookup, gather
-/// along axis 0), by exchanging the rows and their indices instead of the table. Undefined when the
-/// gradient is none, or the table is no larger than what would be exchanged. `rows` is this tower's
-/// number of rows, `most_rows` the largest of all towers: the others may look up as many each.
-Tensor sparse_tower_sum(Tensor gradient, std::int64_t rows, std::int64_t most_rows);
+/// Rows of a step.
+struct SparseRows {
+  std::int64_t own = 0;   ///< of this tower
+  std::int64_t most = 0;  ///< the largest number of any tower; it may look up as much for each
+};
+
+/// Whether this is the gradient of a table that rows were looked up in (embedding_lookup, gather
+/// along axis 0), larger than the rows and indices of all towers together.
+bool sums_sparsely(const Tensor& gradient, const SparseRows& rows);
+/// tower_sum() of a gradient that sums_sparsely(), by exchanging the rows and their indices.
+Tensor sparse_tower_sum(const Tensor& gradient, const SparseRows& rows);
 
 }  // namespace belfry

@@ -190,9 +190,10 @@ struct Training::Impl final : HookContext {
       values[i].second = executable.output(i + 1).at(0);
     std::uint64_t applied = chosen;
     std::size_t output = 1 + values.size();
-    for (const Model::Condition& condition : replicas.model().conditions(chosen))
-      if (executable.output(output++).at(0) == 0)
-        applied &= ~(std::uint64_t{1} << condition.update);
+    for (std::size_t u = 0; u < replicas.model().update_count(); ++u) {
+      bool asked = (chosen >> u & 1) && replicas.model().may_be_skipped(u);
+      if (asked && executable.output(output++).at(0) == 0) applied &= ~(std::uint64_t{1} << u);
+    }
     std::int64_t rows = replicas.rows().all;
     ++result.steps;
     result.examples += rows;

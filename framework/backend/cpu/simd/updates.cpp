@@ -95,15 +95,24 @@ void rmsprop(const update::Rmsprop<float>& rule, float* variable, const float* g
     run_rmsprop<0, 0>(rule, variable, gradient, slots, n);
 }
 
+/// The rule with what its power is known to the compiler: sqrt in place of pow.
+template <bool Root>
+struct FtrlOfPower {
+  update::Ftrl<float> rule;
+
+  template <class M>
+  BELFRY_INLINE void apply(float& variable, float gradient, float* slots) const {
+    rule.template apply_power<M, Root>(variable, gradient, slots);
+  }
+};
+
 void ftrl(const update::Ftrl<float>& rule, float* variable, const float* gradient,
           float* const* slots, std::int64_t n) {
   if (rule.rate == 0) return;  // changes nothing
-  update::Ftrl<float> usual = rule;
-  usual.power = 0.5f;  // known to the compiler: sqrt in place of pow
   if (rule.power == 0.5f)
-    run<2>(usual, variable, gradient, slots, n);
+    run<2>(FtrlOfPower<true>{rule}, variable, gradient, slots, n);
   else
-    run<2>(rule, variable, gradient, slots, n);
+    run<2>(FtrlOfPower<false>{rule}, variable, gradient, slots, n);
 }
 
 void lamb_moments(const update::Lamb<float>& given, const float* variable, const float* gradient,

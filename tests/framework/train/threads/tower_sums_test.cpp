@@ -1,5 +1,8 @@
 // Layers, losses and gradients that look at all towers within a step.
 
+#include <algorithm>
+
+#include "belfry/framework/ops/collective.h"
 #include "belfry/framework/train/model.h"
 #include "towers_testing.h"
 
@@ -100,6 +103,33 @@ TEST(SparseGradients, TheTableIsNotExchanged) {
       for (const TensorType& type : i.node->outputs()) exchanged += type.shape.elements();
   // 48 = 2 towers x 6 rows x 4 ids: rows of 4 and indices; 15 weights of the dense layer; the loss.
   EXPECT_EQ(exchanged, 48 * 4 + 48 + 15 + 1);
+}
+
+// The gradients of the last layer are on their way before those of the first are computed.
+TEST(GradientBuckets, StartWhileTheBackwardPassGoesOn) {
+  ModelFn model_fn = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x =
+        batch_norm(s / "norm", dense(s / "hidden", batch["x"], {.units = 8}), {.training = true});
+    Tensor logits = dense(s / "logits", x, {.units = classes});
+    return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = sgd()};
+  };
+  Model model(model_fn, Mode::train, signature_of(labelled_rows(6, 0)), {},
+              {.towers = 2, .bucket = Bytes(1)});
+  auto device = find_device("cpu");
+  std::vector<Device*> devices{device.get()};
+  auto plan = model.compile(devices);
+  std::vector<const Node*> nodes, sums;  // as they run
+  for (const Instruction& i : plan->slots[0]->instructions) {
+    if (i.role == Instruction::Role::start) sums.push_back(i.node);
+    nodes.push_back(i.node);
+  }
+  auto place = [&](const Node* node) { return std::ranges::find(nodes, node) - nodes.begin(); };
+  // Two variables a layer; then the moving statistics, and the loss.
+  ASSERT_EQ(sums.size(), 8u);
+  EXPECT_EQ(sums[0]->as<AllReduceOptions>().name, "bucket 0 of sgd");
+  EXPECT_EQ(sums[5]->as<AllReduceOptions>().name, "bucket 5 of sgd");
+  EXPECT_LT(place(sums[0]), place(&sums[2]->input(0).node()));
+  EXPECT_LT(place(sums[2]), place(&sums[4]->input(0).node()));
 }
 
 }  // namespace
