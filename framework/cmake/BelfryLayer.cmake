@@ -23,9 +23,11 @@ target_compile_options(belfry_settings INTERFACE -Wall -Wextra -Wpedantic
                        $<$<BOOL:${BELFRY_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 reports -Wrestrict on `"a" + std::string` (GCC bug 105651) and, where it instruments, that
-  # members in <regex> and std::function may be uninitialized (GCC bug 105562).
-  target_compile_options(belfry_settings INTERFACE -Wno-restrict
-                         $<$<BOOL:${BELFRY_SANITIZE}>:-Wno-maybe-uninitialized>)
+  # members in <regex> may be uninitialized (GCC bug 105562).
+  target_compile_options(belfry_settings INTERFACE -Wno-restrict)
+  if(BELFRY_SANITIZE)
+    target_compile_options(belfry_settings INTERFACE -Wno-maybe-uninitialized)
+  endif()
 endif()
 if(BELFRY_SANITIZE)
   # Two of UBSan's checks find what AddressSanitizer finds too, and take a quarter of the compile time.
