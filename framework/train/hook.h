@@ -131,8 +131,8 @@ class Hook {
   virtual int micro_batches() const { return 1; }
   virtual void before_step(StepRequest&) {}
   virtual void after_step(const StepResult&) {}
-  /// Runs exactly once if begin() was called. What it throws does not hinder the others: train()
-  /// throws the first Error of all, and logs the later ones.
+  /// Runs exactly once if begin() was called. What it throws does not hinder the others, which then
+  /// end as failed: train() throws the first Error of all, and logs the later ones.
   virtual void end(HookContext&, Outcome) {}
 
   /// A hook with a name keeps its state in the checkpoint: what state() returns is handed to

@@ -82,6 +82,7 @@ std::exception_ptr HookList::end(HookContext& context, Outcome outcome) {
     } catch (...) {
       if (!first) first = std::current_exception();
     }
+    if (first) outcome = Outcome::failed;
   }
   return first;
 }

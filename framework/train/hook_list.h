@@ -29,8 +29,8 @@ class HookList {
   void begin(HookContext& context, const std::map<std::string, std::string>& states);
   /// `saved` with the present states of hooks; those of hooks that are not here stay as they were.
   std::map<std::string, std::string> states(std::map<std::string, std::string> saved) const;
-  /// Calls every end() that has a begin(), last hook first. Returns the first thing thrown; others,
-  /// and all of them after a failure, are logged.
+  /// Calls every end() that has a begin(), last hook first; with `failed` once one has thrown.
+  /// Returns the first thing thrown; others, and all of them after a failure, are logged.
   std::exception_ptr end(HookContext& context, Outcome outcome);
 
  private:

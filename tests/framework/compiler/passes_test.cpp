@@ -2,6 +2,7 @@
 
 #include "belfry/framework/compiler/passes.h"
 
+#include "belfry/framework/ops/collective.h"
 #include "compiler_testing.h"
 
 namespace belfry {
@@ -87,6 +88,15 @@ TEST_F(MergeCommonSubexpressions, RandomStreamsStayApart) {
   Tensor a = random_normal(s, {2, 3}), b = random_normal(s, {2, 3});
   EXPECT_THAT(ops_of(merge_common_subexpressions(program_of({a + b}))),
               ElementsAre("random_normal", "random_normal", "add"));
+}
+
+// Whether their operands are equal may depend on a tower's rows; all towers make the same
+// reductions.
+TEST(MergeCollectives, ReductionsStayApart) {
+  Graph graph(2);
+  Tensor x = f32(graph, "x", {2, 3});
+  EXPECT_THAT(ops_of(merge_common_subexpressions(program_of({tower_sum(x) + tower_sum(x)}))),
+              ElementsAre("all_reduce", "all_reduce", "add"));
 }
 
 // ---- fuse_bias_and_activation

@@ -140,8 +140,8 @@ TEST_F(Hooking, AFailureAtAnEndDoesNotHinderTheOthers) {
   EXPECT_EQ(error_of([&] { make().train(input, {.steps = 1, .hooks = hooks}); }), "first");
   EXPECT_THAT(captured.warnings, HasSubstr("a hook failed at its end: second"));
   EXPECT_THAT(log, ElementsAre("a.on_gradients 1", "b.on_gradients 1", "a.begin 0", "b.begin 0",
-                               "a.before 0", "b.before 0", "a.after 1", "b.after 1",
-                               "b.end finished", "a.end finished"));
+                               "a.before 0", "b.before 0", "a.after 1", "b.after 1", "b.end failed",
+                               "a.end failed"));
 }
 
 TEST_F(Hooking, TheFailureOfTheStepIsTheOneReported) {

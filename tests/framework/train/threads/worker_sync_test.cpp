@@ -1,0 +1,158 @@
+#include "belfry/framework/train/worker_sync.h"
+
+#include <barrier>
+#include <cstring>
+#include <thread>
+
+#include "../training_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A job whose workers are threads.
+struct Job {
+  explicit Job(int count) : given(static_cast<std::size_t>(count)), all_here(count) {}
+  std::vector<std::vector<std::byte>> given;
+  std::barrier<> all_here;
+};
+
+class ThreadWorker final : public Workers {
+ public:
+  ThreadWorker(Job& job, int rank) : job_(job), rank_(rank) {}
+  int count() const override { return static_cast<int>(job_.given.size()); }
+  int rank() const override { return rank_; }
+  std::string describe() const override { return concat("thread ", rank_); }
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    auto everything = exchange(mine);
+    for (std::size_t r = 0; r < everything.size(); ++r)
+      std::memcpy(all.data() + r * mine.size(), everything[r].data(), mine.size());
+  }
+  void broadcast(std::vector<std::byte>&) override { FAIL(); }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) override {
+    auto everything = exchange(mine);
+    if (rank_ > 0) everything.clear();
+    return everything;
+  }
+  std::shared_ptr<Communicator> communicator(const CommunicatorOptions&) override { return {}; }
+  void announce_failure(const std::string&) noexcept override {}
+
+ private:
+  std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) {
+    job_.given[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
+    job_.all_here.arrive_and_wait();
+    auto everything = job_.given;
+    job_.all_here.arrive_and_wait();
+    return everything;
+  }
+  Job& job_;
+  int rank_;
+};
+
+// f(sync, rank) on each worker; what each returns, or its error.
+template <class F>
+auto on_workers(int count, F f) {
+  using Result = decltype(f(std::declval<WorkerSync&>(), 0));
+  std::vector<Result> results(static_cast<std::size_t>(count));
+  Job job(count);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < count; ++rank)
+    threads.emplace_back([&, rank] {
+      ThreadWorker worker(job, rank);
+      WorkerSync sync(worker);
+      results[static_cast<std::size_t>(rank)] = f(sync, rank);
+    });
+  threads.clear();
+  return results;
+}
+
+TEST(WorkerSync, WorkersBeginAlike) {
+  auto errors = [](std::int64_t step_of_last, std::uint64_t seed_of_last) {
+    return on_workers(3, [=](WorkerSync& sync, int rank) {
+      return error_of(
+          [&] { sync.check_start(rank == 2 ? step_of_last : 5, rank == 2 ? seed_of_last : 1); });
+    });
+  };
+  EXPECT_THAT(errors(5, 1), Each("no error"));
+  EXPECT_THAT(errors(4, 1),
+              Each(AllOf(HasSubstr("worker 0 begins at step 5 and worker 2 at step 4"),
+                         HasSubstr("one folder that all workers share"))));
+  EXPECT_THAT(errors(5, 9), Each(HasSubstr("worker 0 has seed 1 and worker 2 has seed 9")));
+}
+
+TEST(WorkerSync, OneWishIsEverybodys) {
+  auto agreed = on_workers(3, [](WorkerSync& sync, int rank) {
+    WorkerSync::Agreed first = sync.agree({.stop = rank > 0});
+    WorkerSync::Agreed second = sync.agree({.save = rank == 2});
+    return std::vector<int>{first.stopping,
+                            first.save,
+                            second.stopping,
+                            second.save,
+                            sync.any_of_all(rank == 1),
+                            sync.any_of_all(false),
+                            sync.chief_decides(rank == 0),
+                            sync.chief_decides(rank == 1)};
+  });
+  EXPECT_THAT(agreed, Each(ElementsAre(1, 0, -1, 1, 1, 0, 1, 0)));
+}
+
+TEST(WorkerSync, TheClockIsTheChiefs) {
+  auto clocks = on_workers(2, [](WorkerSync& sync, int) {
+    sync.agree({});
+    return sync.clock();
+  });
+  EXPECT_GT(clocks[0], 0);
+  EXPECT_EQ(clocks[0], clocks[1]);
+}
+
+TEST(WorkerSync, RowsAreThoseOfAll) {
+  auto rows = on_workers(3, [](WorkerSync& sync, int rank) {
+    const StepRows own[] = {{0, 6, 4, 2}, {0, 1, 1, 0}, {0, 9, 5, 4}};
+    StepRows all = sync.exchange_rows(own[rank], 1);
+    return std::vector<std::int64_t>{all.before, all.all, all.most_of_tower, all.least_of_tower};
+  });
+  EXPECT_THAT(rows, ElementsAre(ElementsAre(0, 16, 5, 0), ElementsAre(6, 16, 5, 0),
+                                ElementsAre(7, 16, 5, 0)));
+}
+
+TEST(WorkerSync, WorkersRunTheSameUpdates) {
+  auto errors = on_workers(2, [](WorkerSync& sync, int rank) {
+    return error_of([&] { sync.exchange_rows({}, static_cast<std::uint64_t>(rank)); });
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("worker 0 runs other updates in this step than worker 1")));
+}
+
+// Positions are any bytes, also such as look like those of several.
+TEST(WorkerSync, EachWorkerFindsItsPosition) {
+  const std::string positions[] = {"a\nb", "", std::string("positions of workers 2\n\0x", 25)};
+  std::string saved = on_workers(3, [&](WorkerSync& sync, int rank) {
+    std::string input = positions[rank];
+    sync.gather_positions(input);
+    return input;
+  })[0];
+  auto found =
+      on_workers(3, [&](WorkerSync& sync, int) { return sync.own_position(saved, false); });
+  EXPECT_THAT(found, ElementsAre(positions[0], positions[1], positions[2]));
+  auto of_two = on_workers(
+      2, [&](WorkerSync& sync, int) { return error_of([&] { sync.own_position(saved, false); }); });
+  EXPECT_THAT(of_two, Each(HasSubstr("has the input positions of 3 workers but there are 2 now")));
+  auto cut = on_workers(3, [&](WorkerSync& sync, int) {
+    return error_of([&] { sync.own_position(saved.substr(0, 30), false); });
+  });
+  EXPECT_THAT(cut[2], HasSubstr("damaged"));
+}
+
+TEST(WorkerSync, APositionOfOneIsEverybodysWhereAllReadTheSame) {
+  auto shared = on_workers(2, [](WorkerSync& sync, int) { return sync.own_position("7", true); });
+  EXPECT_THAT(shared, Each("7"));
+  auto own = on_workers(
+      2, [](WorkerSync& sync, int) { return error_of([&] { sync.own_position("7", false); }); });
+  EXPECT_THAT(own, Each(HasSubstr("has the input positions of 1 worker but there are 2 now")));
+}
+
+}  // namespace
+}  // namespace belfry
