@@ -5,24 +5,19 @@
 namespace belfry::hooks {
 namespace {
 
-class Freeze final : public Hook {
+class Freeze final : public NamingHook {
  public:
-  explicit Freeze(const std::vector<std::string>& patterns) : patterns_("freeze", patterns) {
+  explicit Freeze(const std::vector<std::string>& patterns) : NamingHook({"freeze", patterns}) {
     require(!patterns.empty(), "freeze: no pattern is given");
   }
 
-  void on_gradients(GradientStage& stage) override {
+  void on_tower_gradients(GradientStage& stage) override {
     std::erase_if(stage.gradients, [&](const VariableGradient& entry) {
       return patterns_.find(entry.variable.name()).has_value();
     });
     require(!stage.gradients.empty(), "freeze: nothing is left to train in the update `",
             stage.update.title(), "`");
   }
-  // A pattern may be for one of several updates: only now all have been seen.
-  void begin(HookContext&) override { patterns_.require_all_used(); }
-
- private:
-  NamePatterns patterns_;
 };
 
 }  // namespace

@@ -13,10 +13,10 @@ std::vector<std::string> patterns_of(const std::vector<RateMultiplier>& rules) {
   return out;
 }
 
-class LearningRates final : public Hook {
+class LearningRates final : public NamingHook {
  public:
   explicit LearningRates(std::vector<RateMultiplier> rules)
-      : patterns_("learning_rates", patterns_of(rules)), rules_(std::move(rules)) {
+      : NamingHook({"learning_rates", patterns_of(rules)}), rules_(std::move(rules)) {
     require(!rules_.empty(), "learning_rates: no pattern is given");
     for (const auto& [pattern, multiplier] : rules_)
       require(std::isfinite(multiplier) && multiplier >= 0, "learning_rates: the multiplier of `",
@@ -27,11 +27,8 @@ class LearningRates final : public Hook {
     for (VariableGradient& entry : stage.gradients)
       if (auto rule = patterns_.find(entry.variable.name())) entry.rate *= rules_[*rule].multiplier;
   }
-  // A pattern may be for one of several updates: only now all have been seen.
-  void begin(HookContext&) override { patterns_.require_all_used(); }
 
  private:
-  NamePatterns patterns_;
   std::vector<RateMultiplier> rules_;
 };
 

@@ -22,6 +22,7 @@ class LogValues final : public Hook {
   void begin(HookContext&) override { cadence_ = Cadence(options_.every); }
 
   void after_step(const StepResult& result) override {
+    if (!result.context.is_chief()) return;
     double now = options_.clock();
     if (!cadence_.due(result.step, now)) return;
     cadence_.triggered(result.step, now);

@@ -5,10 +5,10 @@
 namespace belfry::hooks {
 namespace {
 
-class MovingAverage final : public Hook {
+class MovingAverage final : public NamingHook {
  public:
   explicit MovingAverage(const MovingAverageOptions& options)
-      : options_{options.decay, options.warm_up}, patterns_("moving_average", options.patterns) {
+      : NamingHook({"moving_average", options.patterns}), options_{options.decay, options.warm_up} {
     add_moving_averages({}, options_);
   }
 
@@ -19,12 +19,9 @@ class MovingAverage final : public Hook {
         variables.push_back(entry.variable);
     add_moving_averages(variables, options_, stage.condition);
   }
-  // A pattern may be for one of several updates: only now all have been seen.
-  void begin(HookContext&) override { patterns_.require_all_used(); }
 
  private:
   MovingAverageUpdateOptions options_;
-  NamePatterns patterns_;
 };
 
 }  // namespace

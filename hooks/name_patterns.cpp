@@ -35,4 +35,9 @@ void NamePatterns::require_all_used() const {
             join(std::vector<std::string>(names_.begin(), names_.end()), ", "));
 }
 
+void NamePatterns::forget_names() {
+  for (Pattern& pattern : patterns_) pattern.used = false;
+  names_.clear();
+}
+
 }  // namespace belfry::hooks

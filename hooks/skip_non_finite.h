@@ -16,7 +16,8 @@ struct SkipNonFiniteOptions {
 /// changes nothing in that step: neither variables nor slots. All towers decide alike, as they look
 /// at the same averaged gradients. It belongs before hooks that hide infinities (clip_by_value) and
 /// after those that choose updates in before_step. What the forward pass changes, such as the
-/// moving statistics of batch_norm, is not held back, and global_step counts the step.
+/// moving statistics of batch_norm, is held back where it is not finite itself. global_step counts
+/// the step.
 ///
 /// Each skipped step is logged as a warning with the number of those so far. A step counts as
 /// skipped when the update was chosen but not applied (StepResult::applied), also where another

@@ -59,7 +59,8 @@ class Communicator {
   /// its reductions is under way.
   virtual std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) = 0;
   /// Ends what is under way: every member that waits, or will, throws Error with this reason. For
-  /// the member that cannot go on. From any thread.
+  /// the member that cannot go on. From any thread. The communicator is of no further use, as after
+  /// a time-out.
   virtual void abort(const std::string& reason) = 0;
 };
 
@@ -67,7 +68,7 @@ class Communicator {
 enum class CrossDevice : std::uint8_t {
   shared,         ///< each member sums its share of every bucket, in the order of members
   to_one_device,  ///< member 0 sums, in the order of members, and the others copy
-  hierarchical,   ///< neighbours in pairs, then pairs of pairs, and back
+  hierarchical,   ///< neighbours in pairs, then pairs of pairs; 16-bit sums are rounded each time
 };
 std::string to_string(CrossDevice kind);
 

@@ -15,10 +15,6 @@ namespace {
 constexpr double unreachable = std::numeric_limits<double>::infinity();
 constexpr double tolerance = 1.1;  // how much heavier a slot may be where fewer bytes cross
 
-bool is_leaf(const Node& node) {
-  return node.is(input_op) || node.is(constant_op) || node.is(variable_op);
-}
-
 Tensor owner(Tensor t) {
   while (t.node().op().view) t = t.node().input(0);
   return t;

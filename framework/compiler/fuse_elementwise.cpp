@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "belfry/framework/compiler/passes.h"
+#include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/fused_elementwise.h"
 
 namespace belfry {
@@ -19,15 +20,25 @@ bool fusable(const Node& node) {
 }
 
 // Which nodes disappear into their only reader: same shape, phase and slot, so that nothing is
-// computed on a smaller or larger shape than before and no forward value is recomputed late.
+// computed on a smaller or larger shape than before and no forward value is recomputed late. A sum
+// of several tensors is not put off beyond another kernel: they would all be kept until then.
 class Absorption {
  public:
   explicit Absorption(const Program& program) : chains_(program.graph->size()) {
     auto uses = use_counts(program);
     auto live = live_nodes(*program.graph, program.outputs, program.effects);
+    int kernels = 0;
     for (const auto& node : *program.graph) {
-      if (!live[index(*node)] || !fusable(*node)) continue;
-      chains_[index(*node)].inputs = node->inputs().size();
+      if (!live[index(*node)]) continue;
+      Chain& chain = chains_[index(*node)];
+      if (!fusable(*node)) {
+        if (!is_leaf(*node)) ++kernels;
+        continue;
+      }
+      chain.kernels_before = kernels;
+      chain.inputs = node->inputs().size();
+      for (const Tensor& t : node->inputs())
+        if (!is_leaf(t.node()) && t.shape() == node->output().shape) ++chain.large_inputs;
       for (const Tensor& t : node->inputs())
         if (uses[index(t.node())][0] == 1 && joins(t.node(), *node)) absorb(t.node(), *node);
     }
@@ -39,12 +50,15 @@ class Absorption {
   struct Chain {  // that ends at a node
     std::size_t instructions = 1;
     std::size_t inputs = 0;
+    std::size_t large_inputs = 0;  // of the chain's shape
+    int kernels_before = 0;        // others, in the graph
     bool absorbed = false;
   };
   static std::size_t index(const Node& node) { return static_cast<std::size_t>(node.id()); }
 
   bool joins(const Node& from, const Node& to) const {
     const Chain &a = chains_[index(from)], &b = chains_[index(to)];
+    if (a.large_inputs > 1 && a.kernels_before != b.kernels_before) return false;
     return fusable(from) && from.output().shape == to.output().shape && from.phase() == to.phase()
            && from.slot() == to.slot() && a.instructions + b.instructions <= most_instructions
            && a.inputs + b.inputs - 1 <= most_inputs;
@@ -54,6 +68,7 @@ class Absorption {
     a.absorbed = true;
     b.instructions += a.instructions;
     b.inputs += a.inputs - 1;
+    b.large_inputs += a.large_inputs - 1;
   }
 
   std::vector<Chain> chains_;  // by node id

@@ -38,7 +38,7 @@ class Partitioner {
       at_slot(slot).effects.push_back(roots_[index(*root)]);
     }
     for (const Tensor& t : program_.outputs) {
-      int slot = slot_of(t.node());
+      int slot = is_everywhere(t.node()) ? 0 : slot_of(t.node());
       auto& outputs = at_slot(slot).outputs;
       out_.outputs.push_back({slot, static_cast<int>(outputs.size())});
       outputs.push_back(at(t, slot));
@@ -112,7 +112,7 @@ void check_slots(std::span<const Tensor> outputs, std::span<Node* const> effects
     require(slot_of(*node) < slots, "slot ", slot_of(*node), " is asked for by ", *node,
             ", but a tower has ", slots, slots == 1 ? " device slot" : " device slots",
             "; give each entry of RunConfig::devices ", slot_of(*node) + 1,
-            " devices, joined by + (cpu:0+cpu:1), or call on() with a slot below ", slots);
+            " devices, joined by + as in cpu:0+cpu:1, or call on() with a slot below ", slots);
   }
 }
 

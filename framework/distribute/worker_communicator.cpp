@@ -7,19 +7,23 @@ namespace {
 
 class WorkerCommunicator final : public Communicator {
  public:
-  WorkerCommunicator(std::shared_ptr<Communicator> local, Workers& workers,
-                     const CommunicatorOptions& options)
+  WorkerCommunicator(LocalCommunicators local, Workers& workers, const CommunicatorOptions& options)
       : local_(std::move(local)), across_(workers.communicator(options)), rank_(workers.rank()) {}
 
-  int size() const override { return local_ ? local_->size() : 1; }
+  int size() const override { return local_.reduce ? local_.reduce->size() : 1; }
   std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) override;
   void abort(const std::string& reason) override {
     across_->abort(reason);
-    if (local_) local_->abort(reason);
+    abort_local(reason);
+  }
+  void abort_local(const std::string& reason) {
+    for (const auto& local : {local_.reduce, local_.spread})
+      if (local) local->abort(reason);
   }
 
  private:
-  std::shared_ptr<Communicator> local_, across_;
+  LocalCommunicators local_;
+  std::shared_ptr<Communicator> across_;
   int rank_;
 };
 
@@ -27,12 +31,12 @@ class WorkerCommunicator final : public Communicator {
 // worker.
 class Grouped final : public Collective {
  public:
-  Grouped(Communicator& local, int member, const Bucket& bucket, std::unique_ptr<Collective> across)
-      : local_(local), reduce_(local.all_reduce(member, bucket)), across_(std::move(across)) {
-    Bucket result = bucket;
-    result.op = ReduceOp::first;
-    spread_ = local.all_reduce(member, std::move(result));
-  }
+  Grouped(WorkerCommunicator& group, std::unique_ptr<Collective> reduce,
+          std::unique_ptr<Collective> across, std::unique_ptr<Collective> spread)
+      : group_(group),
+        reduce_(std::move(reduce)),
+        across_(std::move(across)),
+        spread_(std::move(spread)) {}
 
   void start(Stream& stream) override { reduce_->start(stream); }
   void finish(Stream& stream) override {
@@ -48,12 +52,12 @@ class Grouped final : public Collective {
       across_->start(stream);
       across_->finish(stream);
     } catch (const Error& error) {
-      local_.abort(error.what());
+      group_.abort_local(error.what());
       throw;
     }
   }
 
-  Communicator& local_;
+  WorkerCommunicator& group_;
   std::unique_ptr<Collective> reduce_, across_, spread_;
 };
 
@@ -61,14 +65,16 @@ std::unique_ptr<Collective> WorkerCommunicator::all_reduce(int member, Bucket bu
   ensure(member >= 0 && member < size(), "all_reduce: there is no member ", member);
   std::unique_ptr<Collective> across;
   if (member == 0) across = across_->all_reduce(rank_, bucket);
-  if (!local_) return across;
-  return std::make_unique<Grouped>(*local_, member, bucket, std::move(across));
+  if (!local_.reduce) return across;
+  auto reduce = local_.reduce->all_reduce(member, bucket);
+  bucket.op = ReduceOp::first;
+  auto spread = local_.spread->all_reduce(member, std::move(bucket));
+  return std::make_unique<Grouped>(*this, std::move(reduce), std::move(across), std::move(spread));
 }
 
 }  // namespace
 
-std::shared_ptr<Communicator> make_worker_communicator(std::shared_ptr<Communicator> local,
-                                                       Workers& workers,
+std::shared_ptr<Communicator> make_worker_communicator(LocalCommunicators local, Workers& workers,
                                                        const CommunicatorOptions& options) {
   return std::make_shared<WorkerCommunicator>(std::move(local), workers, options);
 }

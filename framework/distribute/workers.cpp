@@ -78,6 +78,11 @@ const char* variable(const char* name) {
   return value && *value ? value : nullptr;
 }
 
+std::optional<WorkerRole> own_role() {
+  const char* config = variable("TF_CONFIG");
+  return config ? std::optional(worker_role_from_json(config)) : std::nullopt;
+}
+
 // How many processes the launcher says it started: 0 when only MPI knows, nothing when there is no
 // launcher. Open MPI and MPICH (Hydra) tell; under Slurm's `srun --mpi=pmix` Slurm does.
 std::optional<int> launched_processes() {
@@ -93,7 +98,7 @@ WorkersFactory factory() {
   return registry().factory;
 }
 
-std::shared_ptr<Workers> workers_of_job(const WorkerOptions& options) {
+std::shared_ptr<Workers> workers_of_job(const std::optional<WorkerOptions>& options) {
   std::optional<int> processes = launched_processes();
   if (!processes || *processes == 1) return make_sole_worker();
   WorkersFactory make = factory();
@@ -132,13 +137,18 @@ WorkersRegistration::WorkersRegistration(WorkersFactory factory) {
   registry().factory = std::move(factory);
 }
 
+bool is_evaluator() {
+  std::optional<WorkerRole> role = own_role();
+  return role && role->is_evaluator;
+}
+
 std::shared_ptr<Workers> make_sole_worker() { return std::make_shared<SoleWorker>(); }
 
-std::shared_ptr<Workers> find_workers(const WorkerOptions& options) {
-  require(options.timeout_seconds > 0, "workers: timeout_seconds must be above 0, got ",
-          options.timeout_seconds);
-  std::optional<WorkerRole> role;
-  if (const char* config = variable("TF_CONFIG")) role = worker_role_from_json(config);
+std::shared_ptr<Workers> find_workers(const std::optional<WorkerOptions>& options) {
+  if (options)
+    require(options->timeout_seconds > 0, "workers: timeout_seconds must be above 0, got ",
+            options->timeout_seconds);
+  std::optional<WorkerRole> role = own_role();
   std::shared_ptr<Workers> workers = workers_of_job(options);
   if (role) check_role(*role, *workers);
   return workers;

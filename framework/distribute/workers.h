@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -44,9 +45,9 @@ class Workers {
   /// Returns when all workers have come here.
   void barrier() { all_gather(std::span<const std::byte>(), std::span<std::byte>()); }
 
-  /// A communicator whose members are the workers: this process is
-  /// member rank(), and asks for no other.
-  /// Sums are in the order of ranks whatever `options.kind` says. Operands are memory of the host.
+  /// A communicator whose members are the workers: this process is member rank(), and asks for no
+  /// other. Sums are in the order of ranks whatever `options.kind` says. Operands are memory of the
+  /// host.
   virtual std::shared_ptr<Communicator> communicator(const CommunicatorOptions& options) = 0;
 
   /// Tells the other workers that this one cannot go on: whoever waits, or will, throws Error at
@@ -58,16 +59,19 @@ struct WorkerOptions {
   double timeout_seconds = 600;  ///< how long a call waits for the other workers
 };
 
-/// The workers of the job that this process belongs to; the same object each time, with the last
-/// options. Alone, without MPI, when nothing says that the process was started as one of several.
-/// In a job all workers call it, and it waits for them without a limit; MPI ends with the process,
-/// once all workers have ended. Error: it was, but this build lacks MPI; the environment variable
-/// TF_CONFIG (worker_role.h) contradicts the job, or names several tasks while there is no job.
-std::shared_ptr<Workers> find_workers(const WorkerOptions& options = {});
+/// The workers of the job that this process belongs to; the same object each time, with the options
+/// that were given last. Alone, without MPI, when nothing says that the process was started as one
+/// of several. In a job all workers call it, and it waits for them without a limit; MPI ends with
+/// the process, once all workers have ended. Error: it was, but this build lacks MPI; the
+/// environment variable TF_CONFIG (worker_role.h) contradicts the job, or names several tasks while
+/// there is no job.
+std::shared_ptr<Workers> find_workers(const std::optional<WorkerOptions>& options = {});
+/// Whether TF_CONFIG makes this process the evaluator of a cluster, which does not train.
+bool is_evaluator();
 
 /// Makes an implementation for jobs of several processes known; called by a static object of its
 /// folder.
-using WorkersFactory = std::function<std::shared_ptr<Workers>(const WorkerOptions&)>;
+using WorkersFactory = std::function<std::shared_ptr<Workers>(const std::optional<WorkerOptions>&)>;
 struct WorkersRegistration {
   explicit WorkersRegistration(WorkersFactory factory);
 };

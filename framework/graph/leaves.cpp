@@ -98,4 +98,8 @@ Tensor tower_index(Graph& graph) {
   return runtime_input(graph, tower_index_input, {{}, DType::i64});
 }
 
+bool is_leaf(const Node& node) {
+  return node.is(input_op) || node.is(constant_op) || node.is(variable_op);
+}
+
 }  // namespace belfry

@@ -110,4 +110,7 @@ inline constexpr std::string_view random_state_input = "run/random_state";
 inline constexpr std::string_view tower_weight_input = "run/tower_weight";
 inline constexpr std::string_view tower_index_input = "run/tower_index";
 
+/// Whether a node computes nothing: an input, a constant or a variable.
+bool is_leaf(const Node& node);
+
 }  // namespace belfry

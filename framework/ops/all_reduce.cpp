@@ -45,6 +45,12 @@ Tensor tower_has_rows(Graph& graph) {
   return greater(tower_weight(graph), constant(graph, 0, DType::f64));
 }
 
+Tensor zero_without_rows(Tensor x) {
+  // On x's slot, not on that of the condition.
+  Graph::PlacementGuard guard(x.graph(), x.graph().default_placement(std::span(&x, 1)));
+  return where(tower_has_rows(x.graph()), x, constant(x.graph(), 0, x.dtype()));
+}
+
 std::vector<Tensor> tower_sum(std::vector<Tensor> tensors, std::string name) {
   if (tensors.empty() || tensors[0].graph().towers() == 1) return tensors;
   return outputs_of(apply(all_reduce_op, std::move(tensors), AllReduceOptions{std::move(name)}));
@@ -54,11 +60,7 @@ Tensor tower_sum(Tensor x) { return tower_sum(std::vector{x})[0]; }
 
 std::vector<Tensor> tower_mean(std::vector<Tensor> tensors, std::string name) {
   if (tensors.empty() || tensors[0].graph().towers() == 1) return tensors;
-  Graph& graph = tensors[0].graph();
-  // Zero times what a tower without rows computes may be NaN.
-  for (Tensor& t : tensors)
-    t = where(tower_has_rows(graph), t * cast(tower_weight(graph), t.dtype()),
-              constant(graph, 0, t.dtype()));
+  for (Tensor& t : tensors) t = zero_without_rows(t * cast(tower_weight(t.graph()), t.dtype()));
   return tower_sum(std::move(tensors), std::move(name));
 }
 

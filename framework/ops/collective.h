@@ -22,6 +22,8 @@ Tensor tower_mean(Tensor x);
 /// bool []: whether this tower has rows. One without computes on any one row, and what comes of
 /// that must not count.
 Tensor tower_has_rows(Graph& graph);
+/// x, but zeros on a tower without rows, where x may be NaN.
+Tensor zero_without_rows(Tensor x);
 
 struct AllReduceOptions {
   std::string name;  ///< for messages

@@ -201,7 +201,7 @@ void Executable::execute(Launch& launch) {
       launch.instruction->kernel->run(launch.arguments, *stream_);  // where it is not in place
       if (!launch.collective) break;
       launch.collective->start(*stream_);
-      if (reducing_since_ == 0) reducing_since_ = now();
+      if (reductions_under_way_++ == 0) reducing_since_ = now();
       break;
     case Role::finish:
       if (launch.collective) finish(*launch.collective);
@@ -218,10 +218,11 @@ void Executable::execute(Launch& launch) {
 
 void Executable::finish(Collective& collective) {
   double before = now();
-  if (reducing_since_ > 0) times_.hidden_reduction += before - reducing_since_;
-  reducing_since_ = 0;
+  times_.hidden_reduction += before - reducing_since_;
   collective.finish(*stream_);
-  times_.exposed_reduction += now() - before;
+  --reductions_under_way_;
+  reducing_since_ = now();
+  times_.exposed_reduction += reducing_since_ - before;
 }
 
 void Executable::launch(std::size_t from, std::size_t to) {
@@ -230,8 +231,11 @@ void Executable::launch(std::size_t from, std::size_t to) {
       execute(launches_[i]);
       if (check_numerics_) check_results(launches_[i]);
     } catch (Error& error) {
-      const std::string& scope = plan_->instructions[i].node->scope();
-      if (!scope.empty()) error.add_context("at " + scope);
+      const Instruction& instruction = plan_->instructions[i];
+      bool waited = instruction.role == Instruction::Role::finish
+                    || instruction.role == Instruction::Role::receive;
+      const std::string& scope = instruction.node->scope();
+      if (!waited && !scope.empty()) error.add_context("at " + scope);
       throw;
     }
   }
@@ -240,7 +244,7 @@ void Executable::launch(std::size_t from, std::size_t to) {
 // Outputs are fetched before the effects: one that is a variable has its value before the step.
 void Executable::compute(const Features& batch, const StepState& state) {
   times_ = {};
-  reducing_since_ = 0;
+  reductions_under_way_ = 0;
   double start = now();
   stream_->activate(plan_->threads);
   feed(batch, state);

@@ -29,8 +29,10 @@ struct StepTimes {
   double compute = 0;            ///< forward and backward, without waiting for others
   double transfer = 0;           ///< waiting for what other slots of the tower compute
   double exposed_reduction = 0;  ///< waiting for reductions over towers
-  double hidden_reduction = 0;   ///< reductions under way while the tower computed
-  double apply = 0;              ///< effects: the optimizer and what else writes variables
+  /// While the tower computed and a reduction was under way: started, and not yet waited for. CPU
+  /// towers do the adding when they wait.
+  double hidden_reduction = 0;
+  double apply = 0;  ///< effects: the optimizer and what else writes variables
 
   StepTimes& operator+=(const StepTimes& other);
   StepTimes operator/(double n) const;
@@ -113,7 +115,8 @@ class Executable {
   std::vector<Launch> launches_;
   std::vector<Feed> feeds_;  // by input
   StepTimes times_;
-  double reducing_since_ = 0;  // 0: no reduction is under way
+  int reductions_under_way_ = 0;
+  double reducing_since_ = 0;  // while there are any, and none is being finished
   std::vector<Array> outputs_;
   bool check_numerics_ = false;
 };

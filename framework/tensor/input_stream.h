@@ -50,8 +50,9 @@ class InputStream {
  public:
   virtual ~InputStream() = default;
 
-  /// Puts the next batch into `batch` and returns true, or returns false at the end of data (and on
-  /// every later call). Error: the element could not be produced; the next call goes on after it.
+  /// Puts the next batch into `batch`, in place of all that is there, and returns true, or returns
+  /// false at the end of data (and on every later call). Error: the element could not be produced;
+  /// the next call goes on after it.
   virtual bool next(Features& batch) = 0;
 
   /// The position as text: restored into a stream made by the same input_fn, it continues with the

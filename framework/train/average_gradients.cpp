@@ -15,14 +15,14 @@ class AverageGradients final : public Hook {
     Gradients& gradients = stage.gradients;
     if (gradients.empty() || gradients[0].gradient.graph().towers() == 1) return;
     const std::string& name = stage.update.title();
-    SparseRows rows{options_.rows, options_.most_rows};
+    SparseRows rows{options_.rows, options_.most_rows, options_.even_rows};
     std::vector<std::size_t> dense, sparse;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       (sums_sparsely(gradients[i].gradient, rows) ? sparse : dense).push_back(i);
     int number = 0;
     for (const auto& bucket : buckets(gradients, std::move(dense))) {
       std::vector<Tensor> parts;
-      for (std::size_t i : bucket) parts.push_back(gradients[i].gradient);
+      for (std::size_t i : bucket) parts.push_back(own_part(gradients[i].gradient, rows));
       Graph::PlacementGuard guard(parts[0].graph(), placement(gradients[bucket[0]]));
       parts = tower_sum(std::move(parts), concat("bucket ", number++, " of ", name));
       for (std::size_t k = 0; k < bucket.size(); ++k) gradients[bucket[k]].gradient = parts[k];

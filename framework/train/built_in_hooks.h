@@ -12,8 +12,9 @@ namespace belfry {
 
 struct AverageOptions {
   Bytes bucket = Bytes(4 << 20);  ///< gradients are summed in pieces of about this size
-  std::int64_t rows = 1;          ///< of this tower
+  std::int64_t rows = 1;          ///< of this tower; one without any computes on one
   std::int64_t most_rows = 1;     ///< of any tower
+  bool even_rows = true;          ///< all towers have as many
 };
 /// First of the gradient hooks: gradients become their sum over towers, each tower's being weighted
 /// by its rows already. They are summed in the backward order of their variables; a bucket's sum is

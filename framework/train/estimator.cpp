@@ -25,6 +25,10 @@ void check_limit(const std::optional<std::int64_t>& limit, std::string_view what
 }
 
 void check_options(const InputFn& input_fn, const TrainOptions& options) {
+  require(
+      !is_evaluator(),
+      "train: TF_CONFIG makes this process the evaluator of a cluster, which trains without it; "
+      "call evaluate(), or unset TF_CONFIG");
   require(input_fn, "train: there is no input_fn");
   check_limit(options.steps, "train: steps");
   check_limit(options.max_steps, "train: max_steps");
@@ -58,10 +62,11 @@ class Accumulator {
   }
 
   void add(const Replicas& replicas) {
+    bool sum = replicas.model().spec().loss_over_towers == TowerReduction::sum;
     for (int i = 0; i < replicas.size(); ++i) {
       std::int64_t rows = replicas.share(i).rows.count;
       bool stand_in = rows == 0 && replicas.rows().all > 0;  // a row that belongs to another worker
-      if (!stand_in) add(replicas.executable(i), rows);
+      if (!stand_in) add(replicas.executable(i), rows, sum ? replicas.rows().all : rows);
     }
   }
 
@@ -90,9 +95,10 @@ class Accumulator {
   }
 
  private:
-  void add(const TowerExecutable& executable, std::int64_t rows) {
+  // A batch weighs as much as it has rows, and so does each tower's part of a mean.
+  void add(const TowerExecutable& executable, std::int64_t rows, std::int64_t weight) {
     // The loss of an empty batch may be NaN; it weighs nothing.
-    if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(rows);
+    if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(weight);
     rows_ += rows;
     for (std::size_t m = 0; m < states_.size(); ++m) {
       auto state = executable.output(m + 1).span<double>();
@@ -171,10 +177,11 @@ std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
   return other;
 }
 
-// After a training whose last save failed there are some.
+// After a training whose last save failed there are some; in a job of several workers, which that
+// ends, none.
 void Estimator::save_unsaved_steps() {
   Session& live = session();
-  if (!config_.save_checkpoint || !live.has_state() || !live.workers().is_chief()) return;
+  if (!config_.save_checkpoint || !live.has_state() || live.workers().count() > 1) return;
   auto files = list_checkpoints(model_dir_);
   if (!files.empty() && files.back().step >= live.step()) return;
   log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoint_max));
@@ -193,7 +200,9 @@ Training Estimator::start_training(const InputFn& input_fn, TrainOptions options
 
 TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
-  if (options.max_steps && session().step() >= *options.max_steps) {
+  auto finished_steps = [&] { return session().step(); };
+  if (options.max_steps
+      && announcing_failure(session_->workers(), finished_steps) >= *options.max_steps) {
     log_info("train: nothing to do, step ", session().step(), " has reached max_steps ",
              *options.max_steps);
     save_unsaved_steps();
@@ -225,6 +234,13 @@ EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs&
     if (!sums) sums.emplace(replicas.model().spec().metrics);
     sums->add(replicas);
   }
+  if (!sums && session->workers().count() > 1) {
+    // Other workers may have some; what their sums are of is the same for any batch.
+    require(open_input(input_fn, "evaluate")->next(batch), "evaluate: the input has no batch");
+    replicas.take_nothing(batch);
+    replicas.prepare_models();
+    sums.emplace(replicas.model().spec().metrics);
+  }
   require(sums, "evaluate: the input has no batch");
   sums->merge(session->workers());
   return sums->result(replicas.model().spec().metrics, session->step());
@@ -246,8 +262,10 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
 
 std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
-  if (config_.save_checkpoint && session_->workers().is_chief()) probe_writable(model_dir_);
-  return training_plan(session(), config_, input_fn, options);
+  return announcing_failure(session_->workers(), [&] {
+    if (config_.save_checkpoint && session_->workers().is_chief()) probe_writable(model_dir_);
+    return training_plan(session(), config_, input_fn, options);
+  });
 }
 
 std::optional<std::string> Estimator::latest_checkpoint() const {

@@ -31,8 +31,10 @@ struct EvaluateArgs {
   bool averaged = false;
 };
 
-/// What evaluate() found: "loss" (the mean over all examples: a short last batch counts by its
-/// rows), "global_step", and the model's metrics.
+/// What evaluate() found: "loss" (the mean over batches, each weighted by its rows, as is each
+/// tower's part of a batch, unless EstimatorSpec::loss_over_towers is a sum), "global_step", and
+/// the model's metrics. A loss that weighs its examples is exact over one tower and batch only; a
+/// metric is everywhere.
 class EvalResult {
  public:
   double at(std::string_view name) const;           ///< a scalar; Error listing the names

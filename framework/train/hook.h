@@ -4,6 +4,7 @@
 //   restore the newest checkpoint, or initialise; read the first batch
 //   build the step for it, for each of its updates:
 //     gradients of each tower, weighted by its rows, added over its micro-batches
+//     for h in hooks:                        h.on_tower_gradients(stage)
 //     for h in [average] + hooks + [apply]:  h.on_gradients(stage)
 //     for h in hooks:                        h.after_apply(stage)
 //   for h in hooks:             h.restore(state)             if it has a name and a saved state
@@ -52,8 +53,8 @@ std::string to_string(Outcome outcome);
 struct GradientStage {
   const Update& update;
   Gradients gradients;
-  /// bool []: the update changes nothing in a step in which it is false. Undefined: it always
-  /// applies. Hooks that set it keep what it was: `a && b`.
+  /// bool [], the same on all towers: the update changes nothing in a step in which it is false.
+  /// Undefined: it always applies. Hooks that set it keep what it was: `a && b`.
   Tensor condition = {};
   /// Of the update among the model's: its bit in StepRequest::chosen and StepResult::applied.
   std::size_t index = 0;
@@ -93,9 +94,10 @@ class HookContext {
 /// What before_step sees.
 struct StepRequest {
   HookContext& context;
-  std::int64_t step = 0;     ///< finished steps
-  std::size_t updates = 1;   ///< how many the model has
-  std::uint64_t chosen = 1;  ///< bit i: update i will run; all bits at first
+  std::int64_t step = 0;    ///< finished steps
+  std::size_t updates = 1;  ///< how many the model has
+  /// Bit i: update i will run; all bits at first. The same on all workers.
+  std::uint64_t chosen = 1;
 };
 
 /// What after_step sees.
@@ -122,12 +124,18 @@ class Hook {
   virtual ~Hook() = default;
 
   virtual void begin(HookContext&) {}
+  /// The gradients of one tower, weighted so that their sum over the towers is the step's, before
+  /// they are summed. Leaving one out spares its computation and its reduction; all towers must
+  /// leave out the same.
+  virtual void on_tower_gradients(GradientStage&) {}
+  /// The sum of all towers' gradients.
   virtual void on_gradients(GradientStage&) {}
   /// The update's nodes are made; effects made here run after them. Changes to the stage's
   /// gradients and condition come too late.
   virtual void after_apply(GradientStage&) {}
   /// Parts that each tower's rows are cut into, computed one after the other in every step: less
-  /// memory for the same update. At most one hook asks for more than 1.
+  /// memory for the same update. At most one hook asks for more than 1, of TrainOptions::hooks. A
+  /// step in which a tower has fewer rows has as few parts on all of them.
   virtual int micro_batches() const { return 1; }
   virtual void before_step(StepRequest&) {}
   virtual void after_step(const StepResult&) {}

@@ -44,6 +44,10 @@ int HookList::micro_batches() const {
 
 void HookList::add_last(const Hooks& of_spec) {
   hooks_.insert(hooks_.end(), of_spec.begin(), of_spec.end());
+  for (const auto& hook : of_spec)
+    require(!hook || hook->micro_batches() == 1,
+            "model_fn: a hook of EstimatorSpec::hooks asks for micro-batches, which are cut before "
+            "model_fn is called; give it to TrainOptions::hooks");
   if (saver_) hooks_.push_back(saver_);
   check();
 }

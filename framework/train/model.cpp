@@ -50,8 +50,7 @@ int slots_of(const Optimizer& optimizer) {
 
 Tensor over_towers(Tensor x, TowerReduction reduction, std::string name) {
   if (reduction == TowerReduction::mean) return tower_mean({x}, std::move(name))[0];
-  Tensor own = where(tower_has_rows(x.graph()), x, constant(x.graph(), 0, x.dtype()));
-  return tower_sum({own}, std::move(name))[0];
+  return tower_sum({zero_without_rows(x)}, std::move(name))[0];
 }
 
 // What a tower's gradients are multiplied with, so that their sum over towers and micro-batches is
@@ -84,14 +83,15 @@ Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hook
   });
 }
 
-Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows) {
+Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows,
+                                       bool first) {
   graph_->begin_micro_batch(rows.first);
   MicroBatch part;
   if (rows_ > 0) part.share = static_cast<double>(rows.count) / static_cast<double>(rows_);
   Scope scope(*graph_);
   Batch own = rows.count == rows_ ? batch : batch.rows(rows.first, rows.count);
   part.begin = graph_->size();
-  part.spec = model_fn(rows.first == 0 ? scope : scope.shared(), own, mode_);
+  part.spec = model_fn(first ? scope : scope.shared(), own, mode_);
   validate(part.spec, mode_);
   if (mode_ != Mode::predict) part.spec.loss = as_scalar(part.spec.loss);
   part.end = graph_->size();
@@ -102,12 +102,16 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
 // are free by then; but not if the model lies on several slots.
 void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks) {
   std::vector<MicroBatch> pipeline;
-  // Every tower has the same number of parts, since a part may take part in reductions.
-  std::int64_t least = options_.least_rows < 0 ? rows_ : options_.least_rows;
-  auto parts =
-      std::clamp<std::int64_t>(options_.micro_batches, 1, std::max<std::int64_t>(least, 1));
-  for (const RowRange& rows : split_rows(rows_, static_cast<int>(parts))) {
-    MicroBatch part = build_forward(model_fn, batch, rows);
+  bool first = true;
+  // Every tower has the same number of parts, since a part may take part in reductions. One without
+  // rows goes through all of them with the row that it was lent.
+  std::int64_t least =
+      options_.least_rows > 0 ? options_.least_rows : std::max(rows_, std::int64_t{1});
+  auto parts = static_cast<int>(std::min<std::int64_t>(options_.micro_batches, least));
+  for (RowRange rows : split_rows(rows_, parts)) {
+    if (rows.count == 0) rows = {0, rows_};
+    MicroBatch part = build_forward(model_fn, batch, rows, first);
+    first = false;
     if (options_.split > 0 || uses_several_slots(*graph_)) {
       pipeline.push_back(std::move(part));
     } else {
@@ -154,7 +158,10 @@ void Model::place(const std::vector<MicroBatch>& parts) {
     for (const MicroBatch& part : parts)
       passes.push_back(computing_nodes(*graph_, part.begin, part.end));
     split_ = options_.split_plan;
-    if (!split_) split_ = choose_split(passes[0], parts);
+    if (!split_) {
+      split_ = choose_split(passes[0], parts);
+      if (options_.agree_on_split) options_.agree_on_split(*split_);
+    }
     place_split(*graph_, *split_, passes);
   }
   if (!options_.slot_of_variable) return;
@@ -184,12 +191,15 @@ void Model::add_results(const MicroBatch& part) {
 void Model::add_gradients(const MicroBatch& part) {
   std::vector<Update> updates = part.spec.train.list(part.spec.loss, part.spec.loss_over_towers);
   require(updates.size() <= 64, "model_fn: ", updates.size(), " updates; a step has at most 64");
+  // A list of the variables so far is longer in later parts, which have those of the first.
+  std::vector<Update> of_first = spec_.train.list(spec_.loss, spec_.loss_over_towers);
   bool first = updates_.empty();
-  if (first) updates_.resize(updates.size());
+  if (first) updates_.resize(of_first.size());
   require(updates.size() == updates_.size(),
           "model_fn: it built another number of updates for a later micro-batch");
   for (std::size_t u = 0; u < updates.size(); ++u) {
     Update& update = updates[u];
+    update.variables = of_first[u].variables;
     Gradients gradients = compute_gradients(update, gradient_weight(*graph_, update, part.share));
     BuiltUpdate& built = updates_[u];
     if (first) {
@@ -257,7 +267,8 @@ void Model::average_statistics(std::size_t forward_effects) {
 void Model::build_updates(const Hooks& hooks) {
   Hooks chain{average_gradients({.bucket = options_.bucket,
                                  .rows = rows_,
-                                 .most_rows = std::max(rows_, options_.most_rows)})};
+                                 .most_rows = std::max(rows_, options_.most_rows),
+                                 .even_rows = options_.even_rows})};
   chain.insert(chain.end(), hooks.begin(), hooks.end());
   chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
   chain.push_back(apply_gradients());
@@ -267,6 +278,7 @@ void Model::build_updates(const Hooks& hooks) {
                         std::move(built.gradients),
                         {},
                         static_cast<std::size_t>(&built - updates_.data())};
+    for (const auto& hook : chain) hook->on_tower_gradients(stage);
     for (const auto& hook : chain) hook->on_gradients(stage);
     for (const auto& hook : chain) hook->after_apply(stage);
     built.gradients = std::move(stage.gradients);

@@ -20,16 +20,18 @@ namespace belfry {
 
 /// How a model takes part in a step, beside what its model_fn says.
 struct ModelOptions {
-  int towers = 1;  ///< that train it together, over all workers
-  std::int64_t least_rows =
-      -1;                      ///< of any of them: all have as many parts; -1: as many as this one
-  std::int64_t most_rows = 0;  ///< of any of them; 0: as many as this one
-  bool averaged = false;       ///< evaluation and prediction: with the variables' moving averages
-  int micro_batches = 1;       ///< parts of the rows, computed one after the other
+  int towers = 1;               ///< that train it together, over all workers
+  std::int64_t most_rows = 0;   ///< of any of them; 0: as many as this one
+  std::int64_t least_rows = 0;  ///< of those that have rows; 0: as many as this one
+  bool even_rows = true;        ///< all have as many
+  bool averaged = false;        ///< evaluation and prediction: with the variables' moving averages
+  int micro_batches = 1;        ///< parts of the rows, computed one after the other
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
   int split = 0;                  ///< slots that the model is cut into; 0: it says so itself
   /// Where the same model for other batches was cut: all are cut there.
   std::optional<SplitPlan> split_plan = {};
+  /// Told about a new cut, which it may replace by that of another worker.
+  std::function<void(SplitPlan&)> agree_on_split = {};
   /// The slot of a variable that exists already; it stays there.
   std::function<std::optional<int>(std::string_view)> slot_of_variable = {};
 };
@@ -82,7 +84,8 @@ class Model {
   };
 
   void build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks);
-  MicroBatch build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows);
+  MicroBatch build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows,
+                           bool first = true);
   void build_pipeline(const std::vector<MicroBatch>& parts);
   void add_results(const MicroBatch& part);
   void add_gradients(const MicroBatch& part);

@@ -15,6 +15,15 @@ std::string memory_text(const TowerPlan& plan, const Strategy& strategy) {
   return join(parts, ", ");
 }
 
+// Workers may have other rows, for which another cut would be the best.
+void take_chiefs_cuts(Workers& workers, SplitPlan& plan) {
+  auto own = std::as_writable_bytes(std::span(plan.cuts));
+  std::vector<std::byte> cuts(own.begin(), own.end());
+  workers.broadcast(cuts);
+  ensure(cuts.size() == own.size(), "split: the chief has another number of cuts");
+  std::copy(cuts.begin(), cuts.end(), own.begin());
+}
+
 }  // namespace
 
 Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions options)
@@ -28,7 +37,11 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
       whole_step_([this](int lane) { on_lane(lane, Phase::whole); }),
       compute_([this](int lane) { on_lane(lane, Phase::compute); }),
       apply_([this](int lane) { on_lane(lane, Phase::apply); }),
-      on_failure_([this](const std::exception& e) { failed(e); }) {}
+      on_failure_([this](const std::exception& e) { failed(e); }) {
+  Workers& workers = session.workers();
+  if (mode == Mode::train && workers.count() > 1)
+    options_.agree_on_split = [&workers](SplitPlan& plan) { take_chiefs_cuts(workers, plan); };
+}
 
 void Replicas::split(const Features& batch) {
   bool of_all_workers = mode_ != Mode::predict && session_.strategy().batch == BatchPolicy::global;
@@ -60,11 +73,13 @@ Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
   ModelOptions options = options_;
   if (mode_ == Mode::train && options_.towers > 1) {
     options.most_rows = rows_.most_of_tower;
-    options.least_rows = std::clamp<std::int64_t>(rows_.least_of_tower, 1, options.micro_batches);
+    options.least_rows = std::min<std::int64_t>(rows_.least_of_tower, options.micro_batches);
+    options.even_rows = rows_.even;
   }
   for (auto& known : models_)
     if (known->model.options().most_rows == options.most_rows
         && known->model.options().least_rows == options.least_rows
+        && known->model.options().even_rows == options.even_rows
         && matches(batch, known->model.signature()))
       return *known;
   models_.push_back(std::make_unique<Compiled>(

@@ -20,19 +20,20 @@ double timeout(const RunConfig& config) {
 // other than a worker for the others, which says more about what is wrong.
 std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& strategy,
                                                             Workers& workers,
-                                                            const RunConfig& config) {
-  require(workers.count() == 1 || strategy.slots() == 1, "devices: tower ",
-          strategy.towers[0].name(), " has ", strategy.slots(),
-          " slots; over several workers a tower has one in this version");
-  CommunicatorOptions local{config.reduction, timeout(config) * (workers.count() > 1 ? 2 : 1)};
+                                                            const CommunicatorOptions& options) {
+  CommunicatorOptions local = options;
+  if (workers.count() > 1) local.timeout_seconds *= 2;
   std::vector<std::shared_ptr<Communicator>> out;
   for (std::size_t s = 0; s < static_cast<std::size_t>(strategy.slots()); ++s) {
     std::vector<Device*> devices;
     for (const Tower& tower : strategy.towers) devices.push_back(tower.devices[s].get());
-    out.push_back(strategy.size() == 1 ? nullptr : devices[0]->make_communicator(devices, local));
-    if (workers.count() > 1)
-      out.back() =
-          make_worker_communicator(out.back(), workers, {.timeout_seconds = timeout(config)});
+    auto join_towers = [&]() -> std::shared_ptr<Communicator> {
+      return strategy.size() == 1 ? nullptr : devices[0]->make_communicator(devices, local);
+    };
+    if (workers.count() == 1)
+      out.push_back(join_towers());
+    else
+      out.push_back(make_worker_communicator({join_towers(), join_towers()}, workers, options));
   }
   return out;
 }
@@ -49,10 +50,10 @@ int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
 Session::Session(ModelFn model_fn, const RunConfig& config)
     : model_fn_(std::move(model_fn)),
       check_numerics_(config.check_numerics),
-      workers_(find_workers({.timeout_seconds = timeout(config)})),
+      workers_(find_workers(WorkerOptions{.timeout_seconds = timeout(config)})),
       strategy_(make_strategy(config.devices, config.batch, config.variables)),
       threads_(lane_count(strategy_)),
-      communicators_(communicators_of(strategy_, *workers_, config)),
+      reduction_{config.reduction, timeout(config)},
       variables_(strategy_, place().first),
       seed_(config.seed),
       split_(config.split.slots),
@@ -207,6 +208,11 @@ void Session::leave_off(std::string input_position,
   hook_states_ = std::move(hook_states);
 }
 
+void Session::begin_training() {
+  if (communicators_.empty()) communicators_ = communicators_of(strategy_, *workers_, reduction_);
+  std::erase_if(replicas_, [](const auto& entry) { return entry.first.second; });
+}
+
 Replicas& Session::replicas(Mode mode, bool averaged) {
   auto& entry = replicas_[{mode, averaged}];
   if (!entry)
@@ -215,8 +221,10 @@ Replicas& Session::replicas(Mode mode, bool averaged) {
 }
 
 bool Session::has_average(const std::string& variable) const {
-  std::string name = concat(variable, moving_average_suffix);
-  return variables_.contains(name) || pending_.contains(name);
+  std::string name = concat(variable, moving_average_suffix), count = name + "_count";
+  if (variables_.contains(count)) return variables_.read(count).item() > 0;
+  auto saved = pending_.find(count);
+  return saved != pending_.end() && saved->second.item() > 0;
 }
 
 // The value of a variable that is in the store, out of what the checkpoint holds. Where towers
@@ -322,7 +330,9 @@ void Session::check_memory(const TowerPlan& plan, const Model& model, int tower)
        bytes_text(device.memory_limit().count), " are free; ",
        rows > 0 ? concat("a batch of ", rows, where, " instead of ", model.rows(), " would fit")
                 : concat("not even a batch of 1", where, " would fit"),
-       "\n", report.substr(report.find("memory: ")));
+       ". Less is needed with the rows in parts (hooks::accumulate), or with the model on several "
+       "devices (RunConfig::split)\n",
+       report.substr(report.find("memory: ")));
 }
 
 void Session::check(const TowerPlan& plan, const Model& model, int tower) {

@@ -46,6 +46,9 @@ class Session {
   void mark_broken() { broken_ = true; }
   bool broken() const { return broken_; }
 
+  /// Joins the towers of all workers, unless they are joined: all workers call it. Moving averages
+  /// may change from now on, and with them what replicas() read.
+  void begin_training();
   /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
   /// session. Error: averages are asked for and there are none.
   Replicas& replicas(Mode mode, bool averaged = false);
@@ -104,6 +107,7 @@ class Session {
   std::shared_ptr<Workers> workers_;
   Strategy strategy_;
   TowerThreads threads_;
+  CommunicatorOptions reduction_;
   std::vector<std::shared_ptr<Communicator>> communicators_;  // of several towers, by slot
   Variables variables_;
   NamedArrays pending_;  // of the checkpoint, not yet asked for by a model

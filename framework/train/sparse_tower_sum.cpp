@@ -25,6 +25,13 @@ bool depends_on_batch(const Tensor& indices) {
   return false;
 }
 
+// Whether these are the numbers of an input with so many rows, and nothing else.
+bool is_feature(const Tensor& indices, std::int64_t rows) {
+  const Node& node = indices.node();
+  if (node.is(reshape_op) || node.is(cast_op)) return is_feature(node.input(0), rows);
+  return node.is(input_op) && indices.rank() > 0 && indices.size(0) == rows;
+}
+
 // The look-ups whose gradients add up to this one; empty when it is made of anything else.
 std::vector<const Node*> lookups(const Tensor& gradient) {
   const Node& node = gradient.node();
@@ -58,9 +65,16 @@ Tensor at_own_place(Tensor x, std::int64_t most) {
 
 bool sums_sparsely(const Tensor& gradient, const SparseRows& rows) {
   std::int64_t count = 0;
-  for (const Node* node : lookups(gradient)) count += node->input(1).shape().elements();
+  for (const Node* node : lookups(gradient)) {
+    if (!rows.even && !is_feature(node->input(1), rows.own)) return false;
+    count += node->input(1).shape().elements();
+  }
   if (count == 0 || rows.own == 0 || count % rows.own != 0) return false;
   return gradient.graph().towers() * (count / rows.own * rows.most) * 2 <= gradient.shape()[0];
+}
+
+Tensor own_part(Tensor x, const SparseRows& rows) {
+  return rows.own > 1 ? x : zero_without_rows(x);
 }
 
 Tensor sparse_tower_sum(const Tensor& gradient, const SparseRows& rows) {
@@ -73,7 +87,7 @@ Tensor sparse_tower_sum(const Tensor& gradient, const SparseRows& rows) {
   }
   Tensor value = joined(std::move(values)), index = joined(std::move(indices));
   std::int64_t most = value.size(0) / rows.own * rows.most;
-  value = tower_sum(at_own_place(value, most));
+  value = tower_sum(at_own_place(own_part(value, rows), most));
   // Indices below 2^53 are exact as doubles.
   index = tower_sum(at_own_place(index, most));
   return apply1(gather_grad_op, {value, cast(index, DType::i64)},

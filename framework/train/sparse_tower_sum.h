@@ -11,11 +11,16 @@ namespace belfry {
 struct SparseRows {
   std::int64_t own = 0;   ///< of this tower
   std::int64_t most = 0;  ///< the largest number of any tower; it may look up as much for each
+  bool even = true;       ///< all towers have as many
 };
 
 /// Whether this is the gradient of a table that rows were looked up in (embedding_lookup, gather
-/// along axis 0), larger than the rows and indices of all towers together.
+/// along axis 0), larger than the rows and indices of all towers together. The answer is the same
+/// on all towers: where they have other numbers of rows, only look-ups of a feature count, of which
+/// each row has as many.
 bool sums_sparsely(const Tensor& gradient, const SparseRows& rows);
+/// What a tower adds to a sum: nothing if it computes on a row that it was lent.
+Tensor own_part(Tensor x, const SparseRows& rows);
 /// tower_sum() of a gradient that sums_sparsely(), by exchanging the rows and their indices.
 Tensor sparse_tower_sum(const Tensor& gradient, const SparseRows& rows);
 

@@ -5,11 +5,11 @@ namespace belfry {
 StepInput::StepInput(InputFn input_fn, InputContext context, int batches_a_step)
     : input_fn_(std::move(input_fn)),
       context_(std::move(context)),
-      stream_(open()),
+      stream_(open(context_)),
       batches_(static_cast<std::size_t>(batches_a_step)) {}
 
-InputStreamPtr StepInput::open() const {
-  InputStreamPtr fresh = input_fn_(context_);
+InputStreamPtr StepInput::open(const InputContext& context) const {
+  InputStreamPtr fresh = input_fn_(context);
   require(fresh, "train: input_fn returned no stream");
   return fresh;
 }
@@ -37,7 +37,7 @@ bool StepInput::read_first() {
 }
 
 bool StepInput::begin_anew() {
-  stream_ = open();
+  stream_ = open(context_);
   return read_first();
 }
 
@@ -47,6 +47,12 @@ bool StepInput::read() {
     return true;
   }
   return take();
+}
+
+const Features* StepInput::any() {
+  if (count_ > 0) return &batches_[0];
+  bool found = open({.towers = context_.towers})->next(spare_);
+  return found ? &spare_ : nullptr;
 }
 
 std::string StepInput::position() const { return held_ ? position_before_ : stream_->save(); }

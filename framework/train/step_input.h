@@ -26,6 +26,9 @@ class StepInput {
   bool read();
   /// What was read last; fewer at the end of the data, but not none.
   std::span<const Features> batches() const { return {batches_.data(), count_}; }
+  /// Any batch of the data: the last that was read, or else the first of all workers' parts. Null:
+  /// there is none.
+  const Features* any();
   /// Where a later training goes on; empty: at the beginning, or the stream cannot say.
   std::string position() const;
   bool was_read() const { return was_read_; }
@@ -35,7 +38,7 @@ class StepInput {
   std::vector<InputStage> stages() const { return stream_->stages(); }
 
  private:
-  InputStreamPtr open() const;
+  InputStreamPtr open(const InputContext& context) const;
   bool take();
 
   InputFn input_fn_;

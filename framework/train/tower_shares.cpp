@@ -7,8 +7,16 @@
 namespace belfry {
 namespace {
 
+// An earlier batch may have had features that this one has not.
+void forget_others(const Features& batch, Features& part) {
+  bool fits = std::all_of(part.begin(), part.end(),
+                          [&](const auto& item) { return batch.contains(item.first); });
+  if (!fits) part.clear();
+}
+
 // Rows of every feature; scalars are everybody's.
 void cut(const Features& batch, std::int64_t all, RowRange rows, Features& part) {
+  forget_others(batch, part);
   for (const auto& [name, array] : batch) {
     if (array.shape().rank() == 0) {
       part.set(name, array);
@@ -23,6 +31,7 @@ void cut(const Features& batch, std::int64_t all, RowRange rows, Features& part)
 }
 
 void copy(const Features& batch, Features& part) {
+  forget_others(batch, part);
   for (const auto& [name, array] : batch) part.set(name, array);
 }
 
@@ -32,10 +41,16 @@ double share_of(std::int64_t rows, std::int64_t all) {
 
 }  // namespace
 
+void StepRows::add_tower(std::int64_t count) {
+  even = even && (most_of_tower == 0 || count == most_of_tower) && count > 0;
+  most_of_tower = std::max(most_of_tower, count);
+  if (count > 0) least_of_tower = least_of_tower > 0 ? std::min(least_of_tower, count) : count;
+}
+
 int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
                 std::span<TowerShare> shares, StepRows& rows) {
-  std::int64_t all = row_count(batch);
-  rows = {0, all, (all + place.all - 1) / place.all, all / place.all};
+  std::int64_t all = row_count(batch), least = std::max<std::int64_t>(all / place.all, 1);
+  rows = {0, all, (all + place.all - 1) / place.all, std::min(least, all), all % place.all == 0};
   if (place.all == 1) {
     copy(batch, shares[0].batch);
     shares[0].rows = {0, rows.all};
@@ -61,15 +76,13 @@ int take_batches(std::span<const Features> batches, bool everyone, std::span<Tow
                  StepRows& rows) {
   ensure(!batches.empty() && batches.size() <= shares.size(), "take_batches: ", batches.size(),
          " batches for ", shares.size(), " towers");
-  rows = {};
+  rows = {.even = true};
   const Features* any = &batches[0];  // with a row, if there is one
-  rows.least_of_tower = batches.size() < shares.size() ? 0 : row_count(batches[0]);
-  for (const Features& batch : batches) {
-    std::int64_t count = row_count(batch);
-    if (row_count(*any) == 0) any = &batch;
+  for (std::size_t t = 0; t < shares.size(); ++t) {
+    std::int64_t count = t < batches.size() ? row_count(batches[t]) : 0;
+    if (count > 0 && row_count(*any) == 0) any = &batches[t];
     rows.all += count;
-    rows.most_of_tower = std::max(rows.most_of_tower, count);
-    rows.least_of_tower = std::min(rows.least_of_tower, count);
+    rows.add_tower(count);
   }
   std::int64_t first = 0;
   std::size_t taking_part = everyone ? shares.size() : batches.size();

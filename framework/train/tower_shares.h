@@ -28,7 +28,11 @@ struct StepRows {
   std::int64_t before = 0;  ///< those of workers before this one
   std::int64_t all = 0;
   std::int64_t most_of_tower = 0;   ///< the largest number that one tower takes
-  std::int64_t least_of_tower = 0;  ///< the smallest; 0 where one has none
+  std::int64_t least_of_tower = 0;  ///< the smallest of those that have rows
+  bool even = false;                ///< all towers have as many
+
+  /// A tower's, into the last three.
+  void add_tower(std::int64_t count);
 };
 
 /// Cuts `batch`, which is that of all towers at `place`. Returns how many of the shares take part:

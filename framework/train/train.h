@@ -1,6 +1,7 @@
 #pragma once
 // Estimators, and what belongs to them.
 
+#include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/estimator.h"
 #include "belfry/framework/train/estimator_spec.h"

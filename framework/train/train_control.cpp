@@ -65,4 +65,9 @@ bool TrainControl::wait_and_check_stop(std::string& reason,
   return stop_;
 }
 
+bool TrainControl::check_paused() {
+  std::lock_guard lock(mutex_);
+  return progress_.paused = pause_ && !stop_;
+}
+
 }  // namespace belfry

@@ -20,7 +20,8 @@ struct TrainProgress {
 
 /// Handed to train() by pointer, it stops, pauses and watches it. Every function may be called from
 /// any thread, before, during and after training. Each takes effect between two steps. A request to
-/// stop stays: the next train() call needs a control of its own.
+/// stop stays: the next train() call needs a control of its own. In a job of several workers all do
+/// what one is asked for.
 class TrainControl {
  public:
   void request_stop(std::string reason = "the host asked for it");
@@ -38,6 +39,8 @@ class TrainControl {
   /// Waits while paused and not `interrupted`, which is asked now and then; true when a stop was
   /// asked for, with its reason.
   bool wait_and_check_stop(std::string& reason, const std::function<bool()>& interrupted);
+  /// Whether training should wait now; it says so in its progress.
+  bool check_paused();
 
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;

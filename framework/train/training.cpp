@@ -1,6 +1,8 @@
 #include "belfry/framework/train/training.h"
 
+#include <chrono>
 #include <exception>
+#include <thread>
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
@@ -39,7 +41,8 @@ struct Training::Impl final : HookContext {
         hooks(config_, options, last),
         replicas(session, Mode::train, hooks.all(),
                  {.micro_batches = hooks.micro_batches(), .bucket = config_.bucket}) {
-    sync.check_start(session.step(), session.state().seed);
+    session.begin_training();
+    sync.check_start(session.step(), session.state().seed, session.strategy());
     if (options.resume_input && !session.input_position().empty()) restore_input();
     if (config_.stop_on_signals) signals.emplace();
     result.global_step = session.step();
@@ -112,13 +115,14 @@ struct Training::Impl final : HookContext {
 
   // All workers go on, or none.
   bool agree_to_go_on() {
-    if (!stopping) poll_outside();
-    if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
-    // Alone, a save that was asked for comes right after the step.
-    bool save =
-        !sync.alone() && begun_hooks && options.control && options.control->take_save_request();
-    WorkerSync::Agreed agreed = sync.agree({.stop = stopping, .save = save});
-    if (agreed.save) save_checkpoint();
+    WorkerSync::Agreed agreed;
+    do {
+      if (agreed.pause) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (!stopping) poll_outside();
+      if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
+      agreed = sync.agree(wishes());
+      if (agreed.save) save_checkpoint();
+    } while (agreed.pause);
     if (agreed.stopping >= 0) request_stop(concat("worker ", agreed.stopping, " asked for it"));
     over = stopping;
     return !over;
@@ -132,16 +136,22 @@ struct Training::Impl final : HookContext {
       replicas.split(input.batches()[0]);
     }
     if (!reads_alone()) {
-      if (!any && !input.batches().empty()) replicas.take_nothing(input.batches()[0]);
       StepRows rows = sync.exchange_rows(any ? replicas.rows() : StepRows(), chosen);
-      require(any || rows.all == 0 || !input.batches().empty(),
-              "train: this worker's part of the data has no batch while others have; give every "
-              "worker data, or begin them anew with .resume_input = false");
-      if (any || rows.all > 0) replicas.place(rows);
+      if (!any && rows.all > 0) take_nothing();
       any = rows.all > 0;
+      if (any) replicas.place(rows);
     }
     if (!any) end_of_data();
     return any;
+  }
+
+  // Other workers still have rows.
+  void take_nothing() {
+    const Features* batch = input.any();
+    require(batch,
+            "train: input_fn gives other workers batches but this one none, not even as the "
+            "only pipeline");
+    replicas.take_nothing(*batch);
   }
 
   void end_of_data() {
@@ -213,9 +223,17 @@ struct Training::Impl final : HookContext {
     if (sync.alone() && options.control && options.control->take_save_request()) save_checkpoint();
   }
 
+  // Alone, training waits while it is paused, and saves right after the step.
+  WorkerSync::Wishes wishes() {
+    if (sync.alone() || !options.control) return {.stop = stopping};
+    return {.stop = stopping,
+            .save = begun_hooks && options.control->take_save_request(),
+            .pause = options.control->check_paused()};
+  }
+
   void poll_outside() {
     std::string reason;
-    auto interrupted = [this] { return signals && signals->received(); };
+    auto interrupted = [this] { return !sync.alone() || (signals && signals->received()); };
     if (options.control && options.control->wait_and_check_stop(reason, interrupted))
       request_stop(std::move(reason));
     if (signals && signals->received()) request_stop(signals->received());

@@ -128,7 +128,7 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
   const Strategy& strategy = session.strategy();
   Workers& workers = session.workers();
   WorkerSync sync(workers);
-  sync.check_start(session.step(), session.state().seed);
+  sync.check_start(session.step(), session.state().seed, session.strategy());
   StepInput input(input_fn, session.input_context(),
                   strategy.batch == BatchPolicy::per_tower ? strategy.size() : 1);
   HookList hooks(config, options, options.max_steps ? options.max_steps : options.steps);

@@ -1,6 +1,7 @@
 #include "belfry/framework/train/worker_sync.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "belfry/framework/train/hook.h"
 
@@ -11,14 +12,24 @@ constexpr std::string_view heading = "positions of workers ";
 
 }  // namespace
 
-void WorkerSync::check_start(std::int64_t step, std::uint64_t seed) {
+void WorkerSync::check_start(std::int64_t step, std::uint64_t seed, const Strategy& strategy) {
   if (alone()) return;
   struct Start {
     std::int64_t step;
     std::uint64_t seed;
+    std::int32_t towers, slots;
+    BatchPolicy batch;
+    auto devices() const { return std::tuple(towers, slots, batch); }
   };
-  std::vector<Start> all = workers_.all_gather(Start{step, seed});
+  std::vector<Start> all =
+      workers_.all_gather(Start{step, seed, strategy.size(), strategy.slots(), strategy.batch});
+  auto text_of = [&](std::size_t rank) {
+    return concat("worker ", rank, " has towers x slots = ", all[rank].towers, " x ",
+                  all[rank].slots, " and batches ", all[rank].batch);
+  };
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    require(all[rank].devices() == all[0].devices(), "train: ", text_of(0), ", ", text_of(rank),
+            "; give all the same RunConfig");
     require(all[rank].step == all[0].step, "train: worker 0 begins at step ", all[0].step,
             " and worker ", rank, " at step ", all[rank].step,
             "; model_dir must be one folder that all workers share");
@@ -29,17 +40,19 @@ void WorkerSync::check_start(std::int64_t step, std::uint64_t seed) {
 
 WorkerSync::Agreed WorkerSync::agree(Wishes own) {
   double now = monotonic_seconds();
-  if (alone()) return {own.stop ? 0 : -1, own.save};
+  if (alone()) return {own.stop ? 0 : -1, own.save, own.pause && !own.stop};
   struct Message {
     double clock;
-    std::int32_t stop, save;
+    std::int32_t stop, save, pause;
   };
-  std::vector<Message> all = workers_.all_gather(Message{now, own.stop, own.save});
+  std::vector<Message> all = workers_.all_gather(Message{now, own.stop, own.save, own.pause});
   Agreed out;
   for (std::size_t rank = all.size(); rank-- > 0;) {
     if (all[rank].stop) out.stopping = static_cast<int>(rank);
     out.save = out.save || all[rank].save;
+    out.pause = out.pause || all[rank].pause;
   }
+  out.pause = out.pause && out.stopping < 0;
   clock_ = all[0].clock;
   return out;
 }
@@ -59,21 +72,22 @@ bool WorkerSync::chief_decides(bool own) {
 StepRows WorkerSync::exchange_rows(const StepRows& own, std::uint64_t chosen) {
   if (alone()) return own;
   struct Message {
-    std::int64_t rows, most, least;
+    std::int64_t rows, most, least, even;
     std::uint64_t chosen;
   };
-  std::vector<Message> all =
-      workers_.all_gather(Message{own.all, own.most_of_tower, own.least_of_tower, chosen});
-  StepRows out;
-  out.least_of_tower = all[0].least;
+  std::vector<Message> all = workers_.all_gather(
+      Message{own.all, own.most_of_tower, own.least_of_tower, own.even, chosen});
+  StepRows out{.even = true};
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     require(all[rank].chosen == all[0].chosen,
             "train: worker 0 runs other updates in this step than worker ", rank,
             "; what before_step() chooses must be the same on all workers");
     if (static_cast<int>(rank) < workers_.rank()) out.before += all[rank].rows;
     out.all += all[rank].rows;
-    out.most_of_tower = std::max(out.most_of_tower, all[rank].most);
-    out.least_of_tower = std::min(out.least_of_tower, all[rank].least);
+    bool even = out.even && all[rank].even != 0;
+    out.add_tower(all[rank].most);
+    out.add_tower(all[rank].least);
+    out.even = out.even && even;
   }
   return out;
 }

@@ -2,11 +2,9 @@
 // What the workers of a job agree on between steps. Internal to train/.
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "belfry/framework/distribute/workers.h"
-#include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/tower_shares.h"
 
 namespace belfry {
@@ -20,15 +18,17 @@ class WorkerSync {
   bool alone() const { return workers_.count() == 1; }
   bool is_chief() const { return workers_.is_chief(); }
 
-  /// Error unless all workers begin with the same step and seed.
-  void check_start(std::int64_t step, std::uint64_t seed);
+  /// Error unless all workers begin with the same step and seed, and have as many towers, of as
+  /// many slots, that take batches alike.
+  void check_start(std::int64_t step, std::uint64_t seed, const Strategy& strategy);
 
   struct Wishes {
-    bool stop = false, save = false;
+    bool stop = false, save = false, pause = false;
   };
   struct Agreed {
-    int stopping = -1;  ///< rank of the first worker that wants to stop
-    bool save = false;  ///< whether any wants to save
+    int stopping = -1;   ///< rank of the first worker that wants to stop
+    bool save = false;   ///< whether any wants to save
+    bool pause = false;  ///< whether any wants to wait, and none to stop
   };
   /// Before each step.
   Agreed agree(Wishes own);

@@ -162,7 +162,7 @@ void run(const Arguments& args) {
   parts = parts / args.steps;
   double seconds = median(times);
   Rate convolutions = convolution_rate(plan, session.variables().store(0).device(), args.profile);
-  double step_rate = plan.flops / seconds,
+  double step_rate = args.towers * plan.flops / seconds,
          convolution_rate = convolutions.flops / convolutions.seconds;
   std::printf(
       "{\"model\": \"%s\", \"batch_size\": %lld, \"examples_per_second\": %.1f, \"ms_per_step\": "

@@ -22,11 +22,24 @@ TEST_F(GradientHooks, FreezeLeavesOutWholeNamesThatMatch) {
 TEST_F(GradientHooks, APatternMayBeForOneOfSeveralUpdates) {
   auto hook = freeze({"encoder/.*", "decoder/bias"});
   GradientStage stage = stage_of(kernel, bias);
-  hook->on_gradients(stage);
+  hook->on_tower_gradients(stage);
   GradientStage other = stage_of(variable("decoder", "kernel"), variable("decoder", "bias"));
-  hook->on_gradients(other);
+  hook->on_tower_gradients(other);
   EXPECT_THAT(names(other), ElementsAre("decoder/kernel"));
   EXPECT_EQ(error_of([&] { hook->begin(context); }), "no error");
+}
+
+TEST_F(GradientHooks, TheNextTrainingIsCheckedToo) {
+  auto hook = freeze({"encoder/.*"});
+  GradientStage stage = stage_of(kernel, bias);
+  hook->on_tower_gradients(stage);
+  hook->begin(context);
+  hook->end(context, Outcome::finished);
+  GradientStage other = stage_of(variable("decoder", "kernel"), variable("decoder", "bias"));
+  hook->on_tower_gradients(other);
+  EXPECT_EQ(error_of([&] { hook->begin(context); }),
+            "freeze: `encoder/.*` matches no variable that is trained; they are decoder/bias, "
+            "decoder/kernel");
 }
 
 TEST_F(GradientHooks, FreezeRefusesWhatCannotWork) {
@@ -36,7 +49,7 @@ TEST_F(GradientHooks, FreezeRefusesWhatCannotWork) {
               }),
               testing::StartsWith("freeze: `(` is no regular expression: "));
   GradientStage stage = stage_of(kernel, bias);
-  EXPECT_EQ(error_of([&] { freeze({".*"})->on_gradients(stage); }),
+  EXPECT_EQ(error_of([&] { freeze({".*"})->on_tower_gradients(stage); }),
             "freeze: nothing is left to train in the update `sgd`");
 }
 

@@ -45,6 +45,7 @@ struct GradientHooks : testing::Test {
   }
   /// What the trainer does with a stage.
   void build(GradientStage& stage, Hook& hook) {
+    hook.on_tower_gradients(stage);
     hook.on_gradients(stage);
     apply_gradients(stage.update, stage.gradients, stage.condition);
     hook.after_apply(stage);

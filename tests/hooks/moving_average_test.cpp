@@ -41,7 +41,7 @@ TEST_F(GradientHooks, AveragesOfChosenVariables) {
 
 TEST_F(GradientHooks, AveragesOfWhatIsTrained) {
   GradientStage stage = stage_of(kernel, bias);
-  freeze({"head/.*"})->on_gradients(stage);
+  freeze({"head/.*"})->on_tower_gradients(stage);
   build(stage, *moving_average());
   EXPECT_TRUE(graph.find_variable("encoder/kernel/moving_average"));
   EXPECT_FALSE(graph.find_variable("head/bias/moving_average"));

@@ -40,5 +40,55 @@ TEST(GradientHooksInTraining, PatternsThatMatchNothingStopItAtTheBeginning) {
                                    "line/bias, line/kernel"));
 }
 
+// w falls from 8 by 1/4 a step, and the loss is w: 7.75, 7.5, 7.25. Averages of it with a decay of
+// 1/2, from the first: 7.75, 7.625, 7.4375.
+TEST(GradientHooksInTraining, MovingAveragesAreEvaluatedByAFlag) {
+  ModelFn model = [](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
+    if (mode == Mode::predict) return {.predictions = {{"w", s.variable("w", {}) * batch["x"]}}};
+    return falling(s, batch, mode);
+  };
+  InputFn input = over_and_over({one_point()}), once_only = once({one_point()});
+  for (auto devices : {std::vector<std::string>{"cpu:0"}, {"cpu:0", "cpu:1"}}) {
+    TemporaryFolder dir;
+    RunConfig config = quiet();
+    config.devices = devices;
+    EstimatorOptions options{.model_fn = model, .model_dir = dir.path(), .run = config};
+    auto loss = [&](Estimator& e, bool averaged) {
+      return e.evaluate(once_only, {.averaged = averaged}).at("loss");
+    };
+    auto average = [] { return moving_average({.decay = 0.5, .warm_up = false}); };
+    Estimator estimator(options);
+    estimator.train(input, {.max_steps = 2, .hooks = {average()}});
+    EXPECT_EQ(loss(estimator, false), 7.5);
+    EXPECT_EQ(loss(estimator, true), 7.625);
+    estimator.train(input, {.max_steps = 3, .hooks = {average()}});
+    EXPECT_EQ(loss(estimator, false), 7.25);
+    EXPECT_EQ(loss(estimator, true), 7.4375);
+    Estimator later(options);  // from the checkpoint
+    EXPECT_EQ(loss(later, true), 7.4375);
+    Features row;
+    ASSERT_TRUE(later.predict(once_only, {.averaged = true}).next(row));
+    EXPECT_EQ(row.at("w").item(), 7.4375);
+  }
+}
+
+TEST(GradientHooksInTraining, AnAverageOfNothingIsNotEvaluated) {
+  struct Never final : Hook {
+    void before_step(StepRequest& request) override { request.chosen = 0; }
+  };
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
+  InputFn input = over_and_over({one_point()});
+  auto error = [&] {
+    return error_of([&] { estimator.evaluate(once({one_point()}), {.averaged = true}); });
+  };
+  Hooks hooks{moving_average(), std::make_shared<Never>()};
+  estimator.train(input, {.steps = 1, .hooks = hooks});
+  EXPECT_THAT(error(), testing::HasSubstr("no moving averages"));
+  hooks.pop_back();
+  estimator.train(input, {.steps = 1, .hooks = hooks});
+  EXPECT_EQ(error(), "no error");
+}
+
 }  // namespace
 }  // namespace belfry::hooks

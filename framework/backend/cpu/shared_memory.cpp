@@ -27,6 +27,7 @@ class SharedMemory final : public Communicator {
   SharedMemory(std::vector<std::string> names, const CommunicatorOptions& options)
       : names_(std::move(names)),
         options_(options),
+        timeout_(std::min(options.timeout_seconds, 1e9)),  // more would be too many nanoseconds
         prepared_(names_.size()),
         started_(names_.size()),
         rounds_(4, Round(names_.size())) {}
@@ -96,7 +97,7 @@ class SharedMemory final : public Communicator {
         reduce_all(all, count * member / n, count * (member + 1) / n);
         return meet(bucket, round);
       case CrossDevice::to_one_device:
-        for (int m = 1; member == 0 && m < n; ++m) reduce_into(bucket, *all[index(m)]);
+        if (member == 0) belfry::reduce(all, std::span(all).first(1), 0, count);
         meet(bucket, round);
         if (member != 0) copy_into(bucket, *all[0]);
         return meet(bucket, round);
@@ -131,9 +132,7 @@ class SharedMemory final : public Communicator {
   template <class Done>
   void wait(std::unique_lock<std::mutex>& lock, const Bucket& bucket, const Round& round,
             Done done) {
-    auto until = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
-    bool in_time = changed_.wait_until(lock, std::chrono::time_point_cast<Clock::duration>(until),
-                                       [&] { return done() || !failure_.empty(); });
+    bool in_time = changed_.wait_for(lock, timeout_, [&] { return done() || !failure_.empty(); });
     if (done()) return;
     if (!in_time) failure_ = late(bucket, round);
     changed_.notify_all();
@@ -150,6 +149,7 @@ class SharedMemory final : public Communicator {
 
   const std::vector<std::string> names_;
   const CommunicatorOptions options_;
+  const std::chrono::duration<double> timeout_;
   std::mutex mutex_;  // guards all below; operands are read and written between meeting points
   std::condition_variable changed_;
   std::vector<std::size_t> prepared_;   // by member

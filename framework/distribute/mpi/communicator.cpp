@@ -19,6 +19,7 @@ std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 // What a worker reduces, so that the others can tell whether it is the same.
 struct Description {
   std::int64_t elements = 0, segments = 0;
+  std::uint64_t sizes = 0;  // a hash of the segments' numbers of elements
   std::int32_t dtype = 0, op = 0;
   char name[104] = {};
 
@@ -28,10 +29,13 @@ struct Description {
         segments(static_cast<std::int64_t>(bucket.segments.size())),
         dtype(static_cast<std::int32_t>(bucket.dtype)),
         op(static_cast<std::int32_t>(bucket.op)) {
+    for (const Segment& s : bucket.segments)
+      sizes = sizes * 0x100000001B3 + static_cast<std::uint64_t>(s.count) + 1;
     bucket.name.copy(name, sizeof name - 1);
   }
   bool fits(const Description& o) const {
-    return elements == o.elements && segments == o.segments && dtype == o.dtype && op == o.op;
+    return elements == o.elements && segments == o.segments && sizes == o.sizes && dtype == o.dtype
+           && op == o.op && std::strcmp(name, o.name) == 0;
   }
 };
 
@@ -201,7 +205,8 @@ void Reduction::compare() const {
     std::memcpy(&theirs, descriptions_[index(rank)], sizeof theirs);
     require(mine_.fits(theirs), job_.name(job_.rank()), " reduces ", mine_, " while ",
             job_.name(rank), " reduces ", theirs,
-            "; a model_fn must build the same model in every worker");
+            "; a model_fn must build the same model in every worker, and hooks choose the same "
+            "updates");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "belfry/framework/base/error.h"
 
@@ -51,8 +52,10 @@ void check(int code, std::string_view what) {
 Memory make_memory(std::size_t bytes) { return std::make_shared<std::vector<std::byte>>(bytes); }
 
 Job::Job() {
-  int running = 0, level = MPI_THREAD_SINGLE, known = 0;
+  int running = 0, over = 0, level = MPI_THREAD_SINGLE, known = 0;
   check(MPI_Initialized(&running), "MPI_Initialized");
+  check(MPI_Finalized(&over), "MPI_Finalized");
+  require(!over, "MPI: this process has ended it already; look for workers before MPI_Finalize");
   started_here_ = !running;
   if (running)
     check(MPI_Query_thread(&level), "MPI_Query_thread");
@@ -70,30 +73,32 @@ Job::Job() {
   listen();
 }
 
-Job::~Job() {
+void Job::end() noexcept {
   try {
-    end();
+    std::unique_lock lock(mutex_);
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized || std::exchange(over_, true)) return;
+    say(!failure_.empty(), failure_);
+    // Whoever still works may yet fail, and leave without MPI_Finalize.
+    auto start = Clock::now();
+    for (hear(); failure_.empty() && (others_there_ > 0 || !word_is_out()); hear()) {
+      double waited = seconds_since(start);
+      if (waited > timeout_seconds_) break;  // MPI_Finalize may know better who is still there
+      lock.unlock();
+      pause(waited);
+      lock.lock();
+    }
+    if (failure_.empty() && started_here_) MPI_Finalize();
   } catch (const std::exception&) {
     // A worker that is gone: as after a failure.
   }
 }
 
-void Job::end() {
-  std::unique_lock lock(mutex_);
-  int over = 0;
-  MPI_Finalized(&over);
-  if (over) return;
-  say(!failure_.empty(), failure_);
-  // Whoever still works may yet fail, and leave without MPI_Finalize.
-  auto start = Clock::now();
-  for (hear(); others_there_ > 0 && failure_.empty(); hear()) {
-    double waited = seconds_since(start);
-    if (waited > timeout_seconds_) break;  // MPI_Finalize may know better who is still there
-    lock.unlock();
-    pause(waited);
-    lock.lock();
-  }
-  if (failure_.empty() && started_here_) MPI_Finalize();
+bool Job::word_is_out() {
+  int out = 0;
+  check(MPI_Testall(count_, saying_.data(), &out, MPI_STATUSES_IGNORE), "MPI_Testall");
+  return out != 0;
 }
 
 std::string Job::name(int rank) const { return concat("worker ", rank, " of ", count_); }
@@ -121,7 +126,7 @@ void Job::wait(const Wait& wait) {
         std::vector<std::string> late;
         for (int rank : wait.missing()) late.push_back(name(rank));
         give_up(concat(wait.what, ": ", join(late, ", "), " did not take part within ",
-                       wait.timeout_seconds, " s; it may have died or hang"));
+                       wait.timeout_seconds, " s; it may have died or hung"));
         fail(failure_);
       }
     }
@@ -163,6 +168,7 @@ void Job::listen() {
   ended_.assign(count, false);
   others_there_ = count_ - 1;
   heard_.resize(count);
+  statuses_.resize(count);
   saying_.assign(count, MPI_REQUEST_NULL);
   listening_.assign(count, MPI_REQUEST_NULL);
   for (int rank = 0; rank < count_; ++rank) {
@@ -174,13 +180,15 @@ void Job::listen() {
 }
 
 void Job::hear() {
-  int many = 0;
+  int many = 0, kind = MPI_SUCCESS;
+  int code = MPI_Testsome(count_, listening_.data(), &many, heard_.data(), statuses_.data());
   // An error here says that a worker is gone; who waits for it will find that out, by name.
-  if (MPI_Testsome(count_, listening_.data(), &many, heard_.data(), MPI_STATUSES_IGNORE)
-      != MPI_SUCCESS)
-    return;
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &kind);
+  if (kind != MPI_SUCCESS && kind != MPI_ERR_IN_STATUS) return;
   for (int i = 0; many != MPI_UNDEFINED && i < many; ++i) {
-    int rank = heard_[static_cast<std::size_t>(i)];
+    auto at = static_cast<std::size_t>(i);
+    if (kind != MPI_SUCCESS && statuses_[at].MPI_ERROR != MPI_SUCCESS) continue;
+    int rank = heard_[at];
     const Word& word = words_[static_cast<std::size_t>(rank)];
     ended_[static_cast<std::size_t>(rank)] = true;
     --others_there_;
@@ -200,8 +208,8 @@ void Job::say(bool failed, const std::string& reason) {
             name(rank));
   // A process that fails may soon be gone: most messages leave at once, the others get a moment.
   auto start = Clock::now();
-  for (int gone = 0; failed && !gone && seconds_since(start) < 0.2;)
-    check(MPI_Testall(count_, saying_.data(), &gone, MPI_STATUSES_IGNORE), "MPI_Testall");
+  while (failed && !word_is_out() && seconds_since(start) < 0.2) {
+  }
 }
 
 }  // namespace belfry::mpi

@@ -32,11 +32,9 @@ Memory make_memory(std::size_t bytes);
 class Job {
  public:
   /// Starts MPI unless the host has; waits without a limit until all workers do. Error: MPI allows
-  /// no calls from several threads.
+  /// no calls from several threads, or the host has ended it.
   Job();
-  /// Ends MPI if this object started it, when all workers have ended. Not after a failure: then
-  /// MPI_Finalize could wait for workers that are gone.
-  ~Job();
+  ~Job() { end(); }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
@@ -60,6 +58,10 @@ class Job {
   /// the time is over.
   void wait(const Wait& wait);
 
+  /// Says that this worker has ended, and ends MPI if this object started it, when all workers
+  /// have. Not after a failure: then MPI_Finalize could wait for workers that are gone.
+  void end() noexcept;
+
   /// Ends this worker's part: its waits throw `reason`, those of the others name it as well.
   void announce(const std::string& reason) noexcept;
 
@@ -79,7 +81,8 @@ class Job {
     char reason[1023];
   };
 
-  void end();
+  void wait_for_the_others_to_end();
+  bool word_is_out();
   void listen();
   void hear();
   void say(bool failed, const std::string& reason);
@@ -96,8 +99,9 @@ class Job {
   std::vector<MPI_Request> saying_;
   std::vector<bool> ended_;  // by rank
   std::vector<int> heard_;   // of MPI_Testsome
+  std::vector<MPI_Status> statuses_;
   int others_there_ = 0;
-  bool said_ = false;
+  bool said_ = false, over_ = false;
   std::string failure_;
   std::vector<Memory> kept_;
 };

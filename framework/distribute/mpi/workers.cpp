@@ -118,6 +118,7 @@ class MpiWorkers final : public Workers {
   void announce_failure(const std::string& reason) noexcept override { job_->announce(reason); }
 
   void set(const WorkerOptions& options) { job_->set_timeout_seconds(options.timeout_seconds); }
+  void end() noexcept { job_->end(); }
 
  private:
   // The chief's bytes go to every worker.
@@ -138,12 +139,18 @@ class MpiWorkers final : public Workers {
   std::shared_ptr<Job> job_ = std::make_shared<Job>();
 };
 
-// Lives as long as the process: its end is the worker's.
+// The process's end is the worker's, also by exit(), which leaves others' pointers to it as they
+// are.
+struct WorkersOfProcess {
+  std::shared_ptr<MpiWorkers> workers = std::make_shared<MpiWorkers>();
+  ~WorkersOfProcess() { workers->end(); }
+};
+
 const WorkersRegistration registration(
-    [](const WorkerOptions& options) -> std::shared_ptr<Workers> {
-      static const auto workers = std::make_shared<MpiWorkers>();
-      workers->set(options);
-      return workers;
+    [](const std::optional<WorkerOptions>& options) -> std::shared_ptr<Workers> {
+      static const WorkersOfProcess process;
+      if (options) process.workers->set(*options);
+      return process.workers;
     });
 
 }  // namespace

@@ -69,6 +69,16 @@ TEST_F(Partitioning, EachSlotThatReadsGetsItsOwn) {
   EXPECT_THAT(ops_of(parts.slots[2]), ElementsAre("receive", "receive", "add"));
 }
 
+TEST_F(Partitioning, AConstantMayBeAnOutput) {
+  Tensor three;
+  {
+    auto there = on(graph, 3);
+    three = constant(graph, 3, DType::f32);
+  }
+  Partition parts = cut({exp(x), three});
+  EXPECT_EQ(parts.outputs[1].slot, 0);
+}
+
 TEST_F(Partitioning, InputsConstantsAndTheStepAreEverybodys) {
   Tensor a = x * 2.0, b;
   a = a + cast(global_step(graph), DType::f32);

@@ -57,8 +57,9 @@ class FindWorkers : public ::testing::Test {
   void set(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
   void job(int count, int rank) {
     set("OMPI_COMM_WORLD_SIZE", text(count));
-    WorkersRegistration stub(
-        [=](const WorkerOptions&) { return std::make_shared<StubWorkers>(count, rank); });
+    WorkersRegistration stub([=](const std::optional<WorkerOptions>&) {
+      return std::make_shared<StubWorkers>(count, rank);
+    });
   }
   void task(const char* type, int index) {
     set("TF_CONFIG",
@@ -79,7 +80,7 @@ TEST_F(FindWorkers, AProcessThatWasStartedAloneIsTheOnlyWorker) {
   EXPECT_EQ(found(), "0 of 1 chief");
   set("OMPI_COMM_WORLD_SIZE", "1");
   EXPECT_EQ(found(), "0 of 1 chief");
-  EXPECT_EQ(error_of([] { find_workers({.timeout_seconds = 0}); }),
+  EXPECT_EQ(error_of([] { find_workers(WorkerOptions{.timeout_seconds = 0}); }),
             "workers: timeout_seconds must be above 0, got 0");
 }
 

@@ -47,7 +47,8 @@ TEST(SplitBatch, TowersWithoutRowsTakePartOnAnyRowIfAllMust) {
   EXPECT_THAT(x_of(shares[2]), ElementsAre(7));
   EXPECT_EQ(shares[2].rows.count, 0);
   EXPECT_EQ(shares[2].weight, 0);
-  EXPECT_EQ(rows.least_of_tower, 0);
+  EXPECT_EQ(rows.least_of_tower, 1);  // of those that have rows
+  EXPECT_FALSE(rows.even);
   EXPECT_EQ(split_batch(rows_of({7, 8}), {0, 3}, false, shares, rows), 2);
   EXPECT_EQ(split_batch(rows_of({}), {0, 3}, false, shares, rows), 1);
   EXPECT_EQ(shares[0].weight, 0);
@@ -78,7 +79,21 @@ TEST(TakeBatches, OneForEachTower) {
   EXPECT_EQ(shares[1].weight, 0.25);
   EXPECT_THAT(x_of(shares[2]), ElementsAre(1));  // any row; it counts for nothing
   EXPECT_EQ(shares[2].weight, 0);
-  EXPECT_EQ(std::tuple(rows.all, rows.most_of_tower, rows.least_of_tower), std::tuple(4, 3, 0));
+  EXPECT_EQ(std::tuple(rows.all, rows.most_of_tower, rows.least_of_tower), std::tuple(4, 3, 1));
+}
+
+TEST(StepRows, AreEvenIfAllTowersHaveAsMany) {
+  std::vector<TowerShare> shares(2);
+  StepRows rows;
+  split_batch(rows_of({1, 2, 3, 4}), {0, 2}, true, shares, rows);
+  EXPECT_TRUE(rows.even);
+  split_batch(rows_of({1, 2, 3}), {0, 2}, true, shares, rows);
+  EXPECT_FALSE(rows.even);
+  for (std::size_t more : {0, 1, 2}) {
+    std::vector<Features> batches{rows_of({1, 2}), rows_of(std::vector<float>(more, 5))};
+    take_batches(batches, true, shares, rows);
+    EXPECT_EQ(rows.even, more == 2) << more;
+  }
 }
 
 TEST(TakeBatches, AnEmptyBatchBorrowsARowOfAnother) {

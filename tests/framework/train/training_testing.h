@@ -25,7 +25,9 @@ class Batches final : public InputStream {
 
   bool next(Features& batch) override {
     if (!repeat_ && next_ >= list_.size()) return false;
-    for (const auto& [name, array] : list_[next_ % list_.size()]) batch.set(name, array);
+    const Features& own = list_[next_ % list_.size()];
+    if (batch.size() != own.size()) batch.clear();
+    for (const auto& [name, array] : own) batch.set(name, array);
     ++next_;
     return true;
   }

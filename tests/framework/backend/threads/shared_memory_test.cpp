@@ -118,16 +118,32 @@ INSTANTIATE_TEST_SUITE_P(All, Reduces,
 
 // 256 + 1 is no bf16, 256 + 1 + 1 is: the sum is rounded once.
 TEST(SharedMemory, SixteenBitFloatsAreRoundedOnce) {
-  Group group(3);
-  std::vector<Array> data{Array::of({256.0f}).cast(DType::bf16),
-                          Array::of({1.0f}).cast(DType::bf16), Array::of({1.0f}).cast(DType::bf16)};
-  group.each([&](int m) {
-    auto c = group.communicator->all_reduce(
-        m, {"b", {all_of(data[static_cast<std::size_t>(m)])}, DType::bf16, ReduceOp::sum});
+  for (CrossDevice kind : {CrossDevice::shared, CrossDevice::to_one_device}) {
+    Group group(3, {.kind = kind});
+    std::vector<Array> data;
+    for (float x : {256.0f, 1.0f, 1.0f}) data.push_back(Array::of({x}).cast(DType::bf16));
+    group.each([&](int m) {
+      auto c = group.communicator->all_reduce(
+          m, {"b", {all_of(data[static_cast<std::size_t>(m)])}, DType::bf16, ReduceOp::sum});
+      c->start(*group.stream);
+      c->finish(*group.stream);
+    });
+    for (const Array& a : data) EXPECT_EQ(a.at(0), 258);
+  }
+}
+
+TEST(SharedMemory, ATimeOutMayBeAsLongAsOneLikes) {
+  Group group(2, {.timeout_seconds = 1e300});
+  std::array<double, 2> values{1, 2};
+  auto errors = group.each([&](int m) {
+    double& own = values[static_cast<std::size_t>(m)];
+    auto c = group.communicator->all_reduce(m, {"b", {{&own, 1}}, DType::f64, ReduceOp::sum});
+    if (m == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     c->start(*group.stream);
     c->finish(*group.stream);
   });
-  for (const Array& a : data) EXPECT_EQ(a.at(0), 258);
+  EXPECT_THAT(errors, testing::Each(""));
+  EXPECT_EQ(values[0], 3);
 }
 
 TEST(SharedMemory, MaximumKeepsNan) {

@@ -26,13 +26,23 @@ TEST(MpiCommunicator, JoinsTowersOfAllWorkers) {
 
 TEST(MpiCommunicator, NamesBucketsThatDoNotFit) {
   JobResult job = run_job("mismatch", 3, true);
-  std::string ten = " reduces bucket 2 of adam (10 x f32 in 1 segment)",
-              twelve = "worker 2 of 3 reduces bucket 2 of adam (12 x f32 in 1 segment)",
-              rule = "; a model_fn must build the same model in every worker";
+  std::string
+      ten = " reduces bucket 2 of adam (10 x f32 in 1 segment)",
+      twelve = "worker 2 of 3 reduces bucket 2 of adam (12 x f32 in 1 segment)",
+      rule =
+          "; a model_fn must build the same model in every worker, and hooks choose the same "
+          "updates";
   EXPECT_THAT(job.texts, ElementsAre("worker 0 of 3" + ten + " while " + twelve + rule,
                                      "worker 1 of 3" + ten + " while " + twelve + rule,
                                      twelve + " while worker 0 of 3" + ten + rule))
       << job.log;
+}
+
+TEST(MpiCommunicator, ComparesEachSegmentAndTheName) {
+  for (const char* scenario : {"segments", "names"}) {
+    JobResult job = run_job(scenario, 2, true);
+    EXPECT_THAT(job.texts, Each(::testing::HasSubstr("must build the same model"))) << job.log;
+  }
 }
 
 }  // namespace

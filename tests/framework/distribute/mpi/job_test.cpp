@@ -11,14 +11,14 @@ using ::testing::StartsWith;
 TEST(MpiJob, NamesAWorkerThatDoesNotCome) {
   JobResult job = run_job("absent", 3, true);
   std::string late =
-      "bucket 2 of adam: worker 1 of 3 did not take part within 2 s; it may have died or hang";
+      "bucket 2 of adam: worker 1 of 3 did not take part within 2 s; it may have died or hung";
   EXPECT_THAT(job.texts, ElementsAre(late, " 3 cannot go on: " + late, late)) << job.log;
 }
 
 TEST(MpiJob, NamesAWorkerThatWasKilled) {
   JobResult job = run_job("killed", 3, true);
   std::string late =
-      "all_gather: worker 1 of 3 did not take part within 2 s; it may have died or hang";
+      "all_gather: worker 1 of 3 did not take part within 2 s; it may have died or hung";
   EXPECT_THAT(job.texts, ElementsAre(late + "\nthen: " + late, "nothing", late + "\nthen: " + late))
       << job.log;
 }
@@ -37,6 +37,18 @@ TEST(MpiJob, NamesAWorkerThatEnded) {
   EXPECT_EQ(job.texts[1], "ended") << job.log;
   // Whichever of the others notices first tells the second.
   EXPECT_THAT(job.texts[0] + job.texts[2], ::testing::HasSubstr("all_gather" + ended)) << job.log;
+}
+
+TEST(MpiJob, AWorkerMayEndByExit) {
+  JobResult job = run_job("exits", 3);
+  EXPECT_EQ(job.status, 0) << job.log;
+  EXPECT_THAT(job.texts, ElementsAre("worked on", "exits", "worked on")) << job.log;
+}
+
+TEST(MpiJob, WhoAsksForTheWorkersKeepsTheirTimeOut) {
+  JobResult job = run_job("asks", 2, true);
+  EXPECT_THAT(job.texts[0], StartsWith("all_gather: worker 1 of 2 did not take part within 1 s"))
+      << job.log;
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ TEST(WorkerCommunicator, OneTowerAWorkerIsFlat) {
   for (int w = 0; w < 3; ++w)
     threads.emplace_back([&, w] {
       ThreadWorker worker(across, w);
-      auto group = make_worker_communicator(nullptr, worker, {});
+      auto group = make_worker_communicator({}, worker, {});
       EXPECT_EQ(group->size(), 1);
       EXPECT_EQ(reduce(*group, 0, values[static_cast<std::size_t>(w)]), "");
     });
@@ -85,7 +85,7 @@ std::array<std::array<double, 2>, 4> reduce_two_by_two(ReduceOp op) {
   std::vector<std::thread> threads;
   for (int w = 0; w < 2; ++w) {
     ThreadWorker worker(across, w);
-    auto group = make_worker_communicator(threads_of(2, 120), worker, {});
+    auto group = make_worker_communicator({threads_of(2, 120), threads_of(2, 120)}, worker, {});
     EXPECT_EQ(group->size(), 2);
     for (int t = 0; t < 2; ++t)
       threads.emplace_back([&values, group, op, w, t] {
@@ -104,10 +104,37 @@ TEST(WorkerCommunicator, JoinsTowersOfAllWorkers) {
   for (const auto& v : first) EXPECT_TRUE(std::signbit(v[1]));
 }
 
+// One tower starts its second reduction before it finishes the first, the other after it.
+TEST(WorkerCommunicator, TowersFinishWhenTheyLike) {
+  auto across = threads_of(2, 60);
+  std::vector<std::thread> threads;
+  std::array<std::array<double, 2>, 4> values{{{1, 1000}, {2, 2000}, {3, 3000}, {4, 4000}}};
+  for (int w = 0; w < 2; ++w) {
+    ThreadWorker worker(across, w);
+    auto group = make_worker_communicator({threads_of(2, 120), threads_of(2, 120)}, worker, {});
+    for (int t = 0; t < 2; ++t)
+      threads.emplace_back([&values, group, w, t] {
+        auto stream = find_device("cpu")->make_stream();
+        auto& own = values[static_cast<std::size_t>(2 * w + t)];
+        auto sum = [&](double& value) {
+          return group->all_reduce(t, {"value", {{&value, 1}}, DType::f64});
+        };
+        auto first = sum(own[0]), second = sum(own[1]);
+        first->start(*stream);
+        if (t == 0) second->start(*stream);
+        first->finish(*stream);
+        if (t == 1) second->start(*stream);
+        second->finish(*stream);
+      });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_THAT(values, Each(ElementsAre(10, 10000)));
+}
+
 TEST(WorkerCommunicator, EveryTowerHearsWhyTheWorkersFailed) {
   auto across = threads_of(2, 60);
   ThreadWorker worker(across, 0);
-  auto group = make_worker_communicator(threads_of(2, 120), worker, {});
+  auto group = make_worker_communicator({threads_of(2, 120), threads_of(2, 120)}, worker, {});
   std::array<double, 1> one{1}, two{2};
   std::string other_error;
   std::thread other([&] { other_error = reduce(*group, 1, two); });
@@ -120,8 +147,8 @@ TEST(WorkerCommunicator, EveryTowerHearsWhyTheWorkersFailed) {
 TEST(WorkerCommunicator, AbortReachesTowersAndWorkers) {
   auto across = threads_of(2, 60);
   ThreadWorker worker(across, 0), elsewhere(across, 1);
-  auto group = make_worker_communicator(threads_of(2, 120), worker, {});
-  auto far = make_worker_communicator(nullptr, elsewhere, {});
+  auto group = make_worker_communicator({threads_of(2, 120), threads_of(2, 120)}, worker, {});
+  auto far = make_worker_communicator({}, elsewhere, {});
   group->abort("out of memory");
   std::array<double, 1> one{1};
   EXPECT_EQ(reduce(*group, 1, one), "out of memory");

@@ -132,5 +132,53 @@ TEST(GradientBuckets, StartWhileTheBackwardPassGoesOn) {
   EXPECT_LT(place(sums[2]), place(&sums[4]->input(0).node()));
 }
 
+// A hook that leaves out a variable's gradient spares its reduction, and its computation.
+TEST(GradientBuckets, HoldWhatTowersHooksLeave) {
+  struct LeaveOut final : Hook {
+    void on_tower_gradients(GradientStage& stage) override {
+      std::erase_if(stage.gradients,
+                    [](const auto& g) { return g.variable.name().starts_with("hidden"); });
+    }
+  };
+  ModelFn model_fn = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = relu(dense(s / "hidden", batch["x"], {.units = 8}));
+    Tensor logits = dense(s / "logits", x, {.units = classes});
+    return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = sgd()};
+  };
+  Model model(model_fn, Mode::train, signature_of(labelled_rows(6, 0)),
+              {std::make_shared<LeaveOut>()}, {.towers = 2});
+  auto device = find_device("cpu");
+  std::vector<Device*> devices{device.get()};
+  std::int64_t exchanged = 0;
+  auto plan = model.compile(devices);
+  for (const Instruction& i : plan->slots[0]->instructions)
+    if (i.role == Instruction::Role::start)
+      for (const TensorType& type : i.node->outputs()) exchanged += type.shape.elements();
+  EXPECT_EQ(exchanged, 8 * 3 + 3 + 1);  // those of `logits`, and the loss
+}
+
+// A mean is computed where its operand is, not where the batch is.
+TEST(GradientBuckets, StatisticsStayOnTheirSlot) {
+  ModelFn model_fn = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Scope second = s.on(1);
+    Tensor x = dense(s / "hidden", batch["x"], {.units = 8});
+    x = batch_norm(second / "norm", x, {.training = true});
+    Tensor logits = dense(second / "logits", x, {.units = classes});
+    return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = sgd()};
+  };
+  Model model(model_fn, Mode::train, signature_of(labelled_rows(6, 0)), {}, {.towers = 2});
+  auto first = find_device("cpu:0"), second = find_device("cpu:1");
+  std::vector<Device*> devices{first.get(), second.get()};
+  auto plan = model.compile(devices);
+  auto statistics = [&](std::size_t slot) {
+    return std::ranges::count_if(plan->slots[slot]->instructions, [](const Instruction& i) {
+      return i.role == Instruction::Role::start
+             && i.node->as<AllReduceOptions>().name.starts_with("statistics");
+    });
+  };
+  EXPECT_EQ(statistics(0), 0);
+  EXPECT_EQ(statistics(1), 1);
+}
+
 }  // namespace
 }  // namespace belfry

@@ -71,17 +71,25 @@ auto on_workers(int count, F f) {
 }
 
 TEST(WorkerSync, WorkersBeginAlike) {
-  auto errors = [](std::int64_t step_of_last, std::uint64_t seed_of_last) {
-    return on_workers(3, [=](WorkerSync& sync, int rank) {
-      return error_of(
-          [&] { sync.check_start(rank == 2 ? step_of_last : 5, rank == 2 ? seed_of_last : 1); });
+  Strategy one = make_strategy({"cpu:0"}), split = make_strategy({"cpu:0+cpu:1"});
+  auto errors = [&](std::int64_t step_of_last, std::uint64_t seed_of_last, const Strategy& last) {
+    return on_workers(3, [&](WorkerSync& sync, int rank) {
+      return error_of([&] {
+        if (rank == 2)
+          sync.check_start(step_of_last, seed_of_last, last);
+        else
+          sync.check_start(5, 1, one);
+      });
     });
   };
-  EXPECT_THAT(errors(5, 1), Each("no error"));
-  EXPECT_THAT(errors(4, 1),
+  EXPECT_THAT(errors(5, 1, one), Each("no error"));
+  EXPECT_THAT(errors(4, 1, one),
               Each(AllOf(HasSubstr("worker 0 begins at step 5 and worker 2 at step 4"),
                          HasSubstr("one folder that all workers share"))));
-  EXPECT_THAT(errors(5, 9), Each(HasSubstr("worker 0 has seed 1 and worker 2 has seed 9")));
+  EXPECT_THAT(errors(5, 9, one), Each(HasSubstr("worker 0 has seed 1 and worker 2 has seed 9")));
+  EXPECT_THAT(errors(5, 1, split),
+              Each(HasSubstr("worker 0 has towers x slots = 1 x 1 and batches global, worker 2 has "
+                             "towers x slots = 1 x 2 and batches global")));
 }
 
 TEST(WorkerSync, OneWishIsEverybodys) {
@@ -100,6 +108,15 @@ TEST(WorkerSync, OneWishIsEverybodys) {
   EXPECT_THAT(agreed, Each(ElementsAre(1, 0, -1, 1, 1, 0, 1, 0)));
 }
 
+TEST(WorkerSync, AllWaitUnlessOneWantsToStop) {
+  auto agreed = on_workers(2, [](WorkerSync& sync, int rank) {
+    bool waits = sync.agree({.pause = rank == 1}).pause;
+    return std::vector<bool>{waits, sync.agree({.stop = rank == 0, .pause = rank == 1}).pause,
+                             sync.agree({}).pause};
+  });
+  EXPECT_THAT(agreed, Each(ElementsAre(true, false, false)));
+}
+
 TEST(WorkerSync, TheClockIsTheChiefs) {
   auto clocks = on_workers(2, [](WorkerSync& sync, int) {
     sync.agree({});
@@ -110,13 +127,19 @@ TEST(WorkerSync, TheClockIsTheChiefs) {
 }
 
 TEST(WorkerSync, RowsAreThoseOfAll) {
-  auto rows = on_workers(3, [](WorkerSync& sync, int rank) {
-    const StepRows own[] = {{0, 6, 4, 2}, {0, 1, 1, 0}, {0, 9, 5, 4}};
-    StepRows all = sync.exchange_rows(own[rank], 1);
-    return std::vector<std::int64_t>{all.before, all.all, all.most_of_tower, all.least_of_tower};
-  });
-  EXPECT_THAT(rows, ElementsAre(ElementsAre(0, 16, 5, 0), ElementsAre(6, 16, 5, 0),
-                                ElementsAre(7, 16, 5, 0)));
+  auto exchanged = [](const std::vector<StepRows>& own) {
+    return on_workers(3, [&](WorkerSync& sync, int rank) {
+      StepRows all = sync.exchange_rows(own[static_cast<std::size_t>(rank)], 1);
+      return std::vector<std::int64_t>{all.before, all.all, all.most_of_tower, all.least_of_tower,
+                                       all.even};
+    });
+  };
+  EXPECT_THAT(exchanged({{0, 6, 4, 2, false}, {}, {0, 9, 5, 4, false}}),
+              ElementsAre(ElementsAre(0, 15, 5, 2, 0), ElementsAre(6, 15, 5, 2, 0),
+                          ElementsAre(6, 15, 5, 2, 0)));
+  EXPECT_THAT(exchanged(std::vector<StepRows>(3, {0, 8, 4, 4, true})),
+              ElementsAre(ElementsAre(0, 24, 4, 4, 1), ElementsAre(8, 24, 4, 4, 1),
+                          ElementsAre(16, 24, 4, 4, 1)));
 }
 
 TEST(WorkerSync, WorkersRunTheSameUpdates) {

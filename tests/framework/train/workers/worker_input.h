@@ -1,6 +1,7 @@
 #pragma once
 // The model and the input of the workers, and of the trainings that they are compared with.
 
+#include "../comparing.h"
 #include "../resuming_model.h"
 
 namespace belfry {
@@ -39,12 +40,28 @@ inline InputFn batches_of(std::int64_t count) {
   };
 }
 
-/// Dropout, decay of weights, counts of each kind.
+/// Of several pipelines the first has six batches and the others have one each.
+inline InputFn uneven_batches() {
+  return [](const InputContext& c) -> InputStreamPtr {
+    std::int64_t all = c.pipeline == 0 ? 6 * c.pipelines : c.pipelines;
+    return std::make_unique<EveryBatch>(c.pipeline, c.pipelines, all);
+  };
+}
+
+/// Reads all gradients before other reductions start.
+struct Clip final : Hook {
+  void on_gradients(GradientStage& stage) override {
+    stage.gradients = clip_by_global_norm(stage.gradients, 1).gradients;
+  }
+};
+
+/// Dropout, decay of weights, clipping, counts of each kind.
 inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
   bool training = mode == Mode::train;
   Tensor x = tanh(dense(s / "in", batch["x"], {.units = 8}));
   x = dropout(s / "drop", x, {.rate = 0.3f, .training = training});
   Tensor logits = dense(s / "out", x, {.units = 4});
+  if (mode == Mode::predict) return {.predictions = {{"logits", logits}}};
   if (training) {
     for (OverTowers kind : {OverTowers::sum, OverTowers::mean, OverTowers::per_tower}) {
       Variable v =
@@ -54,17 +71,22 @@ inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
   }
   return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
           .train = adamw({.learning_rate = 0.01, .weight_decay = 0.1}),
-          .metrics = {{"accuracy", sparse_categorical_accuracy(batch["label"], logits)}}};
+          .metrics = {{"accuracy", sparse_categorical_accuracy(batch["label"], logits)}},
+          .hooks = {std::make_shared<Clip>()}};
 }
 
-inline RunConfig worker_config(BatchPolicy policy, int towers) {
+/// `towers`: "1", "2"; "1 x 2" for towers of two slots, into which the model is cut; "2 central"
+/// for variables on the first.
+inline RunConfig worker_config(BatchPolicy policy, const std::string& towers) {
   RunConfig config;
   config.batch = policy;
   config.threads = 1;
   config.log_step_count = Steps(0);
   config.reduction_timeout = std::chrono::seconds(3);
-  config.devices.clear();
-  for (int t = 0; t < towers; ++t) config.devices.push_back("cpu:" + text(t));
+  int slots = towers.ends_with(" x 2") ? 2 : 1;
+  config.devices = on_cpus(std::stoi(towers), slots).devices;
+  if (towers.ends_with("central")) config.variables = VariablePlacement::central;
+  if (slots > 1) config.split = auto_split(slots);
   return config;
 }
 

@@ -14,10 +14,9 @@ using testing::HasSubstr;
 struct Job {
   explicit Job(int count) : workers(count) {}
 
-  MpiJob start(const std::string& dir, BatchPolicy policy, int towers, std::int64_t steps,
-               int pause_ms = 0, bool recover = false) const {
-    return MpiJob(BELFRY_TRAIN_WORKER,
-                  {dir, to_string(policy), text(towers), text(steps), text(pause_ms)}, workers,
+  MpiJob start(const std::string& dir, const std::string& policy, const std::string& towers,
+               std::int64_t steps, int pause_ms = 0, bool recover = false) const {
+    return MpiJob(BELFRY_TRAIN_WORKER, {dir, policy, towers, text(steps), text(pause_ms)}, workers,
                   dir + ".log", recover);
   }
   int workers;
@@ -28,10 +27,11 @@ std::string content(const std::string& path) {
 }
 
 // The checkpoint that a job leaves behind after so many steps.
-NamedArrays trained_by(const Job& job, BatchPolicy policy, int towers, std::int64_t steps) {
+NamedArrays trained_by(const Job& job, BatchPolicy policy, const std::string& towers,
+                       std::int64_t steps) {
   TemporaryFolder folder;
   std::string dir = folder / "model";
-  EXPECT_EQ(job.start(dir, policy, towers, steps).wait(), 0)
+  EXPECT_EQ(job.start(dir, to_string(policy), towers, steps).wait(), 0)
       << content(dir + ".log") << content(dir + ".error_0");
   for (int rank = 0; rank < job.workers; ++rank) {
     EXPECT_EQ(content(dir + ".error_" + text(rank)), "");
@@ -40,7 +40,7 @@ NamedArrays trained_by(const Job& job, BatchPolicy policy, int towers, std::int6
   return load_checkpoint(checkpoint_path(dir, steps)).variables;
 }
 
-NamedArrays trained_alone(BatchPolicy policy, int towers, std::int64_t steps) {
+NamedArrays trained_alone(BatchPolicy policy, const std::string& towers, std::int64_t steps) {
   CapturedLog log;
   TemporaryFolder folder;
   RunConfig config = worker_config(policy, towers);
@@ -60,23 +60,48 @@ NamedArrays without_counts(NamedArrays all) {
 
 TEST(WorkersTraining, TowersOfSeveralProcessesGiveTheBitsOfAsManyInOne) {
   for (int workers : {2, 4}) {
-    NamedArrays job = trained_by(Job(workers), BatchPolicy::global, 1, 20);
-    expect_identical(job, trained_alone(BatchPolicy::global, workers, 20));
+    NamedArrays job = trained_by(Job(workers), BatchPolicy::global, "1", 20);
+    expect_identical(job, trained_alone(BatchPolicy::global, text(workers), 20));
     EXPECT_LT(largest_difference(without_counts(job),
-                                 without_counts(trained_alone(BatchPolicy::global, 1, 20))),
+                                 without_counts(trained_alone(BatchPolicy::global, "1", 20))),
               1e-6);
   }
 }
 
 TEST(WorkersTraining, TwoTowersInEachOfTwoProcesses) {
-  NamedArrays job = trained_by(Job(2), BatchPolicy::global, 2, 20);
-  EXPECT_LT(largest_difference(job, trained_alone(BatchPolicy::global, 4, 20)), 1e-6);
+  NamedArrays job = trained_by(Job(2), BatchPolicy::global, "2", 20);
+  EXPECT_LT(largest_difference(job, trained_alone(BatchPolicy::global, "4", 20)), 1e-6);
+}
+
+// One cut for all: the chief's.
+TEST(WorkersTraining, TowersOfTwoSlots) {
+  NamedArrays job = trained_by(Job(2), BatchPolicy::global, "1 x 2", 20);
+  expect_identical(job, trained_alone(BatchPolicy::global, "2 x 2", 20));
+  NamedArrays four = trained_by(Job(2), BatchPolicy::global, "2 x 2", 20);
+  EXPECT_LT(largest_difference(four, trained_alone(BatchPolicy::global, "4", 20)), 1e-6);
 }
 
 // Worker w reads batches w, w + 2, ...: those that tower w of one process takes.
 TEST(WorkersTraining, WorkersReadPartsOfTheData) {
-  expect_identical(trained_by(Job(2), BatchPolicy::per_worker, 1, 20),
-                   trained_alone(BatchPolicy::per_tower, 2, 20));
+  expect_identical(trained_by(Job(2), BatchPolicy::per_worker, "1", 20),
+                   trained_alone(BatchPolicy::per_tower, "2", 20));
+}
+
+// When worker 1 has none left, a restarted job goes on as the first would have.
+TEST(WorkersTraining, WorkersMayHaveNoData) {
+  TemporaryFolder folder;
+  std::string whole = folder / "whole", stopped = folder / "stopped";
+  Job job(2);
+  ASSERT_EQ(job.start(whole, "uneven", "1", 1000).wait(), 0) << content(whole + ".log");
+  for (std::int64_t steps : {3, 5, 1000})
+    ASSERT_EQ(job.start(stopped, "uneven", "1", steps).wait(), 0) << content(stopped + ".log");
+  EXPECT_EQ(read_file(checkpoint_path(stopped, 6)), read_file(checkpoint_path(whole, 6)));
+  EXPECT_EQ(content(stopped + ".loss_1"), content(whole + ".loss_0"));
+}
+
+TEST(WorkersTraining, VariablesOnTheFirstTowerOfEachWorker) {
+  NamedArrays job = trained_by(Job(2), BatchPolicy::global, "2 central", 20);
+  expect_identical(job, trained_by(Job(2), BatchPolicy::global, "2", 20));
 }
 
 TEST(WorkersTraining, TenKillsLeaveNoTrace) {
@@ -84,8 +109,7 @@ TEST(WorkersTraining, TenKillsLeaveNoTrace) {
   TemporaryFolder folder;
   std::string whole = folder / "whole", killed = folder / "killed";
   Job job(3);
-  ASSERT_EQ(job.start(whole, BatchPolicy::per_worker, 1, last_step).wait(), 0)
-      << content(whole + ".log");
+  ASSERT_EQ(job.start(whole, "per_worker", "1", last_step).wait(), 0) << content(whole + ".log");
 
   auto newest = [&] {
     auto files = list_checkpoints(killed);
@@ -99,7 +123,7 @@ TEST(WorkersTraining, TenKillsLeaveNoTrace) {
       std::filesystem::remove(killed + ".error_" + text(rank));
     }
     std::int64_t before = newest();
-    MpiJob running = job.start(killed, BatchPolicy::per_worker, 1, last_step, 5, true);
+    MpiJob running = job.start(killed, "per_worker", "1", last_step, 5, true);
     while (running.running() && newest() <= before)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
@@ -114,8 +138,7 @@ TEST(WorkersTraining, TenKillsLeaveNoTrace) {
     }
   }
   ASSERT_LT(newest(), last_step);
-  ASSERT_EQ(job.start(killed, BatchPolicy::per_worker, 1, last_step).wait(), 0)
-      << content(killed + ".log");
+  ASSERT_EQ(job.start(killed, "per_worker", "1", last_step).wait(), 0) << content(killed + ".log");
   EXPECT_EQ(read_file(checkpoint_path(killed, last_step)),
             read_file(checkpoint_path(whole, last_step)));
   EXPECT_EQ(content(killed + ".loss_1"), content(whole + ".loss_1"));

@@ -13,8 +13,8 @@ std::vector<std::byte> bytes_of(std::size_t size, int seed) {
 }  // namespace
 
 std::string exchange(const Job&) {
-  auto workers = find_workers({.timeout_seconds = 60});
-  ensure(workers == find_workers({.timeout_seconds = 60}), "find_workers made two");
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
+  ensure(workers == find_workers(WorkerOptions{.timeout_seconds = 60}), "find_workers made two");
   int rank = workers->rank();
   std::string out = concat(workers->describe().substr(0, 21), workers->is_chief() ? " chief" : "");
 
@@ -44,7 +44,7 @@ std::string exchange(const Job&) {
 }
 
 std::string different(const Job& job) {
-  auto workers = find_workers({.timeout_seconds = 60});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
   workers->barrier();
   std::string error = error_of([&] {
     if (workers->rank() == 2)

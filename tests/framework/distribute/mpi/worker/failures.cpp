@@ -1,5 +1,10 @@
 #include <signal.h>
 
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
 #include "belfry/framework/backend/backend.h"
 #include "mpi_worker.h"
 
@@ -24,7 +29,7 @@ std::string reduce_some(Workers& workers, double timeout_seconds, std::size_t co
 }  // namespace
 
 std::string absent(const Job& job) {
-  auto workers = find_workers({.timeout_seconds = 60});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
   job.meet(workers->rank());
   if (workers->rank() == 1) {
     job.wait_until_through({0, 2});
@@ -39,7 +44,7 @@ std::string absent(const Job& job) {
 }
 
 std::string killed(const Job& job) {
-  auto workers = find_workers({.timeout_seconds = 2});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 2});
   job.meet(workers->rank());
   if (workers->rank() == 1) raise(SIGKILL);
   std::string error = error_of([&] { workers->all_gather(1.5); });
@@ -49,7 +54,7 @@ std::string killed(const Job& job) {
 }
 
 std::string announce(const Job& job) {
-  auto workers = find_workers({.timeout_seconds = 600});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 600});
   job.meet(workers->rank());
   if (workers->rank() == 2) {
     workers->announce_failure("the disk is full");
@@ -61,7 +66,7 @@ std::string announce(const Job& job) {
 }
 
 std::string leave(const Job& job) {
-  auto workers = find_workers({.timeout_seconds = 600});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 600});
   job.meet(workers->rank());
   if (workers->rank() == 1) return "ended";
   std::string error = error_of([&] { workers->all_gather(1.5); });
@@ -70,10 +75,69 @@ std::string leave(const Job& job) {
 }
 
 std::string mismatch(const Job& job) {
-  auto workers = find_workers({.timeout_seconds = 60});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
   std::string error = reduce_some(*workers, 60, workers->rank() == 2 ? 12 : 10);
   job.record(workers->rank(), error);
   job.wait_until_through({0, 1, 2});
+  return error;
+}
+
+namespace {
+
+// Two segments of 2 and 4 elements, or of `first` and the rest.
+std::string reduce_two(const Job& job, std::int64_t first, const char* name) {
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
+  std::array<float, 6> values{};
+  auto group = workers->communicator({.timeout_seconds = 60});
+  auto stream = find_device("cpu")->make_stream();
+  auto reduction = group->all_reduce(
+      workers->rank(),
+      {.name = name, .segments = {{values.data(), first}, {values.data() + first, 6 - first}}});
+  std::string error = error_of([&] {
+    reduction->start(*stream);
+    reduction->finish(*stream);
+  });
+  job.record(workers->rank(), error);
+  job.wait_until_through({0, 1});
+  return error;
+}
+
+}  // namespace
+
+std::string segments(const Job& job) {
+  return reduce_two(job, find_workers()->rank() == 0 ? 2 : 4, "bucket");
+}
+
+std::string names(const Job& job) {
+  return reduce_two(job, 2, find_workers()->rank() == 0 ? "bucket 0 of adam" : "bucket 0 of sgd");
+}
+
+// Worker 1 ends by exit() while it holds a communicator; the others still have work to do.
+std::string exits(const Job& job) {
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
+  auto group = workers->communicator({});
+  workers->barrier();
+  if (workers->rank() == 1) {
+    job.record(1, "exits");
+    std::exit(0);
+  }
+  job.wait_until_through({1});
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  return "worked on";
+}
+
+// Nobody comes to the second barrier; who only asks for the workers leaves the time-out as it is.
+std::string asks(const Job& job) {
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 1});
+  workers->barrier();
+  find_workers();
+  if (workers->rank() == 1) {
+    job.wait_until_through({0});
+    return "late";
+  }
+  std::string error = error_of([&] { workers->barrier(); });
+  job.record(0, error);
+  job.wait_until_through({1});
   return error;
 }
 

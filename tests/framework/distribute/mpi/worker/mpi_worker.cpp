@@ -34,7 +34,9 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::string (*)(const Job&)> scenarios = {
       {"exchange", exchange}, {"reduce", reduce},       {"towers", towers},
       {"mismatch", mismatch}, {"absent", absent},       {"killed", killed},
-      {"announce", announce}, {"different", different}, {"leave", leave}};
+      {"announce", announce}, {"different", different}, {"leave", leave},
+      {"segments", segments}, {"names", names},         {"exits", exits},
+      {"asks", asks}};
   auto scenario = scenarios.find(argc == 3 ? argv[1] : "");
   if (scenario == scenarios.end()) return 2;
   Job job{argv[2]};

@@ -26,6 +26,10 @@ std::string killed(const Job& job);     ///< worker 1 is killed
 std::string announce(const Job& job);   ///< the last worker announces a failure
 std::string leave(const Job& job);      ///< worker 1 ends early
 std::string different(const Job& job);  ///< the last worker gathers more bytes than the others
+std::string segments(const Job& job);   ///< as many elements and segments, of other sizes
+std::string names(const Job& job);      ///< buckets of other names
+std::string exits(const Job& job);      ///< worker 1 ends by exit()
+std::string asks(const Job& job);       ///< find_workers() without options
 
 /// The text of the Error that f() throws.
 template <class F>

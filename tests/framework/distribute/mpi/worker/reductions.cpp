@@ -106,7 +106,7 @@ std::string compare(Workers& workers, ReduceOp op) {
 }  // namespace
 
 std::string reduce(const Job&) {
-  auto workers = find_workers({.timeout_seconds = 60});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
   std::string out = compare<float>(*workers, ReduceOp::sum);
   out += compare<double>(*workers, ReduceOp::sum);
   out += compare<std::int64_t>(*workers, ReduceOp::sum);
@@ -125,11 +125,12 @@ std::string reduce(const Job&) {
 }
 
 std::string towers(const Job&) {
-  auto workers = find_workers({.timeout_seconds = 60});
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
   auto first = find_device("cpu:0"), second = find_device("cpu:1");
   std::array<Device*, 2> devices{first.get(), second.get()};
-  auto local = first->make_communicator(devices, {.timeout_seconds = 120});
-  auto group = make_worker_communicator(local, *workers, {.timeout_seconds = 60});
+  auto join_towers = [&] { return first->make_communicator(devices, {.timeout_seconds = 120}); };
+  auto group =
+      make_worker_communicator({join_towers(), join_towers()}, *workers, {.timeout_seconds = 60});
   // Tower t of worker w has a one in the digit of its own, in 20 buckets that are all under way.
   std::array<std::array<double, 20>, 2> values;
   auto tower = [&](int t) {

@@ -1,4 +1,5 @@
-// One worker of a job: train_worker MODEL_DIR POLICY TOWERS STEPS PAUSE_MS. It goes on from the
+// One worker of a job: train_worker MODEL_DIR POLICY TOWERS STEPS PAUSE_MS, where the policy
+// "uneven" is per_worker on uneven_batches(). It goes on from the
 // checkpoints in MODEL_DIR, saves every other step and sleeps PAUSE_MS after each. Its process id
 // is in MODEL_DIR.pid_<rank>, what went wrong in MODEL_DIR.error_<rank>, what it evaluated in
 // MODEL_DIR.loss_<rank>.
@@ -26,15 +27,22 @@ int main(int argc, char** argv) {
   try {
     rank = text(find_workers()->rank());
     std::ofstream(dir + ".pid_" + rank) << getpid();
+    bool uneven = std::string(argv[2]) == "uneven";
     BatchPolicy policy =
         argv[2] == to_string(BatchPolicy::global) ? BatchPolicy::global : BatchPolicy::per_worker;
-    RunConfig config = worker_config(policy, std::stoi(argv[3]));
+    RunConfig config = worker_config(policy, argv[3]);
     config.save_checkpoint = Steps(2);
     config.keep_checkpoint_max = 2;
     Estimator estimator({.model_fn = worker_model, .model_dir = dir, .run = config});
-    estimator.train(batches_of(1000), {.max_steps = std::stoll(argv[4]),
-                                       .hooks = {std::make_shared<Pause>(std::stoi(argv[5]))}});
-    EvalResult result = estimator.evaluate(batches_of(7));
+    // The chief may use checkpoints by itself, also before others join it.
+    if (auto checkpoint = estimator.latest_checkpoint(); checkpoint && find_workers()->is_chief()) {
+      Features row;
+      estimator.predict(batches_of(1), {.checkpoint = *checkpoint}).next(row);
+    }
+    InputFn input = uneven ? uneven_batches() : batches_of(1000);
+    estimator.train(input, {.max_steps = std::stoll(argv[4]),
+                            .hooks = {std::make_shared<Pause>(std::stoi(argv[5]))}});
+    EvalResult result = estimator.evaluate(uneven ? batches_of(1) : batches_of(7));
     std::ofstream(dir + ".loss_" + rank) << result.at("loss") << " " << result.at("accuracy");
   } catch (const std::exception& error) {
     std::ofstream(dir + ".error_" + rank) << error.what();
