@@ -15,7 +15,7 @@ class AverageGradients final : public Hook {
     Gradients& gradients = stage.gradients;
     if (gradients.empty() || gradients[0].gradient.graph().towers() == 1) return;
     const std::string& name = stage.update.title();
-    SparseRows rows{options_.rows, options_.most_rows, options_.even_rows};
+    SparseRows rows{options_.rows, options_.most_rows, options_.even_rows, options_.alike};
     std::vector<std::size_t> dense, sparse;
     for (std::size_t i = 0; i < gradients.size(); ++i)
       (sums_sparsely(gradients[i].gradient, rows) ? sparse : dense).push_back(i);

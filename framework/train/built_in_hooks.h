@@ -15,6 +15,7 @@ struct AverageOptions {
   std::int64_t rows = 1;          ///< of this tower; one without any computes on one
   std::int64_t most_rows = 1;     ///< of any tower
   bool even_rows = true;          ///< all towers have as many
+  bool alike = true;              ///< their batches differ in the number of rows at most
 };
 /// First of the gradient hooks: gradients become their sum over towers, each tower's being weighted
 /// by its rows already. They are summed in the backward order of their variables; a bucket's sum is

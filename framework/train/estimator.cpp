@@ -42,13 +42,14 @@ InputStreamPtr open_input(const InputFn& input_fn, std::string_view caller,
   return input;
 }
 
-// What body() throws is told to the other workers, which would wait for this one in vain.
+// What body() throws is told to the other workers, which would wait for this one in vain. It may
+// put another session in the place of `session`.
 template <class Body>
-auto announcing_failure(Workers& workers, Body body) {
+auto announcing_failure(const std::shared_ptr<Session>& session, Body body) {
   try {
     return body();
   } catch (const std::exception& error) {
-    workers.announce_failure(error.what());
+    session->workers().announce_failure(error.what());
     throw;
   }
 }
@@ -189,7 +190,7 @@ void Estimator::save_unsaved_steps() {
 
 Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
-  return announcing_failure(session_->workers(), [&] {
+  return announcing_failure(session_, [&] {
     if (config_.save_checkpoint && session_->workers().is_chief()) {
       probe_writable(model_dir_);
       remove_stale_temporaries(model_dir_);
@@ -201,8 +202,7 @@ Training Estimator::start_training(const InputFn& input_fn, TrainOptions options
 TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   auto finished_steps = [&] { return session().step(); };
-  if (options.max_steps
-      && announcing_failure(session_->workers(), finished_steps) >= *options.max_steps) {
+  if (options.max_steps && announcing_failure(session_, finished_steps) >= *options.max_steps) {
     log_info("train: nothing to do, step ", session().step(), " has reached max_steps ",
              *options.max_steps);
     save_unsaved_steps();
@@ -218,7 +218,7 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
 
 EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
   check_limit(args.steps, "evaluate: steps");
-  return announcing_failure(session_->workers(), [&] { return evaluate_here(input_fn, args); });
+  return announcing_failure(session_, [&] { return evaluate_here(input_fn, args); });
 }
 
 EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs& args) {
@@ -262,7 +262,7 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
 
 std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
-  return announcing_failure(session_->workers(), [&] {
+  return announcing_failure(session_, [&] {
     if (config_.save_checkpoint && session_->workers().is_chief()) probe_writable(model_dir_);
     return training_plan(session(), config_, input_fn, options);
   });

@@ -265,10 +265,13 @@ void Model::average_statistics(std::size_t forward_effects) {
 }
 
 void Model::build_updates(const Hooks& hooks) {
+  // A part has the whole batch on a tower with one row, and a piece of it elsewhere.
+  bool alike = options_.alike && (options_.even_rows || options_.micro_batches == 1);
   Hooks chain{average_gradients({.bucket = options_.bucket,
                                  .rows = rows_,
                                  .most_rows = std::max(rows_, options_.most_rows),
-                                 .even_rows = options_.even_rows})};
+                                 .even_rows = options_.even_rows,
+                                 .alike = alike})};
   chain.insert(chain.end(), hooks.begin(), hooks.end());
   chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
   chain.push_back(apply_gradients());

@@ -24,6 +24,7 @@ struct ModelOptions {
   std::int64_t most_rows = 0;   ///< of any of them; 0: as many as this one
   std::int64_t least_rows = 0;  ///< of those that have rows; 0: as many as this one
   bool even_rows = true;        ///< all have as many
+  bool alike = true;            ///< their batches differ in the number of rows at most
   bool averaged = false;        ///< evaluation and prediction: with the variables' moving averages
   int micro_batches = 1;        ///< parts of the rows, computed one after the other
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once

@@ -75,11 +75,13 @@ Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
     options.most_rows = rows_.most_of_tower;
     options.least_rows = std::min<std::int64_t>(rows_.least_of_tower, options.micro_batches);
     options.even_rows = rows_.even;
+    options.alike = rows_.layout != 0;
   }
   for (auto& known : models_)
     if (known->model.options().most_rows == options.most_rows
         && known->model.options().least_rows == options.least_rows
         && known->model.options().even_rows == options.even_rows
+        && known->model.options().alike == options.alike
         && matches(batch, known->model.signature()))
       return *known;
   models_.push_back(std::make_unique<Compiled>(

@@ -298,7 +298,9 @@ std::int64_t Session::largest_batch(const Model& model, int tower) {
       if (type.shape.rank() > 0 && type.shape[0] == model.rows())
         type.shape = type.shape.with(0, rows);
     try {
-      Model scaled(model_fn_, model.mode(), std::move(smaller), {}, model.options());
+      ModelOptions options = model.options();
+      options.agree_on_split = {};  // only this worker asks
+      Model scaled(model_fn_, model.mode(), std::move(smaller), {}, options);
       return fits(*compile(scaled, tower), tower);
     } catch (const Error&) {  // a model that wants a certain batch
       return false;
@@ -347,6 +349,8 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
                                                           const Model& model, int tower,
                                                           bool averaged) {
   check_memory(*plan, model, tower);
+  ensure(model.mode() != Mode::train || !communicators_.empty(),
+         "make_executable: begin_training() comes first");
   std::vector<VariableStore*> stores;
   std::vector<ExecutableOptions> options;
   bool any_average = false;

@@ -64,6 +64,7 @@ Tensor at_own_place(Tensor x, std::int64_t most) {
 }  // namespace
 
 bool sums_sparsely(const Tensor& gradient, const SparseRows& rows) {
+  if (!rows.alike) return false;
   std::int64_t count = 0;
   for (const Node* node : lookups(gradient)) {
     if (!rows.even && !is_feature(node->input(1), rows.own)) return false;

@@ -50,9 +50,8 @@ bool StepInput::read() {
 }
 
 const Features* StepInput::any() {
-  if (count_ > 0) return &batches_[0];
-  bool found = open({.towers = context_.towers})->next(spare_);
-  return found ? &spare_ : nullptr;
+  if (count_ == 0 && open({.towers = context_.towers})->next(batches_[0])) count_ = 1;
+  return count_ > 0 ? &batches_[0] : nullptr;
 }
 
 std::string StepInput::position() const { return held_ ? position_before_ : stream_->save(); }

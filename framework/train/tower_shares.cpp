@@ -35,6 +35,20 @@ void copy(const Features& batch, Features& part) {
   for (const auto& [name, array] : batch) part.set(name, array);
 }
 
+// FNV-1a over names and types; never 0.
+std::uint64_t layout_of(const Features& batch) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001B3; };
+  for (const auto& [name, array] : batch) {
+    for (char c : name) add(static_cast<unsigned char>(c));
+    add(static_cast<std::uint64_t>(array.dtype()) + 256);
+    for (int axis = 1; axis < array.shape().rank(); ++axis)
+      add(static_cast<std::uint64_t>(array.shape()[axis]));
+    add(static_cast<std::uint64_t>(array.shape().rank()));
+  }
+  return hash | 1;
+}
+
 double share_of(std::int64_t rows, std::int64_t all) {
   return all > 0 ? static_cast<double>(rows) / static_cast<double>(all) : 0;
 }
@@ -50,7 +64,12 @@ void StepRows::add_tower(std::int64_t count) {
 int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
                 std::span<TowerShare> shares, StepRows& rows) {
   std::int64_t all = row_count(batch), least = std::max<std::int64_t>(all / place.all, 1);
-  rows = {0, all, (all + place.all - 1) / place.all, std::min(least, all), all % place.all == 0};
+  rows = {0,
+          all,
+          (all + place.all - 1) / place.all,
+          std::min(least, all),
+          all % place.all == 0,
+          all > 0 ? layout_of(batch) : 0};
   if (place.all == 1) {
     copy(batch, shares[0].batch);
     shares[0].rows = {0, rows.all};
@@ -84,6 +103,12 @@ int take_batches(std::span<const Features> batches, bool everyone, std::span<Tow
     rows.all += count;
     rows.add_tower(count);
   }
+  // One that has not even a row to lend computes on none.
+  bool alike = row_count(*any) > 0
+               && std::all_of(batches.begin(), batches.end(), [&](const Features& batch) {
+                    return layout_of(batch) == layout_of(*any);
+                  });
+  rows.layout = alike ? layout_of(*any) : 0;
   std::int64_t first = 0;
   std::size_t taking_part = everyone ? shares.size() : batches.size();
   for (std::size_t t = 0; t < taking_part; ++t) {

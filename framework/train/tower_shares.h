@@ -30,8 +30,10 @@ struct StepRows {
   std::int64_t most_of_tower = 0;   ///< the largest number that one tower takes
   std::int64_t least_of_tower = 0;  ///< the smallest of those that have rows
   bool even = false;                ///< all towers have as many
+  /// A hash of the features but for the number of rows; 0: towers have other ones, or one has none.
+  std::uint64_t layout = 0;
 
-  /// A tower's, into the last three.
+  /// A tower's, into the three before the layout.
   void add_tower(std::int64_t count);
 };
 

@@ -65,9 +65,20 @@ bool TrainControl::wait_and_check_stop(std::string& reason,
   return stop_;
 }
 
-bool TrainControl::check_paused() {
+bool TrainControl::stop_requested(std::string& reason) const {
   std::lock_guard lock(mutex_);
-  return progress_.paused = pause_ && !stop_;
+  if (stop_) reason = reason_;
+  return stop_;
+}
+
+bool TrainControl::pause_requested() const {
+  std::lock_guard lock(mutex_);
+  return pause_;
+}
+
+void TrainControl::show_paused(bool paused) {
+  std::lock_guard lock(mutex_);
+  progress_.paused = paused;
 }
 
 }  // namespace belfry

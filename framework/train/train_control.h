@@ -39,8 +39,10 @@ class TrainControl {
   /// Waits while paused and not `interrupted`, which is asked now and then; true when a stop was
   /// asked for, with its reason.
   bool wait_and_check_stop(std::string& reason, const std::function<bool()>& interrupted);
-  /// Whether training should wait now; it says so in its progress.
-  bool check_paused();
+  /// For workers, which agree on what is asked for: whether this one is, without waiting.
+  bool stop_requested(std::string& reason) const;
+  bool pause_requested() const;
+  void show_paused(bool paused);
 
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;

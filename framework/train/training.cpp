@@ -122,6 +122,7 @@ struct Training::Impl final : HookContext {
       if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
       agreed = sync.agree(wishes());
       if (agreed.save) save_checkpoint();
+      if (!sync.alone() && options.control) options.control->show_paused(agreed.pause);
     } while (agreed.pause);
     if (agreed.stopping >= 0) request_stop(concat("worker ", agreed.stopping, " asked for it"));
     over = stopping;
@@ -228,14 +229,17 @@ struct Training::Impl final : HookContext {
     if (sync.alone() || !options.control) return {.stop = stopping};
     return {.stop = stopping,
             .save = begun_hooks && options.control->take_save_request(),
-            .pause = options.control->check_paused()};
+            .pause = options.control->pause_requested()};
   }
 
   void poll_outside() {
     std::string reason;
-    auto interrupted = [this] { return !sync.alone() || (signals && signals->received()); };
-    if (options.control && options.control->wait_and_check_stop(reason, interrupted))
-      request_stop(std::move(reason));
+    auto interrupted = [this] { return signals && signals->received(); };
+    auto stop_asked_for = [&](TrainControl& control) {
+      return sync.alone() ? control.wait_and_check_stop(reason, interrupted)
+                          : control.stop_requested(reason);
+    };
+    if (options.control && stop_asked_for(*options.control)) request_stop(std::move(reason));
     if (signals && signals->received()) request_stop(signals->received());
   }
 

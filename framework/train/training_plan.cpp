@@ -53,8 +53,9 @@ std::string tower_lines(const Session& session, const Replicas& replicas, int mi
                   session.strategy().towers[static_cast<std::size_t>(t)].name(), ", ",
                   count_text(rows.count, "row"));
     if (rows.count > 0) out += concat(" from row ", rows.first);
-    auto parts = static_cast<int>(std::clamp<std::int64_t>(rows.count, 1, micro_batches));
-    if (parts > 1) {
+    std::int64_t least = std::max<std::int64_t>(replicas.rows().least_of_tower, 1);
+    auto parts = static_cast<int>(std::min<std::int64_t>(micro_batches, least));
+    if (parts > 1 && rows.count > 0) {
       std::vector<std::int64_t> counts;
       for (const RowRange& part : split_rows(rows.count, parts)) counts.push_back(part.count);
       out += concat(", in micro-batches of ", join(counts, " + "));
@@ -109,15 +110,22 @@ std::string memory_line(const Plan& plan, const Session& session, int tower, con
 // What the first step takes, as Training takes it.
 void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input,
                       Replicas& replicas) {
-  require(input.read_first(), "plan: the input has no batch");
+  bool any = input.read_first();
   BatchPolicy policy = session.strategy().batch;
-  if (policy == BatchPolicy::per_tower) {
+  if (any && policy == BatchPolicy::per_tower) {
     replicas.take(input.batches());
-  } else {
+  } else if (any) {
     replicas.split(input.batches()[0]);
   }
-  if (!sync.alone() && policy != BatchPolicy::global)
-    replicas.place(sync.exchange_rows(replicas.rows(), 0));
+  if (!sync.alone() && policy != BatchPolicy::global) {
+    StepRows rows = sync.exchange_rows(any ? replicas.rows() : StepRows(), 0);
+    if (const Features* batch = any || rows.all == 0 ? nullptr : input.any()) {
+      replicas.take_nothing(*batch);
+      any = true;
+    }
+    if (any) replicas.place(rows);
+  }
+  require(any, "plan: the input has no batch");
   replicas.prepare_models();
 }
 

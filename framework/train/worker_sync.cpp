@@ -73,11 +73,11 @@ StepRows WorkerSync::exchange_rows(const StepRows& own, std::uint64_t chosen) {
   if (alone()) return own;
   struct Message {
     std::int64_t rows, most, least, even;
-    std::uint64_t chosen;
+    std::uint64_t layout, chosen;
   };
   std::vector<Message> all = workers_.all_gather(
-      Message{own.all, own.most_of_tower, own.least_of_tower, own.even, chosen});
-  StepRows out{.even = true};
+      Message{own.all, own.most_of_tower, own.least_of_tower, own.even, own.layout, chosen});
+  StepRows out{.even = true, .layout = own.layout};
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     require(all[rank].chosen == all[0].chosen,
             "train: worker 0 runs other updates in this step than worker ", rank,
@@ -88,6 +88,7 @@ StepRows WorkerSync::exchange_rows(const StepRows& own, std::uint64_t chosen) {
     out.add_tower(all[rank].most);
     out.add_tower(all[rank].least);
     out.even = out.even && even;
+    if (all[rank].layout != own.layout) out.layout = 0;
   }
   return out;
 }

@@ -144,6 +144,7 @@ void run(const Arguments& args) {
   for (int i = 0; i < args.towers; ++i) config.devices.push_back("cpu:" + text(i));
   Session session(model_fn, config);
   Features batch = random_batch(args);
+  session.begin_training();
   Replicas replicas(session, Mode::train);
   replicas.split(batch);
   replicas.prepare();

@@ -113,6 +113,7 @@ void Job::wait(const Wait& wait) {
     double waited = seconds_since(start);
     {
       std::lock_guard lock(mutex_);
+      require(!over_, wait.what, ": this worker has ended");
       hear();
       try {
         require(failure_.empty(), failure_);

@@ -81,7 +81,6 @@ class Job {
     char reason[1023];
   };
 
-  void wait_for_the_others_to_end();
   bool word_is_out();
   void listen();
   void hear();

@@ -96,6 +96,25 @@ TEST(StepRows, AreEvenIfAllTowersHaveAsMany) {
   }
 }
 
+TEST(StepRows, HaveALayoutIfBatchesDifferInRowsOnly) {
+  std::vector<TowerShare> shares(2);
+  StepRows rows;
+  auto layout = [&](const Features& a, const Features& b) {
+    std::vector<Features> batches{a, b};
+    take_batches(batches, true, shares, rows);
+    return rows.layout;
+  };
+  Features two = points({1, 2}, {1, 2}), three = points({1, 2, 3}, {1, 2, 3}), wide = two;
+  wide.set("x", Array(Shape{2, 5}, DType::f32));
+  EXPECT_NE(layout(two, three), 0u);
+  EXPECT_EQ(layout(two, three), layout(two, two));
+  EXPECT_NE(layout(two, two), layout(wide, wide));
+  EXPECT_EQ(layout(two, wide), 0u);
+  EXPECT_EQ(layout(rows_of({}), rows_of({})), 0u);
+  split_batch(two, {0, 2}, true, shares, rows);
+  EXPECT_EQ(rows.layout, layout(two, two));
+}
+
 TEST(TakeBatches, AnEmptyBatchBorrowsARowOfAnother) {
   std::vector<TowerShare> shares(2);
   StepRows rows;

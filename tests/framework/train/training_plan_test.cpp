@@ -18,6 +18,7 @@ struct Planned : ::testing::Test {
   TemporaryFolder folder;
   CapturedLog log;
   Features three = points({1, 2, 3}, {2, 4, 6});
+  Features five = points({1, 2, 3, 4, 5}, {2, 4, 6, 8, 10});
 };
 
 struct Parts final : Hook {
@@ -32,11 +33,11 @@ TEST_F(Planned, SaysWhatTrainingWillDo) {
   config.memory_limit = Bytes(64 << 20);
   Estimator estimator = make(config);
   std::string plan =
-      estimator.plan(once({three}), {.max_steps = 7, .hooks = {std::make_shared<Parts>()}});
+      estimator.plan(once({five}), {.max_steps = 7, .hooks = {std::make_shared<Parts>()}});
   EXPECT_THAT(plan, HasSubstr("steps: from 0 to 7\n"
-                              "global batch 3 = 2 towers: 2 + 1\n"
-                              "tower 0: cpu:0, 2 rows from row 0, in micro-batches of 1 + 1\n"
-                              "tower 1: cpu:1, 1 row from row 2\n"
+                              "global batch 5 = 2 towers: 3 + 2\n"
+                              "tower 0: cpu:0, 3 rows from row 0, in micro-batches of 2 + 1\n"
+                              "tower 1: cpu:1, 2 rows from row 3, in micro-batches of 1 + 1\n"
                               "variables: mirrored\n"
                               "reductions over towers, in the order in which they start:\n"));
   EXPECT_THAT(plan, HasSubstr("  bucket 0 of sgd: 2 tensors, 8 B\n"));
@@ -44,6 +45,14 @@ TEST_F(Planned, SaysWhatTrainingWillDo) {
   EXPECT_THAT(plan, HasSubstr(" of 64.0 MiB: parameters and statistics 8 B, inputs "));
   EXPECT_THAT(plan, HasSubstr("gradients pass: average, two_parts, apply\n"
                               "hooks: two_parts, StopAtStep, StopOnNonFinite\n"));
+}
+
+// A tower with one row cannot be in two parts, and all have as many.
+TEST_F(Planned, PartsAreThoseOfTheTowerWithTheFewestRows) {
+  std::string plan =
+      make(on_cpus(2, 1))
+          .plan(once({three}), {.max_steps = 7, .hooks = {std::make_shared<Parts>()}});
+  EXPECT_THAT(plan, HasSubstr("tower 0: cpu:0, 2 rows from row 0\n"));
 }
 
 TEST_F(Planned, MakesNothingAndChangesNoStep) {

@@ -137,5 +137,19 @@ INSTANTIATE_TEST_SUITE_P(Events, Throwing,
                          ::testing::Combine(::testing::ValuesIn(events()), ::testing::Values(1, 3)),
                          case_name);
 
+TEST(ThrowingAgain, AFailureMayFollowAFailure) {
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = saving_nothing()});
+  CapturedLog log;
+  EXPECT_THAT(error_of([&] {
+                estimator.train(over_and_over({one_point()}),
+                                {.hooks = {std::make_shared<Thrower>(Event::after_step)}});
+              }),
+              HasSubstr("broken"));
+  InputFn no_file = []() -> InputStreamPtr { fail("no such file"); };
+  EXPECT_EQ(error_of([&] { estimator.train(no_file, {.max_steps = 5}); }), "no such file");
+  EXPECT_EQ(error_of([&] { estimator.evaluate(no_file); }), "no such file");
+}
+
 }  // namespace
 }  // namespace belfry

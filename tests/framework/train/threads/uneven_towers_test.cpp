@@ -47,6 +47,41 @@ TEST(UnevenTowers, ALookUpOfOtherThanFeaturesIsSummedAlikeEverywhere) {
   EXPECT_LT(largest_difference(one.variables, two.variables), 1e-6);
 }
 
+// Rows of ids [n, width] into a table that is worth exchanging by rows.
+Features with_ids(std::int64_t rows, std::int64_t width) {
+  Features batch = labelled_rows(rows, static_cast<std::uint64_t>(width));
+  Array ids(Shape{rows, width}, DType::i64);
+  std::int64_t next = 0;
+  for (std::int64_t& id : ids.span<std::int64_t>()) id = next++ * 7 % 1000;
+  batch.set("ids", ids);
+  return batch;
+}
+
+EstimatorSpec with_embedding(Scope s, const Batch& batch, Mode) {
+  Tensor words = embedding(s / "words", batch["ids"], {.rows = 1000, .width = 4});
+  Tensor logits = dense(s / "logits", mean(words, {.axes = {1}}), {.units = classes});
+  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+          .train = sgd({.learning_rate = 0.1})};
+}
+
+TEST(UnevenTowers, TextsMayBeOfOtherLengths) {
+  RunConfig config = on(2);
+  config.batch = BatchPolicy::per_tower;
+  std::vector<Features> data{with_ids(4, 2), with_ids(4, 3), with_ids(5, 2), with_ids(4, 2)};
+  Trained all = train(with_embedding, config, over_and_over(data), 4);
+  EXPECT_EQ(all.curve->rows, std::vector<std::int64_t>({8, 9, 8, 9}));
+}
+
+TEST(UnevenTowers, PartsOfOneWithoutRowsAreSummedLikeTheOthers) {
+  RunConfig config = on(2);
+  config.batch = BatchPolicy::per_tower;
+  InputFn input = once({with_ids(6, 2), with_ids(6, 2), with_ids(6, 2)});
+  Trained parts = train(with_embedding, config, input, 20, {std::make_shared<Parts>(3)});
+  Trained whole = train(with_embedding, config, input, 20);
+  EXPECT_EQ(parts.curve->rows, std::vector<std::int64_t>({12, 6}));
+  EXPECT_LT(largest_difference(parts.variables, whole.variables), 1e-6);
+}
+
 TEST(UnevenTowers, OneWithoutRowsHasAsManyPartsAsTheOthers) {
   std::vector<std::int64_t> rows_of_parts;
   ModelFn model = [&](Scope s, const Batch& batch, Mode mode) {

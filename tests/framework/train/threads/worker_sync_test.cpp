@@ -142,6 +142,17 @@ TEST(WorkerSync, RowsAreThoseOfAll) {
                           ElementsAre(16, 24, 4, 4, 1)));
 }
 
+TEST(WorkerSync, LayoutsAreThoseOfAllOrNone) {
+  auto layouts = [](std::uint64_t of_last) {
+    return on_workers(3, [&](WorkerSync& sync, int rank) {
+      return sync.exchange_rows({.all = 1, .layout = rank == 2 ? of_last : 5}, 1).layout;
+    });
+  };
+  EXPECT_THAT(layouts(5), Each(5));
+  EXPECT_THAT(layouts(7), Each(0));
+  EXPECT_THAT(layouts(0), Each(0));
+}
+
 TEST(WorkerSync, WorkersRunTheSameUpdates) {
   auto errors = on_workers(2, [](WorkerSync& sync, int rank) {
     return error_of([&] { sync.exchange_rows({}, static_cast<std::uint64_t>(rank)); });

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
       estimator.predict(batches_of(1), {.checkpoint = *checkpoint}).next(row);
     }
     InputFn input = uneven ? uneven_batches() : batches_of(1000);
+    if (uneven) estimator.plan(input, {.max_steps = std::stoll(argv[4])});
     estimator.train(input, {.max_steps = std::stoll(argv[4]),
                             .hooks = {std::make_shared<Pause>(std::stoi(argv[5]))}});
     EvalResult result = estimator.evaluate(uneven ? batches_of(1) : batches_of(7));
