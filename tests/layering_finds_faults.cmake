@@ -23,6 +23,7 @@ endfunction()
 check(none "no fault"
       framework/graph/a.h "#include <vector>\n#include \"belfry/framework/tensor/b.h\""
       framework/tensor/b.h "" framework/backend/cpu/c.cpp "#include <dnnl.hpp>"
+      framework/backend/cuda/toolkit/f.cu "#include <cuda_runtime_api.h>"
       framework/distribute/mpi/e.h "#include <mpi.h>"
       hooks/hooks.h "" examples/mnist/d.cpp "#include <belfry/hooks.h>")
 check(upward
@@ -36,8 +37,10 @@ check(cycle "a cycle of includes, in or below these files: data/x.h data/y.h"
       data/x.h "#include \"belfry/data/y.h\"" data/y.h "#include \"belfry/data/x.h\"")
 check(package "data/x.h includes <opencv2/core.hpp>: public headers include no packages"
       data/x.h "#include <opencv2/core.hpp>")
-check(device "data/x.cpp includes <dnnl.hpp>: that is for framework/backend/<device>"
+check(device "data/x.cpp includes <dnnl.hpp>: that is for framework/backend/cpu"
       data/x.cpp "#include <dnnl.hpp>")
+check(cuda "framework/backend/cuda/x.cpp includes <cudnn.h>: that is for framework/backend/cuda/toolkit"
+      framework/backend/cuda/x.cpp "#include <cudnn.h>")
 check(mpi "framework/distribute/x.cpp includes <mpi.h>: that is for framework/distribute/mpi"
       framework/distribute/x.cpp "#include <mpi.h>")
 check(mpi_inward "framework/train/x.cpp includes framework/distribute/mpi/y.h"

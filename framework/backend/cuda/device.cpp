@@ -1,0 +1,97 @@
+#include "belfry/framework/backend/cuda/device.h"
+
+#include "belfry/framework/backend/cuda/stream.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+namespace {
+
+// Memory comes from a pool of this device's own, so that all of it is given back when the device
+// goes, and other libraries in the process keep theirs.
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(Api& api, int index, const Properties& properties)
+      : Device(Bytes(properties.memory)),
+        api_(api),
+        index_(index),
+        description_(
+            concat(name_of(index), ", ", properties.name, ", ", bytes_text(properties.memory))) {
+    api_.use(index_);
+    pool_ = api_.create_pool(index_);
+    stream_ = api_.create_stream();
+  }
+  ~CudaDevice() override {
+    try {
+      api_.use(index_);
+      api_.synchronize_device();
+      api_.destroy_stream(stream_);
+      api_.destroy_pool(pool_);
+    } catch (const std::exception&) {
+      // A device that failed; its memory goes with the process.
+    }
+  }
+
+  std::string name() const override { return name_of(index_); }
+  std::string description() const override { return description_; }
+  bool host_accessible() const override { return false; }
+
+  std::shared_ptr<void> allocate_host(Bytes size) override {
+    api_.use(index_);
+    void* memory = api_.allocate_host(static_cast<std::size_t>(size.count));
+    require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
+    return {memory, [&api = api_](void* p) { api.free_host(p); }};
+  }
+  std::unique_ptr<Stream> make_stream() override { return cuda::make_stream(api_, index_); }
+  std::unique_ptr<Event> make_event() override { return cuda::make_event(api_, index_); }
+
+  std::unique_ptr<Kernel> find_kernel(const Node&, int) override { return nullptr; }
+  std::shared_ptr<Communicator> make_communicator(std::span<Device* const>,
+                                                  const CommunicatorOptions&) override {
+    fail(name(), ": reductions over several GPUs are not in this version");
+  }
+  bool reaches(const Device& other) const override {
+    const auto* gpu = dynamic_cast<const CudaDevice*>(&other);
+    return gpu == this || (gpu && api_.reaches(index_, gpu->index_));
+  }
+
+ protected:
+  // Usable on every stream at once, and given back when no stream can be using it any more:
+  // executables take and give memory as a whole, not in steps.
+  void* allocate_raw(Bytes size) override {
+    api_.use(index_);
+    void* memory = api_.allocate(pool_, static_cast<std::size_t>(size.count), stream_);
+    api_.synchronize(stream_);
+    return memory;
+  }
+  void free_raw(void* data, Bytes) noexcept override {
+    try {
+      api_.use(index_);
+      api_.synchronize_device();
+      api_.free(data, stream_);
+    } catch (const std::exception&) {
+      // As above.
+    }
+  }
+
+ private:
+  static std::string name_of(int index) { return "cuda:" + text(index); }
+
+  Api& api_;
+  int index_;
+  std::string description_;
+  PoolHandle pool_ = nullptr;
+  StreamHandle stream_ = nullptr;  // of allocations
+};
+
+}  // namespace
+
+std::shared_ptr<Device> make_device(Api& api, int index) {
+  int count = api.device_count();
+  require(count > 0, "device: there is no cuda:", index,
+          ", as CUDA finds no GPU: ", api.why_none());
+  require(index < count, "device: there is no cuda:", index, "; CUDA finds ", count,
+          count == 1 ? " GPU, cuda:0" : concat(" GPUs, cuda:0 to cuda:", count - 1));
+  return std::make_shared<CudaDevice>(api, index, api.properties(index));
+}
+
+}  // namespace belfry::cuda

@@ -1,0 +1,164 @@
+#include <cuda_runtime_api.h>
+
+#include "belfry/framework/backend/cuda/device.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+namespace {
+
+void check(cudaError_t code, const char* call) {
+  if (code == cudaSuccess) return;
+  cudaGetLastError();  // or the next call that looks would find it again
+  fail(call, ": ", cudaGetErrorName(code), ": ", cudaGetErrorString(code));
+}
+
+// Null for want of memory, which the caller explains.
+void* memory_or_null(void* memory, cudaError_t code, const char* call) {
+  if (code == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return nullptr;
+  }
+  check(code, call);
+  return memory;
+}
+
+cudaMemcpyKind kind_of(Direction direction) {
+  switch (direction) {
+    case Direction::to_device:
+      return cudaMemcpyHostToDevice;
+    case Direction::to_host:
+      return cudaMemcpyDeviceToHost;
+    case Direction::on_device:
+      return cudaMemcpyDeviceToDevice;
+  }
+  fail("internal error in Belfry: unknown direction of a copy");
+}
+
+class RuntimeApi final : public Api {
+ public:
+  int device_count() noexcept override {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+  }
+  std::string why_none() override {
+    int count = 0;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    return code == cudaSuccess && count == 0 ? "it lists none" : cudaGetErrorString(code);
+  }
+  Properties properties(int device) override {
+    cudaDeviceProp p;
+    check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
+    return {p.name, static_cast<std::int64_t>(p.totalGlobalMem), p.major, p.minor};
+  }
+  void use(int device) override { check(cudaSetDevice(device), "cudaSetDevice"); }
+  void synchronize_device() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+  bool reaches(int from, int to) override {
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, from, to), "cudaDeviceCanAccessPeer");
+    return can != 0;
+  }
+
+  PoolHandle create_pool(int device) override {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device};
+    cudaMemPool_t pool = nullptr;
+    check(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
+    std::uint64_t all = ~std::uint64_t{0};
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all),
+          "cudaMemPoolSetAttribute");
+    return pool;
+  }
+  void destroy_pool(PoolHandle pool) override {
+    check(cudaMemPoolDestroy(pool), "cudaMemPoolDestroy");
+  }
+  void let_reach(PoolHandle pool, int device) override {
+    cudaMemAccessDesc access{};
+    access.location = {cudaMemLocationTypeDevice, device};
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    check(cudaMemPoolSetAccess(pool, &access, 1), "cudaMemPoolSetAccess");
+  }
+  void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override {
+    void* memory = nullptr;
+    cudaError_t code = cudaMallocFromPoolAsync(&memory, bytes, pool, stream);
+    return memory_or_null(memory, code, "cudaMallocFromPoolAsync");
+  }
+  void free(void* memory, StreamHandle stream) override {
+    check(cudaFreeAsync(memory, stream), "cudaFreeAsync");
+  }
+  void* allocate_host(std::size_t bytes) override {
+    void* memory = nullptr;
+    cudaError_t code = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+    return memory_or_null(memory, code, "cudaHostAlloc");
+  }
+  void free_host(void* memory) override { check(cudaFreeHost(memory), "cudaFreeHost"); }
+
+  StreamHandle create_stream() override {
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    return stream;
+  }
+  void destroy_stream(StreamHandle stream) override {
+    check(cudaStreamDestroy(stream), "cudaStreamDestroy");
+  }
+  void synchronize(StreamHandle stream) override {
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+  void copy(void* to, const void* from, std::size_t bytes, Direction direction,
+            StreamHandle stream) override {
+    check(cudaMemcpyAsync(to, from, bytes, kind_of(direction), stream), "cudaMemcpyAsync");
+  }
+
+  EventHandle create_event() override {
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    return event;
+  }
+  void destroy_event(EventHandle event) override {
+    check(cudaEventDestroy(event), "cudaEventDestroy");
+  }
+  void record(EventHandle event, StreamHandle stream) override {
+    check(cudaEventRecord(event, stream), "cudaEventRecord");
+  }
+  void wait(StreamHandle stream, EventHandle event) override {
+    check(cudaStreamWaitEvent(stream, event, 0), "cudaStreamWaitEvent");
+  }
+  bool done(EventHandle event) override {
+    cudaError_t code = cudaEventQuery(event);
+    if (code == cudaErrorNotReady) return false;
+    check(code, "cudaEventQuery");
+    return true;
+  }
+  void synchronize(EventHandle event) override {
+    check(cudaEventSynchronize(event), "cudaEventSynchronize");
+  }
+
+  // Calls of other threads that a capture does not allow may go on meanwhile.
+  void begin_capture(StreamHandle stream) override {
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+          "cudaStreamBeginCapture");
+  }
+  GraphHandle end_capture(StreamHandle stream) override {
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    cudaGraphExec_t step = nullptr;
+    cudaError_t code = cudaGraphInstantiate(&step, graph, 0);
+    cudaGraphDestroy(graph);
+    check(code, "cudaGraphInstantiate");
+    return step;
+  }
+  void launch(GraphHandle graph, StreamHandle stream) override {
+    check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
+  }
+  void destroy_graph(GraphHandle graph) override {
+    check(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+  }
+};
+
+const DeviceRegistration registration("cuda", [](int index) {
+  static RuntimeApi api;
+  return make_device(api, index);
+});
+
+}  // namespace
+}  // namespace belfry::cuda
