@@ -20,9 +20,8 @@ using PoolHandle = ::CUmemPoolHandle_st*;
 using GraphHandle = ::CUgraphExec_st*;
 
 struct Properties {
-  std::string name;          ///< "NVIDIA H200"
-  std::int64_t memory = 0;   ///< bytes, in all
-  int major = 0, minor = 0;  ///< compute capability
+  std::string name;         ///< "NVIDIA H200"
+  std::int64_t memory = 0;  ///< bytes, in all
 };
 
 enum class Direction : std::uint8_t { to_device, to_host, on_device };
@@ -39,12 +38,10 @@ class Api {
   virtual void use(int device) = 0;  ///< becomes the calling thread's current one
   /// The host waits for everything on the current device.
   virtual void synchronize_device() = 0;
-  virtual bool reaches(int from, int to) = 0;  ///< whether kernels of one may use memory of another
 
   /// Plain memory of a device, which grows as it is asked for and keeps what is freed.
   virtual PoolHandle create_pool(int device) = 0;
   virtual void destroy_pool(PoolHandle pool) = 0;  ///< gives all of it back
-  virtual void let_reach(PoolHandle pool, int device) = 0;
   /// Null when the device has no more.
   virtual void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) = 0;
   virtual void free(void* memory, StreamHandle stream) = 0;

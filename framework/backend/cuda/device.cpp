@@ -49,10 +49,6 @@ class CudaDevice final : public Device {
                                                   const CommunicatorOptions&) override {
     fail(name(), ": reductions over several GPUs are not in this version");
   }
-  bool reaches(const Device& other) const override {
-    const auto* gpu = dynamic_cast<const CudaDevice*>(&other);
-    return gpu == this || (gpu && api_.reaches(index_, gpu->index_));
-  }
 
  protected:
   // Usable on every stream at once, and given back when no stream can be using it any more:

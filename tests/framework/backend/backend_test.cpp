@@ -6,20 +6,12 @@
 #include <cstring>
 #include <vector>
 
+#include "../base/error_of.h"
+
 namespace belfry {
 namespace {
 
 using ::testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Device, IsFoundByName) {
   auto device = find_device("cpu");

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "../base/error_of.h"
 #include "belfry/framework/backend/backend.h"
 
 namespace belfry {
@@ -13,16 +14,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // A job of which only this worker exists.
 class StubWorkers final : public Workers {

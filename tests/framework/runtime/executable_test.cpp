@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "../base/error_of.h"
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/ops.h"
 
@@ -12,16 +13,6 @@ namespace belfry {
 namespace {
 
 using ::testing::HasSubstr;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 class Running : public ::testing::Test {
  protected:

@@ -3,20 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../base/error_of.h"
+
 namespace belfry {
 namespace {
 
 using ::testing::ElementsAre;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 VariableOptions options(const std::string& name, const Shape& shape = {2}) {
   return {.name = name, .type = {shape, DType::f32}, .initializer = normal()};

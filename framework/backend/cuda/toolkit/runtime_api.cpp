@@ -48,15 +48,10 @@ class RuntimeApi final : public Api {
   Properties properties(int device) override {
     cudaDeviceProp p;
     check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
-    return {p.name, static_cast<std::int64_t>(p.totalGlobalMem), p.major, p.minor};
+    return {p.name, static_cast<std::int64_t>(p.totalGlobalMem)};
   }
   void use(int device) override { check(cudaSetDevice(device), "cudaSetDevice"); }
   void synchronize_device() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
-  bool reaches(int from, int to) override {
-    int can = 0;
-    check(cudaDeviceCanAccessPeer(&can, from, to), "cudaDeviceCanAccessPeer");
-    return can != 0;
-  }
 
   PoolHandle create_pool(int device) override {
     cudaMemPoolProps properties{};
@@ -71,12 +66,6 @@ class RuntimeApi final : public Api {
   }
   void destroy_pool(PoolHandle pool) override {
     check(cudaMemPoolDestroy(pool), "cudaMemPoolDestroy");
-  }
-  void let_reach(PoolHandle pool, int device) override {
-    cudaMemAccessDesc access{};
-    access.location = {cudaMemLocationTypeDevice, device};
-    access.flags = cudaMemAccessFlagsProtReadWrite;
-    check(cudaMemPoolSetAccess(pool, &access, 1), "cudaMemPoolSetAccess");
   }
   void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override {
     void* memory = nullptr;

@@ -1,5 +1,6 @@
 #include "belfry/framework/backend/cuda/device.h"
 
+#include "../../base/error_of.h"
 #include "recording_api.h"
 
 namespace belfry::cuda {
@@ -8,16 +9,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 struct CudaDevice : ::testing::Test {
   RecordingApi api;
@@ -76,12 +67,6 @@ TEST_F(CudaDevice, ExhaustedMemoryIsAnErrorWithNumbers) {
   EXPECT_THAT(error_of([&] { device->allocate(Bytes(40), "weights"); }),
               HasSubstr("over the memory limit"));
   EXPECT_EQ(device->memory_in_use().count, 0);
-}
-
-TEST_F(CudaDevice, ReachesItsPeersOnly) {
-  auto first = make_device(api, 0), second = make_device(api, 1);
-  EXPECT_TRUE(first->reaches(*first));
-  EXPECT_TRUE(first->reaches(*second));
 }
 
 }  // namespace

@@ -30,16 +30,12 @@ class RecordingApi final : public Api {
 
   int device_count() noexcept override { return gpus; }
   std::string why_none() override { return "no driver"; }
-  Properties properties(int) override { return {"Test GPU", 1000, 9, 0}; }
+  Properties properties(int) override { return {"Test GPU", 1000}; }
   void use(int device) override { say("use ", device); }
   void synchronize_device() override { say("synchronize device"); }
-  bool reaches(int, int) override { return true; }
 
   PoolHandle create_pool(int) override { return make<PoolHandle>("pool"); }
   void destroy_pool(PoolHandle pool) override { destroy("pool", pool); }
-  void let_reach(PoolHandle pool, int device) override {
-    say("let ", device, " reach ", name("pool", pool));
-  }
   void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override {
     say("allocate ", bytes, " of ", name("pool", pool), " on ", name("stream", stream));
     auto size = static_cast<std::int64_t>(bytes);
