@@ -1,6 +1,7 @@
 # belfry_layer(NAME ... [DEPENDS layer...] [PACKAGES target...] [FOLDERS folder...]): the sources of
-# this folder and of those below it that are named, as one OBJECT library belfry_NAME. belfry_library(): all layers as the library `belfry`. belfry_test(NAME ...):
-# the folder's *_test.cpp as one test program that links a layer and everything below it.
+# this folder and of those below it that are named, as one OBJECT library belfry_NAME.
+# belfry_library(): all layers as the library `belfry`. belfry_test(NAME ...): the folder's *_test.cpp
+# as one test program that links a layer and everything below it.
 include_guard()
 include(GNUInstallDirs)
 

@@ -10,7 +10,7 @@
 namespace belfry::cpu {
 
 /// Members are threads of this process that see each other's memory; `names` are theirs, for
-/// messages. finish() must come in the order of start().
+/// messages. All members finish in the same order.
 std::shared_ptr<Communicator> make_shared_memory_communicator(std::vector<std::string> names,
                                                               const CommunicatorOptions& options);
 
