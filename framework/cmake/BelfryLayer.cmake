@@ -113,7 +113,8 @@ function(belfry_test name)
   if(arg_LABEL)
     set(label LABELS ${arg_LABEL})
   endif()
+  # A sanitized program that nobody has read from the disk yet takes seconds to start.
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
-                       PROPERTIES TIMEOUT 600 ${label} ENVIRONMENT
+                       DISCOVERY_TIMEOUT 300 PROPERTIES TIMEOUT 600 ${label} ENVIRONMENT
                        "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endfunction()
