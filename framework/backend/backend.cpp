@@ -117,6 +117,13 @@ DeviceRegistration::DeviceRegistration(std::string kind, DeviceFactory factory) 
   registry().kinds[std::move(kind)] = std::move(factory);
 }
 
+std::vector<std::string> device_kinds() {
+  std::lock_guard lock(registry().mutex);
+  std::vector<std::string> kinds;
+  for (const auto& [kind, factory] : registry().kinds) kinds.push_back(kind);
+  return kinds;
+}
+
 std::shared_ptr<Device> find_device(std::string_view name) {
   auto [kind, index] = split_name(name);
   std::lock_guard lock(registry().mutex);

@@ -129,6 +129,12 @@ class Kernel {
   virtual void run(const KernelArguments& arguments, Stream& stream) = 0;
 };
 
+/// What a plan asks of its kernels.
+struct KernelOptions {
+  int threads = 1;   ///< of the host that they run on
+  bool tf32 = true;  ///< whether products of f32 may round their factors to 10 bits (GPUs)
+};
+
 /// One device. Thread rules: allocation and kernel look-up from any thread; streams as above.
 class Device {
  public:
@@ -160,10 +166,10 @@ class Device {
     (void)flops, (void)limit;
     return 1;
   }
-  /// The fast kernel for a node, prepared for `threads` threads; null when there is none for this
-  /// op, these types or these options. The compiler then takes the reference kernel if
-  /// host_accessible(), or reports op, scope path and device.
-  virtual std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) = 0;
+  /// The fast kernel for a node; null when there is none for this op, these types or its options.
+  /// The compiler then takes the reference kernel if host_accessible(), or reports op, scope path
+  /// and device.
+  virtual std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) = 0;
 
   /// A communicator over these devices, all of this one's kind: member i is device i.
   virtual std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,
@@ -191,6 +197,9 @@ using DeviceFactory = std::function<std::shared_ptr<Device>(int index)>;
 struct DeviceRegistration {
   DeviceRegistration(std::string kind, DeviceFactory factory);
 };
+
+/// The kinds that are known, in order of their names.
+std::vector<std::string> device_kinds();
 
 /// The device of this name, "cpu", "cpu:0", "cuda:1". One object a name while anybody holds it.
 /// Error listing the known kinds when there is no such.

@@ -1,5 +1,6 @@
-# belfry_layer(NAME ... [DEPENDS layer...] [PACKAGES target...] [FOLDERS folder...]): the sources of
-# this folder and of those below it that are named, as one OBJECT library belfry_NAME.
+# belfry_layer(NAME ... [DEPENDS layer...] [PACKAGES target...] [FOLDERS folder...] [SOURCES file...]):
+# the sources of this folder, of those below it that are named, and these files, as one OBJECT library
+# belfry_NAME.
 # belfry_library(): all layers as the library `belfry`. belfry_test(NAME ...): the folder's *_test.cpp
 # as one test program that links a layer and everything below it.
 include_guard()
@@ -20,8 +21,12 @@ endforeach()
 add_library(belfry_settings INTERFACE)
 target_compile_features(belfry_settings INTERFACE cxx_std_20)
 target_include_directories(belfry_settings INTERFACE ${BELFRY_INCLUDE_DIR})
-target_compile_options(belfry_settings INTERFACE -Wall -Wextra -Wpedantic
-                       $<$<BOOL:${BELFRY_WERROR}>:-Werror>)
+target_compile_options(belfry_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${BELFRY_WERROR}>>:-Werror>
+  # CMake before 3.26 has no name for C++20 in CUDA.
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr
+                                 --diag-suppress=186>  # a template compares unsigned with 0
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BELFRY_WERROR}>>:-Werror=all-warnings>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 reports -Wrestrict on `"a" + std::string` (GCC bug 105651) and, where it instruments, that
   # members in <regex> may be uninitialized (GCC bug 105562).
@@ -38,10 +43,10 @@ if(BELFRY_SANITIZE)
 endif()
 
 function(belfry_layer name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;PACKAGES;FOLDERS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPENDS;PACKAGES;FOLDERS;SOURCES" ${ARGN})
   list(TRANSFORM arg_FOLDERS APPEND /*.cpp)
   file(GLOB sources CONFIGURE_DEPENDS *.cpp ${arg_FOLDERS})
-  add_library(belfry_${name} OBJECT ${sources})
+  add_library(belfry_${name} OBJECT ${sources} ${arg_SOURCES})
   set_target_properties(belfry_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
   target_link_libraries(belfry_${name} PRIVATE belfry_settings Threads::Threads ${arg_PACKAGES})
@@ -89,13 +94,16 @@ function(belfry_library)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABEL label] [FOLDERS folder...]). Those labelled
-# `threads` run under ThreadSanitizer too.
+# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABEL label] [FOLDERS folder...] [TESTS_OF name]).
+# Those labelled `threads` run under ThreadSanitizer too. With TESTS_OF, the tests are those of another
+# program, linked once more, with other layers.
 function(belfry_test name)
-  cmake_parse_arguments(arg "" "LABEL" "LAYERS;PACKAGES;FOLDERS" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL;TESTS_OF" "LAYERS;PACKAGES;FOLDERS" ${ARGN})
   list(TRANSFORM arg_FOLDERS APPEND /*_test.cpp)
   file(GLOB sources CONFIGURE_DEPENDS *_test.cpp ${arg_FOLDERS})
-  if(NOT sources)
+  if(arg_TESTS_OF)
+    set(sources $<TARGET_OBJECTS:${arg_TESTS_OF}_tests>)
+  elseif(NOT sources)
     return()
   endif()
   add_executable(${name}_tests ${sources})

@@ -209,7 +209,7 @@ class Builder {
 
   std::shared_ptr<Kernel> kernel_for(const Node& node) {
     if (options_.fast)
-      if (auto kernel = device_.find_kernel(node, plan_->threads)) return kernel;
+      if (auto kernel = device_.find_kernel(node, {.threads = plan_->threads})) return kernel;
     require(device_.host_accessible() && node.op().reference, node.op().name,
             ": there is no kernel on ", device_.name(), " for ", join(node.outputs(), ", "),
             node.scope().empty() ? "" : " (at " + node.scope() + ")");

@@ -51,6 +51,12 @@ Attribute to_attribute(const T& value) {
   }
 }
 
+/// Takes any field: a named type, as nvcc knows no lambda in a concept.
+struct AnyField {
+  template <class T>
+  void operator()(std::string_view, const T&) const {}
+};
+
 }  // namespace detail
 
 /// A struct of options names its fields once, in a static member template:
@@ -64,7 +70,7 @@ Attribute to_attribute(const T& value) {
 /// anything with to_string() that tells all of its values apart.
 template <class T>
 concept OptionStruct = requires(const T& o) {
-  T::fields(o, [](std::string_view, const auto&) {});
+  T::fields(o, detail::AnyField());
 };
 
 /// A node's options: the struct itself for shape rules and kernels, and its fields as attributes

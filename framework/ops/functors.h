@@ -16,42 +16,42 @@
 
 namespace belfry {
 
-/// The C++ library's functions, for float and double.
+/// The C++ library's functions, for float and double; CUDA's of the same names on a GPU.
 struct StdMath {
   template <class T>
-  static T exp(T x) {
+  BELFRY_HOST_DEVICE static T exp(T x) {
     return std::exp(x);
   }
   template <class T>
-  static T expm1(T x) {
+  BELFRY_HOST_DEVICE static T expm1(T x) {
     return std::expm1(x);
   }
   template <class T>
-  static T log(T x) {
+  BELFRY_HOST_DEVICE static T log(T x) {
     return std::log(x);
   }
   template <class T>
-  static T log1p(T x) {
+  BELFRY_HOST_DEVICE static T log1p(T x) {
     return std::log1p(x);
   }
   template <class T>
-  static T sqrt(T x) {
+  BELFRY_HOST_DEVICE static T sqrt(T x) {
     return std::sqrt(x);
   }
   template <class T>
-  static T tanh(T x) {
+  BELFRY_HOST_DEVICE static T tanh(T x) {
     return std::tanh(x);
   }
   template <class T>
-  static T erf(T x) {
+  BELFRY_HOST_DEVICE static T erf(T x) {
     return std::erf(x);
   }
   template <class T>
-  static T pow(T x, T y) {
+  BELFRY_HOST_DEVICE static T pow(T x, T y) {
     return std::pow(x, y);
   }
   template <class T>
-  static T floor(T x) {
+  BELFRY_HOST_DEVICE static T floor(T x) {
     return std::floor(x);
   }
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "belfry/framework/backend/backend.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/runtime/evaluate.h"
 
@@ -45,12 +46,14 @@ class Subject {
   const std::vector<Tensor>& gradient_tensors() const { return gradients_; }
   const std::vector<std::size_t>& wrt() const { return wrt_; }
 
-  Arrays values(const Arrays& inputs, bool fast) const { return run(outputs_, inputs, fast); }
-  Arrays gradient_values(const Arrays& inputs, bool fast) const {
+  Arrays values(const Arrays& inputs, bool fast, const std::string& device = "cpu") const {
+    return run(outputs_, inputs, fast, device);
+  }
+  Arrays gradient_values(const Arrays& inputs, bool fast, const std::string& device = "cpu") const {
     std::vector<Tensor> defined;
     for (const Tensor& t : gradients_)
       if (t.defined()) defined.push_back(t);
-    return defined.empty() ? Arrays{} : run(defined, inputs, fast);
+    return defined.empty() ? Arrays{} : run(defined, inputs, fast, device);
   }
   Evaluator loss_evaluator() const {
     return Evaluator({loss_}, {.fast = false, .seed = 3, .step = 5});
@@ -82,8 +85,9 @@ class Subject {
     return total;
   }
 
-  Arrays run(const std::vector<Tensor>& what, const Arrays& inputs, bool fast) const {
-    return evaluate(what, feed(inputs), {.fast = fast, .seed = 3, .step = 5});
+  Arrays run(const std::vector<Tensor>& what, const Arrays& inputs, bool fast,
+             const std::string& device) const {
+    return evaluate(what, feed(inputs), {.fast = fast, .seed = 3, .step = 5, .device = device});
   }
 
   const OpCheck& check_;
@@ -93,6 +97,22 @@ class Subject {
   std::vector<std::size_t> wrt_;
   Tensor loss_;
 };
+
+// The first device of each kind that is there.
+const std::vector<std::string>& devices() {
+  static const std::vector<std::string> present = [] {
+    std::vector<std::string> names;
+    for (const std::string& kind : device_kinds()) {
+      try {
+        names.push_back(find_device(kind)->name());
+      } catch (const Error&) {
+        // A machine without.
+      }
+    }
+    return names;
+  }();
+  return present;
+}
 
 // The first element in which two arrays differ by more than rounding allows.
 std::string difference(const std::string& what, const Array& got, const Array& wanted,
@@ -169,23 +189,28 @@ std::string check_op(const OpCheck& check) {
   std::string out;
 
   Arrays wanted = exact.values(check.inputs, false);
-  Arrays fast = single.values(check.inputs, true);
-  for (std::size_t i = 0; i < fast.size(); ++i)
-    if (fast[i].shape() != single.outputs()[i].shape())
-      out += concat("output ", i, " has shape ", fast[i].shape(), ", inferred ",
-                    single.outputs()[i].shape(), "\n");
   out += compare("reference f32 output", single.values(check.inputs, false), wanted, allowed);
-  out += compare("fast f32 output", fast, wanted, allowed);
-  out += compare_bits("output", fast, single.values(check.inputs, true));
+  for (const std::string& device : devices()) {
+    Arrays fast = single.values(check.inputs, true, device);
+    for (std::size_t i = 0; i < fast.size(); ++i)
+      if (fast[i].shape() != single.outputs()[i].shape())
+        out += concat("output ", i, " has shape ", fast[i].shape(), ", inferred ",
+                      single.outputs()[i].shape(), "\n");
+    out += compare("fast f32 output on " + device, fast, wanted, allowed);
+    out += compare_bits("output on " + device, fast, single.values(check.inputs, true, device));
+  }
   if (!check.gradient) return out;
 
   Arrays gradient = exact.gradient_values(check.inputs, false);
   out += check_differences(exact, check, gradient);
-  Arrays fast_gradient = single.gradient_values(check.inputs, true);
   out += compare("reference f32 gradient", single.gradient_values(check.inputs, false), gradient,
                  allowed);
-  out += compare("fast f32 gradient", fast_gradient, gradient, allowed);
-  out += compare_bits("gradient", fast_gradient, single.gradient_values(check.inputs, true));
+  for (const std::string& device : devices()) {
+    Arrays fast = single.gradient_values(check.inputs, true, device);
+    out += compare("fast f32 gradient on " + device, fast, gradient, allowed);
+    out += compare_bits("gradient on " + device, fast,
+                        single.gradient_values(check.inputs, true, device));
+  }
   return out;
 }
 

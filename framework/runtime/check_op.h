@@ -26,10 +26,11 @@ struct OpCheck {
 
 /// Runs the op with fast kernels in f32 and with the reference in f64 and compares:
 ///  (1) output shapes are those that were inferred;
-///  (2) fast f32 against reference f64, and reference f32 against reference f64;
+///  (2) fast f32 against reference f64 on a device of each kind that is there, and reference f32
+///      against reference f64;
 ///  (3) analytic gradients in f64 (of a weighted sum of the floating outputs) against central
-///      differences; fast f32 gradients against those in f64;
-///  (4) two runs give the same bits.
+///      differences; fast f32 gradients on each device against those in f64;
+///  (4) two runs on a device give the same bits.
 /// Returns what differs, one finding a line; empty when everything agrees.
 std::string check_op(const OpCheck& check);
 

@@ -6,7 +6,7 @@ namespace belfry {
 
 Evaluator::Evaluator(const std::vector<Tensor>& outputs, EvaluateOptions options)
     : options_(options) {
-  auto device = find_device("cpu");
+  auto device = find_device(options.device);
   auto plan = compile(outputs, {}, *device, {.fast = options.fast, .verify = true});
   variables_ = std::make_unique<VariableStore>(device);
   executable_ = std::make_unique<Executable>(plan, *variables_, options.seed);

@@ -20,6 +20,7 @@ struct EvaluateOptions {
   bool fast = true;
   std::uint64_t seed = 0;  ///< of random ops and of variables' first values
   std::int64_t step = 0;   ///< value of global_step
+  std::string device = "cpu";
 };
 
 /// Outputs of one graph, compiled once and evaluated as often as wanted. Used by one thread at a

@@ -78,8 +78,8 @@ class CpuDevice final : public Device {
   int threads_for(double flops, int limit) const override {
     return flops < flops_worth_sharing ? 1 : limit > 0 ? limit : omp_get_num_procs();
   }
-  std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) override {
-    return cpu::find_kernel(node, threads);
+  std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) override {
+    return cpu::find_kernel(node, options.threads);
   }
   std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,
                                                   const CommunicatorOptions& options) override {

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "belfry/framework/backend/cuda/launch.h"
+
 struct CUstream_st;
 struct CUevent_st;
 struct CUmemPoolHandle_st;
@@ -45,7 +47,8 @@ class Api {
   /// Null when the device has no more.
   virtual void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) = 0;
   virtual void free(void* memory, StreamHandle stream) = 0;
-  virtual void* allocate_host(std::size_t bytes) = 0;  ///< pinned; null when there is no more
+  /// Pinned memory, at the same address for the host and for every GPU.
+  virtual void* allocate_host(std::size_t bytes) = 0;  ///< null when there is no more
   virtual void free_host(void* memory) = 0;
 
   virtual StreamHandle create_stream() = 0;  ///< does not wait for the default stream
@@ -53,6 +56,7 @@ class Api {
   virtual void synchronize(StreamHandle stream) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes, Direction direction,
                     StreamHandle stream) = 0;
+  virtual void launch(const KernelCall& call, StreamHandle stream) = 0;
 
   virtual EventHandle create_event() = 0;
   virtual void destroy_event(EventHandle event) = 0;
@@ -63,7 +67,7 @@ class Api {
 
   virtual void begin_capture(StreamHandle stream) = 0;
   virtual GraphHandle end_capture(StreamHandle stream) = 0;
-  virtual void launch(GraphHandle graph, StreamHandle stream) = 0;
+  virtual void replay(GraphHandle graph, StreamHandle stream) = 0;
   virtual void destroy_graph(GraphHandle graph) = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "belfry/framework/backend/cuda/device.h"
 
+#include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/base/error.h"
 
@@ -19,6 +20,7 @@ class CudaDevice final : public Device {
     api_.use(index_);
     pool_ = api_.create_pool(index_);
     stream_ = api_.create_stream();
+    faults_ = std::make_shared<Faults>(api_);
   }
   ~CudaDevice() override {
     try {
@@ -41,10 +43,15 @@ class CudaDevice final : public Device {
     require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
     return {memory, [&api = api_](void* p) { api.free_host(p); }};
   }
-  std::unique_ptr<Stream> make_stream() override { return cuda::make_stream(api_, index_); }
+  std::unique_ptr<Stream> make_stream() override {
+    return cuda::make_stream(api_, index_, faults_);
+  }
   std::unique_ptr<Event> make_event() override { return cuda::make_event(api_, index_); }
 
-  std::unique_ptr<Kernel> find_kernel(const Node&, int) override { return nullptr; }
+  std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) override {
+    api_.use(index_);
+    return cuda::find_kernel(node, {api_, index_, *faults_}, options);
+  }
   std::shared_ptr<Communicator> make_communicator(std::span<Device* const>,
                                                   const CommunicatorOptions&) override {
     fail(name(), ": reductions over several GPUs are not in this version");
@@ -77,6 +84,7 @@ class CudaDevice final : public Device {
   std::string description_;
   PoolHandle pool_ = nullptr;
   StreamHandle stream_ = nullptr;  // of allocations
+  std::shared_ptr<Faults> faults_;
 };
 
 }  // namespace

@@ -47,7 +47,8 @@ class Graph final : public CapturedWork {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(Api& api, int device) : api_(api), device_(device) {
+  CudaStream(Api& api, int device, std::shared_ptr<Faults> faults)
+      : api_(api), device_(device), faults_(std::move(faults)) {
     api_.use(device_);
     handle_ = api_.create_stream();
   }
@@ -80,6 +81,7 @@ class CudaStream final : public Stream {
   void synchronize() override {
     ensure(!capturing_, "stream: the host cannot wait for work that is being captured");
     api_.synchronize(handle_);
+    faults_->check();
   }
 
   bool can_capture() const override { return true; }
@@ -94,8 +96,10 @@ class CudaStream final : public Stream {
     return std::make_unique<Graph>(api_, api_.end_capture(handle_));
   }
   void replay(CapturedWork& work) override {
-    api_.launch(static_cast<Graph&>(work).handle(), handle_);
+    api_.replay(static_cast<Graph&>(work).handle(), handle_);
   }
+
+  void launch(const KernelCall& call) { api_.launch(call, handle_); }
 
   StreamHandle handle() const { return handle_; }
 
@@ -107,18 +111,23 @@ class CudaStream final : public Stream {
 
   Api& api_;
   int device_;
+  std::shared_ptr<Faults> faults_;
   StreamHandle handle_ = nullptr;
   bool capturing_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Stream> make_stream(Api& api, int device) {
-  return std::make_unique<CudaStream>(api, device);
+std::unique_ptr<Stream> make_stream(Api& api, int device, std::shared_ptr<Faults> faults) {
+  return std::make_unique<CudaStream>(api, device, std::move(faults));
 }
 
 std::unique_ptr<Event> make_event(Api& api, int device) {
   return std::make_unique<CudaEvent>(api, device);
+}
+
+void enqueue(Stream& stream, const KernelCall& call) {
+  static_cast<CudaStream&>(stream).launch(call);
 }
 
 StreamHandle handle_of(Stream& stream) { return static_cast<CudaStream&>(stream).handle(); }

@@ -5,13 +5,15 @@
 
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/backend/cuda/api.h"
+#include "belfry/framework/backend/cuda/faults.h"
 
 namespace belfry::cuda {
 
-std::unique_ptr<Stream> make_stream(Api& api, int device);
+/// Waiting for the stream throws what kernels have written to `faults`.
+std::unique_ptr<Stream> make_stream(Api& api, int device, std::shared_ptr<Faults> faults);
 std::unique_ptr<Event> make_event(Api& api, int device);
 
-/// What kernels enqueue on. `stream` is one that make_stream() made.
+/// What libraries enqueue on. `stream` is one that make_stream() made.
 StreamHandle handle_of(Stream& stream);
 
 }  // namespace belfry::cuda

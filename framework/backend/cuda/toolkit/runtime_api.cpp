@@ -77,7 +77,7 @@ class RuntimeApi final : public Api {
   }
   void* allocate_host(std::size_t bytes) override {
     void* memory = nullptr;
-    cudaError_t code = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+    cudaError_t code = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
     return memory_or_null(memory, code, "cudaHostAlloc");
   }
   void free_host(void* memory) override { check(cudaFreeHost(memory), "cudaFreeHost"); }
@@ -96,6 +96,12 @@ class RuntimeApi final : public Api {
   void copy(void* to, const void* from, std::size_t bytes, Direction direction,
             StreamHandle stream) override {
     check(cudaMemcpyAsync(to, from, bytes, kind_of(direction), stream), "cudaMemcpyAsync");
+  }
+  void launch(const KernelCall& call, StreamHandle stream) override {
+    check(cudaLaunchKernel(call.function, dim3(static_cast<unsigned>(call.shape.blocks)),
+                           dim3(static_cast<unsigned>(call.shape.threads)), call.arguments, 0,
+                           stream),
+          "cudaLaunchKernel");
   }
 
   EventHandle create_event() override {
@@ -136,7 +142,7 @@ class RuntimeApi final : public Api {
     check(code, "cudaGraphInstantiate");
     return step;
   }
-  void launch(GraphHandle graph, StreamHandle stream) override {
+  void replay(GraphHandle graph, StreamHandle stream) override {
     check(cudaGraphLaunch(graph, stream), "cudaGraphLaunch");
   }
   void destroy_graph(GraphHandle graph) override {

@@ -46,7 +46,8 @@ TEST_F(CudaDevice, TouchesNoOther) {
 // No stream may still be using what is freed, and any stream may use what is allocated.
 TEST_F(CudaDevice, MemoryIsOfAPoolOfItsOwn) {
   auto device = make_device(api, 0);
-  EXPECT_THAT(api.take_calls(), ElementsAre("use 0", "create pool 1", "create stream 2"));
+  EXPECT_THAT(api.take_calls(),
+              ElementsAre("use 0", "create pool 1", "create stream 2", "allocate 8 of the host"));
   {
     DeviceMemory memory = device->allocate(Bytes(100), "weights");
     EXPECT_THAT(api.take_calls(),
@@ -54,8 +55,8 @@ TEST_F(CudaDevice, MemoryIsOfAPoolOfItsOwn) {
   }
   EXPECT_THAT(api.take_calls(), ElementsAre("use 0", "synchronize device", "free 100 on stream 2"));
   device.reset();
-  EXPECT_THAT(api.calls,
-              ElementsAre("use 0", "synchronize device", "destroy stream 2", "destroy pool 1"));
+  EXPECT_THAT(api.calls, ElementsAre("use 0", "synchronize device", "destroy stream 2",
+                                     "destroy pool 1", "free host"));
 }
 
 TEST_F(CudaDevice, ExhaustedMemoryIsAnErrorWithNumbers) {

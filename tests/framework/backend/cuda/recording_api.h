@@ -87,7 +87,11 @@ class RecordingApi final : public Api {
     say("end of capture on ", name("stream", stream));
     return make<GraphHandle>("graph");
   }
-  void launch(GraphHandle graph, StreamHandle stream) override {
+  void launch(const KernelCall& call, StreamHandle stream) override {
+    say("launch ", call.shape.blocks, " blocks of ", call.shape.threads, " on ",
+        name("stream", stream));
+  }
+  void replay(GraphHandle graph, StreamHandle stream) override {
     say("launch ", name("graph", graph), " on ", name("stream", stream));
   }
   void destroy_graph(GraphHandle graph) override { destroy("graph", graph); }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "../../base/error_of.h"
 #include "recording_api.h"
 
 namespace belfry::cuda {
@@ -12,11 +13,12 @@ using ::testing::IsEmpty;
 
 struct CudaStream : ::testing::Test {
   RecordingApi api;
-  std::unique_ptr<Stream> stream = make_stream(api, 1);  // stream 1
+  std::shared_ptr<Faults> faults = std::make_shared<Faults>(api);
+  std::unique_ptr<Stream> stream = make_stream(api, 1, faults);  // stream 1
 };
 
 TEST_F(CudaStream, CopiesWaitForNothing) {
-  EXPECT_THAT(api.take_calls(), ElementsAre("use 1", "create stream 1"));
+  EXPECT_THAT(api.take_calls(), ElementsAre("allocate 8 of the host", "use 1", "create stream 1"));
   std::array<int, 2> from{1, 2}, there{}, back{};
   stream->activate(0);
   stream->copy_to_device(there.data(), from.data(), Bytes(8));
@@ -29,7 +31,7 @@ TEST_F(CudaStream, CopiesWaitForNothing) {
 }
 
 TEST_F(CudaStream, OneWaitsForAnotherThroughAnEvent) {
-  auto other = make_stream(api, 1);
+  auto other = make_stream(api, 1, faults);
   auto event = make_event(api, 1);
   api.take_calls();
   stream->record(*event);
@@ -65,6 +67,15 @@ TEST_F(CudaStream, NobodyWaitsWithinACapture) {
   EXPECT_THROW(stream->end_capture(), Error);
   stream->synchronize();
   EXPECT_EQ(api.calls.back(), "synchronize stream 1");
+}
+
+TEST_F(CudaStream, WaitingForItTellsWhatKernelsFound) {
+  auto reporter = faults->add("gather: index ", " is out of range");
+  auto other = faults->add("div: element ", " is 0");
+  FaultSite site = other->site();
+  *site.word = site.kernel | 7;
+  EXPECT_EQ(error_of([&] { stream->synchronize(); }), "div: element 7 is 0");
+  stream->synchronize();  // said once
 }
 
 TEST_F(CudaStream, ItsWorkIsDoneBeforeItGoes) {

@@ -1,0 +1,52 @@
+#include "belfry/framework/backend/cuda/faults.h"
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+namespace {
+
+constexpr std::uint64_t most_kernels = std::uint64_t{1} << (64 - fault_position_bits);
+
+}  // namespace
+
+Faults::Faults(Api& api) : api_(api) {
+  void* memory = api.allocate_host(sizeof(std::uint64_t));
+  require(memory, "pinned host memory: could not allocate ", sizeof(std::uint64_t), " bytes");
+  word_ = static_cast<volatile std::uint64_t*>(memory);
+  *word_ = 0;
+}
+
+Faults::~Faults() {
+  try {
+    api_.free_host(const_cast<std::uint64_t*>(word_));
+  } catch (const std::exception&) {
+    // A device that failed; its memory goes with the process.
+  }
+}
+
+void Faults::check() {
+  std::uint64_t found = *word_;
+  if (found == 0) return;
+  *word_ = 0;
+  std::lock_guard lock(mutex_);
+  auto message = messages_.find(found >> fault_position_bits);
+  ensure(message != messages_.end(), "a kernel that is gone reported bad data");
+  std::uint64_t position = found & ((std::uint64_t{1} << fault_position_bits) - 1);
+  fail(message->second.before, position, message->second.behind);
+}
+
+std::shared_ptr<Faults::Reporter> Faults::add(std::string before, std::string behind) {
+  std::lock_guard lock(mutex_);
+  ensure(messages_.size() + 1 < most_kernels, "too many kernels that report bad data");
+  do added_ = added_ % (most_kernels - 1) + 1;  // 0 means: nothing found
+  while (messages_.contains(added_));
+  messages_[added_] = {std::move(before), std::move(behind)};
+  return std::make_shared<Reporter>(shared_from_this(), added_);
+}
+
+Faults::Reporter::~Reporter() {
+  std::lock_guard lock(faults_->mutex_);
+  faults_->messages_.erase(kernel_);
+}
+
+}  // namespace belfry::cuda

@@ -1,0 +1,261 @@
+#include "emulated_api.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "belfry/framework/backend/cuda/device.h"
+#include "belfry/framework/base/error.h"
+#include "blocks.h"
+
+namespace belfry::cuda {
+namespace {
+
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+const DeviceRegistration registration("cuda",
+                                      [](int index) { return make_device(emulated_api(), index); });
+
+std::byte* aligned(std::size_t bytes) {
+  return static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 256) / 256 * 256));
+}
+
+}  // namespace
+
+EmulatedApi& emulated_api() {
+  static EmulatedApi api;
+  return api;
+}
+
+EmulatedApi::Counts EmulatedApi::counts() const {
+  Lock lock(mutex_);
+  return counts_;
+}
+
+void EmulatedApi::fail_allocation_after(int allocations) {
+  Lock lock(mutex_);
+  allocations_left_ = allocations;
+}
+
+std::int64_t EmulatedApi::memory_in_use() const {
+  Lock lock(mutex_);
+  std::int64_t bytes = 0;
+  for (const auto& [at, size] : memory_) bytes += static_cast<std::int64_t>(size);
+  return bytes;
+}
+
+EmulatedApi::QueueOf& EmulatedApi::queue(StreamHandle stream) {
+  auto found = streams_.find(stream);
+  ensure(found != streams_.end(), "emulated GPU: a stream that does not exist");
+  return found->second;
+}
+
+void EmulatedApi::enqueue(StreamHandle stream, Work work) {
+  QueueOf& queue = this->queue(stream);
+  if (queue.capture) {
+    queue.capture->push_back(std::move(work));
+  } else {
+    queue.work.push_back(std::move(work));
+    ++queue.enqueued;
+  }
+}
+
+void EmulatedApi::execute(StreamHandle stream, std::int64_t until) {
+  QueueOf& queue = this->queue(stream);
+  while (queue.executed < until) {
+    Work work = std::move(queue.work.front());
+    queue.work.pop_front();
+    ++queue.executed;
+    work();
+  }
+}
+
+void EmulatedApi::refuse_in_capture(const char* call) const {
+  for (const auto& [handle, queue] : streams_)
+    ensure(!queue.capture, "emulated GPU: ", call, " while a stream is captured");
+}
+
+bool EmulatedApi::pinned(const void* memory) const {
+  auto* at = static_cast<const std::byte*>(memory);
+  auto next = pinned_.upper_bound(at);
+  if (next == pinned_.begin()) return false;
+  auto [begin, size] = *std::prev(next);
+  return at < begin + size;
+}
+
+void EmulatedApi::use(int device) { ensure(device >= 0 && device < 4, "emulated GPU ", device); }
+
+void EmulatedApi::synchronize_device() {
+  Lock lock(mutex_);
+  refuse_in_capture("cudaDeviceSynchronize");
+  for (auto& [handle, queue] : streams_) execute(handle, queue.enqueued);
+}
+
+PoolHandle EmulatedApi::create_pool(int) { return new_handle<PoolHandle>(); }
+void EmulatedApi::destroy_pool(PoolHandle) {}
+
+void* EmulatedApi::allocate(PoolHandle, std::size_t bytes, StreamHandle) {
+  Lock lock(mutex_);
+  refuse_in_capture("an allocation");
+  ++counts_.allocations;
+  if (allocations_left_ == 0) {
+    allocations_left_ = -1;
+    return nullptr;
+  }
+  if (allocations_left_ > 0) --allocations_left_;
+  std::byte* memory = aligned(bytes);
+  std::memset(memory, 0xff, bytes);  // NaN: nobody may rely on zeros
+  memory_[memory] = bytes;
+  return memory;
+}
+
+void EmulatedApi::free(void* memory, StreamHandle) {
+  Lock lock(mutex_);
+  ensure(memory_.erase(static_cast<std::byte*>(memory)) == 1, "emulated GPU: no such memory");
+  std::free(memory);
+}
+
+void* EmulatedApi::allocate_host(std::size_t bytes) {
+  Lock lock(mutex_);
+  refuse_in_capture("cudaHostAlloc");
+  ++counts_.allocations;
+  std::byte* memory = aligned(bytes);
+  pinned_[memory] = bytes;
+  return memory;
+}
+
+void EmulatedApi::free_host(void* memory) {
+  synchronize_device();  // as CUDA does
+  Lock lock(mutex_);
+  pinned_.erase(static_cast<std::byte*>(memory));
+  std::free(memory);
+}
+
+StreamHandle EmulatedApi::create_stream() {
+  Lock lock(mutex_);
+  auto handle = new_handle<StreamHandle>();
+  streams_[handle];
+  return handle;
+}
+
+void EmulatedApi::destroy_stream(StreamHandle stream) {
+  Lock lock(mutex_);
+  execute(stream, queue(stream).enqueued);
+  streams_.erase(stream);
+}
+
+void EmulatedApi::synchronize(StreamHandle stream) {
+  Lock lock(mutex_);
+  ensure(!queue(stream).capture, "emulated GPU: cudaStreamSynchronize in a capture");
+  ++counts_.waits;
+  execute(stream, queue(stream).enqueued);
+}
+
+// As CUDA's: memory that is not pinned is read before the call returns, and written by then.
+void EmulatedApi::copy(void* to, const void* from, std::size_t bytes, Direction direction,
+                       StreamHandle stream) {
+  Lock lock(mutex_);
+  ++counts_.copies;
+  if (direction == Direction::to_device && !pinned(from)) {
+    ensure(!queue(stream).capture, "emulated GPU: copy of memory that is not pinned in a capture");
+    auto* begin = static_cast<const std::byte*>(from);
+    enqueue(stream, [to, copy = std::vector<std::byte>(begin, begin + bytes)] {
+      std::memcpy(to, copy.data(), copy.size());
+    });
+    return;
+  }
+  enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  if (direction != Direction::to_host || pinned(to)) return;
+  ensure(!queue(stream).capture, "emulated GPU: copy to memory that is not pinned in a capture");
+  execute(stream, queue(stream).enqueued);
+}
+
+void EmulatedApi::launch(const KernelCall& call, StreamHandle stream) {
+  Lock lock(mutex_);
+  ++counts_.launches;
+  enqueue(stream, [shape = call.shape, kernel = call.bind(call.function, call.arguments)] {
+    emulated::run_blocks(shape, kernel);
+  });
+}
+
+EventHandle EmulatedApi::create_event() {
+  Lock lock(mutex_);
+  auto handle = new_handle<EventHandle>();
+  events_[handle];
+  return handle;
+}
+
+void EmulatedApi::destroy_event(EventHandle event) {
+  Lock lock(mutex_);
+  events_.erase(event);
+}
+
+void EmulatedApi::record(EventHandle event, StreamHandle stream) {
+  Lock lock(mutex_);
+  QueueOf& queue = this->queue(stream);
+  events_.at(event) = {stream, queue.enqueued, queue.capture};
+}
+
+// A stream that waits for a captured event takes part in the capture from then on.
+void EmulatedApi::wait(StreamHandle stream, EventHandle event) {
+  Lock lock(mutex_);
+  const Mark mark = events_.at(event);
+  if (!mark.stream) return;  // never recorded: CUDA does not wait
+  if (mark.capture) {
+    ensure(!queue(stream).capture || queue(stream).capture == mark.capture,
+           "emulated GPU: a captured stream waits for another capture");
+    queue(stream).capture = mark.capture;
+    return;
+  }
+  ensure(!queue(stream).capture, "emulated GPU: a captured stream waits for work outside");
+  enqueue(stream, [this, mark] {
+    if (streams_.contains(mark.stream)) execute(mark.stream, mark.position);
+  });
+}
+
+bool EmulatedApi::done(EventHandle event) {
+  Lock lock(mutex_);
+  const Mark mark = events_.at(event);
+  ensure(!mark.capture, "emulated GPU: cudaEventQuery of a captured event");
+  if (!mark.stream || !streams_.contains(mark.stream)) return true;
+  if (queue(mark.stream).executed >= mark.position) return true;
+  execute(mark.stream, queue(mark.stream).executed + 1);  // time passes
+  return false;
+}
+
+void EmulatedApi::synchronize(EventHandle event) {
+  Lock lock(mutex_);
+  const Mark mark = events_.at(event);
+  ensure(!mark.capture, "emulated GPU: cudaEventSynchronize of a captured event");
+  ++counts_.waits;
+  if (mark.stream && streams_.contains(mark.stream)) execute(mark.stream, mark.position);
+}
+
+void EmulatedApi::begin_capture(StreamHandle stream) {
+  Lock lock(mutex_);
+  queue(stream).capture = std::make_shared<Capture>();
+}
+
+GraphHandle EmulatedApi::end_capture(StreamHandle stream) {
+  Lock lock(mutex_);
+  std::shared_ptr<Capture> capture = queue(stream).capture;
+  for (auto& [handle, queue] : streams_)
+    if (queue.capture == capture) queue.capture = nullptr;
+  auto graph = new_handle<GraphHandle>();
+  graphs_[graph] = std::move(*capture);
+  return graph;
+}
+
+void EmulatedApi::replay(GraphHandle graph, StreamHandle stream) {
+  Lock lock(mutex_);
+  ++counts_.replays;
+  enqueue(stream, [work = graphs_.at(graph)] {
+    for (const Work& w : work) w();
+  });
+}
+
+void EmulatedApi::destroy_graph(GraphHandle graph) {
+  Lock lock(mutex_);
+  graphs_.erase(graph);
+}
+
+}  // namespace belfry::cuda

@@ -1,0 +1,101 @@
+#pragma once
+// CUDA's runtime without a GPU: kernels run on the host, as late as CUDA allows it.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "belfry/framework/backend/cuda/api.h"
+
+namespace belfry::cuda {
+
+/// GPUs that put off everything enqueued until the host waits for it, or for work behind it on
+/// another stream: whoever reads too early, or forgets to let a stream wait, gets wrong numbers.
+/// What CUDA does not allow during a capture is an Error. From any thread.
+class EmulatedApi final : public Api {
+ public:
+  struct Counts {
+    int allocations = 0, launches = 0, copies = 0, waits = 0, replays = 0;
+    bool operator==(const Counts&) const = default;
+  };
+  Counts counts() const;
+  /// How many of the following allocations still succeed; then one fails.
+  void fail_allocation_after(int allocations);
+  std::int64_t memory_in_use() const;  ///< bytes, on all GPUs
+
+  int device_count() noexcept override { return 4; }
+  std::string why_none() override { return {}; }
+  Properties properties(int) override { return {"emulated GPU", std::int64_t{1} << 32}; }
+  void use(int device) override;
+  void synchronize_device() override;
+
+  PoolHandle create_pool(int device) override;
+  void destroy_pool(PoolHandle pool) override;
+  void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override;
+  void free(void* memory, StreamHandle stream) override;
+  void* allocate_host(std::size_t bytes) override;
+  void free_host(void* memory) override;
+
+  StreamHandle create_stream() override;
+  void destroy_stream(StreamHandle stream) override;
+  void synchronize(StreamHandle stream) override;
+  void copy(void* to, const void* from, std::size_t bytes, Direction direction,
+            StreamHandle stream) override;
+  void launch(const KernelCall& call, StreamHandle stream) override;
+
+  EventHandle create_event() override;
+  void destroy_event(EventHandle event) override;
+  void record(EventHandle event, StreamHandle stream) override;
+  void wait(StreamHandle stream, EventHandle event) override;
+  bool done(EventHandle event) override;
+  void synchronize(EventHandle event) override;
+
+  void begin_capture(StreamHandle stream) override;
+  GraphHandle end_capture(StreamHandle stream) override;
+  void replay(GraphHandle graph, StreamHandle stream) override;
+  void destroy_graph(GraphHandle graph) override;
+
+ private:
+  using Work = std::function<void()>;
+  using Capture = std::vector<Work>;
+  struct QueueOf {
+    std::deque<Work> work;
+    std::int64_t enqueued = 0, executed = 0;
+    std::shared_ptr<Capture> capture;  // that this stream takes part in
+  };
+  struct Mark {
+    StreamHandle stream = nullptr;
+    std::int64_t position = 0;
+    std::shared_ptr<Capture> capture;
+  };
+
+  QueueOf& queue(StreamHandle stream);
+  void enqueue(StreamHandle stream, Work work);
+  void execute(StreamHandle stream, std::int64_t until);
+  void refuse_in_capture(const char* call) const;
+  bool pinned(const void* memory) const;
+  template <class Handle>
+  Handle new_handle() {
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(++handles_));
+  }
+
+  mutable std::recursive_mutex mutex_;  // guards everything
+  std::uintptr_t handles_ = 0;
+  std::map<StreamHandle, QueueOf> streams_;
+  std::map<EventHandle, Mark> events_;
+  std::map<GraphHandle, Capture> graphs_;
+  std::map<const std::byte*, std::size_t> pinned_, memory_;
+  Counts counts_;
+  int allocations_left_ = -1;  // negative: no limit
+};
+
+/// The one behind the devices "cuda:0" to "cuda:3" of this program.
+EmulatedApi& emulated_api();
+
+}  // namespace belfry::cuda
