@@ -1,0 +1,39 @@
+#include "on_gpu.h"
+
+namespace belfry {
+namespace {
+
+// Whole packs and a rest, one value for all, and axes that repeat in the middle.
+TEST(CudaElementwise, EveryTypeAndWayToBroadcast) {
+  for (DType dtype :
+       {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i64, DType::i32, DType::u8})
+    for (Shape other : {Shape{7, 5, 37}, Shape{}, Shape{37}, Shape{7, 1, 37}, Shape{5, 1}}) {
+      Graph graph;
+      Tensor a = input(graph, "a", {Shape{7, 5, 37}, dtype});
+      Tensor b = input(graph, "b", {other, dtype});
+      std::map<std::string, Array> inputs{{"a", numbers(a.shape(), dtype, 0, 100)},
+                                          {"b", numbers(other, dtype, 1, 100)}};
+      EXPECT_EQ(
+          difference_on_gpu(
+              {add(a, b), sub(b, a), maximum(a, b), less(a, b), where(less(a, b), a, b)}, inputs),
+          0)
+          << to_string(b.type());
+    }
+}
+
+TEST(CudaElementwise, DividingAWholeNumberByZeroIsAnError) {
+  Graph graph;
+  Tensor a = input(graph, "a", {Shape{3}, DType::i32}), b = input(graph, "b", a.type());
+  std::map<std::string, Array> inputs{{"a", numbers({3}, DType::i32, 0, 9)},
+                                      {"b", Array::zeros(Shape{3}, DType::i32)}};
+  inputs.at("b").span<std::int32_t>()[0] = 1;
+  try {
+    evaluate({div(a, b)}, inputs, {.device = "cuda"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("division by zero: element "), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace belfry
