@@ -1,4 +1,4 @@
-#include <limits>
+#include "belfry/framework/ops/cast.h"
 
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise.h"
@@ -14,23 +14,6 @@ std::vector<TensorType> shape_rule(const ShapeContext& c) {
 std::vector<Tensor> gradient(const GradContext& c) {
   if (!is_floating(c.dy().dtype())) return {Tensor()};
   return {cast(c.dy(), c.input().dtype())};
-}
-
-template <class To, class From>
-To convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return x != 0;
-  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
-    // A conversion out of range would be undefined; these bounds are exact in every From.
-    using Limits = std::numeric_limits<To>;
-    constexpr auto end = static_cast<From>(std::uint64_t{1} << (Limits::digits - 1)) * 2;
-    if (x != x) return 0;
-    if (x >= end) return Limits::max();
-    if (x <= static_cast<From>(Limits::min())) return Limits::min();
-    return static_cast<To>(x);
-  } else {
-    return static_cast<To>(x);
-  }
 }
 
 void reference(const KernelContext& c) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "belfry/framework/graph/op_def.h"
@@ -15,7 +16,7 @@ struct RandomBlock {
   PhiloxKey key;
   std::uint64_t low = 0, step = 0;
 
-  std::array<std::uint32_t, 4> words(std::uint64_t attempt = 0) const {
+  BELFRY_HOST_DEVICE std::array<std::uint32_t, 4> words(std::uint64_t attempt = 0) const {
     return philox(key, low, attempt << 48 | step);
   }
 };
@@ -42,7 +43,7 @@ void for_each_block(const ArrayView& random_state, const Shape& shape, std::uint
 }
 
 /// Four independent numbers with mean 0 and variance 1 (Box and Muller 1958).
-inline std::array<double, 4> normals(const std::array<std::uint32_t, 4>& words) {
+BELFRY_HOST_DEVICE inline std::array<double, 4> normals(const std::array<std::uint32_t, 4>& words) {
   std::array<double, 4> z{};
   for (std::size_t i = 0; i < 4; i += 2) {
     double radius = std::sqrt(-2 * std::log((words[i] + 1.0) * 0x1p-32));
@@ -51,6 +52,23 @@ inline std::array<double, 4> normals(const std::array<std::uint32_t, 4>& words) 
     z[i + 1] = radius * std::sin(angle);
   }
   return z;
+}
+
+/// The largest number of type T below x.
+template <class T>
+BELFRY_HOST_DEVICE T number_below(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::nextafter(x, -std::numeric_limits<T>::infinity());
+  } else {  // 16-bit floats are ordered as their bits, sign apart
+    constexpr std::uint16_t sign = 0x8000;
+    T below = x;
+    if ((x.bits & ~sign) == 0) {
+      below.bits = sign | 1;
+    } else {
+      below.bits = static_cast<std::uint16_t>(x.bits & sign ? x.bits + 1 : x.bits - 1);
+    }
+    return below;
+  }
 }
 
 /// Shape rule of the random ops with RandomOptions.

@@ -8,11 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
-#if defined(__CUDACC__)
-#define BELFRY_HOST_DEVICE __host__ __device__
-#else
-#define BELFRY_HOST_DEVICE
-#endif
+#include "belfry/framework/base/host_device.h"
 
 namespace belfry {
 

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <limits>
 
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/draw.h"
@@ -7,23 +6,6 @@
 
 namespace belfry {
 namespace {
-
-/// The largest number of type T below x.
-template <class T>
-T number_below(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::nextafter(x, -std::numeric_limits<T>::infinity());
-  } else {  // 16-bit floats are ordered as their bits, sign apart
-    constexpr std::uint16_t sign = 0x8000;
-    T below = x;
-    if ((x.bits & ~sign) == 0) {
-      below.bits = sign | 1;
-    } else {
-      below.bits = static_cast<std::uint16_t>(x.bits & sign ? x.bits + 1 : x.bits - 1);
-    }
-    return below;
-  }
-}
 
 template <class T>
 T round_below(double x, double high) {

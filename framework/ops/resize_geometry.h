@@ -21,7 +21,7 @@ struct ResizeAxis {
 
   /// The input nearest to output o, the higher of two that are equally near. In integers, so that
   /// no rounding moves it.
-  std::int64_t nearest(std::int64_t o) const {
+  BELFRY_HOST_DEVICE std::int64_t nearest(std::int64_t o) const {
     if (!align_corners) return (2 * o + 1) * in / (2 * out);
     if (out == 1) return 0;
     return (2 * o * (in - 1) + out - 1) / (2 * (out - 1));
@@ -32,16 +32,16 @@ struct ResizeAxis {
     std::int64_t low, high;
     double weight;
     /// What input i contributes to the output.
-    double share(std::int64_t i) const {
+    BELFRY_HOST_DEVICE double share(std::int64_t i) const {
       return (i == low ? 1 - weight : 0) + (i == high ? weight : 0);
     }
   };
-  Blend blend(std::int64_t o) const {
+  BELFRY_HOST_DEVICE Blend blend(std::int64_t o) const {
     double o_ = static_cast<double>(o), in_ = static_cast<double>(in),
            out_ = static_cast<double>(out);
     double at = align_corners ? (out == 1 ? 0 : o_ * (in_ - 1) / (out_ - 1))
                               : (o_ + 0.5) * in_ / out_ - 0.5;
-    at = std::clamp(at, 0.0, in_ - 1);
+    at = std::min(std::max(at, 0.0), in_ - 1);
     double low = std::floor(at);
     auto index = static_cast<std::int64_t>(low);
     return {index, std::min(index + 1, in - 1), at - low};
@@ -72,10 +72,12 @@ struct ResizeGeometry {
   Shape input() const { return {batch, rows.in, columns.in, channels}; }
   Shape output() const { return {batch, rows.out, columns.out, channels}; }
   /// Offsets of the first channel at a place.
-  std::int64_t input_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
+  BELFRY_HOST_DEVICE std::int64_t input_pixel(std::int64_t n, std::int64_t h,
+                                              std::int64_t w) const {
     return ((n * rows.in + h) * columns.in + w) * channels;
   }
-  std::int64_t output_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
+  BELFRY_HOST_DEVICE std::int64_t output_pixel(std::int64_t n, std::int64_t h,
+                                               std::int64_t w) const {
     return ((n * rows.out + h) * columns.out + w) * channels;
   }
 };

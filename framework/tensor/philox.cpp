@@ -6,25 +6,12 @@
 #include "belfry/framework/base/error.h"
 
 namespace belfry {
-namespace {
-
-// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
-
-}  // namespace
 
 PhiloxKey philox_key(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return philox_key(seed, hash);
 }
-
-PhiloxKey philox_key(std::uint64_t seed, std::uint64_t stream) { return {mix(mix(seed) ^ stream)}; }
 
 std::uint32_t PhiloxStream::next_u32() {
   if (used_ == 4) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "belfry/framework/base/host_device.h"
+
 namespace belfry {
 
 /// Names one stream of random numbers.
@@ -17,11 +19,21 @@ struct PhiloxKey {
 
 /// The stream of `name` under `seed`. Distinct names give independent streams.
 PhiloxKey philox_key(std::uint64_t seed, std::string_view name);
-PhiloxKey philox_key(std::uint64_t seed, std::uint64_t stream);
+BELFRY_HOST_DEVICE inline PhiloxKey philox_key(std::uint64_t seed, std::uint64_t stream) {
+  // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
+  auto mix = [](std::uint64_t x) {
+    x += 0x9E3779B97F4A7C15;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+    return x ^ (x >> 31);
+  };
+  return {mix(mix(seed) ^ stream)};
+}
 
 /// Four uniform 32-bit numbers at (counter_high, counter_low).
-inline std::array<std::uint32_t, 4> philox(PhiloxKey key, std::uint64_t counter_low,
-                                           std::uint64_t counter_high = 0) {
+BELFRY_HOST_DEVICE inline std::array<std::uint32_t, 4> philox(PhiloxKey key,
+                                                              std::uint64_t counter_low,
+                                                              std::uint64_t counter_high = 0) {
   std::array<std::uint32_t, 4> c{
       static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32),
       static_cast<std::uint32_t>(counter_high), static_cast<std::uint32_t>(counter_high >> 32)};
@@ -39,7 +51,9 @@ inline std::array<std::uint32_t, 4> philox(PhiloxKey key, std::uint64_t counter_
 }
 
 /// 32 random bits as a float in [0, 1): the upper 24 bits over 2^24.
-inline float uniform_float(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
+BELFRY_HOST_DEVICE inline float uniform_float(std::uint32_t bits) {
+  return static_cast<float>(bits >> 8) * 0x1p-24f;
+}
 
 /// A stream read in sequence, for host code (initial values, augmentation). A value type; not for
 /// sharing between threads.
