@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "belfry/framework/base/host_device.h"
 #include "belfry/framework/ops/nn.h"
 
 namespace belfry {
