@@ -7,9 +7,14 @@
 namespace belfry {
 namespace {
 
+struct Kind {
+  DeviceFactory factory;
+  std::function<DevicesPresent()> present;
+};
+
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, DeviceFactory> kinds;
+  std::map<std::string, Kind, std::less<>> kinds;
   std::map<std::string, std::weak_ptr<Device>> devices;
 };
 
@@ -112,30 +117,39 @@ std::unique_ptr<Kernel> make_reference_kernel(const Node& node) {
   return std::make_unique<HostKernel>(node);
 }
 
-DeviceRegistration::DeviceRegistration(std::string kind, DeviceFactory factory) {
+DeviceRegistration::DeviceRegistration(std::string kind, DeviceFactory factory,
+                                       std::function<DevicesPresent()> present) {
   std::lock_guard lock(registry().mutex);
-  registry().kinds[std::move(kind)] = std::move(factory);
+  registry().kinds[std::move(kind)] = {std::move(factory), std::move(present)};
 }
 
 std::vector<std::string> device_kinds() {
   std::lock_guard lock(registry().mutex);
   std::vector<std::string> kinds;
-  for (const auto& [kind, factory] : registry().kinds) kinds.push_back(kind);
+  for (const auto& [name, kind] : registry().kinds) kinds.push_back(name);
   return kinds;
+}
+
+DevicesPresent devices_present(std::string_view kind) {
+  std::lock_guard lock(registry().mutex);
+  auto found = registry().kinds.find(kind);
+  if (found == registry().kinds.end())
+    return {.count = 0, .why_none = concat("this build knows no ", kind, " devices")};
+  return found->second.present();
 }
 
 std::shared_ptr<Device> find_device(std::string_view name) {
   auto [kind, index] = split_name(name);
   std::lock_guard lock(registry().mutex);
-  auto factory = registry().kinds.find(kind);
-  if (factory == registry().kinds.end()) {
+  auto found = registry().kinds.find(kind);
+  if (found == registry().kinds.end()) {
     std::vector<std::string> known;
-    for (const auto& [k, f] : registry().kinds) known.push_back(k);
+    for (const auto& [k, unused] : registry().kinds) known.push_back(k);
     fail("device: there is no `", name, "` in this build; it knows ", join(known, ", "));
   }
   auto& slot = registry().devices[kind + ":" + text(index)];
   std::shared_ptr<Device> device = slot.lock();
-  if (!device) slot = device = factory->second(index);
+  if (!device) slot = device = found->second.factory(index);
   return device;
 }
 

@@ -59,7 +59,14 @@ class Event {
  public:
   virtual ~Event() = default;
   virtual bool done() const = 0;
-  virtual void synchronize() = 0;  ///< the host waits
+  /// The host waits. Throws what a kernel found wrong meanwhile.
+  virtual void synchronize() = 0;
+  /// How much later it was done than `earlier`; both are done and were made to be timed. 0 where
+  /// nothing runs behind the host.
+  virtual double seconds_since(const Event& earlier) const {
+    (void)earlier;
+    return 0;
+  }
 };
 
 /// A step captured as one launch (a CUDA graph).
@@ -144,6 +151,8 @@ class Device {
   virtual std::string description() const = 0;  ///< for the start-up line
   /// Whether the host may read and write its memory, so that reference kernels run there.
   virtual bool host_accessible() const = 0;
+  /// Whether what is enqueued runs while the host goes on.
+  virtual bool asynchronous() const { return false; }
 
   /// Memory of at least `size` bytes. Error when the limit or the device is exhausted: it names
   /// `what`, the bytes asked for, in use and allowed.
@@ -158,7 +167,7 @@ class Device {
   virtual std::shared_ptr<void> allocate_host(Bytes size) = 0;
 
   virtual std::unique_ptr<Stream> make_stream() = 0;
-  virtual std::unique_ptr<Event> make_event() = 0;
+  virtual std::unique_ptr<Event> make_event(bool timed = false) = 0;
 
   /// Host threads that a plan with this much work should run on, at most `limit` (0: one per core);
   /// 1 where the notion means nothing.
@@ -192,14 +201,23 @@ class Device {
 /// The reference kernel of a node, for host-accessible devices. Error (ours) when its op has none.
 std::unique_ptr<Kernel> make_reference_kernel(const Node& node);
 
+/// How many devices of a kind this machine has.
+struct DevicesPresent {
+  int count = 0;
+  std::string why_none;  ///< if there are none: "no CUDA-capable device is detected"
+};
+
 /// Makes a kind of device known under a name; called by static objects of the device's folder.
 using DeviceFactory = std::function<std::shared_ptr<Device>(int index)>;
 struct DeviceRegistration {
-  DeviceRegistration(std::string kind, DeviceFactory factory);
+  DeviceRegistration(std::string kind, DeviceFactory factory,
+                     std::function<DevicesPresent()> present);
 };
 
-/// The kinds that are known, in order of their names.
+/// The kinds that this build knows, in order of their names.
 std::vector<std::string> device_kinds();
+/// None of a kind that this build does not know.
+DevicesPresent devices_present(std::string_view kind);
 
 /// The device of this name, "cpu", "cpu:0", "cuda:1". One object a name while anybody holds it.
 /// Error listing the known kinds when there is no such.

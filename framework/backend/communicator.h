@@ -45,6 +45,8 @@ class Collective {
   /// What is enqueued on `stream` from now on reads the result. Error, after the time-out: a member
   /// did not take part; it is named, with the bucket.
   virtual void finish(Stream& stream) = 0;
+  /// Whether start() and finish() may be part of a captured step.
+  virtual bool can_be_captured() const { return false; }
 };
 
 /// A group of members that reduce together: an NCCL communicator, shared memory on a CPU, processes
@@ -58,6 +60,9 @@ class Communicator {
   /// In place, summed in a fixed order: all members get the same bits, in every run. While none of
   /// its reductions is under way.
   virtual std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) = 0;
+  /// For a member whose host waits for a stream with reductions on it, called again and again:
+  /// throws Error when one has failed, or has been under way for longer than the time-out.
+  virtual void check(int member) { (void)member; }
   /// Ends what is under way: every member that waits, or will, throws Error with this reason. For
   /// the member that cannot go on. From any thread. The communicator is of no further use, as after
   /// a time-out.

@@ -61,6 +61,7 @@ class Builder {
     std::vector<const Node*> order = execution_order();
     for (const Node* node : order)
       if (node->op().flops) plan_->flops += node->op().flops(*node);
+    plan_->staged = device_.asynchronous();
     plan_->threads = device_.threads_for(plan_->flops, options_.threads);
     auto effects = std::find_if(order.begin(), order.end(), is_effect);
     for (auto node = order.begin(); node != effects; ++node) add_node(**node);
@@ -209,7 +210,9 @@ class Builder {
 
   std::shared_ptr<Kernel> kernel_for(const Node& node) {
     if (options_.fast)
-      if (auto kernel = device_.find_kernel(node, {.threads = plan_->threads})) return kernel;
+      if (auto kernel =
+              device_.find_kernel(node, {.threads = plan_->threads, .tf32 = options_.tf32}))
+        return kernel;
     require(device_.host_accessible() && node.op().reference, node.op().name,
             ": there is no kernel on ", device_.name(), " for ", join(node.outputs(), ", "),
             node.scope().empty() ? "" : " (at " + node.scope() + ")");

@@ -97,7 +97,13 @@ std::int64_t Plan::variable_bytes(bool slots) const {
   return total;
 }
 
-std::int64_t Plan::input_bytes() const { return bytes_of(inputs); }
+std::int64_t Plan::input_bytes() const {
+  if (!staged) return bytes_of(inputs);
+  std::int64_t in = 0, out = 0;
+  for (const Node* node : inputs) in += staged_bytes(node->output());
+  for (const Tensor& output : program.outputs) out += staged_bytes(output.type());
+  return 2 * in + out;
+}
 std::int64_t Plan::constant_bytes() const { return bytes_of(constants); }
 std::int64_t Plan::mailbox_bytes() const { return bytes_of(receives); }
 

@@ -74,15 +74,23 @@ struct Plan {
   std::int64_t arena_bytes = 0;
   double flops = 0;  ///< of one step
   int threads = 1;   ///< that its kernels were prepared for
+  /// The device runs behind the host: inputs arrive in one buffer while the step before still reads
+  /// another, and outputs leave through a buffer.
+  bool staged = false;
 
   std::int64_t variable_bytes(bool slots) const;  ///< of slots, or of all others
-  std::int64_t input_bytes() const;
+  std::int64_t input_bytes() const;               ///< with the buffers of a staged plan
   std::int64_t constant_bytes() const;
   std::int64_t mailbox_bytes() const;
   std::int64_t bytes() const;  ///< all of the above and the arena
   /// Bytes of the arena's blocks at the moment of its highest use, by MemoryUse.
   std::vector<std::pair<MemoryUse, std::int64_t>> peak_by_use() const;
 };
+
+/// What a tensor takes in a staged plan's buffers, where each begins at a multiple of 256 bytes.
+inline std::int64_t staged_bytes(const TensorType& type) {
+  return (type.bytes() + 255) / 256 * 256;
+}
 
 /// A tower's step: a plan for each slot of its group. They run side by side.
 struct TowerPlan {
@@ -98,6 +106,7 @@ struct CompileOptions {
   bool fast = true;     ///< false: no rewriting but dead code removal, and reference kernels only
   bool verify = false;  ///< check the graph after each pass (always so in debug builds)
   int threads = 0;      ///< host threads that kernels may use at most; 0: one per core
+  bool tf32 = true;     ///< see KernelOptions
 };
 
 /// Compiles what the roots need for one device, whatever slots they are on. Error: an op has no

@@ -102,13 +102,8 @@ class Subject {
 const std::vector<std::string>& devices() {
   static const std::vector<std::string> present = [] {
     std::vector<std::string> names;
-    for (const std::string& kind : device_kinds()) {
-      try {
-        names.push_back(find_device(kind)->name());
-      } catch (const Error&) {
-        // A machine without.
-      }
-    }
+    for (const std::string& kind : device_kinds())
+      if (devices_present(kind).count > 0) names.push_back(kind + ":0");
     return names;
   }();
   return present;

@@ -1,8 +1,10 @@
 #include "belfry/framework/runtime/executable.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include "belfry/framework/ops/collective.h"
@@ -44,9 +46,10 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
                        std::uint64_t seed, ExecutableOptions options)
     : plan_(std::move(plan)),
       variables_(variables),
-      stream_(variables_.device().make_stream()),
+      stream_(&variables_.stream()),
       member_(options.member),
-      mailboxes_(options.mailboxes) {
+      mailboxes_(options.mailboxes),
+      may_capture_(options.capture) {
   Device& device = variables_.device();
   for (const Node* v : plan_->variables) {
     VariableOptions variable = v->as<VariableOptions>();
@@ -60,6 +63,7 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
     constants_.push_back(device.allocate(Bytes(value.bytes()), "constant"));
     stream_->copy_to_device(constants_.back().data(), value.raw(), Bytes(value.bytes()));
   }
+  if (plan_->staged) staging_ = std::make_unique<Staging>(device, *plan_);
   bind_inputs();
   arena_ = device.allocate(Bytes(plan_->arena_bytes), "the step's arena");
   bind_launches();
@@ -70,7 +74,8 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
 void Executable::bind_inputs() {
   for (const Node* n : plan_->inputs) {
     const std::string& name = n->as<InputOptions>().name;
-    inputs_.push_back(variables_.device().allocate(Bytes(n->output().bytes()), "input " + name));
+    if (!staging_)
+      inputs_.push_back(variables_.device().allocate(Bytes(n->output().bytes()), "input " + name));
     Feed feed;
     if (name == global_step_input) {
       feed.kind = Feed::Kind::step;
@@ -100,8 +105,10 @@ void Executable::bind_launches() {
   for (const Instruction& i : plan_->instructions) {
     auto in = append(i.inputs), out = append(i.outputs);
     launches_.push_back({&i, {in, out, address(i.workspace)}});
-    if (i.role == Instruction::Role::send || i.role == Instruction::Role::receive)
+    if (i.role == Instruction::Role::send || i.role == Instruction::Role::receive) {
       launches_.back().transfer = i.node->as<TransferOptions>().number;
+      transfers_ = true;
+    }
     if (!member_.communicator) continue;
     if (i.role == Instruction::Role::start)
       under_way[i.node] = launches_.back().collective = bind_collective(i, launches_.back());
@@ -120,7 +127,7 @@ std::unique_ptr<Collective> Executable::bind_collective(const Instruction& start
   return member_.communicator->all_reduce(member_.member, std::move(bucket));
 }
 
-Executable::~Executable() = default;
+Executable::~Executable() = default;  // memory is given back when the device no longer uses it
 
 void* Executable::address(const Location& location) const {
   auto i = static_cast<std::size_t>(location.position);
@@ -132,7 +139,7 @@ void* Executable::address(const Location& location) const {
     case Location::Kind::variable:
       return variable_addresses_[i];
     case Location::Kind::input:
-      return inputs_[i].data();
+      return staging_ ? staging_->input(i) : inputs_[i].data();
     case Location::Kind::constant:
       return constants_[i].data();
     case Location::Kind::mailbox:
@@ -144,7 +151,8 @@ void* Executable::address(const Location& location) const {
 void Executable::feed(const Features& batch, const StepState& state) {
   std::array<std::int64_t, 3> random{static_cast<std::int64_t>(state.seed), state.step, 0};
   std::int64_t tower = member_.tower;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+  if (staging_) staging_->begin_step();
+  for (std::size_t i = 0; i < feeds_.size(); ++i) {
     const void* from = nullptr;
     switch (feeds_[i].kind) {
       case Feed::Kind::step:
@@ -168,8 +176,14 @@ void Executable::feed(const Features& batch, const StepState& state) {
         from = value.raw();
       }
     }
-    stream_->copy_to_device(inputs_[i].data(), from, inputs_[i].size());
+    auto bytes = Bytes(plan_->inputs[i]->output().bytes());
+    if (!staging_) {
+      stream_->copy_to_device(inputs_[i].data(), from, bytes);
+    } else if (bytes.count > 0) {
+      std::memcpy(staging_->host_input(i), from, static_cast<std::size_t>(bytes.count));
+    }
   }
+  if (staging_) staging_->upload(*stream_);
 }
 
 void Executable::check_results(const Launch& launch) const {
@@ -251,11 +265,15 @@ void Executable::compute(const Features& batch, const StepState& state) {
   double fed = now();
   auto first_effect = static_cast<std::size_t>(plan_->first_effect);
   launch(0, first_effect);
+  if (staging_) {
+    fetch_outputs();
+    staging_->download(*stream_);
+    wait_for_step();
+    return;
+  }
   stream_->synchronize();
   double computed = now();
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    stream_->copy_to_host(outputs_[i].raw(), address(plan_->outputs[i]),
-                          Bytes(outputs_[i].bytes()));
+  fetch_outputs();
   stream_->synchronize();
   times_.copy = (fed - start) + (now() - computed);
   times_.compute = computed - fed - times_.exposed_reduction - times_.transfer;
@@ -266,6 +284,71 @@ void Executable::apply() {
   launch(static_cast<std::size_t>(plan_->first_effect), launches_.size());
   stream_->synchronize();
   times_.apply = now() - start;
+}
+
+void Executable::fetch_outputs() {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    void* from = address(plan_->outputs[i]);
+    auto bytes = Bytes(outputs_[i].bytes());
+    if (staging_) {
+      stream_->copy_on_device(staging_->result(i), from, bytes);
+    } else {
+      stream_->copy_to_host(outputs_[i].raw(), from, bytes);
+    }
+  }
+}
+
+void Executable::launch_step() {
+  auto first_effect = static_cast<std::size_t>(plan_->first_effect);
+  launch(0, first_effect);
+  fetch_outputs();
+  launch(first_effect, launches_.size());
+}
+
+bool Executable::can_capture() const {
+  if (!may_capture_ || transfers_ || check_numerics_ || !stream_->can_capture()) return false;
+  return std::all_of(launches_.begin(), launches_.end(), [](const Launch& launch) {
+    return !launch.collective || launch.collective->can_be_captured();
+  });
+}
+
+void Executable::capture() {
+  stream_->begin_capture();
+  try {
+    launch_step();
+  } catch (...) {
+    stream_->end_capture();
+    throw;
+  }
+  captured_ = stream_->end_capture();
+}
+
+// The first step runs as it is: libraries load their code in it, which a capture does not allow.
+void Executable::enqueue(const Features& batch, const StepState& state) {
+  if (!staging_) return run(batch, state);
+  times_ = {};
+  reductions_under_way_ = 0;
+  stream_->activate(plan_->threads);
+  feed(batch, state);
+  if (enqueued_ == 1 && can_capture()) capture();
+  if (captured_) {
+    stream_->replay(*captured_);
+  } else {
+    launch_step();
+  }
+  ++enqueued_;
+  staging_->download(*stream_);
+}
+
+void Executable::collect() {
+  if (staging_ && staging_->under_way() > 0) wait_for_step();
+}
+
+void Executable::wait_for_step() {
+  std::function<void()> check;
+  if (member_.communicator) check = [this] { member_.communicator->check(member_.member); };
+  times_ = {};
+  times_.compute = staging_->collect(outputs_, check);
 }
 
 }  // namespace belfry

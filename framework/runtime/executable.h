@@ -10,6 +10,7 @@
 
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/runtime/mailboxes.h"
+#include "belfry/framework/runtime/staging.h"
 #include "belfry/framework/runtime/variable_store.h"
 #include "belfry/framework/tensor/features.h"
 
@@ -33,6 +34,7 @@ struct StepTimes {
   /// towers do the adding when they wait.
   double hidden_reduction = 0;
   double apply = 0;  ///< effects: the optimizer and what else writes variables
+  // A step of an asynchronous device that is enqueued as a whole counts as compute, all of it.
 
   StepTimes& operator+=(const StepTimes& other);
   StepTimes operator/(double n) const;
@@ -50,6 +52,8 @@ struct ExecutableOptions {
   /// A variable for which there is one of this name with the suffix is read there.
   std::string variable_suffix = {};
   Mailboxes* mailboxes = nullptr;  ///< for a plan that sends or receives; must outlive it
+  /// Whether enqueue() may capture the step once and replay it, where device and plan allow it.
+  bool capture = true;
 };
 
 /// A plan with its arena, its input buffers and its variables, all at fixed addresses. run() makes
@@ -73,11 +77,21 @@ class Executable {
   /// The effects of what compute() computed.
   void apply();
 
+  /// run() without waiting for an asynchronous device; `batch` is read by the time it returns. The
+  /// second step of a plan that can be captured is, and the later ones are one launch each, with
+  /// the same results. Two steps may be under way. On other devices it is run().
+  void enqueue(const Features& batch, const StepState& state);
+  /// Waits for the oldest step under way: outputs and times are its. Does nothing if there is none.
+  void collect();
+  /// Whether steps of this plan may be under way while the host goes on.
+  bool can_run_behind() const { return staging_ != nullptr && !transfers_; }
+  bool captured() const { return captured_ != nullptr; }
+
   /// Whether run() looks at the results of every kernel and throws Error naming the first op that
   /// produced NaN or infinity. Needs a device whose memory the host can read. Slow.
   void check_numerics(bool check) { check_numerics_ = check; }
 
-  /// Value of output i after run(), overwritten by the next one.
+  /// Value of output i after run() or collect(), overwritten by the next one.
   const Array& output(std::size_t i) const { return outputs_[i]; }
   std::size_t output_count() const { return outputs_.size(); }
   /// Of the last run.
@@ -99,14 +113,20 @@ class Executable {
   void bind_launches();
   std::unique_ptr<Collective> bind_collective(const Instruction& start, const Launch& launch);
   void launch(std::size_t from, std::size_t to);
+  void launch_step();
+  void fetch_outputs();
+  bool can_capture() const;
+  void capture();
+  void wait_for_step();
   void execute(Launch& launch);
   void finish(Collective& collective);
   void check_results(const Launch& launch) const;
 
   std::shared_ptr<const Plan> plan_;
   VariableStore& variables_;
-  std::unique_ptr<Stream> stream_;
+  Stream* stream_;
   DeviceMemory arena_;
+  std::unique_ptr<Staging> staging_;  // of a staged plan
   std::vector<DeviceMemory> inputs_, constants_;
   std::vector<void*> variable_addresses_;
   std::vector<void*> addresses_;  // of all operands, launch after launch
@@ -119,6 +139,9 @@ class Executable {
   double reducing_since_ = 0;  // while there are any, and none is being finished
   std::vector<Array> outputs_;
   bool check_numerics_ = false;
+  bool transfers_ = false, may_capture_;
+  std::int64_t enqueued_ = 0;
+  std::unique_ptr<CapturedWork> captured_;
 };
 
 }  // namespace belfry

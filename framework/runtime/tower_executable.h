@@ -29,6 +29,12 @@ class TowerExecutable {
   void compute(int slot, const Features& batch, const StepState& state) {
     at(slot).compute(batch, state);
   }
+  /// See Executable: a slot's whole step, and waiting for it.
+  void enqueue(int slot, const Features& batch, const StepState& state) {
+    at(slot).enqueue(batch, state);
+  }
+  void collect(int slot) { at(slot).collect(); }
+  bool can_run_behind() const { return slots() == 1 && slots_[0]->can_run_behind(); }
   /// A slot's effects. Its own compute() is done; those of others may not be.
   void apply(int slot) { at(slot).apply(); }
   /// Lets the slots that wait for one that threw throw too, until the next step; from any thread.

@@ -36,6 +36,8 @@ class VariableStore {
   void write(std::string_view name, const Array& value);
 
   Device& device() const { return *device_; }
+  /// All work on the variables is enqueued here: reads, writes and the executables' steps.
+  Stream& stream() const { return *stream_; }
 
  private:
   struct Entry {

@@ -211,8 +211,7 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
     return nothing;
   }
   Training training = start_training(input_fn, std::move(options));
-  while (training.step()) {
-  }
+  training.run();
   return training.finish();
 }
 

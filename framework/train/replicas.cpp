@@ -1,5 +1,7 @@
 #include "belfry/framework/train/replicas.h"
 
+#include <algorithm>
+
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/session.h"
 
@@ -128,8 +130,17 @@ void Replicas::on_lane(int lane, Phase phase) {
   if (tower >= taking_part_) return;
   TowerState& own = towers_[static_cast<std::size_t>(tower)];
   const TowerShare& share = shares_[static_cast<std::size_t>(tower)];
-  if (phase != Phase::apply) own.executable->compute(slot, share.batch, state_of(share));
-  if (phase != Phase::compute) own.executable->apply(slot);
+  TowerExecutable& executable = *own.executable;
+  switch (phase) {
+    case Phase::compute:
+      return executable.compute(slot, share.batch, state_of(share));
+    case Phase::apply:
+      return executable.apply(slot);
+    case Phase::whole:
+      executable.enqueue(slot, share.batch, state_of(share));
+      // What slots leave for each other has room for one step.
+      if (!executable.can_run_behind()) executable.collect(slot);
+  }
 }
 
 void Replicas::failed(const std::exception& error) {
@@ -139,8 +150,26 @@ void Replicas::failed(const std::exception& error) {
 }
 
 void Replicas::run() {
+  start();
+  collect(started());
+}
+
+bool Replicas::under_way(const Started& towers) {
+  return std::all_of(towers.begin(), towers.end(),
+                     [](const TowerExecutable* tower) { return tower->can_run_behind(); });
+}
+
+void Replicas::collect(const Started& towers) {
+  for (TowerExecutable* tower : towers)
+    if (tower->can_run_behind()) tower->collect(0);
+}
+
+void Replicas::start() {
+  Started& towers = started_[++started_steps_ % 2];
+  towers.clear();
   for (int t = 0; t < taking_part_; ++t)
-    towers_[static_cast<std::size_t>(t)].executable->begin_step();
+    towers.push_back(towers_[static_cast<std::size_t>(t)].executable);
+  for (TowerExecutable* tower : towers) tower->begin_step();
   if (session_.strategy().variables == VariablePlacement::mirrored)
     return session_.lanes().run(whole_step_, on_failure_);
   // The first tower may not write what others still read.
@@ -148,10 +177,10 @@ void Replicas::run() {
   session_.lanes().run(apply_, on_failure_);
 }
 
-StepTimes Replicas::times() const {
+StepTimes Replicas::times(const Started& towers) {
   StepTimes total;
-  for (int t = 0; t < taking_part_; ++t) total += executable(t).times();
-  return total / std::max(1, taking_part_);
+  for (const TowerExecutable* tower : towers) total += tower->times();
+  return total / static_cast<double>(std::max<std::size_t>(1, towers.size()));
 }
 
 }  // namespace belfry

@@ -1,6 +1,7 @@
 #pragma once
 // A model on all towers of this process: which of them runs what for a batch. Internal to train/.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,6 +39,16 @@ class Replicas {
   void prepare(std::uint64_t chosen = ~std::uint64_t{0});
   /// Runs every tower that takes part on its share, all at once, as prepare() left it.
   void run();
+  /// As run(), but on devices that run behind the host it returns while the step is under way.
+  void start();
+  /// The towers of the last start(); stays until the one after the next.
+  using Started = std::vector<TowerExecutable*>;
+  const Started& started() const { return started_[started_steps_ % 2]; }
+  /// Whether a step of these towers goes on while the host does.
+  static bool under_way(const Started& towers);
+  /// Waits for the oldest step of these towers that is under way; they have its results then. At
+  /// most two are.
+  static void collect(const Started& towers);
 
   /// Of a tower that takes part: all have the same updates, names and so on.
   const Model& model(int i = 0) const { return *towers_[static_cast<std::size_t>(i)].model; }
@@ -49,7 +60,7 @@ class Replicas {
   const TowerExecutable& executable(int i) const {
     return *towers_[static_cast<std::size_t>(i)].executable;
   }
-  StepTimes times() const;  ///< the towers' mean
+  static StepTimes times(const Started& towers);  ///< their mean
 
  private:
   struct Compiled {
@@ -75,7 +86,9 @@ class Replicas {
   std::vector<std::unique_ptr<Compiled>> models_;
   std::vector<TowerState> towers_;
   std::vector<TowerShare> shares_;  // by tower
-  int slots_;                       // of each tower; every one has a lane, tower after tower
+  std::array<Started, 2> started_;  // of the last step and the one before
+  std::size_t started_steps_ = 0;
+  int slots_;  // of each tower; every one has a lane, tower after tower
   int taking_part_ = 0;
   StepRows rows_;
   std::function<void(int)> whole_step_, compute_, apply_;

@@ -1,11 +1,14 @@
 #include "belfry/framework/train/run_config.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "belfry/framework/backend/backend.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
 
 namespace belfry {
 namespace {
@@ -132,7 +135,18 @@ RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
   return defaults;
 }
 
-std::vector<std::string> all_gpus_or_cpu() { return {"cpu"}; }
+std::vector<std::string> all_gpus_or_cpu() {
+  std::vector<std::string> kinds = device_kinds();
+  if (std::find(kinds.begin(), kinds.end(), "cuda") == kinds.end()) return {"cpu"};
+  DevicesPresent gpus = devices_present("cuda");
+  if (gpus.count == 0) {
+    log_info("using the CPU: CUDA finds no GPU: ", gpus.why_none);
+    return {"cpu"};
+  }
+  std::vector<std::string> names;
+  for (int i = 0; i < gpus.count; ++i) names.push_back(concat("cuda:", i));
+  return names;
+}
 
 void validate(const RunConfig& c) {
   require(!c.devices.empty(), "RunConfig: devices is empty; name one, for example cpu");

@@ -19,11 +19,15 @@ class SaveCheckpoints final : public Hook {
     cadence_.triggered(context.step(), context.clock());
   }
 
+  bool needs_result_now(HookContext& context, std::int64_t step) override {
+    now_ = context.clock();
+    return due_ = cadence_.due(step, now_);
+  }
+
   void after_step(const StepResult& result) override {
-    double now = result.context.clock();
-    if (!cadence_.due(result.step, now)) return;
+    if (!due_) return;
     save(result.context);
-    cadence_.triggered(result.step, now);
+    cadence_.triggered(result.step, now_);
   }
 
   void end(HookContext& context, Outcome outcome) override {
@@ -39,6 +43,8 @@ class SaveCheckpoints final : public Hook {
 
   Cadence cadence_;
   std::int64_t saved_step_ = -1;
+  bool due_ = false;
+  double now_ = 0;  // when it was last asked
 };
 
 }  // namespace

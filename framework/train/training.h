@@ -58,6 +58,9 @@ class Training {
   /// Runs one step; false when there is none left to run. Error: after it the hooks have ended as
   /// failed, and step() is false.
   bool step();
+  /// Runs all that are left. On a device that runs behind the host the next step is prepared while
+  /// one is under way: see Hook::needs_result_now(). Error: as step().
+  void run();
   /// Ends the hooks, which writes the last checkpoint, and says how it went. Later calls say it
   /// again.
   TrainResult finish();
@@ -66,6 +69,7 @@ class Training {
 
  private:
   struct Impl;
+  bool step(bool behind);
   std::unique_ptr<Impl> impl_;
 };
 

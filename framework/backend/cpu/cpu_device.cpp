@@ -74,7 +74,7 @@ class CpuDevice final : public Device {
     return {memory, std::free};
   }
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
-  std::unique_ptr<Event> make_event() override { return std::make_unique<CpuEvent>(); }
+  std::unique_ptr<Event> make_event(bool) override { return std::make_unique<CpuEvent>(); }
   int threads_for(double flops, int limit) const override {
     return flops < flops_worth_sharing ? 1 : limit > 0 ? limit : omp_get_num_procs();
   }
@@ -97,9 +97,9 @@ class CpuDevice final : public Device {
   int index_;
 };
 
-const DeviceRegistration registration("cpu", [](int index) -> std::shared_ptr<Device> {
-  return std::make_shared<CpuDevice>(index);
-});
+const DeviceRegistration registration(
+    "cpu", [](int index) -> std::shared_ptr<Device> { return std::make_shared<CpuDevice>(index); },
+    [] { return DevicesPresent{.count = 1, .why_none = {}}; });
 
 }  // namespace
 

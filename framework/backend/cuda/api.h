@@ -58,12 +58,13 @@ class Api {
                     StreamHandle stream) = 0;
   virtual void launch(const KernelCall& call, StreamHandle stream) = 0;
 
-  virtual EventHandle create_event() = 0;
+  virtual EventHandle create_event(bool timed) = 0;
   virtual void destroy_event(EventHandle event) = 0;
   virtual void record(EventHandle event, StreamHandle stream) = 0;
   virtual void wait(StreamHandle stream, EventHandle event) = 0;
   virtual bool done(EventHandle event) = 0;
   virtual void synchronize(EventHandle event) = 0;
+  virtual double seconds_between(EventHandle first, EventHandle second) = 0;  ///< both timed
 
   virtual void begin_capture(StreamHandle stream) = 0;
   virtual GraphHandle end_capture(StreamHandle stream) = 0;

@@ -36,6 +36,7 @@ class CudaDevice final : public Device {
   std::string name() const override { return name_of(index_); }
   std::string description() const override { return description_; }
   bool host_accessible() const override { return false; }
+  bool asynchronous() const override { return true; }
 
   std::shared_ptr<void> allocate_host(Bytes size) override {
     api_.use(index_);
@@ -46,7 +47,9 @@ class CudaDevice final : public Device {
   std::unique_ptr<Stream> make_stream() override {
     return cuda::make_stream(api_, index_, faults_);
   }
-  std::unique_ptr<Event> make_event() override { return cuda::make_event(api_, index_); }
+  std::unique_ptr<Event> make_event(bool timed) override {
+    return cuda::make_event(api_, index_, faults_, timed);
+  }
 
   std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) override {
     api_.use(index_);
@@ -96,6 +99,11 @@ std::shared_ptr<Device> make_device(Api& api, int index) {
   require(index < count, "device: there is no cuda:", index, "; CUDA finds ", count,
           count == 1 ? " GPU, cuda:0" : concat(" GPUs, cuda:0 to cuda:", count - 1));
   return std::make_shared<CudaDevice>(api, index, api.properties(index));
+}
+
+DevicesPresent devices_present(Api& api) {
+  int count = api.device_count();
+  return {.count = count, .why_none = count == 0 ? api.why_none() : std::string()};
 }
 
 }  // namespace belfry::cuda

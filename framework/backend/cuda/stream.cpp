@@ -16,19 +16,27 @@ void quietly(F&& f) noexcept {
 
 class CudaEvent final : public Event {
  public:
-  CudaEvent(Api& api, int device) : api_(api) {
+  CudaEvent(Api& api, int device, std::shared_ptr<Faults> faults, bool timed)
+      : api_(api), faults_(std::move(faults)) {
     api_.use(device);
-    handle_ = api_.create_event();
+    handle_ = api_.create_event(timed);
   }
   ~CudaEvent() override {
     quietly([&] { api_.destroy_event(handle_); });
   }
   bool done() const override { return api_.done(handle_); }
-  void synchronize() override { api_.synchronize(handle_); }
+  void synchronize() override {
+    api_.synchronize(handle_);
+    faults_->check();
+  }
+  double seconds_since(const Event& earlier) const override {
+    return api_.seconds_between(static_cast<const CudaEvent&>(earlier).handle_, handle_);
+  }
   EventHandle handle() const { return handle_; }
 
  private:
   Api& api_;
+  std::shared_ptr<Faults> faults_;
   EventHandle handle_ = nullptr;
 };
 
@@ -122,8 +130,9 @@ std::unique_ptr<Stream> make_stream(Api& api, int device, std::shared_ptr<Faults
   return std::make_unique<CudaStream>(api, device, std::move(faults));
 }
 
-std::unique_ptr<Event> make_event(Api& api, int device) {
-  return std::make_unique<CudaEvent>(api, device);
+std::unique_ptr<Event> make_event(Api& api, int device, std::shared_ptr<Faults> faults,
+                                  bool timed) {
+  return std::make_unique<CudaEvent>(api, device, std::move(faults), timed);
 }
 
 void enqueue(Stream& stream, const KernelCall& call) {

@@ -9,9 +9,10 @@
 
 namespace belfry::cuda {
 
-/// Waiting for the stream throws what kernels have written to `faults`.
+/// Waiting for a stream or an event throws what kernels have written to `faults`.
 std::unique_ptr<Stream> make_stream(Api& api, int device, std::shared_ptr<Faults> faults);
-std::unique_ptr<Event> make_event(Api& api, int device);
+std::unique_ptr<Event> make_event(Api& api, int device, std::shared_ptr<Faults> faults,
+                                  bool timed = false);
 
 /// What libraries enqueue on. `stream` is one that make_stream() made.
 StreamHandle handle_of(Stream& stream);

@@ -104,9 +104,10 @@ class RuntimeApi final : public Api {
           "cudaLaunchKernel");
   }
 
-  EventHandle create_event() override {
+  EventHandle create_event(bool timed) override {
     cudaEvent_t event = nullptr;
-    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    check(cudaEventCreateWithFlags(&event, timed ? cudaEventDefault : cudaEventDisableTiming),
+          "cudaEventCreateWithFlags");
     return event;
   }
   void destroy_event(EventHandle event) override {
@@ -126,6 +127,11 @@ class RuntimeApi final : public Api {
   }
   void synchronize(EventHandle event) override {
     check(cudaEventSynchronize(event), "cudaEventSynchronize");
+  }
+  double seconds_between(EventHandle first, EventHandle second) override {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, first, second), "cudaEventElapsedTime");
+    return milliseconds / 1e3;
   }
 
   // Calls of other threads that a capture does not allow may go on meanwhile.
@@ -150,10 +156,14 @@ class RuntimeApi final : public Api {
   }
 };
 
-const DeviceRegistration registration("cuda", [](int index) {
-  static RuntimeApi api;
-  return make_device(api, index);
-});
+RuntimeApi& api() {
+  static RuntimeApi instance;
+  return instance;
+}
+
+const DeviceRegistration registration(
+    "cuda", [](int index) { return make_device(api(), index); },
+    [] { return devices_present(api()); });
 
 }  // namespace
 }  // namespace belfry::cuda

@@ -71,7 +71,7 @@ class RecordingApi final : public Api {
     std::memcpy(to, from, bytes);
   }
 
-  EventHandle create_event() override { return make<EventHandle>("event"); }
+  EventHandle create_event(bool) override { return make<EventHandle>("event"); }
   void destroy_event(EventHandle event) override { destroy("event", event); }
   void record(EventHandle event, StreamHandle stream) override {
     say("record ", name("event", event), " on ", name("stream", stream));
@@ -80,6 +80,7 @@ class RecordingApi final : public Api {
     say(name("stream", stream), " waits for ", name("event", event));
   }
   bool done(EventHandle) override { return true; }
+  double seconds_between(EventHandle, EventHandle) override { return 0.25; }
   void synchronize(EventHandle event) override { say("synchronize ", name("event", event)); }
 
   void begin_capture(StreamHandle stream) override { say("capture on ", name("stream", stream)); }

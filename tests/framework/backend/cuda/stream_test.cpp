@@ -32,7 +32,7 @@ TEST_F(CudaStream, CopiesWaitForNothing) {
 
 TEST_F(CudaStream, OneWaitsForAnotherThroughAnEvent) {
   auto other = make_stream(api, 1, faults);
-  auto event = make_event(api, 1);
+  auto event = make_event(api, 1, faults);
   api.take_calls();
   stream->record(*event);
   other->wait(*event);

@@ -65,6 +65,8 @@ T __shfl_sync(unsigned, T value, unsigned lane) {
   return belfry::cuda::emulated::exchange(value, lane);
 }
 
+inline double __dmul_rn(double a, double b) { return a * b; }
+
 // One thread runs at a time.
 template <class T>
 T atomicAdd(T* at, T value) {

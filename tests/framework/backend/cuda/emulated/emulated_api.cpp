@@ -12,8 +12,9 @@ namespace {
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
-const DeviceRegistration registration("cuda",
-                                      [](int index) { return make_device(emulated_api(), index); });
+const DeviceRegistration registration(
+    "cuda", [](int index) { return make_device(emulated_api(), index); },
+    [] { return devices_present(emulated_api()); });
 
 std::byte* aligned(std::size_t bytes) {
   return static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 256) / 256 * 256));
@@ -177,7 +178,7 @@ void EmulatedApi::launch(const KernelCall& call, StreamHandle stream) {
   });
 }
 
-EventHandle EmulatedApi::create_event() {
+EventHandle EmulatedApi::create_event(bool) {
   Lock lock(mutex_);
   auto handle = new_handle<EventHandle>();
   events_[handle];

@@ -49,12 +49,13 @@ class EmulatedApi final : public Api {
             StreamHandle stream) override;
   void launch(const KernelCall& call, StreamHandle stream) override;
 
-  EventHandle create_event() override;
+  EventHandle create_event(bool timed) override;
   void destroy_event(EventHandle event) override;
   void record(EventHandle event, StreamHandle stream) override;
   void wait(StreamHandle stream, EventHandle event) override;
   bool done(EventHandle event) override;
   void synchronize(EventHandle event) override;
+  double seconds_between(EventHandle, EventHandle) override { return 1e-3; }
 
   void begin_capture(StreamHandle stream) override;
   GraphHandle end_capture(StreamHandle stream) override;

@@ -1,0 +1,67 @@
+#pragma once
+// What a step takes from the host and gives back, on a device that runs behind the host. Internal
+// to runtime/.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "belfry/framework/backend/backend.h"
+#include "belfry/framework/compiler/plan.h"
+#include "belfry/framework/tensor/array.h"
+
+namespace belfry {
+
+/// Buffers of a staged plan, two steps deep: while the device runs one step, the host prepares the
+/// next and its inputs travel on a stream of their own.
+///
+///   host:    pinned slot 0 | 1 --upload stream--> arriving --compute stream--> inputs
+///   compute stream: results --> pinned slot 0 | 1, read by the host when the step is collected
+///
+/// Used by one thread at a time.
+class Staging {
+ public:
+  /// Allocates. Error: the memory does not suffice.
+  Staging(Device& device, const Plan& plan);
+  /// Waits for the device.
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  /// Device addresses of input and output number i, the same in every step.
+  void* input(std::size_t i) const { return inputs_.data() + input_at_[i]; }
+  void* result(std::size_t i) const { return results_.data() + result_at_[i]; }
+
+  /// Host memory for the next step's inputs, number i at host_input(i). Two steps may be under way;
+  /// one that did not come to its download() is begun anew.
+  void begin_step();
+  void* host_input(std::size_t i) const { return slot().inputs.get() + input_at_[i]; }
+  /// They are complete. What is enqueued on `compute` from now on finds them at input(i).
+  void upload(Stream& compute);
+  /// The step is enqueued, its outputs are at result(i).
+  void download(Stream& compute);
+
+  int under_way() const { return static_cast<int>(enqueued_ - collected_); }
+  /// Waits for the oldest step under way and copies its outputs. Returns its seconds on the device.
+  /// `check` is called while the host waits.
+  double collect(std::vector<Array>& outputs, const std::function<void()>& check);
+
+ private:
+  struct Slot {
+    std::shared_ptr<std::byte> inputs, results;  // pinned
+    std::unique_ptr<Event> uploaded, started, finished;
+  };
+  const Slot& slot() const { return slots_[static_cast<std::size_t>(enqueued_ % 2)]; }
+
+  std::vector<std::int64_t> input_at_, result_at_;
+  std::int64_t input_bytes_ = 0, result_bytes_ = 0;
+  DeviceMemory inputs_, arriving_, results_;
+  std::unique_ptr<Stream> uploads_;
+  std::unique_ptr<Event> taken_;  // what had arrived
+  std::array<Slot, 2> slots_;
+  std::int64_t enqueued_ = 0, collected_ = 0;  // steps
+};
+
+}  // namespace belfry

@@ -1,0 +1,124 @@
+#pragma once
+// What a Training is made of. Internal to train/: training.cpp has its beginning and end,
+// training_loop.cpp its steps.
+
+#include <exception>
+
+#include "belfry/framework/train/hook_list.h"
+#include "belfry/framework/train/replicas.h"
+#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/signals.h"
+#include "belfry/framework/train/step_input.h"
+#include "belfry/framework/train/training.h"
+#include "belfry/framework/train/worker_sync.h"
+
+namespace belfry {
+
+struct Training::Impl final : HookContext {
+  Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn, TrainOptions o);
+
+  bool reads_alone() const { return sync.alone() || config_.batch == BatchPolicy::global; }
+
+  void restore_input();
+
+  // ---- HookContext
+  std::int64_t step() const override { return session.step(); }
+  std::optional<std::int64_t> last_step() const override { return last; }
+  bool data_ended() const override { return data_ended_; }
+  const RunConfig& config() const override { return config_; }
+  const std::string& model_dir() const override { return dir_; }
+  Variables& variables() override { return session.variables(); }
+  std::vector<InputStage> input_stages() const override { return input.stages(); }
+  bool is_chief() const override { return sync.is_chief(); }
+  bool chief_decides(bool own) override { return sync.chief_decides(own); }
+  double clock() const override { return sync.clock(); }
+  void request_stop(std::string reason) override;
+  std::string save_checkpoint() override;
+
+  std::string input_position() const { return data_ended_ ? std::string() : input.position(); }
+
+  // ---- the loop
+  // A step that was started and whose result no hook has seen.
+  struct Started {
+    const Replicas::Started* towers = nullptr;
+    const Model* model = nullptr;  // of the first
+    std::int64_t step = 0, rows = 0;
+    std::uint64_t chosen = 0;
+    double waited = 0, began = 0;
+  };
+
+  // `behind`: the result may come with the next step's.
+  bool run_step(bool behind);
+
+  bool needs_result_now();
+
+  // Reports the step that was started last, if it has not been.
+  void settle();
+
+  // A step that was finished before something failed is one that counts.
+  void settle_after_failure();
+
+  bool start_step();
+
+  // All workers go on, or none.
+  bool agree_to_go_on();
+
+  // Gives the towers their rows; false when no worker has any.
+  bool share_out(bool any, std::uint64_t chosen);
+
+  // Other workers still have rows.
+  void take_nothing();
+
+  void end_of_data();
+
+  // The first batch says what to compile, and so must come before the hooks begin. A checkpoint
+  // that they write is one from before that batch. Data that an earlier training has read to their
+  // end begin anew if a number of steps is asked for. Otherwise training to the end of the data is
+  // done; the call after this one begins anew.
+  bool prepare();
+
+  void report(const Started& step);
+
+  // Alone, training waits while it is paused, and saves right after the step.
+  WorkerSync::Wishes wishes();
+
+  void poll_outside();
+
+  std::uint64_t all_updates() const;
+
+  std::string describe_towers() const;
+
+  std::exception_ptr end_hooks(Outcome outcome);
+
+  // The other workers would wait for this one in vain.
+  void announce_failure(const std::exception_ptr& error);
+
+  // A failure in between two steps costs none of the finished ones. Returns what went wrong here.
+  std::exception_ptr leave_session();
+
+  // The first step, which also compiles, is left out of the speed.
+  void measure_speed(std::int64_t rows);
+
+  Session& session;
+  std::string dir_;
+  RunConfig config_;
+  TrainOptions options;
+  WorkerSync sync;
+  StepInput input;
+  std::optional<std::int64_t> last;
+  HookList hooks;
+  Replicas replicas;
+  std::optional<SignalGuard> signals;
+  bool begun_hooks = false;
+  std::vector<std::pair<std::string, double>> values;  // EstimatorSpec::values
+  TrainResult result;
+  bool stopping = false, data_ended_ = false, ended = false;
+  bool over = false;        // no worker runs another step
+  int steps_under_way = 0;  // the variables may be those of no step, or not be judged yet
+  std::optional<Started> started;
+  std::int64_t running_step = 0;
+  double start_seconds = 0, first_step_at = 0;
+  std::int64_t first_rows = 0;
+};
+
+}  // namespace belfry

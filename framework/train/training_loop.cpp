@@ -1,0 +1,212 @@
+#include <chrono>
+#include <thread>
+
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/train/training_impl.h"
+
+namespace belfry {
+
+bool Training::Impl::run_step(bool behind) {
+  if (ended || over || !start_step()) {
+    settle();
+    return false;
+  }
+  if (needs_result_now() || !behind || !Replicas::under_way(*started->towers)) settle();
+  if (sync.alone() && options.control && options.control->take_save_request()) {
+    settle();
+    save_checkpoint();
+  }
+  return true;
+}
+
+bool Training::Impl::needs_result_now() {
+  bool now = false;
+  for (const auto& hook : hooks.all()) now |= hook->needs_result_now(*this, session.step());
+  return now;
+}
+
+void Training::Impl::settle() {
+  if (!started) return;
+  Started step = *std::exchange(started, {});
+  Replicas::collect(*step.towers);
+  report(step);
+}
+
+void Training::Impl::settle_after_failure() {
+  try {
+    settle();
+  } catch (const std::exception&) {
+    // The first failure is the one to tell of.
+  }
+}
+
+bool Training::Impl::start_step() {
+  running_step = session.step() + 1;
+  if (!agree_to_go_on()) return false;
+  if (!begun_hooks && !prepare()) return false;
+  StepRequest request{*this, session.step(), replicas.model().update_count(), all_updates()};
+  for (const auto& hook : hooks.all()) hook->before_step(request);
+  std::uint64_t chosen = request.chosen & all_updates();
+  double before_input = monotonic_seconds();
+  bool any = input.read();
+  double before_step = monotonic_seconds();
+  if (!share_out(any, chosen)) return false;
+  replicas.prepare(chosen);
+  ++steps_under_way;
+  replicas.start();
+  session.finish_step();
+  Started next{.towers = &replicas.started(),
+               .model = &replicas.model(),
+               .step = session.step(),
+               .rows = replicas.rows().all,
+               .chosen = chosen,
+               .waited = before_step - before_input,
+               .began = before_step};
+  settle();
+  started = std::move(next);
+  return true;
+}
+
+bool Training::Impl::agree_to_go_on() {
+  WorkerSync::Agreed agreed;
+  do {
+    if (agreed.pause) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!stopping) poll_outside();
+    if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
+    agreed = sync.agree(wishes());
+    if (agreed.save) {
+      settle();
+      save_checkpoint();
+    }
+    if (!sync.alone() && options.control) options.control->show_paused(agreed.pause);
+  } while (agreed.pause);
+  if (agreed.stopping >= 0) request_stop(concat("worker ", agreed.stopping, " asked for it"));
+  over = stopping;
+  return !over;
+}
+
+bool Training::Impl::share_out(bool any, std::uint64_t chosen) {
+  if (any && config_.batch == BatchPolicy::per_tower) {
+    replicas.take(input.batches());
+  } else if (any) {
+    replicas.split(input.batches()[0]);
+  }
+  if (!reads_alone()) {
+    StepRows rows = sync.exchange_rows(any ? replicas.rows() : StepRows(), chosen);
+    if (!any && rows.all > 0) take_nothing();
+    any = rows.all > 0;
+    if (any) replicas.place(rows);
+  }
+  if (!any) end_of_data();
+  return any;
+}
+
+void Training::Impl::take_nothing() {
+  const Features* batch = input.any();
+  require(batch,
+          "train: input_fn gives other workers batches but this one none, not even as the "
+          "only pipeline");
+  replicas.take_nothing(*batch);
+}
+
+void Training::Impl::end_of_data() {
+  data_ended_ = true;
+  over = true;
+  request_stop("");
+}
+
+bool Training::Impl::prepare() {
+  bool any = input.read_first();
+  bool begins_anew = input.restored() && last;
+  if (begins_anew && !(reads_alone() ? any : sync.any_of_all(any))) any = input.begin_anew();
+  if (!share_out(any, 0)) {
+    if (!input.restored()) log_warning("train: the input has no batch, so no step is run");
+    if (input.restored() && !last && hooks.saver()) save_checkpoint();
+    return false;
+  }
+  if (hooks.saver() && !input.can_save() && is_chief())
+    log_warning(
+        "train: this input stream cannot save its position, so a resumed training would "
+        "begin its data anew");
+  if (is_chief())
+    log_info("training on ", describe_towers(), ", ",
+             session.strategy().describe_batch(row_count(input.batches()[0]),
+                                               session.workers().count()));
+  replicas.prepare_models();
+  const EstimatorSpec& spec = replicas.model().spec();
+  for (const auto& [name, tensor] : spec.values) values.emplace_back(name, 0.0);
+  hooks.add_last(spec.hooks);
+  replicas.prepare(all_updates());
+  hooks.begin(*this, session.hook_states());
+  begun_hooks = true;
+  over = stopping && sync.alone();
+  return !over;
+}
+
+void Training::Impl::report(const Started& step) {
+  const TowerExecutable& executable = *(*step.towers)[0];  // all have the same results
+  result.global_step = step.step;
+  result.loss = executable.output(0).at(0);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i].second = executable.output(i + 1).at(0);
+  std::uint64_t applied = step.chosen;
+  std::size_t output = 1 + values.size();
+  for (std::size_t u = 0; u < step.model->update_count(); ++u) {
+    bool asked = (step.chosen >> u & 1) && step.model->may_be_skipped(u);
+    if (asked && executable.output(output++).at(0) == 0) applied &= ~(std::uint64_t{1} << u);
+  }
+  ++result.steps;
+  result.examples += step.rows;
+  result.input_wait_seconds += step.waited;
+  StepTimes times = Replicas::times(*step.towers);
+  result.times += times;
+  measure_speed(step.rows);
+  if (options.control) options.control->report(step.step, result.loss, step.rows);
+  StepResult seen{.context = *this,
+                  .step = step.step,
+                  .loss = result.loss,
+                  .rows = step.rows,
+                  .step_seconds = monotonic_seconds() - step.began,
+                  .input_wait_seconds = step.waited,
+                  .values = values,
+                  .chosen = step.chosen,
+                  .applied = applied,
+                  .times = times};
+  bool judged = false;  // before it is saved: it outlives a full disk
+  for (const auto& hook : hooks.all()) {
+    if (hook == hooks.saver()) judged = (--steps_under_way, true);
+    hook->after_step(seen);
+  }
+  if (!judged) --steps_under_way;
+}
+
+WorkerSync::Wishes Training::Impl::wishes() {
+  if (sync.alone() || !options.control) return {.stop = stopping};
+  return {.stop = stopping,
+          .save = begun_hooks && options.control->take_save_request(),
+          .pause = options.control->pause_requested()};
+}
+
+void Training::Impl::poll_outside() {
+  std::string reason;
+  auto interrupted = [this] { return signals && signals->received(); };
+  auto stop_asked_for = [&](TrainControl& control) {
+    return sync.alone() ? control.wait_and_check_stop(reason, interrupted)
+                        : control.stop_requested(reason);
+  };
+  if (options.control && stop_asked_for(*options.control)) request_stop(std::move(reason));
+  if (signals && signals->received()) request_stop(signals->received());
+}
+
+void Training::Impl::measure_speed(std::int64_t rows) {
+  double now = monotonic_seconds();
+  result.seconds = now - start_seconds;
+  if (result.steps == 1) {
+    first_step_at = now;
+    first_rows = rows;
+  } else if (now > first_step_at) {
+    result.examples_per_second =
+        static_cast<double>(result.examples - first_rows) / (now - first_step_at);
+  }
+}
+
+}  // namespace belfry
