@@ -90,6 +90,19 @@ __device__ void store_pack(T* at, const Pack<T, N>& pack) {
   *reinterpret_cast<Pack<T, N>*>(at) = pack;
 }
 
+/// V elements at once, as the type in which they are computed.
+template <int V, class T>
+__device__ void load_values(const T* from, compute_type<T> (&values)[V]) {
+  auto pack = load_pack<V>(from);
+  for (int k = 0; k < V; ++k) values[k] = to_compute(pack.values[k]);
+}
+template <int V, class T>
+__device__ void store_values(T* to, const compute_type<T> (&values)[V]) {
+  Pack<T, V> pack;
+  for (int k = 0; k < V; ++k) pack.values[k] = from_compute<T>(values[k]);
+  store_pack<V>(to, pack);
+}
+
 /// Says that the element at `position` is bad.
 __device__ inline void report(const FaultSite& site, std::int64_t position) {
   *site.word = site.kernel | static_cast<std::uint64_t>(position);

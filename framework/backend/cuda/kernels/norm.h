@@ -1,0 +1,51 @@
+#pragma once
+// What the normalisations share. Internal to backend/cuda/kernels.
+
+#include <cmath>
+
+#include "belfry/framework/backend/cuda/kernels/block_reduce.h"
+
+namespace belfry::cuda {
+
+/// Of `count` values; trivial, so that it can lie in shared memory.
+template <class C>
+struct Moments {
+  C count, mean;
+  C squares;  ///< sum of squared distances from the mean
+
+  __device__ C variance() const { return count > C(0) ? squares / count : C(0); }  ///< biased
+};
+
+/// Moments one value at a time (Welford, "Note on a method for calculating corrected sums of
+/// squares and products", 1962) and of two parts (Chan, Golub, LeVeque, "Updating formulae and a
+/// pairwise algorithm for computing sample variances", 1979, eq. 2.1).
+struct MomentsFold {
+  template <class A>
+  static __device__ A first() {
+    return {0, 0, 0};
+  }
+  template <class C>
+  static __device__ Moments<C> take(Moments<C> a, C x) {
+    C count = a.count + C(1), distance = x - a.mean, mean = a.mean + distance / count;
+    return {count, mean, a.squares + distance * (x - mean)};
+  }
+  template <class C>
+  static __device__ Moments<C> take(Moments<C> a, Moments<C> b) {
+    return add(a, b);
+  }
+  template <class C>
+  static __device__ Moments<C> add(Moments<C> a, Moments<C> b) {
+    if (a.count == C(0)) return b;
+    C count = a.count + b.count, share = b.count / count, distance = b.mean - a.mean;
+    return {count, a.mean + distance * share,
+            a.squares + b.squares + distance * distance * a.count * share};
+  }
+};
+
+/// In double: epsilon may be less than a float can hold.
+template <class C>
+__device__ C inverse_deviation(C variance, double epsilon) {
+  return static_cast<C>(1 / std::sqrt(static_cast<double>(variance) + epsilon));
+}
+
+}  // namespace belfry::cuda
