@@ -1,0 +1,57 @@
+#pragma once
+// What kernels of update rules share. Internal to backend/cuda/kernels.
+
+#include "belfry/framework/backend/cuda/kernels/multi_tensor.h"
+#include "belfry/framework/ops/update_rule.h"
+
+namespace belfry::cuda {
+
+/// Where an update op's scalars are on the GPU; null for those that it does not take.
+struct ScalarsOnGpu {
+  const float* learning_rate;
+  const std::int64_t* step;
+  const bool* condition;
+};
+
+inline ScalarsOnGpu scalars_of(const KernelArguments& a, const UpdateLayout& layout) {
+  auto input = [&](int i) { return a.inputs[static_cast<std::size_t>(i)]; };
+  return {static_cast<const float*>(input(0)),
+          layout.scalars > 1 ? static_cast<const std::int64_t*>(input(1)) : nullptr,
+          layout.condition ? static_cast<const bool*>(input(layout.scalars)) : nullptr};
+}
+
+__device__ inline bool holds(const bool* condition) { return !condition || *condition; }
+
+constexpr int rule_count = Shape::max_rank + 1;
+
+/// The rule of this step for variables of each rank, worked out once for all of their elements.
+template <class Rule>
+__global__ void make_rules(typename Rule::Options options, ScalarsOnGpu scalars, Rule* rules) {
+  UpdateScalars values{*scalars.learning_rate, scalars.step ? *scalars.step : 0};
+  auto rank = static_cast<int>(threadIdx.x);
+  if (rank < rule_count) rules[rank] = Rule::template make<StdMath>(options, values, rank);
+}
+
+template <class Rule>
+void launch_make_rules(const typename Rule::Options& options, const ScalarsOnGpu& scalars,
+                       Rule* rules, Stream& stream) {
+  launch(stream, {.blocks = 1, .threads = 32}, make_rules<Rule>, options, scalars, rules);
+}
+
+/// The groups of an update node: variable, gradient, slots.
+template <int Slots>
+std::vector<TensorGroup<2 + Slots>> groups_of(const Node& node, const UpdateLayout& layout) {
+  std::vector<TensorGroup<2 + Slots>> groups;
+  for (int g = 0; g < layout.groups(node.inputs().size()); ++g) {
+    const Shape& shape = node.input(layout.variable(g)).shape();
+    TensorGroup<2 + Slots> group{.inputs = {layout.variable(g), layout.gradient(g)},
+                                 .elements = shape.elements(),
+                                 .rank = shape.rank()};
+    for (int k = 0; k < Slots; ++k)
+      group.inputs[static_cast<std::size_t>(2 + k)] = layout.slot(g, k);
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+}  // namespace belfry::cuda
