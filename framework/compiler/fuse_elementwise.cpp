@@ -11,12 +11,22 @@ namespace {
 constexpr std::size_t most_inputs = 12;
 constexpr std::size_t most_instructions = 16;
 
-bool fusable_type(DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; }
+bool fusable_type(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16
+         || dtype == DType::boolean;
+}
 
 bool fusable(const Node& node) {
   return node.op().elementwise && fusable_type(node.output().dtype)
          && std::all_of(node.inputs().begin(), node.inputs().end(),
                         [](const Tensor& t) { return fusable_type(t.dtype()); });
+}
+
+// The one type of the node's operands that are not bool; bool if all are.
+DType type_of(const Node& node) {
+  for (const Tensor& t : node.inputs())
+    if (t.dtype() != DType::boolean) return t.dtype();
+  return node.output().dtype;
 }
 
 // Which nodes disappear into their only reader: same shape, phase and slot, so that nothing is
@@ -37,6 +47,7 @@ class Absorption {
       }
       chain.kernels_before = kernels;
       chain.inputs = node->inputs().size();
+      chain.dtype = type_of(*node);
       for (const Tensor& t : node->inputs())
         if (!is_leaf(t.node()) && t.shape() == node->output().shape) ++chain.large_inputs;
       for (const Tensor& t : node->inputs())
@@ -52,6 +63,7 @@ class Absorption {
     std::size_t inputs = 0;
     std::size_t large_inputs = 0;  // of the chain's shape
     int kernels_before = 0;        // others, in the graph
+    DType dtype = DType::boolean;  // of all values that are not bool
     bool absorbed = false;
   };
   static std::size_t index(const Node& node) { return static_cast<std::size_t>(node.id()); }
@@ -59,6 +71,7 @@ class Absorption {
   bool joins(const Node& from, const Node& to) const {
     const Chain &a = chains_[index(from)], &b = chains_[index(to)];
     if (a.large_inputs > 1 && a.kernels_before != b.kernels_before) return false;
+    if (a.dtype != b.dtype && a.dtype != DType::boolean && b.dtype != DType::boolean) return false;
     return fusable(from) && from.output().shape == to.output().shape && from.phase() == to.phase()
            && from.slot() == to.slot() && a.instructions + b.instructions <= most_instructions
            && a.inputs + b.inputs - 1 <= most_inputs;
@@ -66,6 +79,7 @@ class Absorption {
   void absorb(const Node& from, const Node& to) {
     Chain &a = chains_[index(from)], &b = chains_[index(to)];
     a.absorbed = true;
+    if (b.dtype == DType::boolean) b.dtype = a.dtype;
     b.instructions += a.instructions;
     b.inputs += a.inputs - 1;
     b.large_inputs += a.large_inputs - 1;

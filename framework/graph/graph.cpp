@@ -50,6 +50,7 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
                  const Placement& placement) {
   auto node = std::make_unique<Node>();
   try {
+    if (input_rule_) input_rule_(op, inputs);
     std::vector<TensorType> types;
     types.reserve(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -2,11 +2,13 @@
 // The symbolic graph.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "belfry/framework/graph/op_def.h"
@@ -144,6 +146,10 @@ class Graph {
   /// inputs, so move what is there before gradients and updates are built.
   void place(Node& node, int slot);
 
+  /// What add() does to a node's inputs first: mixed precision casts them. Nothing at first.
+  using InputRule = std::function<void(const OpDef& op, std::vector<Tensor>& inputs)>;
+  void set_input_rule(InputRule rule) { input_rule_ = std::move(rule); }
+
   int towers() const { return towers_; }
 
   /// Nodes made from now on see the rows of the tower's batch from `first_row` on: their random
@@ -162,6 +168,7 @@ class Graph {
   std::vector<Node*> variables_;
   std::unique_ptr<Placement> placement_;
   std::map<std::string, int> streams_;
+  InputRule input_rule_;
   int towers_ = 1;
   std::int64_t first_row_ = 0;
 };

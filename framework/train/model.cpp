@@ -4,12 +4,14 @@
 #include <map>
 
 #include "belfry/framework/graph/scope.h"
+#include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/reduce.h"
 #include "belfry/framework/ops/shape_ops.h"
 #include "belfry/framework/optimizers/gradient_edits.h"
 #include "belfry/framework/train/built_in_hooks.h"
+#include "belfry/framework/train/loss_scale.h"
 
 namespace belfry {
 namespace {
@@ -26,6 +28,12 @@ std::vector<Node*> reductions_after(const Graph& graph, std::size_t count) {
 }
 
 Tensor as_scalar(Tensor x) { return x.rank() > 0 ? reshape(x, Shape{}) : x; }
+
+// What leaves the model is no narrower for having been computed in 16 bits.
+Tensor as_f32(Tensor x) {
+  bool narrow = x.dtype() == DType::bf16 || x.dtype() == DType::f16;
+  return narrow ? cast(x, DType::f32) : x;
+}
 
 // What a part's loss or value enters the sum over parts with.
 Tensor weighted(Tensor x, TowerReduction reduction, double share) {
@@ -91,9 +99,14 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
   Scope scope(*graph_);
   Batch own = rows.count == rows_ ? batch : batch.rows(rows.first, rows.count);
   part.begin = graph_->size();
+  if (options_.precision != Precision::f32)
+    graph_->set_input_rule(
+        autocast(options_.precision == Precision::bf16 ? DType::bf16 : DType::f16));
   part.spec = model_fn(first ? scope : scope.shared(), own, mode_);
+  graph_->set_input_rule({});
   validate(part.spec, mode_);
-  if (mode_ != Mode::predict) part.spec.loss = as_scalar(part.spec.loss);
+  if (mode_ != Mode::predict) part.spec.loss = as_f32(as_scalar(part.spec.loss));
+  for (auto& [name, prediction] : part.spec.predictions) prediction = as_f32(prediction);
   part.end = graph_->size();
   return part;
 }
@@ -200,7 +213,12 @@ void Model::add_gradients(const MicroBatch& part) {
   for (std::size_t u = 0; u < updates.size(); ++u) {
     Update& update = updates[u];
     update.variables = of_first[u].variables;
-    Gradients gradients = compute_gradients(update, gradient_weight(*graph_, update, part.share));
+    Tensor weight = gradient_weight(*graph_, update, part.share);
+    if (options_.precision == Precision::f16) {
+      Tensor scale = cast(loss_scale(*graph_, u), update.loss.dtype());
+      weight = weight.defined() ? weight * scale : scale;
+    }
+    Gradients gradients = compute_gradients(update, weight);
     BuiltUpdate& built = updates_[u];
     if (first) {
       built.update = std::move(update);
@@ -272,6 +290,7 @@ void Model::build_updates(const Hooks& hooks) {
                                  .most_rows = std::max(rows_, options_.most_rows),
                                  .even_rows = options_.even_rows,
                                  .alike = alike})};
+  if (options_.precision == Precision::f16) chain.push_back(unscale_loss());
   chain.insert(chain.end(), hooks.begin(), hooks.end());
   chain.insert(chain.end(), spec_.hooks.begin(), spec_.hooks.end());
   chain.push_back(apply_gradients());
@@ -343,7 +362,7 @@ std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices
     });
     append(effects, reductions);
   }
-  return compile_tower(outputs, effects, devices, {.threads = threads});
+  return compile_tower(outputs, effects, devices, {.threads = threads, .tf32 = options_.tf32});
 }
 
 std::int64_t row_count(const Features& batch) {

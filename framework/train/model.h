@@ -27,6 +27,8 @@ struct ModelOptions {
   bool alike = true;            ///< their batches differ in the number of rows at most
   bool averaged = false;        ///< evaluation and prediction: with the variables' moving averages
   int micro_batches = 1;        ///< parts of the rows, computed one after the other
+  Precision precision = Precision::f32;
+  bool tf32 = true;
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
   int split = 0;                  ///< slots that the model is cut into; 0: it says so itself
   /// Where the same model for other batches was cut: all are cut there.

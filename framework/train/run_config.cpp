@@ -104,6 +104,12 @@ const std::map<std::string, Setter, std::less<>>& setters() {
        [](auto& c, auto& v, auto k) { c.keep_checkpoint_max = small_number(v, k); }},
       {"log_step_count",
        [](auto& c, auto& v, auto k) { c.log_step_count = Steps(whole_number(v, k)); }},
+      {"precision",
+       [](auto& c, auto& v, auto k) {
+         c.precision = one_of(v, k, {Precision::f32, Precision::bf16, Precision::f16});
+       }},
+      {"tf32", [](auto& c, auto& v, auto k) { c.tf32 = truth(v, k); }},
+      {"capture_steps", [](auto& c, auto& v, auto k) { c.capture_steps = truth(v, k); }},
       {"seed", [](auto& c, auto& v, auto k) { c.seed = seed(v, k); }},
       {"threads", [](auto& c, auto& v, auto k) { c.threads = small_number(v, k); }},
       {"memory_limit",
@@ -115,6 +121,18 @@ const std::map<std::string, Setter, std::less<>>& setters() {
 }
 
 }  // namespace
+
+std::string to_string(Precision precision) {
+  switch (precision) {
+    case Precision::f32:
+      return "f32";
+    case Precision::bf16:
+      return "bf16";
+    case Precision::f16:
+      return "f16";
+  }
+  fail("internal error in Belfry: unknown precision");
+}
 
 RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
   Json json = Json::parse(text, nullptr, false);

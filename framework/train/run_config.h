@@ -20,6 +20,14 @@ struct Split {
 /// The model is cut into `slots` parts, by memory and work; it does not call Scope::on().
 inline Split auto_split(int slots) { return {slots}; }
 
+/// The type in which models compute. Variables, optimizers, statistics and losses stay f32.
+enum class Precision : std::uint8_t {
+  f32,
+  bf16,  ///< matrix products, convolutions and what lies between them in bf16: see autocast()
+  f16,   ///< the same in f16, with a dynamic loss scale
+};
+std::string to_string(Precision precision);
+
 struct RunConfig {
   /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a slot: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
@@ -44,6 +52,11 @@ struct RunConfig {
   Steps log_step_count = Steps(100);
   /// Of first values and of random ops. A checkpoint's own seed goes before it.
   std::uint64_t seed = 1;
+  Precision precision = Precision::f32;
+  /// Whether GPUs may round the factors of f32 products to 10 bits, for several times the speed.
+  bool tf32 = true;
+  /// Whether a GPU's step is captured once and replayed with one launch. The results are the same.
+  bool capture_steps = true;
   /// Threads of CPU kernels, for each device slot; 0: the cores divided by the slots of all towers.
   int threads = 0;
   /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,

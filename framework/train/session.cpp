@@ -50,6 +50,9 @@ int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
 Session::Session(ModelFn model_fn, const RunConfig& config)
     : model_fn_(std::move(model_fn)),
       check_numerics_(config.check_numerics),
+      capture_steps_(config.capture_steps),
+      tf32_(config.tf32),
+      precision_(config.precision),
       workers_(find_workers(WorkerOptions{.timeout_seconds = timeout(config)})),
       strategy_(make_strategy(config.devices, config.batch, config.variables)),
       threads_(lane_count(strategy_)),
@@ -81,6 +84,8 @@ void Session::towers_failed(const std::exception& error) {
 ModelOptions Session::complete(ModelOptions options) const {
   options.towers = place().all;
   options.split = split_;
+  options.precision = precision_;
+  options.tf32 = tf32_;
   if (strategy_.slots() > 1)
     options.slot_of_variable = [this](std::string_view name) { return variables_.slot_of(name); };
   return options;
@@ -368,7 +373,9 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
     stores.push_back(&variables_.store(tower, slot));
     Communicator* communicator = model.mode() == Mode::train ? communicators_[s].get() : nullptr;
     options.push_back({.member = {communicator, tower, place().first + tower},
-                       .variable_suffix = averaged ? std::string(moving_average_suffix) : ""});
+                       .variable_suffix = averaged ? std::string(moving_average_suffix) : "",
+                       .mailboxes = nullptr,
+                       .capture = capture_steps_});
   }
   require(any_average || !averaged,
           "there are no moving averages of variables; train with hooks::moving_average()");

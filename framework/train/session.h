@@ -103,7 +103,8 @@ class Session {
   void take_value(const VariableOptions& options);
 
   ModelFn model_fn_;
-  bool check_numerics_ = false;
+  bool check_numerics_ = false, capture_steps_, tf32_;
+  Precision precision_;
   std::shared_ptr<Workers> workers_;
   Strategy strategy_;
   TowerThreads threads_;

@@ -55,18 +55,42 @@ void EmulatedApi::enqueue(StreamHandle stream, Work work) {
   if (queue.capture) {
     queue.capture->push_back(std::move(work));
   } else {
-    queue.work.push_back(std::move(work));
+    queue.items.push_back({std::move(work), {}});
     ++queue.enqueued;
+    let_time_pass();
   }
 }
 
 void EmulatedApi::execute(StreamHandle stream, std::int64_t until) {
   QueueOf& queue = this->queue(stream);
-  while (queue.executed < until) {
-    Work work = std::move(queue.work.front());
-    queue.work.pop_front();
-    ++queue.executed;
-    work();
+  while (queue.executed < until) execute_next(queue);
+}
+
+void EmulatedApi::execute_next(QueueOf& queue) {
+  Item item = std::move(queue.items.front());
+  queue.items.pop_front();
+  if (item.work) {
+    item.work();
+  } else if (!reached(item.waits_for)) {
+    execute(item.waits_for.stream, item.waits_for.position);
+  }
+  ++queue.executed;
+}
+
+bool EmulatedApi::reached(const Mark& mark) {
+  auto found = streams_.find(mark.stream);
+  return found == streams_.end() || found->second.executed >= mark.position;
+}
+
+// Any stream may do some of its work at any time, as far as it needs not wait.
+void EmulatedApi::let_time_pass() {
+  for (auto& [handle, queue] : streams_) {
+    if (random_.below(2) == 0) continue;
+    for (std::uint64_t n = random_.below(8); n > 0 && !queue.items.empty(); --n) {
+      const Item& item = queue.items.front();
+      if (!item.work && !reached(item.waits_for)) break;
+      execute_next(queue);
+    }
   }
 }
 
@@ -208,18 +232,17 @@ void EmulatedApi::wait(StreamHandle stream, EventHandle event) {
     return;
   }
   ensure(!queue(stream).capture, "emulated GPU: a captured stream waits for work outside");
-  enqueue(stream, [this, mark] {
-    if (streams_.contains(mark.stream)) execute(mark.stream, mark.position);
-  });
+  QueueOf& queue = this->queue(stream);
+  queue.items.push_back({{}, mark});
+  ++queue.enqueued;
 }
 
 bool EmulatedApi::done(EventHandle event) {
   Lock lock(mutex_);
   const Mark mark = events_.at(event);
   ensure(!mark.capture, "emulated GPU: cudaEventQuery of a captured event");
-  if (!mark.stream || !streams_.contains(mark.stream)) return true;
-  if (queue(mark.stream).executed >= mark.position) return true;
-  execute(mark.stream, queue(mark.stream).executed + 1);  // time passes
+  if (!mark.stream || reached(mark)) return true;
+  execute_next(queue(mark.stream));  // time passes
   return false;
 }
 

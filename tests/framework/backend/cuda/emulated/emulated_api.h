@@ -1,5 +1,5 @@
 #pragma once
-// CUDA's runtime without a GPU: kernels run on the host, as late as CUDA allows it.
+// CUDA's runtime without a GPU: kernels run on the host, in any order that CUDA allows.
 
 #include <array>
 #include <cstdint>
@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "belfry/framework/backend/cuda/api.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry::cuda {
 
-/// GPUs that put off everything enqueued until the host waits for it, or for work behind it on
-/// another stream: whoever reads too early, or forgets to let a stream wait, gets wrong numbers.
-/// What CUDA does not allow during a capture is an Error. From any thread.
+/// GPUs on which what is enqueued runs at some time until the host waits for it, or for work behind
+/// it on another stream; when is drawn at random, the same in every run. Whoever reads too early,
+/// or forgets to let a stream wait, gets wrong numbers. What CUDA does not allow during a capture
+/// is an Error. From any thread.
 class EmulatedApi final : public Api {
  public:
   struct Counts {
@@ -65,20 +67,27 @@ class EmulatedApi final : public Api {
  private:
   using Work = std::function<void()>;
   using Capture = std::vector<Work>;
-  struct QueueOf {
-    std::deque<Work> work;
-    std::int64_t enqueued = 0, executed = 0;
-    std::shared_ptr<Capture> capture;  // that this stream takes part in
-  };
   struct Mark {
     StreamHandle stream = nullptr;
     std::int64_t position = 0;
     std::shared_ptr<Capture> capture;
   };
+  struct Item {
+    Work work;  // or a wait
+    Mark waits_for;
+  };
+  struct QueueOf {
+    std::deque<Item> items;
+    std::int64_t enqueued = 0, executed = 0;
+    std::shared_ptr<Capture> capture;  // that this stream takes part in
+  };
 
   QueueOf& queue(StreamHandle stream);
   void enqueue(StreamHandle stream, Work work);
   void execute(StreamHandle stream, std::int64_t until);
+  void execute_next(QueueOf& queue);
+  bool reached(const Mark& mark);
+  void let_time_pass();
   void refuse_in_capture(const char* call) const;
   bool pinned(const void* memory) const;
   template <class Handle>
@@ -94,6 +103,7 @@ class EmulatedApi final : public Api {
   std::map<const std::byte*, std::size_t> pinned_, memory_;
   Counts counts_;
   int allocations_left_ = -1;  // negative: no limit
+  PhiloxStream random_{philox_key(1, "emulated GPU")};
 };
 
 /// The one behind the devices "cuda:0" to "cuda:3" of this program.

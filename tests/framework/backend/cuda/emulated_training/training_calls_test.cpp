@@ -1,0 +1,66 @@
+// Which calls of CUDA training makes, and what happens when they fail.
+
+#include "../emulated/emulated_api.h"
+#include "../training/training_on_gpu.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two shapes of batches, so two plans, each captured in its second step.
+TEST(EmulatedTraining, AStepIsReplayedFromTheSecondOfItsPlanOn) {
+  RunConfig eager = on("cuda");
+  eager.capture_steps = false;
+  auto replays = [] { return cuda::emulated_api().counts().replays; };
+  int before = replays();
+  train_on(eager, 14);
+  EXPECT_EQ(replays(), before);
+  train_on(on("cuda"), 14);
+  EXPECT_EQ(replays(), before + 12);
+}
+
+TEST(EmulatedTraining, AStepAllocatesNothingAndWaitsForTheOneBefore) {
+  TemporaryFolder folder;
+  RunConfig config = on("cuda");
+  Estimator estimator({.model_fn = falling, .model_dir = folder.path(), .run = config});
+  struct Watch final : Hook {
+    bool needs_result_now(HookContext&, std::int64_t) override { return false; }
+    void after_step(const StepResult&) override { counts.push_back(cuda::emulated_api().counts()); }
+    std::vector<cuda::EmulatedApi::Counts> counts;
+  };
+  auto watch = std::make_shared<Watch>();
+  estimator.train(over_and_over({one_point()}), {.max_steps = 8, .hooks = {watch}});
+  for (std::size_t i = 4; i < 6; ++i) {
+    const auto &a = watch->counts[i - 1], &b = watch->counts[i];
+    EXPECT_EQ(b.allocations, a.allocations);
+    EXPECT_EQ(b.launches, a.launches);
+    EXPECT_EQ(b.replays, a.replays + 1);
+    EXPECT_EQ(b.copies, a.copies + 3);  // inputs up, into place, results down
+    EXPECT_EQ(b.waits, a.waits + 2);    // for the slot of two steps ago, for the step before
+  }
+}
+
+TEST(EmulatedTraining, AnAllocationMayFailAnywhere) {
+  auto& api = cuda::emulated_api();
+  std::int64_t before = api.memory_in_use();
+  bool failed = true;
+  for (int n = 0; failed && n < 200; ++n) {
+    TemporaryFolder folder;
+    api.fail_allocation_after(n);
+    std::string error = error_of([&] {
+      Estimator estimator({.model_fn = linear, .model_dir = folder.path(), .run = on("cuda")});
+      estimator.train(over_and_over({one_point()}), {.max_steps = 2});
+    });
+    failed = error != "no error";
+    api.fail_allocation_after(-1);
+    if (failed) {
+      EXPECT_THAT(error, HasSubstr("out of memory"));
+    }
+    EXPECT_EQ(api.memory_in_use(), before) << n;
+  }
+  EXPECT_FALSE(failed);
+}
+
+}  // namespace
+}  // namespace belfry
