@@ -19,21 +19,23 @@ struct ConvGeometry {
   std::int64_t out_channels = 0;
   std::int64_t groups = 1;
 
-  std::int64_t in_per_group() const { return in_channels / groups; }
-  std::int64_t out_per_group() const { return out_channels / groups; }
+  BELFRY_HOST_DEVICE std::int64_t in_per_group() const { return in_channels / groups; }
+  BELFRY_HOST_DEVICE std::int64_t out_per_group() const { return out_channels / groups; }
   Shape input() const { return {batch, rows.in, columns.in, in_channels}; }
   Shape kernel() const { return {rows.window, columns.window, in_per_group(), out_channels}; }
   Shape output() const { return {batch, rows.out, columns.out, out_channels}; }
 
   /// Offsets of the first element at a place, channels following; of a tap [in / groups, out] in
   /// the kernel.
-  std::int64_t input_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
+  BELFRY_HOST_DEVICE std::int64_t input_pixel(std::int64_t n, std::int64_t h,
+                                              std::int64_t w) const {
     return ((n * rows.in + h) * columns.in + w) * in_channels;
   }
-  std::int64_t output_pixel(std::int64_t n, std::int64_t h, std::int64_t w) const {
+  BELFRY_HOST_DEVICE std::int64_t output_pixel(std::int64_t n, std::int64_t h,
+                                               std::int64_t w) const {
     return ((n * rows.out + h) * columns.out + w) * out_channels;
   }
-  std::int64_t tap(std::int64_t kh, std::int64_t kw) const {
+  BELFRY_HOST_DEVICE std::int64_t tap(std::int64_t kh, std::int64_t kw) const {
     return (kh * columns.window + kw) * in_per_group() * out_channels;
   }
 

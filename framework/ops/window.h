@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "belfry/framework/base/host_device.h"
 #include "belfry/framework/ops/nn.h"
 
 namespace belfry {
@@ -22,13 +23,13 @@ struct WindowAxis {
   std::int64_t after = 0;   ///< padding behind; some of it may be out of the last window's reach
 
   /// Inputs from the first to the last that a window spans.
-  std::int64_t extent() const { return (window - 1) * dilation + 1; }
-  std::int64_t input_at(std::int64_t o, std::int64_t k) const {
+  BELFRY_HOST_DEVICE std::int64_t extent() const { return (window - 1) * dilation + 1; }
+  BELFRY_HOST_DEVICE std::int64_t input_at(std::int64_t o, std::int64_t k) const {
     return o * stride - before + k * dilation;
   }
-  bool inside(std::int64_t i) const { return i >= 0 && i < in; }
+  BELFRY_HOST_DEVICE bool inside(std::int64_t i) const { return i >= 0 && i < in; }
   /// The output whose k-th tap reads input i, or -1.
-  std::int64_t output_at(std::int64_t i, std::int64_t k) const {
+  BELFRY_HOST_DEVICE std::int64_t output_at(std::int64_t i, std::int64_t k) const {
     std::int64_t start = i + before - k * dilation;
     return start >= 0 && start % stride == 0 && start / stride < out ? start / stride : -1;
   }
