@@ -1,5 +1,6 @@
 #include "belfry/framework/backend/cuda/device.h"
 
+#include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/base/error.h"
@@ -55,9 +56,12 @@ class CudaDevice final : public Device {
     api_.use(index_);
     return cuda::find_kernel(node, {api_, index_, *faults_}, options);
   }
-  std::shared_ptr<Communicator> make_communicator(std::span<Device* const>,
-                                                  const CommunicatorOptions&) override {
-    fail(name(), ": reductions over several GPUs are not in this version");
+  std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,
+                                                  const CommunicatorOptions& options) override {
+    std::vector<Member> members;
+    for (Device* device : devices)
+      members.push_back({device, static_cast<CudaDevice*>(device)->index_});
+    return cuda::make_communicator(api_, members, options);
   }
 
  protected:

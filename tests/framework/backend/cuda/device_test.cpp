@@ -70,5 +70,17 @@ TEST_F(CudaDevice, ExhaustedMemoryIsAnErrorWithNumbers) {
   EXPECT_EQ(device->memory_in_use().count, 0);
 }
 
+TEST_F(CudaDevice, ReductionsNeedNcclAndAGpuForEachMember) {
+  auto a = make_device(api, 0), b = make_device(api, 1);
+  std::vector<Device*> devices{a.get(), b.get()};
+  EXPECT_EQ(error_of([&] { a->make_communicator(devices, {}); }),
+            "reductions over 2 GPUs need NCCL, which this build is without; install it and build "
+            "again");
+  devices.push_back(a.get());
+  EXPECT_EQ(error_of([&] { a->make_communicator(devices, {}); }),
+            "cuda:0 stands twice among the devices that reduce together; NCCL needs a GPU for "
+            "each");
+}
+
 }  // namespace
 }  // namespace belfry::cuda

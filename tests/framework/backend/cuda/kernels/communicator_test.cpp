@@ -1,0 +1,330 @@
+// Covers communicator.cu on emulated GPUs, with a reducer of the host in NCCL's place.
+#include "belfry/framework/backend/cuda/communicator.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "belfry/framework/backend/cuda/launch.h"
+#include "belfry/framework/backend/segments.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsNan;
+
+// What a test looks at, and sets, while members use the reducer.
+struct Script {
+  std::mutex mutex;
+  bool never_done = false;  // reductions begin and do not end
+  std::string failure;      // of member 0, once something was enqueued
+  int aborts = 0;
+};
+
+// The member that comes last enqueues the reduction, behind what all have enqueued so far.
+class HostReducer final : public Reducer {
+ public:
+  HostReducer(std::vector<Device*> devices, Script& script)
+      : devices_(std::move(devices)), script_(script), begun_(devices_.size()) {}
+
+  void begin(int member, const Bucket& bucket, Stream& stream) override {
+    std::size_t number = begun_[static_cast<std::size_t>(member)]++;
+    if (rounds_.size() <= number) rounds_.resize(number + 1);
+    Round& round = rounds_[number];
+    round.buckets.push_back(bucket);
+    round.streams.push_back(&stream);
+    round.written.push_back(devices_[static_cast<std::size_t>(member)]->make_event());
+    stream.record(*round.written.back());
+    if (script_.never_done) round.written.back()->synchronize();
+    if (round.streams.size() == devices_.size()) join(round, stream);
+  }
+  bool enqueued(int member) override {
+    std::lock_guard lock(script_.mutex);
+    if (member == 0 && !script_.failure.empty()) fail(script_.failure);
+    std::size_t number = begun_[static_cast<std::size_t>(member)];
+    return number == 0 || script_.never_done || rounds_[number - 1].reduced;
+  }
+  void abort() override { ++script_.aborts; }
+
+ private:
+  struct Round {
+    std::vector<Bucket> buckets;
+    std::vector<Stream*> streams;
+    std::vector<std::unique_ptr<Event>> written;
+    std::unique_ptr<Event> reduced;
+    std::function<void()> work;
+  };
+
+  void join(Round& round, Stream& last) {
+    for (const auto& event : round.written) last.wait(*event);
+    round.work = [&round] {
+      std::vector<const Bucket*> all;
+      for (const Bucket& b : round.buckets) all.push_back(&b);
+      reduce_all(all, 0, elements_of(*all[0]));
+    };
+    auto bind = [](const void* function, void**) {
+      return *static_cast<const std::function<void()>*>(function);
+    };
+    cuda::enqueue(last,
+                  {.function = &round.work, .shape = {1, 1}, .arguments = nullptr, .bind = bind});
+    round.reduced = devices_[0]->make_event();
+    last.record(*round.reduced);
+    for (Stream* stream : round.streams) stream->wait(*round.reduced);
+  }
+
+  std::vector<Device*> devices_;
+  Script& script_;
+  std::deque<Round> rounds_;
+  std::vector<std::size_t> begun_;
+};
+
+struct Group {
+  explicit Group(int n, CommunicatorOptions options = {}) {
+    std::vector<Member> members;
+    std::vector<Device*> list;
+    for (int i = 0; i < n; ++i) {
+      devices.push_back(find_device(concat("cuda:", i)));
+      streams.push_back(devices.back()->make_stream());
+      list.push_back(devices.back().get());
+      members.push_back({devices.back().get(), i});
+    }
+    communicator = make_communicator(members, std::make_unique<HostReducer>(list, script), options);
+  }
+  // Calls f(member) on a thread for each; returns the errors.
+  std::vector<std::string> each(const std::function<void(int)>& f) {
+    std::vector<std::string> errors(devices.size());
+    std::vector<std::thread> threads;
+    for (std::size_t m = 0; m < devices.size(); ++m)
+      threads.emplace_back([&, m] {
+        try {
+          f(static_cast<int>(m));
+        } catch (const Error& error) {
+          errors[m] = error.what();
+        }
+      });
+    for (auto& t : threads) t.join();
+    return errors;
+  }
+  Stream& stream(int member) { return *streams[static_cast<std::size_t>(member)]; }
+  Device& device(int member) { return *devices[static_cast<std::size_t>(member)]; }
+
+  Script script;
+  std::vector<std::shared_ptr<Device>> devices;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::shared_ptr<Communicator> communicator;
+};
+
+// Numbers of one member in its GPU's memory.
+template <class T>
+struct Numbers {
+  Numbers(Device& device, std::size_t count)
+      : memory(device.allocate(bytes_of(count), "numbers")), host(count) {}
+  static Bytes bytes_of(std::size_t count) {
+    return Bytes(static_cast<std::int64_t>(count * sizeof(T)));
+  }
+  void write(Stream& stream, std::vector<T> values) {
+    stream.copy_to_device(memory.data(), values.data(), bytes_of(values.size()));
+  }
+  const std::vector<T>& read(Stream& stream) {
+    stream.copy_to_host(host.data(), memory.data(), bytes_of(host.size()));
+    stream.synchronize();
+    return host;
+  }
+  Segment segment() { return {memory.data(), static_cast<std::int64_t>(host.size())}; }
+
+  DeviceMemory memory;
+  std::vector<T> host;
+};
+
+// Nothing is read before it is written, in either direction, though everything is put off.
+TEST(CudaCommunicator, SumsWhatTheStreamHasWritten) {
+  Group group(3);
+  auto errors = group.each([&](int m) {
+    Stream& stream = group.stream(m);
+    Numbers<float> a(group.device(m), 3), b(group.device(m), 2), c(group.device(m), 1);
+    auto first = group.communicator->all_reduce(
+        m, {"first", {a.segment(), b.segment()}, DType::f32, ReduceOp::sum});
+    auto second = group.communicator->all_reduce(m, {"second", {c.segment()}, DType::f32});
+    for (int step = 0; step < 3; ++step) {
+      auto x = static_cast<float>(m + 10 * step);
+      a.write(stream, {x, x + 1, x + 2});
+      b.write(stream, {-x, 1});
+      first->start(stream);
+      c.write(stream, {x * x});
+      second->start(stream);
+      first->finish(stream);
+      second->finish(stream);
+      auto s = static_cast<float>(3 + 30 * step);  // of all x
+      EXPECT_THAT(a.read(stream), ElementsAre(s, s + 3, s + 6));
+      EXPECT_THAT(b.read(stream), ElementsAre(-s, 3));
+      float t = 10.0f * static_cast<float>(step);
+      EXPECT_THAT(c.read(stream), ElementsAre(t * t + (t + 1) * (t + 1) + (t + 2) * (t + 2)));
+    }
+    group.communicator->check(m);
+  });
+  EXPECT_THAT(errors, Each(""));
+  EXPECT_EQ(group.script.aborts, 0);
+}
+
+template <class T>
+void expect_maximum(DType dtype) {
+  Group group(2);
+  T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
+  std::vector<std::vector<T>> values = {{-1, T(-2.5), 0, nan, 3, -inf},
+                                        {-2, T(-1.5), -3, 4, -nan, T(-1e30)}};
+  auto errors = group.each([&](int m) {
+    Stream& stream = group.stream(m);
+    Numbers<T> x(group.device(m), 6);
+    auto c = group.communicator->all_reduce(m, {"b", {x.segment()}, dtype, ReduceOp::max});
+    x.write(stream, values[static_cast<std::size_t>(m)]);
+    c->start(stream);
+    c->finish(stream);
+    EXPECT_THAT(x.read(stream), ElementsAre(-1, T(-1.5), 0, IsNan(), IsNan(), T(-1e30)));
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+TEST(CudaCommunicator, MaximumKeepsNan) {
+  expect_maximum<float>(DType::f32);
+  expect_maximum<double>(DType::f64);
+  Group group(1);
+  Numbers<std::uint16_t> x(group.device(0), 1);
+  EXPECT_THROW(group.communicator->all_reduce(0, {"b", {x.segment()}, DType::bf16, ReduceOp::max}),
+               Error);
+}
+
+TEST(CudaCommunicator, CanBePartOfACapturedStep) {
+  Group group(1, {.timeout_seconds = 0});
+  Stream& stream = group.stream(0);
+  Numbers<double> x(group.device(0), 2), y(group.device(0), 2);
+  auto c = group.communicator->all_reduce(0, {"b", {x.segment()}, DType::f64});
+  EXPECT_TRUE(c->can_be_captured());
+  stream.begin_capture();
+  c->start(stream);
+  c->finish(stream);
+  stream.copy_on_device(y.memory.data(), x.memory.data(), Bytes(16));
+  auto step = stream.end_capture();
+  for (double value : {3.0, 4.0}) {
+    x.write(stream, {value, -value});
+    stream.replay(*step);
+    EXPECT_THAT(y.read(stream), ElementsAre(value, -value));
+    group.communicator->check(0);  // with no patience: it sees that all is done
+    group.communicator->check(0);
+  }
+}
+
+TEST(CudaCommunicator, AMemberThatDoesNotStartIsNamed) {
+  Group group(3, {.timeout_seconds = 0.5});
+  std::atomic<int> failed = 0;
+  auto errors = group.each([&](int m) {
+    Numbers<float> x(group.device(m), 1);
+    auto c = group.communicator->all_reduce(m, {"bucket 4 of adam", {x.segment()}, DType::f32});
+    try {
+      if (m != 1) c->start(group.stream(m));
+    } catch (const Error&) {
+      ++failed;
+      throw;
+    }
+    while (failed < 2) std::this_thread::yield();
+  });
+  for (int m : {0, 2})
+    EXPECT_EQ(errors[static_cast<std::size_t>(m)],
+              "bucket 4 of adam: cuda:1 did not come to the reduction within 0.5 s");
+  EXPECT_EQ(group.script.aborts, 1);
+}
+
+// All is enqueued, as in a replayed step, and the GPUs wait for one.
+TEST(CudaCommunicator, CheckNamesTheMemberWhoseGpuDoesNotCome) {
+  Group group(2, {.timeout_seconds = 0.05});
+  group.script.never_done = true;
+  Numbers<float> x(group.device(0), 1);
+  Communicator& communicator = *group.communicator;
+  auto c = communicator.all_reduce(0, {"bucket 1 of sgd", {x.segment()}, DType::f32});
+  auto other = communicator.all_reduce(1, {"bucket 1 of sgd", {x.segment()}, DType::f32});
+  c->start(group.stream(0));
+  std::string error;
+  try {
+    for (;;) communicator.check(0);
+  } catch (const Error& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error, "bucket 1 of sgd: cuda:1 did not come to the reduction within 0.05 s");
+  EXPECT_EQ(group.script.aborts, 1);
+  EXPECT_THROW(c->finish(group.stream(0)), Error);
+  EXPECT_THROW(other->start(group.stream(1)), Error);
+}
+
+TEST(CudaCommunicator, CheckSaysWhenNobodyIsMissing) {
+  Group group(2, {.timeout_seconds = 0.05});
+  group.script.never_done = true;
+  Numbers<float> x(group.device(0), 1);
+  std::vector<std::unique_ptr<Collective>> both;
+  for (int m : {0, 1}) {
+    both.push_back(group.communicator->all_reduce(m, {"b", {x.segment()}, DType::f32}));
+    both.back()->start(group.stream(m));
+  }
+  std::string error;
+  try {
+    for (;;) group.communicator->check(1);
+  } catch (const Error& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error, "b: the reduction did not end within 0.05 s");
+}
+
+TEST(CudaCommunicator, AFailureBehindIsNoticed) {
+  Group group(1);
+  Numbers<float> x(group.device(0), 1);
+  auto c = group.communicator->all_reduce(0, {"b", {x.segment()}, DType::f32});
+  c->start(group.stream(0));
+  group.script.failure = "NCCL: unhandled system error";
+  std::string error;
+  try {
+    group.communicator->check(0);
+  } catch (const Error& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error, "cuda:0: NCCL: unhandled system error");
+  EXPECT_EQ(group.script.aborts, 1);
+}
+
+TEST(CudaCommunicator, AbortEndsTheWait) {
+  Group group(2);
+  Numbers<float> x(group.device(0), 1);
+  auto errors = group.each([&](int m) {
+    if (m == 1) return group.communicator->abort("tower 1 failed: no more");
+    auto c = group.communicator->all_reduce(0, {"b", {x.segment()}, DType::f32});
+    c->start(group.stream(0));
+  });
+  EXPECT_EQ(errors[0], "tower 1 failed: no more");
+  group.communicator->abort("later");
+  EXPECT_EQ(group.script.aborts, 1);
+}
+
+TEST(CudaCommunicator, DifferentBucketsAreAnError) {
+  Group group(2);
+  group.script.never_done = true;
+  Numbers<float> x(group.device(0), 2);
+  auto a = group.communicator->all_reduce(0, {"bucket 0 of sgd", {x.segment()}, DType::f32});
+  auto b = group.communicator->all_reduce(1, {"bucket 1 of sgd", {x.segment()}, DType::f32});
+  std::string error;
+  try {
+    a->start(group.stream(0));
+  } catch (const Error& e) {
+    error = e.what();
+  }
+  EXPECT_EQ(error,
+            "cuda:0 reduces bucket 0 of sgd (2 x f32) while cuda:1 reduces bucket 1 of sgd "
+            "(2 x f32); a model_fn must build the same model for every tower");
+}
+
+}  // namespace
+}  // namespace belfry::cuda
