@@ -85,7 +85,7 @@ std::unique_ptr<Kernel> kernel_for(const Node& node) {
              lines, length, inner, static_cast<std::int64_t*>(a.outputs[0]));
     });
   std::unique_ptr<Kernel> kernel;
-  with_group_for(length, [&](auto group) {
+  with_group_for(lines, length, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, groups<group()>(lines), argmax_rows<Order, group(), T>,
              static_cast<const T*>(a.inputs[0]), lines, length,

@@ -152,10 +152,11 @@ LaunchShape groups(std::int64_t count) {
   return threads_for(count * Group, 1, block_threads);
 }
 
-/// Calls f(std::integral_constant<int, Group>) with the size of group for rows of `length`.
+/// Calls f(std::integral_constant<int, Group>) with the size of group for rows of `length`: a block
+/// to long ones, and to those of some length of which there are few.
 template <class F>
-void with_group_for(std::int64_t length, F f) {
-  if (length <= 1024) {
+void with_group_for(std::int64_t rows, std::int64_t length, F f) {
+  if (length <= 256 || (length <= 1024 && rows >= 4096)) {
     f(std::integral_constant<int, 32>());
   } else {
     f(std::integral_constant<int, block_threads>());

@@ -90,7 +90,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
     using T = decltype(t);
     using C = compute_type<T>;
     std::unique_ptr<Kernel> kernel;
-    with_group_for(channels, [&](auto group) {
+    with_group_for(rows, channels, [&](auto group) {
       kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
         launch(stream, groups<group()>(rows), normalize_rows<group(), T, C>,
                static_cast<const T*>(a.inputs[0]), static_cast<const C*>(a.inputs[1]),
@@ -128,7 +128,7 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&, const KernelOpti
   return dispatch_floating(node.output().dtype, node.op().name, [&](auto t) {
     using T = decltype(t);
     std::unique_ptr<Kernel> kernel;
-    with_group_for(channels, [&](auto group) {
+    with_group_for(rows, channels, [&](auto group) {
       with_columns_at_once<T>(
           channels, [&](auto v) { kernel = grad_kernel<group(), v(), T>(rows, channels); });
     });

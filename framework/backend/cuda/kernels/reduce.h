@@ -94,7 +94,7 @@ class Reduction {
     bool one_run = reduced_.rank == 1;  // of neighbouring axes
     if (one_run && reduced_.strides[0][0] == 1) return rows();
     if (one_run) return columns(reduced_.strides[0][0]);
-    with_group_for(length_, [&](auto group) { kernel = strided<group()>(); });
+    with_group_for(results_, length_, [&](auto group) { kernel = strided<group()>(); });
     return kernel;
   }
 
@@ -113,7 +113,7 @@ class Reduction {
     RowParts rest{.rows = results_, .length = parts.parts, .length_of_part = parts.parts};
     std::int64_t partials = parts.parts > 1 ? results_ * parts.parts : 0;
     std::unique_ptr<Kernel> kernel;
-    with_group_for(parts.length_of_part, [&](auto group) {
+    with_group_for(results_ * parts.parts, parts.length_of_part, [&](auto group) {
       auto run = [=](const KernelArguments& a, Stream& stream) {
         A* partial = partials > 0 ? static_cast<A*>(a.workspace) : nullptr;
         launch(stream, groups<group()>(parts.rows * parts.parts),

@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> kernel_for(const Node& node) {
              static_cast<T*>(a.outputs[0]), lines, length, inner);
     });
   std::unique_ptr<Kernel> kernel;
-  with_group_for(length, [&](auto group) {
+  with_group_for(lines, length, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, groups<group()>(lines), softmax_rows<Log, group(), T>,
              static_cast<const T*>(a.inputs[0]), static_cast<T*>(a.outputs[0]), lines, length);

@@ -59,7 +59,7 @@ std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
   auto reporter = gpu.faults.add("sparse_softmax_cross_entropy: the label at row ",
                                  concat(" is outside 0..", classes - 1));
   std::unique_ptr<Kernel> kernel;
-  with_group_for(classes, [&](auto group) {
+  with_group_for(rows, classes, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, groups<group()>(rows), cross_entropy<group(), T, Label>,
              static_cast<const T*>(a.inputs[0]), static_cast<const Label*>(a.inputs[1]), rows,
@@ -77,7 +77,7 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&) {
   std::int64_t rows = logits[0], classes = logits[1];
   auto smoothing = static_cast<C>(node.as<CrossEntropyOptions>().label_smoothing);
   std::unique_ptr<Kernel> kernel;
-  with_group_for(classes, [&](auto group) {
+  with_group_for(rows, classes, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, groups<group()>(rows), cross_entropy_grad<group(), T, Label>,
              static_cast<const C*>(a.inputs[0]), static_cast<const T*>(a.inputs[1]),

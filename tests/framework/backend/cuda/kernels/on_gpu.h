@@ -14,11 +14,31 @@
 namespace belfry {
 
 /// Numbers in [low, high), the same in every run; whole ones for whole types.
-inline Array numbers(const Shape& shape, DType dtype, double low = -2, double high = 2) {
+inline Array numbers(const Shape& shape, DType dtype, double low = -2, double high = 2,
+                     std::uint64_t seed = 11) {
   Array values(shape, DType::f64);
-  PhiloxStream random(philox_key(11, static_cast<std::uint64_t>(shape.elements())));
+  PhiloxStream random(philox_key(seed, static_cast<std::uint64_t>(shape.elements())));
   for (double& x : values.span<double>()) x = low + (high - low) * random.uniform_double();
   return values.cast(dtype);
+}
+
+constexpr DType floating_types[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
+
+/// What one op may be off by after `roundings` in the type in which it computes, and one in its
+/// own. f64: the reference, too, computes in double, and adds up one by one.
+inline double allowed(DType dtype, double roundings) {
+  switch (dtype) {
+    case DType::f64:
+      return 0x1p-42;
+    case DType::f32:
+      return roundings * 0x1p-23;
+    case DType::bf16:
+      return roundings * 0x1p-23 + 0x1p-7;
+    case DType::f16:
+      return roundings * 0x1p-23 + 0x1p-10;
+    default:
+      return 0;
+  }
 }
 
 /// The largest difference between two arrays over the largest magnitude in the second; infinite
