@@ -94,16 +94,17 @@ function(belfry_library)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABEL label] [FOLDERS folder...] [TESTS_OF name]).
-# Those labelled `threads` run under ThreadSanitizer too. With TESTS_OF, the tests are those of another
-# program, linked once more, with other layers.
+# belfry_test(NAME LAYERS layer... [PACKAGES ...] [LABEL label] [FOLDERS folder...] [TESTS_OF name...]).
+# Those labelled `threads` run under ThreadSanitizer too, those labelled `gpu` where there is one. With
+# TESTS_OF, the tests of other programs are linked once more, with these layers.
 function(belfry_test name)
-  cmake_parse_arguments(arg "" "LABEL;TESTS_OF" "LAYERS;PACKAGES;FOLDERS" ${ARGN})
+  cmake_parse_arguments(arg "" "LABEL" "LAYERS;PACKAGES;FOLDERS;TESTS_OF" ${ARGN})
   list(TRANSFORM arg_FOLDERS APPEND /*_test.cpp)
   file(GLOB sources CONFIGURE_DEPENDS *_test.cpp ${arg_FOLDERS})
-  if(arg_TESTS_OF)
-    set(sources $<TARGET_OBJECTS:${arg_TESTS_OF}_tests>)
-  elseif(NOT sources)
+  foreach(other ${arg_TESTS_OF})
+    list(APPEND sources $<TARGET_OBJECTS:${other}_tests>)
+  endforeach()
+  if(NOT sources)
     return()
   endif()
   add_executable(${name}_tests ${sources})

@@ -8,7 +8,7 @@ Tensor conv2d(const Scope& s, Tensor x, Conv2dLayerOptions o) {
   Graph::PlacementGuard guard(s.graph(), s.placement());
   Tensor kernel = s.variable(
       "kernel", {.shape = {o.kernel.rows, o.kernel.columns, x.size(3) / o.groups, o.filters},
-                 .dtype = x.dtype(),
+                 .dtype = layers::parameter_dtype(s, x),
                  .initializer = o.kernel_initializer});
   Tensor y = conv2d(x, kernel,
                     {.stride = o.stride.array(),

@@ -8,7 +8,7 @@ Tensor conv2d_transpose(const Scope& s, Tensor x, Conv2dTransposeLayerOptions o)
   Graph::PlacementGuard guard(s.graph(), s.placement());
   Tensor kernel = s.variable(
       "kernel", {.shape = {o.kernel.rows, o.kernel.columns, o.filters / o.groups, x.size(3)},
-                 .dtype = x.dtype(),
+                 .dtype = layers::parameter_dtype(s, x),
                  .initializer = o.kernel_initializer});
   Tensor y = conv2d_transpose(x, kernel,
                               {.stride = o.stride.array(),

@@ -10,9 +10,9 @@ Tensor dense(const Scope& s, Tensor x, DenseOptions o) {
   layers::require_at(s, o.units >= 1, "dense: units must be at least 1, got ", o.units);
   layers::require_features(s, "dense", x, 2);
   Graph::PlacementGuard guard(s.graph(), s.placement());
-  Tensor kernel = s.variable(
-      "kernel",
-      {.shape = {x.size(-1), o.units}, .dtype = x.dtype(), .initializer = o.kernel_initializer});
+  Tensor kernel = s.variable("kernel", {.shape = {x.size(-1), o.units},
+                                        .dtype = layers::parameter_dtype(s, x),
+                                        .initializer = o.kernel_initializer});
   // One large product in place of a batch of small ones.
   Tensor rows =
       x.rank() == 2 ? x : reshape(x, Shape{x.shape().elements() / x.size(-1), x.size(-1)});

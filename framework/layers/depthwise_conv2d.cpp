@@ -10,7 +10,7 @@ Tensor depthwise_conv2d(const Scope& s, Tensor x, DepthwiseConv2dLayerOptions o)
   Graph::PlacementGuard guard(s.graph(), s.placement());
   Tensor kernel =
       s.variable("kernel", {.shape = {o.kernel.rows, o.kernel.columns, x.size(3), o.multiplier},
-                            .dtype = x.dtype(),
+                            .dtype = layers::parameter_dtype(s, x),
                             .initializer = o.kernel_initializer});
   Tensor y = depthwise_conv2d(
       x, kernel,

@@ -42,9 +42,9 @@ void require_convolution(const Scope& s, std::string_view layer, const Tensor& x
 }
 
 Tensor add_bias(const Scope& s, Tensor x, const Initializer& initializer) {
-  return x
-         + s.variable("bias",
-                      {.shape = {x.size(-1)}, .dtype = x.dtype(), .initializer = initializer});
+  Tensor bias = s.variable(
+      "bias", {.shape = {x.size(-1)}, .dtype = parameter_dtype(s, x), .initializer = initializer});
+  return x + cast(bias, x.dtype());
 }
 
 Affine affine(const Scope& s, const Tensor& x, bool scale, bool center) {

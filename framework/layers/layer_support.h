@@ -35,6 +35,11 @@ struct Affine {
 };
 Affine affine(const Scope& s, const Tensor& x, bool scale, bool center);
 
+/// The dtype of a layer's parameters: that of its operand, f32 in mixed precision.
+inline DType parameter_dtype(const Scope& s, const Tensor& x) {
+  return s.graph().mixed_precision() && x.dtype() != DType::f64 ? DType::f32 : x.dtype();
+}
+
 /// The dtype of a normalising layer's variables.
 inline DType statistics_dtype(const Tensor& x) {
   return x.dtype() == DType::f64 ? DType::f64 : DType::f32;

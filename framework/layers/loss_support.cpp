@@ -12,7 +12,8 @@ void require_pair(std::string_view loss, const Tensor& predictions, const Tensor
   require(is_floating(p.dtype), loss, ": predictions must be of a floating type, got ", p);
   require(p.shape == t.shape, loss, ": predictions ", p, " and targets ", t,
           " differ in shape; reshape one of them");
-  require(p.dtype == t.dtype, loss, ": predictions ", p, " and targets ", t,
+  bool agree = p.dtype == t.dtype || predictions.graph().mixed_precision();
+  require(agree, loss, ": predictions ", p, " and targets ", t,
           " have different dtypes; cast one of them");
   require(predictions.rank() >= rank, loss, ": predictions must have at least ", rank,
           " axes, got ", p);

@@ -7,8 +7,8 @@
 
 namespace belfry::layers {
 
-/// Error naming `loss` unless predictions and targets are floating, agree in shape and dtype and
-/// have at least `rank` axes.
+/// Error naming `loss` unless predictions and targets are floating, agree in shape and, but in
+/// mixed precision, in dtype, and have at least `rank` axes.
 void require_pair(std::string_view loss, const Tensor& predictions, const Tensor& targets,
                   int rank = 1);
 /// Error naming `loss` unless 0 <= smoothing <= 1.

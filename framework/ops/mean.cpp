@@ -10,7 +10,8 @@ Tensor mean(Tensor x, ReduceOptions options) {
   for (int axis : normalize(options, x.rank(), "mean").axes) count *= x.size(axis);
   // The sum of many 16-bit numbers may overflow where their mean does not.
   Tensor wide = x.dtype() == DType::f64 ? x : cast(x, DType::f32);
-  return cast(sum(wide, options) / static_cast<double>(count), x.dtype());
+  Tensor y = sum(wide, options) / static_cast<double>(count);
+  return x.graph().mixed_precision() ? y : cast(y, x.dtype());
 }
 
 }  // namespace belfry

@@ -14,8 +14,8 @@ constexpr double steps_until_doubled = 2000;
 Variable find_or_make(Graph& graph, std::size_t update, std::string_view name, double first) {
   std::string full = concat(name, "/", update);
   if (Node* known = graph.find_variable(full)) return Variable(*known);
-  return Scope(graph).variable(full,
-                               {.initializer = constant_value(first), .kind = VariableKind::slot});
+  return (Scope(graph) / name)
+      .variable(text(update), {.initializer = constant_value(first), .kind = VariableKind::slot});
 }
 
 Variable scale_of(Graph& graph, std::size_t update) {

@@ -1,0 +1,111 @@
+// Training in bf16 and f16.
+
+#include "training_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+RunConfig in(Precision precision) {
+  RunConfig config = saving_nothing();
+  config.precision = precision;
+  return config;
+}
+
+TEST(PrecisionOption, Bf16LearnsNearlyWhatF32Does) {
+  TemporaryFolder folder;
+  InputFn data = over_and_over({points({1, 2, 3, 4}, {3, 5, 7, 9})});
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = relu(dense(s / "a", batch["x"], {.units = 16}));
+    Tensor y = dense(s / "b", x, {.units = 1});
+    return {.loss = mean(mean_squared_error(y, batch["y"])),
+            .train = adam({.learning_rate = 0.01})};
+  };
+  std::vector<double> losses;
+  for (Precision precision : {Precision::f32, Precision::bf16}) {
+    Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = in(precision)});
+    std::string plan = estimator.explain(data, Mode::train);
+    bool narrow = plan.find("bf16[4, 16]") != std::string::npos;
+    EXPECT_EQ(narrow, precision == Precision::bf16) << plan;
+    losses.push_back(estimator.train(data, {.max_steps = 10}).loss);
+    for (const std::string& name : estimator.variable_names())
+      EXPECT_EQ(estimator.variable_value(name).dtype(), DType::f32) << name;
+  }
+  // Errors of about 4 in predictions of less than 8, which bf16 rounds by 1/64 at most.
+  EXPECT_GT(losses[0], 8);
+  EXPECT_NE(losses[0], losses[1]);
+  EXPECT_NEAR(losses[1], losses[0], 0.01 * losses[0]);
+}
+
+TEST(PrecisionOption, PredictionsAreF32) {
+  TemporaryFolder folder;
+  Estimator estimator({.model_fn = linear, .model_dir = folder.path(), .run = in(Precision::bf16)});
+  Features prediction;
+  ASSERT_TRUE(estimator.predict(once({one_point()})).next(prediction));
+  EXPECT_EQ(prediction.at("y").dtype(), DType::f32);
+}
+
+/// loss = factor * mean(x w): the gradient of x w is factor * scale / rows, in f16.
+EstimatorSpec steep(Scope s, const Batch& batch, double factor) {
+  Variable w = s.variable("w", {.shape = {1, 1}});
+  return {.loss = mean(matmul(batch["x"], w) * factor), .train = sgd({.learning_rate = 0x1p-10})};
+}
+
+struct Applied final : Hook {
+  void after_step(const StepResult& result) override { steps.push_back(result.applied == 1); }
+  std::vector<bool> steps;
+};
+
+// 1000 * scale is infinite in f16 until the scale has come down from 2^15 to 2^6 = 64.
+TEST(LossScale, IsHalvedWhereGradientsOverflowAndTheStepIsLeftOut) {
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch& batch, Mode) { return steep(s, batch, 1000); };
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = in(Precision::f16)});
+  auto applied = std::make_shared<Applied>();
+  estimator.train(over_and_over({one_point()}), {.max_steps = 10, .hooks = {applied}});
+  EXPECT_THAT(applied->steps,
+              ElementsAre(false, false, false, false, false, false, false, false, false, true));
+  EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 64);
+  EXPECT_EQ(estimator.variable_value("loss_scale_good_steps/0").item(), 1);
+  EXPECT_EQ(estimator.variable_value("w").item(), -1000.0 / 1024);
+}
+
+TEST(LossScale, IsDoubledAfterTwoThousandGoodSteps) {
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch& batch, Mode) { return steep(s, batch, 1); };
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = in(Precision::f16)});
+  InputFn data = over_and_over({points({0.5, 0.5, 0.5, 0.5}, {0, 0, 0, 0})});
+  estimator.train(data, {.max_steps = 1999});
+  EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 32768);
+  estimator.train(data, {.max_steps = 2001});
+  EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 65536);
+  EXPECT_EQ(estimator.variable_value("loss_scale_good_steps/0").item(), 1);
+  EXPECT_NEAR(estimator.variable_value("w").item(), -2001.0 / 2048, 1e-4);
+}
+
+TEST(LossScale, IsTheSameOnAllTowers) {
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch& batch, Mode) { return steep(s, batch, 1000); };
+  RunConfig config = in(Precision::f16);
+  config.devices = {"cpu:0", "cpu:1"};
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = config});
+  // The mean gradient over both rows: 1000 * scale / 2 is finite from a scale of 128 on.
+  estimator.train(over_and_over({points({1, 1}, {0, 0})}), {.max_steps = 9});
+  EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 128);
+  EXPECT_EQ(estimator.variable_value("w").item(), -1000.0 / 1024);
+}
+
+TEST(PrecisionOption, IsReadFromJson) {
+  RunConfig config =
+      run_config_from_json(R"({"precision": "f16", "tf32": false, "capture_steps": false})");
+  EXPECT_EQ(config.precision, Precision::f16);
+  EXPECT_FALSE(config.tf32);
+  EXPECT_FALSE(config.capture_steps);
+  EXPECT_THAT(error_of([] { run_config_from_json(R"({"precision": "f8"})"); }),
+              HasSubstr("must be one of f32, bf16, f16"));
+}
+
+}  // namespace
+}  // namespace belfry

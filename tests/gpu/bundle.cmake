@@ -1,0 +1,42 @@
+# Copies programs, stripped, with the shared libraries that they need, but for those of the C library
+# and of CUDA, and a script that runs one with them: bundle/run PROGRAM ARGUMENT...
+file(REMOVE_RECURSE ${OUT})
+file(MAKE_DIRECTORY ${OUT}/lib)
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} RESOLVED_DEPENDENCIES_VAR libraries
+     UNRESOLVED_DEPENDENCIES_VAR missing
+     POST_EXCLUDE_REGEXES "/ld-linux" "/lib(c|m|dl|rt|pthread|resolv)\\.so"
+                          "/lib(cud|cublas|nccl|nvrtc|nv)[^/]*$")
+list(FILTER missing EXCLUDE REGEX "^lib(cuda|nvidia)")
+if(missing)
+  message(FATAL_ERROR "not found: ${missing}")
+endif()
+foreach(file ${PROGRAMS} ${libraries})
+  set(folder ${OUT}/lib)
+  if(file IN_LIST PROGRAMS)
+    set(folder ${OUT})
+  endif()
+  file(REAL_PATH ${file} real)
+  get_filename_component(name ${file} NAME)
+  execute_process(COMMAND ${STRIP} -o ${folder}/${name} ${real} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+file(WRITE ${OUT}/run [=[
+#!/bin/sh
+# run PROGRAM ARGUMENT...: a program of this folder, with the libraries of this folder.
+here=$(cd "$(dirname "$0")" && pwd)
+program=$1
+shift
+LD_LIBRARY_PATH="$here/lib:$LD_LIBRARY_PATH" exec "$here/$program" "$@"
+]=])
+file(CHMOD ${OUT}/run PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+     WORLD_READ WORLD_EXECUTE)
+set(total 0)
+file(GLOB_RECURSE all ${OUT}/*)
+foreach(file ${all})
+  file(SIZE ${file} bytes)
+  math(EXPR total "${total} + ${bytes}")
+endforeach()
+math(EXPR mebibytes "${total} / 1048576")
+message(STATUS "${OUT}: ${mebibytes} MiB")
+if(mebibytes GREATER_EQUAL 60)
+  message(FATAL_ERROR "the bundle must stay below 60 MiB")
+endif()
