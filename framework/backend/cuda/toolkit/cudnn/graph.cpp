@@ -1,0 +1,195 @@
+#include "belfry/framework/backend/cuda/toolkit/cudnn/graph.h"
+
+#include <algorithm>
+#include <array>
+
+#include "belfry/framework/backend/cuda/stream.h"
+#include "belfry/framework/backend/cuda/toolkit/of_device.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+namespace {
+
+bool unsupported(cudnnStatus_t status) {
+  return CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& configuration) {
+  Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t target = engine.get();
+  std::int64_t count = 0;
+  check(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &target),
+        "reading an engine");
+  std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                 CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count,
+                                 notes.data()),
+        "reading an engine's notes");
+  notes.resize(static_cast<std::size_t>(count));
+  return notes;
+}
+
+bool keeps_to(const EngineRules& rules, const Descriptor& configuration) {
+  std::vector<cudnnBackendNumericalNote_t> notes = notes_of(configuration);
+  auto has = [&](cudnnBackendNumericalNote_t note) {
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  };
+  // Fast transforms round on the way; down-converting goes below TF32.
+  for (auto note :
+       {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION,
+        CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_FFT,
+        CUDNN_NUMERICAL_NOTE_WINOGRAD})
+    if (has(note)) return false;
+  if (!rules.tensor_cores && has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) return false;
+#if CUDNN_VERSION >= 91900
+  return !rules.nan_stays_nan || has(CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP);
+#else
+  return !rules.nan_stays_nan;  // no way to know
+#endif
+}
+
+// Ways to run a graph, cuDNN's favourite first.
+std::vector<Descriptor> configurations(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+  Descriptor search(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  search.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  if (!search.try_finalize()) return {};
+  std::int64_t count = 0;
+  check(cudnnBackendGetAttribute(search.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
+        "counting engine configurations");
+  std::vector<Descriptor> all;
+  std::vector<cudnnBackendDescriptor_t> targets;
+  for (std::int64_t i = 0; i < count; ++i)
+    targets.push_back(all.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
+  check(cudnnBackendGetAttribute(search.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, targets.data()),
+        "reading engine configurations");
+  all.erase(all.begin() + count, all.end());
+  return all;
+}
+
+}  // namespace
+
+void check(cudnnStatus_t status, std::string_view call) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  std::array<char, 512> detail{};
+  cudnnGetLastErrorString(detail.data(), detail.size() - 1);
+  fail("cuDNN: ", call, ": ", cudnnGetErrorString(status), ": ", detail.data());
+}
+
+CudnnHandle::CudnnHandle(const Gpu& gpu) : api(gpu.api), index(gpu.index) {
+  check(cudnnCreate(&handle), "cudnnCreate");
+}
+
+CudnnHandle::~CudnnHandle() {
+  try {
+    api.use(index);
+  } catch (const std::exception&) {
+    // The handle goes all the same.
+  }
+  cudnnDestroy(handle);
+}
+
+Descriptor::Descriptor(cudnnBackendDescriptorType_t type) {
+  cudnnBackendDescriptor_t made = nullptr;
+  check(cudnnBackendCreateDescriptor(type, &made), "cudnnBackendCreateDescriptor");
+  descriptor_.reset(made);
+}
+
+void Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                     std::int64_t count, const void* values) {
+  check(cudnnBackendSetAttribute(get(), name, type, count, values),
+        concat("setting attribute ", static_cast<int>(name)));
+}
+
+Descriptor&& Descriptor::finalize() && {
+  check(cudnnBackendFinalize(get()), "cudnnBackendFinalize");
+  return std::move(*this);
+}
+
+bool Descriptor::try_finalize() {
+  cudnnStatus_t status = cudnnBackendFinalize(get());
+  if (unsupported(status)) return false;
+  check(status, "cudnnBackendFinalize");
+  return true;
+}
+
+const Descriptor& OperationGraph::add(Descriptor description) {
+  return named_.emplace_back(std::move(description));
+}
+
+const Descriptor& OperationGraph::add(const GraphTensor& t) {
+  Descriptor d(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  d.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, t.id)
+      .set(CUDNN_ATTR_TENSOR_DATA_TYPE, t.type)
+      .set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, std::int64_t{alignment_of_operands})
+      .set(CUDNN_ATTR_TENSOR_DIMENSIONS, t.sizes)
+      .set(CUDNN_ATTR_TENSOR_STRIDES, t.strides)
+      .set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, t.intermediate);
+  return add(std::move(d).finalize());
+}
+
+std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& library,
+                                         OperationGraph operations, const EngineRules& rules) {
+  std::lock_guard lock(library->mutex);
+  std::vector<cudnnBackendDescriptor_t> list;
+  for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, library->handle);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+            static_cast<std::int64_t>(list.size()), list.data());
+  if (!graph.try_finalize()) return std::nullopt;
+  // The first that works is taken. Timing the first few would be done here.
+  for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
+    for (Descriptor& configuration : configurations(graph, mode)) {
+      if (!keeps_to(rules, configuration)) continue;
+      Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library->handle)
+          .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+      // Whatever the reason is why this one cannot be had, another may.
+      if (cudnnBackendFinalize(plan.get()) == CUDNN_STATUS_SUCCESS)
+        return GraphPlan(library, {std::move(operations), std::move(graph),
+                                   std::move(configuration), std::move(plan)});
+    }
+  return std::nullopt;
+}
+
+GraphPlan::GraphPlan(std::shared_ptr<CudnnHandle> library, Parts parts)
+    : library_(std::move(library)), parts_(std::move(parts)) {
+  std::int64_t bytes = 0, count = 0;
+  check(cudnnBackendGetAttribute(parts_.plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                 CUDNN_TYPE_INT64, 1, &count, &bytes),
+        "reading a plan's workspace");
+  workspace_ = static_cast<std::size_t>(bytes);
+}
+
+// Addresses stay the same while a step's plan lives.
+void GraphPlan::bind(std::span<const Operand> operands, void* workspace) {
+  std::vector<std::int64_t> ids;
+  addresses_.clear();
+  for (const Operand& operand : operands) {
+    ids.push_back(operand.id);
+    addresses_.push_back(operand.address);
+  }
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+           static_cast<std::int64_t>(addresses_.size()), addresses_.data());
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  bound_ = std::move(pack).finalize();
+  addresses_.push_back(workspace);
+}
+
+void GraphPlan::run(std::span<const Operand> operands, void* workspace, Stream& stream) {
+  bool same = addresses_.size() == operands.size() + 1 && addresses_.back() == workspace;
+  for (std::size_t i = 0; i < operands.size() && same; ++i)
+    same = addresses_[i] == operands[i].address;
+  if (!same) bind(operands, workspace);
+  std::lock_guard lock(library_->mutex);
+  check(cudnnSetStream(library_->handle, handle_of(stream)), "cudnnSetStream");
+  check(cudnnBackendExecute(library_->handle, parts_.plan.get(), bound_->get()),
+        "cudnnBackendExecute");
+}
+
+}  // namespace belfry::cuda

@@ -1,0 +1,155 @@
+#pragma once
+// cuDNN's graph interface: descriptors, operation graphs, and plans that run them. Internal to
+// backend/cuda/toolkit.
+
+#include <cudnn.h>
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/backend/cuda/kernels.h"
+
+namespace belfry::cuda {
+
+/// Error when cuDNN refused `call`.
+void check(cudnnStatus_t status, std::string_view call);
+
+/// cuDNN on one GPU. Whoever enqueues holds the mutex, as the stream is part of the handle.
+struct CudnnHandle {
+  explicit CudnnHandle(const Gpu& gpu);
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+
+  Api& api;
+  int index;
+  cudnnHandle_t handle = nullptr;
+  std::mutex mutex;
+};
+
+/// cuDNN's tag for the type of an attribute's value.
+template <class T>
+inline constexpr cudnnBackendAttributeType_t attribute_type = T::has_no_attribute_type;
+template <>
+inline constexpr auto attribute_type<std::int64_t> = CUDNN_TYPE_INT64;
+template <>
+inline constexpr auto attribute_type<bool> = CUDNN_TYPE_BOOLEAN;
+template <>
+inline constexpr auto attribute_type<float> = CUDNN_TYPE_FLOAT;
+template <>
+inline constexpr auto attribute_type<double> = CUDNN_TYPE_DOUBLE;
+template <>
+inline constexpr auto attribute_type<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
+template <>
+inline constexpr auto attribute_type<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
+template <>
+inline constexpr auto attribute_type<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
+template <>
+inline constexpr auto attribute_type<cudnnPointwiseMode_t> = CUDNN_TYPE_POINTWISE_MODE;
+template <>
+inline constexpr auto attribute_type<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+template <>
+inline constexpr auto attribute_type<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
+
+/// Owns one of cuDNN's descriptors: filled by set(), then finalized, then read.
+class Descriptor {
+ public:
+  explicit Descriptor(cudnnBackendDescriptorType_t type);
+
+  template <class T>
+  Descriptor& set(cudnnBackendAttributeName_t name, const T& value) {
+    set(name, attribute_type<T>, 1, &value);
+    return *this;
+  }
+  Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<std::int64_t>& values) {
+    set(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
+    return *this;
+  }
+  Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& value) {
+    cudnnBackendDescriptor_t other = value.get();
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other);
+    return *this;
+  }
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count,
+           const void* values);
+
+  /// Error when cuDNN does not take it.
+  Descriptor&& finalize() &&;
+  /// False when cuDNN has no implementation of it.
+  bool try_finalize();
+
+  cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(void* descriptor) const { cudnnBackendDestroyDescriptor(descriptor); }
+  };
+  std::unique_ptr<void, Destroy> descriptor_;
+};
+
+/// An operand of a graph. Sizes and strides (elements) in the order n, c, then the spatial axes.
+struct GraphTensor {
+  std::int64_t id = 0;  ///< by which run() finds its address
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  std::vector<std::int64_t> sizes, strides;
+  bool intermediate = false;  ///< never in memory
+};
+
+/// Operations, and the descriptors that they name: cuDNN may look at those as long as it runs the
+/// graph.
+class OperationGraph {
+ public:
+  const Descriptor& add(const GraphTensor& tensor);
+  const Descriptor& add(Descriptor description);
+  void add_operation(Descriptor operation) { operations_.push_back(std::move(operation)); }
+  const std::vector<Descriptor>& operations() const { return operations_; }
+
+ private:
+  std::deque<Descriptor> named_;  // references to its elements stay valid
+  std::vector<Descriptor> operations_;
+};
+
+/// What an engine must keep to.
+struct EngineRules {
+  bool tensor_cores = true;
+  bool nan_stays_nan = false;  ///< for graphs with operations that could lose it
+};
+
+struct Operand {
+  std::int64_t id = 0;
+  void* address = nullptr;
+};
+
+/// An operation graph with the engine that runs it.
+class GraphPlan {
+ public:
+  /// The engine that cuDNN expects to be the fastest among those that keep to the rules, are
+  /// deterministic, and round products and sums once; nothing when there is none.
+  static std::optional<GraphPlan> find(const std::shared_ptr<CudnnHandle>& library,
+                                       OperationGraph operations, const EngineRules& rules);
+
+  std::size_t workspace() const { return workspace_; }  ///< bytes
+  /// Enqueues it. Used by one thread at a time.
+  void run(std::span<const Operand> operands, void* workspace, Stream& stream);
+
+ private:
+  struct Parts {
+    OperationGraph operations;
+    Descriptor graph, configuration, plan;
+  };
+  GraphPlan(std::shared_ptr<CudnnHandle> library, Parts parts);
+  void bind(std::span<const Operand> operands, void* workspace);
+
+  std::shared_ptr<CudnnHandle> library_;
+  Parts parts_;
+  std::size_t workspace_ = 0;
+  std::optional<Descriptor> bound_;  // the addresses below, as cuDNN wants them
+  std::vector<void*> addresses_;
+};
+
+}  // namespace belfry::cuda

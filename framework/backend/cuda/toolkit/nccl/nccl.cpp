@@ -1,0 +1,188 @@
+// Reductions by NCCL. Communicators do not block: a call returns at once, and what it began is
+// asked after until it is on its stream.
+
+#include <nccl.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "belfry/framework/backend/cuda/communicator.h"
+#include "belfry/framework/backend/cuda/stream.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void fail_nccl(const char* call, ncclResult_t result, ncclComm_t communicator) {
+  const char* detail = ncclGetLastError(communicator);
+  fail(call, ": ", ncclGetErrorString(result), detail && *detail ? ": " : "", detail ? detail : "");
+}
+
+void check(ncclResult_t result, const char* call, ncclComm_t communicator = nullptr) {
+  if (result != ncclSuccess && result != ncclInProgress) fail_nccl(call, result, communicator);
+}
+
+/// Calls of one group, which is ended even where one of them fails.
+template <class Calls>
+void in_group(const char* what, Calls&& calls) {
+  check(ncclGroupStart(), "ncclGroupStart");
+  try {
+    calls();
+  } catch (...) {
+    ncclGroupEnd();
+    throw;
+  }
+  check(ncclGroupEnd(), what);
+}
+
+ncclDataType_t type_of(const Bucket& bucket) {
+  switch (bucket.dtype) {
+    case DType::f64:
+      return ncclFloat64;
+    case DType::f32:
+      return ncclFloat32;
+    case DType::bf16:
+      return ncclBfloat16;
+    case DType::f16:
+      return ncclFloat16;
+    case DType::i64:
+      return ncclInt64;
+    case DType::i32:
+      return ncclInt32;
+    default:
+      fail(bucket.name, ": elements of type ", bucket.dtype, " cannot be reduced; cast them");
+  }
+}
+
+class NcclReducer final : public Reducer {
+ public:
+  NcclReducer(Api& api, std::span<const Member> members, double timeout_seconds) : api_(api) {
+    for (const Member& m : members) gpus_.push_back(m.index);
+    communicators_.resize(gpus_.size());
+    try {
+      connect(timeout_seconds);
+    } catch (...) {
+      end_quietly([&] { abort(); });
+      throw;
+    }
+  }
+  ~NcclReducer() override {
+    end_quietly([&] { destroy(); });
+  }
+
+  void begin(int member, const Bucket& bucket, Stream& stream) override {
+    ncclComm_t communicator = of(member);
+    ncclDataType_t type = type_of(bucket);
+    in_group("ncclGroupEnd", [&] {
+      for (const Segment& s : bucket.segments) {
+        if (s.count == 0) continue;
+        auto count = static_cast<std::size_t>(s.count);
+        if (bucket.op == ReduceOp::first) {
+          check(ncclBroadcast(s.data, s.data, count, type, 0, communicator, handle_of(stream)),
+                "ncclBroadcast", communicator);
+        } else {
+          ncclRedOp_t op = bucket.op == ReduceOp::sum ? ncclSum : ncclMax;
+          check(ncclAllReduce(s.data, s.data, count, type, op, communicator, handle_of(stream)),
+                "ncclAllReduce", communicator);
+        }
+      }
+    });
+  }
+
+  bool enqueued(int member) override {
+    ncclComm_t communicator = of(member);
+    ncclResult_t state = ncclSuccess;
+    check(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError", communicator);
+    if (state != ncclSuccess && state != ncclInProgress) fail_nccl("NCCL", state, communicator);
+    return state == ncclSuccess;
+  }
+
+  // Members of one process must be aborted together: each waits for the others.
+  void abort() override {
+    in_group("ncclCommAbort", [&] {
+      for (ncclComm_t& communicator : communicators_)
+        if (ncclComm_t ended = std::exchange(communicator, nullptr))
+          check(ncclCommAbort(ended), "ncclCommAbort");
+    });
+  }
+
+ private:
+  template <class Calls>
+  static void end_quietly(Calls&& calls) noexcept {
+    try {
+      calls();
+    } catch (const std::exception&) {
+      // There is nobody to tell, and what is left goes with the process.
+    }
+  }
+
+  ncclComm_t of(int member) const {
+    ncclComm_t communicator = communicators_[static_cast<std::size_t>(member)];
+    ensure(communicator, "NCCL: the communicator was aborted");
+    return communicator;
+  }
+
+  void connect(double timeout_seconds) {
+    ncclUniqueId id;
+    check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    in_group("ncclCommInitRankConfig", [&] {
+      for (std::size_t m = 0; m < gpus_.size(); ++m) {
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        api_.use(gpus_[m]);
+        check(ncclCommInitRankConfig(&communicators_[m], static_cast<int>(gpus_.size()), id,
+                                     static_cast<int>(m), &config),
+              "ncclCommInitRankConfig");
+      }
+    });
+    require(wait_for_all(timeout_seconds), "NCCL: the ", gpus_.size(),
+            " GPUs were not connected within ", timeout_seconds, " s");
+  }
+
+  // Until nothing is in progress; false after the time.
+  bool wait_for_all(double seconds) {
+    Clock::time_point begin = Clock::now();
+    for (std::size_t m = 0; m < communicators_.size();) {
+      if (enqueued(static_cast<int>(m))) {
+        ++m;
+      } else if (std::chrono::duration<double>(Clock::now() - begin).count() > seconds) {
+        return false;
+      } else {
+        std::this_thread::yield();
+      }
+    }
+    return true;
+  }
+
+  void destroy() {
+    if (communicators_.empty() || !communicators_[0]) return;  // aborted
+    in_group("ncclCommFinalize", [&] {
+      for (ncclComm_t communicator : communicators_)
+        check(ncclCommFinalize(communicator), "ncclCommFinalize", communicator);
+    });
+    constexpr double patience = 60;  // seconds, for reductions that nobody waits for
+    if (!wait_for_all(patience)) return abort();
+    in_group("ncclCommDestroy", [&] {
+      for (ncclComm_t communicator : communicators_)
+        check(ncclCommDestroy(communicator), "ncclCommDestroy");
+    });
+  }
+
+  Api& api_;
+  std::vector<int> gpus_;                  // by member
+  std::vector<ncclComm_t> communicators_;  // by member; null: aborted
+};
+
+std::shared_ptr<Communicator> make(Api& api, std::span<const Member> members,
+                                   const CommunicatorOptions& options) {
+  auto reducer = std::make_unique<NcclReducer>(api, members, options.timeout_seconds);
+  return make_communicator(members, std::move(reducer), options);
+}
+
+const CommunicatorRegistration registration(make);
+
+}  // namespace
+}  // namespace belfry::cuda
