@@ -1,5 +1,6 @@
 #include "belfry/models/resnet.h"
 
+#include <array>
 #include <string>
 
 #include "belfry/models/classifier.h"
@@ -40,6 +41,15 @@ Tensor basic_block(const Scope& s, Tensor x, std::int64_t filters, Size2 stride,
   return relu(y + x);
 }
 
+Tensor bottleneck_block(const Scope& s, Tensor x, std::int64_t filters, Size2 stride,
+                        const ConvNorm& conv_norm) {
+  Tensor y = relu(conv_norm(s / "first", x, filters, 1));
+  y = relu(conv_norm(s / "second", y, filters, 3, stride));
+  y = conv_norm(s / "third", y, 4 * filters, 1);
+  if (y.shape() != x.shape()) x = conv_norm(s / "shortcut", x, 4 * filters, 1, stride);
+  return relu(y + x);
+}
+
 }  // namespace
 
 ModelFn resnet18(ResnetOptions o) {
@@ -51,6 +61,25 @@ ModelFn resnet18(ResnetOptions o) {
         std::string name = "block" + std::to_string(2 * stage + block + 1);
         Size2 stride = stage > 0 && block == 0 ? 2 : 1;
         x = basic_block(s / name, x, std::int64_t{64} << stage, stride, conv_norm);
+      }
+    Tensor logits = dense(s / "head", global_avg_pool(x), {.units = o.classes});
+    return classifier_spec(logits, batch, mode, o.optimizer);
+  };
+}
+
+ModelFn resnet50(ResnetOptions o) {
+  return [o](Scope s, const Batch& batch, Mode mode) {
+    ConvNorm conv_norm(mode, o.batch_norm_momentum);
+    Tensor x = relu(conv_norm(s / "stem", batch["image"], 64, 7, 2));
+    x = max_pool(
+        x, {.window = {3, 3}, .stride = {2, 2}, .padding = Padding::explicit_amounts(1, 1, 1, 1)});
+    constexpr std::array blocks{3, 4, 6, 3};
+    int number = 0;
+    for (int stage = 0; stage < 4; ++stage)
+      for (int block = 0; block < blocks[static_cast<std::size_t>(stage)]; ++block) {
+        std::string name = "block" + std::to_string(++number);
+        Size2 stride = stage > 0 && block == 0 ? 2 : 1;
+        x = bottleneck_block(s / name, x, std::int64_t{64} << stage, stride, conv_norm);
       }
     Tensor logits = dense(s / "head", global_avg_pool(x), {.units = o.classes});
     return classifier_spec(logits, batch, mode, o.optimizer);

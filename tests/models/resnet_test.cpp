@@ -27,6 +27,11 @@ TEST(Resnet18, HasTheParametersOfItsLayers) {
   EXPECT_EQ(parameter_count(resnet18(), random_images({2, 32, 32, 3}, 10)), all);
 }
 
+// The number that torchvision gives for its resnet50.
+TEST(Resnet50, HasTheParametersOfItsLayers) {
+  EXPECT_EQ(parameter_count(resnet50(), random_images({1, 32, 32, 3}, 1000)), 25'557'032);
+}
+
 TEST(Resnet18, LearnsAFewImagesByHeart) {
   Estimator estimator(
       {.model_fn = resnet18({.classes = 2, .optimizer = momentum({.learning_rate = 0.01})}),

@@ -1,0 +1,130 @@
+// Steps on a GPU, on a fixed random batch that is copied anew for each: examples per second, and
+// the host's share of a step. Prints one line of JSON a round.
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/train/session.h"
+#include "belfry/models/models.h"
+
+namespace belfry {
+namespace {
+
+struct Arguments {
+  std::string model = "resnet50";
+  std::int64_t batch_size = 256;
+  int steps = 50, warm_up = 10, rounds = 3;
+  RunConfig config = run_config_from_json(R"({"devices": ["cuda:0"], "precision": "bf16"})");
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments out;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    std::string name = argv[i], value = argv[i + 1];
+    if (name == "--model")
+      out.model = value;
+    else if (name == "--batch_size")
+      out.batch_size = std::stol(value);
+    else if (name == "--steps")
+      out.steps = std::stoi(value);
+    else if (name == "--rounds")
+      out.rounds = std::stoi(value);
+    else if (name == "--config")
+      out.config = run_config_from_json(value, out.config);
+    else
+      fail("unknown option ", name,
+           "; usage: gpu_speed [--model mlp|lenet|resnet18|resnet50] [--batch_size N] [--steps N] "
+           "[--rounds N] [--config JSON of RunConfig fields]");
+  }
+  return out;
+}
+
+// The MNIST net of 784, 512, 512 and 10 units.
+EstimatorSpec mlp(Scope s, const Batch& batch, Mode) {
+  Tensor x = flatten(batch["image"]);
+  x = relu(dense(s / "first", x, {.units = 512}));
+  x = relu(dense(s / "second", x, {.units = 512}));
+  return {.loss = mean(
+              sparse_softmax_cross_entropy(dense(s / "out", x, {.units = 10}), batch["label"])),
+          .train = sgd({.learning_rate = 0.01})};
+}
+
+struct Subject {
+  ModelFn model_fn;
+  Shape image;  // of one example
+  std::int64_t classes = 10;
+};
+
+Subject subject(const std::string& model) {
+  if (model == "mlp") return {mlp, {28, 28, 1}};
+  if (model == "lenet") return {models::lenet(), {28, 28, 1}};
+  if (model == "resnet18") return {models::resnet18(), {32, 32, 3}};
+  require(model == "resnet50", "unknown model ", model);
+  return {models::resnet50(), {224, 224, 3}, 1000};
+}
+
+Features random_batch(const Subject& subject, std::int64_t n) {
+  std::vector<std::int64_t> sizes{n};
+  sizes.insert(sizes.end(), subject.image.begin(), subject.image.end());
+  Array image(Shape(std::span<const std::int64_t>(sizes)), DType::f32), label(Shape{n}, DType::i64);
+  PhiloxStream random(philox_key(1, "batch"));
+  for (float& x : image.span<float>()) x = random.uniform();
+  for (std::int64_t& y : label.span<std::int64_t>())
+    y = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(subject.classes)));
+  return {{"image", image}, {"label", label}};
+}
+
+// The loop of train(): one step is under way while the next is prepared.
+void run(const Arguments& args) {
+  Subject what = subject(args.model);
+  Session session(what.model_fn, args.config);
+  Features batch = random_batch(what, args.batch_size);
+  session.begin_training();
+  Replicas replicas(session, Mode::train, {}, session.complete());
+  replicas.split(batch);
+  replicas.prepare();
+  const Replicas::Started* before = nullptr;
+  double host = 0, device = 0;
+  auto step = [&] {
+    double begun = monotonic_seconds();
+    replicas.split(batch);
+    replicas.start();
+    session.finish_step();
+    host += monotonic_seconds() - begun;
+    if (before) {
+      Replicas::collect(*before);
+      device += Replicas::times(*before).compute;
+    }
+    before = &replicas.started();
+  };
+  for (int i = 0; i < args.warm_up; ++i) step();
+  for (int round = 0; round < args.rounds; ++round) {
+    host = device = 0;
+    double begun = monotonic_seconds();
+    for (int i = 0; i < args.steps; ++i) step();
+    double seconds = (monotonic_seconds() - begun) / args.steps;
+    std::printf(
+        "{\"model\": \"%s\", \"batch_size\": %lld, \"precision\": \"%s\", "
+        "\"examples_per_second\": %.0f, \"us_per_step\": %.1f, \"us_host\": %.1f, "
+        "\"us_device\": %.1f}\n",
+        args.model.c_str(), static_cast<long long>(args.batch_size),
+        to_string(args.config.precision).c_str(), static_cast<double>(args.batch_size) / seconds,
+        seconds * 1e6, host / args.steps * 1e6, device / args.steps * 1e6);
+    std::fflush(stdout);
+  }
+  Replicas::collect(*before);
+}
+
+}  // namespace
+}  // namespace belfry
+
+int main(int argc, char** argv) {
+  try {
+    belfry::run(belfry::parse(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
