@@ -67,8 +67,6 @@ constexpr Names names_of(ConvDirection direction) {
   }
 }
 
-enum : std::int64_t { id_product = id_bias + 1, id_sum };  // in no memory
-
 Descriptor description_of(const Convolution& c, cudnnDataType_t compute) {
   Descriptor d(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   d.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, compute)
@@ -81,16 +79,17 @@ Descriptor description_of(const Convolution& c, cudnnDataType_t compute) {
   return std::move(d).finalize();
 }
 
-/// Adds to = mode(from, [other]).
-void add_pointwise(OperationGraph& graph, cudnnPointwiseMode_t mode, cudnnDataType_t compute,
-                   const Descriptor& from, const Descriptor* other, const Descriptor& to) {
-  Descriptor what(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-  what.set(CUDNN_ATTR_POINTWISE_MODE, mode).set(CUDNN_ATTR_POINTWISE_MATH_PREC, compute);
+/// y = product + bias. The product is in no memory.
+void add_bias(OperationGraph& graph, cudnnDataType_t compute, const Descriptor& product,
+              const Descriptor& bias, const Descriptor& y) {
+  Descriptor sum(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+  sum.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_ADD)
+      .set(CUDNN_ATTR_POINTWISE_MATH_PREC, compute);
   Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, graph.add(std::move(what).finalize()))
-      .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, from)
-      .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, to);
-  if (other) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *other);
+  operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, graph.add(std::move(sum).finalize()))
+      .set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, product)
+      .set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, bias)
+      .set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
   graph.add_operation(std::move(operation).finalize());
 }
 
@@ -104,22 +103,17 @@ Shape Convolution::image(std::int64_t first, const Sizes& sizes, std::int64_t la
 }
 
 std::optional<GraphPlan> find_plan(const std::shared_ptr<CudnnHandle>& library,
-                                   const Convolution& c, const Epilogue& fused, bool tf32) {
+                                   const Convolution& c, bool bias, bool tf32) {
   auto type = cudnn_type(c.dtype);
   if (!type) return std::nullopt;
   cudnnDataType_t compute = c.dtype == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
   OperationGraph graph;
-  GraphTensor result = channels_last(id_y, *type, c.y());
   const Descriptor& x = graph.add(channels_last(id_x, *type, c.x()));
   const Descriptor& w = graph.add(channels_last(id_w, *type, c.w()));
-  const Descriptor& y = graph.add(result);
-  result.intermediate = true;
-  result.type = compute;
-  auto intermediate = [&](std::int64_t id) -> const Descriptor& {
-    result.id = id;
-    return graph.add(result);
-  };
-  const Descriptor& product = fused.bias || fused.relu ? intermediate(id_product) : y;
+  const Descriptor& y = graph.add(channels_last(id_y, *type, c.y()));
+  GraphTensor sums = channels_last(id_product, compute, c.y());
+  sums.intermediate = true;
+  const Descriptor& product = bias ? graph.add(sums) : y;
 
   Names names = names_of(c.direction);
   Descriptor operation(names.operation);
@@ -133,17 +127,9 @@ std::optional<GraphPlan> find_plan(const std::shared_ptr<CudnnHandle>& library,
     operation.set(names.alpha, 1.0f).set(names.beta, 0.0f);
   }
   graph.add_operation(std::move(operation).finalize());
-  const Descriptor& sum = fused.bias && fused.relu ? intermediate(id_sum)
-                          : fused.bias             ? y
-                                                   : product;
-  if (fused.bias) {
-    const Descriptor& bias = graph.add(channels_last(id_bias, *type, c.bias()));
-    add_pointwise(graph, CUDNN_POINTWISE_ADD, compute, product, &bias, sum);
-  }
-  if (fused.relu) add_pointwise(graph, CUDNN_POINTWISE_RELU_FWD, compute, sum, nullptr, y);
-  return GraphPlan::find(
-      library, std::move(graph),
-      {.tensor_cores = c.dtype != DType::f32 || tf32, .nan_stays_nan = fused.relu});
+  if (bias)
+    add_bias(graph, compute, product, graph.add(channels_last(id_bias, *type, c.bias())), y);
+  return GraphPlan::find(library, std::move(graph), c.dtype != DType::f32 || tf32);
 }
 
 }  // namespace belfry::cuda

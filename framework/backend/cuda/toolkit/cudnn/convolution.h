@@ -28,17 +28,13 @@ struct Convolution {
   static Shape image(std::int64_t first, const Sizes& sizes, std::int64_t last);
 };
 
-/// What stands behind the convolution of a fused node.
-struct Epilogue {
-  bool bias = false, relu = false;
-};
+/// Operands of a plan; the direction says which one is written. The product, before a bias is
+/// added, is in no memory.
+enum OperandId : std::int64_t { id_x = 1, id_w, id_y, id_bias, id_product };
 
-/// Operands of a plan; the direction says which one is written.
-enum OperandId : std::int64_t { id_x = 1, id_w, id_y, id_bias };
-
-/// The plan of a convolution that is not empty, with `fused` behind it; nothing when cuDNN has none
-/// that keeps to the rules.
+/// The plan of a convolution that is not empty, with a bias behind it if asked; nothing when cuDNN
+/// has none.
 std::optional<GraphPlan> find_plan(const std::shared_ptr<CudnnHandle>& library,
-                                   const Convolution& c, const Epilogue& fused, bool tf32);
+                                   const Convolution& c, bool bias, bool tf32);
 
 }  // namespace belfry::cuda

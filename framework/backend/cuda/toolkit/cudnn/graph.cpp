@@ -30,7 +30,7 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& configuratio
   return notes;
 }
 
-bool keeps_to(const EngineRules& rules, const Descriptor& configuration) {
+bool allowed(const Descriptor& configuration, bool tensor_cores) {
   std::vector<cudnnBackendNumericalNote_t> notes = notes_of(configuration);
   auto has = [&](cudnnBackendNumericalNote_t note) {
     return std::find(notes.begin(), notes.end(), note) != notes.end();
@@ -41,12 +41,7 @@ bool keeps_to(const EngineRules& rules, const Descriptor& configuration) {
         CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_FFT,
         CUDNN_NUMERICAL_NOTE_WINOGRAD})
     if (has(note)) return false;
-  if (!rules.tensor_cores && has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) return false;
-#if CUDNN_VERSION >= 91900
-  return !rules.nan_stays_nan || has(CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP);
-#else
-  return !rules.nan_stays_nan;  // no way to know
-#endif
+  return tensor_cores || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 // Ways to run a graph, cuDNN's favourite first.
@@ -131,7 +126,7 @@ const Descriptor& OperationGraph::add(const GraphTensor& t) {
 }
 
 std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& library,
-                                         OperationGraph operations, const EngineRules& rules) {
+                                         OperationGraph operations, bool tensor_cores) {
   std::lock_guard lock(library->mutex);
   std::vector<cudnnBackendDescriptor_t> list;
   for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
@@ -143,7 +138,7 @@ std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& lib
   // The first that works is taken. Timing the first few would be done here.
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (Descriptor& configuration : configurations(graph, mode)) {
-      if (!keeps_to(rules, configuration)) continue;
+      if (!allowed(configuration, tensor_cores)) continue;
       Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library->handle)
           .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);

@@ -114,12 +114,6 @@ class OperationGraph {
   std::vector<Descriptor> operations_;
 };
 
-/// What an engine must keep to.
-struct EngineRules {
-  bool tensor_cores = true;
-  bool nan_stays_nan = false;  ///< for graphs with operations that could lose it
-};
-
 struct Operand {
   std::int64_t id = 0;
   void* address = nullptr;
@@ -128,10 +122,10 @@ struct Operand {
 /// An operation graph with the engine that runs it.
 class GraphPlan {
  public:
-  /// The engine that cuDNN expects to be the fastest among those that keep to the rules, are
-  /// deterministic, and round products and sums once; nothing when there is none.
+  /// The engine that cuDNN expects to be the fastest among those that are deterministic and round
+  /// no more than sums once; nothing when there is none. On f32, tensor cores mean TF32.
   static std::optional<GraphPlan> find(const std::shared_ptr<CudnnHandle>& library,
-                                       OperationGraph operations, const EngineRules& rules);
+                                       OperationGraph operations, bool tensor_cores);
 
   std::size_t workspace() const { return workspace_; }  ///< bytes
   /// Enqueues it. Used by one thread at a time.
