@@ -6,6 +6,7 @@
 #include "belfry/framework/backend/cuda/device.h"
 #include "belfry/framework/base/error.h"
 #include "blocks.h"
+#include "host_reducer.h"
 
 namespace belfry::cuda {
 namespace {
@@ -15,6 +16,15 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 const DeviceRegistration registration(
     "cuda", [](int index) { return make_device(emulated_api(), index); },
     [] { return devices_present(emulated_api()); });
+
+// Makes towers on several emulated GPUs possible.
+const CommunicatorRegistration communicators([](Api&, std::span<const Member> members,
+                                                const CommunicatorOptions& options) {
+  static ReducerScript script;
+  std::vector<Device*> devices;
+  for (const Member& member : members) devices.push_back(member.device);
+  return make_communicator(members, std::make_unique<HostReducer>(devices, script), options);
+});
 
 std::byte* aligned(std::size_t bytes) {
   return static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 256) / 256 * 256));

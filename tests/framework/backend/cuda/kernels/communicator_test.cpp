@@ -10,8 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include "belfry/framework/backend/cuda/launch.h"
-#include "belfry/framework/backend/segments.h"
+#include "../emulated/host_reducer.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
@@ -20,71 +19,6 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 using testing::IsNan;
-
-// What a test looks at, and sets, while members use the reducer.
-struct Script {
-  std::mutex mutex;
-  bool never_done = false;  // reductions begin and do not end
-  std::string failure;      // of member 0, once something was enqueued
-  int aborts = 0;
-};
-
-// The member that comes last enqueues the reduction, behind what all have enqueued so far.
-class HostReducer final : public Reducer {
- public:
-  HostReducer(std::vector<Device*> devices, Script& script)
-      : devices_(std::move(devices)), script_(script), begun_(devices_.size()) {}
-
-  void begin(int member, const Bucket& bucket, Stream& stream) override {
-    std::size_t number = begun_[static_cast<std::size_t>(member)]++;
-    if (rounds_.size() <= number) rounds_.resize(number + 1);
-    Round& round = rounds_[number];
-    round.buckets.push_back(bucket);
-    round.streams.push_back(&stream);
-    round.written.push_back(devices_[static_cast<std::size_t>(member)]->make_event());
-    stream.record(*round.written.back());
-    if (script_.never_done) round.written.back()->synchronize();
-    if (round.streams.size() == devices_.size()) join(round, stream);
-  }
-  bool enqueued(int member) override {
-    std::lock_guard lock(script_.mutex);
-    if (member == 0 && !script_.failure.empty()) fail(script_.failure);
-    std::size_t number = begun_[static_cast<std::size_t>(member)];
-    return number == 0 || script_.never_done || rounds_[number - 1].reduced;
-  }
-  void abort() override { ++script_.aborts; }
-
- private:
-  struct Round {
-    std::vector<Bucket> buckets;
-    std::vector<Stream*> streams;
-    std::vector<std::unique_ptr<Event>> written;
-    std::unique_ptr<Event> reduced;
-    std::function<void()> work;
-  };
-
-  void join(Round& round, Stream& last) {
-    for (const auto& event : round.written) last.wait(*event);
-    round.work = [&round] {
-      std::vector<const Bucket*> all;
-      for (const Bucket& b : round.buckets) all.push_back(&b);
-      reduce_all(all, 0, elements_of(*all[0]));
-    };
-    auto bind = [](const void* function, void**) {
-      return *static_cast<const std::function<void()>*>(function);
-    };
-    cuda::enqueue(last,
-                  {.function = &round.work, .shape = {1, 1}, .arguments = nullptr, .bind = bind});
-    round.reduced = devices_[0]->make_event();
-    last.record(*round.reduced);
-    for (Stream* stream : round.streams) stream->wait(*round.reduced);
-  }
-
-  std::vector<Device*> devices_;
-  Script& script_;
-  std::deque<Round> rounds_;
-  std::vector<std::size_t> begun_;
-};
 
 struct Group {
   explicit Group(int n, CommunicatorOptions options = {}) {
@@ -116,7 +50,7 @@ struct Group {
   Stream& stream(int member) { return *streams[static_cast<std::size_t>(member)]; }
   Device& device(int member) { return *devices[static_cast<std::size_t>(member)]; }
 
-  Script script;
+  ReducerScript script;
   std::vector<std::shared_ptr<Device>> devices;
   std::vector<std::unique_ptr<Stream>> streams;
   std::shared_ptr<Communicator> communicator;

@@ -45,6 +45,10 @@ TEST(CudaMovements, Slice) {
               slice(x, {.begin = {1, 1, 1}, .size = {0, 2, 2}})};
     };
     EXPECT_EQ(difference({3, 4, 16}, dtype, build), 0) << to_string(dtype);
+    auto even_piece_of_odd_rows = [](Tensor x) -> std::vector<Tensor> {
+      return {slice(x, {.begin = {0, 0, 0}, .size = {3, 4, 8}})};
+    };
+    EXPECT_EQ(difference({3, 4, 9}, dtype, even_piece_of_odd_rows), 0) << to_string(dtype);
   }
 }
 
@@ -54,8 +58,8 @@ TEST(CudaMovements, Concat) {
       auto build = [](Tensor x) -> std::vector<Tensor> {
         Tensor part = slice(x, {.begin = {0, 0, 0}, .size = {3, 4, 1}});
         Tensor none = slice(x, {.begin = {0, 0, 0}, .size = {0, 4, x.size(2)}});
-        return {concat({x, x, x}, 0), concat({x, x}, 1), concat({x, x}, 2),
-                concat({part, x, part}, 2), concat({none, x}, 0)};
+        return {concat({x, x, x}, 0),       concat({x, x}, 1),    concat({x, x}, 2),
+                concat({part, x, part}, 2), concat({x, part}, 2), concat({none, x}, 0)};
       };
       EXPECT_EQ(difference({3, 4, last}, dtype, build), 0) << concat(dtype, last);
     }
@@ -87,6 +91,7 @@ TEST(CudaMovements, Pad) {
       auto build = [](Tensor x) -> std::vector<Tensor> {
         return {pad(x, {.before = {0, 1, 2, 0}, .after = {0, 2, 0, 0}, .value = 1}),
                 pad(x, {.before = {0, 0, 0, 1}, .after = {0, 0, 0, 2}, .value = 1}),
+                pad(x, {.before = {0, 0, 0, 1}, .after = {0, 0, 0, 1}, .value = 1}),
                 pad(x, {.before = {1, 0, 0, 4}, .after = {0, 0, 0, 2}}),
                 pad(x, {.before = {0, 0, 0, 0}, .after = {3, 0, 1, 0}, .value = 1})};
       };

@@ -1,5 +1,6 @@
 // Covers random.cu: rows of whole blocks of four numbers and others, and several blocks of threads.
 
+#include "belfry/framework/ops/defs.h"
 #include "on_gpu.h"
 
 namespace belfry {
@@ -33,6 +34,22 @@ TEST(CudaRandom, NormalNumbersAreThoseOfTheHostButForRounding) {
                 allowed)
           << concat(dtype, shape);
     }
+}
+
+TEST(CudaRandom, RowsAreCountedFromTheTowersFirst) {
+  for (const Shape& shape : shapes) {
+    Graph graph;
+    Tensor state = input(graph, "state", {{3}, DType::i64});
+    Tensor x = input(graph, "x", {shape, DType::f32});
+    RandomOptions options{.type = x.type(), .stream = 11};
+    EXPECT_EQ(difference_on_gpu(
+                  {apply1(random_uniform_op, {state}, options),
+                   apply1(dropout_op, {x, state}, DropoutMask{.rate = 0.5f, .stream = 12})},
+                  {{"state", Array::of({std::int64_t{-7}, std::int64_t{1} << 40, 3000000000})},
+                   {"x", numbers(shape, DType::f32)}}),
+              0)
+        << concat(shape);
+  }
 }
 
 TEST(CudaRandom, DropoutKeepsWhatTheHostKeeps) {

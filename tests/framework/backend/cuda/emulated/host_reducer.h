@@ -1,0 +1,84 @@
+#pragma once
+// Reductions over emulated GPUs.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/backend/cuda/communicator.h"
+#include "belfry/framework/backend/cuda/launch.h"
+#include "belfry/framework/backend/segments.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+
+/// What a test looks at, and sets, while members use the reducer.
+struct ReducerScript {
+  std::mutex mutex;
+  bool never_done = false;  // reductions begin and do not end
+  std::string failure;      // of member 0, once something was enqueued
+  int aborts = 0;
+};
+
+/// In NCCL's place. The member that comes last enqueues the reduction, behind what all have
+/// enqueued so far.
+class HostReducer final : public Reducer {
+ public:
+  HostReducer(std::vector<Device*> devices, ReducerScript& script)
+      : devices_(std::move(devices)), script_(script), begun_(devices_.size()) {}
+
+  void begin(int member, const Bucket& bucket, Stream& stream) override {
+    std::size_t number = begun_[static_cast<std::size_t>(member)]++;
+    if (rounds_.size() <= number) rounds_.resize(number + 1);
+    Round& round = rounds_[number];
+    round.buckets.push_back(bucket);
+    round.streams.push_back(&stream);
+    round.written.push_back(devices_[static_cast<std::size_t>(member)]->make_event());
+    stream.record(*round.written.back());
+    if (script_.never_done) round.written.back()->synchronize();
+    if (round.streams.size() == devices_.size()) join(round, stream);
+  }
+  bool enqueued(int member) override {
+    std::lock_guard lock(script_.mutex);
+    if (member == 0 && !script_.failure.empty()) fail(script_.failure);
+    std::size_t number = begun_[static_cast<std::size_t>(member)];
+    return number == 0 || script_.never_done || rounds_[number - 1].reduced;
+  }
+  void abort() override { ++script_.aborts; }
+
+ private:
+  struct Round {
+    std::vector<Bucket> buckets;
+    std::vector<Stream*> streams;
+    std::vector<std::unique_ptr<Event>> written;
+    std::unique_ptr<Event> reduced;
+    std::function<void()> work;
+  };
+
+  void join(Round& round, Stream& last) {
+    for (const auto& event : round.written) last.wait(*event);
+    round.work = [&round] {
+      std::vector<const Bucket*> all;
+      for (const Bucket& b : round.buckets) all.push_back(&b);
+      reduce_all(all, 0, elements_of(*all[0]));
+    };
+    auto bind = [](const void* function, void**) {
+      return *static_cast<const std::function<void()>*>(function);
+    };
+    cuda::enqueue(last,
+                  {.function = &round.work, .shape = {1, 1}, .arguments = nullptr, .bind = bind});
+    round.reduced = devices_[0]->make_event();
+    last.record(*round.reduced);
+    for (Stream* stream : round.streams) stream->wait(*round.reduced);
+  }
+
+  std::vector<Device*> devices_;
+  ReducerScript& script_;
+  std::deque<Round> rounds_;
+  std::vector<std::size_t> begun_;
+};
+
+}  // namespace belfry::cuda
