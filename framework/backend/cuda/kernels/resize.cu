@@ -87,12 +87,15 @@ struct Bilinear {
 /// The output that lies at `place` of the input's axis, as far as there is one.
 __device__ inline std::int64_t output_near(const ResizeAxis& a, double place) {
   double in = static_cast<double>(a.in), out = static_cast<double>(a.out);
-  double o = a.align_corners ? (a.in == 1 ? 0 : place * (out - 1) / (in - 1))
-                             : (place + 0.5) * out / in - 0.5;
+  double o = !a.align_corners ? (place + 0.5) * out / in - 0.5
+             : a.in > 1       ? place * (out - 1) / (in - 1)
+             : place > 0      ? out
+                              : 0;
   return static_cast<std::int64_t>(std::min(std::max(o, 0.0), out));
 }
 
-/// ResizeAxis::first_reader() by steps from a place close to it.
+/// ResizeAxis::first_reader() by steps from close to it: rounding, and that nothing lies beyond the
+/// outermost inputs, make it differ from the output at `place`.
 template <class Read>
 __device__ std::int64_t first_reader(const ResizeAxis& a, std::int64_t i, double place,
                                      const Read& read) {
@@ -124,12 +127,14 @@ __global__ void resize_grad(const T* dy, T* dx, ResizeGeometry g, std::int64_t p
   Pixel p = pixel_of(i, g.rows.in, g.columns.in, g.channels / N);
   Range rows = readers<Method>(g.rows, p.h), columns = readers<Method>(g.columns, p.w);
   Pack<C, N> sum{};
-  for (std::int64_t oh = rows.begin; oh < rows.end; ++oh)
+  for (std::int64_t oh = rows.begin; oh < rows.end; ++oh) {
+    double row_share = Method::share(g.rows, oh, p.h);
     for (std::int64_t ow = columns.begin; ow < columns.end; ++ow) {
-      C share = C(Method::share(g.rows, oh, p.h) * Method::share(g.columns, ow, p.w));
+      C share = C(row_share * Method::share(g.columns, ow, p.w));
       Pack<C, N> y = load_channels<C, T, N>(dy + g.output_pixel(p.n, oh, ow) + p.pack * N);
       for (int k = 0; k < N; ++k) sum.values[k] += share * y.values[k];
     }
+  }
   store_channels<T, N>(dx + i * N, sum);
 }
 
