@@ -67,6 +67,16 @@ class RuntimeApi final : public Api {
   void destroy_pool(PoolHandle pool) override {
     check(cudaMemPoolDestroy(pool), "cudaMemPoolDestroy");
   }
+  bool open_pool(PoolHandle pool, int owner, int other) override {
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, other, owner), "cudaDeviceCanAccessPeer");
+    if (can == 0) return false;
+    cudaMemAccessDesc access{};
+    access.location = {cudaMemLocationTypeDevice, other};
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    check(cudaMemPoolSetAccess(pool, &access, 1), "cudaMemPoolSetAccess");
+    return true;
+  }
   void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override {
     void* memory = nullptr;
     cudaError_t code = cudaMallocFromPoolAsync(&memory, bytes, pool, stream);

@@ -45,9 +45,11 @@ bool allowed(const Descriptor& configuration, bool tensor_cores) {
 }
 
 // Ways to run a graph, cuDNN's favourite first.
-std::vector<Descriptor> configurations(const Descriptor& graph, cudnnBackendHeurMode_t mode) {
+std::vector<Descriptor> configurations(const CudnnHandle& library, const Descriptor& graph,
+                                       cudnnBackendHeurMode_t mode) {
   Descriptor search(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   search.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph).set(CUDNN_ATTR_ENGINEHEUR_MODE, mode);
+  if (library.described) search.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *library.described);
   if (!search.try_finalize()) return {};
   std::int64_t count = 0;
   check(cudnnBackendGetAttribute(search.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
@@ -73,13 +75,21 @@ void check(cudnnStatus_t status, std::string_view call) {
   fail("cuDNN: ", call, ": ", cudnnGetErrorString(status), ": ", detail.data());
 }
 
-CudnnHandle::CudnnHandle(const Gpu& gpu) : api(gpu.api), index(gpu.index) {
+CudnnHandle::CudnnHandle(const Gpu& gpu) : api(&gpu.api), index(gpu.index) {
   check(cudnnCreate(&handle), "cudnnCreate");
 }
 
+CudnnHandle::CudnnHandle(std::string_view properties) {
+  Descriptor d(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  d.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+        static_cast<std::int64_t>(properties.size()), properties.data());
+  described = std::move(d).finalize();
+}
+
 CudnnHandle::~CudnnHandle() {
+  if (!handle) return;
   try {
-    api.use(index);
+    api->use(index);
   } catch (const std::exception&) {
     // The handle goes all the same.
   }
@@ -131,17 +141,21 @@ std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& lib
   std::vector<cudnnBackendDescriptor_t> list;
   for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, library->handle);
+  if (library->handle) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, library->handle);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
             static_cast<std::int64_t>(list.size()), list.data());
   if (!graph.try_finalize()) return std::nullopt;
   // The first that works is taken. Timing the first few would be done here.
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
-    for (Descriptor& configuration : configurations(graph, mode)) {
+    for (Descriptor& configuration : configurations(*library, graph, mode)) {
       if (!allowed(configuration, tensor_cores)) continue;
       Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-      plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library->handle)
-          .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+      plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+      if (library->described) {
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *library->described);
+      } else {
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library->handle);
+      }
       // Whatever the reason is why this one cannot be had, another may.
       if (cudnnBackendFinalize(plan.get()) == CUDNN_STATUS_SUCCESS)
         return GraphPlan(library, {std::move(operations), std::move(graph),

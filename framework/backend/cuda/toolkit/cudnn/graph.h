@@ -19,19 +19,6 @@ namespace belfry::cuda {
 /// Error when cuDNN refused `call`.
 void check(cudnnStatus_t status, std::string_view call);
 
-/// cuDNN on one GPU. Whoever enqueues holds the mutex, as the stream is part of the handle.
-struct CudnnHandle {
-  explicit CudnnHandle(const Gpu& gpu);
-  ~CudnnHandle();
-  CudnnHandle(const CudnnHandle&) = delete;
-  CudnnHandle& operator=(const CudnnHandle&) = delete;
-
-  Api& api;
-  int index;
-  cudnnHandle_t handle = nullptr;
-  std::mutex mutex;
-};
-
 /// cuDNN's tag for the type of an attribute's value.
 template <class T>
 inline constexpr cudnnBackendAttributeType_t attribute_type = T::has_no_attribute_type;
@@ -90,6 +77,23 @@ class Descriptor {
     void operator()(void* descriptor) const { cudnnBackendDestroyDescriptor(descriptor); }
   };
   std::unique_ptr<void, Destroy> descriptor_;
+};
+
+/// cuDNN on one GPU. Whoever enqueues holds the mutex, as the stream is part of the handle.
+struct CudnnHandle {
+  explicit CudnnHandle(const Gpu& gpu);
+  /// For a GPU that need not be there, in cuDNN's words for its properties (JSON): plans are found
+  /// for it and cannot run. Error when cuDNN wants to know other properties.
+  explicit CudnnHandle(std::string_view properties);
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+
+  Api* api = nullptr;
+  int index = 0;
+  cudnnHandle_t handle = nullptr;
+  std::optional<Descriptor> described;  ///< in place of the handle
+  std::mutex mutex;
 };
 
 /// An operand of a graph. Sizes and strides (elements) in the order n, c, then the spatial axes.

@@ -1,0 +1,145 @@
+// Covers toolkit/cudnn/convolution.cpp and graph.cpp as far as cuDNN goes without a GPU: it checks
+// operations, and finds plans for a GPU that it is told about.
+#include <gtest/gtest.h>
+
+#include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry::cuda {
+namespace {
+
+// An H100, in the words of cuDNN 9.19.
+constexpr const char* h100 = R"({
+  "cudaDeviceId": 0, "deviceName": "NVIDIA H100", "deviceVer": 900, "driverVer": 13000,
+  "isTccDriver": 0, "l2CacheSize": 52428800, "maxBlockSize": [1024, 1024, 64], "maxCtasPerSM": 32,
+  "maxGridSize": [2147483647, 65535, 65535], "maxRegistersPerSM": 65536,
+  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
+  "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "memClockRateKHz": 2619000,
+  "multiProcessorCount": 132, "pciDeviceId": 0, "regsPerBlock": 65536,
+  "reservedSharedMemoryPerBlock": 1024, "smClockRateKHz": 1980000, "supportCoopLaunch": 1,
+  "totalGlobalMem": 85017493504, "warpSize": 32})";
+
+struct CudnnConvolution : testing::Test {
+  void SetUp() override {
+    try {
+      library = std::make_shared<CudnnHandle>(h100);
+    } catch (const Error& error) {
+      GTEST_SKIP() << "this cuDNN wants GPUs described in another way: " << error.what();
+    }
+  }
+  bool finds(const Convolution& c, bool bias = false, bool tf32 = true) {
+    return find_plan(library, c, bias, tf32).has_value();
+  }
+  std::shared_ptr<CudnnHandle> library;
+};
+
+// [8, 56, 56, 64] and 3 x 3.
+Convolution plain() {
+  return {.batch = 8,
+          .in_channels = 64,
+          .out_channels = 128,
+          .in_per_group = 64,
+          .in = {56, 56},
+          .out = {56, 56},
+          .window = {3, 3},
+          .stride = {1, 1},
+          .dilation = {1, 1},
+          .before = {1, 1},
+          .after = {1, 1}};
+}
+
+// A stride with padding behind alone, as SAME has it for even sizes.
+Convolution uneven() {
+  Convolution c = plain();
+  c.stride = {2, 2};
+  c.out = {28, 28};
+  c.before = {0, 0};
+  return c;
+}
+
+Convolution depthwise() {
+  Convolution c = plain();
+  c.out_channels = 64;
+  c.in_per_group = 1;
+  return c;
+}
+
+Convolution grouped_and_dilated() {
+  Convolution c = plain();
+  c.in_per_group = 16;
+  c.dilation = {2, 3};
+  c.out = {54, 52};
+  return c;
+}
+
+Convolution three_colours() {
+  Convolution c = plain();
+  c.in_channels = c.in_per_group = 3;
+  c.in = {224, 224};
+  c.out = {112, 112};
+  c.window = {7, 7};
+  c.stride = {2, 2};
+  c.before = c.after = {3, 3};
+  return c;
+}
+
+Convolution three_axes() {
+  Convolution c = plain();
+  for (Sizes* sizes : {&c.window, &c.stride, &c.dilation, &c.before, &c.after})
+    sizes->push_back(sizes->back());
+  c.in = c.out = {16, 16, 8};
+  return c;
+}
+
+TEST_F(CudnnConvolution, HasPlansForEveryDirectionAndType) {
+  for (const Convolution& window :
+       {plain(), uneven(), depthwise(), grouped_and_dilated(), three_colours(), three_axes()})
+    for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+      for (ConvDirection direction :
+           {ConvDirection::forward, ConvDirection::input, ConvDirection::kernel}) {
+        Convolution c = window;
+        c.direction = direction;
+        c.dtype = dtype;
+        EXPECT_TRUE(finds(c)) << to_string(dtype) << to_string(c.x())
+                              << static_cast<int>(direction);
+      }
+}
+
+TEST_F(CudnnConvolution, HasPlansWithoutTf32) {
+  for (ConvDirection direction :
+       {ConvDirection::forward, ConvDirection::input, ConvDirection::kernel}) {
+    Convolution c = uneven();
+    c.direction = direction;
+    EXPECT_TRUE(finds(c, false, false)) << static_cast<int>(direction);
+  }
+}
+
+TEST_F(CudnnConvolution, HasPlansThatAddABias) {
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
+    Convolution c = plain();
+    c.dtype = dtype;
+    EXPECT_TRUE(finds(c, true)) << to_string(dtype);
+  }
+}
+
+TEST_F(CudnnConvolution, HasNoneForWholeNumbers) {
+  Convolution c = plain();
+  c.dtype = DType::i32;
+  EXPECT_FALSE(finds(c));
+}
+
+// It reads the sizes as they are meant.
+TEST_F(CudnnConvolution, SizesThatDoNotFitAreAnError) {
+  Convolution window = uneven();
+  window.out = {28, 29};
+  EXPECT_THROW(finds(window), Error);
+  Convolution padding = uneven();
+  padding.after = {0, 1};
+  EXPECT_THROW(finds(padding), Error);
+  Convolution groups = plain();
+  groups.in_per_group = 3;
+  EXPECT_THROW(finds(groups), Error);
+}
+
+}  // namespace
+}  // namespace belfry::cuda
