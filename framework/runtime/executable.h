@@ -85,6 +85,7 @@ class Executable {
   void collect();
   /// Whether steps of this plan may be under way while the host goes on.
   bool can_run_behind() const { return staging_ != nullptr && !transfers_; }
+  bool under_way() const { return staging_ && staging_->under_way() > 0; }
   bool captured() const { return captured_ != nullptr; }
 
   /// Whether run() looks at the results of every kernel and throws Error naming the first op that

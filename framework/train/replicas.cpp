@@ -156,7 +156,7 @@ void Replicas::run() {
 
 bool Replicas::under_way(const Started& towers) {
   return std::all_of(towers.begin(), towers.end(),
-                     [](const TowerExecutable* tower) { return tower->can_run_behind(); });
+                     [](const TowerExecutable* tower) { return tower->under_way(); });
 }
 
 void Replicas::collect(const Started& towers) {

@@ -44,6 +44,8 @@ class Api {
   /// Plain memory of a device, which grows as it is asked for and keeps what is freed.
   virtual PoolHandle create_pool(int device) = 0;
   virtual void destroy_pool(PoolHandle pool) = 0;  ///< gives all of it back
+  /// Lets another device use the memory of a pool; false: CUDA says that it cannot.
+  virtual bool open_pool(PoolHandle pool, int owner, int other) = 0;
   /// Null when the device has no more.
   virtual void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) = 0;
   virtual void free(void* memory, StreamHandle stream) = 0;

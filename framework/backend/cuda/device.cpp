@@ -1,5 +1,10 @@
 #include "belfry/framework/backend/cuda/device.h"
 
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <vector>
+
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/stream.h"
@@ -7,6 +12,19 @@
 
 namespace belfry::cuda {
 namespace {
+
+class CudaDevice;
+
+// The GPUs that are in use, which open their memory to each other.
+struct InUse {
+  std::mutex mutex;
+  std::vector<CudaDevice*> devices;
+};
+
+InUse& in_use() {
+  static InUse instance;
+  return instance;
+}
 
 // Memory comes from a pool of this device's own, so that all of it is given back when the device
 // goes, and other libraries in the process keep theirs.
@@ -22,8 +40,21 @@ class CudaDevice final : public Device {
     pool_ = api_.create_pool(index_);
     stream_ = api_.create_stream();
     faults_ = std::make_shared<Faults>(api_);
+    std::lock_guard lock(in_use().mutex);
+    for (CudaDevice* other : in_use().devices) {
+      if (&other->api_ != &api_ || other->index_ == index_) continue;
+      if (api_.open_pool(other->pool_, other->index_, index_)) reached_.insert(other->index_);
+      if (api_.open_pool(pool_, index_, other->index_)) other->reached_.insert(index_);
+    }
+    in_use().devices.push_back(this);
   }
   ~CudaDevice() override {
+    {
+      std::lock_guard lock(in_use().mutex);
+      std::erase(in_use().devices, this);
+      for (CudaDevice* other : in_use().devices)
+        if (&other->api_ == &api_) other->reached_.erase(index_);
+    }
     try {
       api_.use(index_);
       api_.synchronize_device();
@@ -45,6 +76,13 @@ class CudaDevice final : public Device {
     require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
     return {memory, [&api = api_](void* p) { api.free_host(p); }};
   }
+  bool reaches(const Device& other) const override {
+    std::lock_guard lock(in_use().mutex);
+    auto found = std::find(in_use().devices.begin(), in_use().devices.end(), &other);
+    return this == &other
+           || (found != in_use().devices.end() && reached_.contains((*found)->index_));
+  }
+
   std::unique_ptr<Stream> make_stream() override {
     return cuda::make_stream(api_, index_, faults_);
   }
@@ -92,6 +130,7 @@ class CudaDevice final : public Device {
   PoolHandle pool_ = nullptr;
   StreamHandle stream_ = nullptr;  // of allocations
   std::shared_ptr<Faults> faults_;
+  std::set<int> reached_;  // GPUs whose memory this one may use; guarded by in_use()
 };
 
 }  // namespace

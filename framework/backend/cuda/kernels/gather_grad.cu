@@ -122,8 +122,8 @@ __global__ void add_chunks(const Key* keys, const T* dy, T* dx, compute_type<T>*
   bool continued = p.begin > 0 && row_of(keys[p.begin - 1]) == row;
   Pack<C, N> sum{};
   for (std::int64_t i = p.begin; i < p.end; i += ahead) {
-    std::int64_t rows[ahead];
-    Pack<T, N> terms[ahead];
+    std::int64_t rows[ahead] = {};
+    Pack<T, N> terms[ahead] = {};
     for (int k = 0; k < ahead; ++k) {
       if (i + k >= p.end) continue;
       Key key = keys[i + k];

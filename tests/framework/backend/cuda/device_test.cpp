@@ -43,6 +43,20 @@ TEST_F(CudaDevice, TouchesNoOther) {
   EXPECT_THAT(api.alive, IsEmpty());
 }
 
+TEST_F(CudaDevice, OpensItsMemoryToTheOthersInUse) {
+  auto first = make_device(api, 0);
+  api.take_calls();
+  {
+    auto second = make_device(api, 1);
+    EXPECT_THAT(api.take_calls(),
+                ::testing::IsSupersetOf({"open pool 1 of 0 to 1", "open pool 3 of 1 to 0"}));
+    EXPECT_TRUE(first->reaches(*second));
+    EXPECT_TRUE(second->reaches(*first));
+  }
+  auto third = make_device(api, 1);
+  EXPECT_TRUE(third->reaches(*third));
+}
+
 // No stream may still be using what is freed, and any stream may use what is allocated.
 TEST_F(CudaDevice, MemoryIsOfAPoolOfItsOwn) {
   auto device = make_device(api, 0);

@@ -36,6 +36,10 @@ class RecordingApi final : public Api {
 
   PoolHandle create_pool(int) override { return make<PoolHandle>("pool"); }
   void destroy_pool(PoolHandle pool) override { destroy("pool", pool); }
+  bool open_pool(PoolHandle pool, int owner, int other) override {
+    say("open ", name("pool", pool), " of ", owner, " to ", other);
+    return true;
+  }
   void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override {
     say("allocate ", bytes, " of ", name("pool", pool), " on ", name("stream", stream));
     auto size = static_cast<std::int64_t>(bytes);

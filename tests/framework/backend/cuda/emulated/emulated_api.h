@@ -39,6 +39,7 @@ class EmulatedApi final : public Api {
 
   PoolHandle create_pool(int device) override;
   void destroy_pool(PoolHandle pool) override;
+  bool open_pool(PoolHandle, int, int) override { return true; }
   void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override;
   void free(void* memory, StreamHandle stream) override;
   void* allocate_host(std::size_t bytes) override;

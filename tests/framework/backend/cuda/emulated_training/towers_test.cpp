@@ -30,6 +30,14 @@ TEST(EmulatedTowers, GiveTheSameBitsInEveryRun) {
   expect_same(train_on(on_gpus(2), 8), train_on(on_gpus(2), 8));
 }
 
+TEST(EmulatedTowers, MayHaveTheirVariablesInOnePlace) {
+  RunConfig central = on_gpus(2);
+  central.variables = VariablePlacement::central;
+  Trained mirrored = train_on(on_gpus(2), 8), together = train_on(central, 8);
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_NEAR(together.losses[i], mirrored.losses[i], 1e-6) << i;
+}
+
 // A model split over two GPUs of a tower.
 TEST(EmulatedTowers, ASplitModelLearnsWhatAWholeOneDoes) {
   Trained whole = train_on(on("cuda"), 6);
