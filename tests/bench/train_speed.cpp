@@ -158,7 +158,8 @@ void run(const Arguments& args) {
     replicas.split(batch);
     replicas.run();
     session.finish_step();
-    if (i >= 3) times.push_back(monotonic_seconds() - start), parts += Replicas::times(replicas.started());
+    if (i >= 3)
+      times.push_back(monotonic_seconds() - start), parts += Replicas::times(replicas.started());
   }
   parts = parts / args.steps;
   double seconds = median(times);

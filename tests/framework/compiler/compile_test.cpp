@@ -255,7 +255,9 @@ class BareDevice final : public Device {
   std::shared_ptr<void> allocate_host(Bytes) override { return nullptr; }
   std::unique_ptr<Stream> make_stream() override { return nullptr; }
   std::unique_ptr<Event> make_event() override { return nullptr; }
-  std::unique_ptr<Kernel> find_kernel(const Node&, const KernelOptions&) override { return nullptr; }
+  std::unique_ptr<Kernel> find_kernel(const Node&, const KernelOptions&) override {
+    return nullptr;
+  }
   std::shared_ptr<Communicator> make_communicator(std::span<Device* const>,
                                                   const CommunicatorOptions&) override {
     return nullptr;

@@ -12,10 +12,13 @@ namespace belfry {
 namespace {
 
 /// Of ranks 0, 1, 2; empty, of less than a pack, of several blocks of threads.
-std::vector<Shape> shapes() {
-  std::vector<Shape> out{{7}, {129, 33}, {0, 5}, {}, {4096}, {4097}};
-  for (std::int64_t i = 0; i < 70; ++i) out.push_back({i % 5 + 1, 3});
-  return out;
+const std::vector<Shape>& shapes() {
+  static const std::vector<Shape> all = [] {
+    std::vector<Shape> out{{7}, {65, 33}, {0, 5}, {}, {2048}, {2049}};
+    for (std::int64_t i = 0; i < 62; ++i) out.push_back({i % 5 + 1, 3});
+    return out;
+  }();
+  return all;
 }
 
 using Values = std::map<std::string, Array>;
