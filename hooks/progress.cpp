@@ -154,8 +154,6 @@ class Progress final : public Hook {
         });
   }
 
-  bool needs_result_now(HookContext&, std::int64_t) override { return false; }
-
   void after_step(const StepResult& result) override {
     if (!result.context.is_chief()) return;
     status_.step = result.step;

@@ -24,7 +24,6 @@ class SkipNonFinite final : public Hook {
   void begin(HookContext&) override {
     for (auto& [index, update] : updates_) update.skipped = update.consecutive = 0;
   }
-  bool needs_result_now(HookContext&, std::int64_t) override { return false; }
   void after_step(const StepResult& result) override {
     for (auto& [index, update] : updates_)
       if (result.chosen >> index & 1) count(update, result.applied >> index & 1, result);

@@ -14,7 +14,7 @@
 //     feed the next batch (of another signature: build the step for it first), run forward,
 //       backward and the chosen updates; global_step + 1
 //     for h in hooks:           h.after_step(result)         may ask to stop
-//       on a GPU, unless a hook needs_result_now(): once the next step is under way
+//       on a GPU, unless a hook needs_result_now(), once the next step is under way
 //   for h in reversed(hooks):   h.end(context, outcome)      if it began, whatever has thrown
 //
 // The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, the log
@@ -142,11 +142,12 @@ class Hook {
   virtual void after_step(const StepResult&) {}
   /// Asked once for each step, by its number, when it has been started: whether after_step() must
   /// see it before the next one is, in order to stop training right there, to read variables, to
-  /// save. If no hook needs that, a device that runs behind the host (a GPU) goes on with the next
-  /// step while the host waits for this one's result, and a stop comes one step later.
+  /// save. If no hook says so, a device that runs behind the host (a GPU) goes on with the next
+  /// step while the host waits for this one's result: variables are those of the later step then,
+  /// and a stop comes one step later.
   virtual bool needs_result_now(HookContext& context, std::int64_t step) {
     (void)context, (void)step;
-    return true;
+    return false;
   }
   /// Runs exactly once if begin() was called. What it throws does not hinder the others, which then
   /// end as failed: train() throws the first Error of all, and logs the later ones.

@@ -14,8 +14,6 @@ class LogSteps final : public Hook {
 
   void begin(HookContext&) override { start(clock_()); }
 
-  bool needs_result_now(HookContext&, std::int64_t) override { return false; }
-
   void after_step(const StepResult& result) override {
     if (!result.context.is_chief()) return;
     ++steps_;

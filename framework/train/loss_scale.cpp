@@ -35,7 +35,6 @@ class UnscaleLoss final : public Hook {
            find_or_make(stage.update.loss.graph(), stage.index, "loss_scale_good_steps", 0),
            finite);
   }
-  bool needs_result_now(HookContext&, std::int64_t) override { return false; }
 
  private:
   static void adjust(Variable scale, Variable good_steps, Tensor finite) {

@@ -15,7 +15,6 @@ void check(std::string_view name, double value, std::int64_t step) {
 
 class StopOnNonFinite final : public Hook {
  public:
-  bool needs_result_now(HookContext&, std::int64_t) override { return false; }
   void after_step(const StepResult& result) override {
     if (result.applied == 0) return;
     check("the loss", result.loss, result.step);

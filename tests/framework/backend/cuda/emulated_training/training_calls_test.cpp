@@ -25,7 +25,6 @@ TEST(EmulatedTraining, AStepAllocatesNothingAndWaitsForTheOneBefore) {
   RunConfig config = on("cuda");
   Estimator estimator({.model_fn = falling, .model_dir = folder.path(), .run = config});
   struct Watch final : Hook {
-    bool needs_result_now(HookContext&, std::int64_t) override { return false; }
     void after_step(const StepResult&) override { counts.push_back(cuda::emulated_api().counts()); }
     std::vector<cuda::EmulatedApi::Counts> counts;
   };
