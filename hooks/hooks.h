@@ -6,5 +6,6 @@
 #include "belfry/hooks/log_input.h"
 #include "belfry/hooks/log_values.h"
 #include "belfry/hooks/moving_average.h"
+#include "belfry/hooks/profile.h"
 #include "belfry/hooks/progress.h"
 #include "belfry/hooks/skip_non_finite.h"

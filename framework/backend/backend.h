@@ -100,6 +100,12 @@ class Stream {
   virtual void begin_capture();
   virtual std::unique_ptr<CapturedWork> end_capture();
   virtual void replay(CapturedWork& work);
+
+  /// Marks what the calling thread enqueues until the matching pop_range(), for the device's
+  /// profiler (Nsight Systems shows NVTX ranges with their kernels). Ranges nest; `name` is read
+  /// before the call returns. Where there is no such profiler they do nothing.
+  virtual void push_range(const char* name) noexcept { (void)name; }
+  virtual void pop_range() noexcept {}
 };
 
 /// Addresses of a kernel's operands, in the order of the node's inputs and outputs.

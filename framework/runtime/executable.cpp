@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -11,14 +10,6 @@
 #include "belfry/framework/ops/transfer.h"
 
 namespace belfry {
-
-namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 StepTimes& StepTimes::operator+=(const StepTimes& other) {
   copy += other.copy;
@@ -40,6 +31,21 @@ struct Executable::Launch {
   KernelArguments arguments;
   std::shared_ptr<Collective> collective = {};  // of a start and its finish, if there are others
   int transfer = 0;                             // of a send or receive
+  std::string range = {};                       // its name for the device's profiler
+};
+
+// Around what is enqueued for an instruction, whatever is thrown meanwhile.
+class Executable::Range {
+ public:
+  Range(Stream& stream, const std::string& name) : stream_(stream) {
+    stream_.push_range(name.c_str());
+  }
+  ~Range() { stream_.pop_range(); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+
+ private:
+  Stream& stream_;
 };
 
 Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variables,
@@ -105,6 +111,8 @@ void Executable::bind_launches() {
   for (const Instruction& i : plan_->instructions) {
     auto in = append(i.inputs), out = append(i.outputs);
     launches_.push_back({&i, {in, out, address(i.workspace)}});
+    const std::string& scope = i.node->scope();
+    launches_.back().range = scope.empty() ? std::string(i.node->op().name) : scope;
     if (i.role == Instruction::Role::send || i.role == Instruction::Role::receive) {
       launches_.back().transfer = i.node->as<TransferOptions>().number;
       transfers_ = true;
@@ -215,7 +223,7 @@ void Executable::execute(Launch& launch) {
       launch.instruction->kernel->run(launch.arguments, *stream_);  // where it is not in place
       if (!launch.collective) break;
       launch.collective->start(*stream_);
-      if (reductions_under_way_++ == 0) reducing_since_ = now();
+      if (reductions_under_way_++ == 0) reducing_since_ = steady_seconds();
       break;
     case Role::finish:
       if (launch.collective) finish(*launch.collective);
@@ -224,25 +232,28 @@ void Executable::execute(Launch& launch) {
       mailboxes_->send(launch.transfer, launch.arguments.inputs[0], *stream_);
       break;
     case Role::receive:
-      double before = now();
+      double before = steady_seconds();
       mailboxes_->receive(launch.transfer, *stream_);
-      times_.transfer += now() - before;
+      times_.transfer += steady_seconds() - before;
   }
 }
 
 void Executable::finish(Collective& collective) {
-  double before = now();
+  double before = steady_seconds();
   times_.hidden_reduction += before - reducing_since_;
   collective.finish(*stream_);
   --reductions_under_way_;
-  reducing_since_ = now();
+  reducing_since_ = steady_seconds();
   times_.exposed_reduction += reducing_since_ - before;
 }
 
 void Executable::launch(std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i) {
     try {
+      Range range(*stream_, launches_[i].range);
+      if (traced_) trace_->before(i, *stream_);
       execute(launches_[i]);
+      if (traced_) trace_->after(i, *stream_);
       if (check_numerics_) check_results(launches_[i]);
     } catch (Error& error) {
       const Instruction& instruction = plan_->instructions[i];
@@ -255,14 +266,22 @@ void Executable::launch(std::size_t from, std::size_t to) {
   }
 }
 
-// Outputs are fetched before the effects: one that is a variable has its value before the step.
-void Executable::compute(const Features& batch, const StepState& state) {
+void Executable::begin_step(const StepState& state) {
   times_ = {};
   reductions_under_way_ = 0;
-  double start = now();
   stream_->activate(plan_->threads);
+  traced_ = state.trace;
+  if (!traced_) return;
+  if (!trace_) trace_ = std::make_unique<StepTrace>(variables_.device(), launches_.size());
+  trace_->begin(*stream_);
+}
+
+// Outputs are fetched before the effects: one that is a variable has its value before the step.
+void Executable::compute(const Features& batch, const StepState& state) {
+  begin_step(state);
+  double start = steady_seconds();
   feed(batch, state);
-  double fed = now();
+  double fed = steady_seconds();
   auto first_effect = static_cast<std::size_t>(plan_->first_effect);
   launch(0, first_effect);
   if (staging_) {
@@ -272,18 +291,18 @@ void Executable::compute(const Features& batch, const StepState& state) {
     return;
   }
   stream_->synchronize();
-  double computed = now();
+  double computed = steady_seconds();
   fetch_outputs();
   stream_->synchronize();
-  times_.copy = (fed - start) + (now() - computed);
+  times_.copy = (fed - start) + (steady_seconds() - computed);
   times_.compute = computed - fed - times_.exposed_reduction - times_.transfer;
 }
 
 void Executable::apply() {
-  double start = now();
+  double start = steady_seconds();
   launch(static_cast<std::size_t>(plan_->first_effect), launches_.size());
   stream_->synchronize();
-  times_.apply = now() - start;
+  times_.apply = steady_seconds() - start;
 }
 
 void Executable::fetch_outputs() {
@@ -326,18 +345,21 @@ void Executable::capture() {
 // The first step runs as it is: libraries load their code in it, which a capture does not allow.
 void Executable::enqueue(const Features& batch, const StepState& state) {
   if (!staging_) return run(batch, state);
-  times_ = {};
-  reductions_under_way_ = 0;
-  stream_->activate(plan_->threads);
+  begin_step(state);
   feed(batch, state);
-  if (enqueued_ == 1 && can_capture()) capture();
-  if (captured_) {
+  if (!traced_ && enqueued_ == 1 && can_capture()) capture();
+  if (captured_ && !traced_) {
     stream_->replay(*captured_);
   } else {
     launch_step();
   }
-  ++enqueued_;
+  if (!traced_) ++enqueued_;
   staging_->download(*stream_);
+}
+
+void Executable::append_trace(int tower, int slot, std::vector<TraceEntry>& to) const {
+  ensure(traced_, "append_trace: the last step was not traced");
+  trace_->append(*plan_, tower, slot, to);
 }
 
 void Executable::collect() {

@@ -11,6 +11,7 @@
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/runtime/mailboxes.h"
 #include "belfry/framework/runtime/staging.h"
+#include "belfry/framework/runtime/step_trace.h"
 #include "belfry/framework/runtime/variable_store.h"
 #include "belfry/framework/tensor/features.h"
 
@@ -22,6 +23,7 @@ struct StepState {
   std::int64_t step = 0;       ///< finished steps
   std::int64_t first_row = 0;  ///< global row number of this tower's first row
   double weight = 1;           ///< this tower's rows / all towers' rows
+  bool trace = false;          ///< time each instruction: see Executable::append_trace()
 };
 
 /// What a step's time went into, in seconds.
@@ -57,7 +59,8 @@ struct ExecutableOptions {
 };
 
 /// A plan with its arena, its input buffers and its variables, all at fixed addresses. run() makes
-/// no heap allocation. Used by one thread at a time; `variables` must outlive it.
+/// no heap allocation, but for the first step that is traced. Used by one thread at a time;
+/// `variables` must outlive it.
 class Executable {
  public:
   /// Allocates; makes the variables that do not exist yet. A plan that sends or receives needs
@@ -79,7 +82,8 @@ class Executable {
 
   /// run() without waiting for an asynchronous device; `batch` is read by the time it returns. The
   /// second step of a plan that can be captured is, and the later ones are one launch each, with
-  /// the same results. Two steps may be under way. On other devices it is run().
+  /// the same results; one that is traced is neither captured nor replayed. Two steps may be under
+  /// way. On other devices it is run().
   void enqueue(const Features& batch, const StepState& state);
   /// Waits for the oldest step under way: outputs and times are its. Does nothing if there is none.
   void collect();
@@ -97,10 +101,14 @@ class Executable {
   std::size_t output_count() const { return outputs_.size(); }
   /// Of the last run.
   const StepTimes& times() const { return times_; }
+  /// Adds the instructions of the last step to `to`, in order, as those of this tower and slot. The
+  /// step was traced, and it is over.
+  void append_trace(int tower, int slot, std::vector<TraceEntry>& to) const;
   const Plan& plan() const { return *plan_; }
 
  private:
   struct Launch;  // an instruction with its addresses
+  class Range;
 
   // What an input is fed with.
   struct Feed {
@@ -109,6 +117,7 @@ class Executable {
   };
 
   void* address(const Location& location) const;
+  void begin_step(const StepState& state);
   void feed(const Features& batch, const StepState& state);
   void bind_inputs();
   void bind_launches();
@@ -141,8 +150,10 @@ class Executable {
   std::vector<Array> outputs_;
   bool check_numerics_ = false;
   bool transfers_ = false, may_capture_;
-  std::int64_t enqueued_ = 0;
+  std::int64_t enqueued_ = 0;  // steps that were not traced
   std::unique_ptr<CapturedWork> captured_;
+  std::unique_ptr<StepTrace> trace_;  // from the first traced step on
+  bool traced_ = false;               // this step is
 };
 
 }  // namespace belfry

@@ -36,4 +36,8 @@ StepTimes TowerExecutable::times() const {
   return total / static_cast<double>(slots_.size());
 }
 
+void TowerExecutable::append_trace(int tower, std::vector<TraceEntry>& to) const {
+  for (int s = 0; s < slots(); ++s) slots_[static_cast<std::size_t>(s)]->append_trace(tower, s, to);
+}
+
 }  // namespace belfry

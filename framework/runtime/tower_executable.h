@@ -52,6 +52,8 @@ class TowerExecutable {
   }
   std::size_t output_count() const { return plan_->outputs.size(); }
   StepTimes times() const;  ///< of the last step: the slots' mean
+  /// See Executable: adds those of all slots, one after the other.
+  void append_trace(int tower, std::vector<TraceEntry>& to) const;
   const TowerPlan& plan() const { return *plan_; }
 
  private:

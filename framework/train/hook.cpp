@@ -1,7 +1,5 @@
 #include "belfry/framework/train/hook.h"
 
-#include <chrono>
-
 namespace belfry {
 
 std::string to_string(Outcome outcome) {
@@ -41,8 +39,6 @@ void Cadence::triggered(std::int64_t step, double now) {
 
 double HookContext::clock() const { return monotonic_seconds(); }
 
-double monotonic_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double monotonic_seconds() { return steady_seconds(); }
 
 }  // namespace belfry

@@ -14,7 +14,8 @@
 //     feed the next batch (of another signature: build the step for it first), run forward,
 //       backward and the chosen updates; global_step + 1
 //     for h in hooks:           h.after_step(result)         may ask to stop
-//       on a GPU, unless a hook needs_result_now(), once the next step is under way
+//       on a GPU, unless the step is traced or a hook needs_result_now(), once the next step is
+//       under way
 //   for h in reversed(hooks):   h.end(context, outcome)      if it began, whatever has thrown
 //
 // The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, the log
@@ -99,6 +100,9 @@ struct StepRequest {
   std::size_t updates = 1;  ///< how many the model has
   /// Bit i: update i will run; all bits at first. The same on all workers.
   std::uint64_t chosen = 1;
+  /// Set it to have every instruction of the step timed: see StepResult::trace. The step then runs
+  /// launch by launch, and its result is seen before the next one begins. The same on all workers.
+  bool trace = false;
 };
 
 /// What after_step sees.
@@ -113,7 +117,11 @@ struct StepResult {
   std::uint64_t chosen = ~std::uint64_t{0};                     ///< bit i: update i ran
   /// Bit i: update i ran and its GradientStage::condition held.
   std::uint64_t applied = ~std::uint64_t{0};
-  StepTimes times = {};  ///< the mean of the towers
+  StepTimes times = {};      ///< the mean of the towers
+  double start_seconds = 0;  ///< monotonic_seconds() before feeding
+  /// Of a traced step: the instructions of this process, tower after tower and slot after slot,
+  /// each in order. Stays until after_step() returns.
+  std::span<const TraceEntry> trace = {};
 
   double value(std::string_view name) const;  ///< Error listing the names
   void request_stop(std::string reason) const { context.request_stop(std::move(reason)); }

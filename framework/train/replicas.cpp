@@ -122,6 +122,7 @@ StepState Replicas::state_of(const TowerShare& share) const {
   StepState state = session_.state();
   state.first_row = share.rows.first;
   state.weight = share.weight;
+  state.trace = trace_;
   return state;
 }
 
@@ -164,7 +165,8 @@ void Replicas::collect(const Started& towers) {
     if (tower->can_run_behind()) tower->collect(0);
 }
 
-void Replicas::start() {
+void Replicas::start(bool trace) {
+  trace_ = trace;
   Started& towers = started_[++started_steps_ % 2];
   towers.clear();
   for (int t = 0; t < taking_part_; ++t)
@@ -181,6 +183,10 @@ StepTimes Replicas::times(const Started& towers) {
   StepTimes total;
   for (const TowerExecutable* tower : towers) total += tower->times();
   return total / static_cast<double>(std::max<std::size_t>(1, towers.size()));
+}
+
+void Replicas::append_trace(const Started& towers, std::vector<TraceEntry>& to) {
+  for (std::size_t t = 0; t < towers.size(); ++t) towers[t]->append_trace(static_cast<int>(t), to);
 }
 
 }  // namespace belfry

@@ -40,7 +40,8 @@ class Replicas {
   /// Runs every tower that takes part on its share, all at once, as prepare() left it.
   void run();
   /// As run(), but on devices that run behind the host it returns while the step is under way.
-  void start();
+  /// With `trace`, every instruction is timed: see Executable.
+  void start(bool trace = false);
   /// The towers of the last start(); stays until the one after the next.
   using Started = std::vector<TowerExecutable*>;
   const Started& started() const { return started_[started_steps_ % 2]; }
@@ -61,6 +62,8 @@ class Replicas {
     return *towers_[static_cast<std::size_t>(i)].executable;
   }
   static StepTimes times(const Started& towers);  ///< their mean
+  /// Of a step that was traced and is over.
+  static void append_trace(const Started& towers, std::vector<TraceEntry>& to);
 
  private:
   struct Compiled {
@@ -91,6 +94,7 @@ class Replicas {
   int slots_;  // of each tower; every one has a lane, tower after tower
   int taking_part_ = 0;
   StepRows rows_;
+  bool trace_ = false;  // the running step
   std::function<void(int)> whole_step_, compute_, apply_;
   std::function<void(const std::exception&)> on_failure_;
 };

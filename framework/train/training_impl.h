@@ -44,6 +44,7 @@ struct Training::Impl final : HookContext {
     const Model* model = nullptr;  // of the first
     std::int64_t step = 0, rows = 0;
     std::uint64_t chosen = 0;
+    bool traced = false;
     double waited = 0, began = 0;
   };
 
@@ -111,6 +112,7 @@ struct Training::Impl final : HookContext {
   std::optional<SignalGuard> signals;
   bool begun_hooks = false;
   std::vector<std::pair<std::string, double>> values;  // EstimatorSpec::values
+  std::vector<TraceEntry> trace;                       // of the step that is reported
   TrainResult result;
   bool stopping = false, data_ended_ = false, ended = false;
   bool over = false;        // no worker runs another step

@@ -20,7 +20,7 @@ bool Training::Impl::run_step(bool behind) {
 }
 
 bool Training::Impl::needs_result_now() {
-  bool now = false;
+  bool now = started->traced;
   for (const auto& hook : hooks.all()) now |= hook->needs_result_now(*this, session.step());
   return now;
 }
@@ -47,19 +47,21 @@ bool Training::Impl::start_step() {
   StepRequest request{*this, session.step(), replicas.model().update_count(), all_updates()};
   for (const auto& hook : hooks.all()) hook->before_step(request);
   std::uint64_t chosen = request.chosen & all_updates();
+  if (request.trace) settle();  // the device has nothing else to do
   double before_input = monotonic_seconds();
   bool any = input.read();
   double before_step = monotonic_seconds();
   if (!share_out(any, chosen)) return false;
   replicas.prepare(chosen);
   ++steps_under_way;
-  replicas.start();
+  replicas.start(request.trace);
   session.finish_step();
   Started next{.towers = &replicas.started(),
                .model = &replicas.model(),
                .step = session.step(),
                .rows = replicas.rows().all,
                .chosen = chosen,
+               .traced = request.trace,
                .waited = before_step - before_input,
                .began = before_step};
   settle();
@@ -160,6 +162,8 @@ void Training::Impl::report(const Started& step) {
   StepTimes times = Replicas::times(*step.towers);
   result.times += times;
   measure_speed(step.rows);
+  trace.clear();
+  if (step.traced) Replicas::append_trace(*step.towers, trace);
   if (options.control) options.control->report(step.step, result.loss, step.rows);
   StepResult seen{.context = *this,
                   .step = step.step,
@@ -170,7 +174,9 @@ void Training::Impl::report(const Started& step) {
                   .values = values,
                   .chosen = step.chosen,
                   .applied = applied,
-                  .times = times};
+                  .times = times,
+                  .start_seconds = step.began,
+                  .trace = trace};
   bool judged = false;  // before it is saved: it outlives a full disk
   for (const auto& hook : hooks.all()) {
     if (hook == hooks.saver()) judged = (--steps_under_way, true);

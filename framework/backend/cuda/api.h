@@ -28,8 +28,8 @@ struct Properties {
 
 enum class Direction : std::uint8_t { to_device, to_host, on_device };
 
-/// Every call but the first two is an Error when CUDA refuses it, with CUDA's name for the reason.
-/// Work is enqueued on the current device of the calling thread.
+/// Every call but those that cannot throw is an Error when CUDA refuses it, with CUDA's name for
+/// the reason. Work is enqueued on the current device of the calling thread.
 class Api {
  public:
   virtual ~Api() = default;
@@ -72,6 +72,10 @@ class Api {
   virtual GraphHandle end_capture(StreamHandle stream) = 0;
   virtual void replay(GraphHandle graph, StreamHandle stream) = 0;
   virtual void destroy_graph(GraphHandle graph) = 0;
+
+  /// A range of the calling thread's work, named for profilers (NVTX).
+  virtual void push_range(const char* name) noexcept = 0;
+  virtual void pop_range() noexcept = 0;
 };
 
 }  // namespace belfry::cuda

@@ -107,6 +107,9 @@ class CudaStream final : public Stream {
     api_.replay(static_cast<Graph&>(work).handle(), handle_);
   }
 
+  void push_range(const char* name) noexcept override { api_.push_range(name); }
+  void pop_range() noexcept override { api_.pop_range(); }
+
   void launch(const KernelCall& call) { api_.launch(call, handle_); }
 
   StreamHandle handle() const { return handle_; }

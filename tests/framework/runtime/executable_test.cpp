@@ -28,6 +28,30 @@ Features batch(float a, float b) {
   return {{"ignored", Array::scalar(1.0)}, {"x", Array::of({a, b})}};
 }
 
+TEST_F(Running, ATracedStepHasATimeForEachInstruction) {
+  Executable run = make({sum(matmul(reshape(x, {1, 2}), reshape(x, {2, 1}))), softmax(x)}, false);
+  std::vector<TraceEntry> trace;
+  EXPECT_THAT(error_of([&] { run.append_trace(0, 0, trace); }), HasSubstr("was not traced"));
+  double before = steady_seconds();
+  run.run(batch(1, 2), {.trace = true});
+  double after = steady_seconds();
+  EXPECT_EQ(run.output(0).item(), 5);
+  run.append_trace(3, 1, trace);
+  ASSERT_EQ(trace.size(), run.plan().instructions.size());
+  double until = before;
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    EXPECT_EQ(trace[i].op, run.plan().instructions[i].node->op().name);
+    EXPECT_EQ(trace[i].tower, 3);
+    EXPECT_EQ(trace[i].slot, 1);
+    EXPECT_GE(trace[i].start_seconds, until);
+    EXPECT_GE(trace[i].seconds, 0);
+    until = trace[i].start_seconds;
+  }
+  EXPECT_LE(until + trace.back().seconds, after);
+  run.run(batch(1, 2), {});
+  EXPECT_THAT(error_of([&] { run.append_trace(0, 0, trace); }), HasSubstr("was not traced"));
+}
+
 TEST_F(Running, FeedsRunsAndFetches) {
   Executable run = make({x * 2.0, sum(x), x});
   EXPECT_EQ(run.output_count(), 3u);

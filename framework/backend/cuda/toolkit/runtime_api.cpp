@@ -1,4 +1,5 @@
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include "belfry/framework/backend/cuda/device.h"
 #include "belfry/framework/base/error.h"
@@ -164,6 +165,9 @@ class RuntimeApi final : public Api {
   void destroy_graph(GraphHandle graph) override {
     check(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
   }
+
+  void push_range(const char* name) noexcept override { nvtxRangePushA(name); }
+  void pop_range() noexcept override { nvtxRangePop(); }
 };
 
 RuntimeApi& api() {

@@ -101,6 +101,9 @@ class RecordingApi final : public Api {
   }
   void destroy_graph(GraphHandle graph) override { destroy("graph", graph); }
 
+  void push_range(const char* name) noexcept override { say("range ", name); }
+  void pop_range() noexcept override { say("end of range"); }
+
  private:
   template <class... Args>
   void say(const Args&... args) {

@@ -42,6 +42,13 @@ TEST_F(CudaStream, OneWaitsForAnotherThroughAnEvent) {
                                      "synchronize event 3"));
 }
 
+TEST_F(CudaStream, RangesGoToTheProfiler) {
+  api.take_calls();
+  stream->push_range("down1");
+  stream->pop_range();
+  EXPECT_THAT(api.calls, ElementsAre("range down1", "end of range"));
+}
+
 TEST_F(CudaStream, ACapturedStepIsOneLaunch) {
   std::array<int, 2> a{}, b{};
   api.take_calls();

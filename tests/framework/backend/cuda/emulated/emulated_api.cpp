@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "belfry/framework/backend/cuda/device.h"
 #include "belfry/framework/base/error.h"
@@ -264,6 +265,14 @@ void EmulatedApi::synchronize(EventHandle event) {
   if (mark.stream && streams_.contains(mark.stream)) execute(mark.stream, mark.position);
 }
 
+double EmulatedApi::seconds_between(EventHandle first, EventHandle second) {
+  Lock lock(mutex_);
+  const Mark from = events_.at(first), to = events_.at(second);
+  ensure(from.stream == to.stream && reached(from) && reached(to),
+         "emulated GPU: cudaEventElapsedTime of events of two streams, or of one that is not done");
+  return static_cast<double>(to.position - from.position) * 1e-6;
+}
+
 void EmulatedApi::begin_capture(StreamHandle stream) {
   Lock lock(mutex_);
   queue(stream).capture = std::make_shared<Capture>();
@@ -290,6 +299,27 @@ void EmulatedApi::replay(GraphHandle graph, StreamHandle stream) {
 void EmulatedApi::destroy_graph(GraphHandle graph) {
   Lock lock(mutex_);
   graphs_.erase(graph);
+}
+
+void EmulatedApi::push_range(const char* name) noexcept {
+  Lock lock(mutex_);
+  ranges_.emplace_back(name);
+  ++open_ranges_;
+}
+
+void EmulatedApi::pop_range() noexcept {
+  Lock lock(mutex_);
+  --open_ranges_;
+}
+
+std::vector<std::string> EmulatedApi::take_ranges() {
+  Lock lock(mutex_);
+  return std::exchange(ranges_, {});
+}
+
+int EmulatedApi::open_ranges() const {
+  Lock lock(mutex_);
+  return open_ranges_;
 }
 
 }  // namespace belfry::cuda

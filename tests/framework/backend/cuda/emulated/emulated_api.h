@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "belfry/framework/backend/cuda/api.h"
@@ -29,7 +30,9 @@ class EmulatedApi final : public Api {
   Counts counts() const;
   /// How many of the following allocations still succeed; then one fails.
   void fail_allocation_after(int allocations);
-  std::int64_t memory_in_use() const;  ///< bytes, on all GPUs
+  std::int64_t memory_in_use() const;      ///< bytes, on all GPUs
+  std::vector<std::string> take_ranges();  ///< names of those pushed since the last call
+  int open_ranges() const;                 ///< pushed and not popped
 
   int device_count() noexcept override { return 4; }
   std::string why_none() override { return {}; }
@@ -58,12 +61,16 @@ class EmulatedApi final : public Api {
   void wait(StreamHandle stream, EventHandle event) override;
   bool done(EventHandle event) override;
   void synchronize(EventHandle event) override;
-  double seconds_between(EventHandle, EventHandle) override { return 1e-3; }
+  /// A microsecond for each piece of work between them on the stream that both are of.
+  double seconds_between(EventHandle first, EventHandle second) override;
 
   void begin_capture(StreamHandle stream) override;
   GraphHandle end_capture(StreamHandle stream) override;
   void replay(GraphHandle graph, StreamHandle stream) override;
   void destroy_graph(GraphHandle graph) override;
+
+  void push_range(const char* name) noexcept override;
+  void pop_range() noexcept override;
 
  private:
   using Work = std::function<void()>;
@@ -103,6 +110,8 @@ class EmulatedApi final : public Api {
   std::map<GraphHandle, Capture> graphs_;
   std::map<const std::byte*, std::size_t> pinned_, memory_;
   Counts counts_;
+  std::vector<std::string> ranges_;
+  int open_ranges_ = 0;
   int allocations_left_ = -1;  // negative: no limit
   PhiloxStream random_{philox_key(1, "emulated GPU")};
 };

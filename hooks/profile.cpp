@@ -1,0 +1,161 @@
+#include "belfry/hooks/profile.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/base/log.h"
+
+namespace belfry::hooks {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int host = 0;  // process number in the trace; towers follow
+
+std::string_view role_text(Instruction::Role role) {
+  switch (role) {
+    case Instruction::Role::compute:
+      return "compute";
+    case Instruction::Role::pack:
+      return "pack";
+    case Instruction::Role::start:
+      return "start";
+    case Instruction::Role::finish:
+      return "finish";
+    case Instruction::Role::send:
+      return "send";
+    case Instruction::Role::receive:
+      return "receive";
+  }
+  fail("internal error in Belfry: unknown role of an instruction");
+}
+
+class Profile final : public Hook {
+ public:
+  explicit Profile(ProfileOptions options) : options_(std::move(options)) {}
+
+  void begin(HookContext& context) override {
+    events_ = Json::array();
+    named_.clear();
+    begun_steps_ = traced_ = 0;
+    traced_step_ = -1;
+    written_ = between_ = false;
+    if (context.is_chief()) write();  // says at once whether it can be
+  }
+
+  void before_step(StepRequest& request) override {
+    close_gap();
+    ++begun_steps_;
+    std::int64_t later = begun_steps_ - options_.first_step;
+    if (later == options_.steps) finish(request.context);
+    if (later < 0 || later >= options_.steps) return;
+    request.trace = true;
+    traced_step_ = request.step + 1;
+  }
+
+
+  void after_step(const StepResult& result) override {
+    if (result.step != traced_step_ || !result.context.is_chief()) return;
+    double start = result.start_seconds, end = start + result.step_seconds;
+    if (traced_++ == 0) origin_ = start - result.input_wait_seconds;
+    name_row(host, 0, "host", "training");
+    add("input wait", "host", host, 0, start - result.input_wait_seconds, start,
+        {{"step", result.step}});
+    add(concat("step ", result.step), "host", host, 0, start, end,
+        {{"rows", result.rows}, {"loss", result.loss}});
+    for (const TraceEntry& entry : result.trace) add(entry);
+    gap_since_ = end;
+    between_ = true;
+  }
+
+  void end(HookContext& context, Outcome) override {
+    close_gap();
+    finish(context);
+  }
+
+ private:
+  void add(const TraceEntry& entry) {
+    int process = 1 + entry.tower;
+    name_row(process, entry.slot, concat("tower ", entry.tower), concat("slot ", entry.slot));
+    add(std::string(entry.op), to_string(entry.phase), process, entry.slot, entry.start_seconds,
+        entry.start_seconds + entry.seconds,
+        {{"scope", entry.scope}, {"role", role_text(entry.role)}});
+  }
+
+  // Beginning and end are rounded alike, so that what follows upon another does not overlap it.
+  void add(std::string name, std::string category, int process, int thread, double from, double to,
+           Json arguments) {
+    auto nanoseconds = [this](double time) { return std::round((time - origin_) * 1e9); };
+    double start = nanoseconds(from);
+    events_.push_back({{"name", std::move(name)},
+                       {"cat", std::move(category)},
+                       {"ph", "X"},
+                       {"ts", start / 1e3},
+                       {"dur", (nanoseconds(to) - start) / 1e3},
+                       {"pid", process},
+                       {"tid", thread},
+                       {"args", std::move(arguments)}});
+  }
+
+  void name_row(int process, int thread, const std::string& process_name,
+                const std::string& thread_name) {
+    auto add_name = [&](const char* what, const std::string& name) {
+      events_.push_back({{"name", what},
+                         {"ph", "M"},
+                         {"pid", process},
+                         {"tid", thread},
+                         {"args", {{"name", name}}}});
+    };
+    if (!named_.insert({process, thread}).second) return;
+    if (thread == 0) add_name("process_name", process_name);
+    add_name("thread_name", thread_name);
+  }
+
+  // What hooks, checkpoints and other workers took after a step.
+  void close_gap() {
+    if (between_)
+      add("between steps", "host", host, 0, gap_since_, monotonic_seconds(), Json::object());
+    between_ = false;
+  }
+
+  void finish(HookContext& context) {
+    if (written_ || !context.is_chief()) return;
+    written_ = true;
+    if (traced_ == 0) {
+      log_warning("profile: training ended before step ", options_.first_step, ", so `",
+                  options_.path, "` is empty");
+      return;
+    }
+    write();
+    log_info("profile: ", traced_ == 1 ? "one step is" : concat(traced_, " steps are"), " in `",
+             options_.path, "`");
+  }
+
+  void write() const {
+    write_file_atomically(options_.path,
+                          events_.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+
+  ProfileOptions options_;
+  Json events_;
+  std::set<std::pair<int, int>> named_;  // process and thread
+  std::int64_t begun_steps_ = 0, traced_ = 0;
+  std::int64_t traced_step_ = -1;  // the global number of the last one
+  double origin_ = 0;              // of the trace's clock
+  double gap_since_ = 0;
+  bool between_ = false;  // a traced step and the next one
+  bool written_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Hook> profile(ProfileOptions options) {
+  require(options.first_step >= 1, "profile: first_step must be at least 1, got ",
+          options.first_step);
+  require(options.steps >= 1, "profile: steps must be at least 1, got ", options.steps);
+  return std::make_shared<Profile>(std::move(options));
+}
+
+}  // namespace belfry::hooks
