@@ -55,7 +55,6 @@ class Profile final : public Hook {
     traced_step_ = request.step + 1;
   }
 
-
   void after_step(const StepResult& result) override {
     if (result.step != traced_step_ || !result.context.is_chief()) return;
     double start = result.start_seconds, end = start + result.step_seconds;
