@@ -148,7 +148,8 @@ class Graph {
 
   /// What add() does to a node's inputs first: mixed precision casts them. Nothing at first.
   using InputRule = std::function<void(const OpDef& op, std::vector<Tensor>& inputs)>;
-  void set_input_rule(InputRule rule) { input_rule_ = std::move(rule); }
+  /// Returns the one that was there.
+  InputRule set_input_rule(InputRule rule) { return std::exchange(input_rule_, std::move(rule)); }
   /// Whether there is such a rule: then operands need not agree in type, and layers keep their
   /// parameters in f32 whatever they compute in.
   bool mixed_precision() const { return input_rule_ != nullptr; }

@@ -91,6 +91,13 @@ std::vector<Tensor> gradients(Tensor y, std::span<const Tensor> xs, Tensor seed)
   Graph& graph = y.graph();
   for (const Tensor& x : xs)
     require(&x.graph() == &graph, "gradients: x belongs to another graph than y");
+  // Gradients are computed in the types of the forward pass, whatever rule made it.
+  struct WithoutRule {
+    explicit WithoutRule(Graph& g) : graph(g), rule(g.set_input_rule({})) {}
+    ~WithoutRule() { graph.set_input_rule(std::move(rule)); }
+    Graph& graph;
+    Graph::InputRule rule;
+  } without_rule(graph);
   Accumulator total;
   total.add(y, checked_seed(y, seed));
   std::vector<bool> after = nodes_after(xs, y.node());

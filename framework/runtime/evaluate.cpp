@@ -7,7 +7,8 @@ namespace belfry {
 Evaluator::Evaluator(const std::vector<Tensor>& outputs, EvaluateOptions options)
     : options_(options) {
   auto device = find_device(options.device);
-  auto plan = compile(outputs, {}, *device, {.fast = options.fast, .verify = true});
+  auto plan =
+      compile(outputs, {}, *device, {.fast = options.fast, .verify = true, .tf32 = options.tf32});
   variables_ = std::make_unique<VariableStore>(device);
   executable_ = std::make_unique<Executable>(plan, *variables_, options.seed);
 }

@@ -21,6 +21,7 @@ struct EvaluateOptions {
   std::uint64_t seed = 0;  ///< of random ops and of variables' first values
   std::int64_t step = 0;   ///< value of global_step
   std::string device = "cpu";
+  bool tf32 = false;  ///< see KernelOptions
 };
 
 /// Outputs of one graph, compiled once and evaluated as often as wanted. Used by one thread at a

@@ -135,7 +135,8 @@ std::unique_ptr<Collective> Executable::bind_collective(const Instruction& start
   return member_.communicator->all_reduce(member_.member, std::move(bucket));
 }
 
-Executable::~Executable() = default;  // memory is given back when the device no longer uses it
+// Waits for the device before anything goes that a step uses.
+Executable::~Executable() { staging_.reset(); }
 
 void* Executable::address(const Location& location) const {
   auto i = static_cast<std::size_t>(location.position);
@@ -336,7 +337,11 @@ void Executable::capture() {
   try {
     launch_step();
   } catch (...) {
-    stream_->end_capture();
+    try {
+      stream_->end_capture();
+    } catch (const Error&) {
+      // A capture that failed; the first error says why.
+    }
     throw;
   }
   captured_ = stream_->end_capture();

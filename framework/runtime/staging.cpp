@@ -28,13 +28,15 @@ Staging::Staging(Device& device, const Plan& plan) {
 }
 
 Staging::~Staging() {
-  try {
-    uploads_->synchronize();
-    while (under_way() > 0)
-      slots_[static_cast<std::size_t>(collected_++ % 2)].finished->synchronize();
-  } catch (const std::exception&) {
-    // What a step found wrong that nobody asks for any more.
-  }
+  auto wait = [](auto& work) {
+    try {
+      work.synchronize();
+    } catch (const std::exception&) {
+      // What a step found wrong that nobody asks for any more.
+    }
+  };
+  wait(*uploads_);
+  for (Slot& slot : slots_) wait(*slot.finished);
 }
 
 void Staging::begin_step() {

@@ -86,10 +86,11 @@ class HookContext {
   virtual std::vector<InputStage> input_stages() const { return {}; }
   /// Ends training after the running step. The first reason is the one reported.
   virtual void request_stop(std::string reason) = 0;
-  /// Writes a checkpoint now; returns its path. All workers must call it; the chief writes. Called
-  /// from after_step it holds the states of the hooks that come later as they were before the step,
-  /// and nobody has looked for NaN yet: see TrainControl::request_save() for a checkpoint between
-  /// two steps.
+  /// Writes a checkpoint now; returns its path. All workers must call it; the chief writes. Error:
+  /// the next step is under way, as on a GPU after a step for which no hook needs_result_now().
+  /// Called from after_step it holds the states of the hooks that come later as they were before
+  /// the step, and nobody has looked for NaN yet: see TrainControl::request_save() for a checkpoint
+  /// between two steps.
   virtual std::string save_checkpoint() = 0;
 };
 
@@ -110,9 +111,10 @@ struct StepResult {
   HookContext& context;
   std::int64_t step = 0;  ///< finished steps, this one counted
   double loss = 0;
-  std::int64_t rows = 0;          ///< of the batch
-  double step_seconds = 0;        ///< from before feeding to after the results came
-  double input_wait_seconds = 0;  ///< waiting for the batch
+  std::int64_t rows = 0;  ///< of the batch
+  /// From before feeding to after the results came; on a GPU the next step's input may lie between.
+  double step_seconds = 0;
+  double input_wait_seconds = 0;                                ///< waiting for the batch
   std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
   std::uint64_t chosen = ~std::uint64_t{0};                     ///< bit i: update i ran
   /// Bit i: update i ran and its GradientStage::condition held.
@@ -133,9 +135,9 @@ class Hook {
   virtual ~Hook() = default;
 
   virtual void begin(HookContext&) {}
-  /// The gradients of one tower, weighted so that their sum over the towers is the step's, before
-  /// they are summed. Leaving one out spares its computation and its reduction; all towers must
-  /// leave out the same.
+  /// The gradients of one tower, weighted so that their sum over the towers is the step's (in f16
+  /// the step's times the loss scale), before they are summed. Leaving one out spares its
+  /// computation and its reduction; all towers must leave out the same.
   virtual void on_tower_gradients(GradientStage&) {}
   /// The sum of all towers' gradients.
   virtual void on_gradients(GradientStage&) {}

@@ -28,8 +28,7 @@ class UnscaleLoss final : public Hook {
     if (stage.gradients.empty()) return;
     Tensor scale = scale_of(stage.update.loss.graph(), stage.index);
     Tensor finite = all_finite(stage.gradients);
-    for (VariableGradient& entry : stage.gradients)
-      entry.gradient = entry.gradient / cast(scale, entry.gradient.dtype());
+    for (VariableGradient& entry : stage.gradients) entry.gradient = divided(entry.gradient, scale);
     stage.condition = stage.condition.defined() ? logical_and(stage.condition, finite) : finite;
     adjust(scale_of(stage.update.loss.graph(), stage.index),
            find_or_make(stage.update.loss.graph(), stage.index, "loss_scale_good_steps", 0),
@@ -37,6 +36,11 @@ class UnscaleLoss final : public Hook {
   }
 
  private:
+  // In f32: the scale may be too large for f16.
+  static Tensor divided(Tensor gradient, Tensor scale) {
+    if (gradient.dtype() == DType::f64) return gradient / cast(scale, DType::f64);
+    return cast(cast(gradient, DType::f32) / scale, gradient.dtype());
+  }
   static void adjust(Variable scale, Variable good_steps, Tensor finite) {
     Tensor good = good_steps.value() + 1;
     Tensor grows = logical_and(finite, greater_equal(good, good * 0 + steps_until_doubled));

@@ -107,6 +107,7 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
   validate(part.spec, mode_);
   if (mode_ != Mode::predict) part.spec.loss = as_f32(as_scalar(part.spec.loss));
   for (auto& [name, prediction] : part.spec.predictions) prediction = as_f32(prediction);
+  for (auto& [name, value] : part.spec.values) value = as_f32(value);
   part.end = graph_->size();
   return part;
 }
@@ -213,6 +214,7 @@ void Model::add_gradients(const MicroBatch& part) {
   for (std::size_t u = 0; u < updates.size(); ++u) {
     Update& update = updates[u];
     update.variables = of_first[u].variables;
+    update.loss = as_f32(update.loss);
     Tensor weight = gradient_weight(*graph_, update, part.share);
     if (options_.precision == Precision::f16) {
       Tensor scale = cast(loss_scale(*graph_, u), update.loss.dtype());

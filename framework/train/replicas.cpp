@@ -1,6 +1,7 @@
 #include "belfry/framework/train/replicas.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/session.h"
@@ -71,7 +72,7 @@ void Replicas::place(const StepRows& rows) {
   place_among_workers(rows, shares_);
 }
 
-Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
+ModelOptions Replicas::options_now() const {
   ModelOptions options = options_;
   if (mode_ == Mode::train && options_.towers > 1) {
     options.most_rows = rows_.most_of_tower;
@@ -79,15 +80,25 @@ Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
     options.even_rows = rows_.even;
     options.alike = rows_.layout != 0;
   }
+  return options;
+}
+
+Replicas::Compiled* Replicas::find_compiled(const Features& batch) const {
+  ModelOptions options = options_now();
   for (auto& known : models_)
     if (known->model.options().most_rows == options.most_rows
         && known->model.options().least_rows == options.least_rows
         && known->model.options().even_rows == options.even_rows
         && known->model.options().alike == options.alike
         && matches(batch, known->model.signature()))
-      return *known;
+      return known.get();
+  return nullptr;
+}
+
+Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
+  if (Compiled* known = find_compiled(batch)) return *known;
   models_.push_back(std::make_unique<Compiled>(
-      Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options), {}}));
+      Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options_now()), {}}));
   const auto& split = models_.back()->model.split();
   if (split && !options_.split_plan) log_info("split for ", mode_, ": ", to_string(*split));
   options_.split_plan = split;
@@ -99,6 +110,14 @@ void Replicas::prepare_models() {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
     tower.model = &compiled_for(shares_[static_cast<std::size_t>(t)].batch).model;
   }
+}
+
+bool Replicas::is_prepared(std::uint64_t chosen) const {
+  for (int t = 0; t < taking_part_; ++t) {
+    const Compiled* known = find_compiled(shares_[static_cast<std::size_t>(t)].batch);
+    if (!known || !known->executables.contains({t, chosen})) return false;
+  }
+  return true;
 }
 
 void Replicas::prepare(std::uint64_t chosen) {
@@ -151,7 +170,16 @@ void Replicas::failed(const std::exception& error) {
 }
 
 void Replicas::run() {
-  start();
+  try {
+    start();
+  } catch (...) {
+    try {
+      collect(started());  // steps that are left would be taken for the next ones
+    } catch (const std::exception&) {
+      // The first failure is the one to tell of.
+    }
+    throw;
+  }
   collect(started());
 }
 
@@ -161,8 +189,15 @@ bool Replicas::under_way(const Started& towers) {
 }
 
 void Replicas::collect(const Started& towers) {
-  for (TowerExecutable* tower : towers)
-    if (tower->can_run_behind()) tower->collect(0);
+  std::exception_ptr first;
+  for (TowerExecutable* tower : towers) {
+    try {
+      if (tower->can_run_behind()) tower->collect(0);
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
 }
 
 void Replicas::start(bool trace) {

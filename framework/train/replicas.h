@@ -35,6 +35,8 @@ class Replicas {
 
   /// Builds the models that the towers need for their shares.
   void prepare_models();
+  /// Whether prepare() has nothing to do.
+  bool is_prepared(std::uint64_t chosen) const;
   /// Builds and compiles what the towers need for their shares. Does nothing when all is there.
   void prepare(std::uint64_t chosen = ~std::uint64_t{0});
   /// Runs every tower that takes part on its share, all at once, as prepare() left it.
@@ -76,6 +78,8 @@ class Replicas {
     TowerExecutable* executable = nullptr;
   };
 
+  ModelOptions options_now() const;
+  Compiled* find_compiled(const Features& batch) const;
   Compiled& compiled_for(const Features& batch);
   enum class Phase : std::uint8_t { compute, apply, whole };
   void on_lane(int lane, Phase phase);

@@ -23,6 +23,11 @@ std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& stra
                                                             const CommunicatorOptions& options) {
   CommunicatorOptions local = options;
   if (workers.count() > 1) local.timeout_seconds *= 2;
+  for (const Tower& tower : strategy.towers)
+    for (const auto& device : tower.devices)
+      require(workers.count() == 1 || device->host_accessible(), "train: ", workers.count(),
+              " workers cannot reduce over ", device->name(),
+              " yet; train on the GPUs of one machine, or name cpu in RunConfig::devices");
   std::vector<std::shared_ptr<Communicator>> out;
   for (std::size_t s = 0; s < static_cast<std::size_t>(strategy.slots()); ++s) {
     std::vector<Device*> devices;

@@ -55,6 +55,10 @@ void Training::Impl::request_stop(std::string reason) {
 }
 
 std::string Training::Impl::save_checkpoint() {
+  settle();
+  require(steps_under_way <= 1,
+          "save_checkpoint: the next step is under way; a hook that saves in after_step says so "
+          "in needs_result_now()");
   if (is_chief())
     for (const auto& l : options.listeners) l->before_save(*this);
   if (!hooks.saver() && is_chief()) probe_writable(dir_);  // nobody has looked at the folder yet
@@ -148,9 +152,9 @@ bool Training::step(bool behind) {
   try {
     return impl_->run_step(behind);
   } catch (...) {
+    impl_->announce_failure(std::current_exception());
     impl_->settle_after_failure();
     impl_->result.outcome = Outcome::failed;
-    impl_->announce_failure(std::current_exception());
     impl_->end_hooks(Outcome::failed);
     try {
       throw;

@@ -28,11 +28,13 @@ bool Training::Impl::needs_result_now() {
 void Training::Impl::settle() {
   if (!started) return;
   Started step = *std::exchange(started, {});
+  running_step = step.step;
   Replicas::collect(*step.towers);
   report(step);
 }
 
 void Training::Impl::settle_after_failure() {
+  if (steps_under_way > 1) return;  // what failed may be this step
   try {
     settle();
   } catch (const std::exception&) {
@@ -52,7 +54,9 @@ bool Training::Impl::start_step() {
   bool any = input.read();
   double before_step = monotonic_seconds();
   if (!share_out(any, chosen)) return false;
+  if (!replicas.is_prepared(chosen)) settle();  // preparing waits for the device
   replicas.prepare(chosen);
+  running_step = session.step() + 1;
   ++steps_under_way;
   replicas.start(request.trace);
   session.finish_step();
@@ -73,6 +77,7 @@ bool Training::Impl::agree_to_go_on() {
   WorkerSync::Agreed agreed;
   do {
     if (agreed.pause) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (options.control && options.control->pause_requested()) settle();
     if (!stopping) poll_outside();
     if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
     agreed = sync.agree(wishes());
@@ -99,7 +104,10 @@ bool Training::Impl::share_out(bool any, std::uint64_t chosen) {
     any = rows.all > 0;
     if (any) replicas.place(rows);
   }
-  if (!any) end_of_data();
+  if (!any) {
+    settle();  // a hook may have a reason of its own to stop
+    end_of_data();
+  }
   return any;
 }
 

@@ -25,7 +25,8 @@ std::shared_ptr<Communicator> make_communicator(Api& api, std::span<const Member
     require(seen.insert(m.index).second, m.device->name(),
             " stands twice among the devices that reduce together; NCCL needs a GPU for each");
   require(registered(), "reductions over ", members.size(),
-          " GPUs need NCCL, which this build is without; install it and build again");
+          " GPUs need NCCL, which this build is without; install it and build again, or name one "
+          "device");
   return registered()(api, members, options);
 }
 

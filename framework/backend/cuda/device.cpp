@@ -15,6 +15,11 @@ namespace {
 
 class CudaDevice;
 
+// CUDA has no memory of no bytes.
+std::size_t at_least_one(Bytes size) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(1, size.count));
+}
+
 // The GPUs that are in use, which open their memory to each other.
 struct InUse {
   std::mutex mutex;
@@ -72,7 +77,7 @@ class CudaDevice final : public Device {
 
   std::shared_ptr<void> allocate_host(Bytes size) override {
     api_.use(index_);
-    void* memory = api_.allocate_host(static_cast<std::size_t>(size.count));
+    void* memory = api_.allocate_host(at_least_one(size));
     require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
     return {memory, [&api = api_](void* p) { api.free_host(p); }};
   }
@@ -107,7 +112,7 @@ class CudaDevice final : public Device {
   // executables take and give memory as a whole, not in steps.
   void* allocate_raw(Bytes size) override {
     api_.use(index_);
-    void* memory = api_.allocate(pool_, static_cast<std::size_t>(size.count), stream_);
+    void* memory = api_.allocate(pool_, at_least_one(size), stream_);
     api_.synchronize(stream_);
     return memory;
   }

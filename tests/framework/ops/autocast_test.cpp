@@ -59,7 +59,6 @@ TEST_F(Autocast, DoublesStayDoubles) {
 
 TEST_F(Autocast, GradientsHaveTheTypeOfWhatTheyAreOf) {
   Tensor loss = sum(relu(product));
-  graph.set_input_rule({});
   Tensor of_w = gradients(loss, std::vector{w})[0];
   EXPECT_EQ(of_w.type(), w.type());
   // relu' is 1 everywhere: each column of the gradient is the column sums of x, in bf16.
@@ -72,6 +71,13 @@ TEST_F(Autocast, GradientsHaveTheTypeOfWhatTheyAreOf) {
     EXPECT_EQ(result[0].at(6 + column), 9);
   }
   EXPECT_EQ(result[1].at(2), 6);  // 1.00390625 is 1 in bf16
+}
+
+TEST_F(Autocast, AModelMayTakeGradientsItself) {
+  Tensor bias = cast(input(graph, "bias", {{3}, DType::f32}), DType::bf16);
+  Tensor y = product + bias;
+  EXPECT_EQ(gradients(sum(y), std::vector{bias})[0].type(), bias.type());
+  EXPECT_EQ(matmul(x, w).dtype(), DType::bf16);  // the rule is back
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST_F(CudaDevice, ReductionsNeedNcclAndAGpuForEachMember) {
   std::vector<Device*> devices{a.get(), b.get()};
   EXPECT_EQ(error_of([&] { a->make_communicator(devices, {}); }),
             "reductions over 2 GPUs need NCCL, which this build is without; install it and build "
-            "again");
+            "again, or name one device");
   devices.push_back(a.get());
   EXPECT_EQ(error_of([&] { a->make_communicator(devices, {}); }),
             "cuda:0 stands twice among the devices that reduce together; NCCL needs a GPU for "

@@ -132,6 +132,7 @@ void EmulatedApi::destroy_pool(PoolHandle) {}
 void* EmulatedApi::allocate(PoolHandle, std::size_t bytes, StreamHandle) {
   Lock lock(mutex_);
   refuse_in_capture("an allocation");
+  if (bytes == 0) return nullptr;
   ++counts_.allocations;
   if (allocations_left_ == 0) {
     allocations_left_ = -1;
@@ -153,6 +154,7 @@ void EmulatedApi::free(void* memory, StreamHandle) {
 void* EmulatedApi::allocate_host(std::size_t bytes) {
   Lock lock(mutex_);
   refuse_in_capture("cudaHostAlloc");
+  if (bytes == 0) return nullptr;
   ++counts_.allocations;
   std::byte* memory = aligned(bytes);
   pinned_[memory] = bytes;

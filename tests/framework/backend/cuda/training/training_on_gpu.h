@@ -9,6 +9,7 @@ namespace belfry {
 inline RunConfig on(const std::string& device) {
   RunConfig config = quiet();
   config.devices = {device};
+  config.tf32 = false;
   return config;
 }
 
