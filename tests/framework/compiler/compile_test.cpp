@@ -254,7 +254,7 @@ class BareDevice final : public Device {
   bool host_accessible() const override { return false; }
   std::shared_ptr<void> allocate_host(Bytes) override { return nullptr; }
   std::unique_ptr<Stream> make_stream() override { return nullptr; }
-  std::unique_ptr<Event> make_event() override { return nullptr; }
+  std::unique_ptr<Event> make_event(bool) override { return nullptr; }
   std::unique_ptr<Kernel> find_kernel(const Node&, const KernelOptions&) override {
     return nullptr;
   }
