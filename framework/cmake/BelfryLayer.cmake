@@ -25,7 +25,8 @@ target_compile_options(belfry_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${BELFRY_WERROR}>>:-Werror>
   # CMake before 3.26 has no name for C++20 in CUDA.
   $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr
-                                 --diag-suppress=186>  # a template compares unsigned with 0
+                                 --diag-suppress=186  # a template compares unsigned with 0
+                                 --compress-mode=size>  # kernels of a tenth of the size
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${BELFRY_WERROR}>>:-Werror=all-warnings>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # g++ 12 reports -Wrestrict on `"a" + std::string` (GCC bug 105651) and, where it instruments, that

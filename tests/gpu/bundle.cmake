@@ -1,5 +1,6 @@
 # Copies programs, stripped, with the shared libraries that they need, but for those of the C library
 # and of CUDA, and a script that runs one with them: bundle/run PROGRAM ARGUMENT...
+cmake_minimum_required(VERSION 3.22)
 file(REMOVE_RECURSE ${OUT})
 file(MAKE_DIRECTORY ${OUT}/lib)
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} RESOLVED_DEPENDENCIES_VAR libraries

@@ -95,8 +95,7 @@ class CudnnConv final : public Kernel {
       case ConvDirection::kernel:
         plan_.run(std::array{Operand{id_x, in0}, Operand{id_w, gradient}, Operand{id_y, in1}},
                   scratch, stream);
-        void* from = gradient;
-        transpose_->run({std::span(&from, 1), arguments.outputs, nullptr}, stream);
+        run_inner(*transpose_, gradient, out, stream);
     }
   }
 
