@@ -2,7 +2,9 @@
 // Reductions over the members of a group: towers of a process, processes of a job. Part of the
 // contract of a device, see backend.h.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,9 +79,24 @@ enum class CrossDevice : std::uint8_t {
 };
 std::string to_string(CrossDevice kind);
 
+/// The other processes of a job whose members belong to a communicator too. All of them make theirs
+/// in the same order.
+struct OtherProcesses {
+  int first = 0;    ///< the number, among all members, of this process's first one
+  int members = 0;  ///< of all processes; 0: there are no other processes
+  /// `bytes` become those of the process that has member 0. Called while the communicator is made.
+  std::function<void(std::vector<std::byte>& bytes)> broadcast = {};
+  /// Throws Error when one of them has said that it cannot go on.
+  std::function<void()> check = {};
+  /// After a time-out, which is told to the others as `reason`: names of the processes of which
+  /// nothing is heard; empty where there is none.
+  std::function<std::string(const std::string& reason)> silent = {};
+};
+
 struct CommunicatorOptions {
   CrossDevice kind = CrossDevice::shared;
   double timeout_seconds = 600;  ///< how long finish() waits for other members
+  OtherProcesses others = {};    ///< for devices that reach those of other processes themselves
 };
 
 }  // namespace belfry

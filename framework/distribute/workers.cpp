@@ -132,6 +132,11 @@ void check_role(const WorkerRole& role, const Workers& workers) {
 
 }  // namespace
 
+std::vector<int> Workers::silent_after_failure(const std::string& reason, double) noexcept {
+  announce_failure(reason);
+  return {};
+}
+
 WorkersRegistration::WorkersRegistration(WorkersFactory factory) {
   std::lock_guard lock(registry().mutex);
   registry().factory = std::move(factory);

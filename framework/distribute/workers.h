@@ -53,6 +53,12 @@ class Workers {
   /// Tells the other workers that this one cannot go on: whoever waits, or will, throws Error at
   /// once, with the rank and the reason. Does not throw.
   virtual void announce_failure(const std::string& reason) noexcept = 0;
+  /// Throws Error when another worker has announced a failure. Does not wait. From any thread.
+  virtual void check() {}
+  /// For a worker that has waited in vain and cannot see for whom: announces it, and gives those of
+  /// which nothing is heard for `seconds`: who waits elsewhere hears of the failure, and says so
+  /// when it ends.
+  virtual std::vector<int> silent_after_failure(const std::string& reason, double seconds) noexcept;
 };
 
 struct WorkerOptions {

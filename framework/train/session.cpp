@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "belfry/framework/base/log.h"
@@ -16,6 +17,40 @@ double timeout(const RunConfig& config) {
   return static_cast<double>(config.reduction_timeout.count());
 }
 
+// What a worker that waits for GPUs of others in vain needs to say whose.
+std::string silent_workers(Workers& workers, const std::string& reason) {
+  constexpr double seconds = 10;  // those that waited for the same give up at about the same time
+  std::vector<std::string> names;
+  for (int rank : workers.silent_after_failure(reason, seconds))
+    names.push_back(concat("worker ", rank, " of ", workers.count()));
+  return join(names, ", ");
+}
+
+// Devices of one slot, in all workers, as members of one communicator, in the order of ranks. They
+// wait longer than calls of Workers, which know whom they miss.
+std::shared_ptr<Communicator> join_all(std::span<Device* const> devices, Workers& workers,
+                                       CommunicatorOptions options) {
+  auto counts = workers.all_gather(static_cast<int>(devices.size()));
+  auto own = counts.begin() + workers.rank();
+  options.others = {
+      .first = std::accumulate(counts.begin(), own, 0),
+      .members = std::accumulate(counts.begin(), counts.end(), 0),
+      .broadcast = [&](std::vector<std::byte>& bytes) { workers.broadcast(bytes); },
+      .check = [&] { workers.check(); },
+      .silent = [&](const std::string& reason) { return silent_workers(workers, reason); }};
+  return devices[0]->make_communicator(devices, options);
+}
+
+// Whether devices reach those of other workers themselves; memory of the host goes through MPI.
+bool joins_workers(const Device& device, Workers& workers) {
+  int joins = device.host_accessible() ? 0 : 1;
+  for (int other : workers.all_gather(joins))
+    require(joins == other,
+            "train: some workers train on GPUs and some on CPUs; they cannot "
+            "reduce together; name the same kind of devices for all");
+  return joins == 1;
+}
+
 // Each slot's devices reduce together, beside those of other slots. Towers wait longer for each
 // other than a worker for the others, which says more about what is wrong.
 std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& strategy,
@@ -23,11 +58,6 @@ std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& stra
                                                             const CommunicatorOptions& options) {
   CommunicatorOptions local = options;
   if (workers.count() > 1) local.timeout_seconds *= 2;
-  for (const Tower& tower : strategy.towers)
-    for (const auto& device : tower.devices)
-      require(workers.count() == 1 || device->host_accessible(), "train: ", workers.count(),
-              " workers cannot reduce over ", device->name(),
-              " yet; train on the GPUs of one machine, or name cpu in RunConfig::devices");
   std::vector<std::shared_ptr<Communicator>> out;
   for (std::size_t s = 0; s < static_cast<std::size_t>(strategy.slots()); ++s) {
     std::vector<Device*> devices;
@@ -37,6 +67,8 @@ std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& stra
     };
     if (workers.count() == 1)
       out.push_back(join_towers());
+    else if (joins_workers(*devices[0], workers))
+      out.push_back(join_all(devices, workers, local));
     else
       out.push_back(make_worker_communicator({join_towers(), join_towers()}, workers, options));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Reductions over several GPUs of this process. Internal to backend/cuda.
+// Reductions over several GPUs, of this process or of a job. Internal to backend/cuda.
 
 #include <memory>
 #include <span>
@@ -15,7 +15,7 @@ struct Member {
   int index = 0;  ///< as CUDA counts
 };
 
-/// Makes a communicator of members that are different GPUs.
+/// Makes a communicator of members that are different GPUs, and of those of the other processes.
 using CommunicatorFactory = std::shared_ptr<Communicator> (*)(Api& api,
                                                               std::span<const Member> members,
                                                               const CommunicatorOptions& options);

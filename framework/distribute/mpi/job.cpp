@@ -157,6 +157,32 @@ void Job::announce(const std::string& reason) noexcept {
   }
 }
 
+void Job::check_others() {
+  std::lock_guard lock(mutex_);
+  if (!over_) hear();
+  require(failure_.empty(), failure_);
+}
+
+std::vector<int> Job::silent(double seconds) noexcept {
+  std::vector<int> out;
+  try {
+    std::unique_lock lock(mutex_);
+    auto start = Clock::now();
+    for (hear(); others_there_ > 0; hear()) {
+      double waited = seconds_since(start);
+      if (waited > seconds) break;
+      lock.unlock();
+      pause(waited);
+      lock.lock();
+    }
+    for (int rank = 0; rank < count_; ++rank)
+      if (rank != rank_ && !ended_[static_cast<std::size_t>(rank)]) out.push_back(rank);
+  } catch (const std::exception&) {
+    // The time-out is told without names.
+  }
+  return out;
+}
+
 int Job::next_tags(int many) {
   if (next_tag_ > last_tag_ - many) next_tag_ = first_of_reductions;
   next_tag_ += many;

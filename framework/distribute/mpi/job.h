@@ -64,6 +64,10 @@ class Job {
 
   /// Ends this worker's part: its waits throw `reason`, those of the others name it as well.
   void announce(const std::string& reason) noexcept;
+  /// Throws Error when a failure was announced. Does not wait.
+  void check_others();
+  /// The ranks of which no last word is heard within so many seconds.
+  std::vector<int> silent(double seconds) noexcept;
 
   /// Whether the job is over. Needs the mutex.
   bool failed() const { return !failure_.empty(); }

@@ -116,6 +116,12 @@ class MpiWorkers final : public Workers {
     return make_communicator(job_, options);
   }
   void announce_failure(const std::string& reason) noexcept override { job_->announce(reason); }
+  void check() override { job_->check_others(); }
+  std::vector<int> silent_after_failure(const std::string& reason,
+                                        double seconds) noexcept override {
+    job_->announce(reason);
+    return job_->silent(seconds);
+  }
 
   void set(const WorkerOptions& options) { job_->set_timeout_seconds(options.timeout_seconds); }
   void end() noexcept { job_->end(); }

@@ -80,6 +80,7 @@ class Group final : public Communicator {
         const CommunicatorOptions& options)
       : members_(members.begin(), members.end()),
         timeout_seconds_(options.timeout_seconds),
+        others_(options.others),
         reducer_(std::move(reducer)),
         reductions_(members.size()),
         made_(members.size()) {
@@ -95,6 +96,7 @@ class Group final : public Communicator {
     std::lock_guard lock(mutex_);
     throw_if_failed();
     ask_reducer(member);
+    ask_others();
     for (auto& [number, reduction] : reductions_[index(member)])
       if (reduction->seconds_under_way() > timeout_seconds_)
         give_up(late(member, number, *reduction));
@@ -147,11 +149,20 @@ class Group final : public Communicator {
       give_up(concat(name(index(member)), ": ", error.what()));
     }
   }
+  void ask_others() {
+    if (!others_.check) return;
+    try {
+      others_.check();
+    } catch (const Error& error) {
+      give_up(error.what());
+    }
+  }
   void compare(int member, std::uint64_t number, const Bucket& bucket) const;
   std::string late(int member, std::uint64_t number, const Reduction& reduction) const;
 
   const std::vector<Member> members_;
   const double timeout_seconds_;
+  const OtherProcesses others_;
   std::vector<std::unique_ptr<Stream>> streams_;  // by member, each used by its thread
   std::mutex mutex_;                              // guards all below
   std::unique_ptr<Reducer> reducer_;
@@ -180,8 +191,11 @@ std::string Group::late(int member, std::uint64_t number, const Reduction& reduc
     if (m != index(member) && !came) missing.push_back(name(m));
   }
   const std::string& bucket = reduction.bucket().name;
-  if (missing.empty())
-    return concat(bucket, ": the reduction did not end within ", timeout_seconds_, " s");
+  if (missing.empty()) {
+    std::string all = concat(bucket, ": the reduction did not end within ", timeout_seconds_, " s");
+    std::string silent = others_.silent ? others_.silent(all) : "";
+    return silent.empty() ? all : concat(all, "; ", silent, " may have died or hung");
+  }
   return concat(bucket, ": ", join(missing, ", "), " did not come to the reduction within ",
                 timeout_seconds_, " s");
 }
@@ -203,6 +217,7 @@ void Group::enqueue(int member, std::uint64_t number, Reduction& reduction) {
     std::lock_guard lock(mutex_);
     throw_if_failed();
     if (ask_reducer(member)) return;
+    ask_others();
     if (std::chrono::duration<double>(Clock::now() - begin).count() > timeout_seconds_)
       give_up(late(member, number, reduction));
   }

@@ -76,7 +76,7 @@ inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
 }
 
 /// `towers`: "1", "2"; "1 x 2" for towers of two slots, into which the model is cut; "2 central"
-/// for variables on the first.
+/// for variables on the first; "2 gpu" for towers on emulated GPUs.
 inline RunConfig worker_config(BatchPolicy policy, const std::string& towers) {
   RunConfig config;
   config.batch = policy;
@@ -85,6 +85,8 @@ inline RunConfig worker_config(BatchPolicy policy, const std::string& towers) {
   config.reduction_timeout = std::chrono::seconds(3);
   int slots = towers.ends_with(" x 2") ? 2 : 1;
   config.devices = on_cpus(std::stoi(towers), slots).devices;
+  if (towers.ends_with("gpu"))
+    for (std::size_t t = 0; t < config.devices.size(); ++t) config.devices[t] = concat("cuda:", t);
   if (towers.ends_with("central")) config.variables = VariablePlacement::central;
   if (slots > 1) config.split = auto_split(slots);
   return config;

@@ -104,26 +104,33 @@ TEST(WorkersTraining, VariablesOnTheFirstTowerOfEachWorker) {
   expect_identical(job, trained_by(Job(2), BatchPolicy::global, "2", 20));
 }
 
-TEST(WorkersTraining, TenKillsLeaveNoTrace) {
+TEST(WorkersTraining, GpusOfSeveralProcessesGiveTheBitsOfAsManyInOne) {
+  expect_identical(trained_by(Job(2), BatchPolicy::global, "1 gpu", 12),
+                   trained_alone(BatchPolicy::global, "2 gpu", 12));
+  expect_identical(trained_by(Job(3), BatchPolicy::per_worker, "1 gpu", 12),
+                   trained_alone(BatchPolicy::per_tower, "3 gpu", 12));
+}
+
+void kill_workers(const std::string& towers, int kills) {
   constexpr std::int64_t last_step = 60;
   TemporaryFolder folder;
   std::string whole = folder / "whole", killed = folder / "killed";
   Job job(3);
-  ASSERT_EQ(job.start(whole, "per_worker", "1", last_step).wait(), 0) << content(whole + ".log");
+  ASSERT_EQ(job.start(whole, "per_worker", towers, last_step).wait(), 0) << content(whole + ".log");
 
   auto newest = [&] {
     auto files = list_checkpoints(killed);
     return files.empty() ? -1 : files.back().step;
   };
   PhiloxStream random(philox_key(1, "moments"));
-  for (int kill = 0; kill < 10; ++kill) {
+  for (int kill = 0; kill < kills; ++kill) {
     int victim = static_cast<int>(random.below(3));
     for (int rank = 0; rank < 3; ++rank) {
       std::filesystem::remove(killed + ".pid_" + text(rank));
       std::filesystem::remove(killed + ".error_" + text(rank));
     }
     std::int64_t before = newest();
-    MpiJob running = job.start(killed, "per_worker", "1", last_step, 5, true);
+    MpiJob running = job.start(killed, "per_worker", towers, last_step, 5, true);
     while (running.running() && newest() <= before)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
@@ -138,11 +145,15 @@ TEST(WorkersTraining, TenKillsLeaveNoTrace) {
     }
   }
   ASSERT_LT(newest(), last_step);
-  ASSERT_EQ(job.start(killed, "per_worker", "1", last_step).wait(), 0) << content(killed + ".log");
+  ASSERT_EQ(job.start(killed, "per_worker", towers, last_step).wait(), 0)
+      << content(killed + ".log");
   EXPECT_EQ(read_file(checkpoint_path(killed, last_step)),
             read_file(checkpoint_path(whole, last_step)));
   EXPECT_EQ(content(killed + ".loss_1"), content(whole + ".loss_1"));
 }
+
+TEST(WorkersTraining, TenKillsLeaveNoTrace) { kill_workers("1", 10); }
+TEST(WorkersTraining, KillsOfWorkersWithGpusLeaveNoTrace) { kill_workers("1 gpu", 4); }
 
 }  // namespace
 }  // namespace belfry

@@ -3,7 +3,9 @@
 
 #include <nccl.h>
 
+#include <algorithm>
 #include <chrono>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -59,11 +61,12 @@ ncclDataType_t type_of(const Bucket& bucket) {
 
 class NcclReducer final : public Reducer {
  public:
-  NcclReducer(Api& api, std::span<const Member> members, double timeout_seconds) : api_(api) {
+  NcclReducer(Api& api, std::span<const Member> members, const CommunicatorOptions& options)
+      : api_(api) {
     for (const Member& m : members) gpus_.push_back(m.index);
     communicators_.resize(gpus_.size());
     try {
-      connect(timeout_seconds);
+      connect(options.others, options.timeout_seconds);
     } catch (...) {
       end_quietly([&] { abort(); });
       throw;
@@ -125,21 +128,34 @@ class NcclReducer final : public Reducer {
     return communicator;
   }
 
-  void connect(double timeout_seconds) {
-    ncclUniqueId id;
-    check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  void connect(const OtherProcesses& others, double timeout_seconds) {
+    int members = others.members > 0 ? others.members : static_cast<int>(gpus_.size());
+    ncclUniqueId id = identifier(others);
     in_group("ncclCommInitRankConfig", [&] {
       for (std::size_t m = 0; m < gpus_.size(); ++m) {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
         api_.use(gpus_[m]);
-        check(ncclCommInitRankConfig(&communicators_[m], static_cast<int>(gpus_.size()), id,
-                                     static_cast<int>(m), &config),
+        check(ncclCommInitRankConfig(&communicators_[m], members, id,
+                                     others.first + static_cast<int>(m), &config),
               "ncclCommInitRankConfig");
       }
     });
-    require(wait_for_all(timeout_seconds), "NCCL: the ", gpus_.size(),
+    require(wait_for_all(timeout_seconds), "NCCL: the ", members,
             " GPUs were not connected within ", timeout_seconds, " s");
+  }
+
+  // Where the members meet: a secret of the one that has member 0.
+  static ncclUniqueId identifier(const OtherProcesses& others) {
+    ncclUniqueId id{};
+    if (others.first == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    if (others.members == 0) return id;
+    auto bytes = std::as_writable_bytes(std::span(&id, 1));
+    std::vector<std::byte> message(bytes.begin(), bytes.end());
+    others.broadcast(message);
+    ensure(message.size() == bytes.size(), "NCCL: an identifier of ", message.size(), " bytes");
+    std::copy(message.begin(), message.end(), bytes.begin());
+    return id;
   }
 
   // Until nothing is in progress; false after the time.
@@ -178,7 +194,7 @@ class NcclReducer final : public Reducer {
 
 std::shared_ptr<Communicator> make(Api& api, std::span<const Member> members,
                                    const CommunicatorOptions& options) {
-  auto reducer = std::make_unique<NcclReducer>(api, members, options.timeout_seconds);
+  auto reducer = std::make_unique<NcclReducer>(api, members, options);
   return make_communicator(members, std::move(reducer), options);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "belfry/framework/backend/cuda/device.h"
@@ -74,18 +75,33 @@ void EmulatedApi::enqueue(StreamHandle stream, Work work) {
 
 void EmulatedApi::execute(StreamHandle stream, std::int64_t until) {
   QueueOf& queue = this->queue(stream);
-  while (queue.executed < until) execute_next(queue);
+  while (queue.executed < until)
+    if (!execute_next(queue)) std::this_thread::yield();
 }
 
-void EmulatedApi::execute_next(QueueOf& queue) {
-  Item item = std::move(queue.items.front());
-  queue.items.pop_front();
+// Whether it is done: what waits for another process may have to wait longer.
+bool EmulatedApi::execute_next(QueueOf& queue) {
+  const Item& item = queue.items.front();
+  auto end = [&] {
+    queue.items.pop_front();
+    ++queue.executed;
+  };
   if (item.work) {
-    item.work();
+    try {
+      item.work();
+    } catch (const NotReady&) {
+      return false;
+    } catch (...) {
+      end();
+      throw;
+    }
   } else if (!reached(item.waits_for)) {
-    execute(item.waits_for.stream, item.waits_for.position);
+    QueueOf& before = this->queue(item.waits_for.stream);
+    if (!execute_next(before)) return false;
+    return reached(item.waits_for) && execute_next(queue);
   }
-  ++queue.executed;
+  end();
+  return true;
 }
 
 bool EmulatedApi::reached(const Mark& mark) {
@@ -293,8 +309,8 @@ GraphHandle EmulatedApi::end_capture(StreamHandle stream) {
 void EmulatedApi::replay(GraphHandle graph, StreamHandle stream) {
   Lock lock(mutex_);
   ++counts_.replays;
-  enqueue(stream, [work = graphs_.at(graph)] {
-    for (const Work& w : work) w();
+  enqueue(stream, [work = graphs_.at(graph), done = std::size_t{0}]() mutable {
+    for (; done < work.size(); ++done) work[done]();
   });
 }
 

@@ -17,6 +17,10 @@
 
 namespace belfry::cuda {
 
+/// What enqueued work throws that waits for another process: it is run again later. Work that is
+/// replayed goes on where it stopped.
+struct NotReady {};
+
 /// GPUs on which what is enqueued runs at some time until the host waits for it, or for work behind
 /// it on another stream; when is drawn at random, the same in every run. Whoever reads too early,
 /// or forgets to let a stream wait, gets wrong numbers. What CUDA does not allow during a capture
@@ -93,7 +97,7 @@ class EmulatedApi final : public Api {
   QueueOf& queue(StreamHandle stream);
   void enqueue(StreamHandle stream, Work work);
   void execute(StreamHandle stream, std::int64_t until);
-  void execute_next(QueueOf& queue);
+  bool execute_next(QueueOf& queue);
   bool reached(const Mark& mark);
   void let_time_pass();
   void refuse_in_capture(const char* call) const;

@@ -14,6 +14,7 @@
 
 #include "../worker_input.h"
 #include "belfry/framework/distribute/workers.h"
+#include "mpi_reducer.h"
 
 int main(int argc, char** argv) {
   using namespace belfry;
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   };
   std::string dir = argv[1], rank;
   try {
+    emulate_gpus_of_several_workers();
     rank = text(find_workers()->rank());
     std::ofstream(dir + ".pid_" + rank) << getpid();
     bool uneven = std::string(argv[2]) == "uneven";
