@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-constexpr double f32_epsilon = 0x1p-23;
+constexpr double f32_epsilon = 0x1p-23, tf32_epsilon = 0x1p-10;
 
 using Arrays = std::vector<Array>;
 
@@ -27,8 +27,7 @@ class Subject {
   Subject(const OpCheck& check, DType floating) : check_(check), floating_(floating) {
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < check.inputs.size(); ++i) {
-      TensorType type = check.inputs[i].type();
-      if (is_floating(type.dtype)) type.dtype = floating;
+      TensorType type{check.inputs[i].shape(), type_of(i)};
       inputs.push_back(input(graph_, input_name(i), type));
     }
     outputs_ = check.build(Scope(graph_) / "op", inputs);
@@ -46,14 +45,16 @@ class Subject {
   const std::vector<Tensor>& gradient_tensors() const { return gradients_; }
   const std::vector<std::size_t>& wrt() const { return wrt_; }
 
-  Arrays values(const Arrays& inputs, bool fast, const std::string& device = "cpu") const {
-    return run(outputs_, inputs, fast, device);
+  Arrays values(const Arrays& inputs, bool fast, const std::string& device = "cpu",
+                bool tf32 = false) const {
+    return run(outputs_, inputs, fast, device, tf32);
   }
-  Arrays gradient_values(const Arrays& inputs, bool fast, const std::string& device = "cpu") const {
+  Arrays gradient_values(const Arrays& inputs, bool fast, const std::string& device = "cpu",
+                         bool tf32 = false) const {
     std::vector<Tensor> defined;
     for (const Tensor& t : gradients_)
       if (t.defined()) defined.push_back(t);
-    return defined.empty() ? Arrays{} : run(defined, inputs, fast, device);
+    return defined.empty() ? Arrays{} : run(defined, inputs, fast, device, tf32);
   }
   Evaluator loss_evaluator() const {
     return Evaluator({loss_}, {.fast = false, .seed = 3, .step = 5});
@@ -61,15 +62,21 @@ class Subject {
   std::map<std::string, Array> feed(const Arrays& inputs) const {
     std::map<std::string, Array> out;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      out[input_name(i)] = is_floating(inputs[i].dtype()) ? inputs[i].cast(floating_) : inputs[i];
+      out[input_name(i)] = is_floating(inputs[i].dtype()) ? inputs[i].cast(type_of(i)) : inputs[i];
     return out;
   }
 
  private:
-  bool is_constant(std::size_t i) const {
-    return std::find(check_.constant.begin(), check_.constant.end(), static_cast<int>(i))
-           != check_.constant.end();
+  static bool contains(const std::vector<int>& list, std::size_t i) {
+    return std::find(list.begin(), list.end(), static_cast<int>(i)) != list.end();
   }
+  bool is_constant(std::size_t i) const { return contains(check_.constant, i); }
+  DType type_of(std::size_t i) const {
+    DType given = check_.inputs[i].dtype();
+    if (!is_floating(given)) return given;
+    return contains(check_.wide, i) ? wide() : floating_;
+  }
+  DType wide() const { return floating_ == DType::f64 ? DType::f64 : DType::f32; }
 
   // Different weights for the elements, so that errors in different places do not cancel.
   Tensor weighted_sum() {
@@ -79,15 +86,16 @@ class Subject {
       Array weights(y.shape(), DType::f64);
       PhiloxStream random(philox_key(7, y.shape().elements()));
       for (double& w : weights.span<double>()) w = random.uniform_double() + 0.5;
-      Tensor term = sum(mul(y, constant(graph_, weights.cast(floating_))));
+      Tensor term = cast(sum(mul(y, constant(graph_, weights.cast(y.dtype())))), wide());
       total = total.defined() ? add(total, term) : term;
     }
     return total;
   }
 
   Arrays run(const std::vector<Tensor>& what, const Arrays& inputs, bool fast,
-             const std::string& device) const {
-    return evaluate(what, feed(inputs), {.fast = fast, .seed = 3, .step = 5, .device = device});
+             const std::string& device, bool tf32) const {
+    return evaluate(what, feed(inputs),
+                    {.fast = fast, .seed = 3, .step = 5, .device = device, .tf32 = tf32});
   }
 
   const OpCheck& check_;
@@ -173,6 +181,42 @@ std::string check_differences(const Subject& subject, const OpCheck& check, cons
   return out;
 }
 
+// In units of the last place: two results that are rounded once differ by one, and ops of several
+// nodes round more often.
+double allowed_units(const OpCheck& check) { return std::max(4.0, check.rounding / 16); }
+
+// Against the reference in the same type, which rounds where the fast kernels round.
+std::string check_low_precision(const OpCheck& check, DType dtype) {
+  Subject subject(check, dtype);
+  double allowed = allowed_units(check) * (dtype == DType::bf16 ? 0x1p-7 : 0x1p-10);
+  Arrays wanted = subject.values(check.inputs, false), gradient;
+  if (check.gradient) gradient = subject.gradient_values(check.inputs, false);
+  std::string out;
+  for (const std::string& device : devices()) {
+    std::string where = concat(" in ", dtype, " on ", device);
+    out += compare("output" + where, subject.values(check.inputs, true, device), wanted, allowed);
+    if (check.gradient)
+      out += compare("gradient" + where, subject.gradient_values(check.inputs, true, device),
+                     gradient, allowed);
+  }
+  return out;
+}
+
+std::string check_tf32(const Subject& single, const OpCheck& check, const Arrays& wanted,
+                       const Arrays& gradient) {
+  double allowed = check.rounding * f32_epsilon + allowed_units(check) * tf32_epsilon;
+  std::string out;
+  for (const std::string& device : devices()) {
+    if (find_device(device)->host_accessible()) continue;  // CPUs have no TF32
+    out += compare("output with TF32 on " + device, single.values(check.inputs, true, device, true),
+                   wanted, allowed);
+    if (check.gradient)
+      out += compare("gradient with TF32 on " + device,
+                     single.gradient_values(check.inputs, true, device, true), gradient, allowed);
+  }
+  return out;
+}
+
 }  // namespace
 
 const std::set<std::string, std::less<>>& checked_ops() { return names_of_checked(); }
@@ -194,9 +238,12 @@ std::string check_op(const OpCheck& check) {
     out += compare("fast f32 output on " + device, fast, wanted, allowed);
     out += compare_bits("output on " + device, fast, single.values(check.inputs, true, device));
   }
+  for (DType dtype : {DType::bf16, DType::f16}) out += check_low_precision(check, dtype);
+  Arrays gradient;
+  if (check.gradient) gradient = exact.gradient_values(check.inputs, false);
+  out += check_tf32(single, check, wanted, gradient);
   if (!check.gradient) return out;
 
-  Arrays gradient = exact.gradient_values(check.inputs, false);
   out += check_differences(exact, check, gradient);
   out += compare("reference f32 gradient", single.gradient_values(check.inputs, false), gradient,
                  allowed);

@@ -21,7 +21,8 @@ struct OpCheck {
   /// Rounding allowed in f32, in units of 2^-23 times the largest magnitude in the output: for sums
   /// of many terms about sqrt(terms).
   double rounding = 32;
-  double step = 1e-5;  ///< of the central differences, in f64
+  double step = 1e-5;          ///< of the central differences, in f64
+  std::vector<int> wide = {};  ///< floating inputs that are f32 where the others are bf16 or f16
 };
 
 /// Runs the op with fast kernels in f32 and with the reference in f64 and compares:
@@ -30,7 +31,9 @@ struct OpCheck {
 ///      against reference f64;
 ///  (3) analytic gradients in f64 (of a weighted sum of the floating outputs) against central
 ///      differences; fast f32 gradients on each device against those in f64;
-///  (4) two runs on a device give the same bits.
+///  (4) two runs on a device give the same bits;
+///  (5) fast bf16 and f16 against the reference in the same type, on each device, and f32 with
+///      products in TF32 against the reference in f64.
 /// Returns what differs, one finding a line; empty when everything agrees.
 std::string check_op(const OpCheck& check);
 

@@ -336,13 +336,14 @@ void Executable::capture() {
   stream_->begin_capture();
   try {
     launch_step();
-  } catch (...) {
+  } catch (const std::exception& error) {
     try {
       stream_->end_capture();
     } catch (const Error&) {
       // A capture that failed; the first error says why.
     }
-    throw;
+    fail(error.what(),
+         " (while a step was captured; RunConfig::capture_steps = false runs without)");
   }
   captured_ = stream_->end_capture();
 }
@@ -352,8 +353,9 @@ void Executable::enqueue(const Features& batch, const StepState& state) {
   if (!staging_) return run(batch, state);
   begin_step(state);
   feed(batch, state);
-  if (!traced_ && enqueued_ == 1 && can_capture()) capture();
-  if (captured_ && !traced_) {
+  bool may_replay = state.capture && !traced_ && enqueued_ > 0;
+  if (may_replay && !captured_ && can_capture()) capture();
+  if (may_replay && captured_) {
     stream_->replay(*captured_);
   } else {
     launch_step();

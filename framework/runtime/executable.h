@@ -24,6 +24,7 @@ struct StepState {
   std::int64_t first_row = 0;  ///< global row number of this tower's first row
   double weight = 1;           ///< this tower's rows / all towers' rows
   bool trace = false;          ///< time each instruction: see Executable::append_trace()
+  bool capture = true;         ///< the step may be captured, or replayed
 };
 
 /// What a step's time went into, in seconds.
@@ -81,9 +82,9 @@ class Executable {
   void apply();
 
   /// run() without waiting for an asynchronous device; `batch` is read by the time it returns. The
-  /// second step of a plan that can be captured is, and the later ones are one launch each, with
-  /// the same results; one that is traced is neither captured nor replayed. Two steps may be under
-  /// way. On other devices it is run().
+  /// second step of a plan that can be captured is, if it may be, and the later ones are one launch
+  /// each, with the same results; one that is traced is neither captured nor replayed. Two steps
+  /// may be under way. On other devices it is run().
   void enqueue(const Features& batch, const StepState& state);
   /// Waits for the oldest step under way: outputs and times are its. Does nothing if there is none.
   void collect();
@@ -91,6 +92,7 @@ class Executable {
   bool can_run_behind() const { return staging_ != nullptr && !transfers_; }
   bool under_way() const { return staging_ && staging_->under_way() > 0; }
   bool captured() const { return captured_ != nullptr; }
+  bool was_enqueued() const { return enqueued_ > 0; }  ///< in a step that was not traced
 
   /// Whether run() looks at the results of every kernel and throws Error naming the first op that
   /// produced NaN or infinity. Needs a device whose memory the host can read. Slow.

@@ -142,6 +142,7 @@ StepState Replicas::state_of(const TowerShare& share) const {
   state.first_row = share.rows.first;
   state.weight = share.weight;
   state.trace = trace_;
+  state.capture = capture_;
   return state;
 }
 
@@ -206,6 +207,9 @@ void Replicas::start(bool trace) {
   towers.clear();
   for (int t = 0; t < taking_part_; ++t)
     towers.push_back(towers_[static_cast<std::size_t>(t)].executable);
+  // Reductions of one step are captured by all towers or by none.
+  capture_ = std::all_of(towers.begin(), towers.end(),
+                         [](const TowerExecutable* tower) { return tower->was_enqueued(); });
   for (TowerExecutable* tower : towers) tower->begin_step();
   if (session_.strategy().variables == VariablePlacement::mirrored)
     return session_.lanes().run(whole_step_, on_failure_);

@@ -98,7 +98,8 @@ class Replicas {
   int slots_;  // of each tower; every one has a lane, tower after tower
   int taking_part_ = 0;
   StepRows rows_;
-  bool trace_ = false;  // the running step
+  bool trace_ = false;    // the running step
+  bool capture_ = false;  // it may be captured
   std::function<void(int)> whole_step_, compute_, apply_;
   std::function<void(const std::exception&)> on_failure_;
 };

@@ -66,7 +66,7 @@ class CudaDevice final : public Device {
       api_.destroy_stream(stream_);
       api_.destroy_pool(pool_);
     } catch (const std::exception&) {
-      // A device that failed; its memory goes with the process.
+      // A device that failed refuses every call; its memory goes with the process.
     }
   }
 
@@ -79,7 +79,13 @@ class CudaDevice final : public Device {
     api_.use(index_);
     void* memory = api_.allocate_host(at_least_one(size));
     require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
-    return {memory, [&api = api_](void* p) { api.free_host(p); }};
+    return {memory, [&api = api_](void* p) noexcept {
+              try {
+                api.free_host(p);
+              } catch (const std::exception&) {
+                // As in the destructor.
+              }
+            }};
   }
   bool reaches(const Device& other) const override {
     std::lock_guard lock(in_use().mutex);

@@ -75,7 +75,8 @@ TEST(BatchNormTrain, PassesCheckOpInAllOutputs) {
                     auto r = batch_norm_train(in[0], in[1], in[2], 0.1);
                     return {r.y, r.mean, r.variance};
                   },
-                  .inputs = {noise(x), noise(c, 2), noise(c, 3)}}),
+                  .inputs = {noise(x), noise(c, 2), noise(c, 3)},
+                  .wide = {1, 2}}),
         "");
   }
 }
@@ -89,11 +90,11 @@ TEST(BatchNormTrain, FusedFormsPassCheckOp) {
       auto build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
         return {apply1(batch_norm_train_op, {in.begin(), in.end()}, options)};
       };
-      EXPECT_EQ(check_op({.build = build, .inputs = inputs}), "");
+      EXPECT_EQ(check_op({.build = build, .inputs = inputs, .wide = {1, 2}}), "");
       auto second = [&](const Scope& s, std::span<const Tensor> in) {
         return square_gradients(build(s, in)[0], in);
       };
-      EXPECT_EQ(check_op({.build = second, .inputs = inputs, .rounding = 256}), "");
+      EXPECT_EQ(check_op({.build = second, .inputs = inputs, .rounding = 256, .wide = {1, 2}}), "");
     }
 }
 
@@ -107,7 +108,8 @@ TEST(BatchNormTrain, SecondDerivativesPassCheckOp) {
                               return square_gradients(y * in[0], in);
                             },
                         .inputs = {noise(x), noise(c, 2), noise(c, 3)},
-                        .rounding = 256}),
+                        .rounding = 256,
+                        .wide = {1, 2}}),
               "");
   }
 }
@@ -129,7 +131,8 @@ TEST(BatchNormInference, PassesCheckOp) {
         check_op({.build = [](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
                     return {batch_norm_inference(in[0], in[1], in[2], in[3], square(in[4]), 0.1)};
                   },
-                  .inputs = {noise(x), noise(c, 2), noise(c, 3), noise(c, 4), noise(c, 5)}}),
+                  .inputs = {noise(x), noise(c, 2), noise(c, 3), noise(c, 4), noise(c, 5)},
+                  .wide = {1, 2, 3, 4}}),
         "");
   }
 }

@@ -23,11 +23,11 @@ TEST(LayerNorm, PassesCheckOp) {
       return {layer_norm(in[0], in[1], in[2], 0.1)};
     };
     std::vector<Array> inputs = {noise(x), noise(c, 2), noise(c, 3)};
-    EXPECT_EQ(check_op({.build = build, .inputs = inputs}), "");
+    EXPECT_EQ(check_op({.build = build, .inputs = inputs, .wide = {1, 2}}), "");
     auto second = [&](const Scope& s, std::span<const Tensor> in) {
       return square_gradients(build(s, in)[0] * in[0], in);
     };
-    EXPECT_EQ(check_op({.build = second, .inputs = inputs, .rounding = 256}), "");
+    EXPECT_EQ(check_op({.build = second, .inputs = inputs, .rounding = 256, .wide = {1, 2}}), "");
   }
 }
 
@@ -59,7 +59,8 @@ TEST(GroupNorm, PassesCheckOp) {
         check_op({.build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
                     return {group_norm(in[0], in[1], in[2], t.groups, 0.1)};
                   },
-                  .inputs = {noise(t.x), noise(c, 2), noise(c, 3)}}),
+                  .inputs = {noise(t.x), noise(c, 2), noise(c, 3)},
+                  .wide = {1, 2}}),
         "");
   }
 }

@@ -122,6 +122,10 @@ class Group final : public Communicator {
     std::lock_guard lock(mutex_);
     throw_if_failed();
   }
+  /// The host waits, as long as nothing fails.
+  void wait_for(int member, const Event& event) {
+    for (; !event.done(); std::this_thread::yield()) check(member);
+  }
   /// Puts the reduction on the member's stream.
   void enqueue(int member, std::uint64_t number, Reduction& reduction);
 
@@ -275,6 +279,9 @@ void Reduction::start(Stream& stream) {
   if (ordered()) enqueue_order(own, true);
   launch(own, {1, 32}, count_up, &counters().done);
   own.record(*done_);
+  // Kernels that are launched for the first time may wait, inside CUDA, until the GPUs are idle,
+  // which they are not while a reduction waits for a member whose thread is in such a launch.
+  if (started_ == 1) group_.wait_for(member_, *done_);
 }
 
 void Reduction::finish(Stream& stream) {

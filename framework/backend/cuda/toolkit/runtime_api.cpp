@@ -1,6 +1,9 @@
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "belfry/framework/backend/cuda/device.h"
 #include "belfry/framework/base/error.h"
 
@@ -75,8 +78,9 @@ class RuntimeApi final : public Api {
     cudaMemAccessDesc access{};
     access.location = {cudaMemLocationTypeDevice, other};
     access.flags = cudaMemAccessFlagsProtReadWrite;
-    check(cudaMemPoolSetAccess(pool, &access, 1), "cudaMemPoolSetAccess");
-    return true;
+    if (cudaMemPoolSetAccess(pool, &access, 1) == cudaSuccess) return true;
+    cudaGetLastError();
+    return false;
   }
   void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override {
     void* memory = nullptr;
@@ -109,6 +113,8 @@ class RuntimeApi final : public Api {
     check(cudaMemcpyAsync(to, from, bytes, kind_of(direction), stream), "cudaMemcpyAsync");
   }
   void launch(const KernelCall& call, StreamHandle stream) override {
+    ensure(call.shape.blocks <= std::numeric_limits<std::int32_t>::max(), "a kernel of ",
+           call.shape.blocks, " blocks");
     check(cudaLaunchKernel(call.function, dim3(static_cast<unsigned>(call.shape.blocks)),
                            dim3(static_cast<unsigned>(call.shape.threads)), call.arguments, 0,
                            stream),

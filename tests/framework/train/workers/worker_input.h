@@ -85,8 +85,11 @@ inline RunConfig worker_config(BatchPolicy policy, const std::string& towers) {
   config.reduction_timeout = std::chrono::seconds(3);
   int slots = towers.ends_with(" x 2") ? 2 : 1;
   config.devices = on_cpus(std::stoi(towers), slots).devices;
-  if (towers.ends_with("gpu"))
+  if (towers.ends_with("gpu")) {
     for (std::size_t t = 0; t < config.devices.size(); ++t) config.devices[t] = concat("cuda:", t);
+    // Graphs of several emulated GPUs in one process cannot wait for each other.
+    config.capture_steps = config.devices.size() == 1;
+  }
   if (towers.ends_with("central")) config.variables = VariablePlacement::central;
   if (slots > 1) config.split = auto_split(slots);
   return config;

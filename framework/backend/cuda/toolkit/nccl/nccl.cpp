@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <span>
 #include <thread>
 #include <vector>
@@ -131,6 +132,9 @@ class NcclReducer final : public Reducer {
   void connect(const OtherProcesses& others, double timeout_seconds) {
     int members = others.members > 0 ? others.members : static_cast<int>(gpus_.size());
     ncclUniqueId id = identifier(others);
+    // A worker may replay a step while another one, whose batch has a new shape, runs it eagerly;
+    // buffers that are registered for a graph would let NCCL wait for all to do the same.
+    setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
     in_group("ncclCommInitRankConfig", [&] {
       for (std::size_t m = 0; m < gpus_.size(); ++m) {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,7 @@ std::vector<Warp> warps;
 Fiber* running = nullptr;  // null: threads are run one after the other, without fibers
 bool waited = false;       // whether any thread of this launch has
 const std::function<void()>* body = nullptr;
+std::exception_ptr thrown;  // by a thread: no exception may leave a fiber
 
 #if defined(__SANITIZE_ADDRESS__)
 const void* scheduler_stack = nullptr;
@@ -67,7 +69,11 @@ void run_fiber() {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
 #endif
-  (*body)();
+  try {
+    (*body)();
+  } catch (...) {
+    thrown = std::current_exception();
+  }
   running->waiting = Waiting::ended;
   leave_for_scheduler(true);
 }
@@ -124,6 +130,7 @@ void run_with_fibers(unsigned threads) {
       release(t, std::min(t + warp_size, threads), Waiting::for_warp);
     release(0, threads, Waiting::for_block);
     for (unsigned t = 0; t < threads; ++t) progress |= fibers[t]->waiting == Waiting::no;
+    if (thrown) std::rethrow_exception(std::exchange(thrown, nullptr));
   }
   for (unsigned t = 0; t < threads; ++t)
     ensure(fibers[t]->waiting == Waiting::ended, "emulated kernel: thread ", t, " of block ",

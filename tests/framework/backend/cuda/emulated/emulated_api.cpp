@@ -49,6 +49,17 @@ void EmulatedApi::fail_allocation_after(int allocations) {
   allocations_left_ = allocations;
 }
 
+void EmulatedApi::set_broken(bool broken) {
+  Lock lock(mutex_);
+  broken_ = broken;
+}
+
+std::unique_lock<std::recursive_mutex> EmulatedApi::enter() {
+  std::unique_lock lock(mutex_);
+  if (broken_) fail("cudaErrorIllegalAddress: an illegal memory access was encountered");
+  return lock;
+}
+
 std::int64_t EmulatedApi::memory_in_use() const {
   Lock lock(mutex_);
   std::int64_t bytes = 0;
@@ -137,7 +148,7 @@ bool EmulatedApi::pinned(const void* memory) const {
 void EmulatedApi::use(int device) { ensure(device >= 0 && device < 4, "emulated GPU ", device); }
 
 void EmulatedApi::synchronize_device() {
-  Lock lock(mutex_);
+  auto lock = enter();
   refuse_in_capture("cudaDeviceSynchronize");
   for (auto& [handle, queue] : streams_) execute(handle, queue.enqueued);
 }
@@ -146,7 +157,7 @@ PoolHandle EmulatedApi::create_pool(int) { return new_handle<PoolHandle>(); }
 void EmulatedApi::destroy_pool(PoolHandle) {}
 
 void* EmulatedApi::allocate(PoolHandle, std::size_t bytes, StreamHandle) {
-  Lock lock(mutex_);
+  auto lock = enter();
   refuse_in_capture("an allocation");
   if (bytes == 0) return nullptr;
   ++counts_.allocations;
@@ -162,13 +173,13 @@ void* EmulatedApi::allocate(PoolHandle, std::size_t bytes, StreamHandle) {
 }
 
 void EmulatedApi::free(void* memory, StreamHandle) {
-  Lock lock(mutex_);
+  auto lock = enter();
   ensure(memory_.erase(static_cast<std::byte*>(memory)) == 1, "emulated GPU: no such memory");
   std::free(memory);
 }
 
 void* EmulatedApi::allocate_host(std::size_t bytes) {
-  Lock lock(mutex_);
+  auto lock = enter();
   refuse_in_capture("cudaHostAlloc");
   if (bytes == 0) return nullptr;
   ++counts_.allocations;
@@ -179,26 +190,26 @@ void* EmulatedApi::allocate_host(std::size_t bytes) {
 
 void EmulatedApi::free_host(void* memory) {
   synchronize_device();  // as CUDA does
-  Lock lock(mutex_);
+  auto lock = enter();
   pinned_.erase(static_cast<std::byte*>(memory));
   std::free(memory);
 }
 
 StreamHandle EmulatedApi::create_stream() {
-  Lock lock(mutex_);
+  auto lock = enter();
   auto handle = new_handle<StreamHandle>();
   streams_[handle];
   return handle;
 }
 
 void EmulatedApi::destroy_stream(StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   execute(stream, queue(stream).enqueued);
   streams_.erase(stream);
 }
 
 void EmulatedApi::synchronize(StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   ensure(!queue(stream).capture, "emulated GPU: cudaStreamSynchronize in a capture");
   ++counts_.waits;
   execute(stream, queue(stream).enqueued);
@@ -207,7 +218,7 @@ void EmulatedApi::synchronize(StreamHandle stream) {
 // As CUDA's: memory that is not pinned is read before the call returns, and written by then.
 void EmulatedApi::copy(void* to, const void* from, std::size_t bytes, Direction direction,
                        StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   ++counts_.copies;
   if (direction == Direction::to_device && !pinned(from)) {
     ensure(!queue(stream).capture, "emulated GPU: copy of memory that is not pinned in a capture");
@@ -224,7 +235,7 @@ void EmulatedApi::copy(void* to, const void* from, std::size_t bytes, Direction 
 }
 
 void EmulatedApi::launch(const KernelCall& call, StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   ++counts_.launches;
   enqueue(stream, [shape = call.shape, kernel = call.bind(call.function, call.arguments)] {
     emulated::run_blocks(shape, kernel);
@@ -232,26 +243,26 @@ void EmulatedApi::launch(const KernelCall& call, StreamHandle stream) {
 }
 
 EventHandle EmulatedApi::create_event(bool) {
-  Lock lock(mutex_);
+  auto lock = enter();
   auto handle = new_handle<EventHandle>();
   events_[handle];
   return handle;
 }
 
 void EmulatedApi::destroy_event(EventHandle event) {
-  Lock lock(mutex_);
+  auto lock = enter();
   events_.erase(event);
 }
 
 void EmulatedApi::record(EventHandle event, StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   QueueOf& queue = this->queue(stream);
   events_.at(event) = {stream, queue.enqueued, queue.capture};
 }
 
 // A stream that waits for a captured event takes part in the capture from then on.
 void EmulatedApi::wait(StreamHandle stream, EventHandle event) {
-  Lock lock(mutex_);
+  auto lock = enter();
   const Mark mark = events_.at(event);
   if (!mark.stream) return;  // never recorded: CUDA does not wait
   if (mark.capture) {
@@ -267,7 +278,7 @@ void EmulatedApi::wait(StreamHandle stream, EventHandle event) {
 }
 
 bool EmulatedApi::done(EventHandle event) {
-  Lock lock(mutex_);
+  auto lock = enter();
   const Mark mark = events_.at(event);
   ensure(!mark.capture, "emulated GPU: cudaEventQuery of a captured event");
   if (!mark.stream || reached(mark)) return true;
@@ -276,7 +287,7 @@ bool EmulatedApi::done(EventHandle event) {
 }
 
 void EmulatedApi::synchronize(EventHandle event) {
-  Lock lock(mutex_);
+  auto lock = enter();
   const Mark mark = events_.at(event);
   ensure(!mark.capture, "emulated GPU: cudaEventSynchronize of a captured event");
   ++counts_.waits;
@@ -284,7 +295,7 @@ void EmulatedApi::synchronize(EventHandle event) {
 }
 
 double EmulatedApi::seconds_between(EventHandle first, EventHandle second) {
-  Lock lock(mutex_);
+  auto lock = enter();
   const Mark from = events_.at(first), to = events_.at(second);
   ensure(from.stream == to.stream && reached(from) && reached(to),
          "emulated GPU: cudaEventElapsedTime of events of two streams, or of one that is not done");
@@ -292,12 +303,12 @@ double EmulatedApi::seconds_between(EventHandle first, EventHandle second) {
 }
 
 void EmulatedApi::begin_capture(StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   queue(stream).capture = std::make_shared<Capture>();
 }
 
 GraphHandle EmulatedApi::end_capture(StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   std::shared_ptr<Capture> capture = queue(stream).capture;
   for (auto& [handle, queue] : streams_)
     if (queue.capture == capture) queue.capture = nullptr;
@@ -307,7 +318,7 @@ GraphHandle EmulatedApi::end_capture(StreamHandle stream) {
 }
 
 void EmulatedApi::replay(GraphHandle graph, StreamHandle stream) {
-  Lock lock(mutex_);
+  auto lock = enter();
   ++counts_.replays;
   enqueue(stream, [work = graphs_.at(graph), done = std::size_t{0}]() mutable {
     for (; done < work.size(); ++done) work[done]();
@@ -315,7 +326,7 @@ void EmulatedApi::replay(GraphHandle graph, StreamHandle stream) {
 }
 
 void EmulatedApi::destroy_graph(GraphHandle graph) {
-  Lock lock(mutex_);
+  auto lock = enter();
   graphs_.erase(graph);
 }
 

@@ -34,6 +34,8 @@ class EmulatedApi final : public Api {
   Counts counts() const;
   /// How many of the following allocations still succeed; then one fails.
   void fail_allocation_after(int allocations);
+  /// From now on every call is refused, as after a kernel that read where there is no memory.
+  void set_broken(bool broken);
   std::int64_t memory_in_use() const;      ///< bytes, on all GPUs
   std::vector<std::string> take_ranges();  ///< names of those pushed since the last call
   int open_ranges() const;                 ///< pushed and not popped
@@ -94,6 +96,7 @@ class EmulatedApi final : public Api {
     std::shared_ptr<Capture> capture;  // that this stream takes part in
   };
 
+  std::unique_lock<std::recursive_mutex> enter();
   QueueOf& queue(StreamHandle stream);
   void enqueue(StreamHandle stream, Work work);
   void execute(StreamHandle stream, std::int64_t until);
@@ -117,6 +120,7 @@ class EmulatedApi final : public Api {
   std::vector<std::string> ranges_;
   int open_ranges_ = 0;
   int allocations_left_ = -1;  // negative: no limit
+  bool broken_ = false;
   PhiloxStream random_{philox_key(1, "emulated GPU")};
 };
 

@@ -1,8 +1,10 @@
 #pragma once
 // Reductions over emulated GPUs.
 
+#include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +14,7 @@
 #include "belfry/framework/backend/cuda/launch.h"
 #include "belfry/framework/backend/segments.h"
 #include "belfry/framework/base/error.h"
+#include "emulated_api.h"
 
 namespace belfry::cuda {
 
@@ -20,7 +23,7 @@ struct ReducerScript {
   std::mutex mutex;
   bool never_done = false;  // reductions begin and do not end
   std::string failure;      // of member 0, once something was enqueued
-  int aborts = 0;
+  std::atomic<int> aborts = 0;
 };
 
 /// In NCCL's place. The member that comes last enqueues the reduction, behind what all have
@@ -34,11 +37,11 @@ class HostReducer final : public Reducer {
     std::size_t number = begun_[static_cast<std::size_t>(member)]++;
     if (rounds_.size() <= number) rounds_.resize(number + 1);
     Round& round = rounds_[number];
-    round.buckets.push_back(bucket);
+    round.buckets[member] = bucket;
     round.streams.push_back(&stream);
     round.written.push_back(devices_[static_cast<std::size_t>(member)]->make_event());
     stream.record(*round.written.back());
-    if (script_.never_done) round.written.back()->synchronize();
+    if (script_.never_done) enqueue_endless(stream);
     if (round.streams.size() == devices_.size()) join(round, stream);
   }
   bool enqueued(int member) override {
@@ -51,18 +54,28 @@ class HostReducer final : public Reducer {
 
  private:
   struct Round {
-    std::vector<Bucket> buckets;
+    std::map<int, Bucket> buckets;  // by member: sums are in their order
     std::vector<Stream*> streams;
     std::vector<std::unique_ptr<Event>> written;
     std::unique_ptr<Event> reduced;
     std::function<void()> work;
   };
 
+  void enqueue_endless(Stream& stream) {
+    auto bind = [](const void* script, void**) -> std::function<void()> {
+      return [script = static_cast<const ReducerScript*>(script)] {
+        if (script->aborts == 0) throw NotReady();
+      };
+    };
+    cuda::enqueue(stream,
+                  {.function = &script_, .shape = {1, 1}, .arguments = nullptr, .bind = bind});
+  }
+
   void join(Round& round, Stream& last) {
     for (const auto& event : round.written) last.wait(*event);
     round.work = [&round] {
       std::vector<const Bucket*> all;
-      for (const Bucket& b : round.buckets) all.push_back(&b);
+      for (const auto& [member, bucket] : round.buckets) all.push_back(&bucket);
       reduce_all(all, 0, elements_of(*all[0]));
     };
     auto bind = [](const void* function, void**) {

@@ -48,5 +48,27 @@ TEST(EmulatedTowers, ASplitModelLearnsWhatAWholeOneDoes) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(parts.losses[i], whole.losses[i], 1e-6) << i;
 }
 
+// The towers of a batch that fails have steps under way, of which no other batch may hear.
+TEST(EmulatedTowers, AnEvaluationAfterAFailedOneIsItsOwn) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor logits = dense(s / "out", batch["x"], {.units = 4});
+    return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+            .train = sgd({.learning_rate = 0.1})};
+  };
+  auto labelled = [](std::int64_t first, std::int64_t second) {
+    return Features{{"x", Array::of({1.f, 2.f}, {2, 1})},
+                    {"label", Array::of({first, second}, {2})}};
+  };
+  for (bool first_tower : {true, false}) {
+    TemporaryFolder folder;
+    Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = on_gpus(2)});
+    estimator.train(once({labelled(0, 1)}));
+    double loss = estimator.evaluate(once({labelled(0, 1)})).at("loss");
+    InputFn bad = once({first_tower ? labelled(9, 1) : labelled(1, 9)});
+    EXPECT_THAT(error_of([&] { estimator.evaluate(bad); }), ::testing::HasSubstr("label"));
+    EXPECT_EQ(estimator.evaluate(once({labelled(0, 1)})).at("loss"), loss);
+  }
+}
+
 }  // namespace
 }  // namespace belfry

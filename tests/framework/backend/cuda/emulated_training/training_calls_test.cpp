@@ -61,5 +61,23 @@ TEST(EmulatedTraining, AnAllocationMayFailAnywhere) {
   EXPECT_FALSE(failed);
 }
 
+// Nothing that is freed on the way may throw a second time.
+TEST(EmulatedTraining, AGpuThatFailsIsToldByItsOwnError) {
+  struct Break final : Hook {
+    void after_step(const StepResult& result) override {
+      if (result.step == 3) cuda::emulated_api().set_broken(true);
+    }
+  };
+  TemporaryFolder folder;
+  std::string error = error_of([&] {
+    Estimator estimator(
+        {.model_fn = resuming_model, .model_dir = folder.path(), .run = on("cuda")});
+    estimator.train(digits(), {.max_steps = 9, .hooks = {std::make_shared<Break>()}});
+  });
+  cuda::emulated_api().set_broken(false);
+  EXPECT_THAT(error, ::testing::HasSubstr("cudaErrorIllegalAddress"));
+  EXPECT_EQ(load_checkpoint(checkpoint_path(folder.path(), 0)).step, 0);
+}
+
 }  // namespace
 }  // namespace belfry

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../../../base/error_of.h"
 #include "../emulated/host_reducer.h"
 #include "belfry/framework/base/error.h"
 
@@ -141,6 +142,8 @@ TEST(CudaCommunicator, CanBePartOfACapturedStep) {
   Numbers<double> x(group.device(0), 2), y(group.device(0), 2);
   auto c = group.communicator->all_reduce(0, {"b", {x.segment()}, DType::f64});
   EXPECT_TRUE(c->can_be_captured());
+  c->start(stream);  // the first time is never captured
+  c->finish(stream);
   stream.begin_capture();
   c->start(stream);
   c->finish(stream);
@@ -183,35 +186,53 @@ TEST(CudaCommunicator, CheckNamesTheMemberWhoseGpuDoesNotCome) {
   Communicator& communicator = *group.communicator;
   auto c = communicator.all_reduce(0, {"bucket 1 of sgd", {x.segment()}, DType::f32});
   auto other = communicator.all_reduce(1, {"bucket 1 of sgd", {x.segment()}, DType::f32});
-  c->start(group.stream(0));
-  std::string error;
-  try {
-    for (;;) communicator.check(0);
-  } catch (const Error& e) {
-    error = e.what();
-  }
-  EXPECT_EQ(error, "bucket 1 of sgd: cuda:1 did not come to the reduction within 0.05 s");
+  // It waits for the first reduction, and checks meanwhile.
+  EXPECT_EQ(error_of([&] { c->start(group.stream(0)); }), "bucket 1 of sgd: cuda:1 did not come to the reduction within 0.05 s");
+  EXPECT_EQ(error_of([&] { communicator.check(1); }),
+            "bucket 1 of sgd: cuda:1 did not come to the reduction within 0.05 s");
   EXPECT_EQ(group.script.aborts, 1);
   EXPECT_THROW(c->finish(group.stream(0)), Error);
   EXPECT_THROW(other->start(group.stream(1)), Error);
 }
 
 TEST(CudaCommunicator, CheckSaysWhenNobodyIsMissing) {
-  Group group(2, {.timeout_seconds = 0.05});
+  Group group(2, {.timeout_seconds = 0.5});
   group.script.never_done = true;
   Numbers<float> x(group.device(0), 1);
-  std::vector<std::unique_ptr<Collective>> both;
-  for (int m : {0, 1}) {
-    both.push_back(group.communicator->all_reduce(m, {"b", {x.segment()}, DType::f32}));
-    both.back()->start(group.stream(m));
-  }
-  std::string error;
-  try {
-    for (;;) group.communicator->check(1);
-  } catch (const Error& e) {
-    error = e.what();
-  }
-  EXPECT_EQ(error, "b: the reduction did not end within 0.05 s");
+  auto errors = group.each([&](int m) {
+    auto c = group.communicator->all_reduce(m, {"b", {x.segment()}, DType::f32});
+    c->start(group.stream(m));
+  });
+  for (const std::string& error : errors)
+    EXPECT_EQ(error, "b: the reduction did not end within 0.5 s");
+}
+
+// Members of other processes are not seen from here: the job knows who is silent.
+TEST(CudaCommunicator, OtherProcessesAreAskedForWhomToName) {
+  std::string told;
+  OtherProcesses others{.first = 0,
+                        .members = 2,
+                        .silent = [&](const std::string& reason) {
+                          told = reason;
+                          return std::string("worker 1 of 2");
+                        }};
+  Group group(1, {.timeout_seconds = 0.05, .others = others});
+  group.script.never_done = true;
+  Numbers<float> x(group.device(0), 1);
+  auto c = group.communicator->all_reduce(0, {"b", {x.segment()}, DType::f32});
+  EXPECT_EQ(error_of([&] { c->start(group.stream(0)); }),
+            "b: the reduction did not end within 0.05 s; worker 1 of 2 may have died or hung");
+  EXPECT_EQ(told, "b: the reduction did not end within 0.05 s");
+}
+
+TEST(CudaCommunicator, AFailureOfAnotherProcessEndsTheWait) {
+  OtherProcesses others{.members = 2, .check = [] { fail("worker 1 of 2 cannot go on: no disk"); }};
+  Group group(1, {.others = others});
+  group.script.never_done = true;
+  Numbers<float> x(group.device(0), 1);
+  auto c = group.communicator->all_reduce(0, {"b", {x.segment()}, DType::f32});
+  EXPECT_EQ(error_of([&] { c->start(group.stream(0)); }), "worker 1 of 2 cannot go on: no disk");
+  EXPECT_EQ(group.script.aborts, 1);
 }
 
 TEST(CudaCommunicator, AFailureBehindIsNoticed) {
