@@ -76,6 +76,7 @@ __global__ void forward(CtcBatch batch, const T* logits, const double* log_sums,
   alpha += row * batch.frames * stride;
   bool is_near = states <= near_states;
   for (std::int64_t t = 0; t < frames; ++t) {
+    __syncthreads();  // the frame before is done
     const double* before = is_near ? near[(t + 1) % 2] : alpha + (t > 0 ? t - 1 : 0) * stride;
     for (std::int64_t s = threadIdx.x; s < states; s += block_threads) {
       double emitted = log_prob(logits, log_sums, batch.classes, t, lattice.symbol(s));
@@ -83,8 +84,8 @@ __global__ void forward(CtcBatch batch, const T* logits, const double* log_sums,
       alpha[t * stride + s] = value;
       if (is_near) near[t % 2][s] = value;
     }
-    __syncthreads();
   }
+  __syncthreads();
   if (threadIdx.x == 0)
     loss[row] = static_cast<C>(batch.loss(lattice.log_probability<C>(alpha, frames, stride)));
 }
@@ -105,7 +106,9 @@ __global__ void backward(CtcBatch batch, const T* logits, const double* log_sums
   posteriors += row * batch.frames * stride;
   far += row * 2 * stride;
   bool is_near = states <= near_states;
-  double total = lattice.log_probability<C>(alpha, frames, stride);
+  __shared__ double total;
+  if (threadIdx.x == 0) total = lattice.log_probability<C>(alpha, frames, stride);
+  __syncthreads();
   for (std::int64_t t = frames - 1; t >= 0; --t) {
     double* now = is_near ? near[t % 2] : far + t % 2 * stride;
     const double* after = is_near ? near[(t + 1) % 2] : far + (t + 1) % 2 * stride;
@@ -150,21 +153,21 @@ __global__ void combine(CtcBatch batch, const compute_type<T>* dy, const T* logi
   double total = lattice.log_probability<C>(alpha + row * batch.frames * stride, frames, stride);
   const T* x = logits + frame * batch.classes;
   T* dx = dlogits + frame * batch.classes;
-  if (t >= frames || batch.is_zero(total)) {
-    map_row<warp_threads>(x, dx, batch.classes, [](std::int64_t, C) { return C(0); });
-    return;
-  }
+  bool counts = t < frames && !batch.is_zero(total);  // else all is 0
   double log_sum = log_sums[frame];
   C factor = dy[row];
   auto share = [=](C value) { return std::exp(static_cast<C>(value - log_sum)); };
-  map_row<warp_threads>(x, dx, batch.classes,
-                        [=](std::int64_t, C value) { return share(value) * factor; });
+  map_row<warp_threads>(x, dx, batch.classes, [=](std::int64_t, C value) {
+    return counts ? share(value) * factor : C(0);
+  });
   const C* p = posteriors + frame * stride;
   int lane = number_in_group<warp_threads>();
   C of_blank = 0;
-  for (std::int64_t i = lane; i <= lattice.label_count; i += warp_threads) of_blank += p[2 * i];
+  for (std::int64_t i = lane; counts && i <= lattice.label_count; i += warp_threads)
+    of_blank += p[2 * i];
   of_blank = reduce_warp<Sum>(of_blank);
   __syncwarp();  // what other threads wrote is there, and is overwritten
+  if (!counts) return;
   if (lane == 0) store(dx + batch.blank, (share(load(x + batch.blank)) - of_blank) * factor);
   order += row * batch.places;
   for (std::int64_t j = lane; j < lattice.label_count; j += warp_threads) {
