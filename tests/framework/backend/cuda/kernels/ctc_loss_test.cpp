@@ -1,3 +1,6 @@
+#include <array>
+#include <cmath>
+
 #include "belfry/framework/ops/gradients.h"
 #include "on_gpu.h"
 
@@ -124,9 +127,29 @@ TEST(CudaCtcLoss, BadRowsAreAnError) {
   expect_error("frames", 0, -1, "ctc_loss: a length at row 0");
   expect_error("counts", 1, 5, "ctc_loss: a length at row 1");
   expect_error("counts", 1, -1, "ctc_loss: a length at row 1");
-  expect_error(
-      "frames", 0, 3,
-      "ctc_loss: the labels at row 0 need more frames than its logit length (one for each");
+}
+
+// Four labels, of which two neighbours are equal.
+TEST(CudaCtcLoss, RepeatsNeedAFrameMore) {
+  auto run = [](std::int64_t frames) {
+    Graph graph;
+    auto inputs = inputs_of({});
+    inputs.at("frames").span<std::int64_t>()[0] = frames;
+    for (std::size_t i = 0; i < 4; ++i)
+      inputs.at("labels").span<std::int64_t>()[i] = std::array{1, 3, 3, 1}[i];
+    return evaluate(outputs(graph, inputs, {}), inputs, {.device = "cuda"})[0].at(0);
+  };
+  EXPECT_TRUE(std::isfinite(run(5)));
+  try {
+    run(4);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("ctc_loss: the labels at row 0 need more frames than its logit length (one "
+                        "for each label and one more between equal neighbours)"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace
