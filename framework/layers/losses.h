@@ -42,6 +42,20 @@ Tensor sparse_softmax_cross_entropy(Tensor logits, Tensor labels,
 /// a target t becomes (1 - s) * t + s / k.
 Tensor softmax_cross_entropy(Tensor logits, Tensor targets, CrossEntropyLossOptions options = {});
 
+struct CtcLossOptions {
+  std::int64_t blank = 0;      ///< class of the blank; negative ones count from the end
+  bool zero_infinity = false;  ///< labels with no path through the frames: 0, not an error
+  Tensor weights = {};         ///< [n]; none: all 1
+};
+/// Connectionist temporal classification (Graves et al., ICML 2006), for labels that are not
+/// aligned with the frames: -log of the probability of all alignments. Logits [n, t, classes]
+/// before softmax, labels [n, l], logit_lengths [n] and label_lengths [n] (i32 or i64; what stands
+/// behind a row's lengths is padding) -> [n] in f32, or f64 when the logits are. Not divided by
+/// lengths; what PyTorch calls "mean" is the mean with weights 1 / label_lengths. All about values,
+/// gradients and errors is at ctc_loss() in framework/ops/ctc.h.
+Tensor ctc(Tensor logits, Tensor labels, Tensor logit_lengths, Tensor label_lengths,
+           CtcLossOptions options = {});
+
 /// Independent yes-or-no targets t in [0, 1], each with the probability sigmoid(logit x):
 /// t * softplus(-x) + (1 - t) * softplus(x), which neither overflows nor cancels, averaged over all
 /// axes but the first: [n, ...] -> [n]. With smoothing s a target t becomes (1 - s) * t + s / 2.

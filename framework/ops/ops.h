@@ -2,6 +2,7 @@
 // All ops.
 
 #include "belfry/framework/ops/collective.h"
+#include "belfry/framework/ops/ctc.h"
 #include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
