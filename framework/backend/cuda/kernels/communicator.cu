@@ -99,7 +99,7 @@ class Group final : public Communicator {
     ask_others();
     for (auto& [number, reduction] : reductions_[index(member)])
       if (reduction->seconds_under_way() > timeout_seconds_)
-        give_up(late(member, number, *reduction));
+        give_up(late(member, number, *reduction, Where::on_gpu));
   }
   void abort(const std::string& reason) override {
     std::lock_guard lock(mutex_);
@@ -125,6 +125,7 @@ class Group final : public Communicator {
   /// The host waits, as long as nothing fails.
   void wait_for(int member, const Event& event) {
     for (; !event.done(); std::this_thread::yield()) check(member);
+    throw_if_any_failed();  // what is aborted is done, too
   }
   /// Puts the reduction on the member's stream.
   void enqueue(int member, std::uint64_t number, Reduction& reduction);
@@ -162,7 +163,10 @@ class Group final : public Communicator {
     }
   }
   void compare(int member, std::uint64_t number, const Bucket& bucket) const;
-  std::string late(int member, std::uint64_t number, const Reduction& reduction) const;
+  /// Whom a member that waited too long has missed: on the host those whose threads have not come,
+  /// on the GPU those whose GPUs have not, either.
+  enum class Where : bool { on_host, on_gpu };
+  std::string late(int member, std::uint64_t number, const Reduction& reduction, Where where) const;
 
   const std::vector<Member> members_;
   const double timeout_seconds_;
@@ -186,12 +190,13 @@ void Group::compare(int member, std::uint64_t number, const Bucket& bucket) cons
   }
 }
 
-std::string Group::late(int member, std::uint64_t number, const Reduction& reduction) const {
+std::string Group::late(int member, std::uint64_t number, const Reduction& reduction,
+                        Where where) const {
   std::vector<std::string> missing;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     auto found = reductions_[m].find(number);
     bool came = found != reductions_[m].end() && found->second->started() >= reduction.started()
-                && found->second->begun() >= reduction.begun();
+                && (where == Where::on_host || found->second->begun() >= reduction.begun());
     if (m != index(member) && !came) missing.push_back(name(m));
   }
   const std::string& bucket = reduction.bucket().name;
@@ -223,7 +228,7 @@ void Group::enqueue(int member, std::uint64_t number, Reduction& reduction) {
     if (ask_reducer(member)) return;
     ask_others();
     if (std::chrono::duration<double>(Clock::now() - begin).count() > timeout_seconds_)
-      give_up(late(member, number, reduction));
+      give_up(late(member, number, reduction, Where::on_host));
   }
 }
 

@@ -187,7 +187,8 @@ TEST(CudaCommunicator, CheckNamesTheMemberWhoseGpuDoesNotCome) {
   auto c = communicator.all_reduce(0, {"bucket 1 of sgd", {x.segment()}, DType::f32});
   auto other = communicator.all_reduce(1, {"bucket 1 of sgd", {x.segment()}, DType::f32});
   // It waits for the first reduction, and checks meanwhile.
-  EXPECT_EQ(error_of([&] { c->start(group.stream(0)); }), "bucket 1 of sgd: cuda:1 did not come to the reduction within 0.05 s");
+  EXPECT_EQ(error_of([&] { c->start(group.stream(0)); }),
+            "bucket 1 of sgd: cuda:1 did not come to the reduction within 0.05 s");
   EXPECT_EQ(error_of([&] { communicator.check(1); }),
             "bucket 1 of sgd: cuda:1 did not come to the reduction within 0.05 s");
   EXPECT_EQ(group.script.aborts, 1);
@@ -210,9 +211,7 @@ TEST(CudaCommunicator, CheckSaysWhenNobodyIsMissing) {
 // Members of other processes are not seen from here: the job knows who is silent.
 TEST(CudaCommunicator, OtherProcessesAreAskedForWhomToName) {
   std::string told;
-  OtherProcesses others{.first = 0,
-                        .members = 2,
-                        .silent = [&](const std::string& reason) {
+  OtherProcesses others{.first = 0, .members = 2, .silent = [&](const std::string& reason) {
                           told = reason;
                           return std::string("worker 1 of 2");
                         }};
