@@ -1,5 +1,5 @@
-# The headers that NVRTC reads, as a source file with their text: device_headers.cpp. Those of the C++
-# library and of the host stand in prelude.h and are empty here.
+# The headers that NVRTC reads, as a source file with their text: device_headers.cpp. What it needs of
+# the C++ library and of the host's headers stands in prelude.h; they are empty here.
 set(files
   framework/backend/cuda/toolkit/nvrtc/prelude.h
   framework/base/host_device.h
