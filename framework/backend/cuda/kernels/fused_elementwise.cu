@@ -1,5 +1,5 @@
-// Chains of elementwise ops as a program that every thread goes through. It runs any chain; the
-// common ones have kernels of their own where the toolkit compiles them (toolkit/fused_source.h).
+// Chains of elementwise ops as a program that every thread goes through: for where NVRTC does not
+// make each a kernel of its own (fused_source.h).
 
 #include <algorithm>
 #include <optional>

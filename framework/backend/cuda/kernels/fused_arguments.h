@@ -1,0 +1,17 @@
+#pragma once
+// What the host hands to a compiled chain of elementwise ops. Read by NVRTC too.
+
+#include "belfry/framework/backend/cuda/kernels/places.h"
+
+namespace belfry::cuda {
+
+constexpr int most_fused_inputs = 12;  ///< as the compiler's
+
+struct FusedArguments {
+  const void* in[most_fused_inputs];
+  void* out;
+  std::int64_t count;                ///< elements of the output
+  Layout<most_fused_inputs> layout;  ///< of the inputs that walk by it; strides of the others are 0
+};
+
+}  // namespace belfry::cuda
