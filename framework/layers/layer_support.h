@@ -39,10 +39,11 @@ inline DType parameter_dtype(const Scope& s, const Tensor& x) {
   return s.graph().mixed_precision() && x.dtype() != DType::f64 ? DType::f32 : x.dtype();
 }
 
+enum class Direction : std::uint8_t { forward, transposed };
+
 /// What is alike in all layers that convolve: checks, variables, the bias. The kernel is
 /// [window, in / groups, filters], or transposed [window, filters / groups, in]; `convolve(kernel)`
 /// applies the op.
-enum class Direction : std::uint8_t { forward, transposed };
 template <class Options, class Convolve>
 Tensor convolution(const Scope& s, std::string_view layer, const Tensor& x, const Options& o,
                    std::span<const std::int64_t> window, Direction direction, Convolve&& convolve) {
