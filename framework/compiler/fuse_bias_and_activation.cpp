@@ -7,10 +7,12 @@ namespace {
 // Calls f with the options of a convolution or a matmul, both of which have bias and activation.
 template <class F>
 auto with_options(const Node& node, F&& f) {
-  return node.is(conv2d_op) ? f(node.as<ConvOptions>()) : f(node.as<MatmulNodeOptions>());
+  return node.is(matmul_op) ? f(node.as<MatmulNodeOptions>()) : f(node.as<ConvOptions>());
 }
 
-bool is_product(const Node& node) { return node.is(conv2d_op) || node.is(matmul_op); }
+bool is_product(const Node& node) {
+  return node.is(conv2d_op) || node.is(conv3d_op) || node.is(matmul_op);
+}
 
 bool takes_activation(const Node& node) {
   return is_product(node)

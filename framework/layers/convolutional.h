@@ -1,6 +1,6 @@
 #pragma once
-// Layers that convolve images, [n, h, w, c]. Each makes its variables `kernel` and `bias` under the
-// scope it is given; they have the dtype of x.
+// Layers that convolve images, [n, h, w, c], signals, [n, w, c], and volumes, [n, d, h, w, c]. Each
+// makes its variables `kernel` and `bias` under the scope it is given; they have the dtype of x.
 
 #include <array>
 #include <cstdint>
@@ -18,6 +18,17 @@ struct Size2 {
   constexpr Size2(std::int64_t r, std::int64_t c) : rows(r), columns(c) {}
   constexpr std::array<std::int64_t, 2> array() const { return {rows, columns}; }
   bool operator==(const Size2&) const = default;
+};
+
+/// Depth, rows and columns of a volume's grid: one number for all, or {depth, rows, columns}.
+struct Size3 {
+  std::int64_t depth;
+  std::int64_t rows;
+  std::int64_t columns;
+  constexpr Size3(std::int64_t all) : depth(all), rows(all), columns(all) {}  // NOLINT: as Size2
+  constexpr Size3(std::int64_t d, std::int64_t r, std::int64_t c) : depth(d), rows(r), columns(c) {}
+  constexpr std::array<std::int64_t, 3> array() const { return {depth, rows, columns}; }
+  bool operator==(const Size3&) const = default;
 };
 
 struct Conv2dLayerOptions {
@@ -65,5 +76,67 @@ struct DepthwiseConv2dLayerOptions {
 /// Each channel convolved by itself: x [n, h, w, c] -> [n, oh, ow, c * multiplier]. kernel
 /// [kh, kw, c, multiplier], bias [c * multiplier]. Error: kernel or multiplier below 1.
 Tensor depthwise_conv2d(const Scope& s, Tensor x, DepthwiseConv2dLayerOptions options);
+
+struct Conv1dLayerOptions {
+  std::int64_t filters;  ///< channels of the result; required
+  std::int64_t kernel;   ///< window, in samples; required
+  std::int64_t stride = 1;
+  Padding padding = same_padding;
+  bool use_bias = true;
+  std::int64_t dilation = 1;  ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;    ///< as Conv2dLayerOptions::groups
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+};
+/// x [n, w, in] -> [n, ow, filters]. kernel [kw, in / groups, filters], bias [filters].
+/// Error: as the layer conv2d.
+Tensor conv1d(const Scope& s, Tensor x, Conv1dLayerOptions options);
+
+struct Conv1dTransposeLayerOptions {
+  std::int64_t filters;     ///< channels of the result; required
+  std::int64_t kernel;      ///< window, in samples; required
+  std::int64_t stride = 1;  ///< the factor by which the signal grows
+  Padding padding = same_padding;
+  bool use_bias = true;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+  std::int64_t output_size = 0;  ///< as Conv2dTransposeLayerOptions::output_size
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+};
+/// x [n, w, in] -> [n, ow, filters]. kernel [kw, filters / groups, in], bias [filters]. As
+/// the layer conv2d_transpose.
+Tensor conv1d_transpose(const Scope& s, Tensor x, Conv1dTransposeLayerOptions options);
+
+struct Conv3dLayerOptions {
+  std::int64_t filters;  ///< channels of the result; required
+  Size3 kernel;          ///< window, in voxels; required
+  Size3 stride = 1;
+  Padding padding = same_padding;
+  bool use_bias = true;
+  Size3 dilation = 1;       ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;  ///< as Conv2dLayerOptions::groups
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+};
+/// x [n, d, h, w, in] -> [n, od, oh, ow, filters]. kernel [kd, kh, kw, in / groups, filters], bias
+/// [filters]. Error: as the layer conv2d.
+Tensor conv3d(const Scope& s, Tensor x, Conv3dLayerOptions options);
+
+struct Conv3dTransposeLayerOptions {
+  std::int64_t filters;  ///< channels of the result; required
+  Size3 kernel;          ///< window, in voxels; required
+  Size3 stride = 1;      ///< the factor by which the volume grows
+  Padding padding = same_padding;
+  bool use_bias = true;
+  Size3 dilation = 1;
+  std::int64_t groups = 1;
+  Size3 output_size = 0;  ///< as Conv2dTransposeLayerOptions::output_size
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+};
+/// x [n, d, h, w, in] -> [n, od, oh, ow, filters]. kernel [kd, kh, kw, filters / groups, in], bias
+/// [filters]. As the layer conv2d_transpose.
+Tensor conv3d_transpose(const Scope& s, Tensor x, Conv3dTransposeLayerOptions options);
 
 }  // namespace belfry

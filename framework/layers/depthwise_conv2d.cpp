@@ -6,7 +6,7 @@ namespace belfry {
 Tensor depthwise_conv2d(const Scope& s, Tensor x, DepthwiseConv2dLayerOptions o) {
   layers::require_at(s, o.multiplier >= 1, "depthwise_conv2d: multiplier must be at least 1, got ",
                      o.multiplier);
-  layers::require_image(s, "depthwise_conv2d", x, o.kernel);
+  layers::require_image(s, "depthwise_conv2d", x, o.kernel.array());
   Graph::PlacementGuard guard(s.graph(), s.placement());
   Tensor kernel =
       s.variable("kernel", {.shape = {o.kernel.rows, o.kernel.columns, x.size(3), o.multiplier},

@@ -1,5 +1,7 @@
 #include "belfry/framework/layers/layer_support.h"
 
+#include <algorithm>
+
 #include "belfry/framework/ops/math.h"
 
 namespace belfry::layers {
@@ -26,19 +28,25 @@ void require_features(const Scope& s, std::string_view layer, const Tensor& x, i
   require_at(s, x.size(-1) >= 1, layer, ": the last axis of x has no elements, got ", x.type());
 }
 
-void require_image(const Scope& s, std::string_view layer, const Tensor& x, Size2 kernel) {
-  require_at(s, kernel.rows >= 1 && kernel.columns >= 1, layer,
-             ": kernel must be at least 1 x 1, got ", kernel.rows, " x ", kernel.columns);
+void require_image(const Scope& s, std::string_view layer, const Tensor& x,
+                   std::span<const std::int64_t> kernel) {
+  static constexpr std::array<std::string_view, 3> names{
+      "a signal [n, w, c]", "an image [n, h, w, c]", "a volume [n, d, h, w, c]"};
+  bool has_size = std::all_of(kernel.begin(), kernel.end(), [](auto size) { return size >= 1; });
+  require_at(s, has_size, layer, ": kernel must be at least ",
+             join(std::vector<int>(kernel.size(), 1), " x "), ", got ", join(kernel, " x "));
   require_features(s, layer, x, 0);
-  require_at(s, x.rank() == 4, layer, ": x must be an image [n, h, w, c], got ", x.type());
+  require_at(s, x.rank() == static_cast<int>(kernel.size()) + 2, layer, ": x must be ",
+             names.at(kernel.size() - 1), ", got ", x.type());
 }
 
-void require_convolution(const Scope& s, std::string_view layer, const Tensor& x, Size2 kernel,
-                         std::int64_t groups, std::int64_t filters) {
+void require_convolution(const Scope& s, std::string_view layer, const Tensor& x,
+                         std::span<const std::int64_t> kernel, std::int64_t groups,
+                         std::int64_t filters) {
   require_at(s, filters >= 1, layer, ": filters must be at least 1, got ", filters);
   require_image(s, layer, x, kernel);
-  require_at(s, groups >= 1 && x.size(3) % groups == 0 && filters % groups == 0, layer, ": ",
-             groups, " groups do not divide ", x.size(3), " channels and ", filters, " filters");
+  require_at(s, groups >= 1 && x.size(-1) % groups == 0 && filters % groups == 0, layer, ": ",
+             groups, " groups do not divide ", x.size(-1), " channels and ", filters, " filters");
 }
 
 Tensor add_bias(const Scope& s, Tensor x, const Initializer& initializer) {

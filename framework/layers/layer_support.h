@@ -1,7 +1,10 @@
 #pragma once
 // What the layers share. Used by framework/layers alone.
 
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/layers/convolutional.h"
@@ -19,14 +22,43 @@ void require_at(const Scope& s, bool condition, const Args&... args) {
 /// empty.
 void require_features(const Scope& s, std::string_view layer, const Tensor& x, int rank);
 
-/// Error unless x is an image [n, h, w, c] of a floating type and the kernel has a size.
-void require_image(const Scope& s, std::string_view layer, const Tensor& x, Size2 kernel);
+/// Error unless x is of a floating type and [n, (d,) (h,) w, c], with as many axes between as the
+/// kernel's window has, and the window has a size.
+void require_image(const Scope& s, std::string_view layer, const Tensor& x,
+                   std::span<const std::int64_t> kernel);
 /// As require_image, and filters and groups must go together with the channels of x.
-void require_convolution(const Scope& s, std::string_view layer, const Tensor& x, Size2 kernel,
-                         std::int64_t groups, std::int64_t filters);
+void require_convolution(const Scope& s, std::string_view layer, const Tensor& x,
+                         std::span<const std::int64_t> kernel, std::int64_t groups,
+                         std::int64_t filters);
 
 /// x plus the variable `bias` [c] under `s`, c the last axis of x.
 Tensor add_bias(const Scope& s, Tensor x, const Initializer& initializer);
+
+/// The dtype of a layer's parameters: that of its operand, f32 in mixed precision.
+inline DType parameter_dtype(const Scope& s, const Tensor& x) {
+  return s.graph().mixed_precision() && x.dtype() != DType::f64 ? DType::f32 : x.dtype();
+}
+
+enum class Direction : std::uint8_t { forward, transposed };
+
+/// What is alike in all layers that convolve: checks, variables, the bias. The kernel is
+/// [window, in / groups, filters], or transposed [window, filters / groups, in]; `convolve(kernel)`
+/// applies the op.
+template <class Options, class Convolve>
+Tensor convolution(const Scope& s, std::string_view layer, const Tensor& x, const Options& o,
+                   std::span<const std::int64_t> window, Direction direction, Convolve&& convolve) {
+  require_convolution(s, layer, x, window, o.groups, o.filters);
+  Graph::PlacementGuard guard(s.graph(), s.placement());
+  std::int64_t first = x.size(-1), second = o.filters;
+  if (direction == Direction::transposed) std::swap(first, second);
+  std::vector<std::int64_t> sizes(window.begin(), window.end());
+  sizes.insert(sizes.end(), {first / o.groups, second});
+  Tensor kernel = s.variable(
+      "kernel",
+      {.shape = Shape(sizes), .dtype = parameter_dtype(s, x), .initializer = o.kernel_initializer});
+  Tensor y = convolve(kernel);
+  return o.use_bias ? add_bias(s, y, o.bias_initializer) : y;
+}
 
 /// The scale and offset of a normalising layer, [c] for the last axis of x: variables, or constants
 /// where there is no such variable. In f64 for x of f64, else in f32.
@@ -34,11 +66,6 @@ struct Affine {
   Tensor scale, offset;
 };
 Affine affine(const Scope& s, const Tensor& x, bool scale, bool center);
-
-/// The dtype of a layer's parameters: that of its operand, f32 in mixed precision.
-inline DType parameter_dtype(const Scope& s, const Tensor& x) {
-  return s.graph().mixed_precision() && x.dtype() != DType::f64 ? DType::f32 : x.dtype();
-}
 
 /// The dtype of a normalising layer's variables.
 inline DType statistics_dtype(const Tensor& x) {

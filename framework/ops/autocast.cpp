@@ -15,7 +15,8 @@ bool is_one_of(const OpDef& op, const std::array<const OpDef*, N>& list) {
 }
 
 bool computes_low(const OpDef& op) {
-  return is_one_of(op, std::array{&matmul_op, &conv2d_op, &conv2d_grad_input_op});
+  return is_one_of(op, std::array{&matmul_op, &conv2d_op, &conv3d_op, &conv2d_grad_input_op,
+                                  &conv3d_grad_input_op});
 }
 
 bool computes_in_f32(const OpDef& op) {

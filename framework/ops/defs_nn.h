@@ -4,50 +4,79 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/nn.h"
 
 namespace belfry {
 
-// ---- convolutions; the geometry of all three is in conv_geometry.h
+// ---- convolutions; the geometry of all is in conv_geometry.h
+
+/// The options of a convolution over images (two axes) or volumes (three).
+struct ConvWindow {
+  std::vector<std::int64_t> stride, dilation;  ///< one for each axis
+  std::int64_t groups = 1;
+  Padding padding = same_padding;
+
+  ConvWindow(const Conv2dOptions& o = {}) : ConvWindow(o.stride, o.dilation, o.groups, o.padding) {}
+  ConvWindow(const Conv3dOptions& o) : ConvWindow(o.stride, o.dilation, o.groups, o.padding) {}
+  int axes() const { return static_cast<int>(stride.size()); }
+  static void fields(auto& o, auto&& field) {
+    field("stride", o.stride);
+    field("dilation", o.dilation);
+    field("groups", o.groups);
+    field("padding", o.padding);
+  }
+
+ private:
+  template <class Sizes>
+  ConvWindow(const Sizes& s, const Sizes& d, std::int64_t g, const Padding& p)
+      : stride(s.begin(), s.end()), dilation(d.begin(), d.end()), groups(g), padding(p) {}
+};
 
 /// (x, kernel, [bias]) -> y. Bias and activation are set by the fusing pass alone.
 struct ConvOptions {
-  Conv2dOptions window = {};
+  ConvWindow window = {};
   bool bias = false;  ///< input 2, [out], is added
   Activation activation = Activation::none;
   static void fields(auto& o, auto&& field) {
-    Conv2dOptions::fields(o.window, field);
+    ConvWindow::fields(o.window, field);
     field("bias", o.bias);
     field("activation", o.activation);
   }
 };
 extern const OpDef conv2d_op;
+extern const OpDef conv3d_op;
 
-/// (dy, kernel) -> dx: the gradient of conv2d with respect to x; forward it is conv2d_transpose.
+/// (dy, kernel) -> dx: the gradient of a convolution with respect to x; forward it is the
+/// transposed convolution.
 struct ConvGradInputOptions {
-  Conv2dOptions window = {};
-  std::array<std::int64_t, 2> input_size = {0, 0};  ///< rows, columns of x
+  ConvWindow window = {};
+  std::vector<std::int64_t> input_size = {};  ///< of x: (depth,) rows, columns
   static void fields(auto& o, auto&& field) {
-    Conv2dOptions::fields(o.window, field);
+    ConvWindow::fields(o.window, field);
     field("input_size", o.input_size);
   }
 };
 extern const OpDef conv2d_grad_input_op;
+extern const OpDef conv3d_grad_input_op;
 Tensor conv2d_grad_input(Tensor dy, Tensor kernel, const ConvGradInputOptions& options);
+Tensor conv3d_grad_input(Tensor dy, Tensor kernel, const ConvGradInputOptions& options);
 
-/// (x, dy) -> dkernel: the gradient of conv2d with respect to the kernel.
+/// (x, dy) -> dkernel: the gradient of a convolution with respect to the kernel.
 struct ConvGradKernelOptions {
-  Conv2dOptions window = {};
-  std::array<std::int64_t, 2> kernel_size = {0, 0};  ///< rows, columns of the kernel
+  ConvWindow window = {};
+  std::vector<std::int64_t> kernel_size = {};  ///< of the kernel: (depth,) rows, columns
   static void fields(auto& o, auto&& field) {
-    Conv2dOptions::fields(o.window, field);
+    ConvWindow::fields(o.window, field);
     field("kernel_size", o.kernel_size);
   }
 };
 extern const OpDef conv2d_grad_kernel_op;
+extern const OpDef conv3d_grad_kernel_op;
 Tensor conv2d_grad_kernel(Tensor x, Tensor dy, const ConvGradKernelOptions& options);
+Tensor conv3d_grad_kernel(Tensor x, Tensor dy, const ConvGradKernelOptions& options);
 
 // ---- pools; options are Pool2dOptions
 

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/nn_checks.h"
 #include "belfry/framework/ops/reduce.h"
@@ -5,25 +7,26 @@
 namespace belfry {
 namespace {
 
-void check(std::string_view name, const Tensor& x) {
+/// The spatial axes of x, checked.
+std::vector<int> spatial_axes(std::string_view name, const Tensor& x) {
   check_at(x, [&] {
     require_floating(name, "input", x.type());
-    require_rank(name, "input", x.type(), 4, "[n, h, w, c]");
-    require(x.size(1) >= 1 && x.size(2) >= 1, name, ": the image is ", x.size(1), " x ", x.size(2),
-            "; it must have at least one element");
+    require(x.rank() >= 3 && x.rank() <= 5, name,
+            ": input must be [n, w, c], [n, h, w, c] or [n, d, h, w, c], got ", x.type());
+    std::span image = x.shape().sizes().subspan(1, static_cast<std::size_t>(x.rank() - 2));
+    for (std::int64_t size : image)
+      require(size >= 1, name, ": the image is ", join(image, " x "),
+              "; it must have at least one element");
   });
+  std::vector<int> axes(static_cast<std::size_t>(x.rank() - 2));
+  std::iota(axes.begin(), axes.end(), 1);
+  return axes;
 }
 
 }  // namespace
 
-Tensor global_avg_pool(Tensor x) {
-  check("global_avg_pool", x);
-  return mean(x, {.axes = {1, 2}});
-}
+Tensor global_avg_pool(Tensor x) { return mean(x, {.axes = spatial_axes("global_avg_pool", x)}); }
 
-Tensor global_max_pool(Tensor x) {
-  check("global_max_pool", x);
-  return max(x, {.axes = {1, 2}});
-}
+Tensor global_max_pool(Tensor x) { return max(x, {.axes = spatial_axes("global_max_pool", x)}); }
 
 }  // namespace belfry

@@ -1,5 +1,6 @@
 #pragma once
-// Ops of neural networks. Images are channels-last, [n, h, w, c]; kernels are [kh, kw, in, out].
+// Ops of neural networks. Images are channels-last, [n, h, w, c], and so are signals, [n, w, c],
+// and volumes, [n, d, h, w, c]; kernels are [kh, kw, in, out], with as many axes for the window.
 
 #include <array>
 #include <cstdint>
@@ -26,43 +27,74 @@ struct Padding {
   enum class Kind : std::uint8_t { same, valid, given };
   Kind kind =
       Kind::same;  ///< same: output = ceil(input / stride), the odd row after, as in TensorFlow
-  std::array<std::int64_t, 4> amounts = {};  ///< given: top, bottom, left, right
-  static Padding explicit_amounts(std::int64_t top, std::int64_t bottom, std::int64_t left,
-                                  std::int64_t right) {
-    return {Kind::given, {top, bottom, left, right}};
+  int axes = 0;    ///< given: of how many axes; Error if the image has another number
+  std::array<std::int64_t, 6> amounts = {};  ///< given: in front of and behind each axis
+  static constexpr Padding explicit_amounts(std::int64_t left, std::int64_t right) {
+    return {Kind::given, 1, {left, right}};
+  }
+  static constexpr Padding explicit_amounts(std::int64_t top, std::int64_t bottom,
+                                            std::int64_t left, std::int64_t right) {
+    return {Kind::given, 2, {top, bottom, left, right}};
+  }
+  static constexpr Padding explicit_amounts(std::int64_t front, std::int64_t back, std::int64_t top,
+                                            std::int64_t bottom, std::int64_t left,
+                                            std::int64_t right) {
+    return {Kind::given, 3, {front, back, top, bottom, left, right}};
   }
 };
-inline constexpr Padding same_padding{Padding::Kind::same, {}};
-inline constexpr Padding valid_padding{Padding::Kind::valid, {}};
+inline constexpr Padding same_padding{Padding::Kind::same};
+inline constexpr Padding valid_padding{Padding::Kind::valid};
 std::string to_string(const Padding& padding);  ///< "same", "valid", "[1, 1, 2, 2]"
 
 /// Activation that a kernel applies to its result.
 enum class Activation : std::uint8_t { none, relu };
 std::string to_string(Activation activation);
 
+struct Conv1dOptions {
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;  ///< as Conv2dOptions::groups
+  Padding padding = same_padding;
+};
 struct Conv2dOptions {
   std::array<std::int64_t, 2> stride = {1, 1};    ///< rows, columns
   std::array<std::int64_t, 2> dilation = {1, 1};  ///< rows, columns
   std::int64_t groups = 1;  ///< kernel is [kh, kw, in / groups, out]; groups = in is depthwise
   Padding padding = same_padding;
-  static void fields(auto& o, auto&& field) {
-    field("stride", o.stride);
-    field("dilation", o.dilation);
-    field("groups", o.groups);
-    field("padding", o.padding);
-  }
 };
+struct Conv3dOptions {
+  std::array<std::int64_t, 3> stride = {1, 1, 1};    ///< depth, rows, columns
+  std::array<std::int64_t, 3> dilation = {1, 1, 1};  ///< depth, rows, columns
+  std::int64_t groups = 1;                           ///< as Conv2dOptions::groups
+  Padding padding = same_padding;
+};
+/// x [n, w, in], kernel [kw, in / groups, out] -> [n, ow, out]: a conv2d of images with one row.
+Tensor conv1d(Tensor x, Tensor kernel, Conv1dOptions options = {});
 /// x [n, h, w, in], kernel [kh, kw, in / groups, out] -> [n, oh, ow, out].
 Tensor conv2d(Tensor x, Tensor kernel, Conv2dOptions options = {});
+/// x [n, d, h, w, in], kernel [kd, kh, kw, in / groups, out] -> [n, od, oh, ow, out].
+Tensor conv3d(Tensor x, Tensor kernel, Conv3dOptions options = {});
 /// The gradient of conv2d with respect to its input, as an op of its own ("deconvolution"): x
 /// [n, h, w, in], kernel [kh, kw, out / groups, in] -> [n, oh, ow, out]. `output_size` {oh, ow}, or
 /// {0, 0} for the smallest that fits: same: h * stride; valid: (h - 1) * stride + dilated kernel.
 Tensor conv2d_transpose(Tensor x, Tensor kernel, Conv2dOptions options = {},
                         std::array<std::int64_t, 2> output_size = {0, 0});
+/// The same of conv1d: x [n, w, in], kernel [kw, out / groups, in] -> [n, ow, out].
+Tensor conv1d_transpose(Tensor x, Tensor kernel, Conv1dOptions options = {},
+                        std::int64_t output_size = 0);
+/// The same of conv3d: x [n, d, h, w, in], kernel [kd, kh, kw, out / groups, in] ->
+/// [n, od, oh, ow, out].
+Tensor conv3d_transpose(Tensor x, Tensor kernel, Conv3dOptions options = {},
+                        std::array<std::int64_t, 3> output_size = {0, 0, 0});
 /// x [n, h, w, c], kernel [kh, kw, c, multiplier] -> [n, oh, ow, c * multiplier]; options.groups is
 /// ignored.
 Tensor depthwise_conv2d(Tensor x, Tensor kernel, Conv2dOptions options = {});
 
+struct Pool1dOptions {
+  std::int64_t window = 2;
+  std::int64_t stride = 2;
+  Padding padding = valid_padding;
+};
 struct Pool2dOptions {
   std::array<std::int64_t, 2> window = {2, 2};
   std::array<std::int64_t, 2> stride = {2, 2};
@@ -73,13 +105,25 @@ struct Pool2dOptions {
     field("padding", o.padding);
   }
 };
+struct Pool3dOptions {
+  std::array<std::int64_t, 3> window = {2, 2, 2};
+  std::array<std::int64_t, 3> stride = {2, 2, 2};
+  Padding padding = valid_padding;
+};
 /// [n, h, w, c] -> [n, oh, ow, c]. Padding never wins; NaN does. Gradient goes to the first
 /// maximum.
 Tensor max_pool(Tensor x, Pool2dOptions options = {});
 /// Averages over the elements inside the image alone (as TensorFlow).
 Tensor avg_pool(Tensor x, Pool2dOptions options = {});
-Tensor global_avg_pool(Tensor x);  ///< [n, h, w, c] -> [n, c]
-Tensor global_max_pool(Tensor x);  ///< [n, h, w, c] -> [n, c]
+Tensor max_pool1d(Tensor x, Pool1dOptions options = {});  ///< [n, w, c] -> [n, ow, c]
+Tensor avg_pool1d(Tensor x, Pool1dOptions options = {});  ///< [n, w, c] -> [n, ow, c]
+/// [n, d, h, w, c] -> [n, od, oh, ow, c].
+Tensor max_pool3d(Tensor x, Pool3dOptions options = {});
+/// [n, d, h, w, c] -> [n, od, oh, ow, c]. In two steps, each of which rounds to the dtype of x.
+Tensor avg_pool3d(Tensor x, Pool3dOptions options = {});
+/// Over all axes between the first and the last, one to three: [n, h, w, c] -> [n, c].
+Tensor global_avg_pool(Tensor x);
+Tensor global_max_pool(Tensor x);
 
 /// What batch_norm_train gives.
 struct BatchNormResult {

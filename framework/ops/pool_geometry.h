@@ -30,8 +30,12 @@ struct PoolGeometry {
   DType index_type() const { return rows.window * columns.window <= 256 ? DType::u8 : DType::i32; }
 };
 
-/// The pool over an image [n, h, w, c]. Error naming `op`: x is no image, the window does not fit,
-/// or given padding as wide as the window (some windows would be empty).
+/// How a pool's window slides over an image of this size. Error naming `op`: the window does not
+/// fit, or given padding as wide as the window (some windows would be empty).
+WindowAxes pool_axes(std::string_view op, std::span<const std::int64_t> image,
+                     const Window& window);
+
+/// The pool over an image [n, h, w, c]. Error naming `op`: x is no image; as pool_axes().
 PoolGeometry pool_geometry(std::string_view op, const Shape& x, const Pool2dOptions& options);
 
 /// The pool over an image of `input_size` whose output is `y`; Error naming `op` if it has another.

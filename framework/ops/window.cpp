@@ -11,7 +11,10 @@ std::string to_string(const Padding& padding) {
     case Padding::Kind::valid:
       return "valid";
     case Padding::Kind::given:
-      return "[" + join(padding.amounts, ", ") + "]";
+      return "["
+             + join(std::span(padding.amounts).first(2 * static_cast<std::size_t>(padding.axes)),
+                    ", ")
+             + "]";
   }
   fail("internal error in Belfry: unknown padding");
 }
@@ -25,13 +28,18 @@ void pad_same(WindowAxis& a) {
   a.after = total - a.before;
 }
 
-WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, int axis) {
-  auto i = static_cast<std::size_t>(axis);
-  std::string_view what = axis == 0 ? "rows" : "columns";
+void check_axes(std::string_view op, const Padding& padding, std::size_t axes) {
+  require(padding.kind != Padding::Kind::given || padding.axes == static_cast<int>(axes), op,
+          ": padding must be given in front of and behind each of ", axes, " axes, got ", padding);
+}
+
+/// `i` counts the window's axes, `what` names what stands along this one.
+WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, std::size_t i,
+                 std::string_view what) {
   WindowAxis a{.in = image,
                .window = window.size[i],
                .stride = window.stride[i],
-               .dilation = window.dilation[i]};
+               .dilation = window.dilation.empty() ? 1 : window.dilation[i]};
   require(a.in >= 1, op, ": the image has ", a.in, " ", what, "; at least 1 is needed");
   require(a.window >= 1, op, ": the window has ", a.window, " ", what, "; at least 1 is needed");
   require(a.stride >= 1, op, ": stride of ", what, " must be at least 1, got ", a.stride);
@@ -56,8 +64,27 @@ WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, 
 
 }  // namespace
 
-WindowAxes slide(std::string_view op, std::array<std::int64_t, 2> image, const Window& window) {
-  return {slide(op, image[0], window, 0), slide(op, image[1], window, 1)};
+WindowAxes slide(std::string_view op, std::span<const std::int64_t> image, const Window& window) {
+  std::size_t axes = image.size(), missing = axis_names.size() - axes;
+  ensure(axes >= 1 && axes <= 3 && window.size.size() == axes && window.stride.size() == axes, op,
+         ": a window of another number of axes than the image");
+  check_axes(op, window.padding, axes);
+  WindowAxes all;
+  all.fill({.in = 1, .out = 1});
+  for (std::size_t i = 0; i < axes; ++i)
+    all[missing + i] = slide(op, image[i], window, i, axis_names[missing + i]);
+  return all;
+}
+
+Padding image_padding(std::string_view op, const Padding& padding, int axes, int rows,
+                      int columns) {
+  if (padding.kind != Padding::Kind::given) return padding;
+  check_axes(op, padding, static_cast<std::size_t>(axes));
+  auto amount = [&](int axis, int side) {
+    return axis < 0 ? 0 : padding.amounts[static_cast<std::size_t>(2 * axis + side)];
+  };
+  return Padding::explicit_amounts(amount(rows, 0), amount(rows, 1), amount(columns, 0),
+                                   amount(columns, 1));
 }
 
 }  // namespace belfry

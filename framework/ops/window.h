@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "belfry/framework/base/host_device.h"
@@ -31,22 +32,30 @@ struct WindowAxis {
   /// The output whose k-th tap reads input i, or -1.
   BELFRY_HOST_DEVICE std::int64_t output_at(std::int64_t i, std::int64_t k) const {
     std::int64_t start = i + before - k * dilation;
+    if (stride == 1) return start >= 0 && start < out ? start : -1;  // spares a division
     return start >= 0 && start % stride == 0 && start / stride < out ? start / stride : -1;
   }
 };
 
-/// Rows, then columns.
-using WindowAxes = std::array<WindowAxis, 2>;
+/// Depth, rows, columns. What has fewer axes has a size of 1 along the first ones, under a window
+/// of 1.
+using WindowAxes = std::array<WindowAxis, 3>;
+inline constexpr std::array<std::string_view, 3> axis_names{"slices", "rows", "columns"};
 
+/// One number for each axis of an image, three at most: (depth,) (rows,) columns.
 struct Window {
-  std::array<std::int64_t, 2> size = {1, 1};
-  std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> dilation = {1, 1};
+  std::span<const std::int64_t> size, stride;
+  std::span<const std::int64_t> dilation = {};  ///< none: 1
   Padding padding = same_padding;
 };
 
-/// How `window` slides over an image of {rows, columns}. Error naming `op`: a size, stride or
-/// dilation below 1, negative padding, or a window that does not fit.
-WindowAxes slide(std::string_view op, std::array<std::int64_t, 2> image, const Window& window);
+/// How `window` slides over an image of this size. Error naming `op`: a size, stride or dilation
+/// below 1, negative padding or padding of another number of axes, or a window that does not fit.
+WindowAxes slide(std::string_view op, std::span<const std::int64_t> image, const Window& window);
+
+/// The padding of an image of two axes, which are axes `rows` and `columns` of something that is
+/// padded as said; -1 is an axis of size 1, without padding. Error naming `op` if `padding` is
+/// given and not of `axes` axes.
+Padding image_padding(std::string_view op, const Padding& padding, int axes, int rows, int columns);
 
 }  // namespace belfry

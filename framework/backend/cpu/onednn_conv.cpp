@@ -1,5 +1,7 @@
 #include "belfry/framework/backend/cpu/onednn_conv.h"
 
+#include <functional>
+
 #include "belfry/framework/backend/cpu/onednn_api.h"
 
 namespace belfry::cpu {
@@ -7,18 +9,38 @@ namespace belfry::cpu {
 using dnnl::memory;
 using Tag = dnnl::memory::format_tag;
 
+namespace {
+
+/// `first`, then one number of each axis.
+template <class Number>
+memory::dims sizes(memory::dims first, const ConvGeometry& g, Number number) {
+  for (const WindowAxis& axis : g.axes()) first.push_back(std::invoke(number, axis));
+  return first;
+}
+
+Tag image_layout(const ConvGeometry& g) { return g.volume ? Tag::ndhwc : Tag::nhwc; }
+
+Tag kernel_layout(const ConvGeometry& g) {
+  if (g.groups > 1) return g.volume ? Tag::dhwigo : Tag::hwigo;
+  return g.volume ? Tag::dhwio : Tag::hwio;
+}
+
+}  // namespace
+
 OnednnConv::OnednnConv(const ConvGeometry& g, memory::data_type type)
-    : x({g.batch, g.in_channels, g.rows.in, g.columns.in}, type, Tag::nhwc),
-      y({g.batch, g.out_channels, g.rows.out, g.columns.out}, type, Tag::nhwc),
+    : x(sizes({g.batch, g.in_channels}, g, &WindowAxis::in), type, image_layout(g)),
+      y(sizes({g.batch, g.out_channels}, g, &WindowAxis::out), type, image_layout(g)),
       bias({g.out_channels}, type, Tag::a),
-      stride{g.rows.stride, g.columns.stride},
-      dilation{g.rows.dilation - 1, g.columns.dilation - 1},  // oneDNN counts the gaps
-      before{g.rows.before, g.columns.before},
-      after{g.rows.after, g.columns.after} {
-  memory::dims sizes{g.out_per_group(), g.in_per_group(), g.rows.window, g.columns.window};
-  if (g.groups > 1) sizes.insert(sizes.begin(), g.groups);
-  kernel = memory::desc(sizes, type, g.groups > 1 ? Tag::hwigo : Tag::hwio);
-  any_kernel = memory::desc(sizes, type, Tag::any);
+      stride(sizes({}, g, &WindowAxis::stride)),
+      // oneDNN counts the gaps.
+      dilation(sizes({}, g, [](const WindowAxis& axis) { return axis.dilation - 1; })),
+      before(sizes({}, g, &WindowAxis::before)),
+      after(sizes({}, g, &WindowAxis::after)) {
+  memory::dims first{g.out_per_group(), g.in_per_group()};
+  if (g.groups > 1) first.insert(first.begin(), g.groups);
+  memory::dims all = sizes(first, g, &WindowAxis::window);
+  kernel = memory::desc(all, type, kernel_layout(g));
+  any_kernel = memory::desc(all, type, Tag::any);
 }
 
 dnnl::convolution_forward::primitive_desc OnednnConv::forward(

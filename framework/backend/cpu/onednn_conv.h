@@ -8,8 +8,8 @@
 
 namespace belfry::cpu {
 
-/// Descriptors give sizes as [n, c, h, w] and [groups, out, in, kh, kw] (without groups when there
-/// is one) whatever the order in memory: the layouts are those of Belfry's arrays.
+/// Descriptors give sizes as [n, c, (d,) h, w] and [groups, out, in, (kd,) kh, kw] (without groups
+/// when there is one) whatever the order in memory: the layouts are those of Belfry's arrays.
 struct OnednnConv {
   OnednnConv(const ConvGeometry& g, dnnl::memory::data_type type);
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "belfry/framework/ops/conv_geometry.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "cpu_onednn_testing.h"
 
@@ -11,27 +12,43 @@ using ::testing::ElementsAre;
 
 struct Case {
   Shape x = {}, kernel = {};
-  Conv2dOptions options = {};
+  ConvWindow options = {};
+  bool volume() const { return options.axes() == 3; }
 };
 
 const Case cases[] = {
-    {{8, 28, 28, 1}, {5, 5, 1, 32}},                         // first layer of LeNet
-    {{4, 14, 14, 32}, {5, 5, 32, 64}},                       // second
-    {{2, 16, 16, 64}, {3, 3, 64, 64}},                       // ResNet
-    {{2, 16, 16, 64}, {3, 3, 64, 128}, {.stride = {2, 2}}},  // its step down
-    {{2, 16, 16, 64}, {1, 1, 64, 128}, {.stride = {2, 2}}},  // and the shortcut
-    {{4, 4, 4, 128}, {3, 3, 128, 128}},                      // tiny images
-    {{2, 16, 16, 3}, {4, 4, 3, 64}, {.stride = {2, 2}}},     // DCGAN's discriminator
-    {{1, 5, 7, 3}, {2, 3, 3, 5}},                            // nothing divides by anything
-    {{3, 9, 6, 5}, {3, 2, 5, 7}, {.stride = {2, 3}, .padding = valid_padding}},
-    {{2, 11, 12, 17}, {3, 3, 17, 19}, {.dilation = {2, 3}}},
-    {{2, 6, 5, 4}, {3, 3, 4, 6}, {.padding = Padding::explicit_amounts(2, 0, 1, 3)}},
-    {{2, 5, 5, 2}, {2, 2, 2, 3}, {.padding = Padding::explicit_amounts(4, 3, 5, 4)}},
-    {{2, 8, 8, 8}, {1, 1, 8, 8}, {.stride = {3, 3}, .padding = valid_padding}},
-    {{2, 10, 10, 32}, {3, 3, 1, 32}, {.groups = 32}},  // depthwise
-    {{2, 10, 10, 6}, {3, 3, 1, 12}, {.stride = {2, 2}, .groups = 6}},
-    {{2, 8, 8, 32}, {3, 3, 8, 64}, {.groups = 4}},
+    {{8, 28, 28, 1}, {5, 5, 1, 32}},                                      // first layer of LeNet
+    {{4, 14, 14, 32}, {5, 5, 32, 64}},                                    // second
+    {{2, 16, 16, 64}, {3, 3, 64, 64}},                                    // ResNet
+    {{2, 16, 16, 64}, {3, 3, 64, 128}, Conv2dOptions{.stride = {2, 2}}},  // its step down
+    {{2, 16, 16, 64}, {1, 1, 64, 128}, Conv2dOptions{.stride = {2, 2}}},  // and the shortcut
+    {{4, 4, 4, 128}, {3, 3, 128, 128}},                                   // tiny images
+    {{2, 16, 16, 3}, {4, 4, 3, 64}, Conv2dOptions{.stride = {2, 2}}},     // DCGAN's discriminator
+    {{1, 5, 7, 3}, {2, 3, 3, 5}},  // nothing divides by anything
+    {{3, 9, 6, 5}, {3, 2, 5, 7}, Conv2dOptions{.stride = {2, 3}, .padding = valid_padding}},
+    {{2, 11, 12, 17}, {3, 3, 17, 19}, Conv2dOptions{.dilation = {2, 3}}},
+    {{2, 6, 5, 4}, {3, 3, 4, 6}, Conv2dOptions{.padding = Padding::explicit_amounts(2, 0, 1, 3)}},
+    {{2, 5, 5, 2}, {2, 2, 2, 3}, Conv2dOptions{.padding = Padding::explicit_amounts(4, 3, 5, 4)}},
+    {{2, 8, 8, 8}, {1, 1, 8, 8}, Conv2dOptions{.stride = {3, 3}, .padding = valid_padding}},
+    {{2, 10, 10, 32}, {3, 3, 1, 32}, Conv2dOptions{.groups = 32}},  // depthwise
+    {{2, 10, 10, 6}, {3, 3, 1, 12}, Conv2dOptions{.stride = {2, 2}, .groups = 6}},
+    {{2, 8, 8, 32}, {3, 3, 8, 64}, Conv2dOptions{.groups = 4}},
     {{1, 1, 1, 1}, {1, 1, 1, 1}},
+    // Volumes.
+    {{2, 4, 14, 14, 32}, {3, 3, 3, 32, 64}, Conv3dOptions{}},                   // C3D
+    {{1, 4, 16, 16, 3}, {3, 7, 7, 3, 64}, Conv3dOptions{.stride = {1, 2, 2}}},  // its first layer
+    {{2, 4, 6, 6, 64}, {1, 1, 1, 64, 128}, Conv3dOptions{.stride = {2, 2, 2}}},
+    {{1, 3, 5, 7, 3}, {2, 2, 3, 3, 5}, Conv3dOptions{.stride = {2, 3, 1}}},
+    {{2, 7, 5, 6, 17},
+     {3, 2, 3, 17, 19},
+     Conv3dOptions{.dilation = {3, 2, 1}, .padding = valid_padding}},
+    {{2, 4, 3, 5, 4},
+     {3, 3, 3, 4, 6},
+     Conv3dOptions{.padding = Padding::explicit_amounts(2, 0, 1, 3, 0, 1)}},
+    {{1, 3, 4, 4, 1}, {2, 3, 3, 1, 8}, Conv3dOptions{}},
+    {{2, 4, 6, 6, 8}, {3, 3, 3, 1, 8}, Conv3dOptions{.groups = 8}},  // depthwise
+    {{1, 3, 5, 5, 16}, {3, 3, 3, 4, 32}, Conv3dOptions{.stride = {2, 1, 2}, .groups = 4}},
+    {{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, Conv3dOptions{}},
 };
 
 /// The nodes of one direction, built on inputs with the types of `arrays`.
@@ -44,28 +61,29 @@ void check(const std::vector<Array>& arrays, const Case& c, Build build) {
 }
 
 Tensor forward(const std::vector<Tensor>& in, const Case& c) {
-  return conv2d(in[0], in[1], c.options);
+  return apply1(c.volume() ? conv3d_op : conv2d_op, in, ConvOptions{.window = c.options});
 }
 
 Tensor fused(const std::vector<Tensor>& in, const Case& c) {
-  return apply1(conv2d_op, in,
+  return apply1(c.volume() ? conv3d_op : conv2d_op, in,
                 ConvOptions{.window = c.options, .bias = true, .activation = Activation::relu});
 }
 
 Tensor grad_input(const std::vector<Tensor>& in, const Case& c) {
-  return conv2d_grad_input(in[0], in[1], {c.options, {c.x[1], c.x[2]}});
+  ConvGradInputOptions options{c.options, {c.x.begin() + 1, c.x.end() - 1}};
+  return (c.volume() ? conv3d_grad_input : conv2d_grad_input)(in[0], in[1], options);
 }
 
 Tensor grad_kernel(const std::vector<Tensor>& in, const Case& c) {
-  return conv2d_grad_kernel(in[0], in[1], {c.options, {c.kernel[0], c.kernel[1]}});
+  ConvGradKernelOptions options{c.options, {c.kernel.begin(), c.kernel.end() - 2}};
+  return (c.volume() ? conv3d_grad_kernel : conv2d_grad_kernel)(in[0], in[1], options);
 }
 
 Shape output_shape(const Case& c) {
-  Graph graph;
-  return conv2d(input(graph, "x", {c.x, DType::f32}),
-                input(graph, "kernel", {c.kernel, DType::f32}), c.options)
-      .shape();
+  return conv_geometry("test", c.x, c.kernel, c.options).output();
 }
+
+std::int64_t filters(const Case& c) { return *(c.kernel.end() - 1); }
 
 TEST(CpuOnednnConv, Forward) {
   for (const Case& c : cases) check({random_array(c.x, 1), random_array(c.kernel, 2)}, c, forward);
@@ -73,7 +91,7 @@ TEST(CpuOnednnConv, Forward) {
 
 TEST(CpuOnednnConv, BiasAndRelu) {
   for (const Case& c : cases)
-    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({c.kernel[3]}, 3)}, c,
+    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({filters(c)}, 3)}, c,
           fused);
 }
 
@@ -96,19 +114,20 @@ TEST(CpuOnednnConv, GradKernel) {
 }
 
 TEST(CpuOnednnConv, BFloat16) {
-  Case c{{2, 12, 12, 16}, {3, 3, 16, 32}};
-  Graph probe;
-  Tensor y = conv2d(input(probe, "x", {c.x, DType::bf16}),
-                    input(probe, "kernel", {c.kernel, DType::bf16}));
-  if (!find_kernel(y.node(), 1)) GTEST_SKIP() << "oneDNN has no bf16 on this processor";
-  Array x = random_array(c.x, 1).cast(DType::bf16),
-        kernel = random_array(c.kernel, 2).cast(DType::bf16),
-        dy = random_array(output_shape(c), 3).cast(DType::bf16),
-        bias = random_array({32}, 4).cast(DType::bf16);
-  check({x, kernel}, c, forward);
-  check({x, kernel, bias}, c, fused);
-  check({dy, kernel}, c, grad_input);
-  check({x, dy}, c, grad_kernel);
+  for (const Case& c : {Case{{2, 12, 12, 16}, {3, 3, 16, 32}},
+                        {{2, 3, 6, 6, 16}, {3, 3, 3, 16, 32}, Conv3dOptions{}}}) {
+    Array x = random_array(c.x, 1).cast(DType::bf16),
+          kernel = random_array(c.kernel, 2).cast(DType::bf16),
+          dy = random_array(output_shape(c), 3).cast(DType::bf16),
+          bias = random_array({32}, 4).cast(DType::bf16);
+    Graph probe;
+    if (!find_kernel(forward(inputs_like(probe, {x, kernel}), c).node(), 1))
+      GTEST_SKIP() << "oneDNN has no bf16 on this processor";
+    check({x, kernel}, c, forward);
+    check({x, kernel, bias}, c, fused);
+    check({dy, kernel}, c, grad_input);
+    check({x, dy}, c, grad_kernel);
+  }
 }
 
 TEST(CpuOnednnConv, PadsEachSideByItself) {
@@ -116,7 +135,7 @@ TEST(CpuOnednnConv, PadsEachSideByItself) {
                                Array::of<float>({1, 1, 1, 1}, {2, 2, 1, 1})};
   Graph graph;
   Tensor y = forward(inputs_like(graph, arrays),
-                     {.options = {.padding = Padding::explicit_amounts(1, 0, 1, 0)}});
+                     {.options = Conv2dOptions{.padding = Padding::explicit_amounts(1, 0, 1, 0)}});
   EXPECT_THAT(run_onednn(y.node(), arrays, 1).span<float>(), ElementsAre(1, 3, 4, 10));
 }
 

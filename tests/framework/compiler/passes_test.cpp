@@ -123,6 +123,14 @@ TEST_F(FuseBias, IntoConvolutions) {
   EXPECT_FALSE(program.outputs[0].node().as<ConvOptions>().bias);
 }
 
+TEST_F(FuseBias, IntoConvolutionsOfVolumes) {
+  Tensor volume = f32(graph, "volume", {2, 4, 8, 8, 3});
+  Tensor voxels = f32(graph, "voxels", {3, 3, 3, 3, 4});
+  EXPECT_THAT(fused({relu(conv3d(volume, voxels) + bias)}), ElementsAre("conv3d"));
+  EXPECT_TRUE(program.outputs[0].node().as<ConvOptions>().bias);
+  EXPECT_EQ(program.outputs[0].node().as<ConvOptions>().activation, Activation::relu);
+}
+
 TEST_F(FuseBias, IntoProducts) {
   EXPECT_THAT(fused({relu(matmul(x, weights) + bias)}), ElementsAre("matmul"));
   EXPECT_TRUE(program.outputs[0].node().as<MatmulNodeOptions>().bias);

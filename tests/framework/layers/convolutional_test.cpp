@@ -1,4 +1,4 @@
-// Covers conv2d.cpp, conv2d_transpose.cpp, depthwise_conv2d.cpp.
+// Covers conv1d.cpp, conv2d.cpp, conv3d.cpp, the three conv*_transpose.cpp, depthwise_conv2d.cpp.
 #include "belfry/framework/layers/convolutional.h"
 
 #include "belfry/framework/ops/math.h"
@@ -159,6 +159,99 @@ TEST(DepthwiseConv2dLayer, PassesItsOptionsOn) {
             "depthwise_conv2d: kernel must be at least 1 x 1, got 0 x 0 (at e)");
 }
 
+TEST(Size3, IsOneNumberOrThree) {
+  constexpr Size3 cube = 5, long_one{3, 7, 9};
+  EXPECT_EQ(cube, Size3(5, 5, 5));
+  EXPECT_THAT(long_one.array(), ElementsAre(3, 7, 9));
+}
+
+TEST(Conv1dLayer, ConvolvesAndAddsTheBias) {
+  Graph graph;
+  Tensor x = tensor(graph, {1, 3, 1}, {1.0f, 2.0f, 3.0f});
+  Tensor y = conv1d(Scope(graph) / "c", x, {.filters = 1, .kernel = 2, .padding = valid_padding});
+  EXPECT_THAT(
+      values(y, {{"c/kernel", Array::of({1.0f, 10.0f}, {2, 1, 1})}, {"c/bias", Array::of({0.5f})}}),
+      ElementsAre(21.5, 32.5));
+}
+
+TEST(Conv1dLayer, PassesItsOptionsOn) {
+  Graph graph;
+  Tensor x = input(graph, "x", {{2, 9, 4}, DType::f32});
+  Tensor y = conv1d(Scope(graph) / "c", x,
+                    {.filters = 6,
+                     .kernel = 3,
+                     .stride = 2,
+                     .padding = Padding::explicit_amounts(1, 2),
+                     .use_bias = false,
+                     .dilation = 2,
+                     .groups = 2});
+  EXPECT_EQ(y.shape(), (Shape{2, 4, 6}));  // (9 + 3 - 5) / 2 + 1
+  EXPECT_EQ(type_of(graph, "c/kernel"), "f32[3, 2, 6]");
+  EXPECT_EQ(type_of(graph, "c/bias"), "none");
+  y = conv1d_transpose(Scope(graph) / "up", x,
+                       {.filters = 6, .kernel = 3, .stride = 2, .groups = 2, .output_size = 17});
+  EXPECT_EQ(y.shape(), (Shape{2, 17, 6}));
+  EXPECT_EQ(type_of(graph, "up/kernel"), "f32[3, 3, 4]");
+  EXPECT_EQ(type_of(graph, "up/bias"), "f32[6]");
+}
+
+TEST(Conv3dLayer, ConvolvesAndAddsTheBias) {
+  Graph graph;
+  Tensor x = tensor(graph, {1, 2, 1, 2, 1}, {1.0f, 2.0f, 3.0f, 4.0f});
+  Tensor y =
+      conv3d(Scope(graph) / "c", x, {.filters = 1, .kernel = {2, 1, 2}, .padding = valid_padding});
+  EXPECT_THAT(values(y, {{"c/kernel", Array::of({1.0f, 10.0f, 100.0f, 1000.0f}, {2, 1, 2, 1, 1})},
+                         {"c/bias", Array::of({0.5f})}}),
+              ElementsAre(4321.5));
+}
+
+TEST(Conv3dLayer, PassesItsOptionsOn) {
+  Graph graph;
+  Tensor x = input(graph, "x", {{2, 5, 9, 8, 4}, DType::f64});
+  Tensor y = conv3d(Scope(graph) / "c", x,
+                    {.filters = 6,
+                     .kernel = {2, 3, 3},
+                     .stride = {1, 2, 1},
+                     .padding = Padding::explicit_amounts(1, 0, 1, 2, 3, 4),
+                     .use_bias = false,
+                     .dilation = {3, 1, 2},
+                     .groups = 2,
+                     .kernel_initializer = he_normal()});
+  EXPECT_EQ(y.shape(), (Shape{2, 3, 5, 11, 6}));  // 5 + 1 - 4 + 1, as conv2d's
+  EXPECT_EQ(type_of(graph, "c/kernel"), "f64[2, 3, 3, 2, 6]");
+  EXPECT_EQ(type_of(graph, "c/bias"), "none");
+  EXPECT_EQ(to_string(Variable(*graph.find_variable("c/kernel")).options().initializer),
+            to_string(he_normal()));
+  EXPECT_EQ(y.node().scope(), "c");
+}
+
+TEST(Conv3dTransposeLayer, PassesItsOptionsOn) {
+  Graph graph;
+  Tensor x = input(graph, "x", {{2, 3, 4, 4, 6}, DType::f32});
+  Tensor y = conv3d_transpose(
+      Scope(graph) / "up", x,
+      {.filters = 4, .kernel = 3, .stride = {1, 2, 2}, .groups = 2, .output_size = {3, 7, 8}});
+  EXPECT_EQ(y.shape(), (Shape{2, 3, 7, 8, 4}));
+  EXPECT_EQ(type_of(graph, "up/kernel"), "f32[3, 3, 3, 2, 6]");
+  EXPECT_EQ(type_of(graph, "up/bias"), "f32[4]");
+}
+
+TEST(ConvolutionalLayers, ErrorsNameAxesAndPlace) {
+  Graph graph;
+  Scope s = Scope(graph) / "c";
+  Tensor image = input(graph, "x", {{1, 4, 4, 3}, DType::f32});
+  EXPECT_EQ(error_of([&] { conv1d(s, image, {.filters = 1, .kernel = 0}); }),
+            "conv1d: kernel must be at least 1, got 0 (at c)");
+  EXPECT_EQ(error_of([&] { conv1d(s, image, {.filters = 1, .kernel = 1}); }),
+            "conv1d: x must be a signal [n, w, c], got f32[1, 4, 4, 3] (at c)");
+  EXPECT_EQ(error_of([&] {
+              conv3d(s, image, {.filters = 1, .kernel = {1, 0, 1}});
+            }),
+            "conv3d: kernel must be at least 1 x 1 x 1, got 1 x 0 x 1 (at c)");
+  EXPECT_EQ(error_of([&] { conv3d_transpose(s, image, {.filters = 1, .kernel = 1}); }),
+            "conv3d_transpose: x must be a volume [n, d, h, w, c], got f32[1, 4, 4, 3] (at c)");
+}
+
 TEST(ConvolutionalLayers, GradientsAgreeWithDifferences) {
   auto check = [](auto layer) {
     return check_op({.build =
@@ -173,6 +266,23 @@ TEST(ConvolutionalLayers, GradientsAgreeWithDifferences) {
             }),
             "");
   EXPECT_EQ(check([](Scope s, Tensor x) { return depthwise_conv2d(s, x, {.kernel = 3}); }), "");
+  EXPECT_EQ(check([](Scope s, Tensor x) {
+              return conv1d(s, reshape(x, {2, 20, 2}), {.filters = 3, .kernel = 3});
+            }),
+            "");
+  EXPECT_EQ(check([](Scope s, Tensor x) {
+              return conv1d_transpose(s, reshape(x, {2, 20, 2}), {.filters = 1, .kernel = 2});
+            }),
+            "");
+  EXPECT_EQ(check([](Scope s, Tensor x) {
+              return conv3d(s, reshape(x, {2, 5, 2, 2, 2}), {.filters = 3, .kernel = 2});
+            }),
+            "");
+  EXPECT_EQ(check([](Scope s, Tensor x) {
+              return conv3d_transpose(s, reshape(x, {2, 5, 2, 2, 2}),
+                                      {.filters = 1, .kernel = 2, .stride = {2, 1, 1}});
+            }),
+            "");
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ TEST_F(Autocast, ProductsAndConvolutionsAreNarrow) {
   Tensor image = input(graph, "image", {{1, 4, 4, 3}, DType::f32});
   Tensor kernel = input(graph, "kernel", {{3, 3, 3, 2}, DType::f32});
   EXPECT_EQ(conv2d(image, kernel).dtype(), DType::bf16);
+  Tensor volume = reshape(image, {1, 4, 4, 1, 3}), voxels = reshape(kernel, {3, 3, 1, 3, 2});
+  EXPECT_EQ(conv3d(volume, voxels).dtype(), DType::bf16);
+  EXPECT_EQ(conv3d_transpose(volume, reshape(kernel, {3, 3, 1, 2, 3})).dtype(), DType::bf16);
 }
 
 TEST_F(Autocast, WhatFollowsKeepsTheTypeOfItsOperands) {

@@ -1,4 +1,5 @@
-// Covers conv2d.cpp, conv2d_grad_input.cpp, conv2d_grad_kernel.cpp and depthwise_conv2d.cpp.
+// Covers conv2d.cpp, conv2d_grad_input.cpp, conv2d_grad_kernel.cpp, depthwise_conv2d.cpp, and of
+// convolution*.cpp, conv_geometry.cpp and window.cpp what is about images.
 #include "nn_support.h"
 
 namespace belfry::testing {
@@ -67,7 +68,7 @@ TEST(Conv2d, SixteenBitTypesRoundOnce) {
 TEST(Conv2d, BiasAndActivationOfTheFusedForm) {
   Small s;
   Tensor bias = floats(s.graph, {1}, {-50});
-  ConvOptions options{.window = {.padding = valid_padding}, .bias = true};
+  ConvOptions options{.window = Conv2dOptions{.padding = valid_padding}, .bias = true};
   EXPECT_THAT(values(apply1(conv2d_op, {s.x, s.kernel, bias}, options)),
               ElementsAre(-13, -3, 17, 27));
   options.activation = Activation::relu;
@@ -193,7 +194,8 @@ TEST(Conv2d, SecondDerivativesPassCheckOp) {
 
 TEST(Conv2d, FusedFormPassesCheckOp) {
   for (Activation activation : {Activation::none, Activation::relu}) {
-    ConvOptions options{.window = {.stride = {2, 1}}, .bias = true, .activation = activation};
+    ConvOptions options{
+        .window = Conv2dOptions{.stride = {2, 1}}, .bias = true, .activation = activation};
     EXPECT_EQ(
         check_op({.build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
                     return {apply1(conv2d_op, {in[0], in[1], in[2]}, options)};

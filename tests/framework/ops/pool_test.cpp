@@ -98,6 +98,8 @@ TEST(GlobalPool, ReducesSpace) {
   EXPECT_EQ(global_avg_pool(x).shape(), (Shape{2, 2}));
   EXPECT_THAT(values(global_avg_pool(x)), ElementsAre(2, 20, -2, -20));
   EXPECT_THAT(values(global_max_pool(x)), ElementsAre(3, 30, -1, -10));
+  EXPECT_THAT(values(global_avg_pool(reshape(x, {2, 2, 2}))), ElementsAre(2, 20, -2, -20));
+  EXPECT_THAT(values(global_max_pool(reshape(x, {1, 2, 1, 2, 2}))), ElementsAre(3, 30));
 }
 
 struct Geometry {
@@ -150,7 +152,8 @@ TEST(Pool, SecondDerivativesPassCheckOp) {
 
 TEST(GlobalPool, PassesCheckOp) {
   for (Tensor (*pool)(Tensor) : {&global_avg_pool, &global_max_pool})
-    for (const Shape& shape : {Shape{2, 3, 5, 4}, Shape{1, 1, 1, 1}, Shape{0, 3, 5, 2}})
+    for (const Shape& shape :
+         {Shape{2, 3, 5, 4}, Shape{1, 1, 1, 1}, Shape{0, 3, 5, 2}, Shape{2, 3, 2, 2, 3}})
       EXPECT_EQ(
           check_op({.build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
                       return {pool(in[0])};
@@ -179,10 +182,11 @@ TEST(Pool, ErrorsSayWhatDoesNotFit) {
             "avg_pool: input must be [n, h, w, c], got [4, 6]");
   EXPECT_EQ(error_of([&] { max_pool(cast(x, DType::i32)); }),
             "max_pool: input must be floating, got i32[1, 4, 3, 2]; cast it");
-  EXPECT_EQ(error_of([&] {
-              global_avg_pool(reshape(x, Shape{4, 6}));
-            }),
-            "global_avg_pool: input must be [n, h, w, c], got f32[4, 6]");
+  EXPECT_EQ(
+      error_of([&] {
+        global_avg_pool(reshape(x, Shape{4, 6}));
+      }),
+      "global_avg_pool: input must be [n, w, c], [n, h, w, c] or [n, d, h, w, c], got f32[4, 6]");
   EXPECT_EQ(error_of([&] {
               global_max_pool(constant(graph, Array::zeros({2, 0, 3, 1})));
             }),

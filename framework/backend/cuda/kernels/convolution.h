@@ -1,6 +1,6 @@
 #pragma once
-// Images and convolution kernels seen as the operands of a product, one batch a group: what conv2d
-// and its gradients share. Internal to backend/cuda/kernels.
+// Images (or volumes) and convolution kernels seen as the operands of a product, one batch a group:
+// what convolutions and their gradients share. Internal to backend/cuda/kernels.
 
 #include <tuple>
 
@@ -10,36 +10,46 @@
 
 namespace belfry::cuda {
 
-/// Pixel number i of images [n, h, w].
-struct Pixel {
-  std::int64_t n, h, w;
+/// i / size, the remainder staying in i. Axes of one place, such as the depth of images, cost no
+/// division.
+__device__ inline std::int64_t take_quotient(std::int64_t& i, std::int64_t size) {
+  std::int64_t quotient = size == 1 ? i : i / size;
+  i -= quotient * size;
+  return quotient;
+}
 
-  __device__ static Pixel of(std::int64_t i, std::int64_t rows, std::int64_t columns) {
-    std::int64_t row = i / columns;
-    std::int64_t n = row / rows;
-    return {n, row - n * rows, i - row * columns};
-  }
-};
+/// Place number i among [n, depth, rows, columns].
+__device__ inline Place place_of(std::int64_t i, std::int64_t depth, std::int64_t rows,
+                                 std::int64_t columns) {
+  Place place;
+  std::int64_t row = take_quotient(i, columns);
+  place.w = i;
+  std::int64_t slice = take_quotient(row, rows);
+  place.h = row;
+  place.n = take_quotient(slice, depth);
+  place.d = slice;
+  return place;
+}
 
-/// Element number i of a window [kh, kw, channel].
+/// Element number i of a window [kd, kh, kw, channel].
 struct Tap {
-  std::int64_t kh, kw, channel;
+  Place place;
+  std::int64_t channel;
 
-  __device__ static Tap of(std::int64_t i, std::int64_t columns, std::int64_t channels) {
-    std::int64_t place = i / channels;
-    std::int64_t kh = place / columns;
-    return {kh, place - kh * columns, i - place * channels};
+  __device__ static Tap of(std::int64_t i, const ConvGeometry& g, std::int64_t channels) {
+    std::int64_t place = take_quotient(i, channels);
+    return {place_of(place, g.depth.window, g.rows.window, g.columns.window), i};
   }
 };
 
-/// What output pixels see of an image: lines are pixels of y, k is [kh, kw, in / groups]. Padding
-/// is 0. `turned` swaps lines and k.
+/// What places of the output see of an image: lines are places of y, k is
+/// [kd, kh, kw, in / groups]. Padding is 0. `turned` swaps lines and k.
 template <class T, bool turned>
 struct WindowsOperand {
   static constexpr bool k_innermost = !turned;
   struct Line {
     std::int64_t first_channel;
-    Pixel pixel;
+    Place out;
     Tap tap;
   };
   ConvGeometry g;
@@ -47,51 +57,50 @@ struct WindowsOperand {
 
   __device__ Line line(std::int64_t group, std::int64_t i) const {
     Line line{group * g.in_per_group(), {}, {}};
-    turned ? set_tap(line, i) : set_pixel(line, i);
+    turned ? set_tap(line, i) : set_place(line, i);
     return line;
   }
   __device__ SumOf<T> at(Line line, std::int64_t k) const {
-    turned ? set_pixel(line, k) : set_tap(line, k);
-    std::int64_t h = g.rows.input_at(line.pixel.h, line.tap.kh);
-    std::int64_t w = g.columns.input_at(line.pixel.w, line.tap.kw);
-    if (!g.rows.inside(h) || !g.columns.inside(w)) return 0;
-    return load(x + g.input_pixel(line.pixel.n, h, w) + line.first_channel + line.tap.channel);
+    turned ? set_place(line, k) : set_tap(line, k);
+    Place in = g.input_at(line.out, line.tap.place);
+    if (!g.inside(in)) return 0;
+    return load(x + g.input_offset(in) + line.first_channel + line.tap.channel);
   }
 
  private:
-  __device__ void set_pixel(Line& line, std::int64_t i) const {
-    line.pixel = Pixel::of(i, g.rows.out, g.columns.out);
+  __device__ void set_place(Line& line, std::int64_t i) const {
+    line.out = place_of(i, g.depth.out, g.rows.out, g.columns.out);
   }
   __device__ void set_tap(Line& line, std::int64_t i) const {
-    line.tap = Tap::of(i, g.columns.window, g.in_per_group());
+    line.tap = Tap::of(i, g, g.in_per_group());
   }
 };
 
-/// The output pixels that see an input pixel: lines are pixels of x, k is [kh, kw, out / groups].
+/// The places of the output that see an element of an image: lines are places of x, k is
+/// [kd, kh, kw, out / groups].
 template <class T>
 struct SeenByOperand {
   static constexpr bool k_innermost = true;
   struct Line {
     std::int64_t first_channel;
-    Pixel pixel;
+    Place in;
   };
   ConvGeometry g;
   const T* dy;
 
   __device__ Line line(std::int64_t group, std::int64_t i) const {
-    return {group * g.out_per_group(), Pixel::of(i, g.rows.in, g.columns.in)};
+    return {group * g.out_per_group(), place_of(i, g.depth.in, g.rows.in, g.columns.in)};
   }
   __device__ SumOf<T> at(const Line& line, std::int64_t k) const {
-    Tap tap = Tap::of(k, g.columns.window, g.out_per_group());
-    std::int64_t h = g.rows.output_at(line.pixel.h, tap.kh);
-    std::int64_t w = g.columns.output_at(line.pixel.w, tap.kw);
-    if (h < 0 || w < 0) return 0;
-    return load(dy + g.output_pixel(line.pixel.n, h, w) + line.first_channel + tap.channel);
+    Tap tap = Tap::of(k, g, g.out_per_group());
+    Place out = g.output_at(line.in, tap.place);
+    if (out.d < 0 || out.h < 0 || out.w < 0) return 0;
+    return load(dy + g.output_offset(out) + line.first_channel + tap.channel);
   }
 };
 
 /// Elements [k, out] with the group's output channels as lines: of a kernel, k being
-/// [kh, kw, in / groups]; of y, k being its pixels.
+/// [kd, kh, kw, in / groups]; of y, k being its places.
 template <class T>
 struct ColumnsOperand {
   static constexpr bool k_innermost = false;
@@ -105,7 +114,7 @@ struct ColumnsOperand {
   __device__ SumOf<T> at(Line line, std::int64_t k) const { return load(line + k * channels); }
 };
 
-/// A kernel with the group's input channels as lines, k being [kh, kw, out / groups].
+/// A kernel with the group's input channels as lines, k being [kd, kh, kw, out / groups].
 template <class T>
 struct TransposedKernelOperand {
   static constexpr bool k_innermost = true;
@@ -117,8 +126,8 @@ struct TransposedKernelOperand {
     return kernel + i * g.out_channels + group * g.out_per_group();
   }
   __device__ SumOf<T> at(Line line, std::int64_t k) const {
-    Tap tap = Tap::of(k, g.columns.window, g.out_per_group());
-    return load(line + g.tap(tap.kh, tap.kw) + tap.channel);
+    Tap tap = Tap::of(k, g, g.out_per_group());
+    return load(line + g.tap_offset(tap.place) + tap.channel);
   }
 };
 

@@ -1,5 +1,5 @@
-// conv2d and its gradients on cuDNN. The kernel is brought into cuDNN's layout once a step, its
-// gradient back into ours.
+// Convolutions and their gradients on cuDNN. The kernel is brought into cuDNN's layout once a step,
+// its gradient back into ours.
 
 #include <array>
 
@@ -15,14 +15,15 @@
 namespace belfry::cuda {
 namespace {
 
-Convolution convolution_of(const ConvGeometry& g, ConvDirection direction, DType dtype) {
+Convolution convolution_of(const Node& node, ConvDirection direction) {
+  ConvGeometry g = conv_geometry(node);
   Convolution c{.direction = direction,
-                .dtype = dtype,
+                .dtype = node.output().dtype,
                 .batch = g.batch,
                 .in_channels = g.in_channels,
                 .out_channels = g.out_channels,
                 .in_per_group = g.in_per_group()};
-  for (const WindowAxis& axis : {g.rows, g.columns}) {
+  for (const WindowAxis& axis : g.axes()) {
     c.in.push_back(axis.in);
     c.out.push_back(axis.out);
     c.window.push_back(axis.window);
@@ -133,30 +134,26 @@ std::unique_ptr<Kernel> make(const Convolution& c, Epilogue epilogue, const Gpu&
 std::unique_ptr<Kernel> make_forward(const Node& node, const Gpu& gpu,
                                      const KernelOptions& options) {
   const auto& o = node.as<ConvOptions>();
-  ConvGeometry g =
-      conv_geometry(node.op().name, node.input(0).shape(), node.input(1).shape(), o.window);
-  return make(convolution_of(g, ConvDirection::forward, node.output().dtype),
+  return make(convolution_of(node, ConvDirection::forward),
               {.bias = o.bias, .relu = o.activation == Activation::relu}, gpu, options);
 }
 
-std::unique_ptr<Kernel> make_grad_input(const Node& node, const Gpu& gpu,
-                                        const KernelOptions& options) {
-  ConvGeometry g = conv_geometry(node.op().name, node.output().shape, node.input(1).shape(),
-                                 node.as<ConvGradInputOptions>().window);
-  return make(convolution_of(g, ConvDirection::input, node.output().dtype), {}, gpu, options);
+template <ConvDirection direction>
+std::unique_ptr<Kernel> make_gradient(const Node& node, const Gpu& gpu,
+                                      const KernelOptions& options) {
+  return make(convolution_of(node, direction), {}, gpu, options);
 }
 
-std::unique_ptr<Kernel> make_grad_kernel(const Node& node, const Gpu& gpu,
-                                         const KernelOptions& options) {
-  ConvGeometry g = conv_geometry(node.op().name, node.input(0).shape(), node.output().shape,
-                                 node.as<ConvGradKernelOptions>().window);
-  return make(convolution_of(g, ConvDirection::kernel, node.output().dtype), {}, gpu, options);
-}
+constexpr auto make_grad_input = make_gradient<ConvDirection::input>;
+constexpr auto make_grad_kernel = make_gradient<ConvDirection::kernel>;
 
 const KernelRegistration registrations[] = {
     {conv2d_op, make_forward, Preference::library},
+    {conv3d_op, make_forward, Preference::library},
     {conv2d_grad_input_op, make_grad_input, Preference::library},
-    {conv2d_grad_kernel_op, make_grad_kernel, Preference::library}};
+    {conv3d_grad_input_op, make_grad_input, Preference::library},
+    {conv2d_grad_kernel_op, make_grad_kernel, Preference::library},
+    {conv3d_grad_kernel_op, make_grad_kernel, Preference::library}};
 
 }  // namespace
 }  // namespace belfry::cuda

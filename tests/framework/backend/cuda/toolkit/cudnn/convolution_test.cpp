@@ -83,7 +83,7 @@ Convolution three_colours() {
   return c;
 }
 
-Convolution three_axes() {
+Convolution volume() {
   Convolution c = plain();
   for (Sizes* sizes : {&c.window, &c.stride, &c.dilation, &c.before, &c.after})
     sizes->push_back(sizes->back());
@@ -91,9 +91,24 @@ Convolution three_axes() {
   return c;
 }
 
+Convolution uneven_volume() {
+  Convolution c = volume();
+  c.stride = {1, 2, 2};
+  c.out = {16, 8, 4};
+  c.before = {1, 0, 0};
+  return c;
+}
+
+Convolution dilated_volume() {
+  Convolution c = volume();
+  c.dilation = {1, 2, 3};
+  c.before = c.after = {1, 2, 3};
+  return c;
+}
+
 TEST_F(CudnnConvolution, HasPlansForEveryDirectionAndType) {
-  for (const Convolution& window :
-       {plain(), uneven(), depthwise(), grouped_and_dilated(), three_colours(), three_axes()})
+  for (const Convolution& window : {plain(), uneven(), depthwise(), grouped_and_dilated(),
+                                    three_colours(), volume(), uneven_volume(), dilated_volume()})
     for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
       for (ConvDirection direction :
            {ConvDirection::forward, ConvDirection::input, ConvDirection::kernel}) {
@@ -116,9 +131,10 @@ TEST_F(CudnnConvolution, HasPlansWithoutTf32) {
 
 TEST_F(CudnnConvolution, HasPlansThatAddABias) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64}) {
-    Convolution c = plain();
-    c.dtype = dtype;
-    EXPECT_TRUE(finds(c, true)) << to_string(dtype);
+    for (Convolution c : {plain(), volume()}) {
+      c.dtype = dtype;
+      EXPECT_TRUE(finds(c, true)) << to_string(dtype) << to_string(c.x());
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-// conv2d of every floating type as a product: output pixels x [kh, kw, in], times the kernel.
+// Convolutions of every floating type as products: output places x [kd, kh, kw, in], times the
+// kernel.
 
 #include "belfry/framework/backend/cuda/kernels/convolution.h"
 
@@ -8,9 +9,9 @@ namespace {
 template <class T>
 std::unique_ptr<Kernel> convolution(const ConvGeometry& g, const ConvOptions& o) {
   ProductShape shape{.batches = g.groups,
-                     .m = g.batch * g.rows.out * g.columns.out,
+                     .m = g.out_places(),
                      .n = g.out_per_group(),
-                     .k = g.rows.window * g.columns.window * g.in_per_group()};
+                     .k = g.taps() * g.in_per_group()};
   ProductOutput<T> output{.batch_stride = g.out_per_group(),
                           .row_stride = g.out_channels,
                           .bias_stride = g.out_per_group(),
@@ -29,13 +30,12 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g, const ConvOptions& o)
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&) {
   const auto& o = node.as<ConvOptions>();
-  ConvGeometry g =
-      conv_geometry(node.op().name, node.input(0).shape(), node.input(1).shape(), o.window);
+  ConvGeometry g = conv_geometry(node);
   return dispatch_floating(node.output().dtype, node.op().name,
                            [&](auto t) { return convolution<decltype(t)>(g, o); });
 }
 
-const KernelRegistration registration(conv2d_op, make);
+const KernelRegistration registrations[] = {{conv2d_op, make}, {conv3d_op, make}};
 
 }  // namespace
 }  // namespace belfry::cuda

@@ -1,4 +1,5 @@
-// conv2d_grad_input on oneDNN: plain channels-last images, kernel packed once a step.
+// Gradients of convolutions with respect to the input, on oneDNN: plain channels-last images,
+// kernel packed once a step.
 
 #include <array>
 
@@ -22,9 +23,9 @@ Description describe(const OnednnConv& conv, const ConvGeometry& g) {
       conv.x, kernel, conv.y, conv.stride, conv.dilation, conv.before, conv.after);
 }
 
-class OnednnConv2dGradInput final : public Kernel {
+class OnednnConvGradInput final : public Kernel {
  public:
-  OnednnConv2dGradInput(std::string_view op, const OnednnConv& conv, const Description& d)
+  OnednnConvGradInput(std::string_view op, const OnednnConv& conv, const Description& d)
       : packed_(pack_input(op, 1, conv.kernel, d.weights_desc())),
         primitive_(op, d,
                    {{DNNL_ARG_DIFF_DST, d.diff_dst_desc()},
@@ -46,16 +47,16 @@ class OnednnConv2dGradInput final : public Kernel {
 };
 
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
-  ConvGeometry g = conv_geometry(node.op().name, node.output().shape, node.input(1).shape(),
-                                 node.as<ConvGradInputOptions>().window);
+  ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnConv2dGradInput>(node.op().name, *conv, describe(*conv, g));
+    return std::make_unique<OnednnConvGradInput>(node.op().name, *conv, describe(*conv, g));
   });
 }
 
-const KernelRegistration registration(conv2d_grad_input_op, make);
+const KernelRegistration registrations[] = {{conv2d_grad_input_op, make},
+                                            {conv3d_grad_input_op, make}};
 
 }  // namespace
 }  // namespace belfry::cpu

@@ -1,4 +1,5 @@
-// conv2d_grad_kernel as a product: [kh, kw, in] x output pixels, times dy.
+// Gradients of convolutions with respect to the kernel as products: [kd, kh, kw, in] x output
+// places, times dy.
 
 #include "belfry/framework/backend/cuda/kernels/convolution.h"
 
@@ -8,9 +9,9 @@ namespace {
 template <class T>
 std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
   ProductShape shape{.batches = g.groups,
-                     .m = g.rows.window * g.columns.window * g.in_per_group(),
+                     .m = g.taps() * g.in_per_group(),
                      .n = g.out_per_group(),
-                     .k = g.batch * g.rows.out * g.columns.out};
+                     .k = g.out_places()};
   return make_product<T>(shape, [=](const KernelArguments& a) {
     return std::tuple(
         WindowsOperand<T, true>{g, static_cast<const T*>(a.inputs[0])},
@@ -22,13 +23,13 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
 }
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&) {
-  ConvGeometry g = conv_geometry(node.op().name, node.input(0).shape(), node.output().shape,
-                                 node.as<ConvGradKernelOptions>().window);
+  ConvGeometry g = conv_geometry(node);
   return dispatch_floating(node.output().dtype, node.op().name,
                            [&](auto t) { return convolution<decltype(t)>(g); });
 }
 
-const KernelRegistration registration(conv2d_grad_kernel_op, make);
+const KernelRegistration registrations[] = {{conv2d_grad_kernel_op, make},
+                                            {conv3d_grad_kernel_op, make}};
 
 }  // namespace
 }  // namespace belfry::cuda

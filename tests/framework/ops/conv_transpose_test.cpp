@@ -88,5 +88,79 @@ TEST(Conv2dTranspose, ErrorsSayWhatDoesNotFit) {
             "conv2d_transpose: input must be [n, h, w, in], got f32[2, 2, 1] (at up1)");
 }
 
+TEST(Conv3dTranspose, SpreadsEachElementOverItsWindow) {
+  Graph graph;
+  Tensor x = floats(graph, {1, 2, 1, 1, 1}, {1, 10});
+  Tensor kernel = floats(graph, {2, 1, 2, 1, 1}, {1, 2, 3, 4});
+  Tensor y = conv3d_transpose(x, kernel, {.padding = valid_padding});
+  EXPECT_EQ(y.shape(), (Shape{1, 3, 1, 2, 1}));
+  EXPECT_THAT(values(y), ElementsAre(1, 2, 13, 24, 30, 40));
+  y = conv3d_transpose(x, kernel, {.stride = {2, 3, 2}});
+  EXPECT_EQ(y.shape(), (Shape{1, 4, 3, 2, 1}));
+  y = conv3d_transpose(x, kernel, {.stride = {2, 1, 1}, .padding = valid_padding}, {5, 1, 2});
+  EXPECT_THAT(values(y), ElementsAre(1, 2, 3, 4, 10, 20, 30, 40, 0, 0));
+}
+
+TEST(Conv3dTranspose, PassesCheckOp) {
+  struct Geometry {
+    Shape x, kernel;
+    Conv3dOptions options = {};
+  };
+  for (const Geometry& g :
+       {Geometry{{1, 2, 3, 2, 3}, {3, 2, 2, 2, 3}, {.stride = {2, 1, 3}}},
+        {{1, 2, 2, 3, 4}, {2, 3, 1, 3, 4}, {.groups = 2, .padding = valid_padding}}}) {
+    SCOPED_TRACE(concat(g.x, " ", g.kernel));
+    EXPECT_EQ(
+        check_op({.build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
+                    return {conv3d_transpose(in[0], in[1], g.options)};
+                  },
+                  .inputs = {noise(g.x), noise(g.kernel, 2)}}),
+        "");
+  }
+}
+
+TEST(Conv3dTranspose, ErrorsSayWhatDoesNotFit) {
+  Graph graph;
+  Tensor x = constant(graph, Array::zeros({1, 2, 2, 2, 1}));
+  Tensor kernel = constant(graph, Array::zeros({3, 3, 3, 4, 1}));
+  EXPECT_EQ(error_of([&] {
+              conv3d_transpose(x, kernel, {.stride = {2, 1, 1}}, {5, 2, 2});
+            }),
+            "conv3d_transpose: an output of 5 x 2 x 2 belongs to an input of 3 x 2 x 2, but the "
+            "input is 2 x 2 x 2");
+  EXPECT_EQ(error_of([&] {
+              conv3d_transpose(x, reshape(kernel, {9, 3, 4, 1}));
+            }),
+            "conv3d_transpose: kernel must be [kd, kh, kw, out / groups, in], got f32[9, 3, 4, 1]");
+}
+
+TEST(Conv1dTranspose, SpreadsEachElementOverItsWindow) {
+  Graph graph;
+  Tensor x = floats(graph, {1, 3, 1}, {1, 2, 3}), kernel = floats(graph, {2, 1, 1}, {1, 10});
+  EXPECT_THAT(values(conv1d_transpose(x, kernel, {.padding = valid_padding})),
+              ElementsAre(1, 12, 23, 30));
+  Tensor y = conv1d_transpose(x, kernel, {.stride = 2});
+  EXPECT_EQ(y.shape(), (Shape{1, 6, 1}));
+  EXPECT_THAT(values(y), ElementsAre(1, 10, 2, 20, 3, 30));
+  EXPECT_THAT(values(conv1d_transpose(x, kernel, {.stride = 2, .padding = valid_padding}, 7)),
+              ElementsAre(1, 10, 2, 20, 3, 30, 0));
+  EXPECT_THAT(values(conv1d_transpose(x, kernel, {.padding = Padding::explicit_amounts(1, 0)})),
+              ElementsAre(12, 23, 30));
+}
+
+TEST(Conv1dTranspose, PassesCheckOpAndErrorsSayWhatDoesNotFit) {
+  EXPECT_EQ(check_op({.build = [](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
+                        return {conv1d_transpose(in[0], in[1], {.stride = 2, .groups = 2})};
+                      },
+                      .inputs = {noise({2, 4, 6}), noise({3, 2, 6}, 2)}}),
+            "");
+  Graph graph;
+  Tensor x = floats(graph, {1, 3, 1}, {1, 2, 3}), kernel = floats(graph, {1, 1, 2}, {1, 10});
+  EXPECT_EQ(error_of([&] { conv1d_transpose(x, kernel); }),
+            "conv1d_transpose: input has 1 channels but the kernel expects 2");
+  EXPECT_EQ(error_of([&] { conv1d_transpose(reshape(x, {3}), kernel); }),
+            "conv1d_transpose: input must be [n, w, in], got f32[3]");
+}
+
 }  // namespace
 }  // namespace belfry::testing

@@ -1,4 +1,4 @@
-// conv2d on oneDNN: plain channels-last images, kernel packed once a step.
+// Convolutions on oneDNN: plain channels-last images, kernel packed once a step.
 
 #include <algorithm>
 #include <array>
@@ -42,11 +42,11 @@ std::int64_t images_at_once(const ConvGeometry& g, const TensorType& y, Activati
   return images * 2 > fitting ? images : g.batch;
 }
 
-class OnednnConv2d final : public Kernel {
+class OnednnConvForward final : public Kernel {
  public:
   /// `conv` and `d` describe one of `pieces` equal pieces of the batch.
-  OnednnConv2d(const Node& node, int threads, std::int64_t pieces, const OnednnConv& conv,
-               const Description& d)
+  OnednnConvForward(const Node& node, int threads, std::int64_t pieces, const OnednnConv& conv,
+                    const Description& d)
       : options_(node.as<ConvOptions>()),
         dtype_(node.output().dtype),
         threads_(threads),
@@ -91,19 +91,19 @@ class OnednnConv2d final : public Kernel {
 
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
   const auto& o = node.as<ConvOptions>();
-  ConvGeometry g =
-      conv_geometry(node.op().name, node.input(0).shape(), node.input(1).shape(), o.window);
+  ConvGeometry g = conv_geometry(node);
   if (node.output().shape.elements() == 0) return nullptr;
   std::int64_t pieces = g.batch / images_at_once(g, node.output(), o.activation, threads);
   g.batch /= pieces;
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnConv2d>(node, threads, pieces, *conv, choose(*conv, g, o.bias));
+    return std::make_unique<OnednnConvForward>(node, threads, pieces, *conv,
+                                               choose(*conv, g, o.bias));
   });
 }
 
-const KernelRegistration registration(conv2d_op, make);
+const KernelRegistration registrations[] = {{conv2d_op, make}, {conv3d_op, make}};
 
 }  // namespace
 }  // namespace belfry::cpu

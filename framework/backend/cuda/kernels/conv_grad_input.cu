@@ -1,4 +1,5 @@
-// conv2d_grad_input as a product: input pixels x [kh, kw, out], times the transposed kernel.
+// Gradients of convolutions with respect to the input as products: input places x [kd, kh, kw,
+// out], times the transposed kernel.
 
 #include "belfry/framework/backend/cuda/kernels/convolution.h"
 
@@ -8,9 +9,9 @@ namespace {
 template <class T>
 std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
   ProductShape shape{.batches = g.groups,
-                     .m = g.batch * g.rows.in * g.columns.in,
+                     .m = g.in_places(),
                      .n = g.in_per_group(),
-                     .k = g.rows.window * g.columns.window * g.out_per_group()};
+                     .k = g.taps() * g.out_per_group()};
   return make_product<T>(shape, [=](const KernelArguments& a) {
     return std::tuple(SeenByOperand<T>{g, static_cast<const T*>(a.inputs[0])},
                       TransposedKernelOperand<T>{g, static_cast<const T*>(a.inputs[1])},
@@ -21,13 +22,13 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
 }
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&) {
-  ConvGeometry g = conv_geometry(node.op().name, node.output().shape, node.input(1).shape(),
-                                 node.as<ConvGradInputOptions>().window);
+  ConvGeometry g = conv_geometry(node);
   return dispatch_floating(node.output().dtype, node.op().name,
                            [&](auto t) { return convolution<decltype(t)>(g); });
 }
 
-const KernelRegistration registration(conv2d_grad_input_op, make);
+const KernelRegistration registrations[] = {{conv2d_grad_input_op, make},
+                                            {conv3d_grad_input_op, make}};
 
 }  // namespace
 }  // namespace belfry::cuda

@@ -1,5 +1,5 @@
-// conv2d_grad_kernel on oneDNN: plain channels-last images; the gradient is computed in the layout
-// that the primitive likes best and then brought into ours.
+// Gradients of convolutions with respect to the kernel, on oneDNN: plain channels-last images; the
+// gradient is computed in the layout that the primitive likes best and then brought into ours.
 
 #include <algorithm>
 #include <array>
@@ -22,9 +22,9 @@ Description describe(const OnednnConv& conv) {
       conv.dilation, conv.before, conv.after);
 }
 
-class OnednnConv2dGradKernel final : public Kernel {
+class OnednnConvGradKernel final : public Kernel {
  public:
-  OnednnConv2dGradKernel(std::string_view op, const OnednnConv& conv, const Description& d)
+  OnednnConvGradKernel(std::string_view op, const OnednnConv& conv, const Description& d)
       : primitive_(op, d,
                    {{DNNL_ARG_SRC, d.src_desc()},
                     {DNNL_ARG_DIFF_DST, d.diff_dst_desc()},
@@ -57,16 +57,16 @@ class OnednnConv2dGradKernel final : public Kernel {
 };
 
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
-  ConvGeometry g = conv_geometry(node.op().name, node.input(0).shape(), node.output().shape,
-                                 node.as<ConvGradKernelOptions>().window);
+  ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnConv2dGradKernel>(node.op().name, *conv, describe(*conv));
+    return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, describe(*conv));
   });
 }
 
-const KernelRegistration registration(conv2d_grad_kernel_op, make);
+const KernelRegistration registrations[] = {{conv2d_grad_kernel_op, make},
+                                            {conv3d_grad_kernel_op, make}};
 
 }  // namespace
 }  // namespace belfry::cpu

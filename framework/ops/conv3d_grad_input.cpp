@@ -1,0 +1,15 @@
+#include "belfry/framework/ops/convolution.h"
+
+namespace belfry {
+
+const OpDef conv3d_grad_input_op{.name = "conv3d_grad_input",
+                                 .shape = convolution_grad_input::shape,
+                                 .gradient = convolution_grad_input::gradient,
+                                 .reference = convolution_grad_input::reference,
+                                 .flops = convolution_flops};
+
+Tensor conv3d_grad_input(Tensor dy, Tensor kernel, const ConvGradInputOptions& options) {
+  return apply1(conv3d_grad_input_op, {dy, kernel}, options);
+}
+
+}  // namespace belfry
