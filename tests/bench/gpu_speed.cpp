@@ -35,7 +35,8 @@ Arguments parse(int argc, char** argv) {
       out.config = run_config_from_json(value, out.config);
     else
       fail("unknown option ", name,
-           "; usage: gpu_speed [--model mlp|lenet|resnet18|resnet50] [--batch_size N] [--steps N] "
+           "; usage: gpu_speed [--model mlp|lenet|resnet18|resnet50|unet3d] [--batch_size N] "
+           "[--steps N] "
            "[--rounds N] [--config JSON of RunConfig fields]");
   }
   return out;
@@ -51,6 +52,37 @@ EstimatorSpec mlp(Scope s, const Batch& batch, Mode) {
           .train = sgd({.learning_rate = 0.01})};
 }
 
+Tensor two_convolutions(const Scope& s, Tensor x, std::int64_t filters) {
+  for (const char* name : {"first", "second"}) {
+    x = conv3d(s / name, x, {.filters = filters, .kernel = 3, .use_bias = false});
+    x = relu(batch_norm(s / name / "norm", x, {.training = true}));
+  }
+  return x;
+}
+
+// A 3-D U-Net (Cicek et al., MICCAI 2016) of four levels. All voxels have the volume's label.
+EstimatorSpec unet3d(Scope s, const Batch& batch, Mode) {
+  constexpr std::int64_t widths[] = {16, 32, 64, 128};
+  constexpr int levels = 4;
+  std::vector<Tensor> skips;
+  Tensor x = two_convolutions(s / "down_0", batch["image"], widths[0]);
+  for (int level = 1; level < levels; ++level) {
+    skips.push_back(x);
+    x = two_convolutions(s / concat("down_", level), max_pool3d(x), widths[level]);
+  }
+  for (int level = levels - 2; level >= 0; --level) {
+    Scope up = s / concat("up_", level);
+    x = conv3d_transpose(up, x, {.filters = widths[level], .kernel = 2, .stride = 2});
+    x = two_convolutions(up, concat({x, skips[static_cast<std::size_t>(level)]}, -1),
+                         widths[level]);
+  }
+  Tensor logits = conv3d(s / "out", x, {.filters = 2, .kernel = 1});
+  std::int64_t n = logits.shape()[0], voxels = logits.shape().elements() / (2 * n);
+  Tensor labels = broadcast_to(reshape(batch["label"], {n, 1}), Shape{n, voxels});
+  return {.loss = mean(sparse_softmax_cross_entropy(reshape(logits, {n, voxels, 2}), labels)),
+          .train = sgd({.learning_rate = 0.01})};
+}
+
 struct Subject {
   ModelFn model_fn;
   Shape image;  // of one example
@@ -61,6 +93,7 @@ Subject subject(const std::string& model) {
   if (model == "mlp") return {mlp, {28, 28, 1}};
   if (model == "lenet") return {models::lenet(), {28, 28, 1}};
   if (model == "resnet18") return {models::resnet18(), {32, 32, 3}};
+  if (model == "unet3d") return {unet3d, {128, 128, 128, 1}, 2};
   require(model == "resnet50", "unknown model ", model);
   return {models::resnet50(), {224, 224, 3}, 1000};
 }
