@@ -159,8 +159,14 @@ class Group final : public Communicator {
     try {
       others_.check();
     } catch (const Error& error) {
-      give_up(error.what());
+      give_up(with_silent(error.what()));
     }
+  }
+  /// With the names of those processes of which nothing is heard; one that says that it waited in
+  /// vain does not know yet for whom.
+  std::string with_silent(const std::string& reason) const {
+    std::string silent = others_.silent ? others_.silent(reason) : "";
+    return silent.empty() ? reason : concat(reason, "; nothing is heard of ", silent);
   }
   void compare(int member, std::uint64_t number, const Bucket& bucket) const;
   /// Whom a member that waited too long has missed: on the host those whose threads have not come,
@@ -200,11 +206,9 @@ std::string Group::late(int member, std::uint64_t number, const Reduction& reduc
     if (m != index(member) && !came) missing.push_back(name(m));
   }
   const std::string& bucket = reduction.bucket().name;
-  if (missing.empty()) {
-    std::string all = concat(bucket, ": the reduction did not end within ", timeout_seconds_, " s");
-    std::string silent = others_.silent ? others_.silent(all) : "";
-    return silent.empty() ? all : concat(all, "; ", silent, " may have died or hung");
-  }
+  if (missing.empty())
+    return with_silent(
+        concat(bucket, ": the reduction did not end within ", timeout_seconds_, " s"));
   return concat(bucket, ": ", join(missing, ", "), " did not come to the reduction within ",
                 timeout_seconds_, " s");
 }

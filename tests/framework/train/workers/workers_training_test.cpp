@@ -153,7 +153,7 @@ void kill_workers(const std::string& towers, int kills) {
 }
 
 TEST(WorkersTraining, TenKillsLeaveNoTrace) { kill_workers("1", 10); }
-TEST(WorkersTraining, KillsOfWorkersWithGpusLeaveNoTrace) { kill_workers("1 gpu", 4); }
+TEST(WorkersTraining, KillsOfWorkersWithGpusLeaveNoTrace) { kill_workers("1 gpu", 3); }
 
 }  // namespace
 }  // namespace belfry
