@@ -15,7 +15,8 @@ Program fold_constants(const Program& program);
 /// in order first.
 Program merge_common_subexpressions(const Program& program);
 
-/// add(conv2d, conv3d or matmul, bias [c]) and relu of the result become part of the convolution or matmul.
+/// add(conv2d, conv3d or matmul, bias [c]) and relu of the result become part of the convolution or
+/// matmul.
 Program fuse_bias_and_activation(const Program& program);
 
 /// batch_norm_train, then add of a residual, then relu become one op; so do their gradients.

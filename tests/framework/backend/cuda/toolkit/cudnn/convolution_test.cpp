@@ -1,8 +1,9 @@
 // Covers toolkit/cudnn/convolution.cpp and graph.cpp as far as cuDNN goes without a GPU: it checks
 // operations, and finds plans for a GPU that it is told about.
+#include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
+
 #include <gtest/gtest.h>
 
-#include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
