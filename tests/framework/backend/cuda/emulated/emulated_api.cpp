@@ -52,6 +52,14 @@ void EmulatedApi::fail_allocation_after(int allocations) {
 void EmulatedApi::set_broken(bool broken) {
   Lock lock(mutex_);
   broken_ = broken;
+  if (broken) return;
+  streams_.clear();
+  events_.clear();
+  graphs_.clear();
+  for (auto* all : {&memory_, &pinned_}) {
+    for (const auto& [at, size] : *all) std::free(const_cast<std::byte*>(at));
+    all->clear();
+  }
 }
 
 std::unique_lock<std::recursive_mutex> EmulatedApi::enter() {

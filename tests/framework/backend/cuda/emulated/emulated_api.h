@@ -34,7 +34,8 @@ class EmulatedApi final : public Api {
   Counts counts() const;
   /// How many of the following allocations still succeed; then one fails.
   void fail_allocation_after(int allocations);
-  /// From now on every call is refused, as after a kernel that read where there is no memory.
+  /// From now on every call is refused, as after a kernel that read where there is no memory; or
+  /// the GPUs are new, as in another process. No device is in use then.
   void set_broken(bool broken);
   std::int64_t memory_in_use() const;      ///< bytes, on all GPUs
   std::vector<std::string> take_ranges();  ///< names of those pushed since the last call
