@@ -88,8 +88,8 @@ struct OtherProcesses {
   std::function<void(std::vector<std::byte>& bytes)> broadcast = {};
   /// Throws Error when one of them has said that it cannot go on.
   std::function<void()> check = {};
-  /// After a time-out, which is told to the others as `reason`: names of the processes of which
-  /// nothing is heard; empty where there is none.
+  /// After a failure, which is told to the others as `reason`: names of the processes of which
+  /// nothing is heard; empty where there is none. May wait some seconds for their words.
   std::function<std::string(const std::string& reason)> silent = {};
 };
 

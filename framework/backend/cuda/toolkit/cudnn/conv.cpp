@@ -2,6 +2,7 @@
 // its gradient back into ours.
 
 #include <array>
+#include <optional>
 
 #include "belfry/framework/backend/cuda/kernels/bias_activation.h"
 #include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
@@ -124,9 +125,16 @@ std::unique_ptr<Kernel> make(const Convolution& c, Epilogue epilogue, const Gpu&
                              const KernelOptions& options) {
   if (c.x().elements() == 0 || c.y().elements() == 0) return nullptr;
   auto library = of_device<CudnnHandle>(gpu);
-  auto plan = find_plan(library, c, epilogue.bias, options.tf32);
+  auto find = [&](bool bias) -> std::optional<GraphPlan> {
+    try {
+      return find_plan(library, c, bias, options.tf32);
+    } catch (const Error&) {
+      return std::nullopt;  // what cuDNN refuses, in whatever words, runs on Belfry's kernel
+    }
+  };
+  auto plan = find(epilogue.bias);
   epilogue.bias_inside = epilogue.bias && plan;
-  if (!plan && epilogue.bias) plan = find_plan(library, c, false, options.tf32);
+  if (!plan && epilogue.bias) plan = find(false);
   if (!plan) return nullptr;
   return std::make_unique<CudnnConv>(c, epilogue, std::move(*plan), gpu);
 }
