@@ -13,7 +13,10 @@ namespace {
 void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
   cudaGetLastError();  // or the next call that looks would find it again
-  fail(call, ": ", cudaGetErrorName(code), ": ", cudaGetErrorString(code));
+  const char* remedy = code == cudaErrorNoKernelImageForDevice
+                           ? "; name its architecture in CMAKE_CUDA_ARCHITECTURES and build again"
+                           : "";
+  fail(call, ": ", cudaGetErrorName(code), ": ", cudaGetErrorString(code), remedy);
 }
 
 // Null for want of memory, which the caller explains.

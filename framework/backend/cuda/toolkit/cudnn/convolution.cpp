@@ -93,24 +93,26 @@ void add_bias(OperationGraph& graph, cudnnDataType_t compute, const Descriptor& 
   graph.add_operation(std::move(operation).finalize());
 }
 
-}  // namespace
-
-Shape Convolution::image(std::int64_t first, const Sizes& sizes, std::int64_t last) {
-  std::vector<std::int64_t> all{first};
-  all.insert(all.end(), sizes.begin(), sizes.end());
-  all.push_back(last);
-  return Shape(all);
+PlanKey key_of(const Convolution& c, bool bias, bool tensor_cores) {
+  PlanKey key{static_cast<std::int64_t>(c.direction),
+              static_cast<std::int64_t>(c.dtype),
+              bias,
+              tensor_cores,
+              c.batch,
+              c.in_channels,
+              c.out_channels,
+              c.in_per_group};
+  for (const Sizes& sizes : {c.in, c.out, c.window, c.stride, c.dilation, c.before, c.after})
+    key.insert(key.end(), sizes.begin(), sizes.end());
+  return key;
 }
 
-std::optional<GraphPlan> find_plan(const std::shared_ptr<CudnnHandle>& library,
-                                   const Convolution& c, bool bias, bool tf32) {
-  auto type = cudnn_type(c.dtype);
-  if (!type) return std::nullopt;
+OperationGraph operations_of(const Convolution& c, cudnnDataType_t type, bool bias) {
   cudnnDataType_t compute = c.dtype == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
   OperationGraph graph;
-  const Descriptor& x = graph.add(channels_last(id_x, *type, c.x()));
-  const Descriptor& w = graph.add(channels_last(id_w, *type, c.w()));
-  const Descriptor& y = graph.add(channels_last(id_y, *type, c.y()));
+  const Descriptor& x = graph.add(channels_last(id_x, type, c.x()));
+  const Descriptor& w = graph.add(channels_last(id_w, type, c.w()));
+  const Descriptor& y = graph.add(channels_last(id_y, type, c.y()));
   GraphTensor sums = channels_last(id_product, compute, c.y());
   sums.intermediate = true;
   const Descriptor& product = bias ? graph.add(sums) : y;
@@ -127,9 +129,27 @@ std::optional<GraphPlan> find_plan(const std::shared_ptr<CudnnHandle>& library,
     operation.set(names.alpha, 1.0f).set(names.beta, 0.0f);
   }
   graph.add_operation(std::move(operation).finalize());
-  if (bias)
-    add_bias(graph, compute, product, graph.add(channels_last(id_bias, *type, c.bias())), y);
-  return GraphPlan::find(library, std::move(graph), c.dtype != DType::f32 || tf32);
+  if (bias) add_bias(graph, compute, product, graph.add(channels_last(id_bias, type, c.bias())), y);
+  return graph;
+}
+
+}  // namespace
+
+Shape Convolution::image(std::int64_t first, const Sizes& sizes, std::int64_t last) {
+  std::vector<std::int64_t> all{first};
+  all.insert(all.end(), sizes.begin(), sizes.end());
+  all.push_back(last);
+  return Shape(all);
+}
+
+std::optional<GraphPlan> find_plan(const std::shared_ptr<CudnnHandle>& library,
+                                   const Convolution& c, bool bias, bool tf32) {
+  auto type = cudnn_type(c.dtype);
+  if (!type) return std::nullopt;
+  bool tensor_cores = c.dtype != DType::f32 || tf32;
+  return GraphPlan::find(
+      library, key_of(c, bias, tensor_cores), [&] { return operations_of(c, *type, bias); },
+      tensor_cores);
 }
 
 }  // namespace belfry::cuda

@@ -66,6 +66,35 @@ std::vector<Descriptor> configurations(const CudnnHandle& library, const Descrip
   return all;
 }
 
+// The first way that works is taken. Timing several would make another choice in another run, whose
+// sums would then have other bits.
+std::shared_ptr<const FoundPlan> search(const CudnnHandle& library, OperationGraph operations,
+                                        bool tensor_cores) {
+  std::vector<cudnnBackendDescriptor_t> list;
+  for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  if (library.handle) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, library.handle);
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+            static_cast<std::int64_t>(list.size()), list.data());
+  if (!graph.try_finalize()) return nullptr;
+  for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
+    for (Descriptor& configuration : configurations(library, graph, mode)) {
+      if (!allowed(configuration, tensor_cores)) continue;
+      Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+      if (library.described) {
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *library.described);
+      } else {
+        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library.handle);
+      }
+      // Whatever the reason is why this one cannot be had, another may.
+      if (cudnnBackendFinalize(plan.get()) == CUDNN_STATUS_SUCCESS)
+        return std::make_shared<FoundPlan>(FoundPlan{std::move(operations), std::move(graph),
+                                                     std::move(configuration), std::move(plan)});
+    }
+  return nullptr;
+}
+
 }  // namespace
 
 void check(cudnnStatus_t status, std::string_view call) {
@@ -88,6 +117,7 @@ CudnnHandle::CudnnHandle(std::string_view properties) {
 
 CudnnHandle::~CudnnHandle() {
   if (!handle) return;
+  found.clear();  // plans name the handle
   try {
     api->use(index);
   } catch (const std::exception&) {
@@ -136,38 +166,21 @@ const Descriptor& OperationGraph::add(const GraphTensor& t) {
 }
 
 std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& library,
-                                         OperationGraph operations, bool tensor_cores) {
+                                         const PlanKey& key,
+                                         const std::function<OperationGraph()>& operations,
+                                         bool tensor_cores) {
   std::lock_guard lock(library->mutex);
-  std::vector<cudnnBackendDescriptor_t> list;
-  for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
-  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  if (library->handle) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, library->handle);
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-            static_cast<std::int64_t>(list.size()), list.data());
-  if (!graph.try_finalize()) return std::nullopt;
-  // The first that works is taken. Timing the first few would be done here.
-  for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
-    for (Descriptor& configuration : configurations(*library, graph, mode)) {
-      if (!allowed(configuration, tensor_cores)) continue;
-      Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-      plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-      if (library->described) {
-        plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *library->described);
-      } else {
-        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library->handle);
-      }
-      // Whatever the reason is why this one cannot be had, another may.
-      if (cudnnBackendFinalize(plan.get()) == CUDNN_STATUS_SUCCESS)
-        return GraphPlan(library, {std::move(operations), std::move(graph),
-                                   std::move(configuration), std::move(plan)});
-    }
-  return std::nullopt;
+  auto known = library->found.find(key);
+  if (known == library->found.end())
+    known = library->found.emplace(key, search(*library, operations(), tensor_cores)).first;
+  if (!known->second) return std::nullopt;
+  return GraphPlan(library, known->second);
 }
 
-GraphPlan::GraphPlan(std::shared_ptr<CudnnHandle> library, Parts parts)
-    : library_(std::move(library)), parts_(std::move(parts)) {
+GraphPlan::GraphPlan(std::shared_ptr<CudnnHandle> library, std::shared_ptr<const FoundPlan> found)
+    : library_(std::move(library)), found_(std::move(found)) {
   std::int64_t bytes = 0, count = 0;
-  check(cudnnBackendGetAttribute(parts_.plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+  check(cudnnBackendGetAttribute(found_->plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
                                  CUDNN_TYPE_INT64, 1, &count, &bytes),
         "reading a plan's workspace");
   workspace_ = static_cast<std::size_t>(bytes);
@@ -197,7 +210,7 @@ void GraphPlan::run(std::span<const Operand> operands, void* workspace, Stream& 
   if (!same) bind(operands, workspace);
   std::lock_guard lock(library_->mutex);
   check(cudnnSetStream(library_->handle, handle_of(stream)), "cudnnSetStream");
-  check(cudnnBackendExecute(library_->handle, parts_.plan.get(), bound_->get()),
+  check(cudnnBackendExecute(library_->handle, found_->plan.get(), bound_->get()),
         "cudnnBackendExecute");
 }
 

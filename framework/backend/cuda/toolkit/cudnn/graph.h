@@ -5,6 +5,8 @@
 #include <cudnn.h>
 
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -79,23 +81,6 @@ class Descriptor {
   std::unique_ptr<void, Destroy> descriptor_;
 };
 
-/// cuDNN on one GPU. Whoever enqueues holds the mutex, as the stream is part of the handle.
-struct CudnnHandle {
-  explicit CudnnHandle(const Gpu& gpu);
-  /// For a GPU that need not be there, in cuDNN's words for its properties (JSON): plans are found
-  /// for it and cannot run. Error when cuDNN wants to know other properties.
-  explicit CudnnHandle(std::string_view properties);
-  ~CudnnHandle();
-  CudnnHandle(const CudnnHandle&) = delete;
-  CudnnHandle& operator=(const CudnnHandle&) = delete;
-
-  Api* api = nullptr;
-  int index = 0;
-  cudnnHandle_t handle = nullptr;
-  std::optional<Descriptor> described;  ///< in place of the handle
-  std::mutex mutex;
-};
-
 /// An operand of a graph. Sizes and strides (elements) in the order n, c, then the spatial axes.
 struct GraphTensor {
   std::int64_t id = 0;  ///< by which run() finds its address
@@ -118,6 +103,35 @@ class OperationGraph {
   std::vector<Descriptor> operations_;
 };
 
+/// What a plan computes, as numbers: equal ones mean equal plans.
+using PlanKey = std::vector<std::int64_t>;
+
+/// A graph and how cuDNN runs it.
+struct FoundPlan {
+  OperationGraph operations;
+  Descriptor graph, configuration, plan;
+};
+
+/// cuDNN on one GPU. Whoever enqueues holds the mutex, as the stream is part of the handle.
+struct CudnnHandle {
+  explicit CudnnHandle(const Gpu& gpu);
+  /// For a GPU that need not be there, in cuDNN's words for its properties (JSON): plans are found
+  /// for it and cannot run. Error when cuDNN wants to know other properties.
+  explicit CudnnHandle(std::string_view properties);
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+
+  Api* api = nullptr;
+  int index = 0;
+  cudnnHandle_t handle = nullptr;
+  std::optional<Descriptor> described;  ///< in place of the handle
+  std::mutex mutex;
+  /// All that was looked for so far, as looking takes long and networks repeat their shapes; null
+  /// where cuDNN has none. Under the mutex.
+  std::map<PlanKey, std::shared_ptr<const FoundPlan>> found;
+};
+
 struct Operand {
   std::int64_t id = 0;
   void* address = nullptr;
@@ -128,23 +142,22 @@ class GraphPlan {
  public:
   /// The engine that cuDNN expects to be the fastest among those that are deterministic and round
   /// no more than sums once; nothing when there is none. On f32, tensor cores mean TF32.
+  /// `operations` is called where no plan of this key is known yet.
   static std::optional<GraphPlan> find(const std::shared_ptr<CudnnHandle>& library,
-                                       OperationGraph operations, bool tensor_cores);
+                                       const PlanKey& key,
+                                       const std::function<OperationGraph()>& operations,
+                                       bool tensor_cores);
 
   std::size_t workspace() const { return workspace_; }  ///< bytes
   /// Enqueues it. Used by one thread at a time.
   void run(std::span<const Operand> operands, void* workspace, Stream& stream);
 
  private:
-  struct Parts {
-    OperationGraph operations;
-    Descriptor graph, configuration, plan;
-  };
-  GraphPlan(std::shared_ptr<CudnnHandle> library, Parts parts);
+  GraphPlan(std::shared_ptr<CudnnHandle> library, std::shared_ptr<const FoundPlan> found);
   void bind(std::span<const Operand> operands, void* workspace);
 
   std::shared_ptr<CudnnHandle> library_;
-  Parts parts_;
+  std::shared_ptr<const FoundPlan> found_;
   std::size_t workspace_ = 0;
   std::optional<Descriptor> bound_;  // the addresses below, as cuDNN wants them
   std::vector<void*> addresses_;

@@ -107,6 +107,35 @@ Convolution dilated_volume() {
   return c;
 }
 
+TEST_F(CudnnConvolution, LooksOnceForWhatIsTheSame) {
+  EXPECT_TRUE(finds(plain()) && finds(plain()));
+  EXPECT_EQ(library->found.size(), 1);
+  // All that can differ, one at a time.
+  std::vector<Convolution> others(11, plain());
+  others[0].direction = ConvDirection::kernel;
+  others[1].dtype = DType::bf16;
+  others[2].batch = 7;
+  others[3].in_channels = others[3].in_per_group = 32;
+  others[4].out_channels = 64;
+  others[5].in_per_group = 32;
+  others[6].in = others[6].out = {28, 56};
+  others[7].window = others[7].dilation = {1, 1}, others[7].before = others[7].after = {0, 0};
+  others[8].stride = {2, 1}, others[8].out = {28, 56};
+  others[9].dilation = others[9].before = others[9].after = {1, 2};
+  others[10].before = {0, 1}, others[10].after = {2, 1};
+  for (const Convolution& c : others) finds(c);
+  finds(plain(), true);
+  finds(plain(), false, false);
+  EXPECT_EQ(library->found.size(), 14);
+  bool asked = false;
+  auto operations = [&] {
+    asked = true;
+    return OperationGraph();
+  };
+  EXPECT_TRUE(GraphPlan::find(library, library->found.begin()->first, operations, true));
+  EXPECT_FALSE(asked);
+}
+
 TEST_F(CudnnConvolution, HasPlansForEveryDirectionAndType) {
   for (const Convolution& window : {plain(), uneven(), depthwise(), grouped_and_dilated(),
                                     three_colours(), volume(), uneven_volume(), dilated_volume()})
