@@ -6,6 +6,7 @@
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {
@@ -80,9 +81,17 @@ void apply_gradients(const Update& update, const Gradients& gradients, Tensor co
     require((condition.type() == TensorType{{}, DType::boolean}),
             "apply_gradients: the condition of the update `", update.title(), "` is ",
             condition.type(), "; expected bool[]");
-  Graph::PlacementGuard guard(gradients[0].variable.node().graph(),
-                              {update.title(), 0, Phase::update});
-  update.optimizer.apply(gradients, condition);
+  Graph& graph = gradients[0].variable.node().graph();
+  Graph::PlacementGuard guard(graph, {update.title(), 0, Phase::update});
+  ApplyArgs args{.condition = condition};
+  if (!update.counter.empty()) {
+    Variable counter =
+        Scope(graph).variable(update.counter, {.dtype = DType::i64, .kind = VariableKind::slot});
+    args.step = counter;
+    if (update.schedule_by_counter) args.schedule_step = counter;
+    assign(counter, add(counter, constant(graph, 1, DType::i64)));
+  }
+  update.optimizer.apply(gradients, args);
 }
 
 std::vector<Update> Updates::list(Tensor loss, TowerReduction over_towers) const {

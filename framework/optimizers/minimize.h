@@ -24,6 +24,11 @@ struct Update {
   std::vector<Variable> variables;  ///< parameters; the others stay as they are
   std::string name = {};            ///< for reports; the optimizer's if empty
   TowerReduction over_towers = TowerReduction::mean;
+  /// A variable of this name, i64 [], counts how often the update was made (also where its
+  /// condition was false), and its rule counts by that in place of global_step: for updates that a
+  /// step makes several times. Empty: none.
+  std::string counter = {};
+  bool schedule_by_counter = false;  ///< learning rates follow it too
 
   /// What reports and messages call it.
   const std::string& title() const { return name.empty() ? optimizer.name : name; }

@@ -37,7 +37,7 @@ std::vector<Variable> make_slots(const Variable& variable, const std::string& op
 
 Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
                          UpdateMaker update) {
-  auto apply = [=](const Gradients& gradients, Tensor condition) {
+  auto apply = [=](const Gradients& gradients, const ApplyArgs& args) {
     if (gradients.empty()) return;
     Graph& graph = gradients[0].variable.node().graph();
     std::map<std::tuple<int, DType, double>, std::vector<UpdateGroup>> nodes;
@@ -48,14 +48,15 @@ Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<S
     Placement placement = graph.default_placement({});
     placement.phase = Phase::update;
     Graph::PlacementGuard guard(graph, placement);
-    Tensor step = global_step(graph);
-    Tensor base = learning_rate.exact(step);
+    auto or_global = [&](const Tensor& own) { return own.defined() ? own : global_step(graph); };
+    Tensor step = or_global(args.step);
+    Tensor base = learning_rate.exact(or_global(args.schedule_step));
     for (const auto& [key, groups] : nodes) {
       const auto& [slot, dtype, rate] = key;
       Tensor own = cast(rate == 1 ? base : base * rate, DType::f32);
       placement.slot = slot;
       Graph::PlacementGuard on_device(graph, placement);
-      update(own, step, groups, condition);
+      update(own, step, groups, args.condition);
     }
   };
   return {name, apply, learning_rate};

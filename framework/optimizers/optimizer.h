@@ -21,14 +21,22 @@ struct VariableGradient {
 };
 using Gradients = std::vector<VariableGradient>;
 
+/// When an update changes something, and what it counts by.
+struct ApplyArgs {
+  Tensor condition =
+      {};  ///< bool []: in a step in which it is false nothing changes; undefined: true
+  /// Finished steps, i64 []: what a rule counts by (Adam's t is one more), and what the schedule of
+  /// learning rates follows. Undefined: global_step.
+  Tensor step = {}, schedule_step = {};
+};
+
 /// A way to change variables by their gradients: a plain value, made by adam() and its like or by
 /// make_optimizer(). It may serve any number of updates.
 struct Optimizer {
   std::string name;  ///< part of the slots' names
-  /// Adds the nodes that update these variables (and the slots that they need) to their graph. In a
-  /// step in which `condition` (bool []; undefined: always true) is false they change nothing.
+  /// Adds the nodes that update these variables (and the slots that they need) to their graph.
   /// apply_gradients() calls it after checking the gradients.
-  std::function<void(const Gradients&, Tensor condition)> apply;
+  std::function<void(const Gradients&, const ApplyArgs&)> apply;
   Schedule learning_rate;  ///< the one that `apply` uses, for reports
 };
 
@@ -46,8 +54,9 @@ using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
 /// An optimizer from its slots and its update op. The variables are handed to `update` in as few
 /// calls as there are triples of device slot, dtype and VariableGradient::rate among them, usually
 /// one, and each node runs where its variables are. `learning_rate` is the schedule's times that
-/// rate, rounded to f32 once. `step` is global_step: finished steps, 0 at the first, counting those
-/// too at which an update was left out or its condition was false.
+/// rate, rounded to f32 once. `step` is ApplyArgs::step: global_step unless the update has a
+/// counter, which counts finished steps, 0 at the first, and those too at which the update was left
+/// out or its condition was false.
 ///
 /// Slots are variables of kind slot, on the device of their variable, named
 /// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same

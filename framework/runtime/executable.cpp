@@ -26,6 +26,15 @@ StepTimes StepTimes::operator/(double n) const {
           apply / n};
 }
 
+namespace {
+
+// Every sub-step draws as if the run had another seed.
+std::uint64_t seed_of(const StepState& state) {
+  return state.seed + static_cast<std::uint64_t>(state.sub_step) * 0x9e3779b97f4a7c15;
+}
+
+}  // namespace
+
 struct Executable::Launch {
   const Instruction* instruction;
   KernelArguments arguments;
@@ -158,7 +167,7 @@ void* Executable::address(const Location& location) const {
 }
 
 void Executable::feed(const Features& batch, const StepState& state) {
-  std::array<std::int64_t, 3> random{static_cast<std::int64_t>(state.seed), state.step, 0};
+  std::array<std::int64_t, 3> random{static_cast<std::int64_t>(seed_of(state)), state.step, 0};
   std::int64_t tower = member_.tower;
   if (staging_) staging_->begin_step();
   for (std::size_t i = 0; i < feeds_.size(); ++i) {

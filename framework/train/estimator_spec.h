@@ -46,6 +46,13 @@ class Batch {
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 using NamedMetrics = std::vector<std::pair<std::string, Metric>>;
 
+/// A part of a step: some of its updates, on one batch. It sees the variables as the part before
+/// left them, and draws random numbers of its own.
+struct SubStep {
+  std::uint64_t updates = ~std::uint64_t{0};  ///< bit u: update u of EstimatorSpec::train
+  bool fresh_batch = true;  ///< the next one of the input; false: that of the sub-step before
+};
+
 /// What a model_fn returns. What each mode needs:
 ///
 ///              | loss            | train         | predictions    | metrics
@@ -62,6 +69,16 @@ struct EstimatorSpec {
   /// Floating scalars that hooks see after each training step: means over towers.
   NamedTensors values = {};
   std::vector<std::shared_ptr<Hook>> hooks = {};  ///< join the user's while training
+  /// Makes a step a round of sub-steps, one after the other; empty: one, of all updates. The round
+  /// is global_step's unit, and what hooks see: updates that they do not choose are left out of
+  /// every sub-step, and a sub-step that has none left is not run, though its batch is taken. A
+  /// round for which the data no longer suffice is not begun.
+  ///
+  /// In a sub-step the losses of updates that it does not make are not computed: where `loss` or
+  /// one of the `values` is the loss of an update, the last sub-step that makes it tells. Moving
+  /// statistics change with the updates of the parameters that are nearest by name: those of
+  /// generator/bn1 with generator/bn1/gamma, or else with what is in generator/.
+  std::vector<SubStep> round = {};
 };
 
 /// Error, naming the field and the mode, unless the spec has what the table above asks for.

@@ -1,7 +1,6 @@
 #include "belfry/framework/train/model.h"
 
 #include <algorithm>
-#include <map>
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/autocast.h"
@@ -18,13 +17,6 @@ namespace {
 
 std::vector<Node*> effects_after(const Graph& graph, std::size_t count) {
   return {graph.effects().begin() + static_cast<std::ptrdiff_t>(count), graph.effects().end()};
-}
-
-std::vector<Node*> reductions_after(const Graph& graph, std::size_t count) {
-  std::vector<Node*> out;
-  for (std::size_t i = count; i < graph.size(); ++i)
-    if (graph.node(i).op().collective) out.push_back(&graph.node(i));
-  return out;
 }
 
 Tensor as_scalar(Tensor x) { return x.rank() > 0 ? reshape(x, Shape{}) : x; }
@@ -59,6 +51,20 @@ int slots_of(const Optimizer& optimizer) {
 Tensor over_towers(Tensor x, TowerReduction reduction, std::string name) {
   if (reduction == TowerReduction::mean) return tower_mean({x}, std::move(name))[0];
   return tower_sum({zero_without_rows(x)}, std::move(name))[0];
+}
+
+// For the loss and each value of a spec, the updates whose loss it is; all if there is none.
+std::vector<std::uint64_t> updates_of_results(const EstimatorSpec& spec) {
+  std::vector<Update> updates = spec.train.list(spec.loss);
+  auto of = [&](const Tensor& result) {
+    std::uint64_t mask = 0;
+    for (std::size_t u = 0; u < updates.size(); ++u)
+      if (updates[u].loss == result) mask |= std::uint64_t{1} << u;
+    return mask == 0 ? ~mask : mask;
+  };
+  std::vector<std::uint64_t> out{of(spec.loss)};
+  for (const auto& [name, value] : spec.values) out.push_back(of(value));
+  return out;
 }
 
 // What a tower's gradients are multiplied with, so that their sum over towers and micro-batches is
@@ -105,6 +111,7 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
   part.spec = model_fn(first ? scope : scope.shared(), own, mode_);
   graph_->set_input_rule({});
   validate(part.spec, mode_);
+  if (mode_ == Mode::train) part.result_updates = updates_of_results(part.spec);
   if (mode_ != Mode::predict) part.spec.loss = as_f32(as_scalar(part.spec.loss));
   for (auto& [name, prediction] : part.spec.predictions) prediction = as_f32(prediction);
   for (auto& [name, value] : part.spec.values) value = as_f32(value);
@@ -197,7 +204,11 @@ void Model::add_results(const MicroBatch& part) {
     values.emplace_back(spec.values[i].first, sum_of(first ? Tensor() : spec_.values[i].second,
                                                      weighted(as_scalar(spec.values[i].second),
                                                               TowerReduction::mean, part.share)));
-  if (first) spec_ = spec;
+  if (first) {
+    spec_ = spec;
+    result_updates_ = part.result_updates;
+    if (!spec.round.empty()) round_ = spec.round;
+  }
   spec_.loss = total;
   spec_.values = std::move(values);
 }
@@ -239,51 +250,6 @@ void Model::merge_over_towers() {
     value = over_towers(value, TowerReduction::mean, concat("value ", name));
 }
 
-// What towers assign to a variable that they have in common becomes one value; a tower without rows
-// assigns nothing. Of several assignments to one variable the last is what stays.
-void Model::average_statistics(std::size_t forward_effects) {
-  std::vector<Node*> effects(graph_->effects().begin(), graph_->effects().end());
-  effects.resize(forward_effects);
-  if (graph_->towers() == 1) {
-    forward_effects_ = std::move(effects);
-    return;
-  }
-  std::size_t first_node = graph_->size();
-  // By the variable's place in the graph: the same order on every tower.
-  std::map<int, std::pair<Tensor, Tensor>> assigned;
-  for (Node* effect : effects) {
-    if (effect->is(assign_op)) {
-      assigned[effect->input(0).node().id()] = {effect->input(0), effect->input(1)};
-    } else {
-      forward_effects_.push_back(effect);
-    }
-  }
-  std::map<std::pair<DType, int>, std::vector<std::pair<Tensor, Tensor>>> averaged;  // by slot too
-  for (const auto& [id, assignment] : assigned) {
-    const auto& [variable, value] = assignment;
-    auto kind = variable.node().as<VariableOptions>().over_towers;
-    bool mean = kind == OverTowers::mirrored && is_floating(value.dtype());
-    if (mean) {
-      averaged[{value.dtype(), variable.node().slot()}].emplace_back(variable, value);
-      continue;
-    }
-    Tensor own = where(tower_has_rows(*graph_), value, variable);
-    if (!differs_over_towers(kind)) {
-      Tensor first = equal(tower_index(*graph_), constant(*graph_, 0, DType::i64));
-      own = tower_sum(where(first, own, constant(*graph_, 0, own.dtype())));
-    }
-    forward_effects_.push_back(&assign(Variable(variable.node()), own));
-  }
-  for (auto& [place, list] : averaged) {
-    std::vector<Tensor> values;
-    for (const auto& [variable, value] : list) values.push_back(value);
-    values = tower_mean(std::move(values), concat("statistics ", place.first));
-    for (std::size_t i = 0; i < list.size(); ++i)
-      forward_effects_.push_back(&assign(Variable(list[i].first.node()), values[i]));
-  }
-  forward_reductions_ = reductions_after(*graph_, first_node);
-}
-
 void Model::build_updates(const Hooks& hooks) {
   // A part has the whole batch on a tower with one row, and a piece of it elsewhere.
   bool alike = options_.alike && (options_.even_rows || options_.micro_batches == 1);
@@ -308,18 +274,7 @@ void Model::build_updates(const Hooks& hooks) {
     built.gradients = std::move(stage.gradients);
     built.condition = stage.condition;
     built.effects = effects_after(*graph_, effects);
-    built.reductions = reductions_after(*graph_, nodes);
-  }
-}
-
-// Where updates may be skipped because numbers are not finite, a moving statistic may not take them
-// in either: it would never be finite again.
-void Model::keep_statistics_finite() {
-  for (Node*& effect : forward_effects_) {
-    if (!effect->is(assign_op) || !is_floating(effect->input(1).dtype())) continue;
-    Variable variable(effect->input(0).node());
-    Tensor value = effect->input(1);
-    effect = &assign(variable, where(all_finite({{variable, value}}), value, variable));
+    built.reductions = reductions_after(nodes);
   }
 }
 
@@ -335,18 +290,20 @@ std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices
   auto append = [](std::vector<Node*>& all, const std::vector<Node*>& list) {
     all.insert(all.end(), list.begin(), list.end());
   };
-  if (mode_ == Mode::predict) {
+  if (mode_ == Mode::predict)
     for (const auto& [name, value] : spec_.predictions) outputs.push_back(value);
-  } else {
+  if (mode_ == Mode::evaluate) {
     outputs.push_back(spec_.loss);
-  }
-  if (mode_ == Mode::evaluate)
     for (const auto& [name, metric] : spec_.metrics) outputs.push_back(metric.state);
+  }
   if (mode_ == Mode::train) {
-    for (const auto& [name, value] : spec_.values) outputs.push_back(value);
+    if (has_result(0, chosen)) outputs.push_back(spec_.loss);
+    for (std::size_t i = 0; i < spec_.values.size(); ++i)
+      if (has_result(1 + i, chosen)) outputs.push_back(spec_.values[i].second);
     for (std::size_t i = 0; i < updates_.size(); ++i)
       if ((chosen >> i & 1) && may_be_skipped(i)) outputs.push_back(updates_[i].condition);
-    effects = forward_effects_;
+    for (const auto& [effect, updates] : forward_effects_)
+      if (spec_.round.empty() || (updates & chosen) != 0) effects.push_back(effect);
     reductions = forward_reductions_;
     for (std::size_t i = 0; i < updates_.size(); ++i) {
       if (!(chosen >> i & 1)) continue;

@@ -57,13 +57,21 @@ class Model {
   /// How it was cut, if ModelOptions::split asked for it.
   const std::optional<SplitPlan>& split() const { return split_; }
   std::size_t update_count() const { return updates_.size(); }
+  /// The sub-steps of a step: at least one.
+  std::span<const SubStep> round() const { return round_; }
+
+  /// The loss and the values of the spec are results 0, 1, ... Whether a plan for these updates
+  /// computes one of them.
+  bool has_result(std::size_t result, std::uint64_t chosen) const {
+    return spec_.round.empty() || (result_updates_[result] & chosen) != 0;
+  }
 
   /// Whether a hook made it conditional: plans of the train mode then say if it was applied.
   bool may_be_skipped(std::size_t update) const;
 
   /// The plan, on a tower of these devices, that runs the updates whose bits are set in `chosen`
-  /// (train mode), or the evaluation or prediction. Outputs: train: loss, then spec().values, both
-  /// of all towers, then a bool [] for each chosen update that may_be_skipped; evaluate: loss, then
+  /// (train mode), or the evaluation or prediction. Outputs: train: the results that it has, of all
+  /// towers, then a bool [] for each chosen update that may_be_skipped; evaluate: loss, then
   /// the metrics' states; predict: the predictions. `apply` false: for a tower that takes part but
   /// leaves the variables to another.
   std::shared_ptr<const TowerPlan> compile(std::span<Device* const> devices, int threads = 0,
@@ -82,6 +90,7 @@ class Model {
   // What model_fn built for a part of the rows.
   struct MicroBatch {
     EstimatorSpec spec;
+    std::vector<std::uint64_t> result_updates;
     double share = 1;                // of the rows
     std::size_t begin = 0, end = 0;  // its nodes
   };
@@ -97,6 +106,9 @@ class Model {
   void place(const std::vector<MicroBatch>& parts);
   void merge_over_towers();
   void average_statistics(std::size_t forward_effects);
+  std::vector<Node*> reductions_after(std::size_t first_node) const;
+  void add_forward_effect(Node& effect);
+  std::uint64_t updates_near(const Node& variable) const;
   void build_updates(const Hooks& hooks);
   void keep_statistics_finite();
 
@@ -106,7 +118,10 @@ class Model {
   std::int64_t rows_ = 1;
   std::unique_ptr<Graph> graph_;
   EstimatorSpec spec_;
-  std::vector<Node*> forward_effects_;     // moving statistics and the like
+  std::vector<SubStep> round_{1};
+  std::vector<std::uint64_t> result_updates_;  // whose loss a result is; all: of none
+  // Moving statistics and the like, each with the updates that it goes with.
+  std::vector<std::pair<Node*, std::uint64_t>> forward_effects_;
   std::vector<Node*> forward_reductions_;  // that those read
   std::vector<BuiltUpdate> updates_;
   std::optional<SplitPlan> split_;

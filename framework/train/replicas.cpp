@@ -141,6 +141,7 @@ StepState Replicas::state_of(const TowerShare& share) const {
   StepState state = session_.state();
   state.first_row = share.rows.first;
   state.weight = share.weight;
+  state.sub_step = sub_step_;
   state.trace = trace_;
   state.capture = capture_;
   return state;
@@ -201,8 +202,9 @@ void Replicas::collect(const Started& towers) {
   if (first) std::rethrow_exception(first);
 }
 
-void Replicas::start(bool trace) {
+void Replicas::start(bool trace, int sub_step) {
   trace_ = trace;
+  sub_step_ = sub_step;
   Started& towers = started_[++started_steps_ % 2];
   towers.clear();
   for (int t = 0; t < taking_part_; ++t)

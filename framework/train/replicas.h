@@ -43,7 +43,7 @@ class Replicas {
   void run();
   /// As run(), but on devices that run behind the host it returns while the step is under way.
   /// With `trace`, every instruction is timed: see Executable.
-  void start(bool trace = false);
+  void start(bool trace = false, int sub_step = 0);
   /// The towers of the last start(); stays until the one after the next.
   using Started = std::vector<TowerExecutable*>;
   const Started& started() const { return started_[started_steps_ % 2]; }
@@ -93,12 +93,13 @@ class Replicas {
   std::vector<std::unique_ptr<Compiled>> models_;
   std::vector<TowerState> towers_;
   std::vector<TowerShare> shares_;  // by tower
-  std::array<Started, 2> started_;  // of the last step and the one before
+  std::array<Started, 2> started_;  // of the last start() and the one before
   std::size_t started_steps_ = 0;
   int slots_;  // of each tower; every one has a lane, tower after tower
   int taking_part_ = 0;
   StepRows rows_;
-  bool trace_ = false;    // the running step
+  bool trace_ = false;  // the running step
+  int sub_step_ = 0;
   bool capture_ = false;  // it may be captured
   std::function<void(int)> whole_step_, compute_, apply_;
   std::function<void(const std::exception&)> on_failure_;

@@ -1,12 +1,15 @@
 #include "belfry/framework/train/step_input.h"
 
+#include <utility>
+
 namespace belfry {
 
-StepInput::StepInput(InputFn input_fn, InputContext context, int batches_a_step)
+StepInput::StepInput(InputFn input_fn, InputContext context, int batches_a_set)
     : input_fn_(std::move(input_fn)),
       context_(std::move(context)),
       stream_(open(context_)),
-      batches_(static_cast<std::size_t>(batches_a_step)) {}
+      batches_a_set_(static_cast<std::size_t>(batches_a_set)),
+      sets_(1) {}
 
 InputStreamPtr StepInput::open(const InputContext& context) const {
   InputStreamPtr fresh = input_fn_(context);
@@ -22,18 +25,22 @@ void StepInput::restore(const std::string& position) {
       [&] { stream_->restore(position); });
 }
 
-bool StepInput::take() {
+bool StepInput::take(int set) {
+  auto index = static_cast<std::size_t>(set);
+  if (sets_.size() <= index) sets_.resize(index + 1);
+  Set& to = sets_[index];
+  to.batches.resize(batches_a_set_);
   std::size_t read = 0;
   // A stream may clear what it was handed at its end; the last batch is still wanted then.
-  while (read < batches_.size() && stream_->next(spare_)) std::swap(batches_[read++], spare_);
-  if (read > 0) count_ = read;
+  while (read < batches_a_set_ && stream_->next(spare_)) std::swap(to.batches[read++], spare_);
+  if (read > 0) to.count = read;
   return read > 0;
 }
 
 bool StepInput::read_first() {
   position_before_ = stream_->save();
   was_read_ = true;
-  return held_ = take();
+  return held_ = take(0);
 }
 
 bool StepInput::begin_anew() {
@@ -41,17 +48,19 @@ bool StepInput::begin_anew() {
   return read_first();
 }
 
-bool StepInput::read() {
-  if (held_) {
-    held_ = false;
-    return true;
-  }
-  return take();
+bool StepInput::read(int sets) {
+  bool first = std::exchange(held_, false) || take(0);
+  for (int set = 1; set < sets && first; ++set)
+    if (!take(set)) return false;
+  return first;
 }
 
 const Features* StepInput::any() {
-  if (count_ == 0 && open({.towers = context_.towers})->next(batches_[0])) count_ = 1;
-  return count_ > 0 ? &batches_[0] : nullptr;
+  Set& first = sets_[0];
+  first.batches.resize(batches_a_set_);
+  if (first.count == 0 && open({.towers = context_.towers})->next(first.batches[0]))
+    first.count = 1;
+  return first.count > 0 ? &first.batches[0] : nullptr;
 }
 
 std::string StepInput::position() const { return held_ ? position_before_ : stream_->save(); }

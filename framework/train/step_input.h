@@ -9,23 +9,27 @@
 
 namespace belfry {
 
-/// Batches from a stream: one a step, or one a tower. Used by one thread at a time.
+/// Batches from a stream, in sets: one batch, or one a tower. Used by one thread at a time.
 class StepInput {
  public:
   /// Opens the stream. Error: input_fn returned none.
-  StepInput(InputFn input_fn, InputContext context, int batches_a_step);
+  StepInput(InputFn input_fn, InputContext context, int batches_a_set);
 
   /// Goes on from a position that position() gave.
   void restore(const std::string& position);
-  /// Reads what the first step takes and holds it: a position is that of before it. False when
-  /// there is nothing.
+  /// Reads the first set that the first step takes and holds it: a position is that of before it.
+  /// False when there is nothing.
   bool read_first();
   /// The same from the beginning of the data.
   bool begin_anew();
-  /// Reads what the next step takes, unless it is held already. False at the end of the data.
-  bool read();
-  /// What was read last; fewer at the end of the data, but not none.
-  std::span<const Features> batches() const { return {batches_.data(), count_}; }
+  /// Reads the `sets` that the next step takes; the first may be held already. False when the data
+  /// end before the last of them has begun: what was read of the others is lost.
+  bool read(int sets = 1);
+  /// Those of a set that was read last; fewer at the end of the data, but not none.
+  std::span<const Features> batches(int set = 0) const {
+    const Set& read = sets_[static_cast<std::size_t>(set)];
+    return {read.batches.data(), read.count};
+  }
   /// Any batch of the data: the last that was read, or else the first of all workers' parts. Null:
   /// there is none.
   const Features* any();
@@ -39,14 +43,18 @@ class StepInput {
 
  private:
   InputStreamPtr open(const InputContext& context) const;
-  bool take();
+  struct Set {
+    std::vector<Features> batches;
+    std::size_t count = 0;
+  };
+  bool take(int set);
 
   InputFn input_fn_;
   InputContext context_;
   InputStreamPtr stream_;
-  std::vector<Features> batches_;
-  Features spare_;  // for the next one
-  std::size_t count_ = 0;
+  std::size_t batches_a_set_;
+  std::vector<Set> sets_;
+  Features spare_;               // for the next batch
   std::string position_before_;  // of the first batches
   bool held_ = false, was_read_ = false, restored_ = false;
 };

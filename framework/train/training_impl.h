@@ -38,13 +38,20 @@ struct Training::Impl final : HookContext {
   std::string input_position() const { return data_ended_ ? std::string() : input.position(); }
 
   // ---- the loop
-  // A step that was started and whose result no hook has seen.
-  struct Started {
+  // A sub-step that was started and whose results have not been taken.
+  struct Part {
     const Replicas::Started* towers = nullptr;
     const Model* model = nullptr;  // of the first
-    std::int64_t step = 0, rows = 0;
     std::uint64_t chosen = 0;
-    bool traced = false;
+  };
+
+  // A step that was started and whose result no hook has seen.
+  struct Started {
+    Part last = {};  // sub-step; the others have come to their end
+    std::int64_t step = 0, rows = 0;
+    std::uint64_t chosen = 0, applied = 0;
+    StepTimes times = {};
+    bool traced = false, begun = false;
     double waited = 0, began = 0;
   };
 
@@ -61,11 +68,21 @@ struct Training::Impl final : HookContext {
 
   bool start_step();
 
+  // Runs the sub-steps; none when the data are at their end.
+  bool start_round(Started next);
+
+  // One sub-step, as share_out() left it. As soon as the first of a step is under way, the step
+  // before is settled.
+  void start_part(Started& step, std::uint64_t chosen, int number, bool last);
+
+  // Waits for the end of a sub-step, unless that has been done.
+  void take_results(Started& step, Part& part);
+
   // All workers go on, or none.
   bool agree_to_go_on();
 
-  // Gives the towers their rows; false when no worker has any.
-  bool share_out(bool any, std::uint64_t chosen);
+  // Gives the towers their rows of a set; false when no worker has any.
+  bool share_out(bool any, std::uint64_t chosen, int set = 0);
 
   // Other workers still have rows.
   void take_nothing();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -11,7 +12,7 @@ bool Training::Impl::run_step(bool behind) {
     settle();
     return false;
   }
-  if (needs_result_now() || !behind || !Replicas::under_way(*started->towers)) settle();
+  if (needs_result_now() || !behind || !Replicas::under_way(*started->last.towers)) settle();
   if (sync.alone() && options.control && options.control->take_save_request()) {
     settle();
     save_checkpoint();
@@ -29,7 +30,7 @@ void Training::Impl::settle() {
   if (!started) return;
   Started step = *std::exchange(started, {});
   running_step = step.step;
-  Replicas::collect(*step.towers);
+  take_results(step, step.last);
   report(step);
 }
 
@@ -48,29 +49,70 @@ bool Training::Impl::start_step() {
   if (!begun_hooks && !prepare()) return false;
   StepRequest request{*this, session.step(), replicas.model().update_count(), all_updates()};
   for (const auto& hook : hooks.all()) hook->before_step(request);
-  std::uint64_t chosen = request.chosen & all_updates();
   if (request.trace) settle();  // the device has nothing else to do
+  trace.clear();
+  return start_round({.step = session.step() + 1,
+                      .chosen = request.chosen & all_updates(),
+                      .traced = request.trace});
+}
+
+bool Training::Impl::start_round(Started next) {
+  std::span<const SubStep> round = replicas.model().round();
+  auto sets =
+      std::count_if(round.begin(), round.end(), [](auto& part) { return part.fresh_batch; });
   double before_input = monotonic_seconds();
-  bool any = input.read();
-  double before_step = monotonic_seconds();
-  if (!share_out(any, chosen)) return false;
-  if (!replicas.is_prepared(chosen)) settle();  // preparing waits for the device
-  replicas.prepare(chosen);
-  running_step = session.step() + 1;
-  ++steps_under_way;
-  replicas.start(request.trace);
-  session.finish_step();
-  Started next{.towers = &replicas.started(),
-               .model = &replicas.model(),
-               .step = session.step(),
-               .rows = replicas.rows().all,
-               .chosen = chosen,
-               .traced = request.trace,
-               .waited = before_step - before_input,
-               .began = before_step};
-  settle();
+  bool any = input.read(static_cast<int>(sets));
+  next.began = monotonic_seconds();
+  next.waited = next.began - before_input;
+  int number = 0, set = -1;
+  for (const SubStep& part : round) {
+    bool last = ++number == std::ssize(round);
+    set += part.fresh_batch;
+    if ((part.updates & next.chosen) == 0 && !last) continue;
+    if (!share_out(any, part.updates & next.chosen, set)) return false;
+    start_part(next, part.updates & next.chosen, number - 1, last);
+    if (part.fresh_batch) next.rows += replicas.rows().all;
+  }
   started = std::move(next);
   return true;
+}
+
+void Training::Impl::start_part(Started& step, std::uint64_t chosen, int number, bool last) {
+  bool first = !std::exchange(step.begun, true);
+  if (!replicas.is_prepared(chosen) || step.traced) {  // preparing waits for the device
+    settle();
+    take_results(step, step.last);
+  }
+  running_step = step.step;
+  replicas.prepare(chosen);
+  if (first) ++steps_under_way;
+  Part before = std::exchange(step.last, {});
+  replicas.start(step.traced, number);
+  step.last = {&replicas.started(), &replicas.model(), chosen};
+  if (last) session.finish_step();
+  if (first) settle();
+  take_results(step, before);
+}
+
+void Training::Impl::take_results(Started& step, Part& part) {
+  if (!part.towers) return;
+  const Replicas::Started& towers = *std::exchange(part.towers, nullptr);
+  Replicas::collect(towers);
+  const TowerExecutable& executable = *towers[0];  // all have the same results
+  std::size_t output = 0;
+  auto take = [&](std::size_t number, double& to) {
+    if (part.model->has_result(number, part.chosen)) to = executable.output(output++).at(0);
+  };
+  take(0, result.loss);
+  for (std::size_t i = 0; i < values.size(); ++i) take(i + 1, values[i].second);
+  for (std::size_t u = 0; u < part.model->update_count(); ++u) {
+    std::uint64_t bit = std::uint64_t{1} << u;
+    if ((part.chosen & bit) == 0) continue;
+    bool skipped = part.model->may_be_skipped(u) && executable.output(output++).at(0) == 0;
+    if (!skipped) step.applied |= bit;
+  }
+  step.times += Replicas::times(towers);
+  if (step.traced) Replicas::append_trace(towers, trace);
 }
 
 bool Training::Impl::agree_to_go_on() {
@@ -92,11 +134,11 @@ bool Training::Impl::agree_to_go_on() {
   return !over;
 }
 
-bool Training::Impl::share_out(bool any, std::uint64_t chosen) {
+bool Training::Impl::share_out(bool any, std::uint64_t chosen, int set) {
   if (any && config_.batch == BatchPolicy::per_tower) {
-    replicas.take(input.batches());
+    replicas.take(input.batches(set));
   } else if (any) {
-    replicas.split(input.batches()[0]);
+    replicas.split(input.batches(set)[0]);
   }
   if (!reads_alone()) {
     StepRows rows = sync.exchange_rows(any ? replicas.rows() : StepRows(), chosen);
@@ -146,7 +188,8 @@ bool Training::Impl::prepare() {
   const EstimatorSpec& spec = replicas.model().spec();
   for (const auto& [name, tensor] : spec.values) values.emplace_back(name, 0.0);
   hooks.add_last(spec.hooks);
-  replicas.prepare(all_updates());
+  for (const SubStep& part : replicas.model().round())
+    replicas.prepare(part.updates & all_updates());
   hooks.begin(*this, session.hook_states());
   begun_hooks = true;
   over = stopping && sync.alone();
@@ -154,24 +197,12 @@ bool Training::Impl::prepare() {
 }
 
 void Training::Impl::report(const Started& step) {
-  const TowerExecutable& executable = *(*step.towers)[0];  // all have the same results
   result.global_step = step.step;
-  result.loss = executable.output(0).at(0);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i].second = executable.output(i + 1).at(0);
-  std::uint64_t applied = step.chosen;
-  std::size_t output = 1 + values.size();
-  for (std::size_t u = 0; u < step.model->update_count(); ++u) {
-    bool asked = (step.chosen >> u & 1) && step.model->may_be_skipped(u);
-    if (asked && executable.output(output++).at(0) == 0) applied &= ~(std::uint64_t{1} << u);
-  }
   ++result.steps;
   result.examples += step.rows;
   result.input_wait_seconds += step.waited;
-  StepTimes times = Replicas::times(*step.towers);
-  result.times += times;
+  result.times += step.times;
   measure_speed(step.rows);
-  trace.clear();
-  if (step.traced) Replicas::append_trace(*step.towers, trace);
   if (options.control) options.control->report(step.step, result.loss, step.rows);
   StepResult seen{.context = *this,
                   .step = step.step,
@@ -181,8 +212,8 @@ void Training::Impl::report(const Started& step) {
                   .input_wait_seconds = step.waited,
                   .values = values,
                   .chosen = step.chosen,
-                  .applied = applied,
-                  .times = times,
+                  .applied = step.applied,
+                  .times = step.times,
                   .start_seconds = step.began,
                   .trace = trace};
   bool judged = false;  // before it is saved: it outlives a full disk

@@ -81,6 +81,34 @@ std::string reduction_lines(const TowerPlan& plan) {
   return out.empty() ? "" : "reductions over towers, in the order in which they start:\n" + out;
 }
 
+// "a step is a round: generator x 3, then discriminator x 1; it takes 4 batches"
+std::string round_line(const Model& model) {
+  std::span<const SubStep> round = model.round();
+  if (round.size() == 1) return "";
+  std::vector<Update> updates = model.spec().train.list(model.spec().loss);
+  auto names = [&](std::uint64_t mask) {
+    std::vector<std::string> made;
+    for (std::size_t u = 0; u < updates.size(); ++u)
+      if (mask >> u & 1) made.push_back(updates[u].title());
+    return join(made, " and ");
+  };
+  std::vector<std::pair<std::string, int>> runs;
+  std::int64_t batches = 0;
+  for (const SubStep& part : round) {
+    std::string text = names(part.updates);
+    batches += part.fresh_batch;
+    if (!runs.empty() && runs.back().first == text) {
+      ++runs.back().second;
+    } else {
+      runs.emplace_back(text, 1);
+    }
+  }
+  std::vector<std::string> parts;
+  for (const auto& [text, count] : runs) parts.push_back(concat(text, " x ", count));
+  return concat("a step is a round: ", join(parts, ", then "), "; it takes ", batches,
+                batches == 1 ? " batch\n" : " batches\n");
+}
+
 std::string memory_line(const Plan& plan, const Session& session, int tower, const Device& device) {
   std::int64_t parameters = 0, slots = 0;
   for (const Node* node : plan.variables) {
@@ -149,7 +177,8 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
   std::string reductions, memory;
   for (int t = 0; t < replicas.size(); ++t) {
     auto plan = session.compile(replicas.model(t), t);
-    session.check(*plan, replicas.model(t), t);
+    for (const SubStep& part : replicas.model(t).round())
+      session.check(*session.compile(replicas.model(t), t, part.updates), replicas.model(t), t);
     if (t == 0) reductions = reduction_lines(*plan);
     for (std::size_t s = 0; s < plan->slots.size(); ++s)
       memory += memory_line(*plan->slots[s], session, t,
@@ -162,7 +191,7 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
                     ? concat("workers: ", workers.count(), ", this one is ", workers.rank(), "\n")
                     : "",
                 strategy.describe_batch(row_count(input.batches()[0]), workers.count()), "\n",
-                tower_lines(session, replicas, hooks.micro_batches()),
+                round_line(replicas.model()), tower_lines(session, replicas, hooks.micro_batches()),
                 "variables: ", strategy.variables, "\n",
                 replicas.model().split() ? concat("split: ", *replicas.model().split(), "\n") : "",
                 reductions, "memory of a step, by device:\n", memory, "gradients pass: average, ",

@@ -89,7 +89,7 @@ TEST_F(MakeOptimizer, OneNodeForEachRate) {
 
 TEST_F(MakeOptimizer, TheConditionReachesEveryNode) {
   Tensor condition = input(graph, "condition", {{}, DType::boolean});
-  sgd().apply({entry(scope, "a"), entry(scope.on(1), "b")}, condition);
+  sgd().apply({entry(scope, "a"), entry(scope.on(1), "b")}, {.condition = condition});
   ASSERT_EQ(graph.effects().size(), 2u);
   for (const Node* node : graph.effects()) EXPECT_EQ(node->input(1), condition);
 }
