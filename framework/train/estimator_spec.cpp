@@ -35,13 +35,13 @@ void check_train(const EstimatorSpec& spec) {
     require(value.defined() && value.shape().elements() == 1 && is_floating(value.dtype()),
             "model_fn: value `", name, "` must be a floating scalar");
   for (const auto& hook : spec.hooks) require(hook, "model_fn: a hook is null");
+  if (spec.round.empty()) return;
   std::size_t count = spec.train.list(spec.loss).size();
   std::uint64_t all = count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   for (const SubStep& part : spec.round)
     require((part.updates & all) != 0, "model_fn: a sub-step of the round makes none of the ",
             count, " updates");
-  require(spec.round.empty() || spec.round[0].fresh_batch,
-          "model_fn: the first sub-step of a round takes a fresh batch");
+  require(spec.round[0].fresh_batch, "model_fn: the first sub-step of a round takes a fresh batch");
 }
 
 void check_evaluate(const EstimatorSpec& spec) {

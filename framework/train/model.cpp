@@ -53,7 +53,8 @@ Tensor over_towers(Tensor x, TowerReduction reduction, std::string name) {
   return tower_sum({zero_without_rows(x)}, std::move(name))[0];
 }
 
-// For the loss and each value of a spec, the updates whose loss it is; all if there is none.
+// Of a spec with a round: for the loss and each value the updates whose loss it is; all if there is
+// none.
 std::vector<std::uint64_t> updates_of_results(const EstimatorSpec& spec) {
   std::vector<Update> updates = spec.train.list(spec.loss);
   auto of = [&](const Tensor& result) {
@@ -111,7 +112,7 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
   part.spec = model_fn(first ? scope : scope.shared(), own, mode_);
   graph_->set_input_rule({});
   validate(part.spec, mode_);
-  if (mode_ == Mode::train) part.result_updates = updates_of_results(part.spec);
+  if (!part.spec.round.empty()) part.result_updates = updates_of_results(part.spec);
   if (mode_ != Mode::predict) part.spec.loss = as_f32(as_scalar(part.spec.loss));
   for (auto& [name, prediction] : part.spec.predictions) prediction = as_f32(prediction);
   for (auto& [name, value] : part.spec.values) value = as_f32(value);
