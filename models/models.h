@@ -1,5 +1,6 @@
 #pragma once
 // Ready-made model functions.
 
+#include "belfry/models/gan/gan.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/resnet.h"

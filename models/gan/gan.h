@@ -1,0 +1,80 @@
+#pragma once
+// Generative adversarial networks as Estimators.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "belfry/models/gan/losses.h"
+
+namespace belfry::gan {
+
+/// Which batches the sub-steps of a network take.
+enum class Batches : std::uint8_t {
+  fresh,  ///< each the next one
+  same,   ///< that of the sub-step before; the first of a round takes the next one
+};
+
+/// How often a round trains each network. A step of training is a round: global_step counts rounds,
+/// the variables `generator_step` and `discriminator_step` count what their names say.
+struct RoundOptions {
+  int generator = 1, discriminator = 1;  ///< times a round; not both 0
+  Batches generator_batches = Batches::fresh, discriminator_batches = Batches::fresh;
+};
+
+/// First the generator's sub-steps, then the discriminator's, each of which sees what the ones
+/// before have learnt. With fresh batches a round takes generator + discriminator of them. Error:
+/// a number is below 0, or both are 0.
+std::vector<SubStep> sequential(const RoundOptions& options = {});
+
+/// Both networks in one sub-step, on one batch and with the variables as they were before it, as
+/// often as the smaller number says; then the surplus of the other: joint({.generator = 3,
+/// .discriminator = 5}) is 5 sub-steps on 5 batches. The common ones take fresh batches unless both
+/// networks say `same`.
+std::vector<SubStep> joint(const RoundOptions& options = {});
+
+/// Makes data like the real ones, [n, ...] for a batch of n rows, under the scope: from noise drawn
+/// with random_normal(), from features of the batch, or both.
+using Generator = std::function<Tensor(Scope, const Batch&, Mode)>;
+/// Logits of data, real or generated; the batch has what both are conditioned on.
+using Discriminator = std::function<Tensor(Scope, Tensor data, const Batch&, Mode)>;
+
+struct GanOptions {
+  Generator generator = {};          ///< variables in generator/
+  Discriminator discriminator = {};  ///< variables in discriminator/; called once for each data
+  std::string real = "image";        ///< the feature with real data
+  Loss loss = modified();
+  Optimizer generator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
+  Optimizer discriminator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
+  std::vector<SubStep> round = sequential();
+  /// Whether schedules of learning rates follow generator_step and discriminator_step, rather than
+  /// the rounds. Rules such as Adam's always count their own network's steps.
+  bool rates_by_own_steps = false;
+  /// More metrics for evaluate(), beside generator_loss and discriminator_loss.
+  std::function<NamedMetrics(const GanModel&, const Batch&)> metrics = {};
+};
+
+/// The model_fn of a GAN. Features: GanOptions::real, floating [n, ...], but for predict(), and
+/// whatever the two functions read. Predictions: "generated"; predict() builds the generator alone.
+/// Training reports the discriminator's loss as the loss, and both as the values generator_loss and
+/// discriminator_loss; training stops when one is not finite. Each network's gradients are reduced
+/// over towers by themselves, and its moving statistics change with its own steps.
+///
+/// Error: a function is missing; when the model is built, generated data are not like the real
+/// ones.
+ModelFn gan(GanOptions options);
+
+struct GanEstimatorOptions {
+  GanOptions gan = {};
+  std::string model_dir = {};  ///< see EstimatorOptions
+  RunConfig run = {};
+};
+
+/// An Estimator that trains gan(options.gan).
+class GanEstimator : public Estimator {
+ public:
+  explicit GanEstimator(GanEstimatorOptions options);
+};
+
+}  // namespace belfry::gan

@@ -1,0 +1,258 @@
+#include "belfry/models/gan/gan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../../framework/base/error_of.h"
+#include "../../framework/base/temporary_folder.h"
+#include "../models_support.h"
+
+namespace belfry::gan {
+namespace {
+
+using ::testing::HasSubstr;
+
+// ---- rounds
+
+std::string text(const std::vector<SubStep>& round) {
+  std::string out;
+  for (const SubStep& part : round)
+    out += concat(part.updates == 1   ? "g"
+                  : part.updates == 2 ? "d"
+                                      : "b",
+                  part.fresh_batch ? "" : "-");
+  return out;
+}
+
+TEST(GanRounds, SequentialIsTheGeneratorAndThenTheDiscriminator) {
+  EXPECT_EQ(text(sequential()), "gd");
+  EXPECT_EQ(text(sequential({.generator = 3, .discriminator = 4})), "gggdddd");
+  EXPECT_EQ(text(sequential({.generator = 0, .discriminator = 2})), "dd");
+}
+
+TEST(GanRounds, JointIsBothAndThenTheSurplus) {
+  EXPECT_EQ(text(joint({.generator = 3, .discriminator = 5})), "bbbdd");
+  EXPECT_EQ(text(joint({.generator = 3, .discriminator = 1})), "bgg");
+}
+
+TEST(GanRounds, BatchesMayBeUsedAgain) {
+  EXPECT_EQ(text(sequential({.generator = 2,
+                             .discriminator = 2,
+                             .generator_batches = Batches::same,
+                             .discriminator_batches = Batches::same})),
+            "gg-d-d-");
+  EXPECT_EQ(
+      text(sequential({.generator = 1, .discriminator = 3, .generator_batches = Batches::same})),
+      "gddd");
+  EXPECT_EQ(text(joint({.generator = 2,
+                        .discriminator = 3,
+                        .generator_batches = Batches::same,
+                        .discriminator_batches = Batches::same})),
+            "bb-d-");
+}
+
+TEST(GanRounds, NothingToDoIsRefused) {
+  EXPECT_THAT(error_of([] { sequential({.generator = 0, .discriminator = 0}); }),
+              HasSubstr("nor both 0"));
+  EXPECT_THAT(error_of([] { joint({.generator = -1}); }), HasSubstr("may be below 0"));
+}
+
+// ---- the estimator
+
+// x [n, 2] from one normal number a row; the critic has a hidden layer with dropout.
+Tensor generate(Scope s, const Batch& batch, Mode) {
+  Tensor z = random_normal(s, {batch.rows(), 1});
+  return dense(s / "out", relu(dense(s / "hidden", z, {.units = 8})), {.units = 2});
+}
+Tensor criticise(Scope s, Tensor x, const Batch&, Mode mode) {
+  Tensor h = leaky_relu(dense(s / "hidden", x, {.units = 8}));
+  h = dropout(s / "drop", h, {.rate = 0.25f, .training = mode == Mode::train});
+  return dense(s / "logit", h, {.units = 1});
+}
+
+GanOptions small(std::vector<SubStep> round = sequential()) {
+  return {.generator = generate,
+          .discriminator = criticise,
+          .real = "x",
+          .loss = with_gradient_penalty(wasserstein()),
+          .round = std::move(round)};
+}
+
+// Batches of x [rows, 2], drawn from a normal distribution around (3, -1).
+InputFn batches_of(std::int64_t rows) {
+  struct Stream final : InputStream {
+    explicit Stream(std::int64_t r) : rows(r) {}
+    bool next(Features& batch) override {
+      Array x(Shape{rows, 2}, DType::f32);
+      PhiloxStream random(philox_key(static_cast<std::uint64_t>(number++), "x"));
+      for (std::int64_t i = 0; i < 2 * rows; ++i)
+        x.span<float>()[static_cast<std::size_t>(i)] =
+            (i % 2 == 0 ? 3.0f : -1.0f) + random.uniform();
+      batch = {{"x", x}};
+      return true;
+    }
+    std::string save() const override { return concat(number); }
+    void restore(const std::string& at) override { number = std::stoll(at); }
+    std::int64_t rows, number = 0;
+  };
+  return [rows] { return std::make_unique<Stream>(rows); };
+}
+
+struct Gan : ::testing::Test {
+  std::unique_ptr<GanEstimator> make(GanOptions options, RunConfig run = models::quiet()) {
+    folders.push_back(std::make_unique<TemporaryFolder>());
+    return std::make_unique<GanEstimator>(
+        GanEstimatorOptions{std::move(options), folders.back()->path(), run});
+  }
+  std::vector<std::unique_ptr<TemporaryFolder>> folders;
+};
+
+struct LastValues final : Hook {
+  void after_step(const StepResult& r) override {
+    loss = r.loss, generator = r.value("generator_loss"), critic = r.value("discriminator_loss");
+    rows = r.rows;
+  }
+  double loss = 0, generator = 0, critic = 0;
+  std::int64_t rows = 0;
+};
+
+TEST_F(Gan, CountsRoundsAndTheStepsOfEachNetwork) {
+  auto estimator = make(small(sequential({.generator = 2, .discriminator = 3})));
+  auto last = std::make_shared<LastValues>();
+  TrainResult result = estimator->train(batches_of(4), {.steps = 5, .hooks = {last}});
+  EXPECT_EQ(result.global_step, 5);
+  EXPECT_EQ(estimator->variable_value("generator_step").item(), 10);
+  EXPECT_EQ(estimator->variable_value("discriminator_step").item(), 15);
+  EXPECT_EQ(last->rows, 5 * 4);
+  EXPECT_EQ(last->loss, last->critic);
+  EXPECT_NE(last->generator, 0);
+}
+
+TEST_F(Gan, OnlyTheNetworkOfASubStepLearns) {
+  auto estimator = make(small(sequential({.generator = 1, .discriminator = 0})));
+  estimator->train(batches_of(4), {.steps = 1});
+  Array generator = estimator->variable_value("generator/out/kernel").clone();
+  Array critic = estimator->variable_value("discriminator/hidden/kernel").clone();
+  estimator->train(batches_of(4), {.steps = 1});
+  EXPECT_FALSE(identical(generator, estimator->variable_value("generator/out/kernel")));
+  EXPECT_TRUE(identical(critic, estimator->variable_value("discriminator/hidden/kernel")));
+}
+
+TEST_F(Gan, LearnsWhereTheDataAre) {
+  GanOptions options = small(sequential({.generator = 1, .discriminator = 4}));
+  options.loss = hinge();
+  options.discriminator = [](Scope s, Tensor x, const Batch&, Mode) {
+    return dense(s / "logit", leaky_relu(dense(s / "hidden", x, {.units = 32})), {.units = 1});
+  };
+  options.generator_optimizer = options.discriminator_optimizer =
+      adam({.learning_rate = cosine_decay({.initial = 5e-3, .decay_steps = 2000}), .beta1 = 0});
+  auto estimator = make(options);
+  estimator->train(batches_of(32), {.steps = 2000});
+  double sum[2] = {0, 0};
+  int count = 0;
+  for (const Features& row : estimator->predict(batches_of(100), {})) {
+    for (int i : {0, 1}) sum[i] += row.at("generated").at(i);
+    if (++count == 1000) break;
+  }
+  EXPECT_NEAR(sum[0] / count, 3.5, 0.1);
+  EXPECT_NEAR(sum[1] / count, -0.5, 0.1);
+}
+
+TEST_F(Gan, EvaluatesBothLosses) {
+  GanOptions options = small();
+  options.metrics = [](const GanModel& m, const Batch&) -> NamedMetrics {
+    return {{"real_logit", mean_metric(m.real_logits)}};
+  };
+  auto estimator = make(options);
+  estimator->train(batches_of(4), {.steps = 1});
+  EvalResult found = estimator->evaluate(batches_of(4), {.steps = 3});
+  EXPECT_FLOAT_EQ(found.at("loss"), found.at("discriminator_loss"));
+  EXPECT_TRUE(std::isfinite(found.at("generator_loss")));
+  EXPECT_TRUE(found.contains("real_logit"));
+}
+
+TEST_F(Gan, PredictingBuildsTheGeneratorAlone) {
+  GanOptions options = small();
+  options.discriminator = [](Scope s, Tensor x, const Batch& batch, Mode mode) {
+    require(mode != Mode::predict, "the discriminator was built");
+    return criticise(std::move(s), x, batch, mode);
+  };
+  auto estimator = make(options);
+  estimator->train(batches_of(4), {.steps = 1});
+  int rows = 0;
+  for (const Features& row : estimator->predict(batches_of(4), {})) {
+    EXPECT_EQ(row.at("generated").shape(), Shape{2});
+    if (++rows == 4) break;
+  }
+  EXPECT_EQ(rows, 4);
+}
+
+// WGAN-GP with dropout on 1, 2 and 3 towers.
+TEST_F(Gan, TowersAreOne) {
+  for (auto round :
+       {sequential({.generator = 1, .discriminator = 2}), joint({.discriminator = 2})}) {
+    auto one = make(small(round));
+    one->train(batches_of(7), {.steps = 10});
+    for (int towers : {2, 3}) {
+      RunConfig run = models::quiet();
+      run.devices.clear();
+      for (int t = 0; t < towers; ++t) run.devices.push_back(concat("cpu:", t));
+      auto several = make(small(round), run);
+      several->train(batches_of(7), {.steps = 10});
+      for (const std::string& name : one->variable_names()) {
+        Array a = one->variable_value(name), b = several->variable_value(name);
+        for (std::int64_t i = 0; i < a.elements(); ++i)
+          EXPECT_NEAR(a.at(i), b.at(i), 1e-6 * std::max(1.0, std::abs(a.at(i)))) << name;
+      }
+    }
+  }
+}
+
+TEST_F(Gan, ResumesToTheBit) {
+  auto round = sequential({.generator = 2, .discriminator = 1});
+  RunConfig run = models::quiet();
+  run.save_checkpoint = Steps(100);
+  TemporaryFolder folder;
+  {
+    GanEstimator first({small(round), folder.path(), run});
+    first.train(batches_of(4), {.max_steps = 3});
+  }
+  GanEstimator second({small(round), folder.path(), run});
+  second.train(batches_of(4), {.max_steps = 6});
+  auto undisturbed = make(small(round));
+  undisturbed->train(batches_of(4), {.max_steps = 6});
+  for (const std::string& name : undisturbed->variable_names())
+    EXPECT_TRUE(identical(second.variable_value(name), undisturbed->variable_value(name))) << name;
+}
+
+TEST_F(Gan, SchedulesMayFollowTheNetworksSteps) {
+  GanOptions options = small(sequential({.generator = 3, .discriminator = 1}));
+  options.rates_by_own_steps = true;
+  // The rate is 0 from the fourth step of the generator on.
+  options.generator_optimizer = sgd({.learning_rate = [](Tensor step) {
+    return cast(less(step, constant(step.graph(), 3, DType::i64)), DType::f32);
+  }});
+  auto estimator = make(options);
+  estimator->train(batches_of(4), {.steps = 1});
+  Array after_three = estimator->variable_value("generator/out/kernel").clone();
+  estimator->train(batches_of(4), {.steps = 1});
+  EXPECT_TRUE(identical(after_three, estimator->variable_value("generator/out/kernel")));
+}
+
+// ---- what is refused
+
+TEST_F(Gan, MissingFunctionsAreRefused) {
+  EXPECT_THAT(error_of([] { gan({.generator = generate}); }), HasSubstr("must be set"));
+}
+
+TEST_F(Gan, GeneratedDataMustBeLikeTheRealOnes) {
+  GanOptions options = small();
+  options.generator = [](Scope s, const Batch& batch, Mode) {
+    return dense(s / "out", random_normal(s, {batch.rows(), 1}), {.units = 3});
+  };
+  EXPECT_THAT(error_of([&] { make(options)->train(batches_of(4), {.steps = 1}); }),
+              HasSubstr("the feature `x` is f32[4, 2] but the generator makes f32[4, 3]"));
+}
+
+}  // namespace
+}  // namespace belfry::gan
