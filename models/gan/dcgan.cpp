@@ -1,0 +1,79 @@
+#include "belfry/models/gan/dcgan.h"
+
+#include <bit>
+
+namespace belfry::gan {
+namespace {
+
+constexpr std::int64_t innermost = 4;  // rows and columns
+
+Initializer small() { return normal(0, 0.02); }
+
+void check(const DcganOptions& o) {
+  require(o.size >= 2 * innermost && std::has_single_bit(static_cast<std::uint64_t>(o.size)),
+          "dcgan: the size must be a power of 2 from 8 on, got ", o.size);
+  require(o.channels >= 1 && o.filters >= 1 && o.noise >= 1,
+          "dcgan: channels, filters and noise must be at least 1, got ", o.channels, ", ",
+          o.filters, " and ", o.noise);
+  require(o.classes >= 0, "dcgan: classes must be at least 0, got ", o.classes);
+}
+
+Tensor code_of_label(const DcganOptions& o, const Batch& batch) {
+  return one_hot(batch[o.label], {.depth = o.classes});
+}
+
+Tensor batch_normed(const Scope& s, Tensor x, Mode mode) {
+  return batch_norm(s, x, {.training = mode == Mode::train, .momentum = 0.9, .epsilon = 1e-5});
+}
+
+}  // namespace
+
+Generator dcgan_generator(const DcganOptions& o) {
+  check(o);
+  return [o](Scope s, const Batch& batch, Mode mode) {
+    Tensor z = random_normal(s / "noise", {batch.rows(), o.noise});
+    if (o.classes > 0) z = concat({z, code_of_label(o, batch)}, 1);
+    std::int64_t size = innermost, filters = o.filters * (o.size / innermost / 2);
+    Tensor x =
+        dense(s / "noise", z,
+              {.units = size * size * filters, .use_bias = false, .kernel_initializer = small()});
+    x = reshape(x, {batch.rows(), size, size, filters});
+    for (int layer = 1; size < o.size; ++layer, size *= 2) {
+      x = relu(batch_normed(s / concat("norm", layer), x, mode));
+      filters = 2 * size == o.size ? o.channels : filters / 2;
+      x = conv2d_transpose(s / concat("up", layer), x,
+                           {.filters = filters,
+                            .kernel = 4,
+                            .stride = 2,
+                            .use_bias = false,
+                            .kernel_initializer = small()});
+    }
+    return tanh(x);
+  };
+}
+
+Discriminator dcgan_discriminator(const DcganOptions& o) {
+  check(o);
+  return [o](Scope s, Tensor x, const Batch& batch, Mode mode) {
+    if (o.classes > 0) {
+      Tensor code = reshape(code_of_label(o, batch), {batch.rows(), 1, 1, o.classes});
+      x = concat({x, broadcast_to(code, {batch.rows(), x.size(1), x.size(2), o.classes})}, 3);
+    }
+    std::int64_t filters = o.filters;
+    for (int layer = 1; x.size(1) > innermost; ++layer, filters *= 2) {
+      x = conv2d(s / concat("down", layer), x,
+                 {.filters = filters,
+                  .kernel = 4,
+                  .stride = 2,
+                  .use_bias = false,
+                  .kernel_initializer = small()});
+      Scope norm = s / concat("norm", layer);
+      if (layer > 1) x = o.layer_norm ? layer_norm(norm, x) : batch_normed(norm, x, mode);
+      x = leaky_relu(x);
+    }
+    return dense(s / "logit", flatten(x),
+                 {.units = 1, .use_bias = false, .kernel_initializer = small()});
+  };
+}
+
+}  // namespace belfry::gan

@@ -1,0 +1,35 @@
+#pragma once
+// The networks of deep convolutional GANs.
+
+#include "belfry/models/gan/gan.h"
+
+namespace belfry::gan {
+
+struct DcganOptions {
+  std::int64_t size = 32;     ///< rows and columns of an image: 8, 16, 32, ...
+  std::int64_t channels = 1;  ///< of an image
+  std::int64_t filters =
+      64;                    ///< of the layer next to the image; doubled with each layer further in
+  std::int64_t noise = 100;  ///< numbers from which an image is made
+  std::int64_t classes = 0;  ///< above 0: both networks are told the feature `label`, see below
+  std::string label = "label";  ///< i64 [n], 0..classes-1
+  bool layer_norm = false;  ///< in place of the discriminator's batch norm: for gradient penalties
+};
+
+/// The generator of Radford et al. ("Unsupervised representation learning with deep convolutional
+/// generative adversarial networks", ICLR 2016): normal noise to 4 x 4 pixels of many filters, then
+/// transposed 4 x 4 convolutions of stride 2, each with batch norm and ReLU, and tanh at the end:
+/// images [n, size, size, channels] in (-1, 1). Kernels begin normal with deviation 0.02. With a
+/// size of 64 and 3 channels it has 3,576,704 parameters.
+///
+/// With classes, the label's one-hot code stands beside the noise (Mirza and Osindero, "Conditional
+/// generative adversarial nets", 2014). Error: size is no power of 2 from 8 on, a number below 1.
+Generator dcgan_generator(const DcganOptions& options = {});
+
+/// Its counterpart: 4 x 4 convolutions of stride 2, each with leaky ReLU (slope 0.2) and, but for
+/// the first, batch norm in front of it, down to 4 x 4 pixels and one logit, [n, 1]. 2,765,568
+/// parameters for 64 x 64 pixels of 3 channels. With classes, their one-hot code is on every pixel
+/// as channels of its own.
+Discriminator dcgan_discriminator(const DcganOptions& options = {});
+
+}  // namespace belfry::gan
