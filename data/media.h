@@ -13,6 +13,7 @@
 #include "belfry/data/dataset.h"
 #include "belfry/data/digits.h"
 #include "belfry/data/formats/image.h"
+#include "belfry/data/formats/image_grid.h"
 #include "belfry/data/formats/spectrogram.h"
 #include "belfry/data/formats/volume.h"
 #include "belfry/data/transforms.h"

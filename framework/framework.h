@@ -3,6 +3,7 @@
 // in <belfry/hooks.h>.
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/units.h"
 #include "belfry/framework/distribute/workers.h"
