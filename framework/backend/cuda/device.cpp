@@ -128,9 +128,9 @@ class CudaDevice final : public Device {
   Api& api_;
   int index_;
   std::string description_;
+  std::shared_ptr<Faults> faults_;
   std::shared_ptr<CUmemPoolHandle_st> pool_;  // as the next, given back if the rest cannot be made
   std::shared_ptr<CUstream_st> stream_;       // of allocations
-  std::shared_ptr<Faults> faults_;
   std::set<int> reached_;  // GPUs whose memory this one may use; guarded by in_use()
 };
 

@@ -67,7 +67,7 @@ TEST_P(Reduces, InAFixedOrder) {
       }
       wanted[k] = total.cast(dtype);
     }
-    auto errors = group.each([&](int m) {
+    auto errors = group.each([&, dtype = dtype](int m) {
       auto& own = data[static_cast<std::size_t>(m)];
       auto a = group.communicator->all_reduce(
           m, {"a", {all_of(own[0]), all_of(own[1])}, dtype, ReduceOp::sum});

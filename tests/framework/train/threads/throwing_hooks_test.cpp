@@ -133,12 +133,14 @@ std::vector<Event> events() {
   return out;
 }
 
+std::string case_name(const ::testing::TestParamInfo<std::tuple<Event, int>>& info) {
+  const auto& [event, towers] = info.param;
+  return concat(event, "_", towers);
+}
+
 INSTANTIATE_TEST_SUITE_P(Events, Throwing,
                          ::testing::Combine(::testing::ValuesIn(events()), ::testing::Values(1, 3)),
-                         [](const auto& info) {
-                           const auto& [event, towers] = info.param;
-                           return concat(event, "_", towers);
-                         });
+                         case_name);
 
 TEST(ThrowingAgain, AFailureMayFollowAFailure) {
   TemporaryFolder dir;
