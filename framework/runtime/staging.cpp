@@ -19,11 +19,14 @@ Staging::Staging(Device& device, const Plan& plan) {
   results_ = device.allocate(Bytes(result_bytes_), "the step's outputs");
   uploads_ = device.make_stream();
   taken_ = device.make_event();
-  auto pinned = [&](std::int64_t bytes) {
-    return std::static_pointer_cast<std::byte>(device.allocate_host(Bytes(bytes)));
+  auto pinned = [&](std::int64_t bytes, const char* what) {
+    return with_context(what, [&] {
+      return std::static_pointer_cast<std::byte>(device.allocate_host(Bytes(bytes)));
+    });
   };
   for (Slot& slot : slots_)
-    slot = {pinned(input_bytes_), pinned(result_bytes_), device.make_event(),
+    slot = {pinned(input_bytes_, "for a step's inputs"),
+            pinned(result_bytes_, "for a step's outputs"), device.make_event(),
             device.make_event(true), device.make_event(true)};
 }
 

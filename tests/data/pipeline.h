@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "../framework/base/error_of.h"
 #include "belfry/data/data.h"
-#include "belfry/framework/base/error.h"
 
 namespace belfry::data {
 
@@ -93,17 +93,6 @@ inline Transform failing_at(Values bad, int workers = 1) {
         return in;
       },
       {.workers = workers});
-}
-
-/// The Error that `body` throws, or "no error".
-template <class Body>
-std::string error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// Saves at every position of a stream, up to `most` and also after its end, and checks that a

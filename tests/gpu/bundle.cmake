@@ -1,5 +1,6 @@
 # Copies programs, stripped, with the shared libraries that they need, but for those of the C library
-# and of CUDA, and a script that runs one with them: bundle/run PROGRAM ARGUMENT...
+# and of CUDA, and a script that runs one with them: bundle/run PROGRAM ARGUMENT... The libraries are
+# packed, which leaves room for data where little can be sent; the first run unpacks them.
 cmake_minimum_required(VERSION 3.22)
 file(REMOVE_RECURSE ${OUT})
 file(MAKE_DIRECTORY ${OUT}/lib)
@@ -20,12 +21,16 @@ foreach(file ${PROGRAMS} ${libraries})
   get_filename_component(name ${file} NAME)
   execute_process(COMMAND ${STRIP} -o ${folder}/${name} ${real} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf lib.tar.gz lib WORKING_DIRECTORY ${OUT}
+                COMMAND_ERROR_IS_FATAL ANY)
+file(REMOVE_RECURSE ${OUT}/lib)
 file(WRITE ${OUT}/run [=[
 #!/bin/sh
 # run PROGRAM ARGUMENT...: a program of this folder, with the libraries of this folder.
 here=$(cd "$(dirname "$0")" && pwd)
 program=$1
 shift
+[ -d "$here/lib" ] || tar -xzf "$here/lib.tar.gz" -C "$here" || exit 1
 LD_LIBRARY_PATH="$here/lib:$LD_LIBRARY_PATH" exec "$here/$program" "$@"
 ]=])
 file(CHMOD ${OUT}/run PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../framework/base/error_of.h"
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/optimizers/optimizers.h"
@@ -16,17 +17,6 @@
 #include "hooks_support.h"
 
 namespace belfry::hooks {
-
-/// The message of the Error that body() throws.
-template <class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 struct GradientHooks : testing::Test {
   Variable variable(std::string_view part, std::string_view name) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "../framework/base/error_of.h"
 #include "hooks_support.h"
 
 namespace belfry::hooks {
@@ -54,16 +55,6 @@ TEST_F(LogValuesTest, ASecondRunBeginsItsCadenceAnew) {
     hook->end(context, Outcome::finished);
   }
   EXPECT_THAT(log.lines, ElementsAre("step 1: loss = 0.5", "step 4: loss = 0.5"));
-}
-
-template <class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST_F(LogValuesTest, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {

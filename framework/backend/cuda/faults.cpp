@@ -11,7 +11,8 @@ constexpr std::uint64_t most_kernels = std::uint64_t{1} << (64 - fault_position_
 
 Faults::Faults(Api& api) : api_(api) {
   void* memory = api.allocate_host(sizeof(std::uint64_t));
-  require(memory, "pinned host memory: could not allocate ", sizeof(std::uint64_t), " bytes");
+  require(memory, "pinned host memory: could not allocate ", bytes_text(sizeof(std::uint64_t)),
+          " (for what kernels find wrong)");
   word_ = static_cast<volatile std::uint64_t*>(memory);
   *word_ = 0;
 }

@@ -5,15 +5,6 @@
 namespace belfry::cuda {
 namespace {
 
-// Destructors have nobody to tell, and what is left when CUDA refuses goes with the process.
-template <class F>
-void quietly(F&& f) noexcept {
-  try {
-    f();
-  } catch (const std::exception&) {
-  }
-}
-
 class CudaEvent final : public Event {
  public:
   CudaEvent(Api& api, int device, std::shared_ptr<Faults> faults, bool timed)

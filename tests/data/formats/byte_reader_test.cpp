@@ -55,6 +55,7 @@ struct Kind {
   Compression compression;
   bool memory;
 };
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 /// Reads the same content from plain and compressed files and memory.
 class EachKind : public ::testing::TestWithParam<Kind> {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/error_of.h"
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/graph/leaves.h"
@@ -41,17 +42,6 @@ inline std::vector<std::string> ops_of(const Program& program) {
 /// An input of f32.
 inline Tensor f32(Graph& graph, const std::string& name, const Shape& shape) {
   return input(graph, name, {shape, DType::f32});
-}
-
-/// The message of the Error that f() throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace belfry

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/error_of.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/runtime/check_op.h"
@@ -55,17 +56,6 @@ inline std::vector<double> after_step(Graph& graph, std::string_view variable,
     if (&effect->input(0).node() == graph.find_variable(variable)) last = effect;
   EXPECT_NE(last, nullptr) << "nothing is assigned to " << variable;
   return last ? values(last->input(1), given) : std::vector<double>{};
-}
-
-/// The message of the Error that f() throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// Each within rounding: four units in the last place, in f32 unless the values are exact.

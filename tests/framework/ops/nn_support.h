@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/error_of.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/math.h"
@@ -40,17 +41,6 @@ inline std::vector<double> values(const Tensor& t) {
 
 inline Tensor floats(Graph& graph, const Shape& shape, std::vector<float> elements) {
   return constant(graph, Array::of(std::span<const float>(elements), shape));
-}
-
-/// The message of the Error that f() throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// The gradients of the sum of squares of y: outputs whose own gradients are second derivatives.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/error_of.h"
 #include "../base/temporary_folder.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/layers/layers.h"
@@ -88,17 +89,6 @@ inline RunConfig saving_nothing() {
   RunConfig config = quiet();
   config.save_checkpoint = std::nullopt;
   return config;
-}
-
-/// The message of the Error that f() throws.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// Keeps what is logged while it lives.

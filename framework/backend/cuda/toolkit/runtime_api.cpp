@@ -1,3 +1,5 @@
+#include "belfry/framework/backend/cuda/toolkit/runtime_api.h"
+
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 
@@ -179,14 +181,15 @@ class RuntimeApi final : public Api {
   void pop_range() noexcept override { nvtxRangePop(); }
 };
 
-RuntimeApi& api() {
+const DeviceRegistration registration(
+    "cuda", [](int index) { return make_device(runtime_api(), index); },
+    [] { return devices_present(runtime_api()); });
+
+}  // namespace
+
+Api& runtime_api() {
   static RuntimeApi instance;
   return instance;
 }
 
-const DeviceRegistration registration(
-    "cuda", [](int index) { return make_device(api(), index); },
-    [] { return devices_present(api()); });
-
-}  // namespace
 }  // namespace belfry::cuda

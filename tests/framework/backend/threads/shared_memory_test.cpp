@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "belfry/framework/backend/backend.h"
+#include "../device_group.h"
 #include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/philox.h"
 
@@ -15,33 +15,10 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Group {
-  explicit Group(int n, CommunicatorOptions options = {}) {
-    std::vector<Device*> list;
-    for (int i = 0; i < n; ++i) {
-      devices.push_back(find_device("cpu:" + text(i)));
-      list.push_back(devices.back().get());
-    }
+struct Group : DeviceGroup {
+  explicit Group(int n, CommunicatorOptions options = {}) : DeviceGroup("cpu", n) {
     communicator = list[0]->make_communicator(list, options);
   }
-  // Calls f(member) on a thread for each; returns the errors.
-  std::vector<std::string> each(const std::function<void(int)>& f) {
-    std::vector<std::string> errors(devices.size());
-    std::vector<std::thread> threads;
-    for (std::size_t m = 0; m < devices.size(); ++m)
-      threads.emplace_back([&, m] {
-        try {
-          f(static_cast<int>(m));
-        } catch (const Error& error) {
-          errors[m] = error.what();
-        }
-      });
-    for (auto& t : threads) t.join();
-    return errors;
-  }
-  std::vector<std::shared_ptr<Device>> devices;
-  std::shared_ptr<Communicator> communicator;
-  std::unique_ptr<Stream> stream = find_device("cpu")->make_stream();
 };
 
 Segment all_of(Array& a) { return {a.raw(), a.elements()}; }
@@ -59,6 +36,8 @@ struct Case {
   int members;
   DType dtype;
 };
+std::string name_of(const Case& c) { return concat(c.kind, "_", c.members, "_", c.dtype); }
+void PrintTo(const Case& c, std::ostream* out) { *out << name_of(c); }
 
 class Reduces : public testing::TestWithParam<Case> {};
 
@@ -88,15 +67,15 @@ TEST_P(Reduces, InAFixedOrder) {
       }
       wanted[k] = total.cast(dtype);
     }
-    auto errors = group.each([&](int m) {
+    auto errors = group.each([&, dtype = dtype](int m) {
       auto& own = data[static_cast<std::size_t>(m)];
       auto a = group.communicator->all_reduce(
           m, {"a", {all_of(own[0]), all_of(own[1])}, dtype, ReduceOp::sum});
       auto b = group.communicator->all_reduce(m, {"b", {all_of(own[2])}, dtype, ReduceOp::sum});
-      a->start(*group.stream);
-      b->start(*group.stream);
-      a->finish(*group.stream);
-      b->finish(*group.stream);
+      a->start(group.stream(m));
+      b->start(group.stream(m));
+      a->finish(group.stream(m));
+      b->finish(group.stream(m));
     });
     for (const std::string& e : errors) EXPECT_EQ(e, "");
     for (int m = 0; m < n; ++m)
@@ -114,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(All, Reduces,
                                          Case{CrossDevice::to_one_device, 4, DType::i64},
                                          Case{CrossDevice::hierarchical, 2, DType::f64},
                                          Case{CrossDevice::hierarchical, 4, DType::f64},
-                                         Case{CrossDevice::hierarchical, 3, DType::i64}));
+                                         Case{CrossDevice::hierarchical, 3, DType::i64}),
+                         [](const auto& info) { return name_of(info.param); });
 
 // 256 + 1 is no bf16, 256 + 1 + 1 is: the sum is rounded once.
 TEST(SharedMemory, SixteenBitFloatsAreRoundedOnce) {
@@ -125,8 +105,8 @@ TEST(SharedMemory, SixteenBitFloatsAreRoundedOnce) {
     group.each([&](int m) {
       auto c = group.communicator->all_reduce(
           m, {"b", {all_of(data[static_cast<std::size_t>(m)])}, DType::bf16, ReduceOp::sum});
-      c->start(*group.stream);
-      c->finish(*group.stream);
+      c->start(group.stream(m));
+      c->finish(group.stream(m));
     });
     for (const Array& a : data) EXPECT_EQ(a.at(0), 258);
   }
@@ -139,8 +119,8 @@ TEST(SharedMemory, ATimeOutMayBeAsLongAsOneLikes) {
     double& own = values[static_cast<std::size_t>(m)];
     auto c = group.communicator->all_reduce(m, {"b", {{&own, 1}}, DType::f64, ReduceOp::sum});
     if (m == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    c->start(*group.stream);
-    c->finish(*group.stream);
+    c->start(group.stream(m));
+    c->finish(group.stream(m));
   });
   EXPECT_THAT(errors, testing::Each(""));
   EXPECT_EQ(values[0], 3);
@@ -152,8 +132,8 @@ TEST(SharedMemory, MaximumKeepsNan) {
   group.each([&](int m) {
     auto c = group.communicator->all_reduce(
         m, {"b", {all_of(data[static_cast<std::size_t>(m)])}, DType::f32, ReduceOp::max});
-    c->start(*group.stream);
-    c->finish(*group.stream);
+    c->start(group.stream(m));
+    c->finish(group.stream(m));
   });
   for (const Array& a : data) {
     EXPECT_EQ(a.at(0), 3);
@@ -172,8 +152,8 @@ TEST(SharedMemory, DifferentBucketsAreAnError) {
                                            {all_of(data[static_cast<std::size_t>(m)])},
                                            DType::f32,
                                            ReduceOp::sum});
-    c->start(*group.stream);
-    c->finish(*group.stream);
+    c->start(group.stream(m));
+    c->finish(group.stream(m));
   });
   EXPECT_THAT(errors[0], HasSubstr("cpu:0 reduces bucket 0 of sgd (2 x f32) while cpu:1 reduces "
                                    "bucket 1 of sgd (1 x f32); a model_fn must build the same "
@@ -195,8 +175,8 @@ TEST(SharedMemory, AMemberThatDoesNotComeIsNamed) {
                                                 DType::f32,
                                                 ReduceOp::sum});
     try {
-      c->start(*group.stream);
-      c->finish(*group.stream);
+      c->start(group.stream(m));
+      c->finish(group.stream(m));
     } catch (const Error&) {
       ++failed;
       throw;
@@ -213,8 +193,8 @@ TEST(SharedMemory, AbortEndsTheWait) {
   auto errors = group.each([&](int m) {
     if (m == 1) return group.communicator->abort("tower 1 failed: no more");
     auto c = group.communicator->all_reduce(0, {"b", {all_of(data)}, DType::f32, ReduceOp::sum});
-    c->start(*group.stream);
-    c->finish(*group.stream);
+    c->start(group.stream(m));
+    c->finish(group.stream(m));
   });
   EXPECT_EQ(errors[0], "tower 1 failed: no more");
 }

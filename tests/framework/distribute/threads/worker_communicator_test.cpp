@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-#include "belfry/framework/backend/backend.h"
+#include "../../backend/device_group.h"
 
 namespace belfry {
 namespace {
@@ -17,13 +17,8 @@ using ::testing::ElementsAre;
 
 // Shared memory of CPU towers.
 std::shared_ptr<Communicator> threads_of(int count, double timeout_seconds) {
-  std::vector<std::shared_ptr<Device>> devices;
-  std::vector<Device*> pointers;
-  for (int i = 0; i < count; ++i) {
-    devices.push_back(find_device(concat("cpu:", i)));
-    pointers.push_back(devices.back().get());
-  }
-  return devices[0]->make_communicator(pointers, {.timeout_seconds = timeout_seconds});
+  DeviceGroup group("cpu", count);
+  return group.list[0]->make_communicator(group.list, {.timeout_seconds = timeout_seconds});
 }
 
 // Workers that are threads of this process, as far as reductions go.

@@ -26,6 +26,14 @@ enum class Event {
   nowhere
 };
 
+std::string to_string(Event event) {
+  const char* names[] = {
+      "restore",    "begin", "first_gradients", "later_gradients", "after_apply", "before_step",
+      "after_step", "state", "before_save",     "after_save",      "end",         "nowhere"};
+  return names[static_cast<int>(event)];
+}
+void PrintTo(Event event, std::ostream* out) { *out << to_string(event); }
+
 // Throws at one event; within a step, at the fifth.
 struct Thrower final : Hook, CheckpointListener {
   explicit Thrower(Event e) : event(e) {}
@@ -126,11 +134,8 @@ std::vector<Event> events() {
 }
 
 std::string case_name(const ::testing::TestParamInfo<std::tuple<Event, int>>& info) {
-  const char* names[] = {
-      "restore",    "begin", "first_gradients", "later_gradients", "after_apply", "before_step",
-      "after_step", "state", "before_save",     "after_save",      "end"};
   const auto& [event, towers] = info.param;
-  return concat(names[static_cast<int>(event)], "_", towers);
+  return concat(event, "_", towers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Events, Throwing,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "belfry/framework/backend/cuda/device.h"
+#include "belfry/framework/backend/cuda/toolkit/runtime_api.h"
 #include "belfry/framework/base/error.h"
 #include "blocks.h"
 #include "host_reducer.h"
@@ -28,7 +29,9 @@ const CommunicatorRegistration communicators([](Api&, std::span<const Member> me
   return make_communicator(members, std::make_unique<HostReducer>(devices, script), options);
 });
 
+// Null for more than the whole GPU has.
 std::byte* aligned(std::size_t bytes) {
+  if (bytes > static_cast<std::size_t>(emulated_memory)) return nullptr;
   return static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 256) / 256 * 256));
 }
 
@@ -39,14 +42,12 @@ EmulatedApi& emulated_api() {
   return api;
 }
 
+// In the place of the toolkit's.
+Api& runtime_api() { return emulated_api(); }
+
 EmulatedApi::Counts EmulatedApi::counts() const {
   Lock lock(mutex_);
   return counts_;
-}
-
-void EmulatedApi::fail_allocation_after(int allocations) {
-  Lock lock(mutex_);
-  allocations_left_ = allocations;
 }
 
 void EmulatedApi::set_broken(bool broken) {
@@ -169,12 +170,8 @@ void* EmulatedApi::allocate(PoolHandle, std::size_t bytes, StreamHandle) {
   refuse_in_capture("an allocation");
   if (bytes == 0) return nullptr;
   ++counts_.allocations;
-  if (allocations_left_ == 0) {
-    allocations_left_ = -1;
-    return nullptr;
-  }
-  if (allocations_left_ > 0) --allocations_left_;
   std::byte* memory = aligned(bytes);
+  if (!memory) return nullptr;
   std::memset(memory, 0xff, bytes);  // NaN: nobody may rely on zeros
   memory_[memory] = bytes;
   return memory;
@@ -192,7 +189,7 @@ void* EmulatedApi::allocate_host(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   ++counts_.allocations;
   std::byte* memory = aligned(bytes);
-  pinned_[memory] = bytes;
+  if (memory) pinned_[memory] = bytes;
   return memory;
 }
 

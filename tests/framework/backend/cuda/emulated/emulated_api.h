@@ -17,6 +17,8 @@
 
 namespace belfry::cuda {
 
+constexpr std::int64_t emulated_memory = std::int64_t{1} << 32;  ///< bytes of one GPU
+
 /// What enqueued work throws that waits for another process: it is run again later. Work that is
 /// replayed goes on where it stopped.
 struct NotReady {};
@@ -32,8 +34,6 @@ class EmulatedApi final : public Api {
     bool operator==(const Counts&) const = default;
   };
   Counts counts() const;
-  /// How many of the following allocations still succeed; then one fails.
-  void fail_allocation_after(int allocations);
   /// From now on every call is refused, as after a kernel that read where there is no memory; or
   /// the GPUs are new, as in another process. No device is in use then.
   void set_broken(bool broken);
@@ -43,7 +43,7 @@ class EmulatedApi final : public Api {
 
   int device_count() noexcept override { return 4; }
   std::string why_none() override { return {}; }
-  Properties properties(int) override { return {"emulated GPU", std::int64_t{1} << 32}; }
+  Properties properties(int) override { return {"emulated GPU", emulated_memory}; }
   void use(int device) override;
   void synchronize_device() override;
 
@@ -120,7 +120,6 @@ class EmulatedApi final : public Api {
   Counts counts_;
   std::vector<std::string> ranges_;
   int open_ranges_ = 0;
-  int allocations_left_ = -1;  // negative: no limit
   bool broken_ = false;
   PhiloxStream random_{philox_key(1, "emulated GPU")};
 };

@@ -5,14 +5,11 @@
 
 #include <atomic>
 #include <cmath>
-#include <deque>
-#include <functional>
-#include <mutex>
 #include <thread>
 
 #include "../../../base/error_of.h"
+#include "../../device_group.h"
 #include "../emulated/host_reducer.h"
-#include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
 namespace {
@@ -21,40 +18,17 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::IsNan;
 
-struct Group {
-  explicit Group(int n, CommunicatorOptions options = {}) {
+// Outlives the reducer and what it has enqueued.
+struct Script {
+  ReducerScript script;
+};
+
+struct Group : Script, DeviceGroup {
+  explicit Group(int n, CommunicatorOptions options = {}) : DeviceGroup("cuda", n) {
     std::vector<Member> members;
-    std::vector<Device*> list;
-    for (int i = 0; i < n; ++i) {
-      devices.push_back(find_device(concat("cuda:", i)));
-      streams.push_back(devices.back()->make_stream());
-      list.push_back(devices.back().get());
-      members.push_back({devices.back().get(), i});
-    }
+    for (int i = 0; i < n; ++i) members.push_back({&device(i), i});
     communicator = make_communicator(members, std::make_unique<HostReducer>(list, script), options);
   }
-  // Calls f(member) on a thread for each; returns the errors.
-  std::vector<std::string> each(const std::function<void(int)>& f) {
-    std::vector<std::string> errors(devices.size());
-    std::vector<std::thread> threads;
-    for (std::size_t m = 0; m < devices.size(); ++m)
-      threads.emplace_back([&, m] {
-        try {
-          f(static_cast<int>(m));
-        } catch (const Error& error) {
-          errors[m] = error.what();
-        }
-      });
-    for (auto& t : threads) t.join();
-    return errors;
-  }
-  Stream& stream(int member) { return *streams[static_cast<std::size_t>(member)]; }
-  Device& device(int member) { return *devices[static_cast<std::size_t>(member)]; }
-
-  ReducerScript script;
-  std::vector<std::shared_ptr<Device>> devices;
-  std::vector<std::unique_ptr<Stream>> streams;
-  std::shared_ptr<Communicator> communicator;
 };
 
 // Numbers of one member in its GPU's memory.
@@ -241,13 +215,8 @@ TEST(CudaCommunicator, AFailureBehindIsNoticed) {
   auto c = group.communicator->all_reduce(0, {"b", {x.segment()}, DType::f32});
   c->start(group.stream(0));
   group.script.failure = "NCCL: unhandled system error";
-  std::string error;
-  try {
-    group.communicator->check(0);
-  } catch (const Error& e) {
-    error = e.what();
-  }
-  EXPECT_EQ(error, "cuda:0: NCCL: unhandled system error");
+  EXPECT_EQ(error_of([&] { group.communicator->check(0); }),
+            "cuda:0: NCCL: unhandled system error");
   EXPECT_EQ(group.script.aborts, 1);
 }
 
@@ -270,13 +239,7 @@ TEST(CudaCommunicator, DifferentBucketsAreAnError) {
   Numbers<float> x(group.device(0), 2);
   auto a = group.communicator->all_reduce(0, {"bucket 0 of sgd", {x.segment()}, DType::f32});
   auto b = group.communicator->all_reduce(1, {"bucket 1 of sgd", {x.segment()}, DType::f32});
-  std::string error;
-  try {
-    a->start(group.stream(0));
-  } catch (const Error& e) {
-    error = e.what();
-  }
-  EXPECT_EQ(error,
+  EXPECT_EQ(error_of([&] { a->start(group.stream(0)); }),
             "cuda:0 reduces bucket 0 of sgd (2 x f32) while cuda:1 reduces bucket 1 of sgd "
             "(2 x f32); a model_fn must build the same model for every tower");
 }

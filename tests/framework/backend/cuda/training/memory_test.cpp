@@ -5,6 +5,7 @@
 namespace belfry {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
@@ -44,6 +45,22 @@ TEST(CudaMemory, AnyLimitIsRefusedOrSuffices) {
   }
   device->set_memory_limit(all);
   EXPECT_GT(refused, 10);
+  expect_same(train_on(on("cuda"), 7), undisturbed);
+}
+
+// 256 TiB are more than any GPU has, and than a process has addresses.
+TEST(CudaMemory, AGpuThatHasNoMoreIsToldAndHarmsNobody) {
+  auto device = find_device("cuda");
+  Bytes before = device->memory_in_use(), all = device->memory_limit();
+  Trained undisturbed = train_on(on("cuda"), 7);
+  const Bytes too_much(std::int64_t{1} << 48);
+  device->set_memory_limit(Bytes(2 * too_much.count));
+  EXPECT_THAT(error_of([&] { device->allocate(too_much, "all of it"); }),
+              AllOf(HasSubstr("all of it: out of memory on cuda:0"), HasSubstr("256.0 TiB asked")));
+  EXPECT_THAT(error_of([&] { device->allocate_host(too_much); }),
+              HasSubstr("could not allocate 256.0 TiB"));
+  device->set_memory_limit(all);
+  EXPECT_EQ(device->memory_in_use().count, before.count);
   expect_same(train_on(on("cuda"), 7), undisturbed);
 }
 

@@ -89,7 +89,6 @@ TEST(CudaTraining, ABadLabelIsAnErrorThatNamesIt) {
               HasSubstr("label"));
 }
 
-// The n-th allocation of a run fails, for each n: a clear error, all memory back, no harm done.
 TEST(CudaTraining, AModelThatDoesNotFitIsRefusedWithTheBatchThatWould) {
   TemporaryFolder folder;
   RunConfig config = on("cuda");

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "../../../base/error_of.h"
 #include "belfry/framework/distribute/workers.h"
 
 namespace belfry {
@@ -31,20 +32,4 @@ std::string names(const Job& job);      ///< buckets of other names
 std::string exits(const Job& job);      ///< worker 1 ends by exit()
 std::string asks(const Job& job);       ///< find_workers() without options
 
-/// The text of the Error that f() throws.
-template <class F>
-std::string error_of(F&& f);
-
 }  // namespace belfry
-
-#include "belfry/framework/base/error.h"
-
-template <class F>
-std::string belfry::error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
