@@ -216,9 +216,12 @@ void write_file_atomically(const std::string& path, Parts parts) {
           "cannot sync its folder: ", reason(error), "; ", remedy(error));
 }
 
+void write_file_atomically(const std::string& path, std::span<const std::byte> content) {
+  write_file_atomically(path, Parts(&content, 1));
+}
+
 void write_file_atomically(const std::string& path, std::string_view content) {
-  std::array parts{std::as_bytes(std::span(content))};
-  write_file_atomically(path, parts);
+  write_file_atomically(path, std::as_bytes(std::span(content)));
 }
 
 std::string read_file(const std::string& path) {

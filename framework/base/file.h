@@ -16,6 +16,7 @@ namespace belfry {
 /// A symbolic link at `path` is replaced, not followed. The folder must exist.
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> parts);
+void write_file_atomically(const std::string& path, std::span<const std::byte> content);
 void write_file_atomically(const std::string& path, std::string_view content);
 
 /// The content of a file, up to its end.
