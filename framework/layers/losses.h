@@ -78,6 +78,47 @@ struct HuberOptions {
 /// 1964).
 Tensor huber(Tensor predictions, Tensor targets, HuberOptions options = {});
 
+/// How much two masks overlap, for segmentation. Below, p = sigmoid(logits), t are targets in [0,
+/// 1], sums are over all axes but the first, and s is `smooth`, which keeps empty masks from 0 / 0
+/// and makes an empty prediction of an empty mask right: logits, targets [n, ...] -> [n].
+struct OverlapLossOptions {
+  double smooth = 1;    ///< at least 0
+  Tensor weights = {};  ///< [n]; none: all 1
+};
+/// 1 - (2 sum(p t) + s) / (sum(p) + sum(t) + s) (Milletari et al., "V-Net", 3DV 2016, with the
+/// plain sums that most programs have since).
+Tensor dice_loss(Tensor logits, Tensor targets, OverlapLossOptions options = {});
+/// 1 - (sum(p t) + s) / (sum(p) + sum(t) - sum(p t) + s): one minus intersection over union.
+Tensor jaccard_loss(Tensor logits, Tensor targets, OverlapLossOptions options = {});
+
+struct TverskyLossOptions {
+  double false_positives = 0.3, false_negatives = 0.7;  ///< weights, at least 0; 1/2 each: Dice
+  double smooth = 1;                                    ///< as above
+  Tensor weights = {};                                  ///< [n]; none: all 1
+};
+/// 1 - (sum(p t) + s) / (sum(p t) + a sum(p (1 - t)) + b sum((1 - p) t) + s), with a for false
+/// positives and b for false negatives (Salehi et al., MLMI 2017).
+Tensor tversky_loss(Tensor logits, Tensor targets, TverskyLossOptions options = {});
+
+struct FocalLossOptions {
+  double gamma = 2;     ///< at least 0; 0: cross-entropy
+  double alpha = 0.25;  ///< weight of targets of 1, in [0, 1]; 1 - alpha is that of 0
+  Tensor weights = {};  ///< [n]; none: all 1
+};
+/// Mean of alpha t (1 - p)^gamma * -log p + (1 - alpha) (1 - t) p^gamma * -log(1 - p) (Lin et al.,
+/// ICCV 2017, equation 5): what is right already counts less. From logits, so that neither
+/// overflows.
+Tensor focal_loss(Tensor logits, Tensor targets, FocalLossOptions options = {});
+
+struct WeightedCrossEntropyOptions {
+  double positive_weight = 1;  ///< of the targets of 1, at least 0
+  Tensor weights = {};         ///< [n]; none: all 1
+};
+/// sigmoid_cross_entropy() with the term of t times `positive_weight`, for masks of which little is
+/// set (tf.nn.weighted_cross_entropy_with_logits).
+Tensor weighted_sigmoid_cross_entropy(Tensor logits, Tensor targets,
+                                      WeightedCrossEntropyOptions options = {});
+
 /// Mean of max(0, 1 - (2 t - 1) * logit) for targets t of 0 and 1 (Cortes and Vapnik 1995); the
 /// gradient at the hinge itself is 0.
 Tensor hinge(Tensor logits, Tensor targets, RegressionLossOptions options = {});

@@ -57,6 +57,9 @@ Metric binary_accuracy(Tensor labels, Tensor probabilities, BinaryMetricOptions 
 Metric precision(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
 /// Share of true labels whose prediction is positive.
 Metric recall(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
+/// Overlap of masks, over all elements of the data set: 2 TP / (2 TP + FP + FN); 0 where no label
+/// and no prediction is positive.
+Metric dice(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
 
 struct AucOptions {
   int thresholds = 200;  ///< at least 2; more are finer. A step takes memory for each per element

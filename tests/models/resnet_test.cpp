@@ -29,7 +29,19 @@ TEST(Resnet18, HasTheParametersOfItsLayers) {
 
 // The number that torchvision gives for its resnet50.
 TEST(Resnet50, HasTheParametersOfItsLayers) {
-  EXPECT_EQ(parameter_count(resnet50(), random_images({1, 32, 32, 3}, 1000)), 25'557'032);
+  EXPECT_EQ(parameter_count(resnet50(), random_images({1, 224, 224, 3}, 1000)), 25'557'032);
+}
+TEST(Resnet34, HasTheParametersOfItsLayers) {
+  InputFn images = random_images({1, 224, 224, 3}, 1000);
+  EXPECT_EQ(parameter_count(resnet34({.classes = 1000}), images), 21'797'672);
+  EXPECT_EQ(parameter_count(resnet18({.classes = 1000}), images), 11'689'512);
+}
+
+TEST(Resnet50, TheStemGoesWithTheImagesUnlessItIsNamed) {
+  InputFn small = random_images({1, 32, 32, 3}, 1000);
+  EXPECT_EQ(parameter_count(resnet50(), small), 25'557'032 - 49 * 192 + 9 * 192);
+  EXPECT_EQ(parameter_count(resnet50({.classes = 1000, .stem = ResnetStem::large}), small),
+            25'557'032);
 }
 
 TEST(Resnet18, LearnsAFewImagesByHeart) {

@@ -1,0 +1,25 @@
+#pragma once
+// Models by name.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "belfry/framework/framework.h"
+
+namespace belfry::models {
+
+/// The model function of this name, with the fields of its options struct from a JSON object:
+///
+///   make("vgg16", R"({"classes": 10, "optimizer": {"name": "adam", "learning_rate": 1e-4}})")
+///
+/// Fields that are not there keep the function's defaults. An optimizer is an object with "name"
+/// and the numbers and truth values of its options; vgg11, vgg13, vgg16 and vgg19 are vgg() with
+/// those layers. Error: an unknown name or field (with those that there are), a value of another
+/// type, no JSON, and whatever the function itself refuses.
+ModelFn make(std::string_view name, std::string_view json = "{}");
+
+/// All names, sorted.
+std::vector<std::string> names();
+
+}  // namespace belfry::models

@@ -1,0 +1,82 @@
+#include "belfry/models/unet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../framework/base/error_of.h"
+#include "models_support.h"
+
+namespace belfry::models {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Images (or volumes) whose mask is where they are above 1/2.
+InputFn masked(const Shape& shape) {
+  struct Stream final : InputStream {
+    bool next(Features& batch) override {
+      batch = features;
+      return true;
+    }
+    Features features;
+  };
+  Array image(shape, DType::f32), mask(shape, DType::f32);
+  PhiloxStream random(philox_key(3, "masked"));
+  for (std::size_t i = 0; i < image.span<float>().size(); ++i) {
+    image.span<float>()[i] = random.uniform();
+    mask.span<float>()[i] = image.span<float>()[i] > 0.5f;
+  }
+  return [image, mask]() -> InputStreamPtr {
+    auto stream = std::make_unique<Stream>();
+    stream->features = {{"image", image}, {"mask", mask}};
+    return stream;
+  };
+}
+
+// The network of the paper for one class, with borders padded.
+TEST(Unet, HasThePublishedParameters) {
+  EXPECT_EQ(parameter_count(unet({.batch_norm = false}), masked({1, 32, 32, 1})), 31'030'593);
+}
+
+// Levels of 2 and 4 filters, a bottom of 8; 27 taps, and 8 on the way up.
+TEST(Unet3d, HasTheParametersOfItsLayers) {
+  std::int64_t down = (27 * 1 * 2 + 27 * 2 * 2) + (27 * 2 * 4 + 27 * 4 * 4);
+  std::int64_t bottom = 27 * 4 * 8 + 27 * 8 * 8;
+  std::int64_t up =
+      (8 * 8 * 4 + 4 + 27 * 8 * 4 + 27 * 4 * 4) + (8 * 4 * 2 + 2 + 27 * 4 * 2 + 27 * 2 * 2);
+  std::int64_t norms = 2 * (2 + 2 + 4 + 4 + 8 + 8 + 4 + 4 + 2 + 2);
+  EXPECT_EQ(parameter_count(unet3d({.depth = 2, .filters = 2}), masked({1, 4, 8, 8, 1})),
+            down + bottom + up + norms + 3);
+}
+
+TEST(Unet, LearnsAThreshold) {
+  UnetOptions small{.depth = 1, .filters = 4, .optimizer = adam({.learning_rate = 0.02})};
+  for (const auto& [model, input] : {std::pair(unet(small), masked({2, 8, 8, 1})),
+                                     std::pair(unet3d(small), masked({2, 4, 4, 4, 1}))}) {
+    Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+    estimator.train(input, {.steps = 120});
+    EXPECT_GT(estimator.evaluate(input, {.steps = 1}).at("dice"), 0.9);
+    Features p;
+    ASSERT_TRUE(estimator.predict(input).next(p));
+    EXPECT_EQ(p.at("mask").dtype(), DType::boolean);
+    EXPECT_EQ(p.at("probability").shape(), p.at("mask").shape());
+  }
+}
+
+TEST(Unet, WhatDoesNotFitIsRefused) {
+  auto training = [](const ModelFn& model, const InputFn& input) {
+    return error_of([&] {
+      Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+      estimator.train(input, {.steps = 1});
+    });
+  };
+  EXPECT_THAT(training(unet({.depth = 2}), masked({1, 8, 6, 1})),
+              HasSubstr("axis 2 of f32[1, 8, 6, 1] is no multiple of 4"));
+  EXPECT_THAT(training(unet({.depth = 1}), masked({1, 4, 8, 8, 1})), HasSubstr("2 axes, c], got"));
+  EXPECT_THAT(training(unet({.depth = 1, .filters = 1}), masked({1, 8, 8, 3})),
+              HasSubstr("the mask is f32[1, 8, 8, 3] but its image needs [1, 8, 8, 1]"));
+  EXPECT_THAT(error_of([] { unet({.depth = 0}); }), HasSubstr("a depth of 0"));
+}
+
+}  // namespace
+}  // namespace belfry::models
