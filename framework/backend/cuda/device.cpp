@@ -87,6 +87,10 @@ class CudaDevice final : public Device {
               }
             }};
   }
+  bool is_pinned(const void* memory) const override {
+    api_.use(index_);
+    return api_.is_pinned(memory);
+  }
   bool reaches(const Device& other) const override {
     std::lock_guard lock(in_use().mutex);
     auto found = std::find(in_use().devices.begin(), in_use().devices.end(), &other);
