@@ -35,15 +35,15 @@ class Recorder final : public Hook {
 };
 
 /// 44 examples of resuming_model in batches of 8, over and over; the last one has 4.
-inline InputFn digits() {
+inline InputFn digits(std::int64_t width = 6) {
   std::vector<Features> batches;
   PhiloxStream random(philox_key(5, "digits"));
   for (std::int64_t rows : {8, 8, 8, 8, 8, 4}) {
-    Array x(Shape{rows, 6}, DType::f32), label(Shape{rows}, DType::i64);
+    Array x(Shape{rows, width}, DType::f32), label(Shape{rows}, DType::i64);
     for (std::int64_t r = 0; r < rows; ++r) {
       label.span<std::int64_t>()[static_cast<std::size_t>(r)] = r % 4;
-      for (std::int64_t i = 0; i < 6; ++i)
-        x.span<float>()[static_cast<std::size_t>(r * 6 + i)] =
+      for (std::int64_t i = 0; i < width; ++i)
+        x.span<float>()[static_cast<std::size_t>(r * width + i)] =
             static_cast<float>(random.normal()) + static_cast<float>(r % 4);
     }
     batches.push_back({{"x", x}, {"label", label}});
@@ -56,11 +56,12 @@ struct Trained {
   NamedArrays variables;
 };
 
-inline Trained train_on(const RunConfig& config, std::int64_t steps, std::int64_t now = 0) {
+inline Trained train_on(const RunConfig& config, std::int64_t steps, std::int64_t now = 0,
+                        const InputFn& input = digits(), const ModelFn& model = resuming_model) {
   TemporaryFolder folder;
-  Estimator estimator({.model_fn = resuming_model, .model_dir = folder.path(), .run = config});
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = config});
   auto recorder = std::make_shared<Recorder>(now);
-  estimator.train(digits(), {.max_steps = steps, .hooks = {recorder}});
+  estimator.train(input, {.max_steps = steps, .hooks = {recorder}});
   Trained out{recorder->losses, {}};
   for (const std::string& name : estimator.variable_names())
     out.variables[name] = estimator.variable_value(name);
