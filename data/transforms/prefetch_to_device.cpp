@@ -27,7 +27,9 @@ class Slots final : public Iterator {
     if (!source_->next(element_)) return false;
     copy_name(element_, out);
     Slot& slot = free_slot();
-    slot.hold(needed(element_.features), allocate_);
+    std::int64_t bytes = needed(element_.features);
+    largest_ = std::max(largest_, bytes);
+    if (slot.size < bytes) slot.grow(largest_, allocate_);
     std::int64_t offset = 0;
     for (const auto& [name, array] : element_.features) {
       std::byte* place = static_cast<std::byte*>(slot.memory.get()) + offset;
@@ -49,8 +51,7 @@ class Slots final : public Iterator {
 
     bool is_free() const { return sole_owner(memory); }
     // By half at least, as pinning takes long.
-    void hold(std::int64_t bytes, const AllocateHost& allocate) {
-      if (bytes <= size) return;
+    void grow(std::int64_t bytes, const AllocateHost& allocate) {
       bytes = std::max(bytes, size + size / 2);
       memory = allocate(Bytes(bytes));
       ensure(memory != nullptr, "prefetch_to_device: no memory was allocated");
@@ -73,6 +74,7 @@ class Slots final : public Iterator {
   IteratorPtr source_;
   AllocateHost allocate_;
   std::vector<Slot> slots_;
+  std::int64_t largest_ = 0;  // bytes of an element so far
   Element element_;
 };
 
