@@ -10,6 +10,7 @@
 
 #include "belfry/data/element.h"
 #include "belfry/data/position.h"
+#include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry::data {
@@ -87,6 +88,7 @@ struct Pass {
   /// data do. Sources then end early, and so does whoever waits for something outside the pipeline;
   /// whoever concludes something from the end of its source looks here first.
   std::stop_token stop;
+  AllocateHost allocate_host;        ///< see InputContext; empty: plain memory
   std::shared_ptr<Profile> profile;  ///< null: nothing is measured
   Meter* meter = nullptr;            ///< of this stage; Dataset::iterate sets it
   bool made_from_element = false;    ///< see inner()

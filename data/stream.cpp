@@ -77,6 +77,7 @@ class Stream final : public InputStream {
     pass.scheduler = std::make_shared<data::Scheduler>();
     pass.shard = {.count = context_.pipelines, .index = context_.pipeline};
     pass.stop = stop.token();
+    pass.allocate_host = context_.allocate_host;
     pass.profile = profile_;
     return dataset_.iterate(std::move(pass));
   }

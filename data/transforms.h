@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "belfry/data/dataset.h"
-#include "belfry/framework/base/units.h"
+#include "belfry/framework/tensor/input_stream.h"
 
 namespace belfry::data {
 
@@ -123,17 +123,15 @@ Transform skip(std::int64_t count);
 /// pipeline's memory suffices. Error: buffer neither positive nor autotune. Keeps random access.
 Transform prefetch(std::int64_t buffer = 2);
 
-/// Allocates host memory that a device copies from without making the host wait (pinned memory);
-/// Device::allocate_host is one.
-using AllocateHost = std::function<std::shared_ptr<void>(Bytes)>;
-
 struct PrefetchToDeviceOptions {
   std::int64_t slots = 2;      ///< batches ahead of the consumer
-  AllocateHost allocate = {};  ///< none: plain memory
+  AllocateHost allocate = {};  ///< none: that of the InputContext, or else plain memory
 };
 
 /// prefetch into memory that is allocated once and goes round: the last transform before training.
-/// A consumer that keeps more batches than the last one makes it allocate. Error: slots below 1.
+/// Where it trains on a GPU the memory is pinned, and batches travel from there. A batch's memory
+/// is used again when nobody has a handle to its arrays; a consumer that keeps batches makes it
+/// allocate more. Error: slots below 1.
 Transform prefetch_to_device(PrefetchToDeviceOptions options = {});
 
 /// Lets the pipeline before it use `count` threads for its parallel transforms, in place of

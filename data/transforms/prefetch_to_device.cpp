@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -14,21 +15,21 @@ constexpr std::int64_t alignment = 64;
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// Copies each element into one of a fixed number of slots, whose memory is allocated once and only
-// grows.
+// Copies each element into a slot that nobody uses: there are as many as were ever in use at once.
+// Their memory is allocated once and only grows.
 class Slots final : public Iterator {
  public:
-  Slots(IteratorPtr source, PrefetchToDeviceOptions options)
-      : source_(std::move(source)),
-        allocate_(std::move(options.allocate)),
-        slots_(static_cast<std::size_t>(options.slots) + 2) {}
+  Slots(IteratorPtr source, AllocateHost allocate)
+      : source_(std::move(source)), allocate_(std::move(allocate)) {}
 
   bool next(Element& out) override {
     out.features.clear();  // it may be the last user of a slot
     if (!source_->next(element_)) return false;
     copy_name(element_, out);
     Slot& slot = free_slot();
-    slot.hold(needed(element_.features), allocate_);
+    std::int64_t bytes = needed(element_.features);
+    largest_ = std::max(largest_, bytes);
+    if (slot.size < bytes) slot.grow(largest_, allocate_);
     std::int64_t offset = 0;
     for (const auto& [name, array] : element_.features) {
       std::byte* place = static_cast<std::byte*>(slot.memory.get()) + offset;
@@ -49,8 +50,9 @@ class Slots final : public Iterator {
     std::int64_t size = 0;
 
     bool is_free() const { return sole_owner(memory); }
-    void hold(std::int64_t bytes, const AllocateHost& allocate) {
-      if (bytes <= size && is_free() && memory) return;
+    // By half at least, as pinning takes long.
+    void grow(std::int64_t bytes, const AllocateHost& allocate) {
+      bytes = std::max(bytes, size + size / 2);
       memory = allocate(Bytes(bytes));
       ensure(memory != nullptr, "prefetch_to_device: no memory was allocated");
       size = bytes;
@@ -63,17 +65,16 @@ class Slots final : public Iterator {
     return bytes;
   }
 
-  // Consumers that keep elements get new memory for each.
   Slot& free_slot() {
     for (Slot& slot : slots_)
       if (slot.is_free()) return slot;
-    return slots_[turn_++ % slots_.size()];
+    return slots_.emplace_back();
   }
 
   IteratorPtr source_;
   AllocateHost allocate_;
-  std::vector<Slot> slots_;  // those in the buffer, that of the consumer and the one being filled
-  std::size_t turn_ = 0;
+  std::vector<Slot> slots_;
+  std::int64_t largest_ = 0;  // bytes of an element so far
   Element element_;
 };
 
@@ -88,14 +89,14 @@ std::shared_ptr<void> allocate_plain(Bytes size) {
 Transform prefetch_to_device(PrefetchToDeviceOptions options) {
   require(options.slots >= 1, "prefetch_to_device: there must be at least 1 slot, got ",
           options.slots);
-  if (!options.allocate) options.allocate = allocate_plain;
-  Transform into_slots = wrap(
-      "slots",
-      [=](IteratorPtr source, const Pass&) {
-        return std::make_unique<Slots>(std::move(source), options);
-      },
-      same_elements);
-  return [=](Dataset source) { return source | into_slots | prefetch(options.slots); };
+  auto into_slots = [=](IteratorPtr source, const Pass& pass) {
+    AllocateHost allocate = options.allocate     ? options.allocate
+                            : pass.allocate_host ? pass.allocate_host
+                                                 : allocate_plain;
+    return std::make_unique<Slots>(std::move(source), std::move(allocate));
+  };
+  Transform slots = wrap("slots", into_slots, same_elements);
+  return [=](Dataset source) { return source | slots | prefetch(options.slots); };
 }
 
 }  // namespace belfry::data

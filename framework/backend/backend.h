@@ -171,6 +171,12 @@ class Device {
   /// Host memory from which copies run asynchronously (pinned); plain memory where that means
   /// nothing.
   virtual std::shared_ptr<void> allocate_host(Bytes size) = 0;
+  /// Whether host memory at this address is pinned, by allocate_host() or otherwise: a copy from
+  /// there reads it later.
+  virtual bool is_pinned(const void* memory) const {
+    (void)memory;
+    return false;
+  }
 
   virtual std::unique_ptr<Stream> make_stream() = 0;
   virtual std::unique_ptr<Event> make_event(bool timed = false) = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "belfry/framework/ops/collective.h"
@@ -191,14 +190,18 @@ void Executable::feed(const Features& batch, const StepState& state) {
         const Array& value = batch.at(options.name);
         require(value.type() == options.type, "feature `", options.name, "` is ", value.type(),
                 " but the plan was compiled for ", options.type);
+        if (staging_) {
+          staging_->set_input(i, value);
+          continue;
+        }
         from = value.raw();
       }
     }
     auto bytes = Bytes(plan_->inputs[i]->output().bytes());
-    if (!staging_) {
+    if (staging_) {
+      staging_->set_input(i, from, bytes);
+    } else {
       stream_->copy_to_device(inputs_[i].data(), from, bytes);
-    } else if (bytes.count > 0) {
-      std::memcpy(staging_->host_input(i), from, static_cast<std::size_t>(bytes.count));
     }
   }
   if (staging_) staging_->upload(*stream_);

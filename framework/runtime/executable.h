@@ -82,10 +82,11 @@ class Executable {
   /// The effects of what compute() computed.
   void apply();
 
-  /// run() without waiting for an asynchronous device; `batch` is read by the time it returns. The
-  /// second step of a plan that can be captured is, if it may be, and the later ones are one launch
-  /// each, with the same results; one that is traced is neither captured nor replayed. Two steps
-  /// may be under way. On other devices it is run().
+  /// run() without waiting for an asynchronous device; `batch` is read by the time it returns, but
+  /// for arrays in pinned memory: handles to them are kept until the step is collected. The second
+  /// step of a plan that can be captured is, if it may be, and the later ones are one launch each,
+  /// with the same results; one that is traced is neither captured nor replayed. Two steps may be
+  /// under way. On other devices it is run().
   void enqueue(const Features& batch, const StepState& state);
   /// Waits for the oldest step under way: outputs and times are its. Does nothing if there is none.
   void collect();

@@ -1,15 +1,25 @@
 #include "belfry/framework/runtime/staging.h"
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
 namespace belfry {
+namespace {
 
-Staging::Staging(Device& device, const Plan& plan) {
+// Up to here the host copies an array sooner than it enqueues a copy.
+constexpr std::int64_t small_bytes = 16 << 10;
+
+void clear(std::vector<Array>& arrays) { std::fill(arrays.begin(), arrays.end(), Array()); }
+
+}  // namespace
+
+Staging::Staging(Device& device, const Plan& plan) : device_(device) {
   for (const Node* node : plan.inputs) {
     input_at_.push_back(input_bytes_);
     input_bytes_ += staged_bytes(node->output());
   }
+  input_at_.push_back(input_bytes_);
   for (const Tensor& output : plan.program.outputs) {
     result_at_.push_back(result_bytes_);
     result_bytes_ += staged_bytes(output.type());
@@ -26,8 +36,11 @@ Staging::Staging(Device& device, const Plan& plan) {
   };
   for (Slot& slot : slots_)
     slot = {pinned(input_bytes_, "for a step's inputs"),
-            pinned(result_bytes_, "for a step's outputs"), device.make_event(),
-            device.make_event(true), device.make_event(true)};
+            pinned(result_bytes_, "for a step's outputs"),
+            std::vector<Array>(plan.inputs.size()),
+            device.make_event(),
+            device.make_event(true),
+            device.make_event(true)};
 }
 
 Staging::~Staging() {
@@ -45,11 +58,38 @@ Staging::~Staging() {
 void Staging::begin_step() {
   ensure(under_way() < 2, "staging: two steps are under way already");
   slot().uploaded->synchronize();
+  clear(slot().arrays);
+}
+
+void Staging::set_input(std::size_t i, const void* value, Bytes size) {
+  if (size.count > 0)
+    std::memcpy(slot().inputs.get() + input_at_[i], value, static_cast<std::size_t>(size.count));
+}
+
+void Staging::set_input(std::size_t i, const Array& value) {
+  if (value.bytes() > small_bytes && device_.is_pinned(value.raw())) {
+    slot().arrays[i] = value;
+  } else {
+    set_input(i, value.raw(), Bytes(value.bytes()));
+  }
 }
 
 void Staging::upload(Stream& compute) {
   uploads_->wait(*taken_);
-  uploads_->copy_to_device(arriving_.data(), slot().inputs.get(), Bytes(input_bytes_));
+  std::int64_t begin = 0;  // of neighbours in the slot
+  auto upload_neighbours = [&](std::int64_t end) {
+    if (end > begin)
+      uploads_->copy_to_device(arriving_.data() + begin, slot().inputs.get() + begin,
+                               Bytes(end - begin));
+  };
+  for (std::size_t i = 0; i < slot().arrays.size(); ++i) {
+    const Array& array = slot().arrays[i];
+    if (!array.defined()) continue;
+    upload_neighbours(input_at_[i]);
+    uploads_->copy_to_device(arriving_.data() + input_at_[i], array.raw(), Bytes(array.bytes()));
+    begin = input_at_[i + 1];
+  }
+  upload_neighbours(input_bytes_);
   uploads_->record(*slot().uploaded);
   compute.wait(*slot().uploaded);
   compute.record(*slot().started);
@@ -72,6 +112,7 @@ double Staging::collect(std::vector<Array>& outputs, const std::function<void()>
   }
   ++collected_;
   oldest.finished->synchronize();
+  clear(oldest.arrays);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].bytes() > 0)
       std::memcpy(outputs[i].raw(), oldest.results.get() + result_at_[i],

@@ -18,6 +18,7 @@ namespace belfry {
 /// next and its inputs travel on a stream of their own.
 ///
 ///   host:    pinned slot 0 | 1 --upload stream--> arriving --compute stream--> inputs
+///            pinned arrays     --upload stream--^
 ///   compute stream: results --> pinned slot 0 | 1, read by the host when the step is collected
 ///
 /// Used by one thread at a time.
@@ -34,11 +35,14 @@ class Staging {
   void* input(std::size_t i) const { return inputs_.data() + input_at_[i]; }
   void* result(std::size_t i) const { return results_.data() + result_at_[i]; }
 
-  /// Host memory for the next step's inputs, number i at host_input(i). Two steps may be under way;
-  /// one that did not come to its download() is begun anew.
+  /// The next step's inputs may be set, number i to what `value` is now. Two steps may be under
+  /// way; one that did not come to its download() is begun anew.
   void begin_step();
-  void* host_input(std::size_t i) const { return slot().inputs.get() + input_at_[i]; }
-  /// They are complete. What is enqueued on `compute` from now on finds them at input(i).
+  void set_input(std::size_t i, const void* value, Bytes size);
+  /// An array in pinned memory stays where it is and travels from there: a handle is kept until the
+  /// step is collected, or begun anew.
+  void set_input(std::size_t i, const Array& value);
+  /// All are set. What is enqueued on `compute` from now on finds them at input(i).
   void upload(Stream& compute);
   /// The step is enqueued, its outputs are at result(i).
   void download(Stream& compute);
@@ -51,11 +55,13 @@ class Staging {
  private:
   struct Slot {
     std::shared_ptr<std::byte> inputs, results;  // pinned
+    std::vector<Array> arrays;                   // by input: those that travel by themselves
     std::unique_ptr<Event> uploaded, started, finished;
   };
-  const Slot& slot() const { return slots_[static_cast<std::size_t>(enqueued_ % 2)]; }
+  Slot& slot() { return slots_[static_cast<std::size_t>(enqueued_ % 2)]; }
 
-  std::vector<std::int64_t> input_at_, result_at_;
+  Device& device_;
+  std::vector<std::int64_t> input_at_, result_at_;  // and where the last input ends
   std::int64_t input_bytes_ = 0, result_bytes_ = 0;
   DeviceMemory inputs_, arriving_, results_;
   std::unique_ptr<Stream> uploads_;

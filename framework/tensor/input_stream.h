@@ -11,9 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/base/units.h"
 #include "belfry/framework/tensor/features.h"
 
 namespace belfry {
+
+/// Allocates host memory that a device copies from without making the host wait (pinned memory);
+/// Device::allocate_host is one. From any thread. Error: there is no more.
+using AllocateHost = std::function<std::shared_ptr<void>(Bytes)>;
 
 /// What an input_fn is told about its place among others that read the same data.
 struct InputContext {
@@ -24,6 +29,9 @@ struct InputContext {
   /// is told, and next() returns false from then on. A position saved then is that of the last
   /// batch that next() returned.
   std::stop_token stop = {};
+  /// Where arrays of this input best lie: the devices copy them from there without the host copying
+  /// them first. Memory outlives the devices if need be. Empty: plain memory does as well.
+  AllocateHost allocate_host = {};
 };
 
 /// What one stage of an input pipeline has done so far. Times (in seconds) and bytes are estimated
@@ -45,6 +53,10 @@ struct InputStage {
 std::string to_string(const std::vector<InputStage>& stages);
 
 /// Yields batches one after the other. data::Dataset converts to it; anything may implement it.
+/// Arrays in memory of InputContext::allocate_host (or otherwise pinned) are read while the step of
+/// their batch runs, which is after next() was called again. Their handles are held until then: a
+/// stream that writes into arrays that it handed out does so once nobody else has a handle, or
+/// keeps to plain memory, which is read before the step is under way.
 /// Thread rules: used by one thread at a time; stages() may be called from any.
 class InputStream {
  public:

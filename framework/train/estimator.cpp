@@ -246,7 +246,8 @@ EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs&
 }
 
 Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) {
-  InputStreamPtr input = open_input(input_fn, "predict");
+  InputStreamPtr input =
+      open_input(input_fn, "predict", {.allocate_host = session_->input_context().allocate_host});
   std::shared_ptr<Session> session = session_at(options.checkpoint);
   return Predictions(std::move(session), std::move(input), std::move(options));
 }

@@ -75,6 +75,22 @@ std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& stra
   return out;
 }
 
+// Pinned memory is one for all devices of a kind.
+AllocateHost pinned_memory(const Strategy& strategy) {
+  struct Held {
+    std::shared_ptr<Device> device;
+    std::shared_ptr<void> memory;  // goes first
+  };
+  for (const Tower& tower : strategy.towers)
+    for (const auto& device : tower.devices)
+      if (device->asynchronous())
+        return [device](Bytes size) -> std::shared_ptr<void> {
+          auto held = std::make_shared<Held>(Held{device, device->allocate_host(size)});
+          return {held, held->memory.get()};
+        };
+  return {};
+}
+
 int lane_count(const Strategy& strategy) { return strategy.size() * strategy.slots(); }
 
 int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
@@ -110,7 +126,8 @@ InputContext Session::input_context() const {
   bool shards = strategy_.batch != BatchPolicy::global;
   return {.pipelines = shards ? workers_->count() : 1,
           .pipeline = shards ? workers_->rank() : 0,
-          .towers = strategy_.size()};
+          .towers = strategy_.size(),
+          .allocate_host = pinned_memory(strategy_)};
 }
 
 void Session::towers_failed(const std::exception& error) {

@@ -52,6 +52,8 @@ class Api {
   /// Pinned memory, at the same address for the host and for every GPU.
   virtual void* allocate_host(std::size_t bytes) = 0;  ///< null when there is no more
   virtual void free_host(void* memory) = 0;
+  /// Whether this is an address in memory of the host that somebody pinned.
+  virtual bool is_pinned(const void* memory) = 0;
 
   virtual StreamHandle create_stream() = 0;  ///< does not wait for the default stream
   virtual void destroy_stream(StreamHandle stream) = 0;

@@ -79,6 +79,10 @@ class CudaDevice final : public Device {
     require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
     return {memory, [&api = api_](void* p) noexcept { quietly([&] { api.free_host(p); }); }};
   }
+  bool is_pinned(const void* memory) const override {
+    api_.use(index_);
+    return api_.is_pinned(memory);
+  }
   bool reaches(const Device& other) const override {
     std::lock_guard lock(in_use().mutex);
     auto found = std::find(in_use().devices.begin(), in_use().devices.end(), &other);

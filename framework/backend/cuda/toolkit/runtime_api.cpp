@@ -101,6 +101,12 @@ class RuntimeApi final : public Api {
     return memory_or_null(memory, code, "cudaHostAlloc");
   }
   void free_host(void* memory) override { check(cudaFreeHost(memory), "cudaFreeHost"); }
+  // Memory that CUDA does not know is no error.
+  bool is_pinned(const void* memory) override {
+    cudaPointerAttributes attributes{};
+    check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes");
+    return attributes.type == cudaMemoryTypeHost;
+  }
 
   StreamHandle create_stream() override {
     cudaStream_t stream = nullptr;

@@ -38,9 +38,23 @@ TEST_F(CudaDevice, TouchesNoOther) {
     auto stream = device->make_stream();
     auto event = device->make_event();
     auto pinned = device->allocate_host(Bytes(10));
+    EXPECT_TRUE(device->is_pinned(pinned.get()));
   }
   for (const std::string& call : api.calls) EXPECT_NE(call, "use 0");
   EXPECT_THAT(api.alive, IsEmpty());
+}
+
+TEST_F(CudaDevice, KnowsPinnedMemory) {
+  auto device = make_device(api, 0), other = make_device(api, 1);
+  auto pinned = device->allocate_host(Bytes(10));
+  auto* begin = static_cast<std::byte*>(pinned.get());
+  std::vector<std::byte> plain(10);
+  for (const auto& d : {device, other}) {
+    EXPECT_TRUE(d->is_pinned(begin));
+    EXPECT_TRUE(d->is_pinned(begin + 9));
+    EXPECT_FALSE(d->is_pinned(begin + 10));
+    EXPECT_FALSE(d->is_pinned(plain.data()));
+  }
 }
 
 TEST_F(CudaDevice, OpensItsMemoryToTheOthersInUse) {

@@ -58,10 +58,18 @@ class RecordingApi final : public Api {
   }
   void* allocate_host(std::size_t bytes) override {
     say("allocate ", bytes, " of the host");
-    return std::malloc(bytes);
+    void* memory = std::malloc(bytes);
+    pinned_[static_cast<std::byte*>(memory)] = bytes;
+    return memory;
+  }
+  bool is_pinned(const void* memory) override {
+    auto* at = static_cast<const std::byte*>(memory);
+    auto next = pinned_.upper_bound(at);
+    return next != pinned_.begin() && at < std::prev(next)->first + std::prev(next)->second;
   }
   void free_host(void* memory) override {
     say("free host");
+    pinned_.erase(static_cast<std::byte*>(memory));
     std::free(memory);
   }
 
@@ -128,6 +136,7 @@ class RecordingApi final : public Api {
 
   int made_ = 0;
   std::map<void*, std::int64_t> sizes_;
+  std::map<const std::byte*, std::size_t> pinned_;
 };
 
 }  // namespace belfry::cuda

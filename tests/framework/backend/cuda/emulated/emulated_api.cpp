@@ -146,7 +146,15 @@ void EmulatedApi::refuse_in_capture(const char* call) const {
     ensure(!queue.capture, "emulated GPU: ", call, " while a stream is captured");
 }
 
-bool EmulatedApi::pinned(const void* memory) const {
+// As cudaStreamCaptureModeThreadLocal has it: other threads may.
+void EmulatedApi::refuse_in_own_capture(const char* call) const {
+  for (const auto& [handle, queue] : streams_)
+    ensure(!queue.capture || queue.captured_by != std::this_thread::get_id(),
+           "emulated GPU: ", call, " while a stream is captured");
+}
+
+bool EmulatedApi::is_pinned(const void* memory) {
+  auto lock = enter();
   auto* at = static_cast<const std::byte*>(memory);
   auto next = pinned_.upper_bound(at);
   if (next == pinned_.begin()) return false;
@@ -185,7 +193,7 @@ void EmulatedApi::free(void* memory, StreamHandle) {
 
 void* EmulatedApi::allocate_host(std::size_t bytes) {
   auto lock = enter();
-  refuse_in_capture("cudaHostAlloc");
+  refuse_in_own_capture("cudaHostAlloc");
   if (bytes == 0) return nullptr;
   ++counts_.allocations;
   std::byte* memory = aligned(bytes);
@@ -194,8 +202,9 @@ void* EmulatedApi::allocate_host(std::size_t bytes) {
 }
 
 void EmulatedApi::free_host(void* memory) {
-  synchronize_device();  // as CUDA does
   auto lock = enter();
+  refuse_in_own_capture("cudaFreeHost");
+  for (auto& [handle, queue] : streams_) execute(handle, queue.enqueued);  // as CUDA does
   pinned_.erase(static_cast<std::byte*>(memory));
   std::free(memory);
 }
@@ -225,7 +234,7 @@ void EmulatedApi::copy(void* to, const void* from, std::size_t bytes, Direction 
                        StreamHandle stream) {
   auto lock = enter();
   ++counts_.copies;
-  if (direction == Direction::to_device && !pinned(from)) {
+  if (direction == Direction::to_device && !is_pinned(from)) {
     ensure(!queue(stream).capture, "emulated GPU: copy of memory that is not pinned in a capture");
     auto* begin = static_cast<const std::byte*>(from);
     enqueue(stream, [to, copy = std::vector<std::byte>(begin, begin + bytes)] {
@@ -234,7 +243,7 @@ void EmulatedApi::copy(void* to, const void* from, std::size_t bytes, Direction 
     return;
   }
   enqueue(stream, [=] { std::memcpy(to, from, bytes); });
-  if (direction != Direction::to_host || pinned(to)) return;
+  if (direction != Direction::to_host || is_pinned(to)) return;
   ensure(!queue(stream).capture, "emulated GPU: copy to memory that is not pinned in a capture");
   execute(stream, queue(stream).enqueued);
 }
@@ -310,6 +319,7 @@ double EmulatedApi::seconds_between(EventHandle first, EventHandle second) {
 void EmulatedApi::begin_capture(StreamHandle stream) {
   auto lock = enter();
   queue(stream).capture = std::make_shared<Capture>();
+  queue(stream).captured_by = std::this_thread::get_id();
 }
 
 GraphHandle EmulatedApi::end_capture(StreamHandle stream) {

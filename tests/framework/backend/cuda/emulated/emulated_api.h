@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "belfry/framework/backend/cuda/api.h"
@@ -54,6 +55,7 @@ class EmulatedApi final : public Api {
   void free(void* memory, StreamHandle stream) override;
   void* allocate_host(std::size_t bytes) override;
   void free_host(void* memory) override;
+  bool is_pinned(const void* memory) override;
 
   StreamHandle create_stream() override;
   void destroy_stream(StreamHandle stream) override;
@@ -95,6 +97,7 @@ class EmulatedApi final : public Api {
     std::deque<Item> items;
     std::int64_t enqueued = 0, executed = 0;
     std::shared_ptr<Capture> capture;  // that this stream takes part in
+    std::thread::id captured_by;       // the thread that began it, of the stream that it began with
   };
 
   std::unique_lock<std::recursive_mutex> enter();
@@ -105,7 +108,7 @@ class EmulatedApi final : public Api {
   bool reached(const Mark& mark);
   void let_time_pass();
   void refuse_in_capture(const char* call) const;
-  bool pinned(const void* memory) const;
+  void refuse_in_own_capture(const char* call) const;
   template <class Handle>
   Handle new_handle() {
     return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(++handles_));

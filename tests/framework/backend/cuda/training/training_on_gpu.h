@@ -34,16 +34,18 @@ class Recorder final : public Hook {
   std::int64_t now_;
 };
 
-/// Examples of resuming_model in batches of these sizes, over and over.
-inline InputFn digits(std::initializer_list<std::int64_t> rows = {8, 8, 8, 8, 8, 4}) {
+/// Examples of `width` numbers for resuming_model (which takes 6) and its like, in batches of these
+/// sizes, over and over.
+inline InputFn digits(std::initializer_list<std::int64_t> rows = {8, 8, 8, 8, 8, 4},
+                      std::int64_t width = 6) {
   std::vector<Features> batches;
   PhiloxStream random(philox_key(5, "digits"));
   for (std::int64_t n : rows) {
-    Array x(Shape{n, 6}, DType::f32), label(Shape{n}, DType::i64);
+    Array x(Shape{n, width}, DType::f32), label(Shape{n}, DType::i64);
     for (std::int64_t r = 0; r < n; ++r) {
       label.span<std::int64_t>()[static_cast<std::size_t>(r)] = r % 4;
-      for (std::int64_t i = 0; i < 6; ++i)
-        x.span<float>()[static_cast<std::size_t>(r * 6 + i)] =
+      for (std::int64_t i = 0; i < width; ++i)
+        x.span<float>()[static_cast<std::size_t>(r * width + i)] =
             static_cast<float>(random.normal()) + static_cast<float>(r % 4);
     }
     batches.push_back({{"x", x}, {"label", label}});
@@ -57,9 +59,9 @@ struct Trained {
 };
 
 inline Trained train_on(const RunConfig& config, std::int64_t steps, std::int64_t now = 0,
-                        const InputFn& input = digits()) {
+                        const InputFn& input = digits(), const ModelFn& model = resuming_model) {
   TemporaryFolder folder;
-  Estimator estimator({.model_fn = resuming_model, .model_dir = folder.path(), .run = config});
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = config});
   auto recorder = std::make_shared<Recorder>(now);
   estimator.train(input, {.max_steps = steps, .hooks = {recorder}});
   Trained out{recorder->losses, {}};
