@@ -7,6 +7,7 @@
 
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/base/error.h"
 
@@ -31,25 +32,38 @@ InUse& in_use() {
   return instance;
 }
 
+struct DestroyPool {
+  Api* api = nullptr;
+  void operator()(PoolHandle pool) const noexcept {
+    quietly([&] { api->destroy_pool(pool); });
+  }
+};
+struct DestroyStream {
+  Api* api = nullptr;
+  void operator()(StreamHandle stream) const noexcept {
+    quietly([&] { api->destroy_stream(stream); });
+  }
+};
+
 // Memory comes from a pool of this device's own, so that all of it is given back when the device
 // goes, and other libraries in the process keep theirs.
 class CudaDevice final : public Device {
  public:
   CudaDevice(Api& api, int index, const Properties& properties)
-      : Device(Bytes(properties.memory)),
+      : Device(Bytes(properties.free)),
         api_(api),
         index_(index),
         description_(
             concat(name_of(index), ", ", properties.name, ", ", bytes_text(properties.memory))) {
     api_.use(index_);
-    pool_ = api_.create_pool(index_);
-    stream_ = api_.create_stream();
+    pool_ = {api_.create_pool(index_), {&api_}};
+    stream_ = {api_.create_stream(), {&api_}};
     faults_ = std::make_shared<Faults>(api_);
     std::lock_guard lock(in_use().mutex);
     for (CudaDevice* other : in_use().devices) {
       if (&other->api_ != &api_ || other->index_ == index_) continue;
-      if (api_.open_pool(other->pool_, other->index_, index_)) reached_.insert(other->index_);
-      if (api_.open_pool(pool_, index_, other->index_)) other->reached_.insert(index_);
+      if (api_.open_pool(other->pool_.get(), other->index_, index_)) reached_.insert(other->index_);
+      if (api_.open_pool(pool_.get(), index_, other->index_)) other->reached_.insert(index_);
     }
     in_use().devices.push_back(this);
   }
@@ -60,14 +74,10 @@ class CudaDevice final : public Device {
       for (CudaDevice* other : in_use().devices)
         if (&other->api_ == &api_) other->reached_.erase(index_);
     }
-    try {
+    quietly([&] {
       api_.use(index_);
       api_.synchronize_device();
-      api_.destroy_stream(stream_);
-      api_.destroy_pool(pool_);
-    } catch (const std::exception&) {
-      // A device that failed refuses every call; its memory goes with the process.
-    }
+    });
   }
 
   std::string name() const override { return name_of(index_); }
@@ -79,13 +89,7 @@ class CudaDevice final : public Device {
     api_.use(index_);
     void* memory = api_.allocate_host(at_least_one(size));
     require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
-    return {memory, [&api = api_](void* p) noexcept {
-              try {
-                api.free_host(p);
-              } catch (const std::exception&) {
-                // As in the destructor.
-              }
-            }};
+    return {memory, [&api = api_](void* p) noexcept { quietly([&] { api.free_host(p); }); }};
   }
   bool reaches(const Device& other) const override {
     std::lock_guard lock(in_use().mutex);
@@ -118,18 +122,16 @@ class CudaDevice final : public Device {
   // executables take and give memory as a whole, not in steps.
   void* allocate_raw(Bytes size) override {
     api_.use(index_);
-    void* memory = api_.allocate(pool_, at_least_one(size), stream_);
-    api_.synchronize(stream_);
+    void* memory = api_.allocate(pool_.get(), at_least_one(size), stream_.get());
+    api_.synchronize(stream_.get());
     return memory;
   }
   void free_raw(void* data, Bytes) noexcept override {
-    try {
+    quietly([&] {
       api_.use(index_);
       api_.synchronize_device();
-      api_.free(data, stream_);
-    } catch (const std::exception&) {
-      // As above.
-    }
+      api_.free(data, stream_.get());
+    });
   }
 
  private:
@@ -138,9 +140,9 @@ class CudaDevice final : public Device {
   Api& api_;
   int index_;
   std::string description_;
-  PoolHandle pool_ = nullptr;
-  StreamHandle stream_ = nullptr;  // of allocations
   std::shared_ptr<Faults> faults_;
+  std::unique_ptr<CUmemPoolHandle_st, DestroyPool> pool_;
+  std::unique_ptr<CUstream_st, DestroyStream> stream_;  // of allocations
   std::set<int> reached_;  // GPUs whose memory this one may use; guarded by in_use()
 };
 

@@ -1,18 +1,10 @@
 #include "belfry/framework/backend/cuda/stream.h"
 
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
 namespace {
-
-// Destructors have nobody to tell, and what is left when CUDA refuses goes with the process.
-template <class F>
-void quietly(F&& f) noexcept {
-  try {
-    f();
-  } catch (const std::exception&) {
-  }
-}
 
 class CudaEvent final : public Event {
  public:
