@@ -165,7 +165,8 @@ class Device {
   DeviceMemory allocate(Bytes size, std::string_view what);
   Bytes memory_in_use() const;
   Bytes memory_limit() const;
-  /// Bytes that allocate() may hand out in all. Default: what the device has.
+  /// Bytes that allocate() may hand out in all. Default: what the device has, or what of
+  /// that was free when the device was made.
   void set_memory_limit(Bytes limit);
 
   /// Host memory from which copies run asynchronously (pinned); plain memory where that means

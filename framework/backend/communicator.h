@@ -42,7 +42,8 @@ class Collective {
  public:
   virtual ~Collective() = default;
   /// The operands are those that `stream` has written once it has done what was enqueued so far.
-  /// Does not wait for other members.
+  /// Does not wait for other members, but that the first time on GPUs does: NCCL connects them
+  /// then.
   virtual void start(Stream& stream) = 0;
   /// What is enqueued on `stream` from now on reads the result. Error, after the time-out: a member
   /// did not take part; it is named, with the bucket.
@@ -59,8 +60,9 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual int size() const = 0;
-  /// In place, summed in a fixed order: all members get the same bits, in every run. While none of
-  /// its reductions is under way.
+  /// In place, summed in a fixed order: all members get the same bits, in every run. On GPUs
+  /// NCCL chooses the order, by how they are connected, and promises nothing about other runs.
+  /// While none of its reductions is under way.
   virtual std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) = 0;
   /// For a member whose host waits for a stream with reductions on it, called again and again:
   /// throws Error when one has failed, or has been under way for longer than the time-out.
@@ -71,7 +73,8 @@ class Communicator {
   virtual void abort(const std::string& reason) = 0;
 };
 
-/// How a communicator sums. All do so in an order that does not depend on timing.
+/// How a communicator sums. All do so in an order that does not depend on timing. GPUs reduce
+/// as NCCL chooses, whatever is said here.
 enum class CrossDevice : std::uint8_t {
   shared,         ///< each member sums its share of every bucket, in the order of members
   to_one_device,  ///< member 0 sums, in the order of members, and the others copy

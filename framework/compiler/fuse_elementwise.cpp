@@ -7,10 +7,6 @@
 namespace belfry {
 namespace {
 
-// Bounds of what one fused kernel keeps in its tiles; longer chains become several kernels.
-constexpr std::size_t most_inputs = 12;
-constexpr std::size_t most_instructions = 16;
-
 bool fusable_type(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16
          || dtype == DType::boolean;
@@ -73,8 +69,8 @@ class Absorption {
     if (a.large_inputs > 1 && a.kernels_before != b.kernels_before) return false;
     if (a.dtype != b.dtype && a.dtype != DType::boolean && b.dtype != DType::boolean) return false;
     return fusable(from) && from.output().shape == to.output().shape && from.phase() == to.phase()
-           && from.slot() == to.slot() && a.instructions + b.instructions <= most_instructions
-           && a.inputs + b.inputs - 1 <= most_inputs;
+           && from.slot() == to.slot() && a.instructions + b.instructions <= most_fused_instructions
+           && a.inputs + b.inputs - 1 <= most_fused_inputs;
   }
   void absorb(const Node& from, const Node& to) {
     Chain &a = chains_[index(from)], &b = chains_[index(to)];

@@ -1,5 +1,7 @@
 #include "belfry/framework/ops/conv_geometry.h"
 
+#include <limits>
+
 namespace belfry {
 namespace {
 
@@ -11,6 +13,9 @@ Shape shape(std::vector<std::int64_t> sizes, std::initializer_list<std::int64_t>
 void check_channels(std::string_view op, std::int64_t in, std::int64_t of_kernel, std::int64_t out,
                     std::int64_t groups) {
   require(groups >= 1, op, ": groups must be at least 1, got ", groups);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();  // products fit 64 bits
+  require(groups <= most && of_kernel <= most, op, ": ", groups, " groups of ", of_kernel,
+          " channels; at most ", most, " of each are possible");
   if (groups == 1)
     require(of_kernel == in, op, ": input has ", in, " channels but the kernel expects ",
             of_kernel);

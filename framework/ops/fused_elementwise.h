@@ -19,6 +19,9 @@ struct FusedInstruction {
 std::string to_string(
     const std::vector<FusedInstruction>& program);  ///< "v2=mul(v0,v1); v3=relu(v2)"
 
+/// Bounds of what one kernel keeps at hand; the compiler makes several of longer chains.
+inline constexpr int most_fused_inputs = 12, most_fused_instructions = 16;
+
 struct FusedOptions {
   std::vector<FusedInstruction> program = {};  ///< the last one's result is the output
   static void fields(auto& o, auto&& field) { field("program", to_string(o.program)); }

@@ -1,6 +1,7 @@
 #include "belfry/framework/ops/pool_geometry.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace belfry {
 namespace {
@@ -35,6 +36,9 @@ PoolGeometry pool_geometry(std::string_view op, const Shape& x, const Pool2dOpti
   auto [depth, rows, columns] =
       pool_axes(op, x.sizes().subspan(1, 2),
                 {.size = options.window, .stride = options.stride, .padding = options.padding});
+  require(rows.window <= std::numeric_limits<std::int32_t>::max() / columns.window, op,
+          ": a window of ", rows.window, " x ", columns.window,
+          "; its places are counted in 32 bits");
   return {.batch = x[0], .rows = rows, .columns = columns, .channels = x[3]};
 }
 

@@ -35,7 +35,8 @@ struct PoolGeometry {
 WindowAxes pool_axes(std::string_view op, std::span<const std::int64_t> image,
                      const Window& window);
 
-/// The pool over an image [n, h, w, c]. Error naming `op`: x is no image; as pool_axes().
+/// The pool over an image [n, h, w, c]. Error naming `op`: x is no image; the window has
+/// more than 2^31 - 1 places; as pool_axes().
 PoolGeometry pool_geometry(std::string_view op, const Shape& x, const Pool2dOptions& options);
 
 /// The pool over an image of `input_size` whose output is `y`; Error naming `op` if it has another.

@@ -1,6 +1,7 @@
 #include "belfry/framework/ops/window.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace belfry {
 
@@ -33,6 +34,9 @@ void check_axes(std::string_view op, const Padding& padding, std::size_t axes) {
           ": padding must be given in front of and behind each of ", axes, " axes, got ", padding);
 }
 
+// Sums and products of two such numbers fit 64 bits.
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
 /// `i` counts the window's axes, `what` names what stands along this one.
 WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, std::size_t i,
                  std::string_view what) {
@@ -42,8 +46,14 @@ WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, 
                .dilation = window.dilation.empty() ? 1 : window.dilation[i]};
   require(a.in >= 1, op, ": the image has ", a.in, " ", what, "; at least 1 is needed");
   require(a.window >= 1, op, ": the window has ", a.window, " ", what, "; at least 1 is needed");
+  require(a.window <= most, op, ": the window has ", a.window, " ", what, "; at most ", most,
+          " are possible");
   require(a.stride >= 1, op, ": stride of ", what, " must be at least 1, got ", a.stride);
+  require(a.stride <= most, op, ": stride of ", what, " must be at most ", most, ", got ",
+          a.stride);
   require(a.dilation >= 1, op, ": dilation of ", what, " must be at least 1, got ", a.dilation);
+  require(a.dilation <= most, op, ": dilation of ", what, " must be at most ", most, ", got ",
+          a.dilation);
   if (window.padding.kind == Padding::Kind::same) {
     pad_same(a);
     return a;
@@ -52,6 +62,8 @@ WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, 
     a.before = window.padding.amounts[2 * i];
     a.after = window.padding.amounts[2 * i + 1];
     require(a.before >= 0 && a.after >= 0, op, ": padding must be at least 0, got ",
+            window.padding);
+    require(a.before <= most && a.after <= most, op, ": padding must be at most ", most, ", got ",
             window.padding);
   }
   std::int64_t padded = a.before + a.in + a.after;

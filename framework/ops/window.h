@@ -50,7 +50,8 @@ struct Window {
 };
 
 /// How `window` slides over an image of this size. Error naming `op`: a size, stride or dilation
-/// below 1, negative padding or padding of another number of axes, or a window that does not fit.
+/// below 1, negative padding, any of these above 2^31 - 1, padding of another number of axes, or a
+/// window that does not fit.
 WindowAxes slide(std::string_view op, std::span<const std::int64_t> image, const Window& window);
 
 /// The padding of an image of two axes, which are axes `rows` and `columns` of something that is

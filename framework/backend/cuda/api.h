@@ -24,6 +24,7 @@ using GraphHandle = ::CUgraphExec_st*;
 struct Properties {
   std::string name;         ///< "NVIDIA H200"
   std::int64_t memory = 0;  ///< bytes, in all
+  std::int64_t free = 0;    ///< bytes that nobody uses now
 };
 
 enum class Direction : std::uint8_t { to_device, to_host, on_device };
@@ -34,10 +35,10 @@ class Api {
  public:
   virtual ~Api() = default;
 
-  virtual int device_count() noexcept = 0;  ///< 0 where there is no GPU or no driver
-  virtual std::string why_none() = 0;       ///< if there are none: CUDA's reason
-  virtual Properties properties(int device) = 0;
-  virtual void use(int device) = 0;  ///< becomes the calling thread's current one
+  virtual int device_count() noexcept = 0;        ///< 0 where there is no GPU or no driver
+  virtual std::string why_none() = 0;             ///< if there are none: CUDA's reason
+  virtual Properties properties(int device) = 0;  ///< of one that becomes the current device
+  virtual void use(int device) = 0;               ///< becomes the calling thread's current one
   /// The host waits for everything on the current device.
   virtual void synchronize_device() = 0;
 

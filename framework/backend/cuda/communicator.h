@@ -39,13 +39,15 @@ class Reducer {
   /// Whether all that was begun is on its stream. The first time, the other members must come.
   /// Error: a reduction of this member has failed, maybe long after it was enqueued.
   virtual bool enqueued(int member) = 0;
-  /// Ends what runs on all GPUs; its results are nothing. The last call.
+  /// Ends what runs on all GPUs; its results are nothing. The last call, from a thread of its own:
+  /// may wait until no captured step holds reductions.
   virtual void abort() = 0;
 };
 
 /// A communicator with streams of its own, one a member. Time-outs are noticed by check(): members
 /// count on their GPUs how many reductions of a bucket they have begun and done, so that it sees
-/// what a replayed step does. How sums are ordered is the reducer's choice, not the options'.
+/// what a replayed step does. An aborted one waits at its end until the reducer's abort() is done,
+/// for a minute at most. How sums are ordered is the reducer's choice, not the options'.
 std::shared_ptr<Communicator> make_communicator(std::span<const Member> members,
                                                 std::unique_ptr<Reducer> reducer,
                                                 const CommunicatorOptions& options);

@@ -7,6 +7,7 @@
 
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/base/error.h"
 
@@ -31,21 +32,32 @@ InUse& in_use() {
   return instance;
 }
 
+struct DestroyPool {
+  Api* api = nullptr;
+  void operator()(PoolHandle pool) const noexcept {
+    quietly([&] { api->destroy_pool(pool); });
+  }
+};
+struct DestroyStream {
+  Api* api = nullptr;
+  void operator()(StreamHandle stream) const noexcept {
+    quietly([&] { api->destroy_stream(stream); });
+  }
+};
+
 // Memory comes from a pool of this device's own, so that all of it is given back when the device
 // goes, and other libraries in the process keep theirs.
 class CudaDevice final : public Device {
  public:
   CudaDevice(Api& api, int index, const Properties& properties)
-      : Device(Bytes(properties.memory)),
+      : Device(Bytes(properties.free)),
         api_(api),
         index_(index),
         description_(
             concat(name_of(index), ", ", properties.name, ", ", bytes_text(properties.memory))) {
     api_.use(index_);
-    pool_ = {api_.create_pool(index_),
-             [&api](PoolHandle pool) { quietly([&] { api.destroy_pool(pool); }); }};
-    stream_ = {api_.create_stream(),
-               [&api](StreamHandle stream) { quietly([&] { api.destroy_stream(stream); }); }};
+    pool_ = {api_.create_pool(index_), {&api_}};
+    stream_ = {api_.create_stream(), {&api_}};
     faults_ = std::make_shared<Faults>(api_);
     std::lock_guard lock(in_use().mutex);
     for (CudaDevice* other : in_use().devices) {
@@ -133,8 +145,8 @@ class CudaDevice final : public Device {
   int index_;
   std::string description_;
   std::shared_ptr<Faults> faults_;
-  std::shared_ptr<CUmemPoolHandle_st> pool_;  // as the next, given back if the rest cannot be made
-  std::shared_ptr<CUstream_st> stream_;       // of allocations
+  std::unique_ptr<CUmemPoolHandle_st, DestroyPool> pool_;
+  std::unique_ptr<CUstream_st, DestroyStream> stream_;  // of allocations
   std::set<int> reached_;  // GPUs whose memory this one may use; guarded by in_use()
 };
 

@@ -1,5 +1,6 @@
 #include "belfry/framework/backend/cuda/faults.h"
 
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
@@ -18,11 +19,7 @@ Faults::Faults(Api& api) : api_(api) {
 }
 
 Faults::~Faults() {
-  try {
-    api_.free_host(const_cast<std::uint64_t*>(word_));
-  } catch (const std::exception&) {
-    // A device that failed; its memory goes with the process.
-  }
+  quietly([&] { api_.free_host(const_cast<std::uint64_t*>(word_)); });
 }
 
 void Faults::check() {

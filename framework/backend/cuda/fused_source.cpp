@@ -16,6 +16,8 @@
 namespace belfry::cuda {
 namespace {
 
+static_assert(most_fused_inputs == belfry::most_fused_inputs);
+
 std::string type_name(DType dtype) {
   switch (dtype) {
     case DType::f64:

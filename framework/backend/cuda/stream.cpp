@@ -1,5 +1,6 @@
 #include "belfry/framework/backend/cuda/stream.h"
 
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {

@@ -122,6 +122,13 @@ TEST(Conv2d, ErrorsSayWhatDoesNotFit) {
             "conv2d: the window has 0 columns; at least 1 is needed (at down1)");
   EXPECT_EQ(make({1, 3, 3, 1}, {2, 2, 1, 1}, {.groups = 0}),
             "conv2d: groups must be at least 1, got 0 (at down1)");
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  EXPECT_EQ(make({1, 3, 3, 1}, {2, 2, 1, 1}, {.dilation = {1, huge}}),
+            "conv2d: dilation of columns must be at most 2147483647, got 4611686018427387904 "
+            "(at down1)");
+  EXPECT_EQ(make({1, 3, 3, 0}, {2, 2, 4, 1}, {.groups = huge}),
+            "conv2d: 4611686018427387904 groups of 4 channels; at most 2147483647 of each are "
+            "possible (at down1)");
 }
 
 TEST(Conv2d, ErrorsOfDtype) {

@@ -176,6 +176,25 @@ TEST(Pool, ErrorsSayWhatDoesNotFit) {
               max_pool(x, {.window = {0, 2}});
             }),
             "max_pool: the window has 0 rows; at least 1 is needed");
+  constexpr std::int64_t huge = std::int64_t{1} << 31;
+  EXPECT_EQ(error_of([&] {
+              max_pool(x, {.window = {huge, 2}, .padding = same_padding});
+            }),
+            "max_pool: the window has 2147483648 rows; at most 2147483647 are possible");
+  EXPECT_EQ(error_of([&] {
+              avg_pool(x, {.stride = {2, huge}});
+            }),
+            "avg_pool: stride of columns must be at most 2147483647, got 2147483648");
+  EXPECT_EQ(error_of([&] { avg_pool(x, {.padding = Padding::explicit_amounts(0, 0, 0, huge)}); }),
+            "avg_pool: padding must be at most 2147483647, got [0, 0, 0, 2147483648]");
+  EXPECT_EQ(error_of([&] {
+              max_pool(x, {.window = {46341, 46341}, .padding = same_padding});
+            }),
+            "max_pool: a window of 46341 x 46341; its places are counted in 32 bits");
+  EXPECT_EQ(
+      max_pool(x, {.window = {46340, 46340}, .stride = {1, huge - 1}, .padding = same_padding})
+          .shape(),
+      (Shape{1, 4, 1, 2}));
   EXPECT_EQ(error_of([&] {
               avg_pool(reshape(x, Shape{4, 6}));
             }),

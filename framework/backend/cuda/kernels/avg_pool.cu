@@ -43,8 +43,10 @@ __global__ void pool_averages_grad(Pool pool, const T* dy, T* dx, std::int64_t c
   store_values(dx + i, sums);
 }
 
-std::unique_ptr<Kernel> kernel_for(const Node& node, const Pool& pool, bool grad) {
-  return dispatch_floating(node.output().dtype, node.op().name, [&](auto t) {
+std::unique_ptr<Kernel> kernel_for(const Node& node, const PoolGeometry& geometry, bool grad) {
+  std::optional<Pool> found = pool_for(geometry);
+  if (!found) return nullptr;
+  return dispatch_floating(node.output().dtype, node.op().name, [&, pool = *found](auto t) {
     using T = decltype(t);
     std::int64_t count = node.output().shape.elements();
     std::unique_ptr<Kernel> kernel;
@@ -61,16 +63,13 @@ std::unique_ptr<Kernel> kernel_for(const Node& node, const Pool& pool, bool grad
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&) {
   return kernel_for(
-      node,
-      pool_for(pool_geometry(node.op().name, node.input(0).shape(), node.as<Pool2dOptions>())),
-      false);
+      node, pool_geometry(node.op().name, node.input(0).shape(), node.as<Pool2dOptions>()), false);
 }
 
 std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&, const KernelOptions&) {
   const auto& o = node.as<PoolGradOptions>();
   return kernel_for(
-      node,
-      pool_for(pool_grad_geometry(node.op().name, node.input(0).shape(), o.window, o.input_size)),
+      node, pool_grad_geometry(node.op().name, node.input(0).shape(), o.window, o.input_size),
       true);
 }
 

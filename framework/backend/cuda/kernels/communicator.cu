@@ -1,6 +1,7 @@
 // The communicator of several GPUs, on whatever reduces: NCCL, or a test's stand-in.
 
 #include <chrono>
+#include <future>
 #include <map>
 #include <mutex>
 #include <new>
@@ -11,6 +12,7 @@
 #include "belfry/framework/backend/cuda/launch.h"
 #include "belfry/framework/backend/segments.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
 
 namespace belfry::cuda {
 namespace {
@@ -86,6 +88,7 @@ class Group final : public Communicator {
         made_(members.size()) {
     for (const Member& m : members_) streams_.push_back(m.device->make_stream());
   }
+  ~Group() override;
 
   int size() const override { return static_cast<int>(members_.size()); }
   std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) override {
@@ -141,7 +144,10 @@ class Group final : public Communicator {
   void note_failure(const std::string& reason) {
     if (!failure_.empty()) return;
     failure_ = reason;
-    reducer_->abort();
+    // It may wait for captured steps, which whoever failed holds until it has been told.
+    std::packaged_task<void()> abort([reducer = reducer_] { reducer->abort(); });
+    aborted_ = abort.get_future();
+    aborting_ = std::thread(std::move(abort));
   }
   [[noreturn]] void give_up(const std::string& reason) {
     note_failure(reason);
@@ -179,11 +185,31 @@ class Group final : public Communicator {
   const OtherProcesses others_;
   std::vector<std::unique_ptr<Stream>> streams_;  // by member, each used by its thread
   std::mutex mutex_;                              // guards all below
-  std::unique_ptr<Reducer> reducer_;
+  std::shared_ptr<Reducer> reducer_;
   std::vector<std::map<std::uint64_t, Reduction*>> reductions_;  // by member, by number
   std::vector<std::uint64_t> made_;  // by member, each used by its thread: not guarded
   std::string failure_;
+  std::thread aborting_;
+  std::future<void> aborted_;
 };
+
+// Captured steps are gone by now, unless CUDA refuses every call: then they stay, and NCCL waits
+// for ever.
+Group::~Group() {
+  if (!aborting_.joinable()) return;
+  constexpr std::chrono::seconds patience(60);
+  if (aborted_.wait_for(patience) == std::future_status::timeout) {
+    aborting_.detach();
+    log_warning("reductions over GPUs that were given up are still there");
+    return;
+  }
+  aborting_.join();
+  try {
+    aborted_.get();
+  } catch (const std::exception& error) {
+    log_warning("reductions over GPUs were given up, and that failed: ", error.what());
+  }
+}
 
 void Group::compare(int member, std::uint64_t number, const Bucket& bucket) const {
   for (std::size_t m = 0; m < members_.size(); ++m) {

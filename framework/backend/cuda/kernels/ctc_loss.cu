@@ -37,13 +37,14 @@ __global__ void check(CtcBatch batch, Sites sites) {
     report(sites.fit, row);
 }
 
-/// The log of the sum of exponentials of each frame; a warp to each.
+/// The log of the sum of exponentials of each frame that counts; a warp to each.
 template <class T>
-__global__ void sum_frames(const T* logits, std::int64_t frames, std::int64_t classes,
-                           double* log_sums) {
+__global__ void sum_frames(CtcBatch batch, const T* logits, double* log_sums) {
   using C = compute_type<T>;
-  std::int64_t frame = group_number<warp_threads>();
-  if (frame >= frames) return;
+  std::int64_t frame = group_number<warp_threads>(), classes = batch.classes;
+  if (frame >= batch.rows * batch.frames) return;
+  std::int64_t row = frame / batch.frames;
+  if (frame - row * batch.frames >= batch.frames_of(row)) return;
   const T* x = logits + frame * classes;
   C highest = Highest::first<C>(), sum = 0;
   for_each_in_row<warp_threads>(
@@ -201,10 +202,9 @@ std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
     const auto* logits = static_cast<const T*>(a.inputs[0]);
     auto *log_sums = static_cast<double*>(a.outputs[1]),
          *alpha = static_cast<double*>(a.outputs[2]);
-    std::int64_t frames = batch.rows * batch.frames;
     launch(stream, block_a_row(batch), check, batch,
            Sites{length->site(), label->site(), fit->site()});
-    launch(stream, groups<warp_threads>(frames), sum_frames<T>, logits, frames, batch.classes,
+    launch(stream, groups<warp_threads>(batch.rows * batch.frames), sum_frames<T>, batch, logits,
            log_sums);
     launch(stream, block_a_row(batch), forward<T>, batch, logits, log_sums, alpha,
            static_cast<C*>(a.outputs[0]));

@@ -11,7 +11,7 @@
 namespace belfry::cuda {
 namespace {
 
-constexpr int most_inputs = 12, most_values = 12 + 16;  // as the compiler's
+constexpr int most_inputs = most_fused_inputs, most_values = most_inputs + most_fused_instructions;
 
 /// A FusedInstruction with its functor's place in Functors.
 struct Code {

@@ -12,6 +12,11 @@ namespace belfry::cuda {
 
 static_assert(most_axes == Shape::max_rank);
 
+/// The axes along which matrices are counted: all but the last two.
+inline Shape leading(const Shape& shape) {
+  return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 2)));
+}
+
 /// `strides` of each operand, in elements, for the axes of `shape`.
 template <int N>
 Layout<N> make_layout(const Shape& shape, const std::array<Strides, N>& strides) {

@@ -30,10 +30,6 @@ struct Factor {
   }
 };
 
-Shape leading(const Shape& shape) {
-  return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 2)));
-}
-
 /// A factor that is stored with k as its last axis, or as its last but one.
 template <class T>
 Factor<T> factor(const Shape& shape, bool k_last, const Shape& batch) {

@@ -72,20 +72,21 @@ __global__ void gather_winners(Pool pool, const T* x, const Index* index, T* y, 
   y[i] = x[pool.input_at(at.n, row, column) + at.channel];
 }
 
-/// Calls f(T{}, Index{}).
+/// Calls f(T{}, Index{}, pool); null for what pool_for() does not have.
 template <class F>
-std::unique_ptr<Kernel> with_types(const Node& node, DType index, F f) {
+std::unique_ptr<Kernel> with_types(const Node& node, const PoolGeometry& g, F f) {
+  std::optional<Pool> pool = pool_for(g);
+  if (!pool) return nullptr;
   return dispatch_floating(node.output().dtype, node.op().name, [&](auto t) {
-    return index == DType::u8 ? f(t, std::uint8_t{}) : f(t, std::int32_t{});
+    return g.index_type() == DType::u8 ? f(t, std::uint8_t{}, *pool) : f(t, std::int32_t{}, *pool);
   });
 }
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&) {
   PoolGeometry g = pool_geometry(node.op().name, node.input(0).shape(), node.as<Pool2dOptions>());
-  return with_types(node, g.index_type(), [&](auto t, auto at) {
+  return with_types(node, g, [&](auto t, auto at, const Pool& pool) {
     using T = decltype(t);
     using Index = decltype(at);
-    Pool pool = pool_for(g);
     std::int64_t count = pool.output_elements();
     std::unique_ptr<Kernel> kernel;
     with_channels_at_once<T>(pool, [&](auto v) {
@@ -103,10 +104,9 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&, const KernelOpti
   const auto& o = node.as<PoolGradOptions>();
   PoolGeometry g =
       pool_grad_geometry(node.op().name, node.input(0).shape(), o.window, o.input_size);
-  return with_types(node, g.index_type(), [&](auto t, auto at) {
+  return with_types(node, g, [&](auto t, auto at, const Pool& pool) {
     using T = decltype(t);
     using Index = decltype(at);
-    Pool pool = pool_for(g);
     std::int64_t count = pool.input_elements();
     std::unique_ptr<Kernel> kernel;
     with_channels_at_once<T>(pool, [&](auto v) {
@@ -124,10 +124,9 @@ std::unique_ptr<Kernel> make_gather(const Node& node, const Gpu& gpu, const Kern
   PoolGeometry g = pool_geometry(node.op().name, node.input(0).shape(), node.as<Pool2dOptions>());
   auto reporter = gpu.faults.add("max_pool_gather: the index at element ",
                                  concat(" of ", g.output(), " is outside the image"));
-  return with_types(node, g.index_type(), [&](auto t, auto at) {
+  return with_types(node, g, [&](auto t, auto at, const Pool& pool) {
     using T = decltype(t);
     using Index = decltype(at);
-    Pool pool = pool_for(g);
     std::int64_t count = pool.output_elements();
     return make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, threads_for(count), gather_winners<T, Index>, pool,

@@ -2,6 +2,9 @@
 // Where pools read and write: a thread takes V channels of one place of an image. Internal to
 // backend/cuda/kernels.
 
+#include <algorithm>
+#include <optional>
+
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/elements.h"
 #include "belfry/framework/ops/pool_geometry.h"
@@ -45,7 +48,13 @@ struct Pool {
   }
 };
 
-inline Pool pool_for(const PoolGeometry& g) {
+/// Nothing where the kernels' `int`s would not hold a place in the padded image, or one a window
+/// behind it.
+inline std::optional<Pool> pool_for(const PoolGeometry& g) {
+  for (const WindowAxis& a : {g.rows, g.columns}) {
+    std::int64_t behind = std::max(a.before + a.in, (a.out - 1) * a.stride) + a.window;
+    if (std::max(behind, a.stride) > INT32_MAX) return std::nullopt;
+  }
   auto axis = [](const WindowAxis& a) {
     return PoolAxis{static_cast<int>(a.in), static_cast<int>(a.out), static_cast<int>(a.window),
                     static_cast<int>(a.stride), static_cast<int>(a.before)};

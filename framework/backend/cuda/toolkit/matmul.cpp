@@ -8,6 +8,7 @@
 
 #include "belfry/framework/backend/cuda/kernels/bias_activation.h"
 #include "belfry/framework/backend/cuda/kernels/layout.h"
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/backend/cuda/toolkit/of_device.h"
 #include "belfry/framework/base/error.h"
@@ -29,11 +30,7 @@ struct CublasHandle {
     check(cublasLtCreate(&handle), "cublasLtCreate");
   }
   ~CublasHandle() {
-    try {
-      api.use(index);
-    } catch (const std::exception&) {
-      // The handle goes all the same.
-    }
+    quietly([&] { api.use(index); });
     cublasLtDestroy(handle);
   }
   CublasHandle(const CublasHandle&) = delete;
@@ -85,10 +82,6 @@ void set(cublasLtMatmulPreferenceOpaque_t& p, cublasLtMatmulPreferenceAttributes
 struct Batches {
   std::int64_t count = 1, stride_a = 0, stride_b = 0;  // strides in elements
 };
-
-Shape leading(const Shape& shape) {
-  return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 2)));
-}
 
 /// Nothing where the operands repeat so that one distance between matrices does not say it.
 std::optional<Batches> batches_of(const Shape& a, const Shape& b, const Shape& y) {

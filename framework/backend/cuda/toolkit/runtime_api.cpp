@@ -1,16 +1,16 @@
 #include "belfry/framework/backend/cuda/toolkit/runtime_api.h"
 
-#include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 
 #include "belfry/framework/backend/cuda/device.h"
+#include "belfry/framework/backend/cuda/toolkit/check.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
-namespace {
 
 void check(cudaError_t code, const char* call) {
   if (code == cudaSuccess) return;
@@ -20,6 +20,8 @@ void check(cudaError_t code, const char* call) {
                            : "";
   fail(call, ": ", cudaGetErrorName(code), ": ", cudaGetErrorString(code), remedy);
 }
+
+namespace {
 
 // Null for want of memory, which the caller explains.
 void* memory_or_null(void* memory, cudaError_t code, const char* call) {
@@ -57,7 +59,10 @@ class RuntimeApi final : public Api {
   Properties properties(int device) override {
     cudaDeviceProp p;
     check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties");
-    return {p.name, static_cast<std::int64_t>(p.totalGlobalMem)};
+    check(cudaSetDevice(device), "cudaSetDevice");
+    std::size_t free = 0, all = 0;
+    check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+    return {p.name, static_cast<std::int64_t>(p.totalGlobalMem), static_cast<std::int64_t>(free)};
   }
   void use(int device) override { check(cudaSetDevice(device), "cudaSetDevice"); }
   void synchronize_device() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
@@ -85,6 +90,8 @@ class RuntimeApi final : public Api {
     access.flags = cudaMemAccessFlagsProtReadWrite;
     if (cudaMemPoolSetAccess(pool, &access, 1) == cudaSuccess) return true;
     cudaGetLastError();
+    // NCCL looks only at whether the GPUs could. It reads this once, for the first communicator.
+    setenv("NCCL_P2P_DIRECT_DISABLE", "1", /*overwrite=*/0);
     return false;
   }
   void* allocate(PoolHandle pool, std::size_t bytes, StreamHandle stream) override {

@@ -9,6 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 struct CudaDevice : ::testing::Test {
   RecordingApi api;
@@ -20,6 +21,21 @@ TEST_F(CudaDevice, SaysWhatItIs) {
   EXPECT_EQ(device->description(), "cuda:1, Test GPU, 1000 B");
   EXPECT_FALSE(device->host_accessible());
   EXPECT_EQ(device->memory_limit().count, 1000);
+}
+
+TEST_F(CudaDevice, MayUseWhatIsFree) {
+  api.free_bytes = 600;  // somebody else has the rest
+  auto device = make_device(api, 1);
+  EXPECT_EQ(device->description(), "cuda:1, Test GPU, 1000 B");
+  EXPECT_EQ(device->memory_limit().count, 600);
+}
+
+TEST_F(CudaDevice, LeavesNothingWhenItCannotBeMade) {
+  api.has_host_memory = false;
+  EXPECT_EQ(error_of([&] { make_device(api, 0); }),
+            "pinned host memory: could not allocate 8 bytes");
+  EXPECT_THAT(api.calls, IsSupersetOf({"create pool 1", "create stream 2"}));
+  EXPECT_THAT(api.alive, IsEmpty());
 }
 
 TEST_F(CudaDevice, ThereIsNoneWithoutAGpu) {
@@ -62,8 +78,7 @@ TEST_F(CudaDevice, OpensItsMemoryToTheOthersInUse) {
   api.take_calls();
   {
     auto second = make_device(api, 1);
-    EXPECT_THAT(api.take_calls(),
-                ::testing::IsSupersetOf({"open pool 1 of 0 to 1", "open pool 3 of 1 to 0"}));
+    EXPECT_THAT(api.take_calls(), IsSupersetOf({"open pool 1 of 0 to 1", "open pool 3 of 1 to 0"}));
     EXPECT_TRUE(first->reaches(*second));
     EXPECT_TRUE(second->reaches(*first));
   }

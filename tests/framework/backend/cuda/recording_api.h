@@ -25,12 +25,13 @@ class RecordingApi final : public Api {
   std::set<std::string> alive;  ///< handles and memory that exist
   int gpus = 2;
   std::int64_t free_bytes = 1000;
+  bool has_host_memory = true;
 
   std::vector<std::string> take_calls() { return std::exchange(calls, {}); }
 
   int device_count() noexcept override { return gpus; }
   std::string why_none() override { return "no driver"; }
-  Properties properties(int) override { return {"Test GPU", 1000}; }
+  Properties properties(int) override { return {"Test GPU", 1000, free_bytes}; }
   void use(int device) override { say("use ", device); }
   void synchronize_device() override { say("synchronize device"); }
 
@@ -58,6 +59,7 @@ class RecordingApi final : public Api {
   }
   void* allocate_host(std::size_t bytes) override {
     say("allocate ", bytes, " of the host");
+    if (!has_host_memory) return nullptr;
     void* memory = std::malloc(bytes);
     pinned_[static_cast<std::byte*>(memory)] = bytes;
     return memory;

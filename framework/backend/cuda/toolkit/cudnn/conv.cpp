@@ -2,12 +2,14 @@
 // its gradient back into ours.
 
 #include <array>
+#include <atomic>
 #include <optional>
 
 #include "belfry/framework/backend/cuda/kernels/bias_activation.h"
 #include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
 #include "belfry/framework/backend/cuda/toolkit/of_device.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/conv_geometry.h"
 #include "belfry/framework/ops/defs_nn.h"
@@ -121,15 +123,24 @@ class CudnnConv final : public Kernel {
   Bytes gradient_{0};  // rounded, in the workspace, in front of the plan's
 };
 
+// What cuDNN refuses, in whatever words, runs on Belfry's kernel.
+void warn_once(const Error& error) {
+  static std::atomic<bool> said = false;
+  if (!said.exchange(true))
+    log_warning("where cuDNN fails, convolutions run on slower kernels: ", error.what());
+}
+
 std::unique_ptr<Kernel> make(const Convolution& c, Epilogue epilogue, const Gpu& gpu,
                              const KernelOptions& options) {
   if (c.x().elements() == 0 || c.y().elements() == 0) return nullptr;
-  auto library = of_device<CudnnHandle>(gpu);
+  std::shared_ptr<CudnnHandle> library;
   auto find = [&](bool bias) -> std::optional<GraphPlan> {
     try {
+      if (!library) library = of_device<CudnnHandle>(gpu);
       return find_plan(library, c, bias, options.tf32);
-    } catch (const Error&) {
-      return std::nullopt;  // what cuDNN refuses, in whatever words, runs on Belfry's kernel
+    } catch (const Error& error) {
+      warn_once(error);
+      return std::nullopt;
     }
   };
   auto plan = find(epilogue.bias);

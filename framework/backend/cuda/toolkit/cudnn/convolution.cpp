@@ -1,5 +1,7 @@
 #include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
 
+#include <algorithm>
+
 namespace belfry::cuda {
 namespace {
 
@@ -146,10 +148,13 @@ std::optional<GraphPlan> find_plan(const std::shared_ptr<CudnnHandle>& library,
                                    const Convolution& c, bool bias, bool tf32) {
   auto type = cudnn_type(c.dtype);
   if (!type) return std::nullopt;
-  bool tensor_cores = c.dtype != DType::f32 || tf32;
+  // Engines for other layouts copy both images: such an engine is to be the last choice.
+  std::int64_t image = std::max(c.x().elements(), c.y().elements()) * size_of(c.dtype);
+  PlanLimits limits{.tensor_cores = c.dtype != DType::f32 || tf32};
+  limits.workspace = std::max(limits.workspace, image);
   return GraphPlan::find(
-      library, key_of(c, bias, tensor_cores), [&] { return operations_of(c, *type, bias); },
-      tensor_cores);
+      library, key_of(c, bias, limits.tensor_cores), [&] { return operations_of(c, *type, bias); },
+      limits);
 }
 
 }  // namespace belfry::cuda

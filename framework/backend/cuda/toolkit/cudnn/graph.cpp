@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/backend/cuda/toolkit/of_device.h"
 #include "belfry/framework/base/error.h"
@@ -66,32 +68,64 @@ std::vector<Descriptor> configurations(const CudnnHandle& library, const Descrip
   return all;
 }
 
-// The first way that works is taken. Timing several would make another choice in another run, whose
-// sums would then have other bits.
-std::shared_ptr<const FoundPlan> search(const CudnnHandle& library, OperationGraph operations,
-                                        bool tensor_cores) {
+Descriptor graph_of(const CudnnHandle& library, const OperationGraph& operations) {
   std::vector<cudnnBackendDescriptor_t> list;
   for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   if (library.handle) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, library.handle);
   graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
             static_cast<std::int64_t>(list.size()), list.data());
+  return graph;
+}
+
+Descriptor plan_of(const CudnnHandle& library, const Descriptor& configuration) {
+  Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  if (library.described) {
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *library.described);
+  } else {
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library.handle);
+  }
+  return plan;
+}
+
+std::int64_t workspace_of(const Descriptor& plan) {
+  std::int64_t bytes = 0, count = 0;
+  check(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                 CUDNN_TYPE_INT64, 1, &count, &bytes),
+        "reading a plan's workspace");
+  return bytes;
+}
+
+// The first way that works is taken, of those that need little memory if there is one. Timing
+// several would make another choice in another run, whose sums would then have other bits.
+std::shared_ptr<const FoundPlan> search(const CudnnHandle& library, OperationGraph operations,
+                                        const PlanLimits& limits) {
+  Descriptor graph = graph_of(library, operations);
   if (!graph.try_finalize()) return nullptr;
+  using Way = std::pair<Descriptor, Descriptor>;  // configuration, plan
+  auto found = [&](Way way) {
+    return std::make_shared<FoundPlan>(FoundPlan{std::move(operations), std::move(graph),
+                                                 std::move(way.first), std::move(way.second)});
+  };
+  std::optional<Way> large;
+  cudnnStatus_t failure = CUDNN_STATUS_SUCCESS;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (Descriptor& configuration : configurations(library, graph, mode)) {
-      if (!allowed(configuration, tensor_cores)) continue;
-      Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-      plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-      if (library.described) {
-        plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *library.described);
-      } else {
-        plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, library.handle);
+      if (!allowed(configuration, limits.tensor_cores)) continue;
+      Descriptor plan = plan_of(library, configuration);
+      cudnnStatus_t status = cudnnBackendFinalize(plan.get());
+      if (status != CUDNN_STATUS_SUCCESS) {
+        // Whatever the reason is why this one cannot be had, another may.
+        if (!unsupported(status)) failure = status;
+        continue;
       }
-      // Whatever the reason is why this one cannot be had, another may.
-      if (cudnnBackendFinalize(plan.get()) == CUDNN_STATUS_SUCCESS)
-        return std::make_shared<FoundPlan>(FoundPlan{std::move(operations), std::move(graph),
-                                                     std::move(configuration), std::move(plan)});
+      Way way(std::move(configuration), std::move(plan));
+      if (workspace_of(way.second) <= limits.workspace) return found(std::move(way));
+      if (!large) large = std::move(way);
     }
+  if (large) return found(std::move(*large));
+  check(failure, "finalizing a plan");
   return nullptr;
 }
 
@@ -117,12 +151,8 @@ CudnnHandle::CudnnHandle(std::string_view properties) {
 
 CudnnHandle::~CudnnHandle() {
   if (!handle) return;
+  quietly([&] { api->use(index); });
   found.clear();  // plans name the handle
-  try {
-    api->use(index);
-  } catch (const std::exception&) {
-    // The handle goes all the same.
-  }
   cudnnDestroy(handle);
 }
 
@@ -168,23 +198,19 @@ const Descriptor& OperationGraph::add(const GraphTensor& t) {
 std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& library,
                                          const PlanKey& key,
                                          const std::function<OperationGraph()>& operations,
-                                         bool tensor_cores) {
+                                         const PlanLimits& limits) {
   std::lock_guard lock(library->mutex);
   auto known = library->found.find(key);
   if (known == library->found.end())
-    known = library->found.emplace(key, search(*library, operations(), tensor_cores)).first;
+    known = library->found.emplace(key, search(*library, operations(), limits)).first;
   if (!known->second) return std::nullopt;
   return GraphPlan(library, known->second);
 }
 
 GraphPlan::GraphPlan(std::shared_ptr<CudnnHandle> library, std::shared_ptr<const FoundPlan> found)
-    : library_(std::move(library)), found_(std::move(found)) {
-  std::int64_t bytes = 0, count = 0;
-  check(cudnnBackendGetAttribute(found_->plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                 CUDNN_TYPE_INT64, 1, &count, &bytes),
-        "reading a plan's workspace");
-  workspace_ = static_cast<std::size_t>(bytes);
-}
+    : library_(std::move(library)),
+      found_(std::move(found)),
+      workspace_(static_cast<std::size_t>(workspace_of(found_->plan))) {}
 
 // Addresses stay the same while a step's plan lives.
 void GraphPlan::bind(std::span<const Operand> operands, void* workspace) {

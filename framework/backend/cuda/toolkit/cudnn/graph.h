@@ -137,16 +137,23 @@ struct Operand {
   void* address = nullptr;
 };
 
+/// What a plan may use.
+struct PlanLimits {
+  bool tensor_cores = true;                          ///< on f32 they mean TF32
+  std::int64_t workspace = std::int64_t{256} << 20;  ///< bytes; more where no plan does with them
+};
+
 /// An operation graph with the engine that runs it.
 class GraphPlan {
  public:
-  /// The engine that cuDNN expects to be the fastest among those that are deterministic and round
-  /// no more than sums once; nothing when there is none. On f32, tensor cores mean TF32.
-  /// `operations` is called where no plan of this key is known yet.
+  /// The engine that cuDNN expects to be the fastest among those that are deterministic, round no
+  /// more than sums once and keep to the limits; nothing when there is none. `operations` is called
+  /// where no plan of this key, which stands for the limits too, is known yet. Error when cuDNN
+  /// fails; then it is asked again the next time.
   static std::optional<GraphPlan> find(const std::shared_ptr<CudnnHandle>& library,
                                        const PlanKey& key,
                                        const std::function<OperationGraph()>& operations,
-                                       bool tensor_cores);
+                                       const PlanLimits& limits);
 
   std::size_t workspace() const { return workspace_; }  ///< bytes
   /// Enqueues it. Used by one thread at a time.

@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "belfry/framework/backend/cuda/communicator.h"
+#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/base/error.h"
 
@@ -27,6 +29,11 @@ using Clock = std::chrono::steady_clock;
 void check(ncclResult_t result, const char* call, ncclComm_t communicator = nullptr) {
   if (result != ncclSuccess && result != ncclInProgress) fail_nccl(call, result, communicator);
 }
+
+// A worker may replay a step while another one, whose batch has a new shape, runs it eagerly;
+// buffers that are registered for a graph would let NCCL wait for all to do the same. Said before
+// there are threads, which may be reading the environment.
+const int environment = setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
 
 /// Calls of one group, which is ended even where one of them fails.
 template <class Calls>
@@ -69,12 +76,12 @@ class NcclReducer final : public Reducer {
     try {
       connect(options.others, options.timeout_seconds);
     } catch (...) {
-      end_quietly([&] { abort(); });
+      quietly([&] { abort(); });
       throw;
     }
   }
   ~NcclReducer() override {
-    end_quietly([&] { destroy(); });
+    quietly([&] { destroy(); });
   }
 
   void begin(int member, const Bucket& bucket, Stream& stream) override {
@@ -104,25 +111,21 @@ class NcclReducer final : public Reducer {
     return state == ncclSuccess;
   }
 
-  // Members of one process must be aborted together: each waits for the others.
+  // Members of one process must be aborted together, as each waits for the others; and all of them,
+  // whatever NCCL says about one.
   void abort() override {
     in_group("ncclCommAbort", [&] {
+      ncclResult_t worst = ncclSuccess;
       for (ncclComm_t& communicator : communicators_)
-        if (ncclComm_t ended = std::exchange(communicator, nullptr))
-          check(ncclCommAbort(ended), "ncclCommAbort");
+        if (ncclComm_t ended = std::exchange(communicator, nullptr)) {
+          ncclResult_t result = ncclCommAbort(ended);
+          if (result != ncclSuccess && result != ncclInProgress) worst = result;
+        }
+      check(worst, "ncclCommAbort");
     });
   }
 
  private:
-  template <class Calls>
-  static void end_quietly(Calls&& calls) noexcept {
-    try {
-      calls();
-    } catch (const std::exception&) {
-      // There is nobody to tell, and what is left goes with the process.
-    }
-  }
-
   ncclComm_t of(int member) const {
     ncclComm_t communicator = communicators_[static_cast<std::size_t>(member)];
     ensure(communicator, "NCCL: the communicator was aborted");
@@ -132,9 +135,6 @@ class NcclReducer final : public Reducer {
   void connect(const OtherProcesses& others, double timeout_seconds) {
     int members = others.members > 0 ? others.members : static_cast<int>(gpus_.size());
     ncclUniqueId id = identifier(others);
-    // A worker may replay a step while another one, whose batch has a new shape, runs it eagerly;
-    // buffers that are registered for a graph would let NCCL wait for all to do the same.
-    setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
     in_group("ncclCommInitRankConfig", [&] {
       for (std::size_t m = 0; m < gpus_.size(); ++m) {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -179,16 +179,25 @@ class NcclReducer final : public Reducer {
 
   void destroy() {
     if (communicators_.empty() || !communicators_[0]) return;  // aborted
-    in_group("ncclCommFinalize", [&] {
-      for (ncclComm_t communicator : communicators_)
-        check(ncclCommFinalize(communicator), "ncclCommFinalize", communicator);
-    });
-    constexpr double patience = 60;  // seconds, for reductions that nobody waits for
-    if (!wait_for_all(patience)) return abort();
+    if (!finalize()) return abort();
     in_group("ncclCommDestroy", [&] {
       for (ncclComm_t communicator : communicators_)
         check(ncclCommDestroy(communicator), "ncclCommDestroy");
     });
+  }
+
+  // False when reductions have failed, or do not end.
+  bool finalize() {
+    constexpr double patience = 60;  // seconds, for reductions that nobody waits for
+    try {
+      in_group("ncclCommFinalize", [&] {
+        for (ncclComm_t communicator : communicators_)
+          check(ncclCommFinalize(communicator), "ncclCommFinalize", communicator);
+      });
+      return wait_for_all(patience);
+    } catch (const Error&) {
+      return false;
+    }
   }
 
   Api& api_;

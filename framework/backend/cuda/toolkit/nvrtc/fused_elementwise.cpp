@@ -3,26 +3,19 @@
 
 #include "belfry/framework/ops/fused_elementwise.h"
 
-#include <cuda_runtime_api.h>
-
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "belfry/framework/backend/cuda/fused_source.h"
 #include "belfry/framework/backend/cuda/kernels.h"
+#include "belfry/framework/backend/cuda/toolkit/check.h"
 #include "belfry/framework/backend/cuda/toolkit/nvrtc/compile.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 
 namespace belfry::cuda {
 namespace {
-
-void check(cudaError_t code, const char* call) {
-  if (code == cudaSuccess) return;
-  cudaGetLastError();  // or the next call that looks would find it again
-  fail(call, ": ", cudaGetErrorName(code), ": ", cudaGetErrorString(code));
-}
 
 int architecture_of(int device) {
   int major = 0, minor = 0;

@@ -76,6 +76,11 @@ std::int64_t EmulatedApi::memory_in_use() const {
   return bytes;
 }
 
+bool EmulatedApi::captures(StreamHandle stream) {
+  Lock lock(mutex_);
+  return queue(stream).capture != nullptr;
+}
+
 EmulatedApi::QueueOf& EmulatedApi::queue(StreamHandle stream) {
   auto found = streams_.find(stream);
   ensure(found != streams_.end(), "emulated GPU: a stream that does not exist");

@@ -41,10 +41,13 @@ class EmulatedApi final : public Api {
   std::int64_t memory_in_use() const;      ///< bytes, on all GPUs
   std::vector<std::string> take_ranges();  ///< names of those pushed since the last call
   int open_ranges() const;                 ///< pushed and not popped
+  bool captures(StreamHandle stream);      ///< what is enqueued there
 
   int device_count() noexcept override { return 4; }
   std::string why_none() override { return {}; }
-  Properties properties(int) override { return {"emulated GPU", emulated_memory}; }
+  Properties properties(int) override {
+    return {"emulated GPU", emulated_memory, emulated_memory};
+  }
   void use(int device) override;
   void synchronize_device() override;
 

@@ -8,10 +8,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/launch.h"
+#include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/backend/segments.h"
 #include "belfry/framework/base/error.h"
 #include "emulated_api.h"
@@ -21,9 +23,10 @@ namespace belfry::cuda {
 /// What a test looks at, and sets, while members use the reducer.
 struct ReducerScript {
   std::mutex mutex;
-  bool never_done = false;  // reductions begin and do not end
-  std::string failure;      // of member 0, once something was enqueued
-  std::atomic<int> aborts = 0;
+  bool never_done = false;      // reductions begin and do not end
+  std::string failure;          // of member 0, once something was enqueued
+  std::atomic<int> aborts = 0;  // begun
+  std::atomic<int> ended = 0;   // of those
 };
 
 /// In NCCL's place. The member that comes last enqueues the reduction, behind what all have
@@ -50,7 +53,12 @@ class HostReducer final : public Reducer {
     std::size_t number = begun_[static_cast<std::size_t>(member)];
     return number == 0 || script_.never_done || rounds_[number - 1].reduced;
   }
-  void abort() override { ++script_.aborts; }
+  // As NCCL's, it ends when the graphs are gone that hold reductions.
+  void abort() override {
+    ++script_.aborts;
+    while (in_graphs_.use_count() > 1) std::this_thread::yield();
+    ++script_.ended;
+  }
 
  private:
   struct Round {
@@ -58,7 +66,6 @@ class HostReducer final : public Reducer {
     std::vector<Stream*> streams;
     std::vector<std::unique_ptr<Event>> written;
     std::unique_ptr<Event> reduced;
-    std::function<void()> work;
   };
 
   void enqueue_endless(Stream& stream) {
@@ -73,7 +80,8 @@ class HostReducer final : public Reducer {
 
   void join(Round& round, Stream& last) {
     for (const auto& event : round.written) last.wait(*event);
-    round.work = [&round] {
+    bool captured = emulated_api().captures(handle_of(last));
+    std::function<void()> work = [&round, held = captured ? in_graphs_ : nullptr] {
       std::vector<const Bucket*> all;
       for (const auto& [member, bucket] : round.buckets) all.push_back(&bucket);
       reduce_all(all, 0, elements_of(*all[0]));
@@ -81,8 +89,7 @@ class HostReducer final : public Reducer {
     auto bind = [](const void* function, void**) {
       return *static_cast<const std::function<void()>*>(function);
     };
-    cuda::enqueue(last,
-                  {.function = &round.work, .shape = {1, 1}, .arguments = nullptr, .bind = bind});
+    cuda::enqueue(last, {.function = &work, .shape = {1, 1}, .arguments = nullptr, .bind = bind});
     round.reduced = devices_[0]->make_event();
     last.record(*round.reduced);
     for (Stream* stream : round.streams) stream->wait(*round.reduced);
@@ -90,6 +97,7 @@ class HostReducer final : public Reducer {
 
   std::vector<Device*> devices_;
   ReducerScript& script_;
+  std::shared_ptr<const int> in_graphs_ = std::make_shared<int>();  // captured reductions hold it
   std::deque<Round> rounds_;
   std::vector<std::size_t> begun_;
 };

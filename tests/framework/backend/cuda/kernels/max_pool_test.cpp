@@ -34,5 +34,17 @@ TEST(CudaMaxPool, NanWinsAndInfinityIsANumber) {
     }
 }
 
+TEST(CudaMaxPool, HasNoneWhosePlacesNeedMoreThan32Bits) {
+  for (const PoolCase& c : huge_pools) {
+    Graph graph;
+    Tensor x = input(graph, "x", {c.x, DType::f32});
+    Tensor y = max_pool(x, c.options);
+    Tensor dy = input(graph, "dy", y.type()), ddx = input(graph, "ddx", x.type());
+    Tensor dx = gradients(y, std::vector<Tensor>{x}, dy)[0];
+    Tensor ddy = gradients(dx, std::vector<Tensor>{dy}, ddx)[0];
+    for (const Tensor& t : {y, dx, ddy}) EXPECT_FALSE(has_kernel_on_gpu(t.node())) << y.type();
+  }
+}
+
 }  // namespace
 }  // namespace belfry

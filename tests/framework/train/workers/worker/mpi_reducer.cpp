@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -21,7 +22,8 @@ using cuda::Member;
 // runs, piece by piece, whenever the emulated stream asks whether it is done.
 class Exchange {
  public:
-  Exchange(MPI_Comm comm, int members, Bucket bucket, std::shared_ptr<const bool> aborted)
+  Exchange(MPI_Comm comm, int members, Bucket bucket,
+           std::shared_ptr<const std::atomic<bool>> aborted)
       : comm_(comm), members_(members), bucket_(std::move(bucket)), aborted_(std::move(aborted)) {}
 
   void operator()() {
@@ -79,7 +81,7 @@ class Exchange {
   MPI_Comm comm_;
   int members_;
   Bucket bucket_;
-  std::shared_ptr<const bool> aborted_;
+  std::shared_ptr<const std::atomic<bool>> aborted_;
   std::shared_ptr<Message> message_;  // while it is under way
 };
 
@@ -110,7 +112,7 @@ class MpiReducer final : public cuda::Reducer {
  private:
   int members_;
   MPI_Comm comm_ = MPI_COMM_NULL;
-  std::shared_ptr<bool> aborted_ = std::make_shared<bool>(false);
+  std::shared_ptr<std::atomic<bool>> aborted_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace

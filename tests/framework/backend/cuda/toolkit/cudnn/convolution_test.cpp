@@ -132,7 +132,7 @@ TEST_F(CudnnConvolution, LooksOnceForWhatIsTheSame) {
     asked = true;
     return OperationGraph();
   };
-  EXPECT_TRUE(GraphPlan::find(library, library->found.begin()->first, operations, true));
+  EXPECT_TRUE(GraphPlan::find(library, library->found.begin()->first, operations, {}));
   EXPECT_FALSE(asked);
 }
 
@@ -157,6 +157,17 @@ TEST_F(CudnnConvolution, HasPlansWithoutTf32) {
     c.direction = direction;
     EXPECT_TRUE(finds(c, false, false)) << static_cast<int>(direction);
   }
+}
+
+// cuDNN's first choice copies both images.
+TEST_F(CudnnConvolution, TakesAPlanThatNeedsLittleMemory) {
+  Convolution c = plain();
+  c.batch = 256;
+  c.in = c.out = {224, 224};
+  c.out_channels = 64;
+  auto plan = find_plan(library, c, false, false);
+  ASSERT_TRUE(plan);
+  EXPECT_LE(plan->workspace(), std::size_t{256} << 20);
 }
 
 TEST_F(CudnnConvolution, HasPlansThatAddABias) {
