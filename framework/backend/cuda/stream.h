@@ -1,7 +1,6 @@
 #pragma once
 // Streams, events and captured steps of a GPU. Internal to backend/cuda.
 
-#include <exception>
 #include <memory>
 
 #include "belfry/framework/backend/backend.h"
@@ -9,16 +8,6 @@
 #include "belfry/framework/backend/cuda/faults.h"
 
 namespace belfry::cuda {
-
-/// Calls f(), whatever comes of it. For destructors: they have nobody to tell, and what is left
-/// when CUDA refuses goes with the process.
-template <class F>
-void quietly(F&& f) noexcept {
-  try {
-    f();
-  } catch (const std::exception&) {
-  }
-}
 
 /// Waiting for a stream or an event throws what kernels have written to `faults`.
 std::unique_ptr<Stream> make_stream(Api& api, int device, std::shared_ptr<Faults> faults);
