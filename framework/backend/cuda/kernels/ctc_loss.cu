@@ -37,15 +37,16 @@ __global__ void check(CtcBatch batch, Sites sites) {
     report(sites.fit, row);
 }
 
-/// The log of the sum of exponentials of each frame that counts; a warp to each.
+/// The log of the sum of exponentials of each frame; a warp to each. Frames behind a row's length
+/// are not read.
 template <class T>
 __global__ void sum_frames(CtcBatch batch, const T* logits, double* log_sums) {
   using C = compute_type<T>;
-  std::int64_t frame = group_number<warp_threads>(), classes = batch.classes;
+  std::int64_t frame = group_number<warp_threads>();
   if (frame >= batch.rows * batch.frames) return;
-  std::int64_t row = frame / batch.frames;
-  if (frame - row * batch.frames >= batch.frames_of(row)) return;
-  const T* x = logits + frame * classes;
+  std::int64_t row = frame / batch.frames, t = frame - row * batch.frames;
+  std::int64_t classes = t < batch.frames_of(row) ? batch.classes : 0;
+  const T* x = logits + frame * batch.classes;
   C highest = Highest::first<C>(), sum = 0;
   for_each_in_row<warp_threads>(
       x, classes, [&](std::int64_t, C value) { highest = Highest::add(highest, value); });

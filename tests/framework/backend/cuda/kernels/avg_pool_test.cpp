@@ -24,8 +24,8 @@ TEST(CudaAvgPool, HasNoneWhosePlacesNeedMoreThan32Bits) {
     Tensor x = input(graph, "x", {c.x, DType::f32});
     Tensor y = avg_pool(x, c.options);
     Tensor dx = gradients(y, std::vector<Tensor>{x}, input(graph, "dy", y.type()))[0];
-    EXPECT_FALSE(has_kernel_on_gpu(y.node())) << y.type();
-    EXPECT_FALSE(has_kernel_on_gpu(dx.node())) << y.type();
+    EXPECT_FALSE(has_kernel_on_gpu(y.node())) << to_string(y.type());
+    EXPECT_FALSE(has_kernel_on_gpu(dx.node())) << to_string(y.type());
   }
 }
 

@@ -42,7 +42,8 @@ TEST(CudaMaxPool, HasNoneWhosePlacesNeedMoreThan32Bits) {
     Tensor dy = input(graph, "dy", y.type()), ddx = input(graph, "ddx", x.type());
     Tensor dx = gradients(y, std::vector<Tensor>{x}, dy)[0];
     Tensor ddy = gradients(dx, std::vector<Tensor>{dy}, ddx)[0];
-    for (const Tensor& t : {y, dx, ddy}) EXPECT_FALSE(has_kernel_on_gpu(t.node())) << y.type();
+    for (const Tensor& t : {y, dx, ddy})
+      EXPECT_FALSE(has_kernel_on_gpu(t.node())) << to_string(y.type());
   }
 }
 

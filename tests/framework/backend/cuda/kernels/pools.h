@@ -21,7 +21,6 @@ const PoolCase pool_cases[] = {
     {{3, 5, 6, 4},
      {.window = {4, 3}, .stride = {1, 2}, .padding = Padding::explicit_amounts(3, 1, 2, 0)}},
     {{2, 5, 4, 3}, {.window = {1, 3}, .stride = {2147483647, 1}}},
-    {{1, 4, 3, 2}, {.window = {2, 1000000000}, .stride = {1, 500000000}, .padding = same_padding}},
     {{0, 4, 4, 2}, {}}};
 
 /// Pools whose places a GPU's `int`s do not hold.
@@ -29,9 +28,7 @@ const PoolCase huge_pools[] = {
     {{1, 2147483647, 1, 1}, {.window = {1, 1}, .stride = {1, 1}}},
     {{1, 4, 4, 1}, {.window = {1, 2147483647}, .padding = same_padding}},
     {{1, 4, 4, 1},
-     {.window = {1200000000, 1}, .padding = Padding::explicit_amounts(1199999999, 0, 0, 0)}},
-    {{1, 4, 4, 1},
-     {.window = {1200000000, 1}, .padding = Padding::explicit_amounts(0, 1199999999, 0, 0)}}};
+     {.window = {1200000000, 1}, .padding = Padding::explicit_amounts(1199999999, 0, 0, 0)}}};
 
 inline bool has_kernel_on_gpu(const Node& node) {
   return find_device("cuda")->find_kernel(node, {}) != nullptr;
