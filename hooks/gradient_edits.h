@@ -40,7 +40,9 @@ std::shared_ptr<Hook> gradient_noise(GradientNoiseOptions options = {});
 ///   .hooks = {hooks::unscale_gradients(1024), hooks::skip_non_finite(),            in train()
 ///             hooks::clip_by_global_norm(1)}
 ///
-/// A power of two loses no bits. Error: scale not above 0.
+/// A power of two loses no bits. Precision::f16 scales and unscales by itself, with a scale that
+/// adapts: this is for models that compute in 16 bits by casts of their own. Error: scale not above
+/// 0.
 std::shared_ptr<Hook> unscale_gradients(double scale);
 
 /// Leaves variables as they are whose whole name matches one of the regular expressions

@@ -41,8 +41,10 @@ class Profile final : public Hook {
     named_.clear();
     begun_steps_ = traced_ = 0;
     traced_step_ = -1;
-    written_ = between_ = false;
+    between_ = false;
+    written_ = true;                  // if it cannot be, there is nothing to say at the end
     if (context.is_chief()) write();  // says at once whether it can be
+    written_ = false;
   }
 
   void before_step(StepRequest& request) override {
@@ -78,8 +80,9 @@ class Profile final : public Hook {
   void add(const TraceEntry& entry) {
     int process = 1 + entry.tower;
     name_row(process, entry.slot, concat("tower ", entry.tower), concat("slot ", entry.slot));
-    add(std::string(entry.op), to_string(entry.phase), process, entry.slot, entry.start_seconds,
-        entry.start_seconds + entry.seconds,
+    bool pack = entry.role == Instruction::Role::pack;  // of which the op is what is packed
+    add(std::string(pack ? role_text(entry.role) : entry.op), to_string(entry.phase), process,
+        entry.slot, entry.start_seconds, entry.start_seconds + entry.seconds,
         {{"scope", entry.scope}, {"role", role_text(entry.role)}});
   }
 

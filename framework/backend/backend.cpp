@@ -47,14 +47,20 @@ class HostKernel final : public Kernel {
   std::vector<ArrayView> inputs_, outputs_;
 };
 
-std::pair<std::string, int> split_name(std::string_view name) {
-  std::size_t colon = name.find(':');
-  std::string_view digits = colon == std::string_view::npos ? "0" : name.substr(colon + 1);
+std::string known_kinds(const Registry& known) {
+  std::vector<std::string> names;
+  for (const auto& [name, kind] : known.kinds) names.push_back(name);
+  return join(names, ", ");
+}
+
+// Of "cpu:3" or "cpu".
+int index_in(std::string_view name, std::string_view kind) {
+  std::string_view digits = name == kind ? "0" : name.substr(kind.size() + 1);
   int index = -1;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   require(error == std::errc() && end == digits.data() + digits.size() && index >= 0, "device: `",
-          name, "` is not a device name; write for example cpu or cpu:0");
-  return {std::string(name.substr(0, colon)), index};
+          name, "` is not a device name; write for example ", kind, " or ", kind, ":0");
+  return index;
 }
 
 }  // namespace
@@ -139,15 +145,14 @@ DevicesPresent devices_present(std::string_view kind) {
 }
 
 std::shared_ptr<Device> find_device(std::string_view name) {
-  auto [kind, index] = split_name(name);
   std::lock_guard lock(registry().mutex);
+  require(!name.empty(), "device: the name is empty; this build knows ", known_kinds(registry()));
+  std::string_view kind = name.substr(0, name.find(':'));
   auto found = registry().kinds.find(kind);
-  if (found == registry().kinds.end()) {
-    std::vector<std::string> known;
-    for (const auto& [k, unused] : registry().kinds) known.push_back(k);
-    fail("device: there is no `", name, "` in this build; it knows ", join(known, ", "));
-  }
-  auto& slot = registry().devices[kind + ":" + text(index)];
+  require(found != registry().kinds.end(), "device: there is no `", name,
+          "` in this build; it knows ", known_kinds(registry()));
+  int index = index_in(name, kind);
+  auto& slot = registry().devices[concat(kind, ":", index)];
   std::shared_ptr<Device> device = slot.lock();
   if (!device) slot = device = found->second.factory(index);
   return device;

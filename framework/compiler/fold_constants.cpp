@@ -66,7 +66,7 @@ Program fold_constants(const Program& program) {
       return std::vector{constant(to.graph(), value.reshape(old.output().shape))};
     }
     std::vector<Tensor> folded;
-    for (Array& a : with_context(to_string(old), [&] { return run_reference(old, inputs); }))
+    for (Array& a : at_scope(old.scope(), [&] { return run_reference(old, inputs); }))
       folded.push_back(constant(to.graph(), std::move(a)));
     return folded;
   };

@@ -86,7 +86,9 @@ Strategy make_strategy(const std::vector<std::string>& devices, BatchPolicy batc
   for (const std::string& names : devices) {
     Tower tower;
     for (const std::string& name : slots_of(names)) {
-      tower.devices.push_back(find_device(name));
+      tower.devices.push_back(
+          with_context("named in RunConfig::devices; all_gpus_or_cpu() names what this machine has",
+                       [&] { return find_device(name); }));
       require(seen.insert(tower.devices.back().get()).second, "devices: `", name,
               "` is named twice");
     }

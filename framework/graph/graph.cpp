@@ -50,11 +50,11 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
                  const Placement& placement) {
   auto node = std::make_unique<Node>();
   try {
+    require_defined(op.name, inputs);
     if (input_rule_) input_rule_(op, inputs);
     std::vector<TensorType> types;
     types.reserve(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      require(inputs[i].defined(), op.name, ": input ", i, " is undefined");
       require(&inputs[i].graph() == this, op.name, ": input ", i,
               " belongs to another graph; "
               "tensors live only as long as the model_fn call that made them");
@@ -124,9 +124,14 @@ Placement Graph::default_placement(std::span<const Tensor> inputs) const {
   return {};
 }
 
+void require_defined(std::string_view op, std::span<const Tensor> operands) {
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    require(operands[i].defined(), op, ": input ", i, " is undefined");
+}
+
 Node& apply(const OpDef& op, std::vector<Tensor> inputs, Options options) {
   require(!inputs.empty(), op.name, ": no inputs, so its graph is unknown; pass a Scope");
-  require(inputs[0].defined(), op.name, ": input 0 is undefined");
+  require_defined(op.name, {inputs[0]});
   Graph& graph = inputs[0].graph();
   Placement placement = graph.default_placement(inputs);
   return graph.add(op, std::move(inputs), std::move(options), placement);

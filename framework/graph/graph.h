@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <span>
@@ -88,6 +89,13 @@ std::vector<Tensor> outputs_of(Node& node);
 
 /// "conv2d (at discriminator/down1)", for messages.
 std::string to_string(const Node& node);
+
+/// Runs `body`; Errors that leave it name the scope, unless it is the root.
+template <class Body>
+decltype(auto) at_scope(const std::string& scope, Body&& body) {
+  if (scope.empty()) return std::forward<Body>(body)();
+  return with_context("at " + scope, std::forward<Body>(body));
+}
 
 /// Where a new node belongs.
 struct Placement {
@@ -182,6 +190,11 @@ class Scope;
 /// Makes a node. The graph and, unless a scope is given, the place are those of the inputs.
 Node& apply(const OpDef& op, std::vector<Tensor> inputs, Options options = {});
 Node& apply(const OpDef& op, const Scope& scope, std::vector<Tensor> inputs, Options options = {});
+/// Error naming op and number of an undefined operand, for what looks at operands before apply().
+void require_defined(std::string_view op, std::span<const Tensor> operands);
+inline void require_defined(std::string_view op, std::initializer_list<Tensor> operands) {
+  require_defined(op, std::span(operands.begin(), operands.size()));
+}
 /// As apply, for ops with one output.
 Tensor apply1(const OpDef& op, std::vector<Tensor> inputs, Options options = {});
 

@@ -26,6 +26,7 @@ struct ConstantOptions {
   static void fields(auto& o, auto&& field) { field("value", o.value); }
 };
 extern const OpDef constant_op;
+/// Where the graph places what is made now; constant(scope, ...) says where.
 Tensor constant(Graph& graph, Array value);
 /// `value` as a scalar of type `dtype`.
 Tensor constant(Graph& graph, double value, DType dtype);

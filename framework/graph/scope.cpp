@@ -50,6 +50,15 @@ std::uint64_t Scope::next_stream() const {
   return philox_key(static_cast<std::uint64_t>(graph_->next_stream(path())), path()).value;
 }
 
+Tensor constant(const Scope& scope, Array value) {
+  Graph::PlacementGuard guard(scope.graph(), scope.placement());
+  return constant(scope.graph(), std::move(value));
+}
+
+Tensor constant(const Scope& scope, double value, DType dtype) {
+  return constant(scope, Array::scalar(value).cast(dtype));
+}
+
 std::vector<Variable> trainable_variables(const Graph& graph, std::string_view path) {
   std::vector<Variable> out;
   std::string prefix = path.empty() ? "" : std::string(path) + "/";

@@ -47,6 +47,10 @@ class Scope {
   bool shared_ = false;
 };
 
+/// As constant(Graph&, ...), placed in the scope.
+Tensor constant(const Scope& scope, Array value);
+Tensor constant(const Scope& scope, double value, DType dtype);
+
 /// Parameters whose names begin with `path` + "/"; all of them for an empty path.
 std::vector<Variable> trainable_variables(const Graph& graph, std::string_view path = "");
 

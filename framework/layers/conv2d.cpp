@@ -4,14 +4,12 @@
 namespace belfry {
 
 Tensor conv2d(const Scope& s, Tensor x, Conv2dLayerOptions o) {
-  return layers::convolution(s, "conv2d", x, o, o.kernel.array(), layers::Direction::forward,
-                             [&](const Tensor& kernel) {
-                               return conv2d(x, kernel,
-                                             {.stride = o.stride.array(),
-                                              .dilation = o.dilation.array(),
-                                              .groups = o.groups,
-                                              .padding = o.padding});
-                             });
+  return layers::convolution(
+      s, "conv2d", x, o, o.kernel.array(), layers::Direction::forward, [&](const Tensor& kernel) {
+        return conv2d(
+            x, kernel,
+            {.stride = o.stride, .dilation = o.dilation, .groups = o.groups, .padding = o.padding});
+      });
 }
 
 }  // namespace belfry

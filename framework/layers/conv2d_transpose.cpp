@@ -4,15 +4,14 @@
 namespace belfry {
 
 Tensor conv2d_transpose(const Scope& s, Tensor x, Conv2dTransposeLayerOptions o) {
-  return layers::convolution(s, "conv2d_transpose", x, o, o.kernel.array(),
-                             layers::Direction::transposed, [&](const Tensor& kernel) {
-                               return conv2d_transpose(x, kernel,
-                                                       {.stride = o.stride.array(),
-                                                        .dilation = o.dilation.array(),
-                                                        .groups = o.groups,
-                                                        .padding = o.padding},
-                                                       o.output_size.array());
-                             });
+  return layers::convolution(
+      s, "conv2d_transpose", x, o, o.kernel.array(), layers::Direction::transposed,
+      [&](const Tensor& kernel) {
+        return conv2d_transpose(
+            x, kernel,
+            {.stride = o.stride, .dilation = o.dilation, .groups = o.groups, .padding = o.padding},
+            o.output_size);
+      });
 }
 
 }  // namespace belfry

@@ -4,14 +4,12 @@
 namespace belfry {
 
 Tensor conv3d(const Scope& s, Tensor x, Conv3dLayerOptions o) {
-  return layers::convolution(s, "conv3d", x, o, o.kernel.array(), layers::Direction::forward,
-                             [&](const Tensor& kernel) {
-                               return conv3d(x, kernel,
-                                             {.stride = o.stride.array(),
-                                              .dilation = o.dilation.array(),
-                                              .groups = o.groups,
-                                              .padding = o.padding});
-                             });
+  return layers::convolution(
+      s, "conv3d", x, o, o.kernel.array(), layers::Direction::forward, [&](const Tensor& kernel) {
+        return conv3d(
+            x, kernel,
+            {.stride = o.stride, .dilation = o.dilation, .groups = o.groups, .padding = o.padding});
+      });
 }
 
 }  // namespace belfry

@@ -2,34 +2,12 @@
 // Layers that convolve images, [n, h, w, c], signals, [n, w, c], and volumes, [n, d, h, w, c]. Each
 // makes its variables `kernel` and `bias` under the scope it is given; they have the dtype of x.
 
-#include <array>
 #include <cstdint>
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/nn.h"
 
 namespace belfry {
-
-/// Rows and columns of an image's grid: one number for both, or {rows, columns}.
-struct Size2 {
-  std::int64_t rows;
-  std::int64_t columns;
-  constexpr Size2(std::int64_t both) : rows(both), columns(both) {}  // NOLINT: `.kernel = 5`
-  constexpr Size2(std::int64_t r, std::int64_t c) : rows(r), columns(c) {}
-  constexpr std::array<std::int64_t, 2> array() const { return {rows, columns}; }
-  bool operator==(const Size2&) const = default;
-};
-
-/// Depth, rows and columns of a volume's grid: one number for all, or {depth, rows, columns}.
-struct Size3 {
-  std::int64_t depth;
-  std::int64_t rows;
-  std::int64_t columns;
-  constexpr Size3(std::int64_t all) : depth(all), rows(all), columns(all) {}  // NOLINT: as Size2
-  constexpr Size3(std::int64_t d, std::int64_t r, std::int64_t c) : depth(d), rows(r), columns(c) {}
-  constexpr std::array<std::int64_t, 3> array() const { return {depth, rows, columns}; }
-  bool operator==(const Size3&) const = default;
-};
 
 struct Conv2dLayerOptions {
   std::int64_t filters;  ///< channels of the result; required
@@ -55,7 +33,8 @@ struct Conv2dTransposeLayerOptions {
   bool use_bias = true;
   Size2 dilation = 1;
   std::int64_t groups = 1;
-  Size2 output_size = 0;  ///< of the result; 0: the smallest that fits, h * stride when same
+  Size2 output_size = 0;  ///< of the result; 0 along an axis: the default, see the op's; when same
+                          ///< h * stride, and from (h - 1) * stride + 1 on is permitted
   Initializer kernel_initializer = glorot_uniform();
   Initializer bias_initializer = zeros();
 };

@@ -12,9 +12,8 @@ Tensor depthwise_conv2d(const Scope& s, Tensor x, DepthwiseConv2dLayerOptions o)
       s.variable("kernel", {.shape = {o.kernel.rows, o.kernel.columns, x.size(3), o.multiplier},
                             .dtype = layers::parameter_dtype(s, x),
                             .initializer = o.kernel_initializer});
-  Tensor y = depthwise_conv2d(
-      x, kernel,
-      {.stride = o.stride.array(), .dilation = o.dilation.array(), .padding = o.padding});
+  Tensor y = depthwise_conv2d(x, kernel,
+                              {.stride = o.stride, .dilation = o.dilation, .padding = o.padding});
   return o.use_bias ? layers::add_bias(s, y, o.bias_initializer) : y;
 }
 

@@ -18,6 +18,7 @@ const OpDef argmax_op{.name = "argmax",
                       .reference = argmax_reference<Better>};
 
 Tensor argmax(Tensor x, int axis) {
+  require_defined("argmax", {x});
   return apply1(argmax_op, {x}, AxisOptions{normalize_axis(axis, x.rank(), "argmax")});
 }
 

@@ -17,6 +17,7 @@ const OpDef argmin_op{.name = "argmin",
                       .reference = argmax_reference<Better>};
 
 Tensor argmin(Tensor x, int axis) {
+  require_defined("argmin", {x});
   return apply1(argmin_op, {x}, AxisOptions{normalize_axis(axis, x.rank(), "argmin")});
 }
 

@@ -34,6 +34,7 @@ const OpDef cast_op{
     .name = "cast", .shape = shape_rule, .gradient = gradient, .reference = reference};
 
 Tensor cast(Tensor x, DType dtype) {
+  require_defined("cast", {x});
   if (x.dtype() == dtype) return x;
   return apply1(cast_op, {x}, CastOptions{dtype});
 }

@@ -52,6 +52,7 @@ const OpDef concat_op{
 
 Tensor concat(std::vector<Tensor> parts, int axis) {
   require(!parts.empty(), "concat: no parts; pass at least 1");
+  require_defined("concat", parts);
   axis = normalize_axis(axis, parts[0].rank(), "concat");
   if (parts.size() == 1) return parts[0];
   return apply1(concat_op, std::move(parts), AxisOptions{axis});

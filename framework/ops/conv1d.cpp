@@ -6,10 +6,16 @@ namespace belfry {
 
 Tensor conv1d(Tensor x, Tensor kernel, Conv1dOptions options) {
   constexpr std::string_view name = "conv1d";
+  require_defined(name, {x, kernel});
   Conv2dOptions of_image;
   check_at(x, [&] {
-    require_rank(name, "input", x.type(), 3, "[n, w, c]");
+    require_input(name, x.type(), 1);
     require_rank(name, "kernel", kernel.type(), 3, "[kw, in / groups, out]");
+    slide(name, x.shape().sizes().subspan(1, 1),
+          {.size = kernel.shape().sizes().first(1),
+           .stride = {&options.stride, 1},
+           .dilation = {&options.dilation, 1},
+           .padding = options.padding});
     of_image = image_options(name, options);
     conv_geometry(name, {x.size(0), 1, x.size(1), x.size(2)},
                   {1, kernel.size(0), kernel.size(1), kernel.size(2)}, of_image);

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "belfry/framework/ops/nn_checks.h"
+
 namespace belfry {
 namespace {
 
@@ -84,14 +86,6 @@ ConvGeometry conv_geometry(const Node& node) {
   if (node.is(conv2d_grad_kernel_op) || node.is(conv3d_grad_kernel_op))
     return conv_geometry(op, first, output, node.as<ConvGradKernelOptions>().window);
   return conv_geometry(op, first, second, node.as<ConvOptions>().window);
-}
-
-std::string axes_text(std::string_view first, std::string_view prefix, int axes,
-                      std::string_view last) {
-  std::string text = first.empty() ? "[" : concat("[", first, ", ");
-  for (std::string_view axis : {"d", "h", "w"})
-    if (axis != "d" || axes == 3) text += concat(prefix, axis, ", ");
-  return concat(text, last, "]");
 }
 
 }  // namespace belfry

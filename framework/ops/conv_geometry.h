@@ -2,7 +2,6 @@
 // The geometry that convolutions and their gradients share, over images and over volumes, for shape
 // rules and for kernels on every device.
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -89,10 +88,5 @@ ConvGeometry conv_geometry(std::string_view op, const Shape& x, const Shape& ker
 
 /// The geometry of a node that is a convolution or one of its gradients.
 ConvGeometry conv_geometry(const Node& node);
-
-/// The axes of an array, for messages: `first`, h and w (and d) with a prefix, and `last`, such as
-/// "[n, oh, ow, out]" or "[kd, kh, kw, in / groups, out]". `first` may be empty.
-std::string axes_text(std::string_view first, std::string_view prefix, int axes,
-                      std::string_view last);
 
 }  // namespace belfry

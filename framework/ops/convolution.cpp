@@ -42,6 +42,9 @@ std::vector<TensorType> convolution::shape(const ShapeContext& c) {
   ensure(c.inputs.size() == (o.bias ? 3 : 2), c.op, ": ", c.inputs.size(), " inputs");
   require_floating(c.op, "input", x);
   require_same_dtype(c.op, "input", x, "kernel", kernel);
+  int axes = o.window.axes();
+  require_input(c.op, x, axes);
+  require_rank(c.op, "kernel", kernel, axes + 2, axes_text("", "k", axes, "in / groups, out"));
   ConvGeometry g = conv_geometry(c.op, x.shape, kernel.shape, o.window);
   if (o.bias) require_type(c.op, "bias", c.inputs[2], {{g.out_channels}, x.dtype});
   return {{g.output(), x.dtype}};

@@ -25,7 +25,7 @@ extern const OpDef ctc_loss_grad_op;
 /// What to do about labels that do not fit, for messages.
 constexpr std::string_view ctc_unfitting =
     " (one for each label and one more between equal neighbours); leave such rows out, let the "
-    "model keep more frames, or set CtcOptions::zero_infinity to have them count 0";
+    "model keep more frames, or set the option zero_infinity to have them count 0";
 
 constexpr double ctc_impossible = -std::numeric_limits<double>::infinity();
 

@@ -5,30 +5,10 @@
 namespace belfry {
 namespace {
 
-void require_whole(std::string_view op, std::string_view operand, const TensorType& type) {
-  require(type.dtype == DType::i64, op, ": ", operand, " must be i32 or i64, got ", type,
-          "; cast them");
-}
-
 std::vector<TensorType> shape(const ShapeContext& c) {
+  check_ctc_types(c.op, c.inputs, c.as<CtcOptions>().blank);
   const TensorType &logits = c.inputs[0], &labels = c.inputs[1];
-  require_floating(c.op, "logits", logits);
-  require_rank(c.op, "logits", logits, 3, "[n, t, classes]");
-  require_rank(c.op, "labels", labels, 2, "[n, l]");
-  std::int64_t n = logits.shape[0], frames = logits.shape[1], classes = logits.shape[2];
-  require(labels.shape[0] == n, c.op, ": labels ", labels, " must have a row for each of the ", n,
-          " of logits ", logits);
-  require_whole(c.op, "labels", labels);
-  for (int i : {2, 3}) {
-    std::string_view operand = i == 2 ? "logit_lengths" : "label_lengths";
-    const TensorType& lengths = c.inputs[static_cast<std::size_t>(i)];
-    require(lengths.shape == Shape{n}, c.op, ": ", operand, " must be [", n,
-            "], one for each row of logits ", logits, ", got ", lengths);
-    require_whole(c.op, operand, lengths);
-  }
-  std::int64_t blank = c.as<CtcOptions>().blank;
-  require(blank >= 0 && blank < classes, c.op, ": blank ", blank, " is not a class of logits ",
-          logits);
+  std::int64_t n = logits.shape[0], frames = logits.shape[1];
   return {{{n}, statistics_type(logits.dtype)},
           {{n, frames}, DType::f64},
           {{n, frames, 2 * labels.shape[1] + 1}, DType::f64}};
@@ -77,9 +57,9 @@ const OpDef ctc_loss_op{
 
 Tensor ctc_loss(Tensor logits, Tensor labels, Tensor logit_lengths, Tensor label_lengths,
                 CtcOptions options) {
-  for (Tensor* t : {&labels, &logit_lengths, &label_lengths})
-    if (t->dtype() == DType::i32) *t = cast(*t, DType::i64);
-  if (options.blank < 0 && logits.rank() == 3) options.blank += logits.size(2);
+  check_ctc_operands("ctc_loss", {logits, labels, logit_lengths, label_lengths}, options.blank);
+  for (Tensor* t : {&labels, &logit_lengths, &label_lengths}) *t = cast(*t, DType::i64);
+  if (options.blank < 0) options.blank += logits.size(2);
   return apply1(ctc_loss_op, {logits, labels, logit_lengths, label_lengths}, options);
 }
 

@@ -3,11 +3,21 @@
 // (sections 4.1 and 4.2 of the paper named in ctc.h), in log space. C is the type in which
 // exponentials and logarithms are taken.
 
+#include <array>
+#include <span>
 #include <string_view>
 
+#include "belfry/framework/graph/graph.h"
 #include "belfry/framework/ops/ctc_lattice.h"
 
 namespace belfry {
+
+/// Error naming `op` and the operand unless logits, labels, logit lengths and label lengths have
+/// the types that ctc_loss() takes and `blank`, which may count from the end, is a class.
+void check_ctc_types(std::string_view op, std::span<const TensorType> types, std::int64_t blank);
+/// The same for tensors, which must be defined; Errors name the scope.
+void check_ctc_operands(std::string_view op, const std::array<Tensor, 4>& operands,
+                        std::int64_t blank);
 
 /// Error naming `op` and the row unless lengths, labels and their fit are right.
 void check_ctc_batch(std::string_view op, const CtcBatch& batch);

@@ -19,8 +19,10 @@ struct ConvWindow {
   std::int64_t groups = 1;
   Padding padding = same_padding;
 
-  ConvWindow(const Conv2dOptions& o = {}) : ConvWindow(o.stride, o.dilation, o.groups, o.padding) {}
-  ConvWindow(const Conv3dOptions& o) : ConvWindow(o.stride, o.dilation, o.groups, o.padding) {}
+  ConvWindow(const Conv2dOptions& o = {})
+      : ConvWindow(o.stride.array(), o.dilation.array(), o.groups, o.padding) {}
+  ConvWindow(const Conv3dOptions& o)
+      : ConvWindow(o.stride.array(), o.dilation.array(), o.groups, o.padding) {}
   int axes() const { return static_cast<int>(stride.size()); }
   static void fields(auto& o, auto&& field) {
     field("stride", o.stride);

@@ -6,6 +6,7 @@ namespace belfry {
 
 Tensor depthwise_conv2d(Tensor x, Tensor kernel, Conv2dOptions options) {
   constexpr std::string_view name = "depthwise_conv2d";
+  require_defined(name, {x, kernel});
   check_at(x, [&] {
     require_rank(name, "input", x.type(), 4, "[n, h, w, c]");
     require_rank(name, "kernel", kernel.type(), 4, "[kh, kw, c, multiplier]");

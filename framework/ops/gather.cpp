@@ -45,6 +45,7 @@ const OpDef gather_op{.name = "gather",
                       .reference = gather_reference};
 
 Tensor gather(Tensor x, Tensor indices, int axis) {
+  require_defined("gather", {x, indices});
   return apply1(gather_op, {x, indices}, AxisOptions{normalize_axis(axis, x.rank(), "gather")});
 }
 

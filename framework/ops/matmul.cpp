@@ -123,6 +123,7 @@ const OpDef matmul_op{.name = "matmul",
                       .flops = flops};
 
 Tensor matmul(Tensor a, Tensor b, MatmulOptions options) {
+  require_defined("matmul", {a, b});
   // Many matrices times one are one tall matrix: a single product, in the gradient of b too.
   if (a.rank() > 2 && b.rank() == 2 && !options.transpose_a) {
     std::int64_t rows = 1;

@@ -28,7 +28,7 @@ const OpDef max_op{.name = "max",
                    .reference = reduce_reference<Fold>};
 
 Tensor max(Tensor x, ReduceOptions options) {
-  return apply1(max_op, {x}, normalize(options, x.rank(), "max"));
+  return apply1(max_op, {x}, normalize(options, x, "max"));
 }
 
 }  // namespace belfry

@@ -10,6 +10,7 @@ namespace {
 std::vector<TensorType> shape(const ShapeContext& c) {
   const TensorType& x = c.inputs[0];
   require_floating(c.op, "input", x);
+  require_input(c.op, x, 2);
   PoolGeometry g = pool_geometry(c.op, x.shape, c.as<Pool2dOptions>());
   return {{g.output(), x.dtype}, {g.output(), g.index_type()}};
 }

@@ -8,6 +8,7 @@ namespace {
 std::vector<TensorType> shape(const ShapeContext& c) {
   const TensorType& x = c.inputs[0];
   require_floating(c.op, "input", x);
+  require_input(c.op, x, 2);
   PoolGeometry g = pool_geometry(c.op, x.shape, c.as<Pool2dOptions>());
   require_type(c.op, "index", c.inputs[1], {g.output(), g.index_type()});
   return {{g.output(), x.dtype}};

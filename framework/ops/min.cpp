@@ -28,7 +28,7 @@ const OpDef min_op{.name = "min",
                    .reference = reduce_reference<Fold>};
 
 Tensor min(Tensor x, ReduceOptions options) {
-  return apply1(min_op, {x}, normalize(options, x.rank(), "min"));
+  return apply1(min_op, {x}, normalize(options, x, "min"));
 }
 
 }  // namespace belfry

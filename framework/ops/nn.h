@@ -11,6 +11,27 @@
 
 namespace belfry {
 
+/// Rows and columns of an image's grid: one number for both, or {rows, columns}.
+struct Size2 {
+  std::int64_t rows;
+  std::int64_t columns;
+  constexpr Size2(std::int64_t both) : rows(both), columns(both) {}  // NOLINT: `.kernel = 5`
+  constexpr Size2(std::int64_t r, std::int64_t c) : rows(r), columns(c) {}
+  constexpr std::array<std::int64_t, 2> array() const { return {rows, columns}; }
+  bool operator==(const Size2&) const = default;
+};
+
+/// Depth, rows and columns of a volume's grid: one number for all, or {depth, rows, columns}.
+struct Size3 {
+  std::int64_t depth;
+  std::int64_t rows;
+  std::int64_t columns;
+  constexpr Size3(std::int64_t all) : depth(all), rows(all), columns(all) {}  // NOLINT: as Size2
+  constexpr Size3(std::int64_t d, std::int64_t r, std::int64_t c) : depth(d), rows(r), columns(c) {}
+  constexpr std::array<std::int64_t, 3> array() const { return {depth, rows, columns}; }
+  bool operator==(const Size3&) const = default;
+};
+
 struct MatmulOptions {
   bool transpose_a = false;  ///< a is [..., k, m]
   bool transpose_b = false;  ///< b is [..., n, k]
@@ -25,9 +46,11 @@ Tensor matmul(Tensor a, Tensor b, MatmulOptions options = {});
 /// How a window meets the border.
 struct Padding {
   enum class Kind : std::uint8_t { same, valid, given };
-  Kind kind =
-      Kind::same;  ///< same: output = ceil(input / stride), the odd row after, as in TensorFlow
-  int axes = 0;    ///< given: of how many axes; Error if the image has another number
+  /// Of n elements along an axis, same: ceil(n / stride) outputs, the odd row of padding after, as
+  /// in TensorFlow; else floor((n + before + after - w) / stride) + 1, where w = (window - 1) *
+  /// dilation + 1 and before and after are as given, or 0 when valid.
+  Kind kind = Kind::same;
+  int axes = 0;  ///< given: of how many axes; Error if the image has another number
   std::array<std::int64_t, 6> amounts = {};  ///< given: in front of and behind each axis
   static constexpr Padding explicit_amounts(std::int64_t left, std::int64_t right) {
     return {Kind::given, 1, {left, right}};
@@ -57,15 +80,15 @@ struct Conv1dOptions {
   Padding padding = same_padding;
 };
 struct Conv2dOptions {
-  std::array<std::int64_t, 2> stride = {1, 1};    ///< rows, columns
-  std::array<std::int64_t, 2> dilation = {1, 1};  ///< rows, columns
+  Size2 stride = 1;
+  Size2 dilation = 1;
   std::int64_t groups = 1;  ///< kernel is [kh, kw, in / groups, out]; groups = in is depthwise
   Padding padding = same_padding;
 };
 struct Conv3dOptions {
-  std::array<std::int64_t, 3> stride = {1, 1, 1};    ///< depth, rows, columns
-  std::array<std::int64_t, 3> dilation = {1, 1, 1};  ///< depth, rows, columns
-  std::int64_t groups = 1;                           ///< as Conv2dOptions::groups
+  Size3 stride = 1;
+  Size3 dilation = 1;
+  std::int64_t groups = 1;  ///< as Conv2dOptions::groups
   Padding padding = same_padding;
 };
 /// x [n, w, in], kernel [kw, in / groups, out] -> [n, ow, out]: a conv2d of images with one row.
@@ -75,17 +98,18 @@ Tensor conv2d(Tensor x, Tensor kernel, Conv2dOptions options = {});
 /// x [n, d, h, w, in], kernel [kd, kh, kw, in / groups, out] -> [n, od, oh, ow, out].
 Tensor conv3d(Tensor x, Tensor kernel, Conv3dOptions options = {});
 /// The gradient of conv2d with respect to its input, as an op of its own ("deconvolution"): x
-/// [n, h, w, in], kernel [kh, kw, out / groups, in] -> [n, oh, ow, out]. `output_size` {oh, ow}, or
-/// {0, 0} for the smallest that fits: same: h * stride; valid: (h - 1) * stride + dilated kernel.
-Tensor conv2d_transpose(Tensor x, Tensor kernel, Conv2dOptions options = {},
-                        std::array<std::int64_t, 2> output_size = {0, 0});
+/// [n, h, w, in], kernel [kh, kw, out / groups, in] -> [n, oh, ow, out]. `output_size` is one of
+/// those of which the convolution makes h x w; along an axis where it is 0, the default. With same
+/// padding that is h * stride, and (h - 1) * stride + 1 to h * stride are permitted; else it is
+/// (h - 1) * stride + (kh - 1) * dilation + 1 - before - after, and up to stride - 1 more are
+/// permitted, which no window reaches. Error: any other.
+Tensor conv2d_transpose(Tensor x, Tensor kernel, Conv2dOptions options = {}, Size2 output_size = 0);
 /// The same of conv1d: x [n, w, in], kernel [kw, out / groups, in] -> [n, ow, out].
 Tensor conv1d_transpose(Tensor x, Tensor kernel, Conv1dOptions options = {},
                         std::int64_t output_size = 0);
 /// The same of conv3d: x [n, d, h, w, in], kernel [kd, kh, kw, out / groups, in] ->
 /// [n, od, oh, ow, out].
-Tensor conv3d_transpose(Tensor x, Tensor kernel, Conv3dOptions options = {},
-                        std::array<std::int64_t, 3> output_size = {0, 0, 0});
+Tensor conv3d_transpose(Tensor x, Tensor kernel, Conv3dOptions options = {}, Size3 output_size = 0);
 /// x [n, h, w, c], kernel [kh, kw, c, multiplier] -> [n, oh, ow, c * multiplier]; options.groups is
 /// ignored.
 Tensor depthwise_conv2d(Tensor x, Tensor kernel, Conv2dOptions options = {});
@@ -96,18 +120,18 @@ struct Pool1dOptions {
   Padding padding = valid_padding;
 };
 struct Pool2dOptions {
-  std::array<std::int64_t, 2> window = {2, 2};
-  std::array<std::int64_t, 2> stride = {2, 2};
+  Size2 window = 2;
+  Size2 stride = 2;
   Padding padding = valid_padding;
   static void fields(auto& o, auto&& field) {
-    field("window", o.window);
-    field("stride", o.stride);
+    field("window", o.window.array());
+    field("stride", o.stride.array());
     field("padding", o.padding);
   }
 };
 struct Pool3dOptions {
-  std::array<std::int64_t, 3> window = {2, 2, 2};
-  std::array<std::int64_t, 3> stride = {2, 2, 2};
+  Size3 window = 2;
+  Size3 stride = 2;
   Padding padding = valid_padding;
 };
 /// [n, h, w, c] -> [n, oh, ow, c]. Padding never wins; NaN does. Gradient goes to the first

@@ -1,5 +1,8 @@
 #include "belfry/framework/ops/nn_checks.h"
 
+#include <algorithm>
+#include <array>
+
 #include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/math.h"
 
@@ -14,6 +17,11 @@ void require_rank(std::string_view op, std::string_view operand, const TensorTyp
   require(type.shape.rank() == rank, op, ": ", operand, " must be ", axes, ", got ", type);
 }
 
+void require_input(std::string_view op, const TensorType& type, int axes, std::string_view last) {
+  require(type.shape.rank() == axes + 2, op, ": input must be ", axes_text("n", "", axes, last),
+          ", got ", type, other_op_text(op, type.shape.rank()));
+}
+
 void require_same_dtype(std::string_view op, std::string_view a_name, const TensorType& a,
                         std::string_view b_name, const TensorType& b) {
   require(a.dtype == b.dtype, op, ": ", a_name, " ", a, " and ", b_name, " ", b,
@@ -23,6 +31,31 @@ void require_same_dtype(std::string_view op, std::string_view a_name, const Tens
 void require_type(std::string_view op, std::string_view operand, const TensorType& type,
                   const TensorType& expected) {
   require(type == expected, op, ": ", operand, " must be ", expected, ", got ", type);
+}
+
+std::string other_op_text(std::string_view op, int rank) {
+  using Family = std::array<std::string_view, 3>;  // for signals, images, volumes
+  static constexpr std::array families{
+      Family{"conv1d", "conv2d", "conv3d"},
+      Family{"conv1d_transpose", "conv2d_transpose", "conv3d_transpose"},
+      Family{"max_pool1d", "max_pool", "max_pool3d"},
+      Family{"avg_pool1d", "avg_pool", "avg_pool3d"}};
+  if (rank < 3 || rank > 5) return {};
+  for (const Family& family : families) {
+    bool of_family = std::find(family.begin(), family.end(), op) != family.end();
+    std::string_view other = family.at(static_cast<std::size_t>(rank - 3));
+    if (of_family && other != op) return concat("; use ", other);
+  }
+  return {};
+}
+
+std::string axes_text(std::string_view first, std::string_view prefix, int axes,
+                      std::string_view last) {
+  static constexpr std::array<std::string_view, 3> names{"d", "h", "w"};
+  std::string text = first.empty() ? "[" : concat("[", first, ", ");
+  for (auto axis = names.end() - axes; axis != names.end(); ++axis)
+    text += concat(prefix, *axis, ", ");
+  return concat(text, last, "]");
 }
 
 Tensor add_defined(Tensor a, Tensor b) {

@@ -27,6 +27,7 @@ bool holds(DType dtype, double value) {
 }
 
 Tensor number(Tensor like, double value, std::string_view what) {
+  require(like.defined(), what, ": the tensor beside the number ", value, " is undefined");
   DType dtype = like.dtype();
   require(dtype != DType::boolean, what, ": a number beside ", like.type(),
           "; cast the tensor to a number type first");

@@ -7,8 +7,9 @@ namespace {
 
 Tensor pool_row(std::string_view name, const Tensor& x, const Pool1dOptions& o,
                 Tensor (*pool)(Tensor, Pool2dOptions)) {
+  require_defined(name, {x});
   check_at(x, [&] {
-    require_rank(name, "input", x.type(), 3, "[n, w, c]");
+    require_input(name, x.type(), 1);
     pool_axes(name, x.shape().sizes().subspan(1, 1),
               {.size = {&o.window, 1}, .stride = {&o.stride, 1}, .padding = o.padding});
   });

@@ -12,20 +12,21 @@ namespace {
 /// averages is the average of all.
 Tensor pool_volume(std::string_view name, const Tensor& x, const Pool3dOptions& o,
                    Tensor (*pool)(Tensor, Pool2dOptions)) {
+  require_defined(name, {x});
   check_at(x, [&] {
-    require_rank(name, "input", x.type(), 5, "[n, d, h, w, c]");
+    require_input(name, x.type(), 3);
     pool_axes(name, x.shape().sizes().subspan(1, 3),
-              {.size = o.window, .stride = o.stride, .padding = o.padding});
+              {.size = o.window.array(), .stride = o.stride.array(), .padding = o.padding});
   });
   std::int64_t n = x.size(0), depth = x.size(1), channels = x.size(4);
   Tensor slices = pool(reshape(x, Shape{n * depth, x.size(2), x.size(3), channels}),
-                       {.window = {o.window[1], o.window[2]},
-                        .stride = {o.stride[1], o.stride[2]},
+                       {.window = {o.window.rows, o.window.columns},
+                        .stride = {o.stride.rows, o.stride.columns},
                         .padding = image_padding(name, o.padding, 3, 1, 2)});
   std::int64_t rows = slices.size(1), columns = slices.size(2);
   Tensor y = pool(reshape(slices, Shape{n, depth, rows * columns, channels}),
-                  {.window = {o.window[0], 1},
-                   .stride = {o.stride[0], 1},
+                  {.window = {o.window.depth, 1},
+                   .stride = {o.stride.depth, 1},
                    .padding = image_padding(name, o.padding, 3, 0, -1)});
   return reshape(y, Shape{n, y.size(1), rows, columns, channels});
 }

@@ -27,15 +27,17 @@ std::int64_t PoolGeometry::count(std::int64_t oh, std::int64_t ow) const {
 WindowAxes pool_axes(std::string_view op, std::span<const std::int64_t> image,
                      const Window& window) {
   WindowAxes axes = slide(op, image, window);
-  for (std::size_t i = 0; i < axes.size(); ++i) check_padding(op, axes[i], axis_names[i]);
+  std::size_t count = image.size(), missing = axes.size() - count;
+  for (std::size_t i = 0; i < count; ++i) check_padding(op, axes[missing + i], axis_name(count, i));
   return axes;
 }
 
 PoolGeometry pool_geometry(std::string_view op, const Shape& x, const Pool2dOptions& options) {
   require(x.rank() == 4, op, ": input must be [n, h, w, c], got ", x);
-  auto [depth, rows, columns] =
-      pool_axes(op, x.sizes().subspan(1, 2),
-                {.size = options.window, .stride = options.stride, .padding = options.padding});
+  auto [depth, rows, columns] = pool_axes(op, x.sizes().subspan(1, 2),
+                                          {.size = options.window.array(),
+                                           .stride = options.stride.array(),
+                                           .padding = options.padding});
   require(rows.window <= std::numeric_limits<std::int32_t>::max() / columns.window, op,
           ": a window of ", rows.window, " x ", columns.window,
           "; its places are counted in 32 bits");

@@ -39,7 +39,7 @@ const OpDef prod_op{.name = "prod",
                     .reference = reduce_reference<Fold>};
 
 Tensor prod(Tensor x, ReduceOptions options) {
-  return apply1(prod_op, {x}, normalize(options, x.rank(), "prod"));
+  return apply1(prod_op, {x}, normalize(options, x, "prod"));
 }
 
 }  // namespace belfry

@@ -22,7 +22,9 @@ Shape keep_dims_shape(const Shape& x, const std::vector<int>& axes) {
 
 }  // namespace
 
-ReduceOptions normalize(const ReduceOptions& options, int rank, std::string_view what) {
+ReduceOptions normalize(const ReduceOptions& options, const Tensor& x, std::string_view what) {
+  require_defined(what, {x});
+  int rank = x.rank();
   ReduceOptions out = options;
   for (int& axis : out.axes) axis = normalize_axis(axis, rank, what);
   if (out.axes.empty()) {

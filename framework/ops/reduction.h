@@ -10,8 +10,8 @@
 namespace belfry {
 
 /// The options with all axes listed, counted from 0 and sorted; Error naming `what` for an axis
-/// outside x or listed twice.
-ReduceOptions normalize(const ReduceOptions& options, int rank, std::string_view what);
+/// outside x or listed twice, or if x is undefined.
+ReduceOptions normalize(const ReduceOptions& options, const Tensor& x, std::string_view what);
 
 /// The shape of a reduction of x with normalized options.
 Shape reduced_shape(const Shape& x, const ReduceOptions& options);

@@ -49,6 +49,7 @@ inline std::vector<TensorType> softmax_shape(const ShapeContext& c) {
 }
 
 inline AxisOptions softmax_axis(std::string_view op, const Tensor& logits, int axis) {
+  require_defined(op, {logits});
   check_at(logits, [&] { axis = normalize_axis(axis, logits.rank(), op); });
   return {.axis = axis};
 }

@@ -3,6 +3,7 @@
 namespace belfry {
 
 std::vector<Tensor> split(Tensor x, std::vector<std::int64_t> sizes, int axis) {
+  require_defined("split", {x});
   axis = normalize_axis(axis, x.rank(), "split");
   std::int64_t total = 0;
   for (std::int64_t size : sizes) {
@@ -24,6 +25,7 @@ std::vector<Tensor> split(Tensor x, std::vector<std::int64_t> sizes, int axis) {
 }
 
 std::vector<Tensor> split(Tensor x, int pieces, int axis) {
+  require_defined("split", {x});
   axis = normalize_axis(axis, x.rank(), "split");
   require(pieces >= 1 && x.size(axis) % pieces == 0, "split: axis ", axis, " of ", x.type(),
           " has size ", x.size(axis), ", which cannot be split into ", pieces, " equal pieces");

@@ -26,7 +26,7 @@ const OpDef sum_op{.name = "sum",
                    .reference = reduce_reference<Fold>};
 
 Tensor sum(Tensor x, ReduceOptions options) {
-  return apply1(sum_op, {x}, normalize(options, x.rank(), "sum"));
+  return apply1(sum_op, {x}, normalize(options, x, "sum"));
 }
 
 }  // namespace belfry

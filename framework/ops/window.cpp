@@ -45,15 +45,6 @@ WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, 
                .stride = window.stride[i],
                .dilation = window.dilation.empty() ? 1 : window.dilation[i]};
   require(a.in >= 1, op, ": the image has ", a.in, " ", what, "; at least 1 is needed");
-  require(a.window >= 1, op, ": the window has ", a.window, " ", what, "; at least 1 is needed");
-  require(a.window <= most, op, ": the window has ", a.window, " ", what, "; at most ", most,
-          " are possible");
-  require(a.stride >= 1, op, ": stride of ", what, " must be at least 1, got ", a.stride);
-  require(a.stride <= most, op, ": stride of ", what, " must be at most ", most, ", got ",
-          a.stride);
-  require(a.dilation >= 1, op, ": dilation of ", what, " must be at least 1, got ", a.dilation);
-  require(a.dilation <= most, op, ": dilation of ", what, " must be at most ", most, ", got ",
-          a.dilation);
   if (window.padding.kind == Padding::Kind::same) {
     pad_same(a);
     return a;
@@ -61,10 +52,6 @@ WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, 
   if (window.padding.kind == Padding::Kind::given) {
     a.before = window.padding.amounts[2 * i];
     a.after = window.padding.amounts[2 * i + 1];
-    require(a.before >= 0 && a.after >= 0, op, ": padding must be at least 0, got ",
-            window.padding);
-    require(a.before <= most && a.after <= most, op, ": padding must be at most ", most, ", got ",
-            window.padding);
   }
   std::int64_t padded = a.before + a.in + a.after;
   require(a.extent() <= padded, op, ": a window over ", a.extent(), " ", what,
@@ -76,15 +63,46 @@ WindowAxis slide(std::string_view op, std::int64_t image, const Window& window, 
 
 }  // namespace
 
+std::string_view axis_name(std::size_t axes, std::size_t i) {
+  static constexpr std::array<std::string_view, 3> names{"slices", "rows", "columns"};
+  return axes == 1 ? "samples" : names.at(names.size() - axes + i);
+}
+
+void check_window(std::string_view op, const Window& window) {
+  std::size_t axes = window.size.size();
+  check_axes(op, window.padding, axes);
+  auto in_range = [&](std::span<const std::int64_t> values, std::string_view what) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      require(values[i] >= 1, op, ": ", what, " of ", axis_name(axes, i),
+              " must be at least 1, got ", values[i]);
+      require(values[i] <= most, op, ": ", what, " of ", axis_name(axes, i), " must be at most ",
+              most, ", got ", values[i]);
+    }
+  };
+  for (std::size_t i = 0; i < axes; ++i) {
+    require(window.size[i] >= 1, op, ": the window has ", window.size[i], " ", axis_name(axes, i),
+            "; at least 1 is needed");
+    require(window.size[i] <= most, op, ": the window has ", window.size[i], " ",
+            axis_name(axes, i), "; at most ", most, " are possible");
+  }
+  in_range(window.stride, "stride");
+  in_range(window.dilation, "dilation");
+  if (window.padding.kind != Padding::Kind::given) return;
+  auto [least, largest] =
+      std::minmax_element(window.padding.amounts.begin(), window.padding.amounts.end());
+  require(*least >= 0, op, ": padding must be at least 0, got ", window.padding);
+  require(*largest <= most, op, ": padding must be at most ", most, ", got ", window.padding);
+}
+
 WindowAxes slide(std::string_view op, std::span<const std::int64_t> image, const Window& window) {
-  std::size_t axes = image.size(), missing = axis_names.size() - axes;
+  WindowAxes all;
+  std::size_t axes = image.size(), missing = all.size() - axes;
   ensure(axes >= 1 && axes <= 3 && window.size.size() == axes && window.stride.size() == axes, op,
          ": a window of another number of axes than the image");
-  check_axes(op, window.padding, axes);
-  WindowAxes all;
+  check_window(op, window);
   all.fill({.in = 1, .out = 1});
   for (std::size_t i = 0; i < axes; ++i)
-    all[missing + i] = slide(op, image[i], window, i, axis_names[missing + i]);
+    all[missing + i] = slide(op, image[i], window, i, axis_name(axes, i));
   return all;
 }
 

@@ -40,7 +40,8 @@ struct WindowAxis {
 /// Depth, rows, columns. What has fewer axes has a size of 1 along the first ones, under a window
 /// of 1.
 using WindowAxes = std::array<WindowAxis, 3>;
-inline constexpr std::array<std::string_view, 3> axis_names{"slices", "rows", "columns"};
+/// What stands along axis `i` of `axes`, for messages: slices, rows, columns; samples of a signal.
+std::string_view axis_name(std::size_t axes, std::size_t i);
 
 /// One number for each axis of an image, three at most: (depth,) (rows,) columns.
 struct Window {
@@ -49,9 +50,12 @@ struct Window {
   Padding padding = same_padding;
 };
 
-/// How `window` slides over an image of this size. Error naming `op`: a size, stride or dilation
-/// below 1, negative padding, any of these above 2^31 - 1, padding of another number of axes, or a
-/// window that does not fit.
+/// Error naming `op`: a size, stride or dilation below 1, negative padding, any of these above 2^31
+/// - 1, or padding of another number of axes.
+void check_window(std::string_view op, const Window& window);
+
+/// How `window` slides over an image of this size. Error naming `op`: as check_window(), an
+/// image without elements, or a window that does not fit.
 WindowAxes slide(std::string_view op, std::span<const std::int64_t> image, const Window& window);
 
 /// The padding of an image of two axes, which are axes `rows` and `columns` of something that is

@@ -125,11 +125,10 @@ const Array& EvalResult::array(std::string_view name) const {
 }
 
 Estimator::Estimator(EstimatorOptions options)
-    : model_fn_(std::move(options.model_fn)),
-      model_dir_(folder_or_temporary(options.model_dir)),
-      config_(std::move(options.run)) {
+    : model_fn_(std::move(options.model_fn)), config_(std::move(options.run)) {
   validate(config_);
   session_ = new_session();
+  model_dir_ = folder_or_temporary(options.model_dir);
 }
 
 Estimator::~Estimator() = default;

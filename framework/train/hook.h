@@ -5,7 +5,7 @@
 //   build the step for it, for each of its updates:
 //     gradients of each tower, weighted by its rows, added over its micro-batches
 //     for h in hooks:                        h.on_tower_gradients(stage)
-//     for h in [average] + hooks + [apply]:  h.on_gradients(stage)
+//     for h in [average] + hooks + [apply]:  h.on_gradients(stage)   in f16 unscaled after average
 //     for h in hooks:                        h.after_apply(stage)
 //   for h in hooks:             h.restore(state)             if it has a name and a saved state
 //   for h in hooks:             h.begin(context)
@@ -18,10 +18,10 @@
 //       under way
 //   for h in reversed(hooks):   h.end(context, outcome)      if it began, whatever has thrown
 //
-// The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, the log
-// line, EstimatorSpec::hooks, the checkpoint saver. So users' hooks see a step before the guard
-// judges it, the saver never saves a step that diverged, and at the end the last checkpoint is
-// written first.
+// The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, in f16
+// the watch over the loss scale, the log line, EstimatorSpec::hooks, the checkpoint saver. So
+// users' hooks see a step before the guard judges it, the saver never saves a step that diverged,
+// and at the end the last checkpoint is written first.
 
 #include <cstdint>
 #include <memory>
@@ -139,7 +139,7 @@ class Hook {
   /// the step's times the loss scale), before they are summed. Leaving one out spares its
   /// computation and its reduction; all towers must leave out the same.
   virtual void on_tower_gradients(GradientStage&) {}
-  /// The sum of all towers' gradients.
+  /// The sum of all towers' gradients; in f16 the loss scale is divided out of them already.
   virtual void on_gradients(GradientStage&) {}
   /// The update's nodes are made; effects made here run after them. Changes to the stage's
   /// gradients and condition come too late.

@@ -4,6 +4,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/built_in_hooks.h"
+#include "belfry/framework/train/loss_scale.h"
 
 namespace belfry {
 
@@ -12,6 +13,7 @@ HookList::HookList(const RunConfig& config, const TrainOptions& options,
     : hooks_(options.hooks) {
   if (last) hooks_.push_back(stop_at_step(*last));
   hooks_.push_back(stop_on_non_finite());
+  if (config.precision == Precision::f16) hooks_.push_back(watch_loss_scale());
   if (config.log_step_count.count > 0) hooks_.push_back(log_steps(config.log_step_count));
   if (config.save_checkpoint) saver_ = save_checkpoints(*config.save_checkpoint);
   check();

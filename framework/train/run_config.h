@@ -23,8 +23,16 @@ inline Split auto_split(int slots) { return {slots}; }
 /// The type in which models compute. Variables, optimizers, statistics and losses stay f32.
 enum class Precision : std::uint8_t {
   f32,
-  bf16,  ///< matrix products, convolutions and what lies between them in bf16: see autocast()
-  f16,   ///< the same in f16, with a dynamic loss scale
+  /// Matrix products and convolutions take their operands in bf16; sums, powers, exponentials,
+  /// logarithms, softmax and losses are computed in f32, and the other ops in the type of their
+  /// operands. The rule is autocast()'s, in framework/ops/autocast.h.
+  bf16,
+  /// The same in f16, with a loss scale for each update, so that small gradients do not become 0:
+  /// the variable loss_scale/<number of the update>, at first 2^15. It is doubled after 2000 steps
+  /// in a row with finite gradients, and halved, to 1 at least, after a step without, in which the
+  /// update is left out (StepResult::applied). The first steps are often among these: they look for
+  /// the scale. Each change is logged. Error: gradients that are not finite at a scale of 1.
+  f16,
 };
 std::string to_string(Precision precision);
 
@@ -53,11 +61,16 @@ struct RunConfig {
   /// Of first values and of random ops. A checkpoint's own seed goes before it.
   std::uint64_t seed = 1;
   Precision precision = Precision::f32;
-  /// Whether GPUs may round the factors of f32 products to 10 bits, for several times the speed.
+  /// Whether GPUs may round the factors of f32 products, those of convolutions among them, to 10
+  /// bits, for several times the speed. CPUs ignore it.
   bool tf32 = true;
   /// Whether a GPU's step is captured once and replayed with one launch. The results are the same.
+  /// Launch by launch run in any case: the first step of a plan, steps that are traced
+  /// (hooks::profile), all with check_numerics, and those of models on several device slots.
   bool capture_steps = true;
   /// Threads of CPU kernels, for each device slot; 0: the cores divided by the slots of all towers.
+  /// They spin for a while when they have nothing to do. Where other programs want the cores, set
+  /// OMP_WAIT_POLICY=passive in the environment of the process, before it starts.
   int threads = 0;
   /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,
   /// at first what the device has.
@@ -76,7 +89,8 @@ struct RunConfig {
 /// known ones are listed), a wrong type, a value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
 
-/// Every cuda device, or the CPU when there is none.
+/// Every cuda device, or the CPU when there is none; then each call logs one line saying why,
+/// unless the build has no CUDA.
 std::vector<std::string> all_gpus_or_cpu();
 
 /// Error naming the field unless every field is in its range.

@@ -114,6 +114,11 @@ Session::Session(ModelFn model_fn, const RunConfig& config)
       seed_(config.seed),
       split_(config.split.slots),
       threads_of_a_slot_(threads_of_a_slot(config, strategy_)) {
+  if (precision_ == Precision::f16 && workers_->is_chief()
+      && strategy_.towers[0].devices[0]->host_accessible())
+    log_warning(
+        "precision: CPUs have no fast kernels for f16, so a step takes many times as long as in "
+        "f32 or bf16");
   require(split_ <= strategy_.slots(), "RunConfig: split is into ", split_, " slots but tower ",
           strategy_.towers[0].name(), " has ", strategy_.slots(),
           "; name as many devices, joined by +, in each entry of devices");
@@ -389,10 +394,11 @@ void Session::check_memory(const TowerPlan& plan, const Model& model, int tower)
   fail("the step needs ", bytes_text(bytes_needed(plan, tower, slot).count), " on ", device.name(),
        " but ", bytes_text(free_memory(device).count), " of ",
        bytes_text(device.memory_limit().count), " are free; ",
-       rows > 0 ? concat("a batch of ", rows, where, " instead of ", model.rows(), " would fit")
-                : concat("not even a batch of 1", where, " would fit"),
-       ". Less is needed with the rows in parts (hooks::accumulate), or with the model on several "
-       "devices (RunConfig::split)\n",
+       rows > 0
+           ? concat("a batch of ", rows, where, " instead of ", model.rows(),
+                    " would fit. Less is needed with the rows in parts (hooks::accumulate), or")
+           : concat("not even a batch of 1", where, " would fit. Less is needed"),
+       " with the model on several devices (RunConfig::split)\n",
        report.substr(report.find("memory: ")));
 }
 

@@ -146,6 +146,8 @@ bool Training::Impl::share_out(bool any, std::uint64_t chosen, int set) {
     any = rows.all > 0;
     if (any) replicas.place(rows);
   }
+  require(!any || replicas.rows().all > 0,
+          "train: the batch has no rows; leave such batches out of the stream");
   if (!any) {
     settle();  // a hook may have a reason of its own to stop
     end_of_data();

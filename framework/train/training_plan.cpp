@@ -154,6 +154,7 @@ void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input
     if (any) replicas.place(rows);
   }
   require(any, "plan: the input has no batch");
+  require(replicas.rows().all > 0, "plan: the batch has no rows, with which train() would fail");
   replicas.prepare_models();
 }
 
@@ -195,8 +196,8 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
                 "variables: ", strategy.variables, "\n",
                 replicas.model().split() ? concat("split: ", *replicas.model().split(), "\n") : "",
                 reductions, "memory of a step, by device:\n", memory, "gradients pass: average, ",
-                names_of(editing), editing.empty() ? "" : ", ", "apply\n",
-                "hooks: ", names_of(hooks.all()), "\n");
+                config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
+                editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
 }
 
 }  // namespace belfry

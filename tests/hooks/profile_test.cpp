@@ -113,6 +113,17 @@ TEST_F(ProfileTest, EventsAreInMicrosecondsFromTheFirstWaitForInput) {
   EXPECT_EQ(events[4].at("ts"), 750000.0);
 }
 
+TEST_F(ProfileTest, PackingIsNamedSo) {
+  std::vector<TraceEntry> entries{
+      {.op = "variable", .scope = "a", .role = Instruction::Role::pack}};
+  auto hook = profile({.path = path, .first_step = 1, .steps = 1});
+  hook->begin(context);
+  step(*hook, {.context = context, .trace = entries});
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(select(trace(), "name", "pack"), SizeIs(1));
+  EXPECT_THAT(select(trace(), "name", "variable"), IsEmpty());
+}
+
 TEST_F(ProfileTest, RowsHaveNames) {
   std::vector<TraceEntry> entries{{.op = "relu", .scope = "a"},
                                   {.op = "relu", .scope = "b", .slot = 1}};
@@ -134,6 +145,8 @@ TEST_F(ProfileTest, AFileThatCannotBeWrittenIsAnErrorAtTheBeginning) {
   auto hook = profile({.path = folder / "missing/trace.json"});
   EXPECT_THAT(error_of([&] { hook->begin(context); }),
               AllOf(HasSubstr("missing/trace.json"), HasSubstr("No such file")));
+  hook->end(context, Outcome::failed);
+  EXPECT_THAT(log.lines, IsEmpty());
 }
 
 TEST_F(ProfileTest, TrainingThatEndsBeforeLeavesAnEmptyTrace) {

@@ -12,6 +12,7 @@ namespace belfry {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(Device, IsFoundByName) {
   auto device = find_device("cpu");
@@ -24,8 +25,16 @@ TEST(Device, IsFoundByName) {
 }
 
 TEST(Device, OtherNamesAreErrors) {
-  EXPECT_EQ(error_of([] { find_device("tpu:0"); }),
-            "device: there is no `tpu:0` in this build; it knows cpu");
+  for (const char* name : {"tpu:0", "tpu:x"})
+    EXPECT_THAT(error_of([&] { find_device(name); }),
+                StartsWith(concat("device: there is no `", name, "` in this build; it knows cpu")));
+  EXPECT_THAT(error_of([] { find_device(""); }),
+              StartsWith("device: the name is empty; this build knows cpu"));
+  DeviceRegistration other(
+      "toy", [](int) -> std::shared_ptr<Device> { fail("toys are out"); },
+      [] { return DevicesPresent{}; });
+  EXPECT_EQ(error_of([] { find_device("toy:x"); }),
+            "device: `toy:x` is not a device name; write for example toy or toy:0");
   for (const char* name : {"cpu:", "cpu:x", "cpu:-1", "cpu:1x", "cpu:99999999999"})
     EXPECT_EQ(error_of([&] { find_device(name); }),
               concat("device: `", name, "` is not a device name; write for example cpu or cpu:0"));

@@ -55,7 +55,7 @@ TEST(SimdPool, FirstOfEqualsAndFirstNanWin) {
                        5.0f, 5.0f, nan, 3.0f,   //
                        1.0f, nan, -inf, -inf},
                       {1, 2, 8, 1});
-  for (std::array<std::int64_t, 2> window : {std::array<std::int64_t, 2>{2, 2}, {2, 4}, {2, 8}}) {
+  for (Size2 window : {Size2(2, 2), Size2(2, 4), Size2(2, 8)}) {
     Graph graph;
     Tensor y = max_pool(inputs_like(graph, {x})[0], {.window = window, .stride = window});
     expect_simd_matches_reference(y.node(), {x});

@@ -97,5 +97,18 @@ TEST(TrainableVariables, AreTheParametersUnderAPath) {
   EXPECT_TRUE(trainable_variables(graph, "g").empty());
 }
 
+TEST(Scope, ConstantsArePlacedInIt) {
+  Graph graph;
+  Scope s = (Scope(graph) / "a").on(1);
+  Tensor c = constant(s, Array::of({1.5, -2.0})), n = constant(s, 3, DType::i32);
+  for (const Tensor& t : {c, n}) {
+    EXPECT_EQ(t.node().scope(), "a");
+    EXPECT_EQ(t.node().slot(), 1);
+  }
+  EXPECT_EQ(to_string(c.type()), "f64[2]");
+  EXPECT_EQ(n.node().as<ConstantOptions>().value.item(), 3);
+  EXPECT_EQ(constant(graph, 3, DType::i32).node().scope(), "");
+}
+
 }  // namespace
 }  // namespace belfry

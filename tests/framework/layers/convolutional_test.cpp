@@ -243,13 +243,14 @@ TEST(ConvolutionalLayers, ErrorsNameAxesAndPlace) {
   EXPECT_EQ(error_of([&] { conv1d(s, image, {.filters = 1, .kernel = 0}); }),
             "conv1d: kernel must be at least 1, got 0 (at c)");
   EXPECT_EQ(error_of([&] { conv1d(s, image, {.filters = 1, .kernel = 1}); }),
-            "conv1d: x must be a signal [n, w, c], got f32[1, 4, 4, 3] (at c)");
+            "conv1d: x must be a signal [n, w, c], got f32[1, 4, 4, 3]; use conv2d (at c)");
   EXPECT_EQ(error_of([&] {
               conv3d(s, image, {.filters = 1, .kernel = {1, 0, 1}});
             }),
             "conv3d: kernel must be at least 1 x 1 x 1, got 1 x 0 x 1 (at c)");
   EXPECT_EQ(error_of([&] { conv3d_transpose(s, image, {.filters = 1, .kernel = 1}); }),
-            "conv3d_transpose: x must be a volume [n, d, h, w, c], got f32[1, 4, 4, 3] (at c)");
+            "conv3d_transpose: x must be a volume [n, d, h, w, c], got f32[1, 4, 4, 3]; use "
+            "conv2d_transpose (at c)");
 }
 
 TEST(ConvolutionalLayers, GradientsAgreeWithDifferences) {

@@ -44,6 +44,17 @@ TEST(Ctc, PassesItsOptionsOn) {
   EXPECT_THAT(error_of([&] { unfitting(false); }), HasSubstr("need at least 3 frames"));
 }
 
+TEST(Ctc, ErrorsNameIt) {
+  Graph graph;
+  EXPECT_EQ(error_of([&] { loss(graph, {.blank = -7}); }),
+            "ctc: blank -7 is not a class of logits f32[2, 2, 2]");
+  Tensor logits = constant(graph, Array::zeros({2, 2, 2})), lengths = tensor(graph, {2}, {1, 1});
+  EXPECT_EQ(error_of([&] { ctc(logits, lengths, lengths, lengths); }),
+            "ctc: labels must be [n, l], got i32[2]");
+  EXPECT_EQ(error_of([&] { ctc(logits, lengths, Tensor(), lengths); }),
+            "ctc: input 2, logit_lengths, is undefined");
+}
+
 TEST(Ctc, IsComputedInF32InMixedPrecision) {
   Graph graph;
   graph.set_input_rule(autocast(DType::bf16));

@@ -55,11 +55,18 @@ TEST(Conv1d, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] { conv1d(reshape(x, {12}), kernel); }),
             "conv1d: input must be [n, w, c], got f32[12]");
   EXPECT_EQ(error_of([&] {
+              conv1d(reshape(x, {1, 2, 2, 3}), kernel);
+            }),
+            "conv1d: input must be [n, w, c], got f32[1, 2, 2, 3]; use conv2d");
+  EXPECT_EQ(error_of([&] { conv1d(x, kernel, {.stride = 0}); }),
+            "conv1d: stride of samples must be at least 1, got 0");
+  EXPECT_EQ(error_of([&] { conv1d(x, Tensor()); }), "conv1d: input 1 is undefined");
+  EXPECT_EQ(error_of([&] {
               conv1d(reshape(x, {1, 6, 2}), kernel);
             }),
             "conv1d: input has 2 channels but the kernel expects 3");
   EXPECT_EQ(error_of([&] { conv1d(x, kernel, {.padding = valid_padding}); }),
-            "conv1d: a window over 5 columns does not fit into 4 (4 and padding 0 + 0)");
+            "conv1d: a window over 5 samples does not fit into 4 (4 and padding 0 + 0)");
   EXPECT_EQ(
       error_of([&] { conv1d(x, kernel, {.padding = Padding::explicit_amounts(1, 1, 1, 1)}); }),
       "conv1d: padding must be given in front of and behind each of 1 axes, got "

@@ -105,9 +105,13 @@ TEST(Conv2d, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(make({1, 4, 4, 4}, {3, 3, 2, 5}, {.groups = 2}),
             "conv2d: 5 output channels cannot be divided into 2 groups (at down1)");
   EXPECT_EQ(make({4, 4, 3}, {3, 3, 3, 8}),
-            "conv2d: input must be [n, h, w, c], got [4, 4, 3] (at down1)");
+            "conv2d: input must be [n, h, w, c], got f32[4, 4, 3]; use conv1d (at down1)");
+  EXPECT_EQ(make({1, 2, 4, 4, 3}, {3, 3, 3, 8}),
+            "conv2d: input must be [n, h, w, c], got f32[1, 2, 4, 4, 3]; use conv3d (at down1)");
+  EXPECT_EQ(make({1, 48}, {3, 3, 3, 8}),
+            "conv2d: input must be [n, h, w, c], got f32[1, 48] (at down1)");
   EXPECT_EQ(make({1, 4, 4, 3}, {3, 3, 8}),
-            "conv2d: kernel must be [kh, kw, in / groups, out], got [3, 3, 8] (at down1)");
+            "conv2d: kernel must be [kh, kw, in / groups, out], got f32[3, 3, 8] (at down1)");
   EXPECT_EQ(make({1, 3, 9, 1}, {2, 2, 1, 1}, {.dilation = {3, 1}, .padding = valid_padding}),
             "conv2d: a window over 4 rows does not fit into 3 (3 and padding 0 + 0) (at down1)");
   EXPECT_EQ(make({1, 3, 9, 1}, {2, 2, 1, 1}, {.stride = {1, 0}}),
@@ -129,6 +133,15 @@ TEST(Conv2d, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(make({1, 3, 3, 0}, {2, 2, 4, 1}, {.groups = huge}),
             "conv2d: 4611686018427387904 groups of 4 channels; at most 2147483647 of each are "
             "possible (at down1)");
+}
+
+TEST(Conv2d, OneNumberIsForBothAxes) {
+  Graph graph;
+  Tensor x = constant(graph, Array::zeros({1, 9, 9, 1}));
+  Tensor kernel = constant(graph, Array::zeros({3, 3, 1, 1}));
+  EXPECT_EQ(conv2d(x, kernel, {.stride = 2}).shape(), (Shape{1, 5, 5, 1}));
+  EXPECT_EQ(conv2d(x, kernel, {.dilation = 3, .padding = valid_padding}).shape(),
+            (Shape{1, 3, 3, 1}));
 }
 
 TEST(Conv2d, ErrorsOfDtype) {

@@ -96,6 +96,15 @@ TEST(Conv3d, OptionsArePrintedForEachAxis) {
   EXPECT_EQ(to_string(Padding::explicit_amounts(1, 2)), "[1, 2]");
 }
 
+TEST(Conv3d, OneNumberIsForAllAxes) {
+  Graph graph;
+  Tensor x = constant(graph, Array::zeros({1, 9, 9, 9, 1}));
+  Tensor kernel = constant(graph, Array::zeros({3, 3, 3, 1, 1}));
+  EXPECT_EQ(conv3d(x, kernel, {.stride = 2}).shape(), (Shape{1, 5, 5, 5, 1}));
+  EXPECT_EQ(conv3d(x, kernel, {.dilation = 3, .padding = valid_padding}).shape(),
+            (Shape{1, 3, 3, 3, 1}));
+}
+
 TEST(Conv3d, ErrorsSayWhatDoesNotFit) {
   Graph graph;
   auto make = [&](const Shape& x, const Shape& kernel, Conv3dOptions options = {}) {
@@ -104,9 +113,9 @@ TEST(Conv3d, ErrorsSayWhatDoesNotFit) {
     });
   };
   EXPECT_EQ(make({1, 4, 4, 3}, {3, 3, 3, 3, 8}),
-            "conv3d: input must be [n, d, h, w, c], got [1, 4, 4, 3]");
+            "conv3d: input must be [n, d, h, w, c], got f32[1, 4, 4, 3]; use conv2d");
   EXPECT_EQ(make({1, 4, 4, 4, 3}, {3, 3, 3, 8}),
-            "conv3d: kernel must be [kd, kh, kw, in / groups, out], got [3, 3, 3, 8]");
+            "conv3d: kernel must be [kd, kh, kw, in / groups, out], got f32[3, 3, 3, 8]");
   EXPECT_EQ(make({1, 4, 4, 4, 3}, {3, 3, 3, 1, 8}),
             "conv3d: input has 3 channels but the kernel expects 1");
   EXPECT_EQ(make({1, 2, 9, 9, 1}, {3, 1, 1, 1, 1}, {.padding = valid_padding}),

@@ -33,6 +33,27 @@ TEST(Conv2dTranspose, OutputSizes) {
   EXPECT_THAT(values(y), ElementsAre(5, 10, 15, 20, 25, 30, 35, 40, 45, 0, 0, 0));
 }
 
+// Along each axis for itself; of 6 by stride 2, same takes 11 and 12.
+TEST(Conv2dTranspose, AnOutputSizeOfZeroIsTheDefault) {
+  Graph graph;
+  Tensor x = constant(graph, Array::zeros({1, 6, 6, 1}));
+  Tensor kernel = constant(graph, Array::zeros({3, 3, 1, 1}));
+  auto shape = [&](const Padding& padding, Size2 size) {
+    return conv2d_transpose(x, kernel, {.stride = 2, .padding = padding}, size).shape();
+  };
+  EXPECT_EQ(shape(same_padding, 0), (Shape{1, 12, 12, 1}));
+  EXPECT_EQ(shape(same_padding, {11, 0}), (Shape{1, 11, 12, 1}));
+  EXPECT_EQ(shape(valid_padding, {0, 14}), (Shape{1, 13, 14, 1}));  // (6 - 1) * 2 + 3
+  EXPECT_EQ(shape(Padding::explicit_amounts(1, 1, 2, 0), {12, 0}), (Shape{1, 12, 11, 1}));
+  for (std::int64_t outside : {10, 13})
+    EXPECT_THAT(
+        error_of([&] {
+          shape(same_padding, {outside, 0});
+        }),
+        ::testing::HasSubstr(concat("an output of ", outside, " x 12 belongs to an input of ",
+                                    outside == 10 ? 5 : 7, " x 6, but the input is 6 x 6")));
+}
+
 TEST(Conv2dTranspose, ChannelsAndGroups) {
   Graph graph;
   Tensor x = floats(graph, {1, 1, 1, 2}, {1, 10});
@@ -45,7 +66,7 @@ TEST(Conv2dTranspose, PassesCheckOp) {
   struct Geometry {
     Shape x, kernel;
     Conv2dOptions options = {};
-    std::array<std::int64_t, 2> size = {0, 0};
+    Size2 size = 0;
   };
   std::vector<Geometry> list = {
       {{2, 4, 4, 4}, {4, 4, 3, 4}, {.stride = {2, 2}}},
@@ -71,7 +92,7 @@ TEST(Conv2dTranspose, PassesCheckOp) {
 TEST(Conv2dTranspose, ErrorsSayWhatDoesNotFit) {
   Graph graph;
   Tensor kernel = constant(graph, Array::zeros({3, 3, 4, 1}));
-  auto make = [&](const Shape& x, Conv2dOptions options, std::array<std::int64_t, 2> size) {
+  auto make = [&](const Shape& x, Conv2dOptions options, Size2 size) {
     return error_of([&] {
       Graph::PlacementGuard guard(graph, (Scope(graph) / "up1").placement());
       conv2d_transpose(constant(graph, Array::zeros(x)), kernel, options, size);
@@ -85,7 +106,15 @@ TEST(Conv2dTranspose, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(make({1, 1, 1, 1}, {.padding = Padding::explicit_amounts(2, 2, 1, 1)}, {0, 0}),
             "conv2d_transpose: an output of -1 x 1 is empty; pad less (at up1)");
   EXPECT_EQ(make({2, 2, 1}, {}, {0, 0}),
-            "conv2d_transpose: input must be [n, h, w, in], got f32[2, 2, 1] (at up1)");
+            "conv2d_transpose: input must be [n, h, w, in], got f32[2, 2, 1]; use conv1d_transpose "
+            "(at up1)");
+  EXPECT_EQ(make({1, 2, 2, 1}, {}, {-1, 2}),
+            "conv2d_transpose: output_size must be at least 1, or 0 for the default, along each "
+            "axis, got -1 x 2 (at up1)");
+  EXPECT_EQ(make({1, 2, 2, 1}, {.stride = {2, 0}}, 0),
+            "conv2d_transpose: stride of columns must be at least 1, got 0 (at up1)");
+  EXPECT_EQ(make({1, 2, 2, 1}, {.groups = 0}, 0),
+            "conv2d_transpose: groups must be at least 1, got 0 (at up1)");
 }
 
 TEST(Conv3dTranspose, SpreadsEachElementOverItsWindow) {
@@ -160,6 +189,14 @@ TEST(Conv1dTranspose, PassesCheckOpAndErrorsSayWhatDoesNotFit) {
             "conv1d_transpose: input has 1 channels but the kernel expects 2");
   EXPECT_EQ(error_of([&] { conv1d_transpose(reshape(x, {3}), kernel); }),
             "conv1d_transpose: input must be [n, w, in], got f32[3]");
+  Tensor one = floats(graph, {1, 1, 1}, {1});
+  EXPECT_EQ(error_of([&] { conv1d_transpose(x, one, {.stride = 2}, 9); }),
+            "conv1d_transpose: an output of 9 belongs to an input of 5, but the input is 3");
+  EXPECT_EQ(error_of([&] { conv1d_transpose(x, one, {.stride = 0}); }),
+            "conv1d_transpose: stride of samples must be at least 1, got 0");
+  EXPECT_EQ(error_of([&] { conv1d_transpose(x, one, {}, -1); }),
+            "conv1d_transpose: output_size must be at least 1, or 0 for the default, along each "
+            "axis, got -1");
 }
 
 }  // namespace

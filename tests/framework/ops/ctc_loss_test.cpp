@@ -307,8 +307,10 @@ TEST(CtcLoss, ErrorsSayWhatDoesNotFit) {
             "ctc_loss: label_lengths must be i32 or i64, got f64[2]; cast them");
   for (std::int64_t blank : {3, -4})
     EXPECT_EQ(error(x, labels, lengths, lengths, {.blank = blank}),
-              concat("ctc_loss: blank ", blank < 0 ? -1 : blank,
-                     " is not a class of logits f32[2, 4, 3]"));
+              concat("ctc_loss: blank ", blank, " is not a class of logits f32[2, 4, 3]"));
+  EXPECT_EQ(error(x, cast(lengths, DType::i32), lengths, lengths),
+            "ctc_loss: labels must be [n, l], got i32[2]");
+  EXPECT_EQ(error(x, labels, Tensor(), lengths), "ctc_loss: input 2, logit_lengths, is undefined");
 }
 
 TEST(CtcLoss, BadRowsAreNamed) {
@@ -322,6 +324,8 @@ TEST(CtcLoss, BadRowsAreNamed) {
   };
   Labels good = {1, 2, 1, 2, 1, 2};
   EXPECT_EQ(run(good, {4, 3}, {3, 3}), "no error");
+  EXPECT_EQ(run({1, 3, 1, 2, 1, 2}, {4, 4}, {3, 3}),
+            "ctc_loss: label 3 at row 0, position 1 is outside 0..2");
   EXPECT_THAT(run(good, {4, 5}, {3, 3}),
               HasSubstr("ctc_loss: logit length 5 at row 1 is outside 0..4; it counts"));
   EXPECT_THAT(run(good, {-1, 4}, {3, 3}),

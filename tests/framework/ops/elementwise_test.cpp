@@ -275,5 +275,17 @@ TEST(Functors, AreListedOnceWithTheNamesOfTheirOps) {
   }
 }
 
+TEST(Ops, NameAnUndefinedOperandByItsNumber) {
+  Graph graph;
+  Tensor x = constant(graph, Array::zeros({2, 3})), none;
+  EXPECT_EQ(error_of([&] { x + none; }), "add: input 1 is undefined");
+  EXPECT_EQ(error_of([&] { none * 2; }), "mul: the tensor beside the number 2 is undefined");
+  EXPECT_EQ(error_of([&] { matmul(x, none); }), "matmul: input 1 is undefined");
+  EXPECT_EQ(error_of([&] { mean(none); }), "mean: input 0 is undefined");
+  EXPECT_EQ(error_of([&] { cast(none, DType::f16); }), "cast: input 0 is undefined");
+  EXPECT_EQ(error_of([&] { softmax(none); }), "softmax: input 0 is undefined");
+  EXPECT_EQ(error_of([&] { concat({none, x}, 0); }), "concat: input 0 is undefined");
+}
+
 }  // namespace
 }  // namespace belfry::testing

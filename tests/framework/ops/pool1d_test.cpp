@@ -39,9 +39,9 @@ TEST(Pool1d, ErrorsSayWhatDoesNotFit) {
   Graph graph;
   Tensor x = constant(graph, Array::zeros({1, 3, 2}));
   EXPECT_EQ(error_of([&] { max_pool1d(x, {.window = 4}); }),
-            "max_pool1d: a window over 4 columns does not fit into 3 (3 and padding 0 + 0)");
+            "max_pool1d: a window over 4 samples does not fit into 3 (3 and padding 0 + 0)");
   EXPECT_EQ(error_of([&] { avg_pool1d(x, {.padding = Padding::explicit_amounts(0, 2)}); }),
-            "avg_pool1d: padding 0 + 2 of columns must be less than the window of 2, or some "
+            "avg_pool1d: padding 0 + 2 of samples must be less than the window of 2, or some "
             "windows would be empty");
   EXPECT_EQ(error_of([&] { max_pool1d(reshape(x, {6})); }),
             "max_pool1d: input must be [n, w, c], got f32[6]");

@@ -123,6 +123,13 @@ TEST(Pool3d, OfOneSliceIsThePoolOfEachSlice) {
   EXPECT_EQ(values(avg_pool3d(x, options)), values(avg_pool(images, plane)));
 }
 
+TEST(Pool3d, OneNumberIsForAllAxes) {
+  Graph graph;
+  Tensor x = constant(graph, Array::zeros({1, 9, 9, 9, 2}));
+  EXPECT_EQ(max_pool3d(x, {.window = 3}).shape(), (Shape{1, 4, 4, 4, 2}));
+  EXPECT_EQ(avg_pool3d(x, {.stride = 4}).shape(), (Shape{1, 2, 2, 2, 2}));
+}
+
 TEST(Pool3d, ErrorsSayWhatDoesNotFit) {
   Graph graph;
   Tensor x = constant(graph, Array::zeros({1, 2, 4, 3, 1}));
@@ -140,7 +147,7 @@ TEST(Pool3d, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] {
               max_pool3d(reshape(x, {2, 4, 3, 1}));
             }),
-            "max_pool3d: input must be [n, d, h, w, c], got f32[2, 4, 3, 1]");
+            "max_pool3d: input must be [n, d, h, w, c], got f32[2, 4, 3, 1]; use max_pool");
 }
 
 }  // namespace

@@ -162,6 +162,13 @@ TEST(GlobalPool, PassesCheckOp) {
           "");
 }
 
+TEST(Pool, OneNumberIsForBothAxes) {
+  Graph graph;
+  Tensor x = constant(graph, Array::zeros({1, 9, 9, 2}));
+  EXPECT_EQ(max_pool(x, {.window = 3}).shape(), (Shape{1, 4, 4, 2}));
+  EXPECT_EQ(avg_pool(x, {.window = {3, 1}, .stride = 1}).shape(), (Shape{1, 7, 9, 2}));
+}
+
 TEST(Pool, ErrorsSayWhatDoesNotFit) {
   Graph graph;
   Tensor x = constant(graph, Array::zeros({1, 4, 3, 2}));
@@ -198,7 +205,11 @@ TEST(Pool, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] {
               avg_pool(reshape(x, Shape{4, 6}));
             }),
-            "avg_pool: input must be [n, h, w, c], got [4, 6]");
+            "avg_pool: input must be [n, h, w, c], got f32[4, 6]");
+  EXPECT_EQ(error_of([&] {
+              max_pool(reshape(x, Shape{1, 2, 2, 3, 2}));
+            }),
+            "max_pool: input must be [n, h, w, c], got f32[1, 2, 2, 3, 2]; use max_pool3d");
   EXPECT_EQ(error_of([&] { max_pool(cast(x, DType::i32)); }),
             "max_pool: input must be floating, got i32[1, 4, 3, 2]; cast it");
   EXPECT_EQ(

@@ -389,6 +389,10 @@ TEST(Estimator, WithoutModelDirItMakesOneAndSaysSo) {
     EXPECT_TRUE(std::filesystem::is_directory(made));
   }
   EXPECT_THAT(log.warnings, HasSubstr("model_dir: none was given, using " + made));
+  log.warnings.clear();
+  for (RunConfig wrong : {RunConfig{.devices = {"tpu"}}, RunConfig{.threads = -1}})
+    EXPECT_NE(error_of([&] { Estimator({.model_fn = falling, .run = wrong}); }), "no error");
+  EXPECT_EQ(log.warnings, "");
   std::filesystem::remove(made);
 }
 

@@ -409,5 +409,22 @@ TEST(Outcome, HasNames) {
   EXPECT_EQ(to_string(Outcome::failed), "failed");
 }
 
+// The mean over no rows would be NaN.
+TEST(Training, ABatchWithoutRowsIsAnError) {
+  for (auto devices : std::vector<std::vector<std::string>>{{"cpu"}, {"cpu:0", "cpu:1"}})
+    for (BatchPolicy policy : {BatchPolicy::global, BatchPolicy::per_tower}) {
+      TemporaryFolder dir;
+      RunConfig config = saving_nothing();
+      config.devices = devices;
+      config.batch = policy;
+      Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = config});
+      EXPECT_EQ(error_of([&] {
+                  estimator.train(once({points({}, {}), points({}, {})}));
+                }),
+                "train: the batch has no rows; leave such batches out of the stream (in training "
+                "step 1)");
+    }
+}
+
 }  // namespace
 }  // namespace belfry

@@ -64,10 +64,13 @@ TEST(LossScale, IsHalvedWhereGradientsOverflowAndTheStepIsLeftOut) {
   auto model = [](Scope s, const Batch& batch, Mode) { return steep(s, batch, 1000); };
   Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = in(Precision::f16)});
   auto applied = std::make_shared<Applied>();
+  CapturedLog log;
   estimator.train(over_and_over({one_point()}), {.max_steps = 10, .hooks = {applied}});
   EXPECT_THAT(applied->steps,
               ElementsAre(false, false, false, false, false, false, false, false, false, true));
   EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 64);
+  EXPECT_THAT(log.info, HasSubstr("step 1: the loss scale of `sgd` is halved to 16384\n"));
+  EXPECT_THAT(log.info, HasSubstr("step 9: the loss scale of `sgd` is halved to 64\n"));
   EXPECT_EQ(estimator.variable_value("loss_scale_good_steps/0").item(), 1);
   EXPECT_EQ(estimator.variable_value("w").item(), -1000.0 / 1024);
 }
@@ -79,7 +82,10 @@ TEST(LossScale, IsDoubledAfterTwoThousandGoodSteps) {
   InputFn data = over_and_over({points({0.5, 0.5, 0.5, 0.5}, {0, 0, 0, 0})});
   estimator.train(data, {.max_steps = 1999});
   EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 32768);
+  CapturedLog log;
   estimator.train(data, {.max_steps = 2001});
+  EXPECT_EQ(log.info.find("the loss scale"), log.info.rfind("the loss scale"));
+  EXPECT_THAT(log.info, HasSubstr("step 2000: the loss scale of `sgd` is doubled to 65536\n"));
   EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 65536);
   EXPECT_EQ(estimator.variable_value("loss_scale_good_steps/0").item(), 1);
   EXPECT_NEAR(estimator.variable_value("w").item(), -2001.0 / 2048, 1e-4);
@@ -95,6 +101,73 @@ TEST(LossScale, IsTheSameOnAllTowers) {
   estimator.train(over_and_over({points({1, 1}, {0, 0})}), {.max_steps = 9});
   EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 128);
   EXPECT_EQ(estimator.variable_value("w").item(), -1000.0 / 1024);
+}
+
+// sqrt(w^2) at 0 is finite and its gradient is not. 15 steps bring the scale from 2^15 to 1.
+TEST(LossScale, GradientsThatAreNotFiniteAtTheLeastScaleAreAnError) {
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch&, Mode) -> EstimatorSpec {
+    return {.loss = sqrt(square(s.variable("w", {}))), .train = sgd()};
+  };
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = in(Precision::f16)});
+  CapturedLog log;
+  auto applied = std::make_shared<Applied>();
+  EXPECT_THAT(error_of([&] {
+                estimator.train(over_and_over({one_point()}),
+                                {.max_steps = 50, .hooks = {applied}});
+              }),
+              ::testing::StartsWith("the update `sgd` was skipped in step 16 because its gradients "
+                                    "are not finite, with a loss scale of 1, the least; "));
+  EXPECT_EQ(applied->steps, std::vector<bool>(16));
+  EXPECT_THAT(log.info, HasSubstr("step 15: the loss scale of `sgd` is halved to 1\n"));
+}
+
+// 40000 * scale is finite in f16 for a scale of 1 alone.
+TEST(LossScale, AnUpdateThatAHookHoldsBackIsNoError) {
+  struct Never final : Hook {
+    void on_gradients(GradientStage& stage) override {
+      stage.condition =
+          logical_and(stage.condition, constant(stage.update.loss.graph(), 0, DType::boolean));
+    }
+  };
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch& batch, Mode) { return steep(s, batch, 40000); };
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = in(Precision::f16)});
+  estimator.train(over_and_over({one_point()}),
+                  {.max_steps = 20, .hooks = {std::make_shared<Never>()}});
+  EXPECT_EQ(estimator.variable_value("loss_scale/0").item(), 1);
+  EXPECT_EQ(estimator.variable_value("loss_scale_good_steps/0").item(), 5);
+}
+
+TEST(LossScale, IsNoVariableOfTheModel) {
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch& batch, Mode mode) {
+    (s / "loss_scale").variable("0", {});
+    return linear(s, batch, mode);
+  };
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = in(Precision::f16)});
+  std::string error =
+      error_of([&] { estimator.train(over_and_over({one_point()}), {.max_steps = 1}); });
+  EXPECT_THAT(error, HasSubstr("variable `loss_scale/0` exists already"));
+  EXPECT_THAT(error, HasSubstr("(while making the loss scale of Precision::f16)"));
+}
+
+TEST(LossScale, IsInThePlan) {
+  TemporaryFolder folder;
+  Estimator estimator({.model_fn = linear, .model_dir = folder.path(), .run = in(Precision::f16)});
+  EXPECT_THAT(estimator.plan(once({one_point()})),
+              HasSubstr("gradients pass: average, unscale, apply\n"
+                        "hooks: StopOnNonFinite, WatchLossScale\n"));
+}
+
+TEST(PrecisionOption, F16OnACpuIsWarnedOf) {
+  TemporaryFolder folder;
+  for (Precision precision : {Precision::f32, Precision::bf16, Precision::f16}) {
+    CapturedLog log;
+    Estimator estimator({.model_fn = linear, .model_dir = folder.path(), .run = in(precision)});
+    bool warned = log.warnings.find("CPUs have no fast kernels for f16") != std::string::npos;
+    EXPECT_EQ(warned, precision == Precision::f16);
+  }
 }
 
 TEST(PrecisionOption, IsReadFromJson) {

@@ -113,7 +113,8 @@ TEST(RunConfig, DevicesMustExist) {
   RunConfig config;
   config.devices = {"tpu"};
   EXPECT_EQ(error_of([&] { Estimator({.model_fn = falling, .model_dir = "x", .run = config}); }),
-            "device: there is no `tpu` in this build; it knows cpu");
+            "device: there is no `tpu` in this build; it knows cpu (named in RunConfig::devices; "
+            "all_gpus_or_cpu() names what this machine has)");
   EXPECT_THAT(all_gpus_or_cpu(), ElementsAre("cpu"));
 }
 

@@ -87,10 +87,12 @@ TEST(Memory, AModelOverTheLimitFailsBeforeAnythingRuns) {
                     {.steps = 1, .hooks = {std::make_shared<Never>()}});
   });
   // Activations of 1024 x 1000 floats alone are 4,096,000 bytes.
-  EXPECT_THAT(error, AllOf(StartsWith("the step needs "), HasSubstr(" on cpu:0 but "),
-                           HasSubstr(" of 1.0 MiB are free; a batch of "),
-                           HasSubstr(" instead of 1024 would fit"), HasSubstr("largest tensors:"),
-                           HasSubstr("3.9 MiB"), HasSubstr("hidden/")));
+  EXPECT_THAT(error,
+              AllOf(StartsWith("the step needs "), HasSubstr(" on cpu:0 but "),
+                    HasSubstr(" of 1.0 MiB are free; a batch of "),
+                    HasSubstr(" instead of 1024 would fit. Less is needed with the rows in parts "
+                              "(hooks::accumulate), or with the model on several devices "),
+                    HasSubstr("largest tensors:"), HasSubstr("3.9 MiB"), HasSubstr("hidden/")));
   EXPECT_TRUE(dir.names().empty());
 
   // The batch that it names does fit, and one row more does not.
@@ -107,7 +109,8 @@ TEST(Memory, AModelOverTheLimitFailsBeforeAnythingRuns) {
   config.memory_limit = Bytes(1000);
   Estimator none({.model_fn = wide, .model_dir = dir.path(), .run = config});
   EXPECT_THAT(error_of([&] { none.evaluate(once({one_point()})); }),
-              HasSubstr("not even a batch of 1 would fit"));
+              HasSubstr("not even a batch of 1 would fit. Less is needed with the model on several "
+                        "devices (RunConfig::split)\n"));
 }
 
 TEST(Errors, AShapeMismatchNamesItsScope) {

@@ -119,6 +119,8 @@ TEST_F(Planned, ThrowsWhatTrainingWouldThrow) {
   uneven.set("y", Array(Shape{2, 1}, DType::f32));
   EXPECT_THAT(error_of([&] { make(on_cpus(2, 1)).plan(once({uneven})); }),
               HasSubstr("cannot be cut for the towers"));
+  EXPECT_THAT(error_of([&] { make(quiet()).plan(once({points({}, {})})); }),
+              HasSubstr("the batch has no rows"));
   RunConfig small = quiet();
   small.memory_limit = Bytes(100);
   auto large = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
