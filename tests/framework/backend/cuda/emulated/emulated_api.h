@@ -45,9 +45,7 @@ class EmulatedApi final : public Api {
 
   int device_count() noexcept override { return 4; }
   std::string why_none() override { return {}; }
-  Properties properties(int) override {
-    return {"emulated GPU", emulated_memory, emulated_memory};
-  }
+  Properties properties(int) override { return {"emulated GPU", emulated_memory, emulated_memory}; }
   void use(int device) override;
   void synchronize_device() override;
 
