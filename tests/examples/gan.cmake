@@ -1,0 +1,22 @@
+# Runs the GAN for a few rounds: both networks are counted, and pictures are drawn.
+cmake_minimum_required(VERSION 3.22)
+
+file(REMOVE_RECURSE ${WORK_DIR})
+file(MAKE_DIRECTORY ${WORK_DIR})
+execute_process(COMMAND ${PROGRAM} --model_dir ${WORK_DIR}/model --max_steps 10 --batch_size 4
+                OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "status ${status}\n${output}\n${diagnostics}")
+endif()
+foreach(name global_step generator_step discriminator_step)
+  string(JSON step GET "${output}" ${name})
+  if(NOT step EQUAL 10)
+    message(FATAL_ERROR "${name} is ${step}: ${output}")
+  endif()
+endforeach()
+foreach(step 1 5 10)
+  file(READ ${WORK_DIR}/model/digits-${step}.png signature LIMIT 8 HEX)
+  if(NOT signature STREQUAL 89504e470d0a1a0a)
+    message(FATAL_ERROR "digits-${step}.png is no PNG: ${signature}")
+  endif()
+endforeach()
