@@ -44,6 +44,7 @@ class FailingApi final : public Api {
   void free(void* memory, StreamHandle stream) override;
   void* allocate_host(std::size_t bytes) override;
   void free_host(void* memory) override;
+  bool is_pinned(const void* memory) override { return api_.is_pinned(memory); }
 
   StreamHandle create_stream() override;
   void destroy_stream(StreamHandle stream) override;
