@@ -27,7 +27,7 @@ TEST(MakeModel, OptimizersHaveNames) {
       make("mlp", R"({"optimizer": {"name": "momentum", "learning_rate": 0.5, "nesterov": true}})");
   Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
   estimator.train(random_images({2, 4, 4, 1}, 10), {.steps = 1});
-  EXPECT_THAT(estimator.variable_names(), Contains("head/kernel/momentum/velocity"));
+  EXPECT_THAT(estimator.variable_names(), Contains("head/kernel/momentum/accumulator"));
 }
 
 TEST(MakeModel, EveryNameMakesAModel) {

@@ -54,6 +54,7 @@ TEST(Models, LearnAFewImagesByHeart) {
   for (const auto& [name, model] :
        {Case{"vgg", vgg({.layers = 11,
                     .classes = 2,
+                    .batch_norm = true,
                     .hidden = 16,
                     .dropout = 0,
                     .optimizer = small_steps})},

@@ -33,7 +33,7 @@ TEST_F(CudaDevice, MayUseWhatIsFree) {
 TEST_F(CudaDevice, LeavesNothingWhenItCannotBeMade) {
   api.has_host_memory = false;
   EXPECT_EQ(error_of([&] { make_device(api, 0); }),
-            "pinned host memory: could not allocate 8 bytes");
+            "pinned host memory: could not allocate 8 B (for what kernels find wrong)");
   EXPECT_THAT(api.calls, IsSupersetOf({"create pool 1", "create stream 2"}));
   EXPECT_THAT(api.alive, IsEmpty());
 }
