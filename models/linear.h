@@ -14,8 +14,8 @@ struct LinearOptions {
 
 /// Generalised linear models: logistic, softmax, linear and Poisson regression, as the head says.
 /// The logits are linear_columns(), with variables in linear/. Features: those of the columns, and
-/// those of the head (not in predict mode). Error, when the model is
-/// built: as validate(columns).
+/// those of the head (not in predict mode). Error, when the model is built: as
+/// validate(columns).
 ModelFn linear(LinearOptions options);
 
 }  // namespace belfry::models
