@@ -30,10 +30,11 @@ Tensor weights(const Batch& batch, const std::string& name) {
 }
 
 // Probabilities of 1. Whole labels are looked up, which refuses all but 0 and 1.
-Tensor probabilities_of(Tensor label, DType type) {
+Tensor probabilities_of(const std::string& name, Tensor label, DType type) {
   if (is_floating(label.dtype())) return cast(label, type);
-  return cast(gather(constant(label.graph(), Array::of({0.0f, 1.0f})), cast(label, DType::i64)),
-              type);
+  Graph& graph = label.graph();
+  Graph::PlacementGuard guard(graph, {.scope = name});  // what the refusal names
+  return cast(gather(constant(graph, Array::of({0.0f, 1.0f})), cast(label, DType::i64)), type);
 }
 
 // What all heads have.
@@ -91,7 +92,7 @@ Head binary_head(BinaryHeadOptions o) {
     if (mode == Mode::predict)
       return {.predictions = {{"probability", probability},
                               {"class", cast(is_above(probability, o.threshold), DType::i64)}}};
-    Tensor label = probabilities_of(feature(batch, o.label, logit.shape()), logit.dtype());
+    Tensor label = probabilities_of(o.label, feature(batch, o.label, logit.shape()), logit.dtype());
     Tensor w = weights(batch, o.weight);
     EstimatorSpec spec = spec_of(
         mode, sigmoid_cross_entropy(logit, label, {.label_smoothing = o.label_smoothing}), w);
@@ -128,7 +129,8 @@ Head multi_label_head(MultiLabelHeadOptions o) {
     if (mode == Mode::predict)
       return {.predictions = {{"classes", is_above(probabilities, o.threshold)},
                               {"probabilities", probabilities}}};
-    Tensor label = probabilities_of(feature(batch, o.label, logits.shape()), logits.dtype());
+    Tensor label =
+        probabilities_of(o.label, feature(batch, o.label, logits.shape()), logits.dtype());
     Tensor w = weights(batch, o.weight);
     EstimatorSpec spec = spec_of(
         mode, sigmoid_cross_entropy(logits, label, {.label_smoothing = o.label_smoothing}), w);

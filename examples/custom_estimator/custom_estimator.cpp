@@ -57,7 +57,9 @@ class TrainingThread {
 };
 
 int main(int argc, char** argv) {
-  return examples::run(argc, argv, {.max_steps = 1000}, [](const auto& o) {
+  examples::Options defaults{.max_steps = 1000};
+  defaults.run.threads = 1;  // the application has use for the other cores
+  return examples::run(argc, argv, defaults, [](const auto& o) {
     DigitReader reader({.model_dir = o.model_dir, .run = o.run});
     Dataset train = data::drawn_digits() | data::shuffle(10'000, {.seed = o.run.seed})
                     | data::repeat() | data::batch(o.batch_size) | data::prefetch();

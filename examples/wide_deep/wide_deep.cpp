@@ -46,7 +46,9 @@ models::WideDeepOptions income_model() {
 }
 
 int main(int argc, char** argv) {
-  return examples::run(argc, argv, {.max_steps = 4000, .batch_size = 100}, [](const auto& o) {
+  examples::Options defaults{.max_steps = 4000, .batch_size = 100};
+  defaults.run.threads = 1;  // more would only wait for each other in steps as small as these
+  return examples::run(argc, argv, defaults, [](const auto& o) {
     require(!o.data_dir.empty(), "--data_dir must name the folder of adult.csv or adult.csv.gz");
     Dataset rows = data::csv(data::list_files(o.data_dir + "/adult.csv*"), fields(),
                              {.csv = {.header = false, .skip_initial_space = true}});

@@ -169,7 +169,8 @@ TEST(Heads, ErrorsSayWhat) {
     return error_of([&] { evaluated(head, batch); });
   };
   Features batch{{"logits", column({0, 1})}, {"label", Array::of({0, 2})}};
-  EXPECT_THAT(error(binary_head(), batch), HasSubstr("2"));
+  EXPECT_THAT(error(binary_head(), batch),
+              HasSubstr("index 2 at position 1 is outside 0..1 (at label"));
   EXPECT_THAT(error(multi_class_head({.classes = 3}), batch),
               HasSubstr("head: the logits are f32[2, 1] but should be floating [n, ..., 3]"));
   EXPECT_THAT(error(binary_head({.label = "lable"}), batch),

@@ -106,7 +106,9 @@ TEST(Replicated, SavesAndLoadsUnderTheModelsNames) {
 
   for (bool called : {false, true}) {
     Replicated other(forward, on({"cpu:0", "cpu:1", "cpu:2"}, 7));
-    if (called) EXPECT_NE(numbers(other(noise(5))), numbers(y));
+    if (called) {
+      EXPECT_NE(numbers(other(noise(5))), numbers(y));
+    }
     other.load(path);
     EXPECT_EQ(numbers(other(noise(5))), numbers(y));
   }
