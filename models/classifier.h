@@ -5,8 +5,9 @@
 
 namespace belfry::models {
 
-/// The spec of a classifier with these logits [n, classes]: mean cross-entropy with
-/// `batch["label"]` [n], predictions "class" and "probabilities", metric "accuracy".
+/// What multi_class_head() makes of these logits [n, classes]: mean cross-entropy with
+/// `batch["label"]` [n], predictions "class" and "probabilities", metrics "accuracy" and
+/// "average_loss".
 EstimatorSpec classifier_spec(Tensor logits, const Batch& batch, Mode mode,
                               const Optimizer& optimizer);
 

@@ -5,16 +5,26 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/models/lenet.h"
+#include "belfry/models/linear.h"
 #include "belfry/models/mlp.h"
 #include "belfry/models/mobilenet.h"
 #include "belfry/models/resnet.h"
 #include "belfry/models/unet.h"
 #include "belfry/models/vgg.h"
+#include "belfry/models/wide_deep.h"
 
 namespace belfry::models {
 namespace {
 
 using Json = nlohmann::json;
+
+class Reader;
+
+/// What fields() lists.
+template <class T>
+concept Fielded = requires(T& value, Reader& reader) {
+  fields(value, reader);
+};
 
 /// Reads the fields of an options struct from an object, and complains about what is left.
 class Reader {
@@ -53,7 +63,20 @@ class Reader {
       fail(what_, ": `", name, "` cannot be ", json.dump());
     }
   }
+  template <Fielded T>
+  void take(const char* name, const Json& json, T& value) {
+    Reader inner(concat(what_, ": ", name), json);
+    fields(value, inner);
+    inner.finish();
+  }
+  template <Fielded T>
+  void take(const char* name, const Json& json, std::vector<T>& value) {
+    require(json.is_array(), what_, ": `", name, "` must be a list, got ", json.dump());
+    value.resize(json.size());
+    for (std::size_t i = 0; i < json.size(); ++i) take(name, json[i], value[i]);
+  }
   void take(const char* name, const Json& json, Optimizer& value);
+  void take(const char* name, const Json& json, Head& value);
   void take(const char* name, const Json& json, ResnetStem& value) {
     const std::map<std::string, ResnetStem> stems{{"by_size", ResnetStem::by_size},
                                                   {"small", ResnetStem::small},
@@ -90,12 +113,67 @@ void fields(RmspropOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("decay", o.decay)("momentum", o.momentum)(
       "epsilon", o.epsilon)("centered", o.centered);
 }
+void fields(BinaryHeadOptions& o, Reader& f) {
+  f("label", o.label)("weight", o.weight)("label_smoothing", o.label_smoothing)("threshold",
+                                                                                o.threshold);
+}
+void fields(MultiClassHeadOptions& o, Reader& f) {
+  f("classes", o.classes)("label", o.label)("weight", o.weight)("label_smoothing",
+                                                                o.label_smoothing);
+}
+void fields(MultiLabelHeadOptions& o, Reader& f) {
+  f("classes", o.classes)("label", o.label)("weight", o.weight)(
+      "label_smoothing", o.label_smoothing)("threshold", o.threshold);
+}
+void fields(RegressionHeadOptions& o, Reader& f) {
+  f("units", o.units)("label", o.label)("weight", o.weight);
+}
+void fields(PoissonHeadOptions& o, Reader& f) { f("label", o.label)("weight", o.weight); }
+void fields(NamedHead& o, Reader& f) { f("name", o.name)("head", o.head)("weight", o.weight); }
+
+struct HeadList {
+  std::vector<NamedHead> heads = {};
+};
+void fields(HeadList& o, Reader& f) { f("heads", o.heads); }
+
+void fields(NumericColumn& o, Reader& f) {
+  f("feature", o.feature)("mean", o.mean)("deviation", o.deviation);
+}
+void fields(CategoricalColumn& o, Reader& f) {
+  f("feature", o.feature)("categories", o.categories)("hashed", o.hashed)(
+      "boundaries", o.boundaries)("width", o.width);
+}
+void fields(CrossedColumn& o, Reader& f) {
+  f("features", o.features)("buckets", o.buckets)("width", o.width);
+}
+void fields(Columns& o, Reader& f) {
+  f("numeric", o.numeric)("categorical", o.categorical)("crossed", o.crossed);
+}
+
+void fields(DnnOptions& o, Reader& f) {
+  f("columns", o.columns)("hidden", o.hidden)("dropout", o.dropout)("head", o.head)("optimizer",
+                                                                                    o.optimizer);
+}
+void fields(LinearOptions& o, Reader& f) {
+  f("columns", o.columns)("head", o.head)("optimizer", o.optimizer);
+}
+void fields(WideDeepOptions& o, Reader& f) {
+  f("wide", o.wide)("deep", o.deep)("hidden", o.hidden)("dropout", o.dropout)("head", o.head)(
+      "wide_optimizer", o.wide_optimizer)("deep_optimizer", o.deep_optimizer);
+}
+void fields(AdagradOptions& o, Reader& f) {
+  f("learning_rate", o.learning_rate)("initial_accumulator", o.initial_accumulator);
+}
+void fields(FtrlOptions& o, Reader& f) {
+  f("learning_rate", o.learning_rate)("learning_rate_power", o.learning_rate_power)(
+      "initial_accumulator", o.initial_accumulator)("l1", o.l1)("l2", o.l2);
+}
 void fields(LenetOptions& o, Reader& f) {
   f("classes", o.classes)("dropout", o.dropout)("optimizer", o.optimizer);
 }
 void fields(MlpOptions& o, Reader& f) {
   f("feature", o.feature)("hidden", o.hidden)("classes", o.classes)("dropout", o.dropout)(
-      "optimizer", o.optimizer);
+      "optimizer", o.optimizer)("head", o.head);
 }
 void fields(MobilenetOptions& o, Reader& f) {
   f("classes", o.classes)("width", o.width)("batch_norm_momentum", o.batch_norm_momentum)(
@@ -125,35 +203,59 @@ Result call(Result (*function)(Options), Options options, const std::string& nam
   return function(std::move(options));
 }
 
-template <class Options>
-Optimizer optimizer(Optimizer (*function)(const Options&), const std::string& name,
-                    const Json& json) {
-  Options options;
-  Reader reader(name, json);
-  fields(options, reader);
-  reader.finish();
-  return function(options);
+/// Makers of a T by name.
+template <class T>
+using Named = std::map<std::string, std::function<T(const std::string& what, const Json&)>>;
+
+template <class T, class Options>
+auto from_fields(T (*function)(Options)) {
+  return [=](const std::string& what, const Json& json) {
+    std::remove_cvref_t<Options> options;
+    Reader reader(what, json);
+    fields(options, reader);
+    reader.finish();
+    return function(options);
+  };
 }
 
-void Reader::take(const char* name, const Json& json, Optimizer& value) {
-  using Make = std::function<Optimizer(const std::string&, const Json&)>;
-  static const std::map<std::string, Make> optimizers{
-      {"adam", [](auto& n, auto& j) { return optimizer(adam, n, j); }},
-      {"adamw", [](auto& n, auto& j) { return optimizer(adamw, n, j); }},
-      {"momentum", [](auto& n, auto& j) { return optimizer(momentum, n, j); }},
-      {"rmsprop", [](auto& n, auto& j) { return optimizer(rmsprop, n, j); }},
-      {"sgd", [](auto& n, auto& j) { return optimizer(sgd, n, j); }}};
+/// What an object with a name beside its fields describes.
+template <class T>
+T take_named(const Named<T>& known, const std::string& what, std::string_view field,
+             std::string_view kind, const Json& json) {
   std::vector<std::string> names;
-  for (const auto& [known, make] : optimizers) names.push_back(known);
+  for (const auto& [name, make] : known) names.push_back(name);
   auto title = json.is_object() ? json.find("name") : json.end();
   bool named = json.is_object() && title != json.end() && title->is_string()
-               && optimizers.contains(title->get<std::string>());
-  require(named, what_, ": `", name, "` must be an object with the name of an optimizer (",
+               && known.contains(title->get<std::string>());
+  require(named, what, ": `", field, "` must be an object with the name of ", kind, " (",
           join(names, ", "), "), got ", json.dump());
   Json options = json;
   options.erase("name");
   auto which = title->get<std::string>();
-  value = optimizers.at(which)(concat(what_, ": ", which), options);
+  return known.at(which)(concat(what, ": ", which), options);
+}
+
+void Reader::take(const char* name, const Json& json, Optimizer& value) {
+  static const Named<Optimizer> optimizers{{"adagrad", from_fields(adagrad)},
+                                           {"adam", from_fields(adam)},
+                                           {"adamw", from_fields(adamw)},
+                                           {"ftrl", from_fields(ftrl)},
+                                           {"momentum", from_fields(momentum)},
+                                           {"rmsprop", from_fields(rmsprop)},
+                                           {"sgd", from_fields(sgd)}};
+  value = take_named(optimizers, what_, name, "an optimizer", json);
+}
+
+Head multi(HeadList list) { return multi_head(std::move(list.heads)); }
+
+void Reader::take(const char* name, const Json& json, Head& value) {
+  static const Named<Head> heads{{"binary", from_fields(binary_head)},
+                                 {"multi", from_fields(multi)},
+                                 {"multi_class", from_fields(multi_class_head)},
+                                 {"multi_label", from_fields(multi_label_head)},
+                                 {"poisson", from_fields(poisson_head)},
+                                 {"regression", from_fields(regression_head)}};
+  value = take_named(heads, what_, name, "a head", json);
 }
 
 using Make = std::function<ModelFn(const std::string& name, const Json&)>;
@@ -167,7 +269,9 @@ Make maker(ModelFn (*function)(Options), Options defaults) {
 
 const std::map<std::string, Make, std::less<>>& makers() {
   static const std::map<std::string, Make, std::less<>> table{
+      {"dnn", maker<DnnOptions>(dnn, {})},
       {"lenet", maker<LenetOptions>(lenet, {})},
+      {"linear", maker<LinearOptions>(linear, {})},
       {"mlp", maker<MlpOptions>(mlp, {})},
       {"mobilenet_v2", maker<MobilenetOptions>(mobilenet_v2, {})},
       {"resnet18", maker<ResnetOptions>(resnet18, {})},
@@ -178,7 +282,8 @@ const std::map<std::string, Make, std::less<>>& makers() {
       {"vgg11", maker<VggOptions>(vgg, {.layers = 11})},
       {"vgg13", maker<VggOptions>(vgg, {.layers = 13})},
       {"vgg16", maker<VggOptions>(vgg, {.layers = 16})},
-      {"vgg19", maker<VggOptions>(vgg, {.layers = 19})}};
+      {"vgg19", maker<VggOptions>(vgg, {.layers = 19})},
+      {"wide_deep", maker<WideDeepOptions>(wide_deep, {})}};
   return table;
 }
 

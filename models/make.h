@@ -14,9 +14,11 @@ namespace belfry::models {
 ///   make("vgg16", R"({"classes": 10, "optimizer": {"name": "adam", "learning_rate": 1e-4}})")
 ///
 /// Fields that are not there keep the function's defaults. An optimizer is an object with "name"
-/// and the numbers and truth values of its options; vgg11, vgg13, vgg16 and vgg19 are vgg() with
-/// those layers. Error: an unknown name or field (with those that there are), a value of another
-/// type, no JSON, and whatever the function itself refuses.
+/// and the numbers and truth values of its options, and so is a head, binary, multi_class,
+/// multi_label, regression, poisson, or multi with a list of "heads": {"name": "multi", "heads":
+/// [{"name": "clicks", "head": {"name": "poisson", "label": "clicks"}, "weight": 2}]}. vgg11,
+/// vgg13, vgg16 and vgg19 are vgg() with those layers. Error: an unknown name or field (with those
+/// that there are), a value of another type, no JSON, and whatever the function itself refuses.
 ModelFn make(std::string_view name, std::string_view json = "{}");
 
 /// All names, sorted.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/framework/framework.h"
+#include "belfry/models/heads.h"
 
 namespace belfry::models {
 
@@ -15,10 +15,18 @@ struct MlpOptions {
   std::int64_t classes = 10;
   float dropout = 0;  ///< of each hidden layer, in [0, 1)
   Optimizer optimizer = adam({.learning_rate = 1e-3});
+  Head head = {};  ///< what it learns; none: multi_class_head() of `classes`
 };
 
-/// A multilayer perceptron that classifies. Features: the one named, and "label" i64 [n] (not in
-/// predict mode); predictions and metric as lenet().
+/// A multilayer perceptron. Features: the one named, and those of its head (not in predict mode),
+/// which are "label" i64 [n] unless it says otherwise; predictions and metrics are the head's.
 ModelFn mlp(MlpOptions options = {});
+
+struct HiddenOptions {
+  std::vector<std::int64_t> units = {};  ///< of each layer
+  float dropout = 0;                     ///< of each layer, in [0, 1)
+};
+/// The hidden layers alone, hidden1, hidden2, ... under `s`: x [n, k] to [n, units.back()].
+Tensor hidden_layers(const Scope& s, Tensor x, Mode mode, const HiddenOptions& options);
 
 }  // namespace belfry::models

@@ -1,12 +1,16 @@
 #pragma once
 // Ready-made model functions.
 
+#include "belfry/models/columns.h"
 #include "belfry/models/gan/dcgan.h"
 #include "belfry/models/gan/gan.h"
+#include "belfry/models/heads.h"
 #include "belfry/models/lenet.h"
+#include "belfry/models/linear.h"
 #include "belfry/models/make.h"
 #include "belfry/models/mlp.h"
 #include "belfry/models/mobilenet.h"
 #include "belfry/models/resnet.h"
 #include "belfry/models/unet.h"
 #include "belfry/models/vgg.h"
+#include "belfry/models/wide_deep.h"

@@ -30,6 +30,10 @@ void check(const CsvOptions& o) {
 CsvWords index_words(const CsvColumn& column) {
   require(column.vocabulary.empty() || column.type == CsvType::text, "csv: column `", column.name,
           "` has a vocabulary but is of type ", column.type, "; only text can have one");
+  require(column.buckets == 0
+              || (column.buckets > 0 && column.type == CsvType::text && !column.unknown),
+          "csv: column `", column.name, "` has ", column.buckets,
+          " buckets; they are at least 1, for text without .unknown");
   CsvWords out;
   for (const std::string& word : column.vocabulary) {
     bool added = out.emplace(word, static_cast<std::int64_t>(out.size())).second;

@@ -33,6 +33,9 @@ struct CsvColumn {
   std::vector<std::string> vocabulary = {};
   /// The index of all words that are not in the vocabulary. None: they are an Error.
   std::optional<std::int64_t> unknown = {};
+  /// Text only: words that are not in the vocabulary, which may be empty, are spread over so many
+  /// indices behind it by a hash that never changes. 0: as said above.
+  std::int64_t buckets = 0;
 };
 
 struct CsvOptions {
@@ -65,8 +68,9 @@ struct CsvPlace {
 class CsvReader {
  public:
   /// `name` is what errors call the data: a path. Error: no columns, a name twice, a default that
-  /// is no value of its type, a vocabulary of a column that is not text or with a word twice, an
-  /// index below -1, delimiter or comment being a quote, a line end or each other, a limit below 1.
+  /// is no value of its type, a vocabulary or buckets of a column that is not text, a word twice,
+  /// buckets below 0 or beside `unknown`, an index below -1, delimiter or comment being a quote, a
+  /// line end or each other, a limit below 1.
   explicit CsvReader(std::vector<CsvColumn> columns, CsvOptions options = {},
                      std::string name = "CSV data");
 

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry::data {
 
@@ -80,6 +81,10 @@ void set_text(Array& out, std::string_view value) {
   std::copy(value.begin(), value.end(), out.span<std::uint8_t>().begin());
 }
 
+std::int64_t bucket_of(std::string_view word, std::int64_t buckets) {
+  return static_cast<std::int64_t>(philox_key(0, word).value % static_cast<std::uint64_t>(buckets));
+}
+
 }  // namespace
 
 void convert_field(const CsvColumn& column, const CsvWords& words, const std::string& field,
@@ -96,8 +101,10 @@ void convert_field(const CsvColumn& column, const CsvWords& words, const std::st
     case CsvType::boolean:
       return set_scalar(out, parse_boolean(field));
     case CsvType::text:
-      if (words.empty()) return set_text(out, field);
+      if (words.empty() && column.buckets == 0) return set_text(out, field);
       auto word = words.find(field);
+      if (word == words.end() && column.buckets > 0)
+        return set_scalar(out, std::ssize(words) + bucket_of(field, column.buckets));
       require(word != words.end() || column.unknown, shown(field), " is not in the vocabulary of ",
               words.size(), " words; add it, or set .unknown to give such words an index");
       return set_scalar(out, word != words.end() ? word->second : *column.unknown);

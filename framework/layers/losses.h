@@ -70,6 +70,11 @@ Tensor mean_squared_error(Tensor predictions, Tensor targets, RegressionLossOpti
 /// Mean of |prediction - target|; the gradient where they are equal is 0.
 Tensor mean_absolute_error(Tensor predictions, Tensor targets, RegressionLossOptions options = {});
 
+/// Mean of exp(log_rate) - log_rate * count: -log of the probability of the counts, from 0, under
+/// Poisson distributions of these rates, but for log(count!), which no rate changes
+/// (tf.nn.log_poisson_loss).
+Tensor poisson_loss(Tensor log_rates, Tensor counts, RegressionLossOptions options = {});
+
 struct HuberOptions {
   double delta = 1;     ///< error beyond which the loss grows linearly; positive
   Tensor weights = {};  ///< [n]; none: all 1

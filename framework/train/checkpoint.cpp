@@ -103,14 +103,18 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
   return out;
 }
 
-std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep) {
-  std::string path = checkpoint_path(model_dir, checkpoint.step);
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   save_safetensors(path, checkpoint.variables,
                    {{format_key, format_version},
                     {step_key, text(checkpoint.step)},
                     {seed_key, text(checkpoint.seed)},
                     {input_key, checkpoint.input},
                     {hooks_key, hooks_text(checkpoint.hooks)}});
+}
+
+std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep) {
+  std::string path = checkpoint_path(model_dir, checkpoint.step);
+  write_checkpoint(path, checkpoint);
   remove_oldest(model_dir, checkpoint.step, keep);
   return path;
 }

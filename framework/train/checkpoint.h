@@ -34,6 +34,9 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir);
 /// cannot be written; the older ones are then as they were.
 std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep);
 
+/// The same to any path, with nothing removed.
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+
 /// Error: the file is missing, damaged, or no checkpoint; it is named, with what is wrong.
 Checkpoint load_checkpoint(const std::string& path);
 

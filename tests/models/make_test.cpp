@@ -30,6 +30,28 @@ TEST(MakeModel, OptimizersHaveNames) {
   EXPECT_THAT(estimator.variable_names(), Contains("head/kernel/momentum/accumulator"));
 }
 
+TEST(MakeModel, ColumnsAndHeadsAreObjects) {
+  ModelFn model = make("wide_deep", R"({
+      "wide": {"categorical": [{"feature": "a", "categories": 3},
+                               {"feature": "x", "boundaries": [0.5]}],
+               "crossed": [{"features": ["a", "x"], "buckets": 5}]},
+      "deep": {"numeric": [{"feature": "x", "mean": 1, "deviation": 2}],
+               "categorical": [{"feature": "a", "categories": 9, "hashed": true, "width": 4}]},
+      "hidden": [6], "wide_optimizer": {"name": "ftrl", "l1": 0.1},
+      "deep_optimizer": {"name": "adagrad"},
+      "head": {"name": "multi", "heads": [
+          {"name": "one", "head": {"name": "binary", "label": "y"}, "weight": 2},
+          {"name": "two", "head": {"name": "multi_class", "classes": 3, "label": "a"}}]}})");
+  InputFn rows = one_batch(
+      {{"a", Array::of({0, 2})}, {"x", Array::of({0.0f, 1.0f})}, {"y", Array::of({0, 1})}});
+  // Wide: 4 * (1 + 3 + 2 + 5). Deep: 9 * 4, (1 + 4 + 1) * 6, (6 + 1) * 4.
+  EXPECT_EQ(parameter_count(model, rows), 44 + 36 + 36 + 28);
+  ModelFn counts = make("linear", R"({"columns": {"numeric": [{"feature": "x"}]},
+                                      "head": {"name": "poisson", "label": "y"}})");
+  Estimator estimator({.model_fn = counts, .model_dir = testing::TempDir(), .run = quiet()});
+  EXPECT_NEAR(estimator.evaluate(rows).at("prediction/mean"), 1, 1e-9);
+}
+
 TEST(MakeModel, EveryNameMakesAModel) {
   for (const std::string& name : names()) EXPECT_TRUE(make(name)) << name;
   EXPECT_THAT(names(), Contains("resnet50"));
@@ -37,7 +59,7 @@ TEST(MakeModel, EveryNameMakesAModel) {
 
 TEST(MakeModel, WhatIsUnknownIsRefused) {
   EXPECT_THAT(error_of([] { make("resnet51"); }),
-              HasSubstr("there is no `resnet51`; there are lenet, mlp"));
+              HasSubstr("there is no `resnet51`; there are dnn, lenet, linear, mlp"));
   EXPECT_THAT(
       error_of([] { make("lenet", R"({"clases": 3})"); }),
       HasSubstr("lenet: there is no field `clases`; there are classes, dropout, optimizer"));
@@ -46,7 +68,15 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
   EXPECT_THAT(error_of([] { make("lenet", R"({"classes": 2.5})"); }), HasSubstr("cannot be 2.5"));
   EXPECT_THAT(error_of([] { make("unet", R"({"batch_norm": 1})"); }), HasSubstr("cannot be 1"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"optimizer": {"name": "magic"}})"); }),
-              HasSubstr("the name of an optimizer (adam, adamw, momentum, rmsprop, sgd)"));
+              HasSubstr("the name of an optimizer (adagrad, adam, adamw, ftrl, momentum, "
+                        "rmsprop, sgd)"));
+  EXPECT_THAT(error_of([] { make("linear", R"({"head": {"name": "tail"}})"); }),
+              HasSubstr("linear: `head` must be an object with the name of a head (binary, multi, "
+                        "multi_class, multi_label, poisson, regression), got {\"name\":\"tail\"}"));
+  EXPECT_THAT(error_of([] { make("linear", R"({"columns": {"numeric": [{"name": "x"}]}})"); }),
+              HasSubstr("linear: columns: numeric: there is no field `name`; there are feature"));
+  EXPECT_THAT(error_of([] { make("linear", R"({"columns": {"numeric": {}}})"); }),
+              HasSubstr("linear: columns: `numeric` must be a list, got {}"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"optimizer": {"name": "sgd", "beta1": 1}})"); }),
               HasSubstr("lenet: sgd: there is no field `beta1`"));
   EXPECT_THAT(error_of([] { make("resnet18", R"({"stem": "tiny"})"); }),

@@ -15,26 +15,34 @@ inline RunConfig quiet() {
   return config;
 }
 
+/// The same batch again and again, or only once.
+class OneBatch final : public InputStream {
+ public:
+  OneBatch(Features batch, bool again) : batch_(std::move(batch)), again_(again) {}
+  bool next(Features& batch) override {
+    bool left = again_ || !taken_;
+    if (left) batch = batch_;
+    taken_ = true;
+    return left;
+  }
+
+ private:
+  Features batch_;
+  bool again_, taken_ = false;
+};
+inline InputFn one_batch(Features batch, bool again = false) {
+  return [=] { return std::make_unique<OneBatch>(batch, again); };
+}
+
 /// A batch of `images` [n, h, w, c] with labels 0, 1, ..., again and again.
 inline InputFn random_images(const Shape& images, std::int64_t classes) {
-  struct Stream final : InputStream {
-    bool next(Features& batch) override {
-      batch = features;
-      return true;
-    }
-    Features features;
-  };
   Array image(images, DType::f32);
   PhiloxStream random(philox_key(3, "images"));
   for (float& x : image.span<float>()) x = random.uniform();
   Array label(Shape{images[0]}, DType::i64);
   std::int64_t i = 0;
   for (std::int64_t& y : label.span<std::int64_t>()) y = i++ % classes;
-  return [image, label]() -> InputStreamPtr {
-    auto stream = std::make_unique<Stream>();
-    stream->features = {{"image", image}, {"label", label}};
-    return stream;
-  };
+  return one_batch({{"image", image}, {"label", label}}, true);
 }
 
 /// Elements of all parameters that the model makes for this batch.

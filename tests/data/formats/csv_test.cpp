@@ -170,6 +170,15 @@ TEST(Csv, WordsOutsideTheVocabulary) {
               ElementsAre("a=1", "a=-1", "a=1"));
 }
 
+// Numbers worked out in Python: SplitMix64's finaliser of that of 0 xor FNV-1a of the word.
+TEST(Csv, WordsMayBeHashed) {
+  const char* content = "a\nred\nblue\n\"\"\nred\n";
+  EXPECT_THAT(read(content, {{.name = "a", .buckets = 1000}}),
+              ElementsAre("a=406", "a=675", "a=604", "a=406"));
+  EXPECT_THAT(read(content, {{.name = "a", .vocabulary = {"green", "red"}, .buckets = 10}}),
+              ElementsAre("a=1", "a=7", "a=6", "a=1"));
+}
+
 TEST(Csv, AnErrorCostsOneRecord) {
   EXPECT_THAT(
       read("a,b\n1,2\n3\n\"4\n4\",x,y\n5,6\n", a_and_b),
@@ -320,6 +329,11 @@ TEST(Csv, RefusesColumnsAndOptionsThatMakeNoSense) {
             "csv: column `x` has a vocabulary but is of type i64; only text can have one");
   EXPECT_EQ(error({{.name = "x", .vocabulary = {"a", "a"}}}),
             "csv: the vocabulary of column `x` has `a` twice");
+  const std::string buckets = "buckets; they are at least 1, for text without .unknown";
+  EXPECT_EQ(error({{.name = "x", .buckets = -1}}), "csv: column `x` has -1 " + buckets);
+  EXPECT_EQ(error({{.name = "x", .unknown = 0, .buckets = 5}}), "csv: column `x` has 5 " + buckets);
+  EXPECT_EQ(error({{.name = "x", .type = CsvType::i64, .buckets = 5}}),
+            "csv: column `x` has 5 " + buckets);
   for (CsvOptions bad : {CsvOptions{.delimiter = '"'}, {.delimiter = '\n'}, {.comment = ','}})
     EXPECT_EQ(error({{.name = "x"}}, bad),
               "csv: delimiter and comment must differ and be neither quote nor line end");

@@ -153,6 +153,20 @@ TEST(RegressionLosses, OfVectorsAreThoseOfEachElement) {
   EXPECT_EQ(mean_squared_error(p, t).shape(), Shape{2});
 }
 
+// Plus the mean of log(count!), 0.8283, the second is 1.857: -log of the Poisson probabilities.
+TEST(PoissonLoss, IsTheRateMinusItsLogarithmTimesTheCount) {
+  Graph graph;
+  Tensor x = tensor(graph, {2, 2}, {0.0, ln2, std::log(5.0), -ln2});
+  Tensor t = tensor(graph, {2, 2}, {7.0, 3.0, 0.0, 2.0});
+  EXPECT_THAT(values(poisson_loss(x, t)), near_values({(3 - 3 * ln2) / 2, (5.5 + 2 * ln2) / 2}));
+  Tensor rates = tensor(graph, {1, 3}, {0.0, -1.0, 1.0});
+  Tensor counts = tensor(graph, {1, 3}, {1.0, 2.0, 3.0});
+  EXPECT_THAT(values(poisson_loss(rates, counts)),
+              near_values({1.8570226398 - (std::log(2.0) + std::log(6.0)) / 3}));
+  EXPECT_THAT(values(poisson_loss(x, t, {.weights = tensor(graph, {2}, {0, 2})})),
+              near_values({0, 5.5 + 2 * ln2}));
+}
+
 TEST(Hinge, IsZeroBeyondTheMargin) {
   Graph graph;
   Tensor x = tensor(graph, {3, 2}, {2.0f, -2.0f, 0.25f, 0.25f, 0.0f, 3.0f});
@@ -234,6 +248,7 @@ TEST(Losses, GradientsAgreeWithDifferences) {
   EXPECT_EQ(check([](In in) { return mean_absolute_error(in[0], in[1]); }, {x, t}), "");
   EXPECT_EQ(check([](In in) { return huber(in[0], in[1], {.delta = 0.7}); }, {x, t}), "");
   EXPECT_EQ(check([](In in) { return hinge(in[0], in[1]); }, {x, t}), "");
+  EXPECT_EQ(check([](In in) { return poisson_loss(in[0], in[1]); }, {x, t}), "");
   for (Reduction r : {Reduction::none, Reduction::sum, Reduction::mean, Reduction::weighted_mean})
     EXPECT_EQ(check([r](In in) { return reduce_loss(in[0], r, in[1]); }, {x, w}), "")
         << to_string(r);

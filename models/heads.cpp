@@ -1,0 +1,206 @@
+#include "belfry/models/heads.h"
+
+#include <algorithm>
+#include <set>
+
+namespace belfry::models {
+namespace {
+
+// Losses of logits in less than f32 would be compared with labels that have lost digits.
+DType loss_type(const Tensor& logits) {
+  return logits.dtype() == DType::f64 ? DType::f64 : DType::f32;
+}
+
+Shape without_last(const Shape& shape) {
+  return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 1)));
+}
+Tensor drop_last(Tensor x) { return reshape(x, without_last(x.shape())); }
+
+// A feature of the shape that goes with the logits. One more axis, of size 1, goes.
+Tensor feature(const Batch& batch, const std::string& name, const Shape& wanted) {
+  Tensor x = batch[name];
+  if (x.rank() == wanted.rank() + 1 && x.size(-1) == 1) x = drop_last(x);
+  require(x.shape() == wanted, "head: feature `", name, "` is ", x.type(),
+          " but the logits go with ", wanted);
+  return x;
+}
+
+Tensor weights(const Batch& batch, const std::string& name) {
+  return name.empty() ? Tensor() : batch[name];
+}
+
+// Probabilities of 1. Whole labels are looked up, which refuses all but 0 and 1.
+Tensor probabilities_of(const std::string& name, Tensor label, DType type) {
+  if (is_floating(label.dtype())) return cast(label, type);
+  Graph& graph = label.graph();
+  Graph::PlacementGuard guard(graph, {.scope = name});  // what the refusal names
+  return cast(gather(constant(graph, Array::of({0.0f, 1.0f})), cast(label, DType::i64)), type);
+}
+
+// What all heads have.
+EstimatorSpec spec_of(Mode mode, Tensor losses, Tensor weights) {
+  EstimatorSpec spec{.loss = reduce_loss(losses, Reduction::mean, weights)};
+  if (mode == Mode::evaluate)
+    spec.metrics.emplace_back("average_loss", mean_metric(losses, weights));
+  return spec;
+}
+
+void append(NamedMetrics& to, const NamedMetrics& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+NamedMetrics means(Tensor label, Tensor prediction, Tensor weights) {
+  return {{"label/mean", mean_metric(label, weights)},
+          {"prediction/mean", mean_metric(prediction, weights)}};
+}
+
+// How often a constant answer would be right.
+Metric accuracy_baseline(Tensor truth, Tensor weights) {
+  Metric share = mean_metric(truth, weights);
+  return {.state = share.state, .value = [mean = share.value](std::span<const double> state) {
+            double positive = mean(state).item();
+            return Array::scalar(std::max(positive, 1 - positive));
+          }};
+}
+
+NamedMetrics binary_metrics(Tensor truth, Tensor probability, const BinaryMetricOptions& o) {
+  return {{"accuracy", binary_accuracy(truth, probability, o)},
+          {"auc", auc(truth, probability, {.weights = o.weights})},
+          {"precision", precision(truth, probability, o)},
+          {"recall", recall(truth, probability, o)}};
+}
+
+Tensor is_above(Tensor x, double threshold) {
+  return greater(x, constant(x.graph(), threshold, x.dtype()));
+}
+
+}  // namespace
+
+EstimatorSpec Head::operator()(Tensor logits, const Batch& batch, Mode mode, Updates train) const {
+  require(build && units > 0, "head: there is none; make it with binary_head() or its like");
+  require(is_floating(logits.dtype()) && logits.rank() >= 2 && logits.size(-1) == units,
+          "head: the logits are ", logits.type(), " but should be floating [n, ..., ", units, "]");
+  EstimatorSpec spec = build(cast(logits, loss_type(logits)), batch, mode);
+  spec.train = std::move(train);
+  return spec;
+}
+
+Head binary_head(BinaryHeadOptions o) {
+  auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor logit = drop_last(logits);
+    Tensor probability = sigmoid(logit);
+    if (mode == Mode::predict)
+      return {.predictions = {{"probability", probability},
+                              {"class", cast(is_above(probability, o.threshold), DType::i64)}}};
+    Tensor label = probabilities_of(o.label, feature(batch, o.label, logit.shape()), logit.dtype());
+    Tensor w = weights(batch, o.weight);
+    EstimatorSpec spec = spec_of(
+        mode, sigmoid_cross_entropy(logit, label, {.label_smoothing = o.label_smoothing}), w);
+    if (mode == Mode::train) return spec;
+    Tensor truth = is_above(label, 0.5);
+    append(spec.metrics, binary_metrics(truth, probability, {o.threshold, w}));
+    append(spec.metrics, means(label, probability, w));
+    spec.metrics.emplace_back("accuracy_baseline", accuracy_baseline(truth, w));
+    return spec;
+  };
+  return {.units = 1, .build = build};
+}
+
+Head multi_class_head(MultiClassHeadOptions o) {
+  require(o.classes >= 2, "multi_class_head: classes must be at least 2, got ", o.classes);
+  auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor guess = argmax(logits, -1);
+    if (mode == Mode::predict)
+      return {.predictions = {{"class", guess}, {"probabilities", softmax(logits)}}};
+    Tensor label = feature(batch, o.label, guess.shape()), w = weights(batch, o.weight);
+    EstimatorSpec spec = spec_of(
+        mode, sparse_softmax_cross_entropy(logits, label, {.label_smoothing = o.label_smoothing}),
+        w);
+    if (mode == Mode::evaluate) spec.metrics.emplace_back("accuracy", accuracy(label, guess, w));
+    return spec;
+  };
+  return {.units = o.classes, .build = build};
+}
+
+Head multi_label_head(MultiLabelHeadOptions o) {
+  require(o.classes >= 1, "multi_label_head: classes must be at least 1, got ", o.classes);
+  auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor probabilities = sigmoid(logits);
+    if (mode == Mode::predict)
+      return {.predictions = {{"classes", is_above(probabilities, o.threshold)},
+                              {"probabilities", probabilities}}};
+    Tensor label =
+        probabilities_of(o.label, feature(batch, o.label, logits.shape()), logits.dtype());
+    Tensor w = weights(batch, o.weight);
+    EstimatorSpec spec = spec_of(
+        mode, sigmoid_cross_entropy(logits, label, {.label_smoothing = o.label_smoothing}), w);
+    if (mode == Mode::evaluate)
+      append(spec.metrics, binary_metrics(is_above(label, 0.5), probabilities, {o.threshold, w}));
+    return spec;
+  };
+  return {.units = o.classes, .build = build};
+}
+
+Head regression_head(RegressionHeadOptions o) {
+  require(o.units >= 1, "regression_head: units must be at least 1, got ", o.units);
+  auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor value = o.units == 1 ? drop_last(logits) : logits;
+    if (mode == Mode::predict) return {.predictions = {{"value", value}}};
+    Tensor label = cast(feature(batch, o.label, value.shape()), value.dtype());
+    Tensor w = weights(batch, o.weight);
+    EstimatorSpec spec = spec_of(mode, mean_squared_error(value, label), w);
+    if (mode == Mode::evaluate) append(spec.metrics, means(label, value, w));
+    return spec;
+  };
+  return {.units = o.units, .build = build};
+}
+
+Head poisson_head(PoissonHeadOptions o) {
+  auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor log_rate = drop_last(logits), rate = exp(log_rate);
+    if (mode == Mode::predict) return {.predictions = {{"mean", rate}}};
+    Tensor label = cast(feature(batch, o.label, rate.shape()), rate.dtype());
+    Tensor w = weights(batch, o.weight);
+    EstimatorSpec spec = spec_of(mode, poisson_loss(log_rate, label), w);
+    if (mode == Mode::evaluate) append(spec.metrics, means(label, rate, w));
+    return spec;
+  };
+  return {.units = 1, .build = build};
+}
+
+Head multi_head(std::vector<NamedHead> heads) {
+  require(!heads.empty(), "multi_head: there are no heads");
+  std::vector<std::int64_t> sizes;
+  std::set<std::string> names;
+  for (const auto& [name, head, weight] : heads) {
+    require(!name.empty() && names.insert(name).second, "multi_head: the name `", name,
+            "` is empty or there twice");
+    require(weight >= 0, "multi_head: the weight of `", name, "` is ", weight,
+            "; it must be at least 0");
+    require(head.units > 0, "multi_head: `", name,
+            "` is no head; make it with binary_head() or its"
+            " like");
+    sizes.push_back(head.units);
+  }
+  auto build = [heads, sizes](Tensor logits, const Batch& batch, Mode mode) {
+    std::vector<Tensor> parts = split(logits, sizes, -1);
+    EstimatorSpec all;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      const auto& [name, head, weight] = heads[i];
+      EstimatorSpec one =
+          with_context(concat("in head ", name), [&] { return head(parts[i], batch, mode); });
+      for (const auto& [key, value] : one.predictions)
+        all.predictions.emplace_back(concat(name, "/", key), value);
+      for (const auto& [key, value] : one.metrics)
+        all.metrics.emplace_back(concat(name, "/", key), value);
+      if (mode == Mode::predict) continue;
+      all.loss = i == 0 ? one.loss * weight : all.loss + one.loss * weight;
+    }
+    return all;
+  };
+  std::int64_t units = 0;
+  for (std::int64_t size : sizes) units += size;
+  return {.units = units, .build = build};
+}
+
+}  // namespace belfry::models

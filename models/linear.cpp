@@ -1,0 +1,12 @@
+#include "belfry/models/linear.h"
+
+namespace belfry::models {
+
+ModelFn linear(LinearOptions o) {
+  return [o](Scope s, const Batch& batch, Mode mode) {
+    Tensor logits = linear_columns(s / "linear", batch, o.columns, o.head.units);
+    return o.head(logits, batch, mode, o.optimizer);
+  };
+}
+
+}  // namespace belfry::models

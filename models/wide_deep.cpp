@@ -1,0 +1,42 @@
+#include "belfry/models/wide_deep.h"
+
+#include "belfry/models/mlp.h"
+
+namespace belfry::models {
+namespace {
+
+Tensor deep_logits(const Scope& s, const Batch& batch, Mode mode, const Columns& columns,
+                   const HiddenOptions& hidden, const Head& head) {
+  Tensor x = hidden_layers(s, deep_columns(s / "columns", batch, columns), mode, hidden);
+  return dense(s / "logits", x, {.units = head.units});
+}
+
+Update update_of(std::string name, const Scope& part, Tensor loss, const Optimizer& optimizer) {
+  Update update = minimize(loss, optimizer, trainable_variables(part.graph(), part.path()));
+  update.name = std::move(name);
+  return update;
+}
+
+}  // namespace
+
+ModelFn dnn(DnnOptions o) {
+  return [o](Scope s, const Batch& batch, Mode mode) {
+    Tensor logits = deep_logits(s / "deep", batch, mode, o.columns, {o.hidden, o.dropout}, o.head);
+    return o.head(logits, batch, mode, o.optimizer);
+  };
+}
+
+ModelFn wide_deep(WideDeepOptions o) {
+  return [o](Scope s, const Batch& batch, Mode mode) {
+    Scope wide = s / "wide", deep = s / "deep";
+    Tensor logits = linear_columns(wide, batch, o.wide, o.head.units)
+                    + deep_logits(deep, batch, mode, o.deep, {o.hidden, o.dropout}, o.head);
+    EstimatorSpec spec = o.head(logits, batch, mode);
+    if (mode == Mode::train)
+      spec.train = {update_of("wide", wide, spec.loss, o.wide_optimizer),
+                    update_of("deep", deep, spec.loss, o.deep_optimizer)};
+    return spec;
+  };
+}
+
+}  // namespace belfry::models

@@ -1,0 +1,25 @@
+# Runs the application for some steps: it saves when asked to, pauses, goes on and stops.
+cmake_minimum_required(VERSION 3.22)
+
+file(REMOVE_RECURSE ${WORK_DIR})
+execute_process(COMMAND ${PROGRAM} --model_dir ${WORK_DIR} --max_steps 200 --batch_size 8
+                OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "status ${status}\n${output}\n${diagnostics}")
+endif()
+string(JSON step GET "${output}" global_step)
+string(JSON accuracy GET "${output}" accuracy)
+if(step LESS 200 OR accuracy LESS 0.2)
+  message(FATAL_ERROR "after at least 200 steps: ${output}")
+endif()
+foreach(line "paused at step [0-9]+, loss " "stopped at step ${step}: the user has seen enough")
+  if(NOT diagnostics MATCHES "${line}")
+    message(FATAL_ERROR "missing: ${line}\n${diagnostics}")
+  endif()
+endforeach()
+# That of the beginning, the one that was asked for, and that of the end.
+file(GLOB checkpoints ${WORK_DIR}/checkpoint-*.safetensors)
+list(LENGTH checkpoints count)
+if(NOT count EQUAL 3)
+  message(FATAL_ERROR "checkpoints: ${checkpoints}")
+endif()

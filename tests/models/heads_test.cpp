@@ -1,0 +1,200 @@
+#include "belfry/models/heads.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "../framework/base/error_of.h"
+#include "models_support.h"
+
+namespace belfry::models {
+namespace {
+
+using ::testing::HasSubstr;
+
+const double ln2 = std::log(2.0), ln3 = std::log(3.0);
+
+// The head alone, on logits that are a feature.
+Estimator with(Head head) {
+  ModelFn model = [head](Scope, const Batch& batch, Mode mode) {
+    return head(batch["logits"], batch, mode, sgd());
+  };
+  return Estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+}
+EvalResult evaluated(const Head& head, const Features& batch) {
+  return with(head).evaluate(one_batch(batch));
+}
+Features predicted(const Head& head, const Features& batch) {
+  Features out;
+  with(head).predict(one_batch(batch), {.single_examples = false}).next(out);
+  return out;
+}
+std::vector<double> numbers(const Array& a) {
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < a.elements(); ++i) out.push_back(a.at(i));
+  return out;
+}
+auto near(std::vector<double> expected) {
+  return ::testing::Pointwise(::testing::DoubleNear(1e-6), std::move(expected));
+}
+
+Array column(std::vector<double> values) {
+  Array out(Shape{std::ssize(values), 1}, DType::f32);
+  std::copy(values.begin(), values.end(), out.span<float>().begin());
+  return out;
+}
+
+// Probabilities 1/2, 3/4, 1/4 and 3/4.
+Features yes_or_no() {
+  return {{"logits", column({0, ln3, -ln3, ln3})},
+          {"paid", Array::of({1, 1, 0, 0})},
+          {"times", Array::of({1.0f, 2.0f, 4.0f, 1.0f})}};
+}
+
+TEST(BinaryHead, HasTheLossAndMetricsOfYesOrNo) {
+  EvalResult r = evaluated(binary_head({.label = "paid", .weight = "times"}), yes_or_no());
+  double total = ln2 + (2 + 4) * std::log(4.0 / 3) + 2 * ln2;
+  EXPECT_NEAR(r.at("loss"), total / 4, 1e-6);
+  EXPECT_NEAR(r.at("average_loss"), total / 8, 1e-6);
+  EXPECT_NEAR(r.at("accuracy"), 6.0 / 8, 1e-9);
+  EXPECT_NEAR(r.at("accuracy_baseline"), 5.0 / 8, 1e-9);
+  EXPECT_NEAR(r.at("precision"), 2.0 / 3, 1e-9);
+  EXPECT_NEAR(r.at("recall"), 2.0 / 3, 1e-9);
+  EXPECT_NEAR(r.at("label/mean"), 3.0 / 8, 1e-9);
+  EXPECT_NEAR(r.at("prediction/mean"), (0.5 + 1.5 + 1 + 0.75) / 8, 1e-6);
+  // Of the 3 * 5 pairs by weight, 1 * 4 + 2 * 4 are in order and 2 * 1 are equal.
+  EXPECT_NEAR(r.at("auc"), 13.0 / 15, 1e-6);
+}
+
+TEST(BinaryHead, OptionsCount) {
+  BinaryHeadOptions o{.label = "paid", .label_smoothing = 0.5, .threshold = 0.4};
+  EvalResult r = evaluated(binary_head(o), yes_or_no());
+  EXPECT_NEAR(r.at("precision"), 2.0 / 3, 1e-9);
+  EXPECT_EQ(r.at("recall"), 1);
+  // Targets 3/4 and 1/4: the loss is ln 2, or less or more of ln 4/3 and ln 4.
+  double right = 0.75 * std::log(4.0 / 3) + 0.25 * std::log(4.0);
+  double wrong = 0.25 * std::log(4.0 / 3) + 0.75 * std::log(4.0);
+  EXPECT_NEAR(r.at("loss"), (ln2 + 2 * right + wrong) / 4, 1e-6);
+  Features p = predicted(binary_head(o), yes_or_no());
+  EXPECT_THAT(numbers(p.at("probability")), near({0.5, 0.75, 0.25, 0.75}));
+  EXPECT_THAT(numbers(p.at("class")), near({1, 1, 0, 1}));
+}
+
+TEST(BinaryHead, TakesLabelsOfManyTypes) {
+  Features batch = yes_or_no();
+  double loss = evaluated(binary_head({.label = "paid"}), batch).at("loss");
+  for (DType type : {DType::u8, DType::boolean, DType::i64, DType::f32, DType::f64}) {
+    batch.set("paid", Array::of({1, 1, 0, 0}).cast(type));
+    EXPECT_EQ(evaluated(binary_head({.label = "paid"}), batch).at("loss"), loss);
+  }
+  batch.set("paid", column({1, 1, 0, 0}));
+  EXPECT_EQ(evaluated(binary_head({.label = "paid"}), batch).at("loss"), loss);
+}
+
+TEST(MultiClassHead, HasTheLossAndMetricsOfClasses) {
+  Features batch{
+      {"logits",
+       Array::of({0.0f, float(ln2), float(std::log(5.0)), float(ln2), 0.0f, 0.0f}, Shape{2, 3})},
+      {"label", Array::of({1, 0})},
+      {"w", Array::of({3.0f, 1.0f})}};
+  EvalResult r = evaluated(multi_class_head({.classes = 3, .weight = "w"}), batch);
+  EXPECT_NEAR(r.at("loss"), 7 * ln2 / 2, 1e-6);
+  EXPECT_NEAR(r.at("average_loss"), 7 * ln2 / 4, 1e-6);
+  EXPECT_NEAR(r.at("accuracy"), 0.25, 1e-9);
+  Features p = predicted(multi_class_head({.classes = 3}), batch);
+  EXPECT_THAT(numbers(p.at("class")), near({2, 0}));
+  EXPECT_THAT(numbers(p.at("probabilities")), near({0.125, 0.25, 0.625, 0.5, 0.25, 0.25}));
+}
+
+TEST(MultiLabelHead, AsksAboutEachClass) {
+  Features batch{{"logits", Array::of({0.0f, float(ln3), float(-ln3), float(ln3)}, Shape{2, 2})},
+                 {"label", Array::of({1, 1, 0, 0}, Shape{2, 2})},
+                 {"w", Array::of({1.0f, 3.0f})}};
+  EvalResult r = evaluated(multi_label_head({.classes = 2, .weight = "w"}), batch);
+  double first = (ln2 + std::log(4.0 / 3)) / 2, second = (std::log(4.0 / 3) + 2 * ln2) / 2;
+  EXPECT_NEAR(r.at("loss"), (first + 3 * second) / 2, 1e-6);
+  EXPECT_NEAR(r.at("average_loss"), (first + 3 * second) / 4, 1e-6);
+  EXPECT_NEAR(r.at("accuracy"), 4.0 / 8, 1e-9);
+  EXPECT_NEAR(r.at("precision"), 1.0 / 4, 1e-9);
+  EXPECT_NEAR(r.at("recall"), 1.0 / 2, 1e-9);
+  // Of 2 * 6 pairs, 1 * 3 + 1 * 3 are in order and 1 * 3 are equal.
+  EXPECT_NEAR(r.at("auc"), 7.5 / 12, 1e-6);
+  Features p = predicted(multi_label_head({.classes = 2}), batch);
+  EXPECT_THAT(numbers(p.at("classes")), near({0, 1, 0, 1}));
+}
+
+TEST(RegressionHead, IsTheSquaredError) {
+  Features batch{
+      {"logits", column({1, 3})}, {"label", Array::of({0, 5})}, {"w", Array::of({1.0f, 3.0f})}};
+  EvalResult r = evaluated(regression_head({.weight = "w"}), batch);
+  EXPECT_NEAR(r.at("loss"), 6.5, 1e-6);
+  EXPECT_NEAR(r.at("average_loss"), 13.0 / 4, 1e-6);
+  EXPECT_NEAR(r.at("label/mean"), 15.0 / 4, 1e-6);
+  EXPECT_NEAR(r.at("prediction/mean"), 10.0 / 4, 1e-6);
+  EXPECT_THAT(numbers(predicted(regression_head(), batch).at("value")), near({1, 3}));
+
+  Features pairs{{"logits", Array::of({1.0f, 2.0f, 3.0f, 4.0f}, Shape{2, 2})},
+                 {"label", Array::of({1.0f, 0.0f, 0.0f, 4.0f}, Shape{2, 2})}};
+  EXPECT_NEAR(evaluated(regression_head({.units = 2}), pairs).at("loss"), (2 + 4.5) / 2, 1e-6);
+}
+
+TEST(PoissonHead, LearnsTheLogarithmOfTheMean) {
+  Features batch{{"logits", column({0, ln2})}, {"label", Array::of({1, 3})}};
+  EvalResult r = evaluated(poisson_head(), batch);
+  EXPECT_NEAR(r.at("loss"), (1 + 2 - 3 * ln2) / 2, 1e-6);
+  EXPECT_NEAR(r.at("label/mean"), 2, 1e-6);
+  EXPECT_NEAR(r.at("prediction/mean"), 1.5, 1e-6);
+  EXPECT_THAT(numbers(predicted(poisson_head(), batch).at("mean")), near({1, 2}));
+}
+
+TEST(MultiHead, AddsLossesAndNamesTheRest) {
+  Head both = multi_head({{"paid", binary_head({.label = "paid"}), 2},
+                          {"age", regression_head({.label = "age"}), 0.5}});
+  EXPECT_EQ(both.units, 2);
+  Features batch{{"logits", Array::of({0.0f, 1.0f, 0.0f, 3.0f}, Shape{2, 2})},
+                 {"paid", Array::of({1, 0})},
+                 {"age", Array::of({0.0f, 5.0f})}};
+  EvalResult r = evaluated(both, batch);
+  EXPECT_NEAR(r.at("loss"), 2 * ln2 + 0.5 * 2.5, 1e-6);
+  EXPECT_NEAR(r.at("paid/average_loss"), ln2, 1e-6);
+  EXPECT_NEAR(r.at("age/average_loss"), 2.5, 1e-6);
+  EXPECT_NEAR(r.at("paid/label/mean"), 0.5, 1e-6);
+  Features p = predicted(both, batch);
+  EXPECT_THAT(numbers(p.at("paid/probability")), near({0.5, 0.5}));
+  EXPECT_THAT(numbers(p.at("age/value")), near({1, 3}));
+}
+
+TEST(Heads, ErrorsSayWhat) {
+  auto error = [](const Head& head, const Features& batch) {
+    return error_of([&] { evaluated(head, batch); });
+  };
+  Features batch{{"logits", column({0, 1})}, {"label", Array::of({0, 2})}};
+  EXPECT_THAT(error(binary_head(), batch),
+              HasSubstr("index 2 at position 1 is outside 0..1 (at label"));
+  EXPECT_THAT(error(multi_class_head({.classes = 3}), batch),
+              HasSubstr("head: the logits are f32[2, 1] but should be floating [n, ..., 3]"));
+  EXPECT_THAT(error(binary_head({.label = "lable"}), batch),
+              HasSubstr("unknown feature `lable`; this batch has logits, label"));
+  batch.set("label", Array::of({0, 1, 1}));
+  EXPECT_THAT(error(regression_head(), batch),
+              HasSubstr("head: feature `label` is i32[3] but the logits go with [2]"));
+  EXPECT_THAT(error(multi_head({{"age", regression_head()}}), batch), HasSubstr("(in head age"));
+  batch.set("logits", Array::of({0.0f, 1.0f, 2.0f, 3.0f}, Shape{2, 2}));
+  batch.set("label", Array::of({0, 2}));
+  EXPECT_THAT(error(multi_class_head({.classes = 2}), batch),
+              HasSubstr("label 2 at row 1 is outside 0..1"));
+  EXPECT_THAT(error(Head(), batch), HasSubstr("head: there is none"));
+  EXPECT_THAT(error_of([] { multi_class_head({.classes = 1}); }), HasSubstr("at least 2, got 1"));
+  EXPECT_THAT(error_of([] { multi_head({}); }), HasSubstr("there are no heads"));
+  EXPECT_THAT(error_of([] {
+                multi_head({{"a", binary_head()}, {"a", binary_head()}});
+              }),
+              HasSubstr("the name `a` is empty or there twice"));
+  EXPECT_THAT(error_of([] {
+                multi_head({{"a", binary_head(), -1}});
+              }),
+              HasSubstr("the weight of `a` is -1"));
+}
+
+}  // namespace
+}  // namespace belfry::models
