@@ -15,8 +15,11 @@ namespace belfry::models {
 ///
 /// Fields that are not there keep the function's defaults. An optimizer is an object with "name"
 /// and the numbers and truth values of its options; vgg11, vgg13, vgg16 and vgg19 are vgg() with
-/// those layers. Error: an unknown name or field (with those that there are), a value of another
-/// type, no JSON, and whatever the function itself refuses.
+/// those layers. The GANs dcgan, cgan and wgan_gp (gan/estimators.h) have the fields of
+/// gan::DcganOptions and `generator_optimizer` and `discriminator_optimizer`; cyclegan those of its
+/// options, with `pool_size` for the pool's, but for the loss. Error: an unknown name or field
+/// (with those that there are), a value of another type, no JSON, and whatever the function itself
+/// refuses.
 ModelFn make(std::string_view name, std::string_view json = "{}");
 
 /// All names, sorted.
