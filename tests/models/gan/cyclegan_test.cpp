@@ -156,10 +156,13 @@ TEST(Cyclegan, TrainsFourNetworksAndFillsTwoPools) {
   }
 }
 
-// The losses of evaluate() against those of predictions: E|a - back| needs both generators.
-TEST(Cyclegan, CycleLossIsThatOfThePredictions) {
+// The losses of evaluate() against those of predictions: E|a - back| takes both generators,
+// identity gives each what it should leave alone.
+TEST(Cyclegan, LossesAreThoseOfThePredictions) {
+  CycleganOptions o = small();
+  o.adversarial_weight = 0, o.cycle_weight = 1, o.identity_weight = 1;
   TemporaryFolder folder;
-  Estimator estimator({cyclegan(small()), folder.path(), models::quiet()});
+  Estimator estimator({cyclegan(o), folder.path(), models::quiet()});
   estimator.train(pairs(2), {.steps = 2});
   EvalResult found = estimator.evaluate(pairs(2), {.steps = 1});
   EXPECT_FLOAT_EQ(found.at("loss"), found.at("generator_loss"));
@@ -189,15 +192,18 @@ TEST(Cyclegan, CycleLossIsThatOfThePredictions) {
     }
     return Array::of(std::span<const float>(all), x.shape());
   };
-  double cycle = 0;
-  auto add = [&](const Array& x, const Array& back) {
-    for (std::int64_t i = 0; i < x.elements(); ++i)
-      cycle += std::abs(x.at(i) - back.at(i)) / static_cast<double>(x.elements());
+  auto to_b = [&](const Array& x) { return predicted("a", x, "a_to_b"); };
+  auto to_a = [&](const Array& x) { return predicted("b", x, "b_to_a"); };
+  auto difference = [](const Array& x, const Array& y) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < x.elements(); ++i) sum += std::abs(x.at(i) - y.at(i));
+    return sum / static_cast<double>(x.elements());
   };
   Array a = batch.at("a"), b = batch.at("b");
-  add(a, predicted("b", predicted("a", a, "a_to_b"), "b_to_a"));
-  add(b, predicted("a", predicted("b", b, "b_to_a"), "a_to_b"));
+  double cycle = difference(a, to_a(to_b(a))) + difference(b, to_b(to_a(b)));
+  double identity = difference(b, to_b(b)) + difference(a, to_a(a));
   EXPECT_NEAR(found.at("cycle_loss"), cycle, 1e-5);
+  EXPECT_NEAR(found.at("generator_loss"), cycle + identity, 1e-5);
 }
 
 // Each part of the generators' loss, by leaving out the others.
@@ -215,6 +221,48 @@ TEST(Cyclegan, TheLossIsAWeightedSum) {
   Values identity = loss_of(0, 0, 1);
   EXPECT_NEAR(identity.values.at("cycle_loss"), cycle, 1e-5);
   EXPECT_NEAR(loss_of(2, 10, 5).loss, 2 * adversarial + 10 * cycle + 5 * identity.loss, 1e-3);
+}
+
+// Dark images and light ones, each with noise of its own.
+InputFn shades() {
+  struct Stream final : InputStream {
+    bool next(Features& batch) override {
+      batch = {};
+      for (auto [name, shade] : {std::pair("a", -0.5f), {"b", 0.5f}}) {
+        Array x(Shape{4, 8, 8, 1}, DType::f32);
+        PhiloxStream random(philox_key(number, name));
+        for (float& value : x.span<float>()) value = shade + random.uniform(-0.2f, 0.2f);
+        batch.set(name, x);
+      }
+      ++number;
+      return true;
+    }
+    std::uint64_t number = 0;
+  };
+  return [] { return std::make_unique<Stream>(); };
+}
+
+TEST(Cyclegan, LearnsWhatTheOthersLookLike) {
+  TemporaryFolder folder;
+  Optimizer fast = adam({.learning_rate = 5e-3, .beta1 = 0.5});
+  Estimator estimator({cyclegan({.a_channels = 1,
+                                 .b_channels = 1,
+                                 .filters = 4,
+                                 .blocks = 1,
+                                 .patch_layers = 1,
+                                 .generator_optimizer = fast,
+                                 .discriminator_optimizer = fast}),
+                       folder.path(), models::quiet()});
+  estimator.train(shades(), {.steps = 100});
+  double to_b = 0, to_a = 0;
+  int rows = 0;
+  for (const Features& row : estimator.predict(shades(), {})) {
+    for (float x : row.at("a_to_b").span<float>()) to_b += x / 64;
+    for (float x : row.at("b_to_a").span<float>()) to_a += x / 64;
+    if (++rows == 20) break;
+  }
+  EXPECT_NEAR(to_b / rows, 0.5, 0.1);
+  EXPECT_NEAR(to_a / rows, -0.5, 0.1);
 }
 
 // In f64: norms of 2 x 2 pixels enlarge the rounding of f32 a thousandfold, and the gradients of
