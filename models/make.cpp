@@ -4,6 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "belfry/models/gan/cyclegan.h"
+#include "belfry/models/gan/estimators.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/linear.h"
 #include "belfry/models/mlp.h"
@@ -167,6 +169,18 @@ void fields(AdagradOptions& o, Reader& f) {
 void fields(FtrlOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("learning_rate_power", o.learning_rate_power)(
       "initial_accumulator", o.initial_accumulator)("l1", o.l1)("l2", o.l2);
+void fields(gan::DcganOptions& o, Reader& f) {
+  f("size", o.size)("channels", o.channels)("filters", o.filters)("noise", o.noise)(
+      "classes", o.classes)("label", o.label)("layer_norm", o.layer_norm);
+}
+void fields(gan::CycleganOptions& o, Reader& f) {
+  f("a", o.a)("b", o.b)("a_channels", o.a_channels)("b_channels", o.b_channels)(
+      "filters", o.filters)("blocks", o.blocks)("reflect", o.reflect)(
+      "patch_layers", o.patch_layers)("adversarial_weight", o.adversarial_weight)(
+      "cycle_weight", o.cycle_weight)("identity_weight", o.identity_weight)(
+      "pool_size", o.pool.size)("use_pool", o.use_pool)(
+      "generator_optimizer", o.generator_optimizer)("discriminator_optimizer",
+                                                    o.discriminator_optimizer);
 }
 void fields(LenetOptions& o, Reader& f) {
   f("classes", o.classes)("dropout", o.dropout)("optimizer", o.optimizer);
@@ -267,9 +281,27 @@ Make maker(ModelFn (*function)(Options), Options defaults) {
   };
 }
 
+/// A GAN of DCGAN's networks.
+template <class Networks>
+Make gan_maker(gan::GanOptions (*function)(Networks), gan::DcganOptions networks = {}) {
+  return [=](const std::string& name, const Json& json) {
+    Reader reader(name, json);
+    gan::DcganOptions own = networks;
+    fields(own, reader);
+    gan::GanOptions options = function(own);
+    reader("generator_optimizer", options.generator_optimizer)("discriminator_optimizer",
+                                                               options.discriminator_optimizer);
+    reader.finish();
+    return gan::gan(std::move(options));
+  };
+}
+
 const std::map<std::string, Make, std::less<>>& makers() {
   static const std::map<std::string, Make, std::less<>> table{
       {"dnn", maker<DnnOptions>(dnn, {})},
+      {"cgan", gan_maker(gan::conditional_gan, {.classes = 10})},
+      {"cyclegan", maker<gan::CycleganOptions>(gan::cyclegan, {})},
+      {"dcgan", gan_maker(gan::dcgan)},
       {"lenet", maker<LenetOptions>(lenet, {})},
       {"linear", maker<LinearOptions>(linear, {})},
       {"mlp", maker<MlpOptions>(mlp, {})},
@@ -284,6 +316,7 @@ const std::map<std::string, Make, std::less<>>& makers() {
       {"vgg16", maker<VggOptions>(vgg, {.layers = 16})},
       {"vgg19", maker<VggOptions>(vgg, {.layers = 19})},
       {"wide_deep", maker<WideDeepOptions>(wide_deep, {})}};
+      {"wgan_gp", gan_maker(gan::wgan_gp)}};
   return table;
 }
 

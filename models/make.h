@@ -19,6 +19,12 @@ namespace belfry::models {
 /// [{"name": "clicks", "head": {"name": "poisson", "label": "clicks"}, "weight": 2}]}. vgg11,
 /// vgg13, vgg16 and vgg19 are vgg() with those layers. Error: an unknown name or field (with those
 /// that there are), a value of another type, no JSON, and whatever the function itself refuses.
+/// and the numbers and truth values of its options; vgg11, vgg13, vgg16 and vgg19 are vgg() with
+/// those layers. The GANs dcgan, cgan and wgan_gp (gan/estimators.h) have the fields of
+/// gan::DcganOptions and `generator_optimizer` and `discriminator_optimizer`; cyclegan those of its
+/// options, with `pool_size` for the pool's, but for the loss. Error: an unknown name or field
+/// (with those that there are), a value of another type, no JSON, and whatever the function itself
+/// refuses.
 ModelFn make(std::string_view name, std::string_view json = "{}");
 
 /// All names, sorted.

@@ -2,9 +2,16 @@
 // Ready-made model functions.
 
 #include "belfry/models/columns.h"
+#include "belfry/models/gan/conditioning.h"
+#include "belfry/models/gan/cyclegan.h"
 #include "belfry/models/gan/dcgan.h"
+#include "belfry/models/gan/estimators.h"
 #include "belfry/models/gan/gan.h"
 #include "belfry/models/heads.h"
+#include "belfry/models/gan/spectral.h"
+#include "belfry/models/gan/tensor_pool.h"
+#include "belfry/models/gan/translation.h"
+#include "belfry/models/gan/virtual_batch_norm.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/linear.h"
 #include "belfry/models/make.h"

@@ -18,17 +18,8 @@ Variable statistic(const Scope& s, const Tensor& x, std::string_view name, doubl
                            .kind = VariableKind::statistic});
 }
 
-// What the variable will hold after the assignments made so far: a second call with the same
-// variables continues from there, or the first call's batch would be forgotten.
-Tensor pending_value(Variable variable) {
-  Tensor value = variable;
-  for (Node* effect : variable.node().graph().effects())
-    if (effect->is(assign_op) && effect->input(0) == variable.value()) value = effect->input(1);
-  return value;
-}
-
 void update(Variable moving, Tensor batch, double momentum) {
-  Tensor before = pending_value(moving);
+  Tensor before = layers::pending_value(moving);
   assign(moving, before + (stop_gradient(batch) - before) * (1 - momentum));
 }
 

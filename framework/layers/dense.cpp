@@ -6,7 +6,8 @@
 
 namespace belfry {
 
-Tensor dense(const Scope& s, Tensor x, DenseOptions o) {
+Tensor layers::dense(const Scope& s, Tensor x, const DenseOptions& o,
+                     const std::function<Tensor(Tensor)>& kernel_of) {
   layers::require_at(s, o.units >= 1, "dense: units must be at least 1, got ", o.units);
   layers::require_features(s, "dense", x, 2);
   Graph::PlacementGuard guard(s.graph(), s.placement());
@@ -16,9 +17,13 @@ Tensor dense(const Scope& s, Tensor x, DenseOptions o) {
   // One large product in place of a batch of small ones.
   Tensor rows =
       x.rank() == 2 ? x : reshape(x, Shape{x.shape().elements() / x.size(-1), x.size(-1)});
-  Tensor y = matmul(rows, kernel);
+  Tensor y = matmul(rows, kernel_of(kernel));
   if (o.use_bias) y = layers::add_bias(s, y, o.bias_initializer);
   return x.rank() == 2 ? y : reshape(y, x.shape().with(x.rank() - 1, o.units));
+}
+
+Tensor dense(const Scope& s, Tensor x, DenseOptions o) {
+  return layers::dense(s, x, o, [](Tensor kernel) { return kernel; });
 }
 
 }  // namespace belfry

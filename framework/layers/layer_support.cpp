@@ -61,4 +61,11 @@ Affine affine(const Scope& s, const Tensor& x, bool scale, bool center) {
           variable_or_constant(s, x, center, "offset", 0)};
 }
 
+Tensor pending_value(Variable variable) {
+  Tensor value = variable;
+  for (Node* effect : variable.node().graph().effects())
+    if (effect->is(assign_op) && effect->input(0) == variable.value()) value = effect->input(1);
+  return value;
+}
+
 }  // namespace belfry::layers

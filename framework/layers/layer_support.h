@@ -1,6 +1,7 @@
 #pragma once
-// What the layers share. Used by framework/layers alone.
+// What the layers share, those of models/ included.
 
+#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/layers/convolutional.h"
+#include "belfry/framework/layers/dense.h"
 
 namespace belfry::layers {
 
@@ -39,6 +41,10 @@ inline DType parameter_dtype(const Scope& s, const Tensor& x) {
   return s.graph().mixed_precision() && x.dtype() != DType::f64 ? DType::f32 : x.dtype();
 }
 
+/// dense() with `kernel_of(kernel)` in place of the kernel [in, units].
+Tensor dense(const Scope& s, Tensor x, const DenseOptions& o,
+             const std::function<Tensor(Tensor)>& kernel_of);
+
 enum class Direction : std::uint8_t { forward, transposed };
 
 /// What is alike in all layers that convolve: checks, variables, the bias. The kernel is
@@ -66,6 +72,10 @@ struct Affine {
   Tensor scale, offset;
 };
 Affine affine(const Scope& s, const Tensor& x, bool scale, bool center);
+
+/// What the variable will hold after the assignments made so far: a second call with the same
+/// variables continues from there, or what the first call assigned would be forgotten.
+Tensor pending_value(Variable variable);
 
 /// The dtype of a normalising layer's variables.
 inline DType statistics_dtype(const Tensor& x) {

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "belfry/models/gan/conditioning.h"
+
 namespace belfry::gan {
 namespace {
 
@@ -18,10 +20,6 @@ void check(const DcganOptions& o) {
   require(o.classes >= 0, "dcgan: classes must be at least 0, got ", o.classes);
 }
 
-Tensor code_of_label(const DcganOptions& o, const Batch& batch) {
-  return one_hot(batch[o.label], {.depth = o.classes});
-}
-
 Tensor batch_normed(const Scope& s, Tensor x, Mode mode) {
   return batch_norm(s, x, {.training = mode == Mode::train, .momentum = 0.9, .epsilon = 1e-5});
 }
@@ -32,7 +30,7 @@ Generator dcgan_generator(const DcganOptions& o) {
   check(o);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor z = random_normal(s / "noise", {batch.rows(), o.noise});
-    if (o.classes > 0) z = concat({z, code_of_label(o, batch)}, 1);
+    if (o.classes > 0) z = concat_one_hot(z, batch[o.label], o.classes);
     std::int64_t size = innermost, filters = o.filters * (o.size / innermost / 2);
     Tensor x =
         dense(s / "noise", z,
@@ -55,10 +53,7 @@ Generator dcgan_generator(const DcganOptions& o) {
 Discriminator dcgan_discriminator(const DcganOptions& o) {
   check(o);
   return [o](Scope s, Tensor x, const Batch& batch, Mode mode) {
-    if (o.classes > 0) {
-      Tensor code = reshape(code_of_label(o, batch), {batch.rows(), 1, 1, o.classes});
-      x = concat({x, broadcast_to(code, {batch.rows(), x.size(1), x.size(2), o.classes})}, 3);
-    }
+    if (o.classes > 0) x = concat_one_hot(x, batch[o.label], o.classes);
     std::int64_t filters = o.filters;
     for (int layer = 1; x.size(1) > innermost; ++layer, filters *= 2) {
       x = conv2d(s / concat("down", layer), x,

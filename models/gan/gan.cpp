@@ -33,12 +33,14 @@ Networks build(const GanOptions& o, const Scope& s, const Batch& batch, Mode mod
   return {generated, Network(s / "discriminator", judge)};
 }
 
-GanModel connect(const GanOptions& o, const Scope& s, const Batch& batch, Networks& networks) {
+GanModel connect(const GanOptions& o, const Scope& s, const Batch& batch, Mode mode,
+                 Networks& networks) {
   Tensor real = batch[o.real];
   require(real.type() == networks.generated.type(), "gan: the feature `", o.real, "` is ",
           real.type(), " but the generator makes ", networks.generated.type());
   Network& discriminator = networks.discriminator;
-  GanModel model{.real = real, .generated = networks.generated, .scope = s};
+  GanModel model{
+      .real = real, .generated = networks.generated, .scope = s, .training = mode == Mode::train};
   model.real_logits = discriminator(real);
   model.generated_logits = discriminator(networks.generated);
   model.discriminator = [&discriminator](Tensor data) { return discriminator(data); };
@@ -85,7 +87,7 @@ ModelFn gan(GanOptions options) {
   return [o = std::move(options)](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
     Networks networks = build(o, s, batch, mode);
     if (mode == Mode::predict) return {.predictions = {{"generated", networks.generated}}};
-    GanModel model = connect(o, s, batch, networks);
+    GanModel model = connect(o, s, batch, mode, networks);
     Tensor generator_loss = o.loss.generator(model);
     Tensor discriminator_loss = o.loss.discriminator(model);
     EstimatorSpec spec{.loss = discriminator_loss};

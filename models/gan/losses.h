@@ -15,7 +15,8 @@ struct GanModel {
   Tensor real_logits = {}, generated_logits = {};  ///< floating, any shape; above 0: looks real
   /// The discriminator with the same weights on other data like `real`.
   std::function<Tensor(Tensor data)> discriminator = {};
-  Scope scope;  ///< for random numbers
+  Scope scope;           ///< for random numbers
+  bool training = true;  ///< whether a loss may keep something for later steps, see tensor_pool.h
 };
 
 /// The loss of each network, a scalar: a mean over all logits. A value; copies share the functions.
@@ -46,8 +47,8 @@ struct LeastSquaresOptions {
 Loss least_squares(const LeastSquaresOptions& options = {});
 
 /// Discriminator: E[f] - E[r]; generator: -E[f] (Arjovsky et al., "Wasserstein GAN", ICML 2017).
-/// The discriminator must be kept smooth: by with_gradient_penalty(), spectral_norm() or
-/// GanOptions::clip_discriminator.
+/// The discriminator must be kept smooth: by with_gradient_penalty(), by layers as
+/// spectral_conv2d(), or by an optimizer with clip_weights().
 Loss wasserstein();
 
 /// Discriminator: E[max(0, 1 - r)] + E[max(0, 1 + f)]; generator: -E[f] (Miyato et al., "Spectral

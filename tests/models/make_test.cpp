@@ -50,6 +50,23 @@ TEST(MakeModel, ColumnsAndHeadsAreObjects) {
                                       "head": {"name": "poisson", "label": "y"}})");
   Estimator estimator({.model_fn = counts, .model_dir = testing::TempDir(), .run = quiet()});
   EXPECT_NEAR(estimator.evaluate(rows).at("prediction/mean"), 1, 1e-9);
+// As tests/models/gan/dcgan_test.cpp counts them, with 4 and 8 filters; layer norm has as many
+// numbers as batch norm.
+TEST(MakeModel, GansHaveTheirNetworksFields) {
+  InputFn images = random_images({2, 16, 16, 1}, 10);
+  std::int64_t plain = 3 * 16 * 8 + 16 * (8 * 4 + 4) + 2 * (8 + 4)  // generator
+                       + 16 * (4 + 4 * 8) + 2 * 8 + 16 * 8;
+  for (const char* name : {"dcgan", "wgan_gp"})
+    EXPECT_EQ(parameter_count(make(name, R"({"size": 16, "filters": 4, "noise": 3})"), images),
+              plain);
+  EXPECT_EQ(parameter_count(make("cgan", R"({"size": 16, "filters": 4, "noise": 3})"), images),
+            plain + 10 * 16 * 8 + 10 * 16 * 4);
+  EXPECT_THAT(error_of([] { make("cgan", R"({"classes": 0})"); }),
+              HasSubstr("conditional_gan: set DcganOptions::classes"));
+  EXPECT_THAT(error_of([] { make("wgan_gp", R"({"loss": 1})"); }),
+              HasSubstr("layer_norm, generator_optimizer, discriminator_optimizer"));
+  EXPECT_THAT(error_of([] { make("cyclegan", R"({"pool_size": 0})"); }),
+              HasSubstr("size must be at least 1"));
 }
 
 TEST(MakeModel, EveryNameMakesAModel) {
@@ -60,6 +77,7 @@ TEST(MakeModel, EveryNameMakesAModel) {
 TEST(MakeModel, WhatIsUnknownIsRefused) {
   EXPECT_THAT(error_of([] { make("resnet51"); }),
               HasSubstr("there is no `resnet51`; there are dnn, lenet, linear, mlp"));
+              HasSubstr("there is no `resnet51`; there are cgan, cyclegan, dcgan, lenet, mlp"));
   EXPECT_THAT(
       error_of([] { make("lenet", R"({"clases": 3})"); }),
       HasSubstr("lenet: there is no field `clases`; there are classes, dropout, optimizer"));

@@ -4,8 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../../framework/base/error_of.h"
-#include "../../framework/base/temporary_folder.h"
-#include "../models_support.h"
+#include "gan_support.h"
 
 namespace belfry::gan {
 namespace {
@@ -59,43 +58,12 @@ TEST(GanRounds, NothingToDoIsRefused) {
 
 // ---- the estimator
 
-// x [n, 2] from one normal number a row; the critic has a hidden layer with dropout.
-Tensor generate(Scope s, const Batch& batch, Mode) {
-  Tensor z = random_normal(s, {batch.rows(), 1});
-  return dense(s / "out", relu(dense(s / "hidden", z, {.units = 8})), {.units = 2});
-}
-Tensor criticise(Scope s, Tensor x, const Batch&, Mode mode) {
-  Tensor h = leaky_relu(dense(s / "hidden", x, {.units = 8}));
-  h = dropout(s / "drop", h, {.rate = 0.25f, .training = mode == Mode::train});
-  return dense(s / "logit", h, {.units = 1});
-}
-
 GanOptions small(std::vector<SubStep> round = sequential()) {
   return {.generator = generate,
           .discriminator = criticise,
           .real = "x",
           .loss = with_gradient_penalty(wasserstein()),
           .round = std::move(round)};
-}
-
-// Batches of x [rows, 2], drawn from a normal distribution around (3, -1).
-InputFn batches_of(std::int64_t rows) {
-  struct Stream final : InputStream {
-    explicit Stream(std::int64_t r) : rows(r) {}
-    bool next(Features& batch) override {
-      Array x(Shape{rows, 2}, DType::f32);
-      PhiloxStream random(philox_key(static_cast<std::uint64_t>(number++), "x"));
-      for (std::int64_t i = 0; i < 2 * rows; ++i)
-        x.span<float>()[static_cast<std::size_t>(i)] =
-            (i % 2 == 0 ? 3.0f : -1.0f) + random.uniform();
-      batch = {{"x", x}};
-      return true;
-    }
-    std::string save() const override { return concat(number); }
-    void restore(const std::string& at) override { number = std::stoll(at); }
-    std::int64_t rows, number = 0;
-  };
-  return [rows] { return std::make_unique<Stream>(rows); };
 }
 
 struct Gan : ::testing::Test {
@@ -189,40 +157,13 @@ TEST_F(Gan, PredictingBuildsTheGeneratorAlone) {
 
 // WGAN-GP with dropout on 1, 2 and 3 towers.
 TEST_F(Gan, TowersAreOne) {
-  for (auto round :
-       {sequential({.generator = 1, .discriminator = 2}), joint({.discriminator = 2})}) {
-    auto one = make(small(round));
-    one->train(batches_of(7), {.steps = 10});
-    for (int towers : {2, 3}) {
-      RunConfig run = models::quiet();
-      run.devices.clear();
-      for (int t = 0; t < towers; ++t) run.devices.push_back(concat("cpu:", t));
-      auto several = make(small(round), run);
-      several->train(batches_of(7), {.steps = 10});
-      for (const std::string& name : one->variable_names()) {
-        Array a = one->variable_value(name), b = several->variable_value(name);
-        for (std::int64_t i = 0; i < a.elements(); ++i)
-          EXPECT_NEAR(a.at(i), b.at(i), 1e-6 * std::max(1.0, std::abs(a.at(i)))) << name;
-      }
-    }
-  }
+  for (auto round : {sequential({.generator = 1, .discriminator = 2}), joint({.discriminator = 2})})
+    expect_towers_are_one(gan(small(round)), batches_of(7), 10);
 }
 
 TEST_F(Gan, ResumesToTheBit) {
-  auto round = sequential({.generator = 2, .discriminator = 1});
-  RunConfig run = models::quiet();
-  run.save_checkpoint = Steps(100);
-  TemporaryFolder folder;
-  {
-    GanEstimator first({small(round), folder.path(), run});
-    first.train(batches_of(4), {.max_steps = 3});
-  }
-  GanEstimator second({small(round), folder.path(), run});
-  second.train(batches_of(4), {.max_steps = 6});
-  auto undisturbed = make(small(round));
-  undisturbed->train(batches_of(4), {.max_steps = 6});
-  for (const std::string& name : undisturbed->variable_names())
-    EXPECT_TRUE(identical(second.variable_value(name), undisturbed->variable_value(name))) << name;
+  ModelFn model = gan(small(sequential({.generator = 2, .discriminator = 1})));
+  for (int towers : {1, 3}) expect_resumes_to_the_bit(model, batches_of(4), 3, on_towers(towers));
 }
 
 TEST_F(Gan, SchedulesMayFollowTheNetworksSteps) {

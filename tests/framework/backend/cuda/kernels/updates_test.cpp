@@ -1,10 +1,11 @@
-// Covers multi_tensor.h, update.h, updates.cu, lamb_update.cu and moving_average_update.cu: the
-// same updates on both devices, for more variables than one launch takes.
+// Covers multi_tensor.h, update.h, updates.cu, lamb_update.cu, moving_average_update.cu and
+// clip_update.cu: the same updates on both devices, for more variables than one launch takes.
 
 #include "belfry/framework/ops/updates.h"
 
 #include <functional>
 
+#include "belfry/framework/ops/clip_update.h"
 #include "belfry/framework/runtime/executable.h"
 #include "on_gpu.h"
 
@@ -163,13 +164,14 @@ TEST(CudaUpdates, LambOfNothingButZeros) {
   expect_same_on_gpu(step, variables, 0, "zeros");
 }
 
+constexpr DType types[] = {DType::f32, DType::bf16, DType::f64, DType::f16};
+
 Step averages(bool warm_up, int condition) {
   Step step;
   if (condition >= 0) step.feed["condition"] = Array::scalar(condition == 1);
   step.build = [=](const Scope& scope) {
     std::vector<AverageGroup> groups;
     for (std::size_t g = 0; g < shapes().size(); ++g) {
-      constexpr DType types[] = {DType::f32, DType::bf16, DType::f64, DType::f16};
       Scope::VariableArgs spec{.shape = shapes()[g], .dtype = types[g % 4]};
       groups.push_back({scope.variable(variable_name(g), spec),
                         scope.variable(variable_name(g) + "_average", spec),
@@ -185,7 +187,6 @@ Step averages(bool warm_up, int condition) {
 TEST(CudaUpdates, MovingAverages) {
   Values variables;
   for (std::size_t g = 0; g < shapes().size(); ++g) {
-    constexpr DType types[] = {DType::f32, DType::bf16, DType::f64, DType::f16};
     variables[variable_name(g)] = numbers(shapes()[g], types[g % 4]);
     variables[variable_name(g) + "_average"] = numbers(shapes()[g], types[g % 4], 0, 3);
     // 0: the first takes the value.
@@ -195,6 +196,28 @@ TEST(CudaUpdates, MovingAverages) {
     for (int condition : {-1, 0, 1})
       expect_same_on_gpu(averages(warm_up, condition), variables, 0.001,
                          concat("averages ", warm_up, condition));
+}
+
+Step clips(int condition) {
+  Step step;
+  if (condition >= 0) step.feed["condition"] = Array::scalar(condition == 1);
+  step.build = [=](const Scope& scope) {
+    std::vector<Variable> variables;
+    for (std::size_t g = 0; g < shapes().size(); ++g)
+      variables.push_back(
+          scope.variable(variable_name(g), {.shape = shapes()[g], .dtype = types[g % 4]}));
+    clip_update(variables, {.limit = 0.3},
+                condition < 0 ? Tensor() : input(scope.graph(), "condition", {{}, DType::boolean}));
+  };
+  return step;
+}
+
+TEST(CudaUpdates, Clips) {
+  Values variables;
+  for (std::size_t g = 0; g < shapes().size(); ++g)
+    variables[variable_name(g)] = numbers(shapes()[g], types[g % 4], -1, 1);
+  for (int condition : {-1, 0, 1})
+    expect_same_on_gpu(clips(condition), variables, 0, concat("clips ", condition));
 }
 
 }  // namespace

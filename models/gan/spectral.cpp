@@ -1,0 +1,58 @@
+#include "belfry/models/gan/spectral.h"
+
+#include "belfry/framework/layers/layer_support.h"
+
+namespace belfry::gan {
+namespace {
+
+// Sums of products, not matmul(): those would be in 16 bits where the precision is mixed.
+Tensor times(Tensor w, Tensor u) { return sum(w * u, {.axes = {1}, .keep_dims = true}); }
+Tensor transposed_times(Tensor w, Tensor v) { return sum(w * v, {.axes = {0}, .keep_dims = true}); }
+
+Tensor unit(Tensor x, double epsilon) {
+  Tensor squares = sum(square(x));
+  return x * rsqrt(maximum(squares, constant(x.graph(), epsilon, x.dtype())));
+}
+
+}  // namespace
+
+Tensor spectral_norm(const Scope& s, Tensor kernel, const SpectralNormOptions& o) {
+  layers::require_at(s, o.iterations >= 1, "spectral_norm: iterations must be at least 1, got ",
+                     o.iterations);
+  layers::require_at(s, o.epsilon > 0, "spectral_norm: epsilon must be above 0, got ", o.epsilon);
+  layers::require_at(s, kernel.rank() >= 2, "spectral_norm: the kernel must have at least 2 axes, ",
+                     "got ", kernel.type());
+  Graph::PlacementGuard guard(s.graph(), s.placement());
+  std::int64_t out = kernel.size(-1);
+  Variable kept = s.variable("u", {.shape = {out},
+                                   .dtype = kernel.dtype(),
+                                   .initializer = normal(),
+                                   .kind = VariableKind::statistic});
+  Tensor w = reshape(kernel, {-1, out}), constant_w = stop_gradient(w);
+  Tensor u = reshape(kept, {1, out}), v;
+  for (int i = 0; i < o.iterations; ++i) {
+    v = unit(times(constant_w, u), o.epsilon);             // [rows, 1]
+    u = unit(transposed_times(constant_w, v), o.epsilon);  // [1, out]
+  }
+  // A second use of the kernel has found the same.
+  if (o.training && layers::pending_value(kept) == kept.value()) assign(kept, reshape(u, {out}));
+  return kernel / sum(transposed_times(w, v) * u);
+}
+
+Tensor spectral_conv2d(const Scope& s, Tensor x, Conv2dLayerOptions o,
+                       const SpectralNormOptions& options) {
+  return layers::convolution(
+      s, "spectral_conv2d", x, o, o.kernel.array(), layers::Direction::forward,
+      [&](const Tensor& kernel) {
+        return conv2d(
+            x, spectral_norm(s, kernel, options),
+            {.stride = o.stride, .dilation = o.dilation, .groups = o.groups, .padding = o.padding});
+      });
+}
+
+Tensor spectral_dense(const Scope& s, Tensor x, DenseOptions o,
+                      const SpectralNormOptions& options) {
+  return layers::dense(s, x, o, [&](Tensor kernel) { return spectral_norm(s, kernel, options); });
+}
+
+}  // namespace belfry::gan
