@@ -91,7 +91,7 @@ void fields(RmspropOptions& o, Reader& f) {
       "epsilon", o.epsilon)("centered", o.centered);
 }
 void fields(LenetOptions& o, Reader& f) {
-  f("classes", o.classes)("dropout", o.dropout)("optimizer", o.optimizer);
+  f("classes", o.classes)("hidden", o.hidden)("dropout", o.dropout)("optimizer", o.optimizer);
 }
 void fields(MlpOptions& o, Reader& f) {
   f("feature", o.feature)("hidden", o.hidden)("classes", o.classes)("dropout", o.dropout)(

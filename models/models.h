@@ -1,8 +1,12 @@
 #pragma once
 // Ready-made model functions.
 
+#include "belfry/models/frozen.h"
+#include "belfry/models/gan/acgan.h"
 #include "belfry/models/gan/dcgan.h"
 #include "belfry/models/gan/gan.h"
+#include "belfry/models/gan/infogan.h"
+#include "belfry/models/gan/metrics.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/make.h"
 #include "belfry/models/mlp.h"

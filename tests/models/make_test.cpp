@@ -40,7 +40,7 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
               HasSubstr("there is no `resnet51`; there are lenet, mlp"));
   EXPECT_THAT(
       error_of([] { make("lenet", R"({"clases": 3})"); }),
-      HasSubstr("lenet: there is no field `clases`; there are classes, dropout, optimizer"));
+      HasSubstr("lenet: there is no field `clases`; there are classes, hidden, dropout, optimizer"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"classes": "ten"})"); }),
               HasSubstr("lenet: `classes` cannot be \"ten\""));
   EXPECT_THAT(error_of([] { make("lenet", R"({"classes": 2.5})"); }), HasSubstr("cannot be 2.5"));
