@@ -4,6 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "belfry/models/gan/acgan.h"
+#include "belfry/models/gan/infogan.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/mlp.h"
 #include "belfry/models/mobilenet.h"
@@ -90,6 +92,25 @@ void fields(RmspropOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("decay", o.decay)("momentum", o.momentum)(
       "epsilon", o.epsilon)("centered", o.centered);
 }
+void fields(gan::DcganOptions& o, Reader& f) {
+  f("size", o.size)("channels", o.channels)("filters", o.filters)("noise", o.noise)(
+      "classes", o.classes)("label", o.label)("layer_norm", o.layer_norm);
+}
+void optimizers(gan::GanOptions& o, Reader& f) {
+  f("generator_optimizer", o.generator_optimizer)("discriminator_optimizer",
+                                                  o.discriminator_optimizer);
+}
+void fields(gan::AcganOptions& o, Reader& f) {
+  fields(o.networks, f);
+  f("generator_weight", o.generator_weight)("discriminator_weight", o.discriminator_weight);
+  optimizers(o.gan, f);
+}
+void fields(gan::InfoganOptions& o, Reader& f) {
+  fields(o.networks, f);
+  f("categories", o.code.categories)("continuous", o.code.continuous)(
+      "category_weight", o.code.category_weight)("continuous_weight", o.code.continuous_weight);
+  optimizers(o.gan, f);
+}
 void fields(LenetOptions& o, Reader& f) {
   f("classes", o.classes)("hidden", o.hidden)("dropout", o.dropout)("optimizer", o.optimizer);
 }
@@ -167,6 +188,8 @@ Make maker(ModelFn (*function)(Options), Options defaults) {
 
 const std::map<std::string, Make, std::less<>>& makers() {
   static const std::map<std::string, Make, std::less<>> table{
+      {"acgan", maker<gan::AcganOptions>(gan::acgan, {})},
+      {"infogan", maker<gan::InfoganOptions>(gan::infogan, {})},
       {"lenet", maker<LenetOptions>(lenet, {})},
       {"mlp", maker<MlpOptions>(mlp, {})},
       {"mobilenet_v2", maker<MobilenetOptions>(mobilenet_v2, {})},
