@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "../framework/base/error_of.h"
 #include "../framework/base/temporary_folder.h"
 #include "belfry/framework/ops/autocast.h"
@@ -28,6 +31,16 @@ struct FrozenModel : ::testing::Test {
     }
   }
 
+  void expect_features(const Array& found) const {
+    double largest = 0;
+    for (std::int64_t i = 0; i < 20; ++i) {
+      double wanted = expected[static_cast<std::size_t>(i / 5)].at(i % 5);
+      EXPECT_NEAR(found.at(i), wanted, 1e-6);
+      largest = std::max(largest, wanted);
+    }
+    EXPECT_GT(largest, 0.05);  // of which bf16 would keep three digits
+  }
+
   TemporaryFolder folder;
   ModelFn network = lenet({.classes = 3, .hidden = 5});
   InputFn images = random_images({4, 8, 8, 1}, 3);
@@ -48,9 +61,7 @@ TEST_F(FrozenModel, PredictsWhatTheModelDoes) {
   Tensor gradient = gradients(sum(features), std::vector{image})[0];
   EXPECT_TRUE(graph.variables().empty());
   auto found = evaluate({features, gradient});
-  for (std::int64_t row = 0; row < 4; ++row)
-    for (std::int64_t i = 0; i < 5; ++i)
-      EXPECT_NEAR(found[0].at(row * 5 + i), expected[static_cast<std::size_t>(row)].at(i), 1e-5);
+  expect_features(found[0]);
   double length = 0;
   for (float g : found[1].span<float>()) length += std::abs(g);
   EXPECT_GT(length, 0);
@@ -63,8 +74,7 @@ TEST_F(FrozenModel, ComputesInF32) {
   graph.set_input_rule(autocast(DType::bf16));
   Tensor features = frozen(constant(graph, images_of(images))).at("features");
   EXPECT_TRUE(graph.mixed_precision());
-  EXPECT_NEAR(evaluate({features})[0].at(0), expected[0].at(0), 1e-5);
-  EXPECT_EQ(features.dtype(), DType::f32);
+  expect_features(evaluate({features})[0]);
 }
 
 // In the evaluation of a GAN that was trained without it.

@@ -108,11 +108,11 @@ TEST(GanMetrics, InceptionScoreIsBetweenOneAndTheClasses) {
   EXPECT_NEAR(value_of(score(), {{huge, huge}}), 2, 1e-12);
 }
 
-// Sorted they are 1 2 2 3 and 0 2 2 5.
+// Sorted they are 1 2 2 3 and 0 1.5 2.5 5.
 TEST(GanMetrics, WassersteinDistanceOnALine) {
-  Array a = Array::of({3.f, 1.f, 2.f, 2.f}, {4, 1}), b = Array::of({0.f, 2.f, 5.f, 2.f}, {4, 1});
-  EXPECT_NEAR(value_of(sliced(3), {{a, b}}), 0.75, 1e-12);
-  EXPECT_NEAR(value_of(sliced(3), {{a, b}, {a.rows(0, 1), b.rows(0, 1)}}), (3 + 3) / 5.0, 1e-12);
+  Array a = Array::of({3.f, 1.f, 2.f, 2.f}, {4, 1}), b = Array::of({0.f, 1.5f, 5.f, 2.5f}, {4, 1});
+  EXPECT_NEAR(value_of(sliced(3), {{a, b}}), 1, 1e-12);
+  EXPECT_NEAR(value_of(sliced(3), {{a, b}, {a.rows(0, 1), b.rows(0, 1)}}), (4 + 3) / 5.0, 1e-12);
   EXPECT_EQ(value_of(sliced(3), {{a, a}}), 0);
 }
 
