@@ -9,10 +9,12 @@ ModelFn lenet(LenetOptions o) {
     Tensor x = batch["image"];
     x = max_pool(relu(conv2d(s / "conv1", x, {.filters = 32, .kernel = 5})));
     x = max_pool(relu(conv2d(s / "conv2", x, {.filters = 64, .kernel = 5})));
-    x = relu(dense(s / "fc1", flatten(x), {.units = 1024}));
-    x = dropout(s / "drop", x, {.rate = o.dropout, .training = mode == Mode::train});
+    Tensor features = relu(dense(s / "fc1", flatten(x), {.units = o.hidden}));
+    x = dropout(s / "drop", features, {.rate = o.dropout, .training = mode == Mode::train});
     Tensor logits = dense(s / "fc2", x, {.units = o.classes});
-    return classifier_spec(logits, batch, mode, o.optimizer);
+    EstimatorSpec spec = classifier_spec(logits, batch, mode, o.optimizer);
+    if (mode == Mode::predict) spec.predictions.emplace_back("features", features);
+    return spec;
   };
 }
 

@@ -6,6 +6,8 @@
 
 #include "belfry/models/gan/cyclegan.h"
 #include "belfry/models/gan/estimators.h"
+#include "belfry/models/gan/acgan.h"
+#include "belfry/models/gan/infogan.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/linear.h"
 #include "belfry/models/mlp.h"
@@ -181,9 +183,23 @@ void fields(gan::CycleganOptions& o, Reader& f) {
       "pool_size", o.pool.size)("use_pool", o.use_pool)(
       "generator_optimizer", o.generator_optimizer)("discriminator_optimizer",
                                                     o.discriminator_optimizer);
+void optimizers(gan::GanOptions& o, Reader& f) {
+  f("generator_optimizer", o.generator_optimizer)("discriminator_optimizer",
+                                                  o.discriminator_optimizer);
+}
+void fields(gan::AcganOptions& o, Reader& f) {
+  fields(o.networks, f);
+  f("generator_weight", o.generator_weight)("discriminator_weight", o.discriminator_weight);
+  optimizers(o.gan, f);
+}
+void fields(gan::InfoganOptions& o, Reader& f) {
+  fields(o.networks, f);
+  f("categories", o.code.categories)("continuous", o.code.continuous)(
+      "category_weight", o.code.category_weight)("continuous_weight", o.code.continuous_weight);
+  optimizers(o.gan, f);
 }
 void fields(LenetOptions& o, Reader& f) {
-  f("classes", o.classes)("dropout", o.dropout)("optimizer", o.optimizer);
+  f("classes", o.classes)("hidden", o.hidden)("dropout", o.dropout)("optimizer", o.optimizer);
 }
 void fields(MlpOptions& o, Reader& f) {
   f("feature", o.feature)("hidden", o.hidden)("classes", o.classes)("dropout", o.dropout)(
@@ -302,6 +318,8 @@ const std::map<std::string, Make, std::less<>>& makers() {
       {"cgan", gan_maker(gan::conditional_gan, {.classes = 10})},
       {"cyclegan", maker<gan::CycleganOptions>(gan::cyclegan, {})},
       {"dcgan", gan_maker(gan::dcgan)},
+      {"acgan", maker<gan::AcganOptions>(gan::acgan, {})},
+      {"infogan", maker<gan::InfoganOptions>(gan::infogan, {})},
       {"lenet", maker<LenetOptions>(lenet, {})},
       {"linear", maker<LinearOptions>(linear, {})},
       {"mlp", maker<MlpOptions>(mlp, {})},

@@ -225,10 +225,13 @@ EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs&
   Features batch;
   std::optional<Accumulator> sums;
   Replicas& replicas = session->replicas(Mode::evaluate, args.averaged);
+  std::int64_t first_row = 0;
   for (std::int64_t i = 0; (!args.steps || i < *args.steps) && input->next(batch); ++i) {
     replicas.split(batch);
     replicas.prepare();
+    replicas.begin_at(first_row);
     replicas.run();
+    first_row += replicas.rows().all;
     if (!sums) sums.emplace(replicas.model().spec().metrics);
     sums->add(replicas);
   }

@@ -13,6 +13,7 @@ struct Predictions::Impl {
   Features batch;
   Features outputs;  // of the current batch
   std::int64_t rows = 0, next_row = 0;
+  std::int64_t first_row = 0;  // of the next batch among all
 };
 
 namespace {
@@ -46,7 +47,7 @@ Array joined(const Replicas& replicas, std::size_t i, const std::string& name) {
 
 Predictions::Predictions(std::shared_ptr<Session> session, InputStreamPtr input,
                          PredictOptions options)
-    : impl_(new Impl{std::move(session), std::move(input), std::move(options), {}, {}, 0, 0}) {}
+    : impl_(new Impl{std::move(session), std::move(input), std::move(options), {}, {}, 0, 0, 0}) {}
 Predictions::Predictions(Predictions&&) noexcept = default;
 Predictions::~Predictions() = default;
 
@@ -61,7 +62,9 @@ bool Predictions::next_batch() {
     require(std::any_of(predictions.begin(), predictions.end(),
                         [&](auto& p) { return p.first == key; }),
             "predict: there is no prediction `", key, "`; the model has ", names_of(predictions));
+  replicas.begin_at(self.first_row);
   replicas.run();
+  self.first_row += replicas.rows().all;
   self.outputs.clear();
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const std::string& name = predictions[i].first;

@@ -139,7 +139,7 @@ void Replicas::prepare(std::uint64_t chosen) {
 
 StepState Replicas::state_of(const TowerShare& share) const {
   StepState state = session_.state();
-  state.first_row = share.rows.first;
+  state.first_row = first_row_ + share.rows.first;
   state.weight = share.weight;
   state.sub_step = sub_step_;
   state.trace = trace_;

@@ -28,6 +28,9 @@ class Replicas {
   void take(std::span<const Features> batches);
   /// This worker has no rows left, but others have; `any` is a batch like those that it had.
   void take_nothing(const Features& any);
+  /// Of evaluation and prediction, before run(): how many rows came before this batch. Its rows
+  /// draw the random numbers of those that follow, so that no two rows draw the same.
+  void begin_at(std::int64_t first_row) { first_row_ = first_row; }
   /// The rows of this process, and, after place(), of all workers.
   const StepRows& rows() const { return rows_; }
   /// Of workers that read batches of their own: what all of them have.
@@ -100,6 +103,7 @@ class Replicas {
   StepRows rows_;
   bool trace_ = false;  // the running step
   int sub_step_ = 0;
+  std::int64_t first_row_ = 0;
   bool capture_ = false;  // it may be captured
   std::function<void(int)> whole_step_, compute_, apply_;
   std::function<void(const std::exception&)> on_failure_;

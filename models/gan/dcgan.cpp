@@ -18,6 +18,7 @@ void check(const DcganOptions& o) {
           "dcgan: channels, filters and noise must be at least 1, got ", o.channels, ", ",
           o.filters, " and ", o.noise);
   require(o.classes >= 0, "dcgan: classes must be at least 0, got ", o.classes);
+  require(o.logits >= 1, "dcgan: logits must be at least 1, got ", o.logits);
 }
 
 Tensor batch_normed(const Scope& s, Tensor x, Mode mode) {
@@ -31,23 +32,28 @@ Generator dcgan_generator(const DcganOptions& o) {
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor z = random_normal(s / "noise", {batch.rows(), o.noise});
     if (o.classes > 0) z = concat_one_hot(z, batch[o.label], o.classes);
-    std::int64_t size = innermost, filters = o.filters * (o.size / innermost / 2);
-    Tensor x =
-        dense(s / "noise", z,
-              {.units = size * size * filters, .use_bias = false, .kernel_initializer = small()});
-    x = reshape(x, {batch.rows(), size, size, filters});
-    for (int layer = 1; size < o.size; ++layer, size *= 2) {
-      x = relu(batch_normed(s / concat("norm", layer), x, mode));
-      filters = 2 * size == o.size ? o.channels : filters / 2;
-      x = conv2d_transpose(s / concat("up", layer), x,
-                           {.filters = filters,
-                            .kernel = 4,
-                            .stride = 2,
-                            .use_bias = false,
-                            .kernel_initializer = small()});
-    }
-    return tanh(x);
+    return dcgan_images(s, z, o, mode);
   };
+}
+
+Tensor dcgan_images(const Scope& s, Tensor z, const DcganOptions& o, Mode mode) {
+  check(o);
+  std::int64_t rows = z.size(0), size = innermost, filters = o.filters * (o.size / innermost / 2);
+  Tensor x =
+      dense(s / "noise", z,
+            {.units = size * size * filters, .use_bias = false, .kernel_initializer = small()});
+  x = reshape(x, {rows, size, size, filters});
+  for (int layer = 1; size < o.size; ++layer, size *= 2) {
+    x = relu(batch_normed(s / concat("norm", layer), x, mode));
+    filters = 2 * size == o.size ? o.channels : filters / 2;
+    x = conv2d_transpose(s / concat("up", layer), x,
+                         {.filters = filters,
+                          .kernel = 4,
+                          .stride = 2,
+                          .use_bias = false,
+                          .kernel_initializer = small()});
+  }
+  return tanh(x);
 }
 
 Discriminator dcgan_discriminator(const DcganOptions& o) {
@@ -67,7 +73,7 @@ Discriminator dcgan_discriminator(const DcganOptions& o) {
       x = leaky_relu(x);
     }
     return dense(s / "logit", flatten(x),
-                 {.units = 1, .use_bias = false, .kernel_initializer = small()});
+                 {.units = o.logits, .use_bias = false, .kernel_initializer = small()});
   };
 }
 

@@ -13,6 +13,7 @@ struct DcganOptions {
   std::int64_t noise = 100;  ///< numbers from which an image is made
   std::int64_t classes = 0;  ///< above 0: both networks are told the feature `label`, see below
   std::string label = "label";  ///< i64 [n], 0..classes-1
+  std::int64_t logits = 1;      ///< of the discriminator, for losses that need more than one
   bool layer_norm = false;  ///< in place of the discriminator's batch norm: for gradient penalties
 };
 
@@ -25,9 +26,11 @@ struct DcganOptions {
 /// With classes, the label's one-hot code stands beside the noise (Mirza and Osindero, "Conditional
 /// generative adversarial nets", 2014). Error: size is no power of 2 from 8 on, a number below 1.
 Generator dcgan_generator(const DcganOptions& options = {});
+/// The same from given numbers [n, any] in place of noise and label.
+Tensor dcgan_images(const Scope& scope, Tensor numbers, const DcganOptions& options, Mode mode);
 
 /// Its counterpart: 4 x 4 convolutions of stride 2, each with leaky ReLU (slope 0.2) and, but for
-/// the first, batch norm in front of it, down to 4 x 4 pixels and one logit, [n, 1]. 2,765,568
+/// the first, batch norm in front of it, down to 4 x 4 pixels and the logits, [n, 1]. 2,765,568
 /// parameters for 64 x 64 pixels of 3 channels. With classes, their one-hot code is on every pixel
 /// as channels of its own.
 Discriminator dcgan_discriminator(const DcganOptions& options = {});

@@ -74,13 +74,27 @@ TEST(MakeModel, EveryNameMakesAModel) {
   EXPECT_THAT(names(), Contains("resnet50"));
 }
 
+TEST(MakeModel, GansHaveTheFieldsOfTheirNetworks) {
+  InputFn images = random_images({2, 8, 8, 1}, 4);
+  const char* small = R"({"size": 8, "filters": 2, "noise": 3, "classes": 4, "generator_weight": 0,
+                          "generator_optimizer": {"name": "sgd", "learning_rate": 0.1}})";
+  // Noise and label 7 x 4 x 4 x 2, norm 2 x 2, up 16 x 2; down 16 x 2, logits 4 x 4 x 2 x 5.
+  EXPECT_EQ(parameter_count(make("acgan", small), images), 224 + 4 + 32 + 32 + 160);
+  const char* coded = R"({"size": 8, "filters": 2, "noise": 3, "categories": 3, "continuous": 1})";
+  EXPECT_EQ(parameter_count(make("infogan", coded), images), 224 + 4 + 32 + 32 + 160);
+  EXPECT_THAT(error_of([] { make("acgan", R"({"generator_weight": -1})"); }),
+              HasSubstr("at least 0, got -1"));
+}
+
 TEST(MakeModel, WhatIsUnknownIsRefused) {
   EXPECT_THAT(error_of([] { make("resnet51"); }),
               HasSubstr("there is no `resnet51`; there are dnn, lenet, linear, mlp"));
               HasSubstr("there is no `resnet51`; there are cgan, cyclegan, dcgan, lenet, mlp"));
+              HasSubstr("there is no `resnet51`; there are acgan, infogan, lenet, mlp"));
   EXPECT_THAT(
       error_of([] { make("lenet", R"({"clases": 3})"); }),
-      HasSubstr("lenet: there is no field `clases`; there are classes, dropout, optimizer"));
+      HasSubstr(
+          "lenet: there is no field `clases`; there are classes, hidden, dropout, optimizer"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"classes": "ten"})"); }),
               HasSubstr("lenet: `classes` cannot be \"ten\""));
   EXPECT_THAT(error_of([] { make("lenet", R"({"classes": 2.5})"); }), HasSubstr("cannot be 2.5"));

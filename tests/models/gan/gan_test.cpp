@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "../../framework/base/error_of.h"
 #include "gan_support.h"
 
@@ -153,6 +155,33 @@ TEST_F(Gan, PredictingBuildsTheGeneratorAlone) {
     if (++rows == 4) break;
   }
   EXPECT_EQ(rows, 4);
+}
+
+// By their number among all rows of a call, not by their place in a batch.
+TEST_F(Gan, EveryRowDrawsNumbersOfItsOwn) {
+  GanOptions options = small();
+  options.metrics = [](const GanModel& m, const Batch&) -> NamedMetrics {
+    return {{"mean", mean_metric(m.generated)}, {"squares", mean_metric(square(m.generated))}};
+  };
+  auto estimator = make(options);
+  estimator->train(batches_of(4), {.steps = 1});
+  auto predicted = [&](std::int64_t batch) {
+    std::vector<double> rows;
+    for (const Features& row : estimator->predict(batches_of(batch))) {
+      rows.push_back(row.at("generated").at(0));
+      if (rows.size() == 12) break;
+    }
+    return rows;
+  };
+  std::vector<double> fours = predicted(4), sixes = predicted(6);
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_NEAR(fours[i], sixes[i], 1e-6) << i;
+  std::set<double> different(fours.begin(), fours.end());
+  EXPECT_EQ(different.size(), 12u);
+  EvalResult a = estimator->evaluate(batches_of(4), {.steps = 3});
+  EvalResult b = estimator->evaluate(batches_of(6), {.steps = 2});
+  EvalResult c = estimator->evaluate(batches_of(4), {.steps = 1});
+  for (const char* name : {"mean", "squares"}) EXPECT_NEAR(a.at(name), b.at(name), 1e-6);
+  EXPECT_NE(a.at("mean"), c.at("mean"));
 }
 
 // WGAN-GP with dropout on 1, 2 and 3 towers.

@@ -1,0 +1,15 @@
+// A conditional DCGAN draws the digits that it is asked for.
+
+#include "common/digit_gan.h"
+
+using namespace belfry;
+
+int main(int argc, char** argv) {
+  return examples::run(argc, argv, {.max_steps = 3000, .batch_size = 64}, [](const auto& o) {
+    gan::DcganOptions networks{.filters = 32, .classes = 10};
+    return examples::train_digit_gan(o,
+                                     {.gan = {.generator = gan::dcgan_generator(networks),
+                                              .discriminator = gan::dcgan_discriminator(networks)},
+                                      .conditional = true});
+  });
+}

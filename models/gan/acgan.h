@@ -1,0 +1,33 @@
+#pragma once
+// GANs whose discriminator classifies as well (Odena et al., "Conditional image synthesis with
+// auxiliary classifier GANs", ICML 2017).
+
+#include "belfry/models/gan/dcgan.h"
+
+namespace belfry::gan {
+
+struct ClassificationOptions {
+  std::int64_t classes = 10;
+  double generator_weight = 1, discriminator_weight = 1;  ///< at least 0
+};
+/// For a discriminator with logits [n, 1 + classes]: `loss` of the first, plus the mean
+/// cross-entropy of the others with `labels` (i64 [n], of real and generated rows alike): that of
+/// generated data in the generator's loss, those of real and of generated data in the
+/// discriminator's. Error: a number out of range; logits of another shape; when the step runs, a
+/// label outside 0..classes-1.
+Loss with_classification(Loss loss, Tensor labels, const ClassificationOptions& options = {});
+
+struct AcganOptions {
+  DcganOptions networks = {.classes = 10};  ///< classes: at least 1
+  /// `loss` is of the first logit; networks that are not set are DCGAN's, of which the
+  /// discriminator is not told the class. One of your own gives logits [n, 1 + classes].
+  GanOptions gan = {};
+  double generator_weight = 1, discriminator_weight = 1;  ///< of classification
+};
+/// A GAN with classification: features "image" (GanOptions::real) and "label"
+/// (DcganOptions::label), of which predict() needs the second. Metrics beside those of gan():
+/// "real_accuracy" and "generated_accuracy", how often the class of an image is recognised. Error:
+/// as with_classification(), dcgan_generator() and gan().
+ModelFn acgan(AcganOptions options = {});
+
+}  // namespace belfry::gan

@@ -1,0 +1,42 @@
+# Runs a GAN of digits for ROUNDS rounds: both networks are counted (CRITIC_STEPS in all), digits are
+# judged and drawn. The second time there is nothing to train, and the judgement is the same.
+cmake_minimum_required(VERSION 3.22)
+
+function(train out)
+  execute_process(COMMAND ${PROGRAM} --model_dir ${WORK_DIR} --max_steps ${ROUNDS} --batch_size 4
+                          --threads 1
+                  OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+  if(NOT status EQUAL 0 OR NOT output MATCHES "^[^\n]*\n$")
+    message(FATAL_ERROR "status ${status}\n${output}\n${diagnostics}")
+  endif()
+  set(${out} "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+train(output)
+foreach(expected global_step:${ROUNDS} generator_step:${ROUNDS} discriminator_step:${CRITIC_STEPS})
+  string(REPLACE ":" ";" expected ${expected})
+  list(GET expected 0 name)
+  list(GET expected 1 steps)
+  string(JSON found GET "${output}" ${name})
+  if(NOT found EQUAL steps)
+    message(FATAL_ERROR "${name} is ${found}, not ${steps}: ${output}")
+  endif()
+endforeach()
+string(JSON generated GET "${output}" frechet_distance)
+string(JSON real GET "${output}" real_frechet_distance)
+string(JSON score GET "${output}" inception_score)
+if(NOT generated GREATER real OR NOT real GREATER 0 OR score LESS 1 OR score GREATER 10)
+  message(FATAL_ERROR "judged: ${output}")
+endif()
+foreach(picture digits-real digits-1 digits-${ROUNDS})
+  file(READ ${WORK_DIR}/${picture}.png signature LIMIT 8 HEX)
+  if(NOT signature STREQUAL 89504e470d0a1a0a)
+    message(FATAL_ERROR "${picture}.png is no PNG: ${signature}")
+  endif()
+endforeach()
+
+train(again)
+if(NOT again STREQUAL output)
+  message(FATAL_ERROR "first\n${output}and then\n${again}")
+endif()
