@@ -4,10 +4,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "belfry/models/acoustic.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/mlp.h"
 #include "belfry/models/mobilenet.h"
 #include "belfry/models/resnet.h"
+#include "belfry/models/transformer.h"
 #include "belfry/models/unet.h"
 #include "belfry/models/vgg.h"
 
@@ -90,6 +92,12 @@ void fields(RmspropOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("decay", o.decay)("momentum", o.momentum)(
       "epsilon", o.epsilon)("centered", o.centered);
 }
+void fields(AcousticOptions& o, Reader& f) {
+  f("labels", o.labels)("filters", o.filters)("strides", o.strides)("kernel", o.kernel)(
+      "dropout", o.dropout)("batch_norm_momentum", o.batch_norm_momentum)("separator", o.separator)(
+      "zero_infinity", o.zero_infinity)("audio", o.audio)("label", o.label)("optimizer",
+                                                                            o.optimizer);
+}
 void fields(LenetOptions& o, Reader& f) {
   f("classes", o.classes)("dropout", o.dropout)("optimizer", o.optimizer);
 }
@@ -104,6 +112,12 @@ void fields(MobilenetOptions& o, Reader& f) {
 void fields(ResnetOptions& o, Reader& f) {
   f("classes", o.classes)("stem", o.stem)("batch_norm_momentum", o.batch_norm_momentum)(
       "optimizer", o.optimizer);
+}
+void fields(TransformerOptions& o, Reader& f) {
+  f("classes", o.classes)("vocabulary", o.vocabulary)("depth", o.depth)("width", o.width)(
+      "heads", o.heads)("hidden", o.hidden)("learned_positions", o.learned_positions)(
+      "longest", o.longest)("pool_mean", o.pool_mean)("dropout", o.dropout)("feature", o.feature)(
+      "lengths", o.lengths)("optimizer", o.optimizer);
 }
 void fields(UnetOptions& o, Reader& f) {
   f("depth", o.depth)("filters", o.filters)("batch_norm", o.batch_norm)(
@@ -167,12 +181,14 @@ Make maker(ModelFn (*function)(Options), Options defaults) {
 
 const std::map<std::string, Make, std::less<>>& makers() {
   static const std::map<std::string, Make, std::less<>> table{
+      {"acoustic", maker<AcousticOptions>(acoustic, {})},
       {"lenet", maker<LenetOptions>(lenet, {})},
       {"mlp", maker<MlpOptions>(mlp, {})},
       {"mobilenet_v2", maker<MobilenetOptions>(mobilenet_v2, {})},
       {"resnet18", maker<ResnetOptions>(resnet18, {})},
       {"resnet34", maker<ResnetOptions>(resnet34, {})},
       {"resnet50", maker<ResnetOptions>(resnet50, {.classes = 1000})},
+      {"transformer", maker<TransformerOptions>(transformer, {})},
       {"unet", maker<UnetOptions>(unet, {})},
       {"unet3d", maker<UnetOptions>(unet3d, {.depth = 3, .filters = 32})},
       {"vgg11", maker<VggOptions>(vgg, {.layers = 11})},

@@ -1,6 +1,8 @@
 #pragma once
 // Ready-made model functions.
 
+#include "belfry/models/acoustic.h"
+#include "belfry/models/ctc_decode.h"
 #include "belfry/models/gan/dcgan.h"
 #include "belfry/models/gan/gan.h"
 #include "belfry/models/lenet.h"
@@ -8,5 +10,6 @@
 #include "belfry/models/mlp.h"
 #include "belfry/models/mobilenet.h"
 #include "belfry/models/resnet.h"
+#include "belfry/models/transformer.h"
 #include "belfry/models/unet.h"
 #include "belfry/models/vgg.h"
