@@ -8,11 +8,13 @@
 #include "belfry/models/gan/estimators.h"
 #include "belfry/models/gan/acgan.h"
 #include "belfry/models/gan/infogan.h"
+#include "belfry/models/acoustic.h"
 #include "belfry/models/lenet.h"
 #include "belfry/models/linear.h"
 #include "belfry/models/mlp.h"
 #include "belfry/models/mobilenet.h"
 #include "belfry/models/resnet.h"
+#include "belfry/models/transformer.h"
 #include "belfry/models/unet.h"
 #include "belfry/models/vgg.h"
 #include "belfry/models/wide_deep.h"
@@ -197,6 +199,11 @@ void fields(gan::InfoganOptions& o, Reader& f) {
   f("categories", o.code.categories)("continuous", o.code.continuous)(
       "category_weight", o.code.category_weight)("continuous_weight", o.code.continuous_weight);
   optimizers(o.gan, f);
+void fields(AcousticOptions& o, Reader& f) {
+  f("labels", o.labels)("filters", o.filters)("strides", o.strides)("kernel", o.kernel)(
+      "dropout", o.dropout)("batch_norm_momentum", o.batch_norm_momentum)("separator", o.separator)(
+      "zero_infinity", o.zero_infinity)("audio", o.audio)("label", o.label)("optimizer",
+                                                                            o.optimizer);
 }
 void fields(LenetOptions& o, Reader& f) {
   f("classes", o.classes)("hidden", o.hidden)("dropout", o.dropout)("optimizer", o.optimizer);
@@ -212,6 +219,12 @@ void fields(MobilenetOptions& o, Reader& f) {
 void fields(ResnetOptions& o, Reader& f) {
   f("classes", o.classes)("stem", o.stem)("batch_norm_momentum", o.batch_norm_momentum)(
       "optimizer", o.optimizer);
+}
+void fields(TransformerOptions& o, Reader& f) {
+  f("classes", o.classes)("vocabulary", o.vocabulary)("depth", o.depth)("width", o.width)(
+      "heads", o.heads)("hidden", o.hidden)("learned_positions", o.learned_positions)(
+      "longest", o.longest)("pool_mean", o.pool_mean)("dropout", o.dropout)("feature", o.feature)(
+      "lengths", o.lengths)("optimizer", o.optimizer);
 }
 void fields(UnetOptions& o, Reader& f) {
   f("depth", o.depth)("filters", o.filters)("batch_norm", o.batch_norm)(
@@ -320,6 +333,7 @@ const std::map<std::string, Make, std::less<>>& makers() {
       {"dcgan", gan_maker(gan::dcgan)},
       {"acgan", maker<gan::AcganOptions>(gan::acgan, {})},
       {"infogan", maker<gan::InfoganOptions>(gan::infogan, {})},
+      {"acoustic", maker<AcousticOptions>(acoustic, {})},
       {"lenet", maker<LenetOptions>(lenet, {})},
       {"linear", maker<LinearOptions>(linear, {})},
       {"mlp", maker<MlpOptions>(mlp, {})},
@@ -327,6 +341,7 @@ const std::map<std::string, Make, std::less<>>& makers() {
       {"resnet18", maker<ResnetOptions>(resnet18, {})},
       {"resnet34", maker<ResnetOptions>(resnet34, {})},
       {"resnet50", maker<ResnetOptions>(resnet50, {.classes = 1000})},
+      {"transformer", maker<TransformerOptions>(transformer, {})},
       {"unet", maker<UnetOptions>(unet, {})},
       {"unet3d", maker<UnetOptions>(unet3d, {.depth = 3, .filters = 32})},
       {"vgg11", maker<VggOptions>(vgg, {.layers = 11})},

@@ -8,5 +8,6 @@
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/random.h"
 #include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/sequences.h"
 #include "belfry/framework/ops/shape_ops.h"
 #include "belfry/framework/ops/updates.h"
