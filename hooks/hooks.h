@@ -9,3 +9,4 @@
 #include "belfry/hooks/profile.h"
 #include "belfry/hooks/progress.h"
 #include "belfry/hooks/skip_non_finite.h"
+#include "belfry/hooks/validate.h"

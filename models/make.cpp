@@ -13,9 +13,13 @@
 #include "belfry/models/linear.h"
 #include "belfry/models/mlp.h"
 #include "belfry/models/mobilenet.h"
+#include "belfry/models/resnest.h"
 #include "belfry/models/resnet.h"
 #include "belfry/models/transformer.h"
+#include "belfry/models/swin.h"
 #include "belfry/models/unet.h"
+#include "belfry/models/unet_resnest.h"
+#include "belfry/models/unet_swin.h"
 #include "belfry/models/vgg.h"
 #include "belfry/models/wide_deep.h"
 
@@ -216,6 +220,10 @@ void fields(MobilenetOptions& o, Reader& f) {
   f("classes", o.classes)("width", o.width)("batch_norm_momentum", o.batch_norm_momentum)(
       "dropout", o.dropout)("optimizer", o.optimizer);
 }
+void fields(ResnestOptions& o, Reader& f) {
+  f("classes", o.classes)("blocks", o.blocks)("filters", o.filters)("radix", o.radix)(
+      "groups", o.groups)("batch_norm_momentum", o.batch_norm_momentum)("optimizer", o.optimizer);
+}
 void fields(ResnetOptions& o, Reader& f) {
   f("classes", o.classes)("stem", o.stem)("batch_norm_momentum", o.batch_norm_momentum)(
       "optimizer", o.optimizer);
@@ -225,11 +233,29 @@ void fields(TransformerOptions& o, Reader& f) {
       "heads", o.heads)("hidden", o.hidden)("learned_positions", o.learned_positions)(
       "longest", o.longest)("pool_mean", o.pool_mean)("dropout", o.dropout)("feature", o.feature)(
       "lengths", o.lengths)("optimizer", o.optimizer);
+void fields(SwinOptions& o, Reader& f) {
+  f("classes", o.classes)("channels", o.channels)("blocks", o.blocks)("heads", o.heads)(
+      "window", o.window)("patch", o.patch)("mlp", o.mlp)("optimizer", o.optimizer);
+}
+template <class Options>
+void fields_of_masks(Options& o, Reader& f) {
+  f("positive_weight", o.positive_weight)("dice_weight", o.dice_weight)("threshold", o.threshold)(
+      "optimizer", o.optimizer);
 }
 void fields(UnetOptions& o, Reader& f) {
   f("depth", o.depth)("filters", o.filters)("batch_norm", o.batch_norm)(
-      "batch_norm_momentum", o.batch_norm_momentum)("positive_weight", o.positive_weight)(
-      "dice_weight", o.dice_weight)("threshold", o.threshold)("optimizer", o.optimizer);
+      "batch_norm_momentum", o.batch_norm_momentum)("slot_of_way_up", o.slot_of_way_up);
+  fields_of_masks(o, f);
+}
+void fields(UnetResnestOptions& o, Reader& f) {
+  f("blocks", o.blocks)("filters", o.filters)("radix", o.radix)("groups", o.groups)(
+      "decoder_filters", o.decoder_filters)("batch_norm_momentum", o.batch_norm_momentum);
+  fields_of_masks(o, f);
+}
+void fields(UnetSwinOptions& o, Reader& f) {
+  f("channels", o.channels)("blocks", o.blocks)("heads", o.heads)("window", o.window)(
+      "patch", o.patch)("mlp", o.mlp);
+  fields_of_masks(o, f);
 }
 void fields(VggOptions& o, Reader& f) {
   f("classes", o.classes)("batch_norm", o.batch_norm)("batch_norm_momentum", o.batch_norm_momentum)(
@@ -338,12 +364,16 @@ const std::map<std::string, Make, std::less<>>& makers() {
       {"linear", maker<LinearOptions>(linear, {})},
       {"mlp", maker<MlpOptions>(mlp, {})},
       {"mobilenet_v2", maker<MobilenetOptions>(mobilenet_v2, {})},
+      {"resnest50", maker<ResnestOptions>(resnest50, {})},
       {"resnet18", maker<ResnetOptions>(resnet18, {})},
       {"resnet34", maker<ResnetOptions>(resnet34, {})},
       {"resnet50", maker<ResnetOptions>(resnet50, {.classes = 1000})},
       {"transformer", maker<TransformerOptions>(transformer, {})},
+      {"swin_tiny", maker<SwinOptions>(swin_tiny, {})},
       {"unet", maker<UnetOptions>(unet, {})},
       {"unet3d", maker<UnetOptions>(unet3d, {.depth = 3, .filters = 32})},
+      {"unet_resnest", maker<UnetResnestOptions>(unet_resnest, {})},
+      {"unet_swin", maker<UnetSwinOptions>(unet_swin, {})},
       {"vgg11", maker<VggOptions>(vgg, {.layers = 11})},
       {"vgg13", maker<VggOptions>(vgg, {.layers = 13})},
       {"vgg16", maker<VggOptions>(vgg, {.layers = 16})},

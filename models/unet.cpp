@@ -2,126 +2,42 @@
 
 #include <vector>
 
+#include "belfry/models/mask_spec.h"
+#include "belfry/models/unet_blocks.h"
+
 namespace belfry::models {
 namespace {
 
-// Where images and volumes differ.
-struct Image {
-  static constexpr int axes = 2;
-  static Tensor conv(const Scope& s, Tensor x, std::int64_t filters, bool bias) {
-    return conv2d(
-        s, x,
-        {.filters = filters, .kernel = 3, .use_bias = bias, .kernel_initializer = he_normal()});
+Tensor logits(const Scope& s, Tensor x, const UnetOptions& o, Mode mode) {
+  require_multiple(s, "unet", x, std::int64_t{1} << o.depth, concat(o.depth, " halvings need"));
+  UnetBlocks blocks(mode, o.batch_norm, o.batch_norm_momentum);
+  Scope up = o.slot_of_way_up > 0 ? s.on(o.slot_of_way_up) : s;
+  std::vector<Tensor> levels;
+  std::int64_t filters = o.filters;
+  for (int level = 1; level <= o.depth; ++level, filters *= 2) {
+    levels.push_back(blocks.twice(s / concat("down", level), x, filters));
+    x = blocks.down(levels.back());
   }
-  static Tensor point(const Scope& s, Tensor x) {
-    return conv2d(s, x, {.filters = 1, .kernel = 1});
-  }
-  static Tensor up(const Scope& s, Tensor x, std::int64_t filters) {
-    return conv2d_transpose(
-        s, x, {.filters = filters, .kernel = 2, .stride = 2, .kernel_initializer = he_normal()});
-  }
-  static Tensor down(Tensor x) { return max_pool(x); }
-};
-
-struct Volume {
-  static constexpr int axes = 3;
-  static Tensor conv(const Scope& s, Tensor x, std::int64_t filters, bool bias) {
-    return conv3d(
-        s, x,
-        {.filters = filters, .kernel = 3, .use_bias = bias, .kernel_initializer = he_normal()});
-  }
-  static Tensor point(const Scope& s, Tensor x) {
-    return conv3d(s, x, {.filters = 1, .kernel = 1});
-  }
-  static Tensor up(const Scope& s, Tensor x, std::int64_t filters) {
-    return conv3d_transpose(
-        s, x, {.filters = filters, .kernel = 2, .stride = 2, .kernel_initializer = he_normal()});
-  }
-  static Tensor down(Tensor x) { return max_pool3d(x); }
-};
-
-template <class Kind>
-class Unet {
- public:
-  Unet(const UnetOptions& options, Mode mode) : o_(options), mode_(mode) {}
-
-  Tensor logits(const Scope& s, Tensor x) const {
-    check(x);
-    std::vector<Tensor> levels;
-    std::int64_t filters = o_.filters;
-    for (int level = 1; level <= o_.depth; ++level, filters *= 2) {
-      x = twice(s / concat("down", level), x, filters);
-      levels.push_back(x);
-      x = Kind::down(x);
-    }
-    x = twice(s / "bottom", x, filters);
-    for (int level = o_.depth; level >= 1; --level) {
-      filters /= 2;
-      Scope up = s / concat("up", level);
-      x = Kind::up(up / "grow", x, filters);
-      x = concat({levels[static_cast<std::size_t>(level - 1)], x}, -1);
-      x = twice(up, x, filters);
-    }
-    return Kind::point(s / "head", x);
-  }
-
- private:
-  void check(const Tensor& x) const {
-    require(x.rank() == Kind::axes + 2, "unet: expected [n, ", Kind::axes, " axes, c], got ",
-            x.type());
-    std::int64_t unit = std::int64_t{1} << o_.depth;
-    for (int axis = 1; axis <= Kind::axes; ++axis)
-      require(x.size(axis) % unit == 0, "unet: axis ", axis, " of ", x.type(),
-              " is no multiple of ", unit, ", as ", o_.depth, " halvings need; pad or crop it");
-  }
-
-  Tensor twice(const Scope& s, Tensor x, std::int64_t filters) const {
-    for (int i = 1; i <= 2; ++i) {
-      x = Kind::conv(s / concat("conv", i), x, filters, !o_.batch_norm);
-      if (o_.batch_norm)
-        x = batch_norm(s / concat("norm", i), x,
-                       {.training = mode_ == Mode::train,
-                        .momentum = o_.batch_norm_momentum,
-                        .epsilon = 1e-5});
-      x = relu(x);
-    }
-    return x;
-  }
-
-  const UnetOptions& o_;
-  Mode mode_;
-};
-
-EstimatorSpec spec_of(const UnetOptions& o, Tensor logits, const Batch& batch, Mode mode) {
-  Tensor probability = sigmoid(logits);
-  if (mode == Mode::predict)
-    return {.predictions = {{"probability", probability},
-                            {"mask", greater(probability, constant(logits.graph(), o.threshold,
-                                                                   logits.dtype()))}}};
-  Tensor mask = batch["mask"];
-  require(mask.shape() == logits.shape(), "unet: the mask is ", mask.type(),
-          " but its image needs ", logits.shape());
-  Tensor loss =
-      mean(weighted_sigmoid_cross_entropy(logits, mask, {.positive_weight = o.positive_weight}));
-  if (o.dice_weight != 0) loss = loss + mean(dice_loss(logits, mask)) * o.dice_weight;
-  return {.loss = loss,
-          .train = o.optimizer,
-          .metrics = {{"dice", dice(greater(mask, constant(mask.graph(), 0.5, mask.dtype())),
-                                    probability, {.threshold = o.threshold})}}};
+  x = blocks.twice(s / "bottom", x, filters);
+  for (int level = o.depth; level >= 1; --level, levels.pop_back())
+    x = blocks.up(up / concat("up", level), x, levels.back(), filters /= 2);
+  return blocks.head(up / "head", x);
 }
 
-template <class Kind>
-ModelFn make(UnetOptions o) {
+ModelFn make(UnetOptions o, int axes) {
   require(o.depth >= 1 && o.depth <= 16 && o.filters >= 1, "unet: a depth of ", o.depth, " with ",
           o.filters, " filters; expected 1 to 16, and at least 1");
-  return [o = std::move(o)](Scope s, const Batch& batch, Mode mode) {
-    return spec_of(o, Unet<Kind>(o, mode).logits(s, batch["image"]), batch, mode);
+  return [o = std::move(o), axes](Scope s, const Batch& batch, Mode mode) {
+    Tensor x = batch["image"];
+    require(x.rank() == axes + 2, "unet: expected [n, ", axes, " axes, c], got ", x.type(), at(s));
+    return mask_spec(s, logits(s, x, o, mode), batch, mode,
+                     {o.positive_weight, o.dice_weight, o.threshold, o.optimizer});
   };
 }
 
 }  // namespace
 
-ModelFn unet(UnetOptions options) { return make<Image>(std::move(options)); }
-ModelFn unet3d(UnetOptions options) { return make<Volume>(std::move(options)); }
+ModelFn unet(UnetOptions options) { return make(std::move(options), 2); }
+ModelFn unet3d(UnetOptions options) { return make(std::move(options), 3); }
 
 }  // namespace belfry::models

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "../framework/base/error_of.h"
+#include "belfry/models/mask_spec.h"
+#include "belfry/models/unet_resnest.h"
+#include "belfry/models/unet_swin.h"
 #include "models_support.h"
 
 namespace belfry::models {
@@ -11,8 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Images (or volumes) whose mask is where they are above 1/2.
-InputFn masked(const Shape& shape) {
+InputFn always(const Features& features) {
   struct Stream final : InputStream {
     bool next(Features& batch) override {
       batch = features;
@@ -20,17 +22,22 @@ InputFn masked(const Shape& shape) {
     }
     Features features;
   };
+  return [features]() -> InputStreamPtr {
+    auto stream = std::make_unique<Stream>();
+    stream->features = features;
+    return stream;
+  };
+}
+
+// Images (or volumes) whose mask is where they are above 1/2.
+InputFn masked(const Shape& shape) {
   Array image(shape, DType::f32), mask(shape, DType::f32);
   PhiloxStream random(philox_key(3, "masked"));
   for (std::size_t i = 0; i < image.span<float>().size(); ++i) {
     image.span<float>()[i] = random.uniform();
     mask.span<float>()[i] = image.span<float>()[i] > 0.5f;
   }
-  return [image, mask]() -> InputStreamPtr {
-    auto stream = std::make_unique<Stream>();
-    stream->features = {{"image", image}, {"mask", mask}};
-    return stream;
-  };
+  return always({{"image", image}, {"mask", mask}});
 }
 
 // The network of the paper for one class, with borders padded.
@@ -49,18 +56,58 @@ TEST(Unet3d, HasTheParametersOfItsLayers) {
             down + bottom + up + norms + 3);
 }
 
+// Tiny ones of every kind.
+std::vector<std::pair<ModelFn, InputFn>> tiny() {
+  Optimizer fast = adam({.learning_rate = 0.02});
+  UnetOptions plain{.depth = 1, .filters = 4, .optimizer = fast};
+  return {{unet(plain), masked({2, 8, 8, 1})},
+          {unet3d(plain), masked({2, 4, 4, 4, 1})},
+          {unet_resnest({.blocks = {1}, .filters = 4, .decoder_filters = 8, .optimizer = fast}),
+           masked({2, 8, 8, 1})},
+          {unet_swin({.channels = 16,
+                      .blocks = {1, 1},
+                      .heads = {2, 2},
+                      .window = 2,
+                      .patch = 2,
+                      .optimizer = adam({.learning_rate = 0.01})}),
+           masked({2, 8, 8, 1})}};
+}
+
 TEST(Unet, LearnsAThreshold) {
-  UnetOptions small{.depth = 1, .filters = 4, .optimizer = adam({.learning_rate = 0.02})};
-  for (const auto& [model, input] : {std::pair(unet(small), masked({2, 8, 8, 1})),
-                                     std::pair(unet3d(small), masked({2, 4, 4, 4, 1}))}) {
+  for (const auto& [model, input] : tiny()) {
     Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
     estimator.train(input, {.steps = 120});
-    EXPECT_GT(estimator.evaluate(input, {.steps = 1}).at("dice"), 0.9);
+    EvalResult result = estimator.evaluate(input, {.steps = 1});
+    EXPECT_GT(result.at("dice"), 0.9);
+    EXPECT_GT(result.at("background_dice"), 0.9);
     Features p;
     ASSERT_TRUE(estimator.predict(input).next(p));
     EXPECT_EQ(p.at("mask").dtype(), DType::boolean);
     EXPECT_EQ(p.at("probability").shape(), p.at("mask").shape());
   }
+}
+
+// Half of the mask is predicted, at a probability of 1/2 everywhere: with a threshold below it all
+// of the mask counts as found, above it nothing.
+TEST(MaskSpec, MeasuresWhatIsSetAndTheRest) {
+  auto input = [] {
+    Array image = Array::zeros({1, 2, 2, 1}), mask = Array::zeros({1, 2, 2, 1});
+    mask.span<float>()[0] = 1;
+    return Features{{"image", image}, {"mask", mask}};
+  };
+  auto results = [&](double threshold) {
+    ModelFn model = [=](Scope s, const Batch& batch, Mode mode) {
+      Tensor x = batch["image"] * s.variable("w", {.initializer = ones()});
+      return mask_spec(s, x, batch, mode, {.threshold = threshold, .optimizer = sgd()});
+    };
+    Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+    return estimator.evaluate(always(input()), {.steps = 1});
+  };
+  EvalResult low = results(0.4), high = results(0.6);
+  EXPECT_NEAR(low.at("dice"), 2.0 / 5, 1e-12);  // 1 right, 3 wrong
+  EXPECT_EQ(low.at("background_dice"), 0);
+  EXPECT_EQ(high.at("dice"), 0);
+  EXPECT_NEAR(high.at("background_dice"), 6.0 / 7, 1e-12);  // 3 right, 1 wrong
 }
 
 TEST(Unet, WhatDoesNotFitIsRefused) {

@@ -1,0 +1,42 @@
+#pragma once
+// Evaluation while training goes on: early stopping, and the checkpoint of the best value.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "belfry/framework/train/estimator.h"
+
+namespace belfry::hooks {
+
+/// Which of two values of a metric is the better one.
+enum class Better : std::uint8_t { lower, higher };
+
+struct ValidateOptions {
+  std::string metric = "loss";    ///< a scalar of EvalResult
+  Better better = Better::lower;  ///< a NaN is never better
+  Steps every = Steps(100);       ///< evaluations come at multiples of this, and at the last step
+  /// Evaluations in a row without a better value after which training stops; 0: it never does.
+  std::int64_t patience = 0;
+  double min_change = 0;  ///< a value is better if it is by more than this; at least 0
+  /// Whether the checkpoint of the best value so far is kept, in model_dir/best.
+  bool keep_best = true;
+  EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
+};
+
+/// Evaluates the live variables of `estimator`, which is the one that trains, and logs the results.
+/// It changes nothing of what training computes. A step whose loss is not finite is not evaluated.
+///
+/// The best value and the evaluations since are part of the checkpoint, so that patience and best
+/// survive a restart; a training that goes on where patience has run out stops before its first
+/// step, unless the hook has more patience then. `estimator` must outlive the hook's training.
+/// Error: `every` below 1, negative patience or min_change, a checkpoint to evaluate; when it
+/// evaluates, an unknown metric, or whatever Estimator::evaluate() throws.
+std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn,
+                               ValidateOptions options = {});
+
+/// Path of the checkpoint that validate() keeps for this model_dir, or nothing.
+std::optional<std::string> best_checkpoint(const std::string& model_dir);
+
+}  // namespace belfry::hooks

@@ -1,0 +1,30 @@
+#include "belfry/models/unet_resnest.h"
+
+#include "belfry/models/mask_spec.h"
+#include "belfry/models/resnest.h"
+#include "belfry/models/unet_blocks.h"
+
+namespace belfry::models {
+
+ModelFn unet_resnest(UnetResnestOptions o) {
+  require(o.decoder_filters >= 1, "unet_resnest: decoder_filters must be at least 1, got ",
+          o.decoder_filters);
+  return [o](Scope s, const Batch& batch, Mode mode) {
+    ResnestOptions encoder{.blocks = o.blocks,
+                           .filters = o.filters,
+                           .radix = o.radix,
+                           .groups = o.groups,
+                           .batch_norm_momentum = o.batch_norm_momentum};
+    std::vector<Tensor> levels = resnest_features(s / "encoder", batch["image"], encoder, mode);
+    UnetBlocks blocks(mode, true, o.batch_norm_momentum);
+    Tensor x = levels.back();
+    for (std::size_t level = levels.size(); level > 0; --level) {
+      Tensor skip = level > 1 ? levels[level - 2] : Tensor();
+      x = blocks.up(s / concat("up", level), x, skip, o.decoder_filters << (level - 1));
+    }
+    return mask_spec(s, blocks.head(s / "head", x), batch, mode,
+                     {o.positive_weight, o.dice_weight, o.threshold, o.optimizer});
+  };
+}
+
+}  // namespace belfry::models

@@ -1,0 +1,31 @@
+#pragma once
+// A U-Net whose way down is a ResNeSt.
+
+#include <cstdint>
+#include <vector>
+
+#include "belfry/framework/framework.h"
+
+namespace belfry::models {
+
+struct UnetResnestOptions {
+  std::vector<std::int64_t> blocks = {3, 4, 6, 3};  ///< as those of ResnestOptions, so below
+  std::int64_t filters = 64;
+  std::int64_t radix = 2;
+  std::int64_t groups = 1;
+  std::int64_t decoder_filters = 16;  ///< at the image's size; twice as many with each level down
+  double batch_norm_momentum = 0.9;   ///< share of the moving statistics that a step keeps
+  double positive_weight = 1;         ///< as those of UnetOptions, so below
+  double dice_weight = 1;
+  double threshold = 0.5;
+  Optimizer optimizer = adam({.learning_rate = 1e-3});
+};
+
+/// resnest_features() down, and up again as unet() goes; where the image has its full size, nothing
+/// stands beside.
+///
+/// Features, predictions and metrics as unet(). Error: h or w is no multiple of 2^(1 + stages), 32
+/// with the defaults; options that resnest50() refuses; a mask of another size.
+ModelFn unet_resnest(UnetResnestOptions options = {});
+
+}  // namespace belfry::models

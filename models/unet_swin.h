@@ -1,0 +1,32 @@
+#pragma once
+// A U-Net of shifted-window transformers (Cao et al., "Swin-Unet: Unet-like pure transformer for
+// medical image segmentation", ECCV 2022 workshops).
+
+#include <cstdint>
+#include <vector>
+
+#include "belfry/framework/framework.h"
+
+namespace belfry::models {
+
+struct UnetSwinOptions {
+  std::int64_t channels = 96;  ///< as those of SwinOptions, so below
+  std::vector<std::int64_t> blocks = {2, 2, 2, 2};
+  std::vector<std::int64_t> heads = {3, 6, 12, 24};
+  std::int64_t window = 7;
+  std::int64_t patch = 4;
+  std::int64_t mlp = 4;
+  double positive_weight = 1;  ///< as those of UnetOptions, so below
+  double dice_weight = 1;
+  double threshold = 0.5;
+  Optimizer optimizer = adamw({.learning_rate = 1e-3, .weight_decay = 0.05});
+};
+
+/// swin_features() down. On the way up pixels are expanded into 2 x 2 with half the channels, a
+/// dense layer brings what the way down had on that level together with it, and the same number of
+/// blocks follows; at last each pixel becomes a patch again.
+///
+/// Features, predictions and metrics as unet(). Error: as swin_tiny(); a mask of another size.
+ModelFn unet_swin(UnetSwinOptions options = {});
+
+}  // namespace belfry::models

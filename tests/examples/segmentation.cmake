@@ -1,0 +1,32 @@
+# Runs the example of segmentation for a few steps on cells that it draws: it keeps the best
+# checkpoint and draws overlays of it. The second run goes on, and remembers what was the best.
+cmake_minimum_required(VERSION 3.22)
+
+file(REMOVE_RECURSE ${WORK_DIR})
+file(MAKE_DIRECTORY ${WORK_DIR})
+set(last_dice 0)
+foreach(steps 3 6)
+  execute_process(COMMAND ${PROGRAM} --model_dir ${WORK_DIR} --max_steps ${steps} --batch_size 2
+                  OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "status ${status}\n${output}\n${diagnostics}")
+  endif()
+  string(JSON step GET "${output}" global_step)
+  string(JSON best GET "${output}" best_step)
+  string(JSON cell GET "${output}" cell_dice)
+  string(JSON membrane GET "${output}" membrane_dice)
+  if(NOT step EQUAL steps OR best GREATER steps OR NOT cell GREATER 0 OR cell GREATER 1
+     OR membrane LESS 0 OR membrane GREATER 1 OR cell LESS last_dice)
+    message(FATAL_ERROR "after ${steps} steps: ${output}, before ${last_dice}")
+  endif()
+  set(last_dice ${cell})
+  file(GLOB kept RELATIVE ${WORK_DIR}/best ${WORK_DIR}/best/*)
+  if(NOT kept STREQUAL "checkpoint-${best}.safetensors")
+    message(FATAL_ERROR "kept as the best: ${kept}, not of step ${best}")
+  endif()
+  file(READ ${WORK_DIR}/overlays.png signature LIMIT 8 HEX)
+  file(REMOVE ${WORK_DIR}/overlays.png)
+  if(NOT signature STREQUAL 89504e470d0a1a0a)
+    message(FATAL_ERROR "overlays.png is no PNG: ${signature}")
+  endif()
+endforeach()

@@ -1,0 +1,124 @@
+#include "belfry/hooks/validate.h"
+
+#include "../framework/train/training_testing.h"
+
+namespace belfry::hooks {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// w falls from 8 by 1/4 a step, and so does the loss. "distance" is |w - 7|: 1/4 at step 3, 0 at
+// step 4, 1/4 at step 5, ...
+EstimatorSpec passing_seven(Scope s, const Batch& batch, Mode mode) {
+  EstimatorSpec spec = falling(s, batch, mode);
+  Tensor w = s.shared().variable("w", {.initializer = constant_value(8)});
+  spec.metrics = {{"distance", mean_metric(abs(w - 7))}};
+  return spec;
+}
+
+struct ValidateTest : testing::Test {
+  EstimatorOptions options(RunConfig run = quiet()) const {
+    return {.model_fn = passing_seven, .model_dir = dir.path(), .run = run};
+  }
+  TrainResult train(Estimator& estimator, ValidateOptions o, std::int64_t max_steps) const {
+    return estimator.train(
+        input, {.max_steps = max_steps, .hooks = {validate(estimator, once({one_point()}), o)}});
+  }
+  TemporaryFolder dir;
+  InputFn input = over_and_over({one_point()});
+};
+
+TEST_F(ValidateTest, StopsWhenNothingGetsBetterAndKeepsTheBest) {
+  Estimator estimator(options());
+  TrainResult result =
+      train(estimator, {.metric = "distance", .every = Steps(1), .patience = 3}, 100);
+  EXPECT_EQ(result.outcome, Outcome::stopped);
+  EXPECT_EQ(result.global_step, 7);
+  EXPECT_EQ(result.reason,
+            "validate: no better distance in 3 evaluations, the best was 0 at step 4");
+  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
+  EvalResult best =
+      estimator.evaluate(once({one_point()}), {.checkpoint = best_checkpoint(dir.path()).value()});
+  EXPECT_EQ(best.at("distance"), 0);
+  EXPECT_EQ(best.at("global_step"), 4);
+}
+
+TEST_F(ValidateTest, TheBestOutlivesTheCheckpointsOfTraining) {
+  RunConfig run = saving_every(1, 1);
+  Estimator estimator(options(run));
+  train(estimator, {.metric = "distance", .every = Steps(1)}, 8);
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(8));
+  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
+}
+
+// Evaluated at 2, 4, 6, 7, 8, 10 with 2 evaluations of patience; then once more from the end.
+TEST_F(ValidateTest, RemembersOverRestarts) {
+  ValidateOptions o{.metric = "distance", .every = Steps(2), .patience = 3};
+  auto restarted = [&](std::int64_t max_steps) {
+    Estimator estimator(options());
+    return train(estimator, o, max_steps);
+  };
+  EXPECT_EQ(restarted(3).outcome, Outcome::finished);  // evaluated at 2 and 3
+  EXPECT_EQ(restarted(7).outcome, Outcome::finished);  // 4 is the best; 6, 7
+  EXPECT_EQ(restarted(100).global_step, 8);            // the third in vain
+  TrainResult again = restarted(100);
+  EXPECT_EQ(again.outcome, Outcome::stopped);
+  EXPECT_EQ(again.steps, 0);
+  o.patience = 4;
+  EXPECT_EQ(restarted(100).global_step, 10);
+  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
+}
+
+TEST_F(ValidateTest, HigherMayBeBetterAndSmallChangesNotCount) {
+  Estimator estimator(options());
+  ValidateOptions o{.metric = "distance",
+                    .better = Better::higher,
+                    .every = Steps(1),
+                    .patience = 2,
+                    .keep_best = false};
+  EXPECT_EQ(train(estimator, o, 100).global_step, 3);  // 0.75 at step 1, then 0.5, 0.25
+  EXPECT_EQ(best_checkpoint(dir.path()), std::nullopt);
+  TemporaryFolder other;
+  Estimator second({.model_fn = passing_seven, .model_dir = other.path(), .run = quiet()});
+  o.metric = "loss", o.better = Better::lower, o.min_change = 0.3;
+  // 7.75, then 7.5 is too near, 7.25 is not, 7 is, ...
+  TrainResult result = train(second, o, 6);
+  EXPECT_EQ(result.outcome, Outcome::finished);
+  EXPECT_EQ(result.global_step, 6);
+}
+
+TEST_F(ValidateTest, ChangesNothingOfTheTraining) {
+  Estimator watched(options());
+  train(watched, {.every = Steps(1)}, 5);
+  TemporaryFolder other;
+  Estimator alone({.model_fn = passing_seven, .model_dir = other.path(), .run = quiet()});
+  alone.train(input, {.max_steps = 5});
+  EXPECT_EQ(scalar(watched, "w"), scalar(alone, "w"));
+}
+
+TEST_F(ValidateTest, LogsWhatItFound) {
+  CapturedLog log;
+  Estimator estimator(options());
+  train(estimator, {.metric = "distance", .every = Steps(4)}, 5);
+  EXPECT_THAT(log.info, HasSubstr("step 4: evaluated distance = 0, loss = 7\n"));
+  EXPECT_THAT(log.info, HasSubstr("step 5: evaluated distance = 0.25, loss = 6.75; the best "
+                                  "distance was 0 at step 4\n"));
+}
+
+TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
+  Estimator estimator(options());
+  InputFn data = once({one_point()});
+  auto refused = [&](ValidateOptions o) { return error_of([&] { validate(estimator, data, o); }); };
+  EXPECT_EQ(refused({.every = Steps(0)}), "validate: every must be at least 1, got 0");
+  EXPECT_EQ(refused({.patience = -1}), "validate: patience must be at least 0, got -1");
+  EXPECT_EQ(refused({.min_change = -1}), "validate: min_change must be at least 0, got -1");
+  EXPECT_THAT(refused({.evaluate = {.checkpoint = "x"}}), HasSubstr("not the checkpoint x"));
+  EXPECT_THAT(error_of([&] { train(estimator, {.metric = "dise", .every = Steps(1)}, 1); }),
+              HasSubstr("there is no result `dise`; there are distance, global_step, loss"));
+  auto hook = validate(estimator, data);
+  EXPECT_THAT(error_of([&] { hook->restore("{}"); }), HasSubstr("has no number `best`: {}"));
+}
+
+}  // namespace
+}  // namespace belfry::hooks
