@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -14,12 +15,13 @@ namespace {
 
 // What was said on the command line; what was not stays unset and leaves room for the file.
 struct Given {
-  std::optional<std::string> config, data_dir, model_dir;
+  std::optional<std::string> config, data_dir, model_dir, precision;
   std::optional<std::int64_t> max_steps, batch_size, save_checkpoint_steps;
   std::optional<std::uint64_t> seed;
   std::optional<int> threads;
   std::optional<std::vector<std::string>> devices;
   bool plan = false;
+  std::map<std::string, std::string> own;
 };
 
 // --data-dir=a-b as --data_dir=a-b.
@@ -47,6 +49,13 @@ void declare(CLI::App& app, Given& given, const Options& defaults) {
                  "Steps between checkpoints [one every 600 s]");
   app.add_option("--devices", given.devices, "One tower for each, for example cpu [cpu]")
       ->delimiter(',');
+  app.add_option(
+      "--precision", given.precision,
+      "Type that models compute in: f32, bf16 or f16 [" + to_string(defaults.run.precision) + "]");
+  for (const auto& [name, value] : defaults.own)
+    app.add_option_function<std::string>(
+        "--" + name, [&given, key = name](const std::string& text) { given.own[key] = text; },
+        "[" + value + "]");
   app.add_flag("--plan", given.plan, "Say what training would do, and do nothing");
   app.add_option("--config", given.config,
                  "JSON file whose keys are these names and the fields of RunConfig; the command "
@@ -67,20 +76,32 @@ void take(nlohmann::json& json, const char* key, T& out) {
   json.erase(key);
 }
 
+// Texts as they are, numbers and truth values as JSON writes them.
+void take_own(nlohmann::json& json, const std::string& key, std::string& out) {
+  if (!json.contains(key)) return;
+  const nlohmann::json& value = json[key];
+  require(value.is_primitive() && !value.is_null(), "config: `", key,
+          "` must be a text or a number, got ", value.dump());
+  out = value.is_string() ? value.get<std::string>() : value.dump();
+  json.erase(key);
+}
+
 void apply_file(const std::string& path, Options& options) {
   std::ifstream file(path);
   require(file.good(), "config: cannot read ", path);
   std::string content{std::istreambuf_iterator<char>(file), {}};
-  with_context(concat("in ", path, "; batch_size, data_dir, max_steps and model_dir are known too"),
-               [&] {
-                 auto json = nlohmann::json::parse(content, nullptr, false);
-                 require(json.is_object(), "config: expected a JSON object");
-                 take(json, "data_dir", options.data_dir);
-                 take(json, "model_dir", options.model_dir);
-                 take(json, "max_steps", options.max_steps);
-                 take(json, "batch_size", options.batch_size);
-                 options.run = run_config_from_json(json.dump(), options.run);
-               });
+  std::vector<std::string> known{"batch_size", "data_dir", "max_steps", "model_dir"};
+  for (const auto& [name, value] : options.own) known.push_back(name);
+  with_context(concat("in ", path, "; ", join(known, ", "), " are known too"), [&] {
+    auto json = nlohmann::json::parse(content, nullptr, false);
+    require(json.is_object(), "config: expected a JSON object");
+    take(json, "data_dir", options.data_dir);
+    take(json, "model_dir", options.model_dir);
+    take(json, "max_steps", options.max_steps);
+    take(json, "batch_size", options.batch_size);
+    for (auto& [name, value] : options.own) take_own(json, name, value);
+    options.run = run_config_from_json(json.dump(), options.run);
+  });
 }
 
 void apply_command_line(const Given& given, Options& options) {
@@ -94,6 +115,10 @@ void apply_command_line(const Given& given, Options& options) {
   set(given.seed, options.run.seed);
   set(given.threads, options.run.threads);
   set(given.devices, options.run.devices);
+  if (given.precision)
+    options.run =
+        run_config_from_json(nlohmann::json{{"precision", *given.precision}}.dump(), options.run);
+  for (const auto& [name, value] : given.own) options.own[name] = value;
   options.plan = given.plan;
   if (given.save_checkpoint_steps)
     options.run.save_checkpoint = Steps(*given.save_checkpoint_steps);
@@ -115,7 +140,25 @@ void print(const Results& results) {
   std::printf("{%s}\n", join(parts, ", ").c_str());
 }
 
+// The number that an option of the example's own is.
+template <class T>
+T number_of(const Options& options, const std::string& name, const char* kind) {
+  const std::string& value = options.own.at(name);
+  T out{};
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
+  require(error == std::errc() && end == value.data() + value.size(), name, " must be a ", kind,
+          ", got `", value, "`");
+  return out;
+}
+
 }  // namespace
+
+double Options::number(const std::string& name) const {
+  return number_of<double>(*this, name, "number");
+}
+std::int64_t Options::whole_number(const std::string& name) const {
+  return number_of<std::int64_t>(*this, name, "whole number");
+}
 
 std::optional<Options> parse(int argc, const char* const* argv, Options defaults) {
   CLI::App app;

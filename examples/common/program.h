@@ -5,6 +5,7 @@
 #include <belfry/framework.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,16 +21,23 @@ struct Options {
   std::int64_t batch_size = 32;   ///< examples a step
   bool plan = false;              ///< say what training would do, and do nothing
   RunConfig run = {.log_step_count = Steps(0)};
+  /// Options of this example alone, by name, with their values: {{"image_size", "32"}} is
+  /// --image_size.
+  std::map<std::string, std::string> own = {};
+
+  double number(const std::string& name) const;  ///< of `own`. Error: the value is no number
+  std::int64_t whole_number(const std::string& name) const;  ///< the same
 };
 
 /// Results by name, in the order in which they are printed.
 using Results = std::vector<std::pair<std::string, double>>;
 
 /// Reads a command line: --data_dir, --model_dir, --max_steps, --batch_size, --seed, --threads,
-/// --save_checkpoint_steps, --devices, --plan, and --config with a JSON file whose keys are these
-/// names (but for --plan) and the fields of RunConfig. The command line goes before the file, the
-/// file before `defaults`; "-" and "_" in names are alike. Nothing if --help was asked for, which
-/// is printed. Error: an unknown option or key, a value that does not fit.
+/// --save_checkpoint_steps, --devices, --precision, --plan, what is in Options::own, and --config
+/// with a JSON file whose keys are these names (but for --plan) and the fields of RunConfig. The
+/// command line goes before the file, the file before `defaults`; "-" and "_" in names are alike.
+/// Nothing if --help was asked for, which is printed. Error: an unknown option or key, a value that
+/// does not fit.
 std::optional<Options> parse(int argc, const char* const* argv, Options defaults);
 
 /// A program: parses its command line, runs `body` and prints the results, if there are any, as one

@@ -1,0 +1,123 @@
+// Residual networks on a folder of images; without --data_dir, on numbers that cost nothing to
+// make, to see how fast a step is.
+
+#include <belfry/data.h>
+#include <belfry/framework.h>
+#include <belfry/hooks.h>
+#include <belfry/models.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "common/program.h"
+
+using namespace belfry;
+
+struct Input {
+  Dataset train, test;
+  std::int64_t classes;
+};
+
+// One batch again and again.
+Input made_up(std::int64_t rows, std::int64_t size, std::uint64_t seed) {
+  std::int64_t classes = size < 64 ? 10 : 1000;
+  Array image({rows, size, size, 3}, DType::f32), label({rows}, DType::i64);
+  PhiloxStream random(philox_key(seed, "images"));
+  for (float& x : image.span<float>()) x = random.uniform(-1, 1);
+  for (std::int64_t& y : label.span<std::int64_t>())
+    y = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(classes)));
+  Features batch{{"image", image}, {"label", label}};
+  Dataset same = data::generator([batch] { return batch; });
+  return {same, same, classes};
+}
+
+// Images in train/<class>/ and test/<class>/ (or val/<class>/). Small ones, all of this size, are
+// shifted and mirrored; of larger ones training takes a random part, and the test the middle.
+Input from_folders(const examples::Options& o, std::int64_t size) {
+  std::string train = o.data_dir + "/train", test = o.data_dir + "/test";
+  if (!std::filesystem::is_directory(test)) test = o.data_dir + "/val";
+  auto scaled =
+      data::normalize({.mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}});
+  auto classes = static_cast<std::int64_t>(data::class_names(train).size());
+  auto shuffled = [&](Dataset images) {
+    return images | data::shuffle(1 << 24, {.seed = o.run.seed}) | data::repeat();
+  };
+  if (size < 64) {
+    auto change = data::compose({data::pad_and_crop(), data::flip_horizontal(), scaled});
+    return {shuffled(data::image_folder(train))
+                | data::map(change, {.workers = data::autotune, .seed = o.run.seed})
+                | data::batch(o.batch_size) | data::prefetch(),
+            data::image_folder(test) | data::map(scaled) | data::batch(100), classes};
+  }
+  auto middle = data::compose({data::resize_short_side({.size = size * 8 / 7}),
+                               data::center_crop({.height = size, .width = size}), scaled});
+  return {shuffled(data::image_folder(train, {.decode = false}))
+              | data::photograph_batches(o.batch_size, {.size = size, .seed = o.run.seed})
+              | data::prefetch(),
+          data::image_folder(test) | data::map(middle, {.workers = data::autotune})
+              | data::batch(o.batch_size),
+          classes};
+}
+
+// The model of that name, at a rate that rises for a twentieth of the steps and falls to 0.
+ModelFn scheduled(const examples::Options& o, std::int64_t classes) {
+  std::int64_t rising = std::max<std::int64_t>(1, o.max_steps / 20);
+  Schedule rate =
+      warmup(cosine_decay({.initial = o.number("learning_rate"),
+                           .decay_steps = std::max<std::int64_t>(1, o.max_steps - rising)}),
+             {.steps = rising});
+  ModelFn model = models::make(o.own.at("model"), concat(R"({"classes": )", classes, "}"));
+  return [=](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = model(s, batch, mode);
+    spec.train =
+        momentum({.learning_rate = rate, .momentum = 0.9, .nesterov = true, .weight_decay = 5e-4});
+    return spec;
+  };
+}
+
+struct MeanLoss final : Hook {
+  double sum = 0;
+  std::int64_t steps = 0;
+  void after_step(const StepResult& result) override { sum += result.loss, ++steps; }
+};
+
+// Trains in ten parts, and says after each what has been learnt.
+examples::Results learn(Estimator& classifier, const Input& input, TrainOptions training) {
+  TrainResult trained;
+  EvalResult tested;
+  std::int64_t last = *training.max_steps;
+  training.hooks.push_back(nullptr);
+  for (int tenth = 1; tenth <= 10 && trained.outcome != Outcome::stopped; ++tenth) {
+    auto loss = std::make_shared<MeanLoss>();
+    training.hooks.back() = loss;
+    training.max_steps = std::max<std::int64_t>(1, last * tenth / 10);
+    trained = classifier.train(input.train, training);
+    tested = classifier.evaluate(input.test);
+    if (loss->steps > 0)
+      log_info("step ", trained.global_step, ": loss ",
+               text(loss->sum / static_cast<double>(loss->steps)), " in training, test loss ",
+               text(tested.at("loss")), ", test accuracy ", text(tested.at("accuracy")));
+  }
+  return examples::report(trained, tested);
+}
+
+int main(int argc, char** argv) {
+  examples::Options defaults{
+      .max_steps = 100,
+      .batch_size = 64,
+      .own = {{"model", "resnet18"}, {"image_size", "32"}, {"learning_rate", "0.1"}}};
+  return examples::run(argc, argv, defaults, [](const auto& o) {
+    std::int64_t size = o.whole_number("image_size");
+    require(size > 0, "image_size must be above 0, got ", size);
+    Input input =
+        o.data_dir.empty() ? made_up(o.batch_size, size, o.run.seed) : from_folders(o, size);
+    Estimator classifier({scheduled(o, input.classes), o.model_dir, o.run});
+    TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
+    if (o.plan) return examples::print_plan(classifier, input.train, training);
+    if (!o.data_dir.empty()) return learn(classifier, input, training);
+    auto trained = classifier.train(input.train, training);
+    return examples::Results{{"loss", trained.loss},
+                             {"global_step", static_cast<double>(trained.global_step)},
+                             {"examples_per_second", trained.examples_per_second}};
+  });
+}

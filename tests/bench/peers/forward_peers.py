@@ -1,0 +1,362 @@
+"""Forward passes of Belfry's models beside PyTorch's, on the same weights.
+
+    python3 -m venv venv && venv/bin/pip install torch torchvision safetensors numpy
+    venv/bin/python tests/bench/peers/forward_peers.py --bench build/release/tests/bench/model_forward
+
+For each model, Belfry says which variables it has; this script draws them (see draw()), statistics of
+batch norm too, and writes them as safetensors from which Belfry predicts. The same numbers go into
+the PyTorch module of peer(), and both results are compared: shape, number of parameters, and the
+largest difference over the largest element, at most 1e-4. Exit status 1 if a model fails.
+
+A model is a Case and a function that builds its peer.
+"""
+
+import argparse
+import dataclasses
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+
+import numpy as np
+import torch
+import torchvision
+from safetensors.numpy import load_file, save_file
+from torch import nn
+import torch.nn.functional as F
+
+TOLERANCE = 1e-4
+# A peer's result says something only if the rows of a batch differ by this much of its largest element.
+LEAST_SPREAD = 1e-2
+
+
+class Weights:
+    """Belfry's variables by name, to be taken by the layers of a peer, each once."""
+
+    def __init__(self, variables):
+        self.left = dict(variables)
+
+    def take(self, name):
+        return torch.from_numpy(np.ascontiguousarray(self.left.pop(name)))
+
+    def into(self, layer, scope, flattened=None):
+        """The variables under `scope` into a layer. `flattened`: [h, w, c] of the image that a dense
+        layer's input was; PyTorch flattens it with channels first."""
+        pairs = {}
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+            pairs = {"scale": layer.weight, "offset": layer.bias, "moving_mean": layer.running_mean,
+                     "moving_variance": layer.running_var}
+        else:
+            kernel = self.left.pop(f"{scope}/kernel")
+            if flattened:
+                kernel = kernel.reshape(*flattened, -1).transpose(2, 0, 1, 3).reshape(kernel.shape)
+            # [..., in, out] is [out, in, ...] in PyTorch; that of transposed convolutions [..., out, in].
+            depthwise = getattr(layer, "groups", 1) > 1 and kernel.shape[-1] == 1
+            kernel = np.moveaxis(kernel, (-2, -1) if depthwise else (-1, -2), (0, 1))
+            self.left[f"{scope}/kernel"] = kernel
+            pairs["kernel"] = layer.weight
+            if layer.bias is not None:
+                pairs["bias"] = layer.bias
+        for name, target in pairs.items():
+            value = self.take(f"{scope}/{name}")
+            assert value.shape == target.shape, f"{scope}/{name}: {value.shape} for {target.shape}"
+            with torch.no_grad():
+                target.copy_(value)
+        return layer
+
+
+def channels_first(x):
+    return x.movedim(-1, 1)
+
+
+def conv_norm(weights, conv, norm, scope):
+    weights.into(conv, scope + "/conv")
+    weights.into(norm, scope + "/norm")
+
+
+# ---- peers: each returns the module, with its weights, and a function from features to results
+
+def of_images(module, key="logits of probabilities"):
+    return module, lambda features: {key: module(channels_first(features["image"]))}
+
+
+def mlp(weights, features):
+    layers, size, number = [], features["image"][0].numel(), 1
+    while f"hidden{number}/kernel" in weights.left:
+        units = weights.left[f"hidden{number}/kernel"].shape[1]
+        layers += [weights.into(nn.Linear(size, units), f"hidden{number}"), nn.ReLU()]
+        size, number = units, number + 1
+    module = nn.Sequential(*layers, weights.into(nn.Linear(size, 10), "head"))
+    return module, lambda f: {"logits of probabilities": module(f["image"].flatten(1))}
+
+
+def lenet(weights, features):
+    h, w, c = features["image"].shape[1:]
+    inner = (h // 4, w // 4, 64)
+    return of_images(nn.Sequential(
+        weights.into(nn.Conv2d(c, 32, 5, padding=2), "conv1"), nn.ReLU(), nn.MaxPool2d(2),
+        weights.into(nn.Conv2d(32, 64, 5, padding=2), "conv2"), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        weights.into(nn.Linear(math.prod(inner), 1024), "fc1", flattened=inner), nn.ReLU(),
+        weights.into(nn.Linear(1024, 10), "fc2")))
+
+
+def resnet(make, convolutions, small=False):
+    names = ["first", "second", "third"][:convolutions]
+
+    def peer(weights, features):
+        module = make(num_classes=weights.left["head/bias"].shape[0])
+        if small:
+            module.conv1, module.maxpool = nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.Identity()
+        conv_norm(weights, module.conv1, module.bn1, "stem")
+        blocks = [b for stage in (module.layer1, module.layer2, module.layer3, module.layer4) for b in stage]
+        for number, block in enumerate(blocks, 1):
+            for i, name in enumerate(names, 1):
+                conv_norm(weights, getattr(block, f"conv{i}"), getattr(block, f"bn{i}"), f"block{number}/{name}")
+            if block.downsample is not None:
+                conv_norm(weights, *block.downsample, f"block{number}/shortcut")
+        weights.into(module.fc, "head")
+        return of_images(module)
+
+    return peer
+
+
+def vgg(make):
+    def peer(weights, features):
+        module = make()
+        stage, number = 1, 1
+        for layer in module.features:
+            scope = f"stage{stage}/conv{number}"
+            if isinstance(layer, nn.Conv2d):
+                weights.into(layer, scope)
+            elif isinstance(layer, nn.BatchNorm2d):
+                weights.into(layer, scope + "/norm")
+            elif isinstance(layer, nn.ReLU):
+                number += 1
+            else:
+                stage, number = stage + 1, 1
+        weights.into(module.classifier[0], "hidden1", flattened=(7, 7, 512))
+        weights.into(module.classifier[3], "hidden2")
+        weights.into(module.classifier[6], "head")
+        return of_images(module)
+
+    return peer
+
+
+def mobilenet_v2(weights, features):
+    module = torchvision.models.mobilenet_v2()
+    conv_norm(weights, module.features[0][0], module.features[0][1], "stem")
+    for number, block in enumerate(list(module.features)[1:-1], 1):
+        *units, conv, norm = block.conv
+        for unit, name in zip(units, ["widen", "depthwise"][-len(units):]):
+            conv_norm(weights, unit[0], unit[1], f"block{number}/{name}")
+        conv_norm(weights, conv, norm, f"block{number}/narrow")
+    conv_norm(weights, module.features[-1][0], module.features[-1][1], "last")
+    weights.into(module.classifier[1], "head")
+    return of_images(module)
+
+
+class Unet(nn.Module):
+    def __init__(self, weights, channels, dimensions):
+        super().__init__()
+        self.conv = getattr(nn, f"Conv{dimensions}d")
+        self.grow = getattr(nn, f"ConvTranspose{dimensions}d")
+        self.norm = getattr(nn, f"BatchNorm{dimensions}d")
+        self.pool = getattr(nn, f"MaxPool{dimensions}d")(2)
+        filters = weights.left["down1/conv1/kernel"].shape[-1]
+        self.depth = sum(f"down{i}/conv1/kernel" in weights.left for i in range(1, 17))
+        self.ways = nn.ModuleDict()
+        for level in range(1, self.depth + 1):
+            self.ways[f"down{level}"] = self.twice(weights, channels, filters, f"down{level}")
+            channels, filters = filters, 2 * filters
+        self.ways["bottom"] = self.twice(weights, channels, filters, "bottom")
+        for level in range(self.depth, 0, -1):
+            up = f"up{level}"
+            self.ways[f"grow{level}"] = weights.into(self.grow(filters, filters // 2, 2, 2), up + "/grow")
+            self.ways[up] = self.twice(weights, filters, filters // 2, up)
+            filters //= 2
+        self.head = weights.into(self.conv(filters, 1, 1), "head")
+
+    def twice(self, weights, channels, filters, scope):
+        layers = []
+        for i in (1, 2):
+            bias = f"{scope}/conv{i}/bias" in weights.left
+            layers.append(weights.into(self.conv(channels, filters, 3, padding=1, bias=bias), f"{scope}/conv{i}"))
+            if not bias:
+                layers.append(weights.into(self.norm(filters), f"{scope}/norm{i}"))
+            layers.append(nn.ReLU())
+            channels = filters
+        return nn.Sequential(*layers)
+
+    def forward(self, x):
+        skips = []
+        for level in range(1, self.depth + 1):
+            skips.append(self.ways[f"down{level}"](x))
+            x = self.pool(skips[-1])
+        x = self.ways["bottom"](x)
+        for level in range(self.depth, 0, -1):
+            x = self.ways[f"grow{level}"](x)
+            x = self.ways[f"up{level}"](torch.cat([skips[level - 1], x], 1))
+        return self.head(x)
+
+
+def unet(weights, features):
+    image = features["image"]
+    module = Unet(weights, image.shape[-1], image.dim() - 2)
+    return module, lambda f: {"logits of probability": module(channels_first(f["image"])).movedim(1, -1)}
+
+
+# The two below in the form of PyTorch's DCGAN example, for 64 x 64 pixels.
+
+class Generator(nn.Module):
+    def __init__(self, weights):
+        super().__init__()
+        # A dense layer to 4 x 4 pixels is its transposed convolution of one pixel.
+        self.dense = weights.into(nn.Linear(100, 4 * 4 * 512, bias=False), "noise")
+        sizes = [512, 256, 128, 64, 3]
+        self.norms = nn.ModuleList(
+            weights.into(nn.BatchNorm2d(sizes[i]), f"norm{i + 1}") for i in range(4))
+        self.ups = nn.ModuleList(
+            weights.into(nn.ConvTranspose2d(sizes[i], sizes[i + 1], 4, 2, 1, bias=False), f"up{i + 1}")
+            for i in range(4))
+
+    def forward(self, noise):
+        x = channels_first(self.dense(noise).reshape(-1, 4, 4, 512))
+        for norm, up in zip(self.norms, self.ups):
+            x = up(F.relu(norm(x)))
+        return torch.tanh(x)
+
+
+def dcgan_generator(weights, features):
+    module = Generator(weights)
+    return module, lambda f: {"generated": module(f["normal of noise"]).movedim(1, -1)}
+
+
+def dcgan_discriminator(weights, features):
+    layers, channels = [], 3
+    for i, filters in enumerate([64, 128, 256, 512], 1):
+        layers.append(weights.into(nn.Conv2d(channels, filters, 4, 2, 1, bias=False), f"down{i}"))
+        if i > 1:
+            layers.append(weights.into(nn.BatchNorm2d(filters), f"norm{i}"))
+        layers.append(nn.LeakyReLU(0.2))
+        channels = filters
+    last = weights.into(nn.Linear(4 * 4 * 512, 1, bias=False), "logit", flattened=(4, 4, 512))
+    return of_images(nn.Sequential(*layers, nn.Flatten(), last), key="logits")
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    model: str  # as model_forward calls it
+    peer: object
+    image: tuple  # sizes of the feature
+    options: str = "{}"
+    parameters: int = 0  # published; 0: not
+
+
+tv = torchvision.models
+CASES = [
+    Case("MLP 784-64-32-10", "mlp", mlp, (4, 28, 28, 1), '{"hidden": [64, 32]}'),
+    Case("LeNet", "lenet", lenet, (4, 28, 28, 1), parameters=3_274_634),
+    Case("VGG-16", "vgg16", vgg(tv.vgg16), (2, 224, 224, 3), parameters=138_357_544),
+    Case("VGG-16, batch norm", "vgg16", vgg(tv.vgg16_bn), (2, 224, 224, 3), '{"batch_norm": true}', 138_365_992),
+    Case("ResNet-18, 32 x 32", "resnet18", resnet(tv.resnet18, 2, small=True), (4, 32, 32, 3), parameters=11_173_962),
+    Case("ResNet-18", "resnet18", resnet(tv.resnet18, 2), (2, 224, 224, 3), '{"classes": 1000}', 11_689_512),
+    Case("ResNet-34", "resnet34", resnet(tv.resnet34, 2), (2, 224, 224, 3), '{"classes": 1000}', 21_797_672),
+    Case("ResNet-50", "resnet50", resnet(tv.resnet50, 3), (2, 224, 224, 3), parameters=25_557_032),
+    Case("MobileNetV2", "mobilenet_v2", mobilenet_v2, (2, 224, 224, 3), parameters=3_504_872),
+    Case("U-Net", "unet", unet, (2, 64, 96, 1), '{"batch_norm": false}', 31_030_593),
+    Case("U-Net, batch norm", "unet", unet, (2, 32, 48, 3), '{"depth": 3, "filters": 16}'),
+    Case("U-Net 3-D", "unet3d", unet, (2, 16, 24, 32, 2), '{"filters": 8}'),
+    Case("DCGAN generator, 64 x 64", "dcgan_generator", dcgan_generator, (4, 64, 64, 3), parameters=3_576_704),
+    Case("DCGAN discriminator, 64 x 64", "dcgan_discriminator", dcgan_discriminator, (4, 64, 64, 3),
+         parameters=2_765_568),
+]
+
+
+def draw(name, shape, seed):
+    """Weights that keep activations about as large as they come in, and statistics that differ from
+    channel to channel. Every variable has a generator of its own, of the seed and its name."""
+    random = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    kind = name.rsplit("/", 1)[-1]
+    if kind == "moving_variance" or kind == "scale":
+        out = random.uniform(0.5, 1.5, shape)
+    elif len(shape) > 1:
+        alone = len(shape) > 2 and shape[-1] == 1  # each channel by itself
+        out = random.standard_normal(shape) * math.sqrt(2 / math.prod(shape[:-2] if alone else shape[:-1]))
+    else:
+        out = random.standard_normal(shape) * 0.1
+    return out.astype(np.float32)
+
+
+def model_forward(bench, case, folder, *more):
+    command = [bench, "--model", case.model, "--options", case.options, "--input", f"{folder}/input", *more]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def compare(bench, case, seed, folder):
+    """Both results, and what is wrong."""
+    image = np.random.default_rng([seed, 1]).standard_normal(case.image).astype(np.float32)
+    save_file({"image": image}, f"{folder}/input")
+    variables, parameters = {}, 0
+    for line in model_forward(bench, case, folder).splitlines():
+        kind, name, *shape = line.split()
+        shape = [int(size) for size in shape]
+        variables[name] = draw(name, shape, seed)
+        parameters += math.prod(shape) if kind == "parameter" else 0
+    save_file(variables, f"{folder}/weights")
+    model_forward(bench, case, folder, "--weights", f"{folder}/weights", "--output", f"{folder}/output")
+    ours = load_file(f"{folder}/output")
+
+    weights = Weights(variables)
+    module, forward = case.peer(weights, {"image": torch.from_numpy(image)})
+    features = {name: torch.from_numpy(array) for name, array in {**ours, "image": image}.items()}
+    with torch.no_grad():
+        module.eval()
+        theirs = {name: value.numpy() for name, value in forward(features).items()}
+
+    faults = [f"the peer has no {name}" for name in weights.left]
+    peer_parameters = sum(p.numel() for p in module.parameters())
+    if parameters != peer_parameters or case.parameters not in (0, parameters):
+        faults.append(f"{parameters} parameters, the peer has {peer_parameters}, published {case.parameters}")
+    shape, difference = None, 0
+    for name, theirs_of_name in theirs.items():
+        mine, shape = ours[name], theirs_of_name.shape
+        if mine.shape != shape:
+            faults.append(f"{name} is {mine.shape}, the peer's {shape}")
+            continue
+        largest = np.abs(theirs_of_name).max()
+        if not np.abs(theirs_of_name - theirs_of_name[:1]).max() > LEAST_SPREAD * largest:
+            faults.append(f"{name} hardly depends on the input")
+        difference = max(difference, np.abs(mine - theirs_of_name).max() / largest)
+    if not difference <= TOLERANCE:
+        faults.append(f"differs by more than {TOLERANCE}")
+    return parameters, shape, difference, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", required=True, help="the program model_forward")
+    parser.add_argument("--only", default="", help="models whose name has this in it")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    failed = False
+    print(f"torch {torch.__version__}, torchvision {torchvision.__version__}\n")
+    print("| model | input | output | parameters | difference | |\n|---|---|---|---|---|---|")
+    for case in CASES:
+        if args.only.lower() not in case.name.lower():
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            parameters, shape, difference, faults = compare(os.path.abspath(args.bench), case, args.seed, folder)
+        failed = failed or bool(faults)
+        sizes = [" x ".join(map(str, s)) for s in (case.image, shape)]
+        print(f"| {case.name} | {sizes[0]} | {sizes[1]} | {parameters:,} | {difference:.1e} | "
+              f"{'; '.join(faults) or 'equal'} |", flush=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
