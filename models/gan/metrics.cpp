@@ -43,8 +43,11 @@ Tensor moments(Tensor x, Covariance covariance) {
   x = cast(x, DType::f64);
   auto rows = static_cast<double>(x.size(0));
   std::vector<Tensor> parts{number(x.graph(), rows), sum(x, {.axes = {0}})};
-  if (covariance == Covariance::full)
-    parts.push_back(reshape(matmul(x, x, {.transpose_a = true}), {x.size(1) * x.size(1)}));
+  if (covariance == Covariance::full) {
+    Tensor columns = transpose(x);  // the kernel for f64 is several times as fast along rows
+    Tensor products = matmul(columns, columns, {.transpose_b = true});
+    parts.push_back(reshape(products, {x.size(1) * x.size(1)}));
+  }
   if (covariance == Covariance::diagonal) parts.push_back(sum(square(x), {.axes = {0}}));
   return concat(parts, 0);
 }
