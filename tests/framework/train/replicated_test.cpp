@@ -134,6 +134,7 @@ TEST(Replicated, SharesWeightsWithAnEstimator) {
   CapturedLog log;
   Estimator next({.model_fn = model_fn, .model_dir = begun.path(), .run = quiet()});
   EXPECT_THAT(next.variable_names(), ElementsAre("in/bias", "in/kernel", "out/bias", "out/kernel"));
+  EXPECT_EQ(numbers(next.variable_value("in/kernel")), numbers(model.variable_value("in/kernel")));
   EXPECT_EQ(next.train(over_and_over({batch}), {.steps = 1}).global_step, 1);
 }
 
