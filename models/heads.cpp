@@ -186,15 +186,15 @@ Head multi_head(std::vector<NamedHead> heads) {
     std::vector<Tensor> parts = split(logits, sizes, -1);
     EstimatorSpec all;
     for (std::size_t i = 0; i < heads.size(); ++i) {
-      const auto& [name, head, weight] = heads[i];
-      EstimatorSpec one =
-          with_context(concat("in head ", name), [&] { return head(parts[i], batch, mode); });
-      for (const auto& [key, value] : one.predictions)
-        all.predictions.emplace_back(concat(name, "/", key), value);
-      for (const auto& [key, value] : one.metrics)
-        all.metrics.emplace_back(concat(name, "/", key), value);
+      const NamedHead& part = heads[i];
+      EstimatorSpec one = with_context(concat("in head ", part.name),
+                                       [&] { return part.head(parts[i], batch, mode); });
+      for (const auto& [name, value] : one.predictions)
+        all.predictions.emplace_back(concat(part.name, "/", name), value);
+      for (const auto& [name, value] : one.metrics)
+        all.metrics.emplace_back(concat(part.name, "/", name), value);
       if (mode == Mode::predict) continue;
-      all.loss = i == 0 ? one.loss * weight : all.loss + one.loss * weight;
+      all.loss = i == 0 ? one.loss * part.weight : all.loss + one.loss * part.weight;
     }
     return all;
   };
