@@ -20,10 +20,8 @@ Tensor images(const Batch& batch, const std::string& feature, std::int64_t chann
 
 Direction direction(const CycleganOptions& o, const Scope& s, const Batch& batch, Mode mode,
                     std::int64_t channels) {
-  auto translate =
-      [network = resnet_translator(
-           {.channels = channels, .filters = o.filters, .blocks = o.blocks, .reflect = o.reflect}),
-       mode](Scope scope, Tensor x) { return network(std::move(scope), x, mode); };
+  Translator translate = resnet_translator(
+      {.channels = channels, .filters = o.filters, .blocks = o.blocks, .reflect = o.reflect});
   auto judge = [network = patch_discriminator({.filters = o.filters, .layers = o.patch_layers}),
                 batch,
                 mode](Scope scope, Tensor x) { return network(std::move(scope), x, batch, mode); };

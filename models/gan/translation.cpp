@@ -35,7 +35,7 @@ class ResnetTranslator {
         o.channels, ", ", o.filters, " and ", o.blocks);
   }
 
-  Tensor operator()(const Scope& s, Tensor x, Mode) const {
+  Tensor operator()(const Scope& s, Tensor x) const {
     require(
         x.rank() == 4 && x.size(1) % 4 == 0 && x.size(2) % 4 == 0
             && std::min(x.size(1), x.size(2)) >= 8,

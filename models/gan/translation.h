@@ -7,7 +7,7 @@
 namespace belfry::gan {
 
 /// An image from an image, [n, h, w, c] -> [n, h, w, channels].
-using Translator = std::function<Tensor(Scope, Tensor, Mode)>;
+using Translator = std::function<Tensor(Scope, Tensor)>;
 
 struct ResnetTranslatorOptions {
   std::int64_t channels = 3;  ///< of the result

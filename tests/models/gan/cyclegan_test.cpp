@@ -51,7 +51,7 @@ struct Network {
 std::unique_ptr<Network> translator(const ResnetTranslatorOptions& o, const Shape& image) {
   auto out = std::make_unique<Network>();
   Tensor x = input(out->graph, "x", {image, DType::f32});
-  out->y = resnet_translator(o)(Scope(out->graph), x, Mode::train);
+  out->y = resnet_translator(o)(Scope(out->graph), x);
   return out;
 }
 std::unique_ptr<Network> discriminator(const PatchDiscriminatorOptions& o, const Shape& image) {
