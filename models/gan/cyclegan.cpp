@@ -29,6 +29,7 @@ Direction direction(const CycleganOptions& o, const Scope& s, const Batch& batch
 }
 
 GanModel judged(Direction& d, Tensor real, Tensor generated, Mode mode) {
+  generated = cast(generated, real.dtype());  // in mixed precision it is made in 16 bits
   require(real.type() == generated.type(), "cyclegan: images are made as ", generated.type(),
           " and real ones are ", real.type(), "; both features must have one size");
   GanModel model{

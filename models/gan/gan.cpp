@@ -36,6 +36,8 @@ Networks build(const GanOptions& o, const Scope& s, const Batch& batch, Mode mod
 GanModel connect(const GanOptions& o, const Scope& s, const Batch& batch, Mode mode,
                  Networks& networks) {
   Tensor real = batch[o.real];
+  // In mixed precision it is made in 16 bits.
+  if (s.graph().mixed_precision()) networks.generated = cast(networks.generated, real.dtype());
   require(real.type() == networks.generated.type(), "gan: the feature `", o.real, "` is ",
           real.type(), " but the generator makes ", networks.generated.type());
   Network& discriminator = networks.discriminator;

@@ -87,6 +87,19 @@ TEST(GanEstimators, AllToolsResumeToTheBit) {
   EXPECT_EQ(largest({{"", found.at("discriminator/in/kernel")}}, ""), 0.25);
 }
 
+// What is kept from step to step stays in f32, and the weights are clipped there.
+TEST(GanEstimators, AllToolsTrainIn16Bits) {
+  RunConfig run = on_towers(2);
+  run.precision = Precision::bf16;
+  auto found = variables_after(gan(everything()), batches_of(5), 4, run);
+  for (const char* name : {"discriminator/tensor_pool/rows0", "discriminator/in/u"}) {
+    EXPECT_EQ(found.at(name).dtype(), DType::f32) << name;
+    EXPECT_GT(largest({{name, found.at(name)}}, ""), 0.1) << name;
+  }
+  EXPECT_EQ(found.at("discriminator/tensor_pool/count").item(), 9);
+  EXPECT_EQ(largest({{"", found.at("discriminator/in/kernel")}}, ""), 0.25);
+}
+
 // u moves with the critic's sub-steps, one iteration each: of a kernel that stands still it is the
 // same after 1 round of 4 as after 4 of 1.
 TEST(GanEstimators, SpectralNormIteratesOnceASubStep) {
