@@ -92,10 +92,12 @@ Tensor multi_head_attention(const Scope& s, Tensor q, Tensor k, Tensor v,
                      .use_bias = o.use_bias,
                      .kernel_initializer = o.kernel_initializer,
                      .bias_initializer = o.bias_initializer};
+  // One after the other: the order of arguments, and with it that of nodes, is the compiler's.
+  Tensor query = split_heads(dense(s / "query", q, layer), o.heads);
+  Tensor key = split_heads(dense(s / "key", k, layer), o.heads);
+  Tensor value = split_heads(dense(s / "value", v, layer), o.heads);
   Tensor y =
-      attention(s, split_heads(dense(s / "query", q, layer), o.heads),
-                split_heads(dense(s / "key", k, layer), o.heads),
-                split_heads(dense(s / "value", v, layer), o.heads),
+      attention(s, query, key, value,
                 {.mask = o.mask, .bias = o.bias, .dropout = o.dropout, .training = o.training});
   return dense(s / "output", join_heads(y), layer);
 }

@@ -1,0 +1,140 @@
+#include "belfry/models/acoustic.h"
+
+#include "belfry/models/make.h"
+#include "sequences_support.h"
+
+namespace belfry::models {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const AcousticOptions tiny{.labels = 2, .filters = {4, 4}, .kernel = 3, .dropout = 0};
+
+Features two_rows(double padding) {
+  Array audio = wave({2, 5, 3}, 0);
+  for (std::size_t i = 15 + 3 * 3; i < 30; ++i) audio.span<double>()[i] = padding;
+  return {{"audio", audio}, {"audio_length", Array::of<std::int64_t>({5, 3})}};
+}
+
+// The same layers in PyTorch 2, f64 (Conv1d, BatchNorm1d in eval mode, ReLU, the sum with the input
+// in the second layer, Linear), where each row is a batch of its own without padding.
+TEST(Acoustic, ComputesWhatPyTorchDoes) {
+  for (double padding : {0.0, 1e6}) {
+    auto got = predictions_of_waves(acoustic(tiny), two_rows(padding));
+    EXPECT_EQ(to_string(got.at("logits").type()), "f64[2, 3, 3]");
+    EXPECT_THAT(numbers(got.at("logits_length")), ElementsAre(3, 2));
+    EXPECT_THAT(
+        numbers(got.at("logits").row(0)),
+        near({-1.978807191285, -0.909648702152, 0.587331785257, -0.946669421261, -0.930426070675,
+              -0.476588800741, 0.089362030160, 0.110532795416, 0.079718259865}));
+    EXPECT_THAT(numbers(got.at("logits").row(1).rows(0, 2)),
+                near({-1.307125358638, -0.543276296257, 0.476084097180, -0.314464273835,
+                      -0.065790722578, 0.213825233516}));
+    // The largest logits are of classes 2, 2, 1 and 2, 2.
+    EXPECT_THAT(numbers(got.at("decoded")), ElementsAre(2, 1, -1, 2, -1, -1));
+    EXPECT_THAT(numbers(got.at("decoded_length")), ElementsAre(2, 1));
+  }
+}
+
+TEST(Acoustic, HasTheParametersOfItsLayers) {
+  Features batch = two_rows(0);
+  batch.set("label", Array::of<std::int64_t>({1, 2, 1, 1}, {2, 2}));
+  batch.set("label_length", Array::of<std::int64_t>({2, 1}));
+  EXPECT_EQ(parameter_count(acoustic(tiny), always(batch)),
+            (3 * 3 * 4 + 2 * 4) + (3 * 4 * 4 + 2 * 4) + (4 * 3 + 3));
+  ModelFn made = make("acoustic", R"({"labels": 7, "filters": [4], "strides": [], "kernel": 1})");
+  EXPECT_EQ(parameter_count(made, always(batch)), (3 * 4 + 2 * 4) + (4 + 1) * 8);
+}
+
+// Strides one after the other: 7 frames are 4, then 2; 4 frames are 2, then 1; none stay none.
+TEST(Acoustic, LengthsGoThroughTheStrides) {
+  AcousticOptions o = tiny;
+  o.strides = {2, 2};
+  auto got = predictions_of_waves(
+      acoustic(o), {{"audio", wave({4, 7, 3}, 0)}, {"audio_length", Array::of({7, 5, 4, 0})}});
+  EXPECT_EQ(got.at("logits").shape(), (Shape{4, 2, 3}));
+  EXPECT_THAT(numbers(got.at("logits_length")), ElementsAre(2, 2, 1, 0));
+}
+
+/// Words of the labels 1 and 2, each label 4 frames of its band, with silence between.
+Features spoken(const std::vector<std::vector<std::int64_t>>& words) {
+  auto n = static_cast<std::int64_t>(words.size());
+  Array audio = Array::zeros({n, 24, 3}), lengths(Shape{n}, DType::i64);
+  Array labels = Array::zeros({n, 3}, DType::i64), label_lengths(Shape{n}, DType::i64);
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    for (std::size_t i = 0; i < words[w].size(); ++i) {
+      labels.span<std::int64_t>()[w * 3 + i] = words[w][i];
+      for (std::size_t t = 6 * i; t < 6 * i + 4; ++t)
+        audio.span<float>()[(w * 24 + t) * 3 + static_cast<std::size_t>(words[w][i])] = 1;
+    }
+    lengths.span<std::int64_t>()[w] = std::ssize(words[w]) * 6 + 2;
+    label_lengths.span<std::int64_t>()[w] = std::ssize(words[w]);
+  }
+  return {{"audio", audio},
+          {"audio_length", lengths},
+          {"label", labels},
+          {"label_length", label_lengths}};
+}
+
+TEST(Acoustic, LearnsToSpell) {
+  Features words = spoken({{1}, {2}, {1, 2}, {2, 1}, {1, 1}, {2, 2, 1}, {1, 2, 2}, {2, 1, 2}});
+  AcousticOptions o{.labels = 2,
+                    .filters = {8, 8},
+                    .kernel = 5,
+                    .dropout = 0,
+                    .optimizer = adam({.learning_rate = 0.02})};
+  Estimator estimator({.model_fn = acoustic(o), .model_dir = testing::TempDir(), .run = quiet()});
+  EvalResult before = estimator.evaluate(always(words), {.steps = 1});
+  EXPECT_GT(before.at("character_error_rate"), 0.3);
+  estimator.train(always(words), {.steps = 200});
+  EvalResult after = estimator.evaluate(always(words), {.steps = 1});
+  EXPECT_EQ(after.at("character_error_rate"), 0);
+  EXPECT_EQ(after.at("word_error_rate"), 0);
+  EXPECT_LT(after.at("loss"), 0.1);
+}
+
+TEST(Acoustic, WhatDoesNotFitIsRefused) {
+  Features words = spoken({{1}, {2, 2, 1}});
+  auto error = [&](const char* feature, Array value) {
+    Features changed = words;
+    changed.set(feature, std::move(value));
+    return training_error(acoustic(tiny), changed);
+  };
+  EXPECT_THAT(error("audio_length", Array::of<std::int64_t>({8, 6})),
+              HasSubstr("ctc_loss: the 3 labels at row 1 need at least 4 frames but its logit "
+                        "length is 3 (one for each label and one more between equal neighbours); "
+                        "leave such rows out"));
+  EXPECT_THAT(error("audio_length", Array::of<std::int64_t>({8, 6})), HasSubstr("head"));
+  EXPECT_THAT(error("label", Array::of<std::int64_t>({3, 0, 0, 2, 2, 1}, {2, 3})),
+              HasSubstr("ctc_loss: label 3 at row 0, position 0 is outside 0..2"));
+  EXPECT_THAT(error("audio", Array::zeros({2, 0, 3})),
+              HasSubstr("acoustic: the feature `audio` must be [n, t, bands] with at least one "
+                        "frame, got f32[2, 0, 3]"));
+  EXPECT_THAT(error("audio", Array::zeros({2, 24})), HasSubstr("got f32[2, 24]"));
+  EXPECT_THAT(training_error(acoustic(tiny), {{"audio", Array::zeros({2, 4, 3})}}),
+              HasSubstr("audio_length"));
+  EXPECT_THAT(error_of([] { acoustic({.kernel = 4}); }), HasSubstr("a kernel of 4"));
+  EXPECT_THAT(error_of([] {
+                acoustic({.filters = {8}, .strides = {2, 2}});
+              }),
+              HasSubstr("filters 8 and strides 2, 2; expected"));
+}
+
+TEST(Acoustic, RowsThatDoNotFitMayCountNothing) {
+  AcousticOptions o = tiny;
+  o.zero_infinity = true;
+  Features words = spoken({{1}, {2, 2, 1}});
+  words.set("audio_length", Array::of<std::int64_t>({8, 1}));
+  EXPECT_EQ(training_error(acoustic(o), words), "no error");
+}
+
+TEST(Acoustic, TakesAnEmptyBatch) {
+  auto got = predictions_of_waves(
+      acoustic(tiny),
+      {{"audio", Array::zeros({0, 5, 3})}, {"audio_length", Array::zeros({0}, DType::i64)}});
+  EXPECT_EQ(got.at("decoded").shape(), (Shape{0, 3}));
+}
+
+}  // namespace
+}  // namespace belfry::models
