@@ -67,8 +67,8 @@ Dataset sounds(const examples::Options& o, data::Split split) {
 Features changed(Features in, PhiloxStream& random) {
   auto from = in.at("audio").span<float>();
   float speed = random.uniform(0.85f, 1.2f), gain = random.uniform(0.5f, 1.5f);
-  float noise = std::pow(10.0f, random.uniform(-4, -2));
-  auto before = static_cast<std::size_t>(random.below(1600)), behind = random.below(1600);
+  float noise = std::pow(10.0f, random.uniform(-4, -2.5f));
+  auto before = static_cast<std::size_t>(random.below(800)), behind = random.below(800);
   auto length = static_cast<std::size_t>(static_cast<float>(from.size() - 1) / speed);
   std::vector<float> to(before + length + behind);
   for (float& x : to) x = noise * static_cast<float>(random.normal());
@@ -107,12 +107,17 @@ Features spelled(Features in) {
           {"label", Array::of(std::span<const std::int64_t>(letters), {std::ssize(letters)})}};
 }
 
-// Few sizes of batches, as each makes a plan of its own.
-data::Transform batches(std::int64_t size) {
-  return data::padded_batch(size,
-                            {.pad_to = {{"label", {5}}},
-                             .multiple_of = {{"audio", 32}},
-                             .lengths = {{"audio", "audio_length"}, {"label", "label_length"}}});
+// Few sizes, as each of a batch makes a plan of its own.
+const data::PaddedBatchOptions padding{
+    .pad_to = {{"label", {5}}},
+    .multiple_of = {{"audio", 32}},
+    .lengths = {{"audio", "audio_length"}, {"label", "label_length"}}};
+
+// Batches of about the same length, so that little of them is padding.
+data::Transform by_length(std::int64_t size) {
+  return data::bucket_by_length(
+      "audio",
+      {.boundaries = {65, 97, 129}, .batch_sizes = {size, size, size, size}, .padded = padding});
 }
 
 // ---- what comes out
@@ -142,13 +147,13 @@ void show(Estimator& recognizer, const Dataset& some) {
 }
 
 int main(int argc, char** argv) {
-  return examples::run(argc, argv, {.max_steps = 1500, .batch_size = 32}, [](const auto& o) {
+  return examples::run(argc, argv, {.max_steps = 6000, .batch_size = 16}, [](const auto& o) {
     Dataset train = sounds(o, data::Split::train) | data::shuffle(1000, {.seed = o.run.seed})
                     | data::repeat() | data::map(changed, {.workers = data::autotune})
-                    | data::map(spelled, {.workers = data::autotune}) | batches(o.batch_size)
+                    | data::map(spelled, {.workers = data::autotune}) | by_length(o.batch_size)
                     | data::prefetch();
     Dataset test = sounds(o, data::Split::test) | data::map(spelled);
-    Schedule rate = cosine_decay({.initial = 2e-3, .decay_steps = o.max_steps});
+    Schedule rate = cosine_decay({.initial = 1.5e-3, .decay_steps = o.max_steps});
     Estimator recognizer(
         {.model_fn = models::acoustic({.optimizer = adam({.learning_rate = rate})}),
          .model_dir = o.model_dir,
@@ -156,8 +161,8 @@ int main(int argc, char** argv) {
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
     if (o.plan) return examples::print_plan(recognizer, train, training);
     auto trained = recognizer.train(train, training);
-    EvalResult result = recognizer.evaluate(test | batches(50));
-    show(recognizer, test | data::shard(43, 0) | batches(1));
+    EvalResult result = recognizer.evaluate(test | data::padded_batch(50, padding));
+    show(recognizer, test | data::shard(43, 0) | data::padded_batch(1, padding));
     return examples::Results{{"words_right", 1 - result.at("word_error_rate")},
                              {"character_error_rate", result.at("character_error_rate")},
                              {"loss", result.at("loss")},
