@@ -16,7 +16,9 @@ enum class Better : std::uint8_t { lower, higher };
 struct ValidateOptions {
   std::string metric = "loss";    ///< a scalar of EvalResult
   Better better = Better::lower;  ///< a NaN is never better
-  Steps every = Steps(100);       ///< evaluations come at multiples of this, and at the last step
+  /// Between evaluations, counted from step 0; where training has a limit its last step has one
+  /// too.
+  Steps every = Steps(100);
   /// Evaluations in a row without a better value after which training stops; 0: it never does.
   std::int64_t patience = 0;
   double min_change = 0;  ///< a value is better if it is by more than this; at least 0

@@ -52,7 +52,6 @@ TEST_F(ValidateTest, TheBestOutlivesTheCheckpointsOfTraining) {
   EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
 }
 
-// Evaluated at 2, 4, 6, 7, 8, 10 with 2 evaluations of patience; then once more from the end.
 TEST_F(ValidateTest, RemembersOverRestarts) {
   ValidateOptions o{.metric = "distance", .every = Steps(2), .patience = 3};
   auto restarted = [&](std::int64_t max_steps) {
@@ -89,12 +88,19 @@ TEST_F(ValidateTest, HigherMayBeBetterAndSmallChangesNotCount) {
 }
 
 TEST_F(ValidateTest, ChangesNothingOfTheTraining) {
-  Estimator watched(options());
-  train(watched, {.every = Steps(1)}, 5);
-  TemporaryFolder other;
-  Estimator alone({.model_fn = passing_seven, .model_dir = other.path(), .run = quiet()});
-  alone.train(input, {.max_steps = 5});
-  EXPECT_EQ(scalar(watched, "w"), scalar(alone, "w"));
+  for (auto devices : {std::vector<std::string>{"cpu:0"}, {"cpu:0", "cpu:1"}}) {
+    RunConfig run = quiet();
+    run.devices = devices;
+    TemporaryFolder here, there;
+    Estimator watched({.model_fn = passing_seven, .model_dir = here.path(), .run = run});
+    Estimator alone({.model_fn = passing_seven, .model_dir = there.path(), .run = run});
+    InputFn two = over_and_over({points({1, 0}, {1, 1})});
+    watched.train(two, {.max_steps = 5,
+                        .hooks = {validate(watched, once({one_point(3)}), {.every = Steps(1)})}});
+    alone.train(two, {.max_steps = 5});
+    EXPECT_EQ(scalar(watched, "w"), 8 - 5 / 8.0);
+    EXPECT_EQ(scalar(alone, "w"), 8 - 5 / 8.0);
+  }
 }
 
 TEST_F(ValidateTest, LogsWhatItFound) {
