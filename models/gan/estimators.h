@@ -12,9 +12,8 @@
 namespace belfry::gan {
 
 /// Radford et al., ICLR 2016: modified loss without label smoothing, Adam with learning rate 2e-4
-/// and beta1 0.5 for both networks, a step each in turn. Features: "image" [n, size, size,
-/// channels] in
-/// [-1, 1].
+/// and beta1 0.5 for both networks, a step each in turn. Feature: "image" [n, size, size, channels]
+/// in [-1, 1].
 GanOptions dcgan(const DcganOptions& networks = {});
 
 /// dcgan() that is told the feature `label`, i64 [n], when it is trained and when it predicts (the
