@@ -5,6 +5,7 @@
 // Wherever there is a `weight_decay`, variables of a rank below `decay_min_rank` are left alone:
 // with 2, biases and the scales and offsets of normalisations; with 0, none.
 
+#include "belfry/framework/optimizers/clip_weights.h"
 #include "belfry/framework/optimizers/gradient_edits.h"
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/optimizers/moving_average.h"
