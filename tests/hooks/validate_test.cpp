@@ -80,11 +80,13 @@ TEST_F(ValidateTest, HigherMayBeBetterAndSmallChangesNotCount) {
   EXPECT_EQ(best_checkpoint(dir.path()), std::nullopt);
   TemporaryFolder other;
   Estimator second({.model_fn = passing_seven, .model_dir = other.path(), .run = quiet()});
-  o.metric = "loss", o.better = Better::lower, o.min_change = 0.3;
-  // 7.75, then 7.5 is too near, 7.25 is not, 7 is, ...
-  TrainResult result = train(second, o, 6);
-  EXPECT_EQ(result.outcome, Outcome::finished);
-  EXPECT_EQ(result.global_step, 6);
+  // 7.75 at step 1, 7.5 at step 2: better by 1/4, which counts or does not.
+  o.metric = "loss", o.better = Better::lower, o.patience = 1, o.min_change = 0.25;
+  EXPECT_EQ(train(second, o, 4).global_step, 2);
+  TemporaryFolder third_dir;
+  Estimator third({.model_fn = passing_seven, .model_dir = third_dir.path(), .run = quiet()});
+  o.min_change = 0.2;
+  EXPECT_EQ(train(third, o, 4).outcome, Outcome::finished);
 }
 
 TEST_F(ValidateTest, ChangesNothingOfTheTraining) {
