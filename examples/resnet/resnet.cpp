@@ -85,19 +85,23 @@ struct MeanLoss final : Hook {
 examples::Results learn(Estimator& classifier, const Input& input, TrainOptions training) {
   TrainResult trained;
   EvalResult tested;
+  double examples = 0, seconds = 0;
   std::int64_t last = *training.max_steps;
   training.hooks.push_back(nullptr);
   for (int tenth = 1; tenth <= 10 && trained.outcome != Outcome::stopped; ++tenth) {
+    training.max_steps = std::max<std::int64_t>(1, last * tenth / 10);
+    if (*training.max_steps <= trained.global_step && tenth < 10) continue;
     auto loss = std::make_shared<MeanLoss>();
     training.hooks.back() = loss;
-    training.max_steps = std::max<std::int64_t>(1, last * tenth / 10);
     trained = classifier.train(input.train, training);
+    examples += static_cast<double>(trained.examples), seconds += trained.seconds;
     tested = classifier.evaluate(input.test);
     if (loss->steps > 0)
       log_info("step ", trained.global_step, ": loss ",
                text(loss->sum / static_cast<double>(loss->steps)), " in training, test loss ",
                text(tested.at("loss")), ", test accuracy ", text(tested.at("accuracy")));
   }
+  trained.examples_per_second = seconds > 0 ? examples / seconds : 0;
   return examples::report(trained, tested);
 }
 

@@ -87,10 +87,11 @@ class Accumulator {
   }
 
   EvalResult result(const NamedMetrics& metrics, std::int64_t step) const {
+    require(rows_ > 0, "evaluate: the input has no rows");
     EvalResult out;
     for (std::size_t m = 0; m < metrics.size(); ++m)
       out.set(metrics[m].first, metrics[m].second.value(states_[m]));
-    out.set("loss", Array::scalar(rows_ > 0 ? loss_ / static_cast<double>(rows_) : 0.0));
+    out.set("loss", Array::scalar(loss_ / static_cast<double>(rows_)));
     out.set("global_step", Array::scalar(static_cast<double>(step)));
     return out;
   }
