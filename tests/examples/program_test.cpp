@@ -54,7 +54,7 @@ TEST(Program, DefaultsAreTheExamplesOwn) {
 TEST(Program, ReadsEveryOption) {
   Options o = parsed({"--data_dir", "d", "--model_dir=m", "--max_steps", "5", "--batch_size", "2",
                       "--seed", "18446744073709551615", "--threads", "3", "--save_checkpoint_steps",
-                      "11", "--devices", "cpu:0,cpu:1", "--plan"});
+                      "11", "--devices", "cpu:0,cpu:1", "--precision", "bf16", "--plan"});
   EXPECT_EQ(o.data_dir, "d");
   EXPECT_EQ(o.model_dir, "m");
   EXPECT_EQ(o.max_steps, 5);
@@ -63,7 +63,34 @@ TEST(Program, ReadsEveryOption) {
   EXPECT_EQ(o.run.threads, 3);
   EXPECT_EQ(o.run.save_checkpoint, Every(Steps(11)));
   EXPECT_THAT(o.run.devices, ElementsAre("cpu:0", "cpu:1"));
+  EXPECT_EQ(o.run.precision, Precision::bf16);
   EXPECT_TRUE(o.plan);
+}
+
+TEST(Program, ReadsTheExamplesOwnOptions) {
+  Options defaults{.own = {{"model", "small"}, {"image_size", "32"}, {"rate", "0.1"}}};
+  Options o = parsed({"--image-size", "64"}, defaults);
+  EXPECT_EQ(o.own.at("model"), "small");
+  EXPECT_EQ(o.whole_number("image_size"), 64);
+  EXPECT_EQ(o.number("rate"), 0.1);
+  File file(R"({"model": "large", "image_size": 96, "rate": 0.5})");
+  o = parsed({"--config", file.path(), "--rate=2"}, defaults);
+  EXPECT_EQ(o.own.at("model"), "large");
+  EXPECT_EQ(o.whole_number("image_size"), 96);
+  EXPECT_EQ(o.number("rate"), 2);
+  try {
+    parsed({"--rate", "0.5x", "--image_size", "1.5"}, defaults).number("rate");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "rate must be a number, got `0.5x`");
+  }
+  try {
+    o.own["image_size"] = "1.5";
+    o.whole_number("image_size");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "image_size must be a whole number, got `1.5`");
+  }
 }
 
 TEST(Program, TakesHyphensForUnderscoresInNamesOnly) {
@@ -128,6 +155,7 @@ TEST(Program, CommandLineErrorsNameTheOption) {
   EXPECT_EQ(error_of({"--max_steps", "0"}), "max_steps must be above 0, got 0");
   EXPECT_EQ(error_of({"--batch_size", "-1"}), "batch_size must be above 0, got -1");
   EXPECT_EQ(error_of({"--threads", "-1"}), "RunConfig: threads must be at least 0, got -1");
+  EXPECT_THAT(error_of({"--precision", "f8"}), HasSubstr("precision"));
 }
 
 struct Outcome {
@@ -196,7 +224,7 @@ TEST(Program, HelpListsTheOptionsAndRunsNothing) {
   EXPECT_FALSE(ran);
   for (const char* name :
        {"--help", "--data_dir", "--model_dir", "--max_steps", "--batch_size", "--seed", "--threads",
-        "--save_checkpoint_steps", "--devices", "--plan", "--config"})
+        "--save_checkpoint_steps", "--devices", "--precision", "--plan", "--config"})
     EXPECT_THAT(o.out, HasSubstr(name));
 }
 
