@@ -27,6 +27,8 @@ from safetensors.numpy import load_file, save_file
 from torch import nn
 import torch.nn.functional as F
 
+import encoder_peers as encoders
+
 TOLERANCE = 1e-4
 # A peer's result says something only if the rows of a batch differ by this much of its largest element.
 LEAST_SPREAD = 1e-2
@@ -266,6 +268,15 @@ CASES = [
     Case("ResNet-34", "resnet34", resnet(tv.resnet34, 2), (2, 224, 224, 3), '{"classes": 1000}', 21_797_672),
     Case("ResNet-50", "resnet50", resnet(tv.resnet50, 3), (2, 224, 224, 3), parameters=25_557_032),
     Case("MobileNetV2", "mobilenet_v2", mobilenet_v2, (2, 224, 224, 3), parameters=3_504_872),
+    Case("ResNeSt-50", "resnest50", encoders.resnest(blocks=[3, 4, 6, 3]), (2, 224, 224, 3), parameters=27_483_240),
+    Case("ResNeSt, 2 groups, radix 3", "resnest50", encoders.resnest(blocks=[1, 2], radix=3, groups=2), (4, 32, 24, 1),
+         '{"blocks": [1, 2], "filters": 12, "radix": 3, "groups": 2, "classes": 5}'),
+    Case("Swin-T", "swin_tiny", encoders.swin(blocks=[2, 2, 6, 2], heads=[3, 6, 12, 24], window=7), (2, 224, 224, 3),
+         parameters=28_288_354),
+    Case("U-Net, ResNeSt", "unet_resnest", encoders.unet_resnest(blocks=[2, 1]), (2, 32, 48, 3),
+         '{"blocks": [2, 1], "filters": 16, "decoder_filters": 8}'),
+    Case("U-Net, Swin", "unet_swin", encoders.unet_swin(blocks=[2, 2, 1], heads=[2, 4, 8], window=4, patch=2),
+         (2, 64, 32, 3), '{"channels": 16, "blocks": [2, 2, 1], "heads": [2, 4, 8], "window": 4, "patch": 2}'),
     Case("U-Net", "unet", unet, (2, 64, 96, 1), '{"batch_norm": false}', 31_030_593),
     Case("U-Net, batch norm", "unet", unet, (2, 32, 48, 3), '{"depth": 3, "filters": 16}'),
     Case("U-Net 3-D", "unet3d", unet, (2, 16, 24, 32, 2), '{"filters": 8}'),
