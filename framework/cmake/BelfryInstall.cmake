@@ -10,8 +10,9 @@ install(TARGETS belfry EXPORT belfry
 foreach(folder framework data hooks models)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry
           FILES_MATCHING PATTERN *.h
-          PATTERN framework/backend/cpu EXCLUDE PATTERN framework/backend/cuda EXCLUDE PATTERN framework/distribute/mpi EXCLUDE PATTERN models/by_name EXCLUDE
-          PATTERN framework/cmake EXCLUDE)
+          PATTERN framework/backend/cpu EXCLUDE PATTERN framework/backend/cuda EXCLUDE
+          PATTERN framework/distribute/mpi EXCLUDE PATTERN framework/cmake EXCLUDE
+          PATTERN models/by_name EXCLUDE)
   install(FILES ${folder}/${folder}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)
 endforeach()
 
