@@ -45,8 +45,8 @@ struct EditDistance {
   Tensor distance;  ///< i64 [n]
   Tensor length;    ///< i64 [n]: labels, or words, of the truth
 };
-/// The least number of labels (or words) that must be inserted, removed or replaced to make the
-/// truth of the hypothesis, a row (Levenshtein 1966). Not divided by lengths.
+/// The least number of labels (or words) that must be inserted, removed or replaced to turn the
+/// hypothesis into the truth, for each row (Levenshtein 1966). Not divided by lengths.
 /// Time: the product of the two lengths a row. Error: shapes and types that are not as in
 /// Sequences, other numbers of rows; when the step runs, a length outside 0..l.
 EditDistance edit_distance(Sequences truth, Sequences hypothesis, EditDistanceOptions options = {});

@@ -28,8 +28,8 @@ class Replicas {
   void take(std::span<const Features> batches);
   /// This worker has no rows left, but others have; `any` is a batch like those that it had.
   void take_nothing(const Features& any);
-  /// Of evaluation and prediction, before run(): how many rows came before this batch. Its rows
-  /// draw the random numbers of those that follow, so that no two rows draw the same.
+  /// Of evaluation and prediction, before run(): how many rows came before this batch. Random
+  /// numbers of its rows are numbered from there, so that no row draws those of an earlier one.
   void begin_at(std::int64_t first_row) { first_row_ = first_row; }
   /// The rows of this process, and, after place(), of all workers.
   const StepRows& rows() const { return rows_; }

@@ -20,10 +20,10 @@ class Session;
 /// a copy of the model with the same variables, and the results are put together in the rows'
 /// order:
 ///
-///   Replicated model(forward, {.devices = {"cuda:0", "cuda:2"}});   // Tensor forward(Scope,
-///   Tensor) model.load("runs/mnist/checkpoint-4000.safetensors"); Array logits = model(images); //
-///   [n, 28, 28, 1] -> [n, 10]
-///
+///   Replicated model(forward, {.devices = {"cuda:0", "cuda:2"}});
+///   model.load("runs/mnist/checkpoint-4000.safetensors");
+///   Array logits = model(images);  // f32 [n, 10]
+/// where `forward` is a Tensor forward(Scope, Tensor).
 /// Variables have the names that the function gives them, on any number of devices: what an
 /// Estimator has saved whose model_fn calls the function in its root scope can be loaded here, and
 /// the other way round. To train the function, let that Estimator have the devices.
