@@ -1,4 +1,5 @@
 // A conditional DCGAN draws the digits that it is asked for.
+// As gan::conditional_gan(), but with GanOptions' label smoothing, with which it was measured.
 
 #include "common/digit_gan.h"
 

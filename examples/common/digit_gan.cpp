@@ -3,6 +3,7 @@
 #include <belfry/hooks.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace belfry::examples {
 namespace {
@@ -36,14 +37,17 @@ Dataset digits_to_compare(const Options& o) {
          | data::take(count) | data::batch(250) | data::prefetch();
 }
 
-models::Frozen trained_classifier(const Options& o) {
+// Nothing if its training was stopped.
+std::optional<models::Frozen> trained_classifier(const Options& o) {
   ModelFn lenet = models::lenet({.hidden = 128});
   RunConfig run = o.run;
   run.save_checkpoint = Steps(classifier_steps);
   Estimator classifier({.model_fn = lenet,
                         .model_dir = o.model_dir.empty() ? "" : o.model_dir + "/classifier",
                         .run = run});
-  classifier.train(training_digits(o), {.max_steps = std::min(classifier_steps, o.max_steps)});
+  TrainResult trained =
+      classifier.train(training_digits(o), {.max_steps = std::min(classifier_steps, o.max_steps)});
+  if (trained.outcome == Outcome::stopped) return std::nullopt;
   double accuracy = classifier.evaluate(digits_to_compare(o)).at("accuracy");
   log_info("the classifier is right about ", 100 * accuracy, " % of the test set");
   return models::Frozen({.model_fn = lenet, .checkpoint = classifier.model_dir()});
@@ -106,11 +110,14 @@ Results results(gan::GanEstimator& estimator, const EvalResult& found, bool cond
 
 Results train_digit_gan(const Options& o, DigitGan d) {
   TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
-  if (!o.plan)
-    d.gan.metrics = [classifier = trained_classifier(o), conditional = d.conditional](
-                        const gan::GanModel& m, const Batch& batch) {
+  if (!o.plan) {
+    auto classifier = trained_classifier(o);
+    if (!classifier) return {};
+    d.gan.metrics = [classifier = *classifier, conditional = d.conditional](const gan::GanModel& m,
+                                                                            const Batch& batch) {
       return judge(classifier, m, batch, conditional);
     };
+  }
   gan::GanEstimator estimator({.gan = d.gan, .model_dir = o.model_dir, .run = o.run});
   if (o.plan) return print_plan(estimator, training_digits(o), training);
   write_real(o, estimator.model_dir());

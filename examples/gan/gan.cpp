@@ -1,4 +1,5 @@
 // A DCGAN learns to draw digits, and a classifier that was trained beforehand says how well.
+// As gan::dcgan(), but with GanOptions' label smoothing, with which it was measured.
 
 #include "common/digit_gan.h"
 

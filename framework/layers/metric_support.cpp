@@ -27,7 +27,9 @@ double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
 Metric weighted_mean(std::string_view metric, Tensor values, Tensor weights) {
   Tensor w = full_weights(metric, weights, values);
-  Tensor total = sum(cast(values, DType::f64) * w);
+  Tensor zero = constant(w.graph(), 0, DType::f64);
+  // A weight of 0 counts nothing, not even NaN: a batch without rows has such means.
+  Tensor total = sum(where(equal(w, zero), zero, cast(values, DType::f64) * w));
   return {.state = stack({total, sum(w)}),
           .value = [](std::span<const double> s) { return Array::scalar(ratio(s[0], s[1])); }};
 }

@@ -17,13 +17,13 @@ class Session;
 
 /// For who has a forward function and nothing else. Rows of the input are split over the devices as
 /// evenly as can be (15 on two are 8 and 7; devices for which none are left do nothing), each runs
-/// a copy of the model with the same variables, and the results are put together in the rows'
-/// order:
+/// a copy of the model with the same variables, and the results are joined in the rows' order:
 ///
+///   Tensor forward(Scope s, Tensor images);  // [n, 28, 28, 1] -> [n, 10]
 ///   Replicated model(forward, {.devices = {"cuda:0", "cuda:2"}});
 ///   model.load("runs/mnist/checkpoint-4000.safetensors");
-///   Array logits = model(images);  // f32 [n, 10]
-/// where `forward` is a Tensor forward(Scope, Tensor).
+///   Array logits = model(images);
+///
 /// Variables have the names that the function gives them, on any number of devices: what an
 /// Estimator has saved whose model_fn calls the function in its root scope can be loaded here, and
 /// the other way round. To train the function, let that Estimator have the devices.

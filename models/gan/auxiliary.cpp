@@ -24,7 +24,13 @@ Tensor further_logits(std::string_view what, const Tensor& logits, std::int64_t 
   return slice(logits, {.begin = {0, 1}, .size = {-1, count}});
 }
 
+void require_set(std::string_view what, const Loss& loss) {
+  require(loss.generator && loss.discriminator, what,
+          ": the loss is not set; set its function for the generator and for the discriminator");
+}
+
 Loss with_further_logits(Loss loss, Loss further) {
+  for (const Loss& part : {loss, further}) require_set("with_further_logits", part);
   auto sum = [](auto own, auto more) {
     return [own, more](const GanModel& m) {
       Tensor added = more(m);  // says first what is wrong with the logits
@@ -33,6 +39,10 @@ Loss with_further_logits(Loss loss, Loss further) {
   };
   return {.generator = sum(loss.generator, further.generator),
           .discriminator = sum(loss.discriminator, further.discriminator)};
+}
+
+Metric mean_over_rows(Tensor mean, std::int64_t rows) {
+  return mean_metric(mean, constant(mean.graph(), static_cast<double>(rows), DType::f32));
 }
 
 MetricsFn both(MetricsFn first, MetricsFn second) {

@@ -20,14 +20,21 @@ Tensor concat_code(Tensor x, Tensor code) {
   return concat({x, code}, x.rank() - 1);
 }
 
+// Rows of the identity, as gather() refuses a label for which one_hot() has zeros.
+Tensor one_hot_codes(Tensor labels, std::int64_t classes) {
+  Array identity = Array::zeros({classes, classes});
+  for (std::int64_t i = 0; i < classes; ++i)
+    identity.span<float>()[static_cast<std::size_t>(i * classes + i)] = 1;
+  return gather(constant(labels.graph(), identity), labels);
+}
+
 Tensor concat_one_hot(Tensor x, Tensor labels, std::int64_t classes) {
-  return concat_code(x, one_hot(labels, {.depth = classes}));
+  return concat_code(x, one_hot_codes(labels, classes));
 }
 
 Tensor condition_on(const Scope& s, Tensor x, Tensor code) {
   require_rows("condition_on", x, code);
-  Tensor mapped =
-      dense(s, flatten(cast(code, x.dtype())), {.units = x.shape().elements() / x.size(0)});
+  Tensor mapped = dense(s, flatten(cast(code, x.dtype())), {.units = flatten(x).size(1)});
   return x + reshape(mapped, x.shape());
 }
 

@@ -10,8 +10,11 @@ namespace belfry::gan {
 /// code is cast to the type of x. Error: the code is no matrix, or has other rows than x.
 Tensor concat_code(Tensor x, Tensor code);
 
-/// x [n, ..., c] and labels (i32 or i64 [n], 0..classes-1): concat_code() of their one-hot codes. A
-/// label outside has a code of zeros.
+/// Labels (i32 or i64 [n], 0..classes-1) as f32 [n, classes]: a 1 at the label, else 0. A label
+/// outside is an Error when the step runs, unlike one_hot().
+Tensor one_hot_codes(Tensor labels, std::int64_t classes);
+
+/// x [n, ..., c] and labels: concat_code() of their one_hot_codes().
 Tensor concat_one_hot(Tensor x, Tensor labels, std::int64_t classes);
 
 /// x [n, ...] plus the layer dense() of a code [n, ...] under `s`, with an output for each element

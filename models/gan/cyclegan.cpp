@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "belfry/models/gan/auxiliary.h"
+
 namespace belfry::gan {
 namespace {
 
@@ -85,7 +87,7 @@ EstimatorSpec predictions(const CycleganOptions& o, const Batch& batch, Directio
 void check(const CycleganOptions& o) {
   require(o.a_channels >= 1 && o.b_channels >= 1, "cyclegan: channels must be at least 1, got ",
           o.a_channels, " and ", o.b_channels);
-  require(o.loss.generator && o.loss.discriminator, "cyclegan: the loss is not set");
+  require_set("cyclegan", o.loss);
   for (double weight : {o.adversarial_weight, o.cycle_weight, o.identity_weight})
     require(weight >= 0 && std::isfinite(weight), "cyclegan: weights must be at least 0, got ",
             weight);
@@ -109,9 +111,8 @@ ModelFn cyclegan(CycleganOptions options) {
                         {"cycle_loss", found.cycle}};
     if (mode == Mode::evaluate) {
       EstimatorSpec spec{.loss = found.generators};
-      Tensor weight = constant(s.graph(), static_cast<double>(batch.rows()), DType::f32);
       for (const auto& [name, value] : values)
-        spec.metrics.emplace_back(name, mean_metric(value, weight));
+        spec.metrics.emplace_back(name, mean_over_rows(value, batch.rows()));
       return spec;
     }
     return {.loss = found.generators,

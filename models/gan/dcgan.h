@@ -12,7 +12,7 @@ struct DcganOptions {
       64;                    ///< of the layer next to the image; doubled with each layer further in
   std::int64_t noise = 100;  ///< numbers from which an image is made
   std::int64_t classes = 0;  ///< above 0: both networks are told the feature `label`, see below
-  std::string label = "label";  ///< i64 [n], 0..classes-1
+  std::string label = "label";  ///< i64 [n], 0..classes-1; others: Error when the step runs
   std::int64_t logits = 1;      ///< of the discriminator, for losses that need more than one
   bool layer_norm = false;  ///< in place of the discriminator's batch norm: for gradient penalties
 };

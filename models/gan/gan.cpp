@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "belfry/models/gan/auxiliary.h"
+
 namespace belfry::gan {
 namespace {
 
@@ -50,8 +52,7 @@ GanModel connect(const GanOptions& o, const Scope& s, const Batch& batch, Mode m
 }
 
 Update update_of(const GanOptions& o, std::string name, Tensor loss, const Optimizer& optimizer,
-                 const Graph& graph) {
-  std::vector<Variable> variables = trainable_variables(graph, name);
+                 std::vector<Variable> variables) {
   require(!variables.empty(), "gan: the ", name, " has no variables to train");
   Update update = minimize(loss, optimizer, std::move(variables));
   update.counter = name + "_step";
@@ -85,7 +86,7 @@ std::vector<SubStep> joint(const RoundOptions& o) {
 ModelFn gan(GanOptions options) {
   require(options.generator && options.discriminator,
           "gan: the generator and the discriminator must be set");
-  require(options.loss.generator && options.loss.discriminator, "gan: a loss is not set");
+  require_set("gan", options.loss);
   return [o = std::move(options)](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
     Networks networks = build(o, s, batch, mode);
     if (mode == Mode::predict) return {.predictions = {{"generated", networks.generated}}};
@@ -94,16 +95,16 @@ ModelFn gan(GanOptions options) {
     Tensor discriminator_loss = o.loss.discriminator(model);
     EstimatorSpec spec{.loss = discriminator_loss};
     if (mode == Mode::evaluate) {
-      Tensor weight = constant(s.graph(), static_cast<double>(batch.rows()), DType::f32);
-      spec.metrics = {{"generator_loss", mean_metric(generator_loss, weight)},
-                      {"discriminator_loss", mean_metric(discriminator_loss, weight)}};
+      spec.metrics = {{"generator_loss", mean_over_rows(generator_loss, batch.rows())},
+                      {"discriminator_loss", mean_over_rows(discriminator_loss, batch.rows())}};
       if (o.metrics)
         for (auto& metric : o.metrics(model, batch)) spec.metrics.push_back(std::move(metric));
       return spec;
     }
-    spec.train = {
-        update_of(o, "generator", generator_loss, o.generator_optimizer, s.graph()),
-        update_of(o, "discriminator", discriminator_loss, o.discriminator_optimizer, s.graph())};
+    spec.train = {update_of(o, "generator", generator_loss, o.generator_optimizer,
+                            trainable_variables(s.graph(), (s / "generator").path())),
+                  update_of(o, "discriminator", discriminator_loss, o.discriminator_optimizer,
+                            networks.discriminator.variables())};
     spec.values = {{"generator_loss", generator_loss}, {"discriminator_loss", discriminator_loss}};
     spec.round = o.round;
     return spec;

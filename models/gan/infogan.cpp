@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "belfry/models/gan/auxiliary.h"
+#include "belfry/models/gan/conditioning.h"
 
 namespace belfry::gan {
 namespace {
@@ -26,11 +27,19 @@ Tensor recognised_in(const Tensor& logits, const CodeOptions& o) {
   return further_logits("infogan", logits, numbers_of(o));
 }
 
+void replace(Tensor& drawn, const Batch& batch, std::string_view feature) {
+  if (!drawn.defined() || !batch.contains(feature)) return;
+  Tensor asked = batch[feature];
+  require(asked.type() == drawn.type(), "infogan: the feature `", feature, "` is ", asked.type(),
+          "; expected ", drawn.type());
+  drawn = asked;
+}
+
 // What the user asks for, and for the rest what is drawn.
 Code requested_code(const Scope& s, const Batch& batch, const CodeOptions& o) {
   Code code = random_code(s, batch.rows(), o);
-  if (batch.contains("category")) code.category = batch["category"];
-  if (batch.contains("continuous")) code.continuous = batch["continuous"];
+  replace(code.category, batch, "category");
+  replace(code.continuous, batch, "continuous");
   return code;
 }
 
@@ -55,10 +64,9 @@ MetricsFn recognition(const Code& code, const CodeOptions& o) {
   return [=](const GanModel& m, const Batch&) -> NamedMetrics {
     Tensor found = recognised_in(m.generated_logits, o);
     Tensor penalty = mutual_information_penalty(found, code, o);
-    Tensor rows = constant(m.scope, static_cast<double>(found.size(0)), DType::f32);
     return {
         {"category_accuracy", sparse_categorical_accuracy(code.category, categories_of(found, o))},
-        {"mutual_information_penalty", mean_metric(penalty, rows)}};
+        {"mutual_information_penalty", mean_over_rows(penalty, found.size(0))}};
   };
 }
 
@@ -74,7 +82,7 @@ Code random_code(const Scope& s, std::int64_t rows, const CodeOptions& o) {
 }
 
 Tensor code_numbers(const Code& code, const CodeOptions& o) {
-  Tensor category = one_hot(code.category, {.depth = o.categories});
+  Tensor category = one_hot_codes(code.category, o.categories);
   return o.continuous > 0 ? concat({category, code.continuous}, 1) : category;
 }
 

@@ -21,7 +21,8 @@ struct Code {
 };
 /// Codes drawn uniformly. Error: a number out of range.
 Code random_code(const Scope& scope, std::int64_t rows, const CodeOptions& options = {});
-/// As a generator takes it: [n, categories + continuous], the category one-hot.
+/// As a generator takes it: [n, categories + continuous], the category one-hot. A category out of
+/// range is an Error when the step runs.
 Tensor code_numbers(const Code& code, const CodeOptions& options = {});
 
 /// A bound on the information that generated data hold about their codes (equation 4 there, without
@@ -48,7 +49,8 @@ struct InfoganOptions {
 /// (GanOptions::real). predict() uses the features "category" (i64 [n]) and "continuous" (f32 [n,
 /// continuous]) in place of drawn codes where the batch has them. Metrics beside those of gan():
 /// "category_accuracy", how often a generated image's category is recognised, and
-/// "mutual_information_penalty". Error: a number out of range, gan.generator is set, and as gan().
+/// "mutual_information_penalty". Error: a number out of range, gan.generator is set, a feature of
+/// another type, and as gan().
 ModelFn infogan(InfoganOptions options = {});
 
 }  // namespace belfry::gan

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "belfry/models/gan/auxiliary.h"
+
 namespace belfry::gan {
 namespace {
 
@@ -107,6 +109,7 @@ Tensor gradient_penalty(const GanModel& m, const GradientPenaltyOptions& o) {
 }
 
 Loss with_gradient_penalty(Loss loss, const GradientPenaltyOptions& o) {
+  require_set("with_gradient_penalty", loss);
   require(o.weight >= 0 && std::isfinite(o.weight),
           "gradient_penalty: the weight must be at least 0, got ", o.weight);
   auto discriminator = [own = loss.discriminator, o](const GanModel& m) {

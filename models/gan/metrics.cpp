@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "belfry/models/gan/trace_sqrt.h"
 
@@ -61,6 +62,7 @@ class Moments {
   double mean(std::size_t i) const { return sum_[i] / n_; }
   // Of features i and j, whose products are at `at`.
   double covariance(std::size_t i, std::size_t j, std::size_t at) const {
+    if (n_ < 2) return std::numeric_limits<double>::quiet_NaN();
     return (products_[at] - sum_[i] * mean(j)) / (n_ - 1);
   }
   double variance(std::size_t i, std::size_t at) const {

@@ -1,5 +1,7 @@
 #include "belfry/models/gan/spectral.h"
 
+#include <cmath>
+
 #include "belfry/framework/layers/layer_support.h"
 
 namespace belfry::gan {
@@ -24,19 +26,23 @@ Tensor spectral_norm(const Scope& s, Tensor kernel, const SpectralNormOptions& o
                      "got ", kernel.type());
   Graph::PlacementGuard guard(s.graph(), s.placement());
   std::int64_t out = kernel.size(-1);
-  Variable kept = s.variable("u", {.shape = {out},
-                                   .dtype = kernel.dtype(),
-                                   .initializer = normal(),
-                                   .kind = VariableKind::statistic});
-  Tensor w = reshape(kernel, {-1, out}), constant_w = stop_gradient(w);
+  DType dtype = layers::statistics_dtype(kernel);
+  Variable kept = s.variable(
+      "u",
+      {.shape = {out}, .dtype = dtype, .initializer = normal(), .kind = VariableKind::statistic});
+  Tensor w = cast(reshape(kernel, {-1, out}), dtype), constant_w = stop_gradient(w);
   Tensor u = reshape(kept, {1, out}), v;
   for (int i = 0; i < o.iterations; ++i) {
     v = unit(times(constant_w, u), o.epsilon);             // [rows, 1]
     u = unit(transposed_times(constant_w, v), o.epsilon);  // [1, out]
   }
-  // A second use of the kernel has found the same.
-  if (o.training && layers::pending_value(kept) == kept.value()) assign(kept, reshape(u, {out}));
-  return kernel / sum(transposed_times(w, v) * u);
+  Tensor sigma = sum(transposed_times(w, v) * u);
+  Tensor least = constant(s.graph(), std::sqrt(o.epsilon), dtype);
+  // A second use of the kernel has found the same. Of a kernel of zeros nothing can be found, and a
+  // u of zeros would stay so.
+  if (o.training && layers::pending_value(kept) == kept.value())
+    assign(kept, where(greater(sigma, least), reshape(u, {out}), kept.value()));
+  return cast(cast(kernel, dtype) / maximum(sigma, least), kernel.dtype());
 }
 
 Tensor spectral_conv2d(const Scope& s, Tensor x, Conv2dLayerOptions o,

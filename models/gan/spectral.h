@@ -23,6 +23,8 @@ struct SpectralNormOptions {
 /// (see Network), and with several sub-steps in those of the network that the scope lies in.
 /// Otherwise the same is computed, but u stays. u and v are constants for the gradient, so that of
 /// sigma is v u'^T. Computed in f32, or f64 for such a kernel, whatever the precision of the rest.
+/// A sigma below the root of epsilon, as that of a kernel of zeros, counts as that root, and u
+/// stays.
 ///
 /// Error: fewer than two axes; iterations below 1; epsilon not above 0.
 Tensor spectral_norm(const Scope& s, Tensor kernel, const SpectralNormOptions& options);

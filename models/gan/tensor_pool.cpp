@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "belfry/framework/layers/layer_support.h"
+#include "belfry/models/gan/auxiliary.h"
 
 namespace belfry::gan {
 namespace {
@@ -26,21 +27,36 @@ Tensor beside(Tensor column, const Tensor& x) {
   return reshape(column, sizes);
 }
 
+// Whether all elements are: 0 * x is NaN where x is not. A pool that took such rows would return
+// them for long, and where steps with such numbers are skipped its `count` would go on alone.
+Tensor finite(const std::vector<Tensor>& tensors) {
+  Graph& graph = tensors[0].graph();
+  Tensor total = constant(graph, 0, DType::f32);
+  for (const Tensor& x : tensors) total = total + cast(sum(stop_gradient(x) * 0), DType::f32);
+  return equal(total, constant(graph, 0, DType::f32));
+}
+
 // The rows of a call over all towers, numbered from 0.
 struct Rows {
   Tensor numbers = {};  // i64 [n]: of this tower's
   Tensor first = {};    // i64 []: of them
   Tensor all = {};      // i64 []: how many there are
-  Tensor count = {};    // bool []: whether this tower's do; undefined: they do
+  Tensor count = {};    // bool []: whether this tower's do
   Tensor tower = {};    // i64 [towers]: one at this tower's place; undefined: it is alone
 };
 
-Rows rows_of(Graph& graph, std::int64_t n) {
-  if (graph.towers() == 1)
-    return {counting(graph, n), whole_number(graph, 0), whole_number(graph, n), {}, {}};
-  Rows rows{.count = tower_has_rows(graph)};
+Rows rows_of(const std::vector<Tensor>& tensors) {
+  Graph& graph = tensors[0].graph();
+  std::int64_t n = tensors[0].size(0);
+  Rows rows{.count = finite(tensors)};
+  if (graph.towers() > 1) rows.count = logical_and(rows.count, tower_has_rows(graph));
+  Tensor own = cast(rows.count, whole) * n;
+  if (graph.towers() == 1) {
+    rows.numbers = counting(graph, n), rows.first = whole_number(graph, 0), rows.all = own;
+    return rows;
+  }
   rows.tower = one_hot(tower_index(graph), {.depth = graph.towers(), .dtype = whole});
-  Tensor counts = tower_sum(rows.tower * (cast(rows.count, whole) * n));
+  Tensor counts = tower_sum(rows.tower * own);
   Tensor before = less(counting(graph, graph.towers()), tower_index(graph));
   rows.first = sum(where(before, counts, whole_number(graph, 0)));
   rows.all = sum(counts);
@@ -111,7 +127,7 @@ std::vector<Tensor> tensor_pool(const Scope& s, std::vector<Tensor> tensors,
   };
   Variable count = kept("count", {}, whole);
   Tensor had = layers::pending_value(count), size = whole_number(graph, o.size);
-  Rows rows = rows_of(graph, n);
+  Rows rows = rows_of(tensors);
 
   Tensor full = greater_equal(had, size);
   Tensor drawn = cast(random_uniform(s, {n}, 0, static_cast<double>(o.size)), whole);
@@ -119,7 +135,7 @@ std::vector<Tensor> tensor_pool(const Scope& s, std::vector<Tensor> tensors,
   Tensor exchanged = logical_and(full, less(random_uniform(s, {n}), probability));
   Tensor nowhere = whole_number(graph, -1);
   Tensor targets = where(full, where(exchanged, drawn, nowhere), had + rows.numbers);
-  if (rows.count.defined()) targets = where(rows.count, targets, nowhere);
+  targets = where(rows.count, targets, nowhere);
   Places places = places_of(targets, rows, o.size);
 
   std::vector<Tensor> out;
@@ -128,7 +144,8 @@ std::vector<Tensor> tensor_pool(const Scope& s, std::vector<Tensor> tensors,
     Variable pool = kept(concat("rows", i), x.shape().with(0, o.size), x.dtype());
     Tensor before = layers::pending_value(pool);
     out.push_back(where(beside(exchanged, x), gather(before, drawn), x));
-    assign(pool, stored(before, x, places, graph.towers() == 1));
+    // A later call of this step reads it, and may not train through it.
+    assign(pool, stored(before, stop_gradient(x), places, graph.towers() == 1));
   }
   assign(count, minimum(had + rows.all, size));
   return out;
@@ -139,6 +156,7 @@ Tensor tensor_pool(const Scope& s, Tensor x, const TensorPoolOptions& o) {
 }
 
 Loss with_tensor_pool(Loss loss, const TensorPoolOptions& o) {
+  require_set("with_tensor_pool", loss);
   check(o);
   auto discriminator = [own = loss.discriminator, o](const GanModel& m) {
     if (!m.training) return own(m);

@@ -19,14 +19,16 @@ struct TensorPoolOptions {
 /// while there is room. From then on each row, with the probability given, draws a place of the
 /// pool, is returned as what was there before the step, and is kept in its place; else it is
 /// returned as it is, and not kept. Of rows that draw one place in the same step all are returned
-/// as what was there, and the last is kept. Gradients flow through the rows that are x's own.
+/// as what was there, and the last is kept. Gradients flow through the rows that are x's own. Of a
+/// tower whose rows are not all finite none are kept in that step.
 ///
 /// The pool is part of the model: statistics `rows0` [size, ...] and `count`, i64 [], the rows that
 /// it has, under `s`; they are saved in checkpoints. They change with the updates of the parameters
 /// that are nearest by name (EstimatorSpec::round), so `s` belongs below the network that reads the
 /// result. All towers have the same pool: it takes the rows of all of them and draws by the global
-/// row, so N towers do what one does; for this they sum the pool twice a step. Another call with
-/// the same scope, and the next micro-batch, go on where the one before ended. Only for
+/// row, so N towers do what one does; for this they sum the pool twice a step. While the first
+/// tower has no rows, because its worker's own input has ended, the pool stays as it is. Another
+/// call with the same scope, and the next micro-batch, go on where the one before ended. Only for
 /// Mode::train.
 ///
 /// Error: an option is out of range; x has no axis or is not of a floating or signed type.

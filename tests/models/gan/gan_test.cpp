@@ -108,6 +108,18 @@ TEST_F(Gan, OnlyTheNetworkOfASubStepLearns) {
   EXPECT_TRUE(identical(critic, estimator->variable_value("discriminator/hidden/kernel")));
 }
 
+TEST_F(Gan, MayLieInAScope) {
+  ModelFn model = [](Scope s, const Batch& batch, Mode mode) {
+    dense(s / "generator", batch["x"], {.units = 1});  // another one's
+    return gan(small())(s / "inner", batch, mode);
+  };
+  auto before = variables_after(model, batches_of(4), 1),
+       after = variables_after(model, batches_of(4), 2);
+  for (const char* name : {"inner/generator/out/kernel", "inner/discriminator/hidden/kernel"})
+    EXPECT_FALSE(identical(before.at(name), after.at(name))) << name;
+  EXPECT_TRUE(identical(before.at("generator/kernel"), after.at("generator/kernel")));
+}
+
 TEST_F(Gan, LearnsWhereTheDataAre) {
   GanOptions options = small(sequential({.generator = 1, .discriminator = 4}));
   options.loss = hinge();
@@ -213,6 +225,11 @@ TEST_F(Gan, SchedulesMayFollowTheNetworksSteps) {
 
 TEST_F(Gan, MissingFunctionsAreRefused) {
   EXPECT_THAT(error_of([] { gan({.generator = generate}); }), HasSubstr("must be set"));
+  EXPECT_THAT(
+      error_of([] { gan({.generator = generate, .discriminator = criticise, .loss = {}}); }),
+      HasSubstr("gan: the loss is not set"));
+  EXPECT_THAT(error_of([] { with_gradient_penalty({}); }),
+              HasSubstr("with_gradient_penalty: the loss is not set"));
 }
 
 TEST_F(Gan, GeneratedDataMustBeLikeTheRealOnes) {

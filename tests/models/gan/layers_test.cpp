@@ -137,6 +137,36 @@ TEST_F(SpectralNorm, OnlyTrainingKeepsUAndOnceAStep) {
   EXPECT_EQ(graph.effects().size(), 1u);
 }
 
+// Nothing is found of it, so that u is ready for what it becomes.
+TEST_F(SpectralNorm, AKernelOfZerosStaysAndKeepsU) {
+  Tensor y = normalized({.training = true, .epsilon = 1e-4});
+  Executable run(compile(std::vector{y}, graph.effects(), store.device(), {.verify = true}), store,
+                 3);
+  Array u = store.read("u").clone();
+  run.run({{"w", Array::zeros(kernel.shape())}}, {});
+  for (double value : numbers(run.output(0))) EXPECT_EQ(value, 0);
+  EXPECT_TRUE(identical(store.read("u"), u));
+  Tensor w(*graph.find_input("w"));
+  for (double slope : values(gradients(sum(y), std::vector{w})[0],
+                             {{"w", Array::zeros(kernel.shape())}, {"u", u}}))
+    EXPECT_NEAR(slope, 100, 1e-3);  // 1 over the root of epsilon
+}
+
+// In 16 bits the squares of such a kernel would overflow, or lose digits.
+TEST_F(SpectralNorm, KernelsOf16BitsAreMeasuredIn32) {
+  Array narrow = noise({6, columns}, 7).cast(DType::f16);
+  Tensor y = spectral_norm(scope, constant(graph, narrow) * 1000, {.training = true});
+  EXPECT_EQ(y.dtype(), DType::f16);
+  EXPECT_EQ(graph.find_variable("u")->output().dtype, DType::f32);
+  Array u = Array::of({1.0f, 0.0f, 0.0f, 0.0f, 0.0f});
+  Numbers got = values(y, {{"u", u}});
+  Array wide = narrow.cast(DType::f32);
+  Matrix m{numbers(wide), 6, columns};
+  Numbers v = unit(m.times({1, 0, 0, 0, 0}));
+  double sigma = dot(v, m.times(unit(m.transposed_times(v))));
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], m.w[i] / sigma, 2e-3);
+}
+
 TEST_F(SpectralNorm, LayersDivideTheirKernels) {
   Array x = noise({2, 6, 5, 4}, 9);
   Conv2dLayerOptions conv{.filters = 5, .kernel = {3, 2}, .stride = 2};
@@ -294,6 +324,14 @@ TEST(Conditioning, ADenseLayerOfTheCodeIsAdded) {
   Array table = Array::of({0.5f, 2.0f, 7.0f, 7.0f, 1.0f, 0.0f}, {3, 2});
   EXPECT_THAT(values(y, {{"c/kernel", kernel}, {"c/bias", bias}, {"c/embedding/table", table}}),
               ElementsAre(11.25, 22.5, 3 + 5 + 60 + 0.25, 4 + 10 + 80 + 0.5));
+}
+
+TEST(Conditioning, ABatchMayHaveNoRows) {
+  Graph graph;
+  Tensor x = input(graph, "x", {{0, 3, 2}, DType::f32}),
+         code = input(graph, "c", {{0, 4}, DType::f32});
+  EXPECT_EQ(condition_on(Scope(graph), x, code).shape(), x.shape());
+  EXPECT_EQ(graph.find_variable("kernel")->output().shape, (Shape{4, 6}));
 }
 
 TEST(Conditioning, Errors) {

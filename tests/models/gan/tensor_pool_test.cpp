@@ -120,6 +120,40 @@ TEST(TensorPool, AProbabilityOfZeroReturnsTheNewOnesAlone) {
   EXPECT_THAT(pool.held(), ElementsAre(5));
 }
 
+// Two calls in a step: what the second returns of the first's rows is a constant.
+TEST(TensorPool, GradientsFlowThroughACallsOwnRowsAlone) {
+  Graph graph;
+  Scope s(graph);
+  Tensor first = input(graph, "first", {{2, 2}, DType::f32}),
+         second = input(graph, "second", {{2, 2}, DType::f32});
+  TensorPoolOptions options{.size = 2, .probability = 1};
+  Tensor a = tensor_pool(s.shared() / "pool", first, options);
+  Tensor b = tensor_pool(s.shared() / "pool", second, options);
+  std::vector<Tensor> found = gradients(sum(square(b)), std::vector{first, second});
+  EXPECT_FALSE(found[0].defined());
+  // The pool is full, so that all rows of the second call are exchanged for those of the first.
+  std::vector<Array> values =
+      evaluate({a, b, found[1]}, {{"first", rows_from(1, 2)},
+                                  {"second", rows_from(11, 2)},
+                                  {"pool/count", Array::scalar(std::int64_t{0})},
+                                  {"pool/rows0", Array::zeros({2, 2})}});
+  EXPECT_THAT(rows_of(values[0]), ElementsAre(1, 2));
+  for (double row : rows_of(values[1])) EXPECT_LT(row, 3);
+  EXPECT_THAT(rows_of(values[2]), ElementsAre(0, 0));
+}
+
+TEST(TensorPool, RowsThatAreNotFiniteAreNotKept) {
+  Pool pool(2, {.size = 4, .probability = 1});
+  pool.step(1);
+  Array bad = rows_from(11, 2);
+  bad.span<float>()[3] = std::numeric_limits<float>::infinity();
+  pool.run->run({{"x", bad}, {"n", Array::of<std::int64_t>({11, 12})}}, {.seed = 9, .step = 1});
+  EXPECT_THAT(pool.held(), ElementsAre(1, 2, 0, 0));
+  EXPECT_EQ(pool.count(), 2);
+  pool.step(21);
+  EXPECT_THAT(pool.held(), ElementsAre(1, 2, 21, 22));
+}
+
 // ---- as part of a model
 
 // w is trained on what comes out of the pool.
@@ -219,6 +253,8 @@ TEST(TensorPool, Errors) {
               }),
               HasSubstr("tensor_pool: f32[2, 2] beside f32[3, 2]; expected as many rows (at p)"));
   EXPECT_THAT(error_of([&] { tensor_pool(s, std::vector<Tensor>{}); }), HasSubstr("no tensors"));
+  EXPECT_THAT(error_of([&] { with_tensor_pool({.generator = modified().generator}); }),
+              HasSubstr("with_tensor_pool: the loss is not set"));
   EXPECT_THAT(error_of([&] { with_tensor_pool(modified(), {.size = -1}); }),
               HasSubstr("at least 1, got -1"));
 }
