@@ -25,14 +25,20 @@ Tensor batch_normed(const Scope& s, Tensor x, Mode mode) {
   return batch_norm(s, x, {.training = mode == Mode::train, .momentum = 0.9, .epsilon = 1e-5});
 }
 
+// x told what it is to be.
+Tensor labelled(const Scope& s, Tensor x, const Batch& batch, const DcganOptions& o) {
+  if (o.classes == 0) return x;
+  Graph::PlacementGuard guard(s.graph(), s.placement());  // an error about a label says where
+  return concat_one_hot(x, batch[o.label], o.classes);
+}
+
 }  // namespace
 
 Generator dcgan_generator(const DcganOptions& o) {
   check(o);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor z = random_normal(s / "noise", {batch.rows(), o.noise});
-    if (o.classes > 0) z = concat_one_hot(z, batch[o.label], o.classes);
-    return dcgan_images(s, z, o, mode);
+    return dcgan_images(s, labelled(s, z, batch, o), o, mode);
   };
 }
 
@@ -59,7 +65,7 @@ Tensor dcgan_images(const Scope& s, Tensor z, const DcganOptions& o, Mode mode) 
 Discriminator dcgan_discriminator(const DcganOptions& o) {
   check(o);
   return [o](Scope s, Tensor x, const Batch& batch, Mode mode) {
-    if (o.classes > 0) x = concat_one_hot(x, batch[o.label], o.classes);
+    x = labelled(s, x, batch, o);
     std::int64_t filters = o.filters;
     for (int layer = 1; x.size(1) > innermost; ++layer, filters *= 2) {
       x = conv2d(s / concat("down", layer), x,

@@ -115,6 +115,7 @@ ModelFn infogan(InfoganOptions options) {
                                       : random_code(s / "code", batch.rows(), o.code);
     GanOptions coded = o.gan;
     coded.generator = [&](Scope at, const Batch& b, Mode m) {
+      Graph::PlacementGuard guard(at.graph(), at.placement());  // an error about a code says where
       return o.generator(std::move(at), code_numbers(code, o.code), b, m);
     };
     coded.loss = with_mutual_information(o.gan.loss, code, o.code);

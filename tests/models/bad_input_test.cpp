@@ -13,6 +13,7 @@ namespace belfry::models {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 struct Case {
@@ -66,7 +67,11 @@ TEST(BadInput, ImagesOfAnotherRankTypeOrSizeAreRefusedWhereTheyAreRead) {
                 AllOf(HasSubstr("must be of a floating type, got u8["),
                       HasSubstr("; cast it first"), HasSubstr(c.place)))
         << c.name;
-    EXPECT_THAT(error(of({2, 0, 0, 3})), AllOf(HasSubstr("XXX"), HasSubstr(c.place))) << c.name;
+    EXPECT_THAT(error(of({2, 0, 0, 3})),
+                AllOf(AnyOf(HasSubstr("the image has 0 rows; at least 1 is needed"),
+                            HasSubstr("the last axis of x has no elements, got f32[2, 0]")),
+                      HasSubstr(c.place)))
+        << c.name;
     if (std::string(c.name) == "mlp") continue;  // takes any
     EXPECT_THAT(
         error(of({2, 3072})),
@@ -103,7 +108,7 @@ TEST(BadInput, MasksOfAnotherSizeOrTypeAreRefused) {
     EXPECT_THAT(error(of({2, 8, 8, 1}, DType::u8)), HasSubstr("u8[2, 8, 8, 1]"));
   }
   for (const ModelFn& model :
-       {unet_resnest(), unet_swin({.channels = 4, .blocks = {1, 1}, .heads = {1, 2}})})
+       {unet_resnest(), unet_swin({.channels = 4, .blocks = {1, 1}, .heads = {1, 2}, .window = 4})})
     EXPECT_THAT(
         error_of_building(model, {{"image", of({2, 64, 64, 3})}, {"mask", of({2, 64, 32, 1})}}),
         HasSubstr("the mask is f32[2, 64, 32, 1] but its image needs [2, 64, 64, 1]"));
@@ -230,11 +235,12 @@ TEST(BadInput, BatchesWithoutRowsCountNothingForGans) {
 TEST(BadInput, LabelsOutOfRangeAreNamedByGans) {
   for (std::int64_t label : {3, -1}) {
     Estimator estimator(trained_by(gan::gan(small_gan(3))));
-    auto expected = HasSubstr(concat("XXX"));
-    EXPECT_THAT(error_of([&] { estimator.train(in_turn({black({0, 1, label})})); }), expected);
+    auto expected =
+        HasSubstr(concat("gather: index ", label, " at position 2 is outside 0..2 (at generator)"));
+    Features bad = black({0, 1, label});
+    EXPECT_THAT(error_of([&] { estimator.train(in_turn({bad, bad})); }), expected);
     EXPECT_THAT(error_of([&] {
-                  for ([[maybe_unused]] const Features& row :
-                       estimator.predict(in_turn({black({0, 1, label})}))) {
+                  for ([[maybe_unused]] const Features& row : estimator.predict(in_turn({bad}))) {
                   }
                 }),
                 expected);
@@ -261,7 +267,7 @@ TEST(BadInput, CodesThatAreAskedForMustFit) {
                 for ([[maybe_unused]] const Features& row : estimator.predict(in_turn({asked}))) {
                 }
               }),
-              HasSubstr("XXX"));
+              HasSubstr("gather: index 3 at position 1 is outside 0..2 (at generator)"));
 }
 
 }  // namespace
