@@ -1,5 +1,8 @@
 # Runs a GAN of digits for ROUNDS rounds: both networks are counted (CRITIC_STEPS in all), digits are
-# judged and drawn. The second time there is nothing to train, and the judgement is the same.
+# judged and drawn, and the discriminator has learnt so much that its loss is below LOSS_BELOW, if that
+# is set. (That the generator learns cannot be seen in seconds: in the first rounds its moving averages
+# alone bring the distance down.) The second time there is nothing to train, and the judgement is the
+# same.
 cmake_minimum_required(VERSION 3.22)
 
 function(train out)
@@ -29,7 +32,15 @@ string(JSON score GET "${output}" inception_score)
 if(NOT generated GREATER real OR NOT real GREATER 0 OR score LESS 1 OR score GREATER 10)
   message(FATAL_ERROR "judged: ${output}")
 endif()
-foreach(picture digits-real digits-1 digits-${ROUNDS})
+string(JSON loss GET "${output}" discriminator_loss)
+if(DEFINED LOSS_BELOW AND NOT loss LESS LOSS_BELOW)
+  message(FATAL_ERROR "the discriminator has learnt nothing: ${output}")
+endif()
+math(EXPR tenth "${ROUNDS} / 10")
+if(tenth LESS 1)
+  set(tenth 1)
+endif()
+foreach(picture digits-real digits-${tenth} digits-${ROUNDS})
   file(READ ${WORK_DIR}/${picture}.png signature LIMIT 8 HEX)
   if(NOT signature STREQUAL 89504e470d0a1a0a)
     message(FATAL_ERROR "${picture}.png is no PNG: ${signature}")
