@@ -29,12 +29,13 @@ foreach(take 0 5)
   execute_process(COMMAND printf "${wav}" OUTPUT_FILE ${WORK_DIR}/recordings/0_ann_${take}.wav
                   COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
-foreach(expected "0_ann_5.wav: expected one channel at 8000 Hz, got 1 at 16000"
-        "zero.wav: expected <digit>_<speaker>_<take>.wav")
+function(refused expected)
   execute_process(COMMAND ${PROGRAM} --data_dir ${WORK_DIR}/recordings --max_steps 1
                   OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
   if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "${expected}")
     message(FATAL_ERROR "${expected}: status ${status}\n${output}\n${diagnostics}")
   endif()
-  file(RENAME ${WORK_DIR}/recordings/0_ann_0.wav ${WORK_DIR}/recordings/zero.wav)
-endforeach()
+endfunction()
+refused("0_ann_5.wav: expected one channel at 8000 Hz, got 1 at 16000")
+file(RENAME ${WORK_DIR}/recordings/0_ann_0.wav ${WORK_DIR}/recordings/zero.wav)
+refused("zero.wav: expected <digit>_<speaker>_<take>.wav")

@@ -1,5 +1,6 @@
 # Runs the example of volumes: it says what each device needs and learns to find most of what is set,
-# of which one step finds a tenth. Then cut by the framework, on one device, which is not enough slots, and on two that are too small.
+# of which one step finds a tenth. Then cut by the framework, on one device, which is not enough
+# slots, and on two that are too small.
 cmake_minimum_required(VERSION 3.22)
 
 file(REMOVE_RECURSE ${WORK_DIR})

@@ -168,19 +168,19 @@ TEST_F(ValidateTest, AnInfiniteValueDoesNotReplaceTheBest) {
             "validate: no better nearness in 3 evaluations, the best nearness was 4 at step 3");
 }
 
-// The value is NaN or infinite in steps 1 to 5, which see w before their update.
-TEST_F(ValidateTest, StepsWithAValueThatIsNotFiniteAreNotEvaluated) {
+// Each step sees w before its update, so that log(w - 7) is minus infinity in step 5, which ends
+// training; the loss is the lowest so far there too.
+TEST_F(ValidateTest, AStepWithAValueThatIsNotFiniteIsNotKept) {
   auto model = [](Scope s, const Batch& batch, Mode mode) {
-    EstimatorSpec spec = passing_seven(s, batch, mode);
+    EstimatorSpec spec = falling(s, batch, mode);
     Tensor w = s.shared().variable("w", {.initializer = constant_value(8)});
-    spec.values = {{"gap", log(7 - w)}};
+    spec.values = {{"above", log(w - 7)}};
     return spec;
   };
   Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = quiet()});
-  TrainResult result =
-      train(estimator, {.metric = "distance", .every = Steps(1), .patience = 2}, 100);
-  EXPECT_EQ(result.global_step, 8);
-  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(6));
+  EXPECT_THAT(error_of([&] { train(estimator, {.every = Steps(1)}, 100); }),
+              HasSubstr("above is infinite after step 5"));
+  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
 }
 
 TEST_F(ValidateTest, LogsWhatItFound) {
