@@ -1,5 +1,6 @@
 #include "belfry/hooks/validate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,12 @@ std::string results_text(const EvalResult& results) {
   return join(parts, ", ");
 }
 
+bool is_finite(const StepResult& result) {
+  return std::isfinite(result.loss) && std::ranges::all_of(result.values, [](const auto& named) {
+           return std::isfinite(named.second);
+         });
+}
+
 class Validate final : public Hook {
  public:
   Validate(Estimator& estimator, InputFn input_fn, ValidateOptions options)
@@ -49,19 +56,19 @@ class Validate final : public Hook {
   }
 
   void after_step(const StepResult& result) override {
-    if (!needs_result_now(result.context, result.step) || !std::isfinite(result.loss)) return;
+    if (!needs_result_now(result.context, result.step) || !is_finite(result)) return;
     EvalResult results = estimator_.evaluate(input_fn_, o_.evaluate);
     bool better = take(results.at(o_.metric), result.step);
     if (result.context.is_chief())
       log_info("step ", result.step, ": evaluated ", results_text(results),
-               better ? "" : concat("; the best ", o_.metric, " was ", best_, " at step ", step_));
+               better || step_ < 0 ? "" : concat("; ", best_text()));
     if (better && o_.keep_best) save(result.context);
     stop_without_patience(result.context);
   }
 
   std::string name() const override { return "validate/" + o_.metric; }
   std::string state() const override {
-    if (step_ < 0) return {};
+    if (step_ < 0 && waited_ == 0) return {};
     return nlohmann::json{{"best", best_}, {"step", step_}, {"waited", waited_}}.dump();
   }
   void restore(const std::string& state) override {
@@ -81,7 +88,7 @@ class Validate final : public Hook {
   // Whether the value is the best so far.
   bool take(double value, std::int64_t step) {
     double gain = o_.better == Better::lower ? best_ - value : value - best_;
-    bool better = step_ < 0 ? !std::isnan(value) : gain > o_.min_change;
+    bool better = std::isfinite(value) && (step_ < 0 || gain > o_.min_change);
     if (better) {
       best_ = value, step_ = step, waited_ = 0;
     } else {
@@ -98,7 +105,11 @@ class Validate final : public Hook {
   void stop_without_patience(HookContext& context) const {
     if (o_.patience > 0 && waited_ >= o_.patience)
       context.request_stop(concat("validate: no better ", o_.metric, " in ", waited_,
-                                  " evaluations, the best was ", best_, " at step ", step_));
+                                  " evaluations", step_ < 0 ? "" : concat(", ", best_text())));
+  }
+
+  std::string best_text() const {
+    return concat("the best ", o_.metric, " was ", best_, " at step ", step_);
   }
 
   Estimator& estimator_;

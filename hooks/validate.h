@@ -15,20 +15,22 @@ enum class Better : std::uint8_t { lower, higher };
 
 struct ValidateOptions {
   std::string metric = "loss";    ///< a scalar of EvalResult
-  Better better = Better::lower;  ///< a NaN is never better
+  Better better = Better::lower;  ///< a NaN or infinite value is never better
   /// Between evaluations, counted from step 0; where training has a limit its last step has one
   /// too.
   Steps every = Steps(100);
   /// Evaluations in a row without a better value after which training stops; 0: it never does.
   std::int64_t patience = 0;
   double min_change = 0;  ///< a value is better if it is by more than this; at least 0
-  /// Whether the checkpoint of the best value so far is kept, in model_dir/best.
+  /// Whether the checkpoint of the best value so far is kept, in model_dir/best. Each better value
+  /// then also writes a checkpoint into model_dir, which counts towards keep_checkpoint_max.
   bool keep_best = true;
   EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
 };
 
 /// Evaluates the live variables of `estimator`, which is the one that trains, and logs the results.
-/// It changes nothing of what training computes. A step whose loss is not finite is not evaluated.
+/// It changes nothing of what training computes. A step whose loss, or another of the model's
+/// values, is not finite is not evaluated.
 ///
 /// The best value and the evaluations since are part of the checkpoint, so that patience and best
 /// survive a restart; a training that goes on where patience has run out stops before its first

@@ -29,7 +29,7 @@ Frames convolve(const Scope& s, const AcousticOptions& o, const Frames& in, std:
   y = batch_norm(s / "norm", y,
                  {.training = training, .momentum = o.batch_norm_momentum, .epsilon = 1e-5});
   y = relu(y);
-  if (y.shape() == x.shape()) y = y + x;
+  if (stride == 1 && y.size(-1) == x.size(-1)) y = y + x;
   y = dropout(s / "drop", y, {.rate = o.dropout, .training = training});
   return {y, (in.lengths + static_cast<double>(stride - 1)) / static_cast<double>(stride)};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 namespace belfry::models {
@@ -105,8 +106,10 @@ Tensor vectors(const Scope& s, const Categories& c, std::int64_t width,
 
 void validate(const CategoricalColumn& c) {
   bool buckets = !c.boundaries.empty();
-  require(buckets ? c.categories == 0 && !c.hashed : c.categories >= 1, "columns: `", c.feature,
-          "` has ", c.categories, " categories and ", c.boundaries.size(),
+  require(!buckets || !c.hashed, "columns: `", c.feature,
+          "` is hashed and has boundaries; give it one of the two");
+  require(buckets ? c.categories == 0 : c.categories >= 1, "columns: `", c.feature, "` has ",
+          c.categories, " categories and ", c.boundaries.size(),
           " boundaries; give it at least one category, or boundaries alone");
   require(std::ranges::is_sorted(c.boundaries, std::less_equal<>{}), "columns: the boundaries of `",
           c.feature, "` do not rise");
@@ -146,7 +149,12 @@ void validate(const Columns& columns) {
     require(seen.insert(c.feature).second, "columns: `", c.feature,
             "` is a categorical column twice");
   }
-  for (const CrossedColumn& c : columns.crossed) validate(c, columns);
+  for (const CrossedColumn& c : columns.crossed) {
+    validate(c, columns);
+    std::string name = join(c.features, "_x_");
+    require(seen.insert(name).second, "columns: the crossed column `", name,
+            "` is there twice, or a categorical column has its name");
+  }
 }
 
 Tensor linear_columns(const Scope& s, const Batch& batch, const Columns& columns,

@@ -1,6 +1,8 @@
 #pragma once
 // A convolution with batch norm behind it, which the networks for images are made of.
 
+#include <cstdint>
+
 #include "belfry/framework/framework.h"
 
 namespace belfry::models {

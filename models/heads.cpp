@@ -1,7 +1,9 @@
 #include "belfry/models/heads.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 
 namespace belfry::models {
 namespace {
@@ -14,27 +16,45 @@ DType loss_type(const Tensor& logits) {
 Shape without_last(const Shape& shape) {
   return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 1)));
 }
+Shape rows(const Tensor& x) { return Shape{x.size(0)}; }
 Tensor drop_last(Tensor x) { return reshape(x, without_last(x.shape())); }
 
 // A feature of the shape that goes with the logits. One more axis, of size 1, goes.
-Tensor feature(const Batch& batch, const std::string& name, const Shape& wanted) {
+Tensor feature(std::string_view head, const Batch& batch, const std::string& name,
+               const Shape& wanted) {
   Tensor x = batch[name];
   if (x.rank() == wanted.rank() + 1 && x.size(-1) == 1) x = drop_last(x);
-  require(x.shape() == wanted, "head: feature `", name, "` is ", x.type(),
+  require(x.shape() == wanted, head, ": feature `", name, "` is ", x.type(),
           " but the logits go with ", wanted);
   return x;
 }
 
-Tensor weights(const Batch& batch, const std::string& name) {
-  return name.empty() ? Tensor() : batch[name];
+// The weights of losses of this shape: as many of its leading axes as the feature has. One more
+// axis, of size 1, goes.
+Tensor weights(std::string_view head, const Batch& batch, const std::string& name,
+               const Shape& losses) {
+  if (name.empty()) return Tensor();
+  Tensor x = batch[name];
+  auto fits = [&] {
+    auto sizes = x.shape().sizes();
+    return x.rank() <= losses.rank()
+           && std::ranges::equal(sizes, losses.sizes().first(sizes.size()));
+  };
+  if (!fits() && x.rank() > 1 && x.size(-1) == 1) x = drop_last(x);
+  require(fits(), head, ": the weights `", name, "` are ", batch[name].type(),
+          " but the losses are ", losses);
+  return x;
 }
 
-// Probabilities of 1. Whole labels are looked up, which refuses all but 0 and 1.
-Tensor probabilities_of(const std::string& name, Tensor label, DType type) {
-  if (is_floating(label.dtype())) return cast(label, type);
+// Probabilities of 1. Whole labels are looked up, which refuses all but 0 and 1 and names where.
+Tensor probabilities_of(const std::string& name, Tensor label, const Tensor& logits) {
+  if (is_floating(label.dtype())) return cast(label, logits.dtype());
   Graph& graph = label.graph();
-  Graph::PlacementGuard guard(graph, {.scope = name});  // what the refusal names
-  return cast(gather(constant(graph, Array::of({0.0f, 1.0f})), cast(label, DType::i64)), type);
+  Placement place = graph.default_placement(std::array{logits});
+  place.scope += (place.scope.empty() ? "" : "/") + name;
+  Graph::PlacementGuard guard(graph, place);
+  return cast(gather(constant(graph, Array::of({0.0f, 1.0f})), cast(label, DType::i64)),
+              logits.dtype());
 }
 
 // What all heads have.
@@ -92,8 +112,9 @@ Head binary_head(BinaryHeadOptions o) {
     if (mode == Mode::predict)
       return {.predictions = {{"probability", probability},
                               {"class", cast(is_above(probability, o.threshold), DType::i64)}}};
-    Tensor label = probabilities_of(o.label, feature(batch, o.label, logit.shape()), logit.dtype());
-    Tensor w = weights(batch, o.weight);
+    Tensor label =
+        probabilities_of(o.label, feature("binary_head", batch, o.label, logit.shape()), logit);
+    Tensor w = weights("binary_head", batch, o.weight, rows(logits));
     EstimatorSpec spec = spec_of(
         mode, sigmoid_cross_entropy(logit, label, {.label_smoothing = o.label_smoothing}), w);
     if (mode == Mode::train) return spec;
@@ -112,7 +133,8 @@ Head multi_class_head(MultiClassHeadOptions o) {
     Tensor guess = argmax(logits, -1);
     if (mode == Mode::predict)
       return {.predictions = {{"class", guess}, {"probabilities", softmax(logits)}}};
-    Tensor label = feature(batch, o.label, guess.shape()), w = weights(batch, o.weight);
+    Tensor label = feature("multi_class_head", batch, o.label, guess.shape());
+    Tensor w = weights("multi_class_head", batch, o.weight, guess.shape());
     EstimatorSpec spec = spec_of(
         mode, sparse_softmax_cross_entropy(logits, label, {.label_smoothing = o.label_smoothing}),
         w);
@@ -129,9 +151,9 @@ Head multi_label_head(MultiLabelHeadOptions o) {
     if (mode == Mode::predict)
       return {.predictions = {{"classes", is_above(probabilities, o.threshold)},
                               {"probabilities", probabilities}}};
-    Tensor label =
-        probabilities_of(o.label, feature(batch, o.label, logits.shape()), logits.dtype());
-    Tensor w = weights(batch, o.weight);
+    Tensor label = probabilities_of(
+        o.label, feature("multi_label_head", batch, o.label, logits.shape()), logits);
+    Tensor w = weights("multi_label_head", batch, o.weight, rows(logits));
     EstimatorSpec spec = spec_of(
         mode, sigmoid_cross_entropy(logits, label, {.label_smoothing = o.label_smoothing}), w);
     if (mode == Mode::evaluate)
@@ -146,8 +168,8 @@ Head regression_head(RegressionHeadOptions o) {
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor value = o.units == 1 ? drop_last(logits) : logits;
     if (mode == Mode::predict) return {.predictions = {{"value", value}}};
-    Tensor label = cast(feature(batch, o.label, value.shape()), value.dtype());
-    Tensor w = weights(batch, o.weight);
+    Tensor label = cast(feature("regression_head", batch, o.label, value.shape()), value.dtype());
+    Tensor w = weights("regression_head", batch, o.weight, rows(logits));
     EstimatorSpec spec = spec_of(mode, mean_squared_error(value, label), w);
     if (mode == Mode::evaluate) append(spec.metrics, means(label, value, w));
     return spec;
@@ -159,8 +181,8 @@ Head poisson_head(PoissonHeadOptions o) {
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor log_rate = drop_last(logits), rate = exp(log_rate);
     if (mode == Mode::predict) return {.predictions = {{"mean", rate}}};
-    Tensor label = cast(feature(batch, o.label, rate.shape()), rate.dtype());
-    Tensor w = weights(batch, o.weight);
+    Tensor label = cast(feature("poisson_head", batch, o.label, rate.shape()), rate.dtype());
+    Tensor w = weights("poisson_head", batch, o.weight, rows(logits));
     EstimatorSpec spec = spec_of(mode, poisson_loss(log_rate, label), w);
     if (mode == Mode::evaluate) append(spec.metrics, means(label, rate, w));
     return spec;

@@ -33,7 +33,7 @@ struct Head {
 struct BinaryHeadOptions {
   /// Numbers [n] or [n, 1]: whole ones are 0 or 1, floating ones a probability of 1.
   std::string label = "label";
-  std::string weight = {};     ///< feature [n]; empty: all 1
+  std::string weight = {};     ///< feature [n] or [n, 1]; empty: all 1
   double label_smoothing = 0;  ///< see sigmoid_cross_entropy(); metrics see the labels as they are
   double threshold = 0.5;      ///< of the probability of 1, for the class and the metrics
 };
@@ -45,8 +45,10 @@ Head binary_head(BinaryHeadOptions options = {});
 struct MultiClassHeadOptions {
   std::int64_t classes = 10;    ///< at least 2
   std::string label = "label";  ///< i32 or i64, in 0..classes-1, of the logits' leading axes
-  std::string weight = {};      ///< feature of the label's shape or its leading axes; empty: all 1
-  double label_smoothing = 0;   ///< see sparse_softmax_cross_entropy()
+  /// Feature of the label's shape or its leading axes, or with one more axis, of size 1; empty: all
+  /// 1.
+  std::string weight = {};
+  double label_smoothing = 0;  ///< see sparse_softmax_cross_entropy()
 };
 /// One of several classes. Predictions: "class" i64 [n] and "probabilities" [n, classes]; metric:
 /// "accuracy". Error in a step: a label outside its range.
@@ -55,7 +57,7 @@ Head multi_class_head(MultiClassHeadOptions options = {});
 struct MultiLabelHeadOptions {
   std::int64_t classes = 10;    ///< at least 1
   std::string label = "label";  ///< [n, classes], each as the label of binary_head()
-  std::string weight = {};      ///< feature [n]; empty: all 1
+  std::string weight = {};      ///< feature [n] or [n, 1]; empty: all 1
   double label_smoothing = 0;   ///< see sigmoid_cross_entropy()
   double threshold = 0.5;
 };
@@ -67,7 +69,7 @@ Head multi_label_head(MultiLabelHeadOptions options = {});
 struct RegressionHeadOptions {
   std::int64_t units = 1;       ///< numbers to predict
   std::string label = "label";  ///< numbers [n, units], or [n] for one unit
-  std::string weight = {};      ///< feature [n]; empty: all 1
+  std::string weight = {};      ///< feature [n] or [n, 1]; empty: all 1
 };
 /// Numbers, by mean_squared_error(). Predictions: "value", [n, units], or [n] for one unit;
 /// metrics: "label/mean", "prediction/mean".
@@ -75,7 +77,7 @@ Head regression_head(RegressionHeadOptions options = {});
 
 struct PoissonHeadOptions {
   std::string label = "label";  ///< numbers from 0 [n] or [n, 1]
-  std::string weight = {};      ///< feature [n]; empty: all 1
+  std::string weight = {};      ///< feature [n] or [n, 1]; empty: all 1
 };
 /// Counts: the logit is the logarithm of their mean. The loss is poisson_loss(). Predictions:
 /// "mean" [n]; metrics: "label/mean", "prediction/mean".

@@ -10,8 +10,12 @@ EstimatorSpec mask_spec(const Scope& s, Tensor logits, const Batch& batch, Mode 
                             {"mask", greater(probability, constant(logits.graph(), o.threshold,
                                                                    logits.dtype()))}}};
   Tensor mask = batch["mask"];
-  require(mask.shape() == logits.shape(), "the mask is ", mask.type(), " but its image needs ",
-          logits.shape(), at(s));
+  at_scope(s.path(), [&] {
+    require(mask.shape() == logits.shape(), "mask_spec: the mask is ", mask.type(),
+            " but its image needs ", logits.shape());
+    require(is_floating(mask.dtype()), "mask_spec: the mask must be of a floating type, got ",
+            mask.type(), "; cast it first, for example by data::to_float()");
+  });
   Tensor loss =
       mean(weighted_sigmoid_cross_entropy(logits, mask, {.positive_weight = o.positive_weight}));
   if (o.dice_weight != 0) loss = loss + mean(dice_loss(logits, mask)) * o.dice_weight;
@@ -21,15 +25,6 @@ EstimatorSpec mask_spec(const Scope& s, Tensor logits, const Batch& batch, Mode 
           .metrics = {{"dice", dice(set, probability, {.threshold = o.threshold})},
                       {"background_dice",
                        dice(logical_not(set), 1 - probability, {.threshold = 1 - o.threshold})}}};
-}
-
-std::string at(const Scope& s) { return s.path().empty() ? "" : concat(" (at ", s.path(), ")"); }
-
-void require_multiple(const Scope& s, std::string_view model, const Tensor& x, std::int64_t unit,
-                      std::string_view why) {
-  for (int axis = 1; axis < x.rank() - 1; ++axis)
-    require(x.size(axis) > 0 && x.size(axis) % unit == 0, model, ": axis ", axis, " of ", x.type(),
-            " is no multiple of ", unit, ", as ", why, "; pad or crop it", at(s));
 }
 
 }  // namespace belfry::models

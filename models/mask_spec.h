@@ -1,10 +1,6 @@
 #pragma once
 // What the networks of this folder that mark pixels or voxels share.
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-
 #include "belfry/framework/framework.h"
 
 namespace belfry::models {
@@ -17,17 +13,9 @@ struct MaskOptions {
 };
 
 /// The spec of a network with these logits [n, ..., 1], compared with `batch["mask"]`, which is of
-/// the same shape and in [0, 1]. Predictions: "probability" and "mask" (bool); metrics: "dice" of
-/// what is set and "background_dice" of the rest. Error: a mask of another size.
+/// the same shape, floating and in [0, 1]. Predictions: "probability" and "mask" (bool); metrics:
+/// "dice" of what is set and "background_dice" of the rest. Error: a mask of another size or type.
 EstimatorSpec mask_spec(const Scope& s, Tensor logits, const Batch& batch, Mode mode,
                         const MaskOptions& options);
-
-/// " (at up/conv1)", for the end of messages; nothing at the root.
-std::string at(const Scope& s);
-
-/// Error of `model` unless all axes of x [n, ..., c] between the first and the last are multiples
-/// of `unit`; `why` goes on "..., as ".
-void require_multiple(const Scope& s, std::string_view model, const Tensor& x, std::int64_t unit,
-                      std::string_view why);
 
 }  // namespace belfry::models

@@ -6,7 +6,7 @@ Tensor hidden_layers(const Scope& s, Tensor x, Mode mode, const HiddenOptions& o
   for (std::size_t i = 0; i < o.units.size(); ++i) {
     Scope layer = s / concat("hidden", i + 1);
     x = relu(dense(layer, x, {.units = o.units[i], .kernel_initializer = he_normal()}));
-    if (o.dropout > 0) x = dropout(layer, x, {.rate = o.dropout, .training = mode == Mode::train});
+    x = dropout(layer, x, {.rate = o.dropout, .training = mode == Mode::train});
   }
   return x;
 }

@@ -32,3 +32,4 @@
 #include "belfry/models/unet_swin.h"
 #include "belfry/models/vgg.h"
 #include "belfry/models/wide_deep.h"
+#include "belfry/models/window_attention.h"

@@ -4,7 +4,7 @@
 
 #include "belfry/models/classifier.h"
 #include "belfry/models/conv_norm.h"
-#include "belfry/models/mask_spec.h"
+#include "belfry/models/require_multiple.h"
 
 namespace belfry::models {
 namespace {
@@ -87,7 +87,9 @@ Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& o)
 std::vector<Tensor> resnest_features(const Scope& s, Tensor image, const ResnestOptions& o,
                                      Mode mode) {
   check(o);
-  require(image.rank() == 4, "resnest: expected [n, h, w, c], got ", image.type(), at(s));
+  at_scope(s.path(), [&] {
+    require(image.rank() == 4, "resnest: expected [n, h, w, c], got ", image.type());
+  });
   require_multiple(s, "resnest", image, std::int64_t{2} << o.blocks.size(),
                    concat(o.blocks.size() + 1, " halvings need"));
   Resnest net(o, mode);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "belfry/models/classifier.h"
-#include "belfry/models/mask_spec.h"
+#include "belfry/models/require_multiple.h"
 #include "belfry/models/window_attention.h"
 
 namespace belfry::models {
@@ -59,7 +59,8 @@ Tensor expand_patches(const Scope& s, Tensor x, std::int64_t factor, std::int64_
 
 std::vector<Tensor> swin_features(const Scope& s, Tensor image, const SwinOptions& o) {
   check(o);
-  require(image.rank() == 4, "swin: expected [n, h, w, c], got ", image.type(), at(s));
+  at_scope(s.path(),
+           [&] { require(image.rank() == 4, "swin: expected [n, h, w, c], got ", image.type()); });
   require_multiple(s, "swin", image, o.patch, concat("patches of ", o.patch, " need"));
   Tensor x =
       conv2d(s / "patches", image, {.filters = o.channels, .kernel = o.patch, .stride = o.patch});

@@ -101,9 +101,9 @@ Tensor transformer_encoder(const Scope& s, Tensor x, Tensor mask, Mode mode,
 }
 
 ModelFn transformer(TransformerOptions o) {
-  require(o.classes >= 1 && o.depth >= 0 && o.hidden >= 1, "transformer: ", o.classes,
+  require(o.classes >= 2 && o.depth >= 0 && o.hidden >= 1, "transformer: ", o.classes,
           " classes, a depth of ", o.depth, " and ", o.hidden,
-          " hidden units; expected at least 1, 0 and 1");
+          " hidden units; expected at least 2, 0 and 1");
   require(o.width >= 1 && o.heads >= 1 && o.width % o.heads == 0, "transformer: ", o.heads,
           " heads do not divide a width of ", o.width);
   return [o = std::move(o)](Scope s, const Batch& batch, Mode mode) {

@@ -10,7 +10,7 @@
 namespace belfry::models {
 
 struct TransformerOptions {
-  std::int64_t classes = 2;
+  std::int64_t classes = 2;        ///< at least 2
   std::int64_t vocabulary = 0;     ///< number of tokens; needed where the feature holds tokens
   std::int64_t depth = 2;          ///< blocks
   std::int64_t width = 64;         ///< of each place
@@ -26,11 +26,11 @@ struct TransformerOptions {
   Optimizer optimizer = adam({.learning_rate = 1e-3});
 };
 
-/// Tokens get a vector each (scaled as in the paper's section 3.4), features a dense layer;
-/// positions are added. Then `depth` blocks with the norm in front (Xiong et al., "On layer
-/// normalization in the transformer architecture", ICML 2020), x + attention(norm(x)) and x +
-/// dense(gelu(dense(norm(x)))), and one more norm. A block has the parameters of PyTorch's
-/// TransformerEncoderLayer, 4 width^2 + 2 width hidden + 9 width + hidden.
+/// Tokens get a vector each (scaled as in the paper's section 3.4, but not where positions are
+/// learned), features a dense layer; positions are added. Then `depth` blocks with the norm in
+/// front (Xiong et al., "On layer normalization in the transformer architecture", ICML 2020), x +
+/// attention(norm(x)) and x + dense(gelu(dense(norm(x)))), and one more norm. A block has the
+/// parameters of PyTorch's TransformerEncoderLayer, 4 width^2 + 2 width hidden + 9 width + hidden.
 ///
 /// Features: the one named, and "label" i64 [n] (not in predict mode); predictions and metric as
 /// lenet(). Error: options out of range, a feature that is not as above, more places than
@@ -38,8 +38,8 @@ struct TransformerOptions {
 ModelFn transformer(TransformerOptions options = {});
 
 /// The blocks and the last norm alone: x [n, t, width] -> the same shape. `mask` as
-/// AttentionOptions::mask, or undefined. Options that are about what comes before and behind are
-/// not looked at.
+/// MultiHeadAttentionOptions::mask, for example padding_mask(), or undefined. Options that are
+/// about what comes before and behind are not looked at.
 Tensor transformer_encoder(const Scope& s, Tensor x, Tensor mask, Mode mode,
                            const TransformerOptions& options);
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "belfry/models/mask_spec.h"
+#include "belfry/models/require_multiple.h"
 #include "belfry/models/unet_blocks.h"
 
 namespace belfry::models {
@@ -29,7 +30,9 @@ ModelFn make(UnetOptions o, int axes) {
           o.filters, " filters; expected 1 to 16, and at least 1");
   return [o = std::move(o), axes](Scope s, const Batch& batch, Mode mode) {
     Tensor x = batch["image"];
-    require(x.rank() == axes + 2, "unet: expected [n, ", axes, " axes, c], got ", x.type(), at(s));
+    at_scope(s.path(), [&] {
+      require(x.rank() == axes + 2, "unet: expected [n, ", axes, " axes, c], got ", x.type());
+    });
     return mask_spec(s, logits(s, x, o, mode), batch, mode,
                      {o.positive_weight, o.dice_weight, o.threshold, o.optimizer});
   };

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "belfry/framework/layers/attention.h"
-#include "belfry/models/mask_spec.h"
+#include "belfry/models/require_multiple.h"
 
 namespace belfry::models {
 namespace {
@@ -83,9 +83,11 @@ Tensor roll_axis(Tensor x, int axis, std::int64_t shift) {
 Tensor roll(Tensor x, std::int64_t shift) { return roll_axis(roll_axis(x, 1, shift), 2, shift); }
 
 Tensor window_attention(const Scope& s, Tensor x, const WindowAttentionOptions& o) {
-  require(x.rank() == 4, "window_attention: expected [n, h, w, c], got ", x.type(), at(s));
-  require(o.window >= 1 && o.shift >= 0 && o.shift < o.window, "window_attention: a shift of ",
-          o.shift, " in windows of ", o.window, "; expected 0 to one less", at(s));
+  at_scope(s.path(), [&] {
+    require(x.rank() == 4, "window_attention: expected [n, h, w, c], got ", x.type());
+    require(o.window >= 1 && o.shift >= 0 && o.shift < o.window, "window_attention: a shift of ",
+            o.shift, " in windows of ", o.window, "; expected 0 to one less");
+  });
   require_multiple(s, "window_attention", x, o.window, concat("windows of ", o.window, " need"));
   Grid g{x.size(0), x.size(1) / o.window, x.size(2) / o.window, o.window};
   x = into_windows(roll(x, o.shift), g);

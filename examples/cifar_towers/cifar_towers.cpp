@@ -7,10 +7,16 @@
 #include <belfry/hooks.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "common/program.h"
 
@@ -45,7 +51,7 @@ EstimatorSpec spec_of(Tensor loss, Tensor logits, const Batch& batch) {
 
 // ---- one tower; a strategy makes several of it
 
-Norm layer_norm_of(Mode mode) {
+Norm norm_of_one_tower(Mode mode) {
   return [mode](Scope s, Tensor x) {
     return batch_norm(s, x,
                       {.training = mode == Mode::train, .momentum = kept, .epsilon = epsilon});
@@ -53,7 +59,7 @@ Norm layer_norm_of(Mode mode) {
 }
 
 EstimatorSpec one_tower(Scope s, const Batch& batch, Mode mode) {
-  Tensor logits = network(s, batch["image"], layer_norm_of(mode));
+  Tensor logits = network(s, batch["image"], norm_of_one_tower(mode));
   if (mode == Mode::predict) return {.predictions = {{"class", argmax(logits, 1)}}};
   return spec_of(loss_of(logits, batch["label"]), logits, batch);
 }
@@ -111,7 +117,7 @@ ModelFn written_out(int towers) {
       Scope tower = (number == 0 ? s : s.shared()).on(number);
       ++number;
       Batch own = batch.rows(rows.first, rows.count);
-      Norm norm = layer_norm_of(mode);
+      Norm norm = norm_of_one_tower(mode);
       if (mode == Mode::train)
         norm = [&](Scope at, Tensor x) { return tower_norm(std::move(at), x, weight, updates); };
       logits.push_back(network(tower, own["image"], norm));

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <future>
-#include <thread>
 
 #include "common/program.h"
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -112,9 +113,12 @@ int main(int argc, char** argv) {
     TrainOptions training{.max_steps = o.max_steps, .hooks = {stop_early, hooks::progress()}};
     if (o.plan) return examples::print_plan(segmenter, train, training);
     auto trained = segmenter.train(train, training);
-    std::string best = hooks::best_checkpoint(segmenter.model_dir()).value();
-    write_overlays(segmenter, held_out, best);
-    auto evaluated = segmenter.evaluate(test, {.checkpoint = best});
+    auto best = hooks::best_checkpoint(segmenter.model_dir());
+    require(best.has_value(), "training stopped at step ", trained.global_step,
+            " before an evaluation kept a best checkpoint in ", segmenter.model_dir(),
+            "/best; go on with the same --model_dir");
+    write_overlays(segmenter, held_out, *best);
+    auto evaluated = segmenter.evaluate(test, {.checkpoint = *best});
     return examples::Results{{"cell_dice", evaluated.at("dice")},
                              {"membrane_dice", evaluated.at("background_dice")},
                              {"best_step", evaluated.at("global_step")},

@@ -9,6 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <regex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/program.h"
 
@@ -20,21 +25,36 @@ constexpr std::array<std::string_view, 10> words = {"zero", "one", "two",   "thr
 
 // ---- sources: {"audio" f32 [samples], "digit" i64 []}
 
+// What a file's name says.
+struct Recording {
+  std::int64_t digit = 0;
+  int take = 0;
+};
+
+Recording recording_of(const std::string& path) {
+  static const std::regex form("([0-9])_[^_]+_([0-9]{1,6})\\.wav");
+  std::string name = path.substr(path.rfind('/') + 1);
+  std::smatch parts;
+  require(std::regex_match(name, parts, form), path, ": expected <digit>_<speaker>_<take>.wav");
+  return {name[0] - '0', std::stoi(parts[2])};
+}
+
 Features named(Features recording) {
   std::string path = data::text_of(recording.at("path"));
-  std::int64_t digit = path[path.rfind('/') + 1] - '0';
-  require(digit >= 0 && digit <= 9, path, ": expected <digit>_<speaker>_<take>.wav");
   Array audio = recording.at("audio");
+  require(recording.at("sample_rate").item() == sample_rate && audio.shape()[1] == 1, path,
+          ": expected one channel at ", sample_rate, " Hz, got ", audio.shape()[1], " at ",
+          recording.at("sample_rate").item());
   require(audio.elements() > 0, path, ": there is no sound in it");
-  return {{"audio", audio.reshape({audio.elements()})}, {"digit", Array::scalar(digit)}};
+  return {{"audio", audio.reshape({audio.elements()})},
+          {"digit", Array::scalar(recording_of(path).digit)}};
 }
 
 // Takes 0 to 4 of each speaker are held out.
 Dataset recordings(const std::string& folder, data::Split split) {
   std::vector<std::string> paths = data::list_files(folder + "/*.wav");
   std::erase_if(paths, [&](const std::string& path) {
-    bool held_out = std::atoi(path.c_str() + path.rfind('_') + 1) < 5;
-    return held_out != (split == data::Split::test);
+    return (recording_of(path).take < 5) != (split == data::Split::test);
   });
   return data::wav(paths) | data::map(named);
 }

@@ -7,6 +7,8 @@
 #include <belfry/models.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "common/program.h"
 
@@ -45,12 +47,20 @@ models::WideDeepOptions income_model() {
   return {.wide = wide, .deep = deep, .head = models::binary_head({.label = "income"})};
 }
 
+// Two of them would be the same people twice, in training and held out.
+std::vector<std::string> table_in(const std::string& folder) {
+  std::vector<std::string> found = data::list_files(folder + "/adult.csv*");
+  require(found.size() == 1, "expected one of adult.csv and adult.csv.gz in --data_dir, found ",
+          join(found, ", "));
+  return found;
+}
+
 int main(int argc, char** argv) {
   examples::Options defaults{.max_steps = 4000, .batch_size = 100};
   defaults.run.threads = 1;  // more would only wait for each other in steps as small as these
   return examples::run(argc, argv, defaults, [](const auto& o) {
     require(!o.data_dir.empty(), "--data_dir must name the folder of adult.csv or adult.csv.gz");
-    Dataset rows = data::csv(data::list_files(o.data_dir + "/adult.csv*"), fields(),
+    Dataset rows = data::csv(table_in(o.data_dir), fields(),
                              {.csv = {.header = false, .skip_initial_space = true}});
     auto kept = [](const Features& row) { return std::fmod(row.at("row").item(), 5) != 0; };
     Dataset train = rows | data::enumerate("row") | data::filter(kept) | data::cache()

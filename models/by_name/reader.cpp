@@ -19,6 +19,10 @@ void fields(AdamWOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("beta1", o.beta1)("beta2", o.beta2)("epsilon", o.epsilon)(
       "weight_decay", o.weight_decay)("decay_min_rank", o.decay_min_rank);
 }
+void fields(LambOptions& o, Reader& f) {
+  f("learning_rate", o.learning_rate)("beta1", o.beta1)("beta2", o.beta2)("epsilon", o.epsilon)(
+      "weight_decay", o.weight_decay)("decay_min_rank", o.decay_min_rank);
+}
 void fields(RmspropOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("decay", o.decay)("momentum", o.momentum)(
       "epsilon", o.epsilon)("centered", o.centered);
@@ -91,13 +95,11 @@ Head multi(HeadList list) { return multi_head(std::move(list.heads)); }
 }  // namespace
 
 void Reader::take(const char* name, const Json& json, Optimizer& value) {
-  static const Named<Optimizer> optimizers{{"adagrad", from_fields(adagrad)},
-                                           {"adam", from_fields(adam)},
-                                           {"adamw", from_fields(adamw)},
-                                           {"ftrl", from_fields(ftrl)},
-                                           {"momentum", from_fields(momentum)},
-                                           {"rmsprop", from_fields(rmsprop)},
-                                           {"sgd", from_fields(sgd)}};
+  static const Named<Optimizer> optimizers{
+      {"adagrad", from_fields(adagrad)}, {"adam", from_fields(adam)},
+      {"adamw", from_fields(adamw)},     {"ftrl", from_fields(ftrl)},
+      {"lamb", from_fields(lamb)},       {"momentum", from_fields(momentum)},
+      {"rmsprop", from_fields(rmsprop)}, {"sgd", from_fields(sgd)}};
   value = take_named(optimizers, what_, name, "an optimizer", json);
 }
 

@@ -2,6 +2,7 @@
 // How the options of a model are read from JSON. Used by models/ alone.
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -69,20 +70,25 @@ class Reader {
     }
     return *this;
   }
+  void take(const char* name, const Json& json, std::string& value) {
+    check(json.is_string(), name, json);
+    value = json.get<std::string>();
+  }
   template <class T>
+  requires std::is_arithmetic_v<T>
   void take(const char* name, const Json& json, T& value) {
-    try {
-      if constexpr (std::is_same_v<T, Schedule>) {
-        value = json.get<double>();
-      } else {
-        if constexpr (std::is_integral_v<T>)
-          require(json.is_boolean() == std::is_same_v<T, bool> && !json.is_number_float(), what_,
-                  ": `", name, "` cannot be ", json.dump());
-        value = json.get<T>();
-      }
-    } catch (const Json::exception&) {
-      fail(what_, ": `", name, "` cannot be ", json.dump());
-    }
+    if constexpr (std::is_same_v<T, bool>)
+      check(json.is_boolean(), name, json);
+    else if constexpr (std::is_integral_v<T>)
+      check(is_in_range<T>(json), name, json);
+    else
+      check(json.is_number(), name, json);
+    value = json.get<T>();
+  }
+  void take(const char* name, const Json& json, Schedule& value) {
+    double rate = 0;
+    take(name, json, rate);
+    value = rate;
   }
   template <Fielded T>
   void take(const char* name, const Json& json, T& value) {
@@ -90,7 +96,7 @@ class Reader {
     fields(value, inner);
     inner.finish();
   }
-  template <Fielded T>
+  template <class T>
   void take(const char* name, const Json& json, std::vector<T>& value) {
     require(json.is_array(), what_, ": `", name, "` must be a list, got ", json.dump());
     value.resize(json.size());
@@ -98,6 +104,15 @@ class Reader {
   }
   void take(const char* name, const Json& json, Optimizer& value);
   void take(const char* name, const Json& json, Head& value);
+
+  void check(bool good, const char* name, const Json& json) const {
+    require(good, what_, ": `", name, "` cannot be ", json.dump());
+  }
+  template <std::integral T>
+  static bool is_in_range(const Json& json) {
+    if (json.is_number_unsigned()) return std::in_range<T>(json.get<std::uint64_t>());
+    return json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+  }
 
   std::string what_;
   Json left_;

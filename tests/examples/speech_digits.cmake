@@ -20,3 +20,22 @@ foreach(word zero three six)
     message(FATAL_ERROR "${word} is not shown:\n${diagnostics}")
   endif()
 endforeach()
+
+# Recordings of two samples, at 16 kHz in place of 8.
+file(MAKE_DIRECTORY ${WORK_DIR}/recordings)
+string(CONCAT wav [[RIFF\050\000\000\000WAVEfmt \020\000\000\000\001\000\001\000\200\076\000\000]]
+       [[\000\175\000\000\002\000\020\000data\004\000\000\000\000\020\000\020]])
+foreach(take 0 5)
+  execute_process(COMMAND printf "${wav}" OUTPUT_FILE ${WORK_DIR}/recordings/0_ann_${take}.wav
+                  COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+function(refused expected)
+  execute_process(COMMAND ${PROGRAM} --data_dir ${WORK_DIR}/recordings --max_steps 1
+                  OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+  if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "${expected}")
+    message(FATAL_ERROR "${expected}: status ${status}\n${output}\n${diagnostics}")
+  endif()
+endfunction()
+refused("0_ann_5.wav: expected one channel at 8000 Hz, got 1 at 16000")
+file(RENAME ${WORK_DIR}/recordings/0_ann_0.wav ${WORK_DIR}/recordings/zero.wav)
+refused("zero.wav: expected <digit>_<speaker>_<take>.wav")

@@ -1,5 +1,6 @@
-# Runs the example of volumes for a few steps: it says what each device needs and trains. Then cut by
-# the framework, on one device, which is not enough slots, and on two that are too small.
+# Runs the example of volumes: it says what each device needs and learns to find most of what is set,
+# of which one step finds a tenth. Then cut by the framework, on one device, which is not enough
+# slots, and on two that are too small.
 cmake_minimum_required(VERSION 3.22)
 
 file(REMOVE_RECURSE ${WORK_DIR})
@@ -7,7 +8,7 @@ file(MAKE_DIRECTORY ${WORK_DIR})
 file(WRITE ${WORK_DIR}/by_hand.json "{}")
 file(WRITE ${WORK_DIR}/cut.json "{\"split\": 2}")
 foreach(way by_hand cut)
-  execute_process(COMMAND ${PROGRAM} --model_dir ${WORK_DIR}/${way} --max_steps 3 --batch_size 2
+  execute_process(COMMAND ${PROGRAM} --model_dir ${WORK_DIR}/${way} --max_steps 40 --batch_size 2
                           --config ${WORK_DIR}/${way}.json
                   OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
@@ -16,8 +17,8 @@ foreach(way by_hand cut)
   string(JSON step GET "${output}" global_step)
   string(JSON dice GET "${output}" dice)
   string(JSON loss GET "${output}" loss)
-  if(NOT step EQUAL 3 OR dice LESS 0 OR dice GREATER 1 OR NOT loss GREATER 0)
-    message(FATAL_ERROR "${way}, after 3 steps: ${output}")
+  if(NOT step EQUAL 40 OR dice LESS 0.75 OR dice GREATER 1 OR loss GREATER 1.2)
+    message(FATAL_ERROR "${way}, after 40 steps: ${output}")
   endif()
   if(NOT diagnostics MATCHES "in micro-batches of 1 \\+ 1"
      OR NOT diagnostics MATCHES "a step needs [0-9.]+ MiB on cpu:0, [0-9.]+ MiB on cpu:1")

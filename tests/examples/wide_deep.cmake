@@ -36,6 +36,13 @@ if(NOT step EQUAL 200 OR accuracy LESS 0.99 OR auc LESS 0.99 OR baseline GREATER
   message(FATAL_ERROR "after 200 steps: ${output}")
 endif()
 
+file(WRITE ${WORK_DIR}/adult.csv.old "${table}")
+execute_process(COMMAND ${PROGRAM} --data_dir ${WORK_DIR} OUTPUT_VARIABLE output
+                ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "expected one of [^\n]*adult.csv, [^\n]*adult.csv.old")
+  message(FATAL_ERROR "with two tables: status ${status}\n${output}\n${diagnostics}")
+endif()
+
 execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics
                 RESULT_VARIABLE status)
 if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "error: --data_dir must name the folder of adult.csv")

@@ -36,7 +36,7 @@ TEST_F(ValidateTest, StopsWhenNothingGetsBetterAndKeepsTheBest) {
   EXPECT_EQ(result.outcome, Outcome::stopped);
   EXPECT_EQ(result.global_step, 7);
   EXPECT_EQ(result.reason,
-            "validate: no better distance in 3 evaluations, the best was 0 at step 4");
+            "validate: no better distance in 3 evaluations, the best distance was 0 at step 4");
   EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
   EvalResult best =
       estimator.evaluate(once({one_point()}), {.checkpoint = best_checkpoint(dir.path()).value()});
@@ -89,20 +89,98 @@ TEST_F(ValidateTest, HigherMayBeBetterAndSmallChangesNotCount) {
   EXPECT_EQ(train(third, o, 4).outcome, Outcome::finished);
 }
 
+// All that a stray evaluation could disturb: random numbers, moving statistics, an optimizer's
+// slots.
+EstimatorSpec with_state(Scope s, const Batch& batch, Mode mode) {
+  bool training = mode == Mode::train;
+  Tensor x = batch_norm(s / "norm", dense(s / "hidden", batch["x"], {.units = 16}),
+                        {.training = training});
+  Tensor y =
+      dense(s / "line", dropout(s, relu(x), {.rate = 0.5f, .training = training}), {.units = 1});
+  return {.loss = mean(mean_squared_error(y, batch["y"])), .train = adam()};
+}
+
 TEST_F(ValidateTest, ChangesNothingOfTheTraining) {
   for (auto devices : {std::vector<std::string>{"cpu:0"}, {"cpu:0", "cpu:1"}}) {
     RunConfig run = quiet();
     run.devices = devices;
     TemporaryFolder here, there;
-    Estimator watched({.model_fn = passing_seven, .model_dir = here.path(), .run = run});
-    Estimator alone({.model_fn = passing_seven, .model_dir = there.path(), .run = run});
-    InputFn two = over_and_over({points({1, 0}, {1, 1})});
-    watched.train(two, {.max_steps = 5,
-                        .hooks = {validate(watched, once({one_point(3)}), {.every = Steps(1)})}});
-    alone.train(two, {.max_steps = 5});
-    EXPECT_EQ(scalar(watched, "w"), 8 - 5 / 8.0);
-    EXPECT_EQ(scalar(alone, "w"), 8 - 5 / 8.0);
+    Estimator watched({.model_fn = with_state, .model_dir = here.path(), .run = run});
+    Estimator alone({.model_fn = with_state, .model_dir = there.path(), .run = run});
+    InputFn rows = over_and_over({points({1, 0, 3, -1}, {1, 1, 0, 2})});
+    watched.train(rows, {.max_steps = 5,
+                         .hooks = {validate(watched, once({one_point(3)}), {.every = Steps(1)})}});
+    alone.train(rows, {.max_steps = 5});
+    ASSERT_EQ(watched.variable_names(), alone.variable_names());
+    EXPECT_THAT(watched.variable_names(),
+                testing::IsSupersetOf({"norm/moving_variance", "hidden/kernel/adam/m"}));
+    for (const std::string& name : alone.variable_names())
+      EXPECT_TRUE(identical(watched.variable_value(name), alone.variable_value(name))) << name;
   }
+}
+
+// "gap" is log(7 - w): NaN at steps 1 to 3, minus infinity at step 4, log(1/4) at step 5, ...
+EstimatorSpec gap_behind_seven(Scope s, const Batch& batch, Mode mode) {
+  EstimatorSpec spec = falling(s, batch, mode);
+  Tensor w = s.shared().variable("w", {.initializer = constant_value(8)});
+  spec.metrics = {{"gap", mean_metric(log(7 - w))}};
+  return spec;
+}
+
+TEST_F(ValidateTest, WhatIsNotFiniteIsNeverBetter) {
+  auto run = [&](std::int64_t max_steps, std::int64_t patience, Better better) {
+    Estimator estimator(
+        {.model_fn = gap_behind_seven, .model_dir = dir.path(), .run = saving_every(1)});
+    return train(estimator,
+                 {.metric = "gap", .better = better, .every = Steps(1), .patience = patience},
+                 max_steps);
+  };
+  CapturedLog log;
+  EXPECT_EQ(run(2, 3, Better::lower).outcome, Outcome::finished);
+  TrainResult stopped = run(100, 3, Better::lower);  // its third, after a restart
+  EXPECT_EQ(stopped.global_step, 3);
+  EXPECT_EQ(stopped.reason, "validate: no better gap in 3 evaluations");
+  EXPECT_THAT(log.info, testing::Not(HasSubstr("the best")));
+  EXPECT_EQ(best_checkpoint(dir.path()), std::nullopt);
+  EXPECT_EQ(run(4, 5, Better::lower).outcome, Outcome::finished);
+  EXPECT_EQ(best_checkpoint(dir.path()), std::nullopt);
+  EXPECT_EQ(run(6, 5, Better::lower).outcome, Outcome::finished);
+  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(5));
+}
+
+TEST_F(ValidateTest, AnInfiniteValueDoesNotReplaceTheBest) {
+  // 1 / |w - 7| is 4 at step 3, infinite at step 4, 4 at step 5, 2 at step 6.
+  auto model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = passing_seven(s, batch, mode);
+    Tensor w = s.shared().variable("w", {.initializer = constant_value(8)});
+    spec.metrics = {{"nearness", mean_metric(1 / abs(w - 7))}};
+    return spec;
+  };
+  auto run = [&](std::int64_t max_steps) {
+    Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = quiet()});
+    return train(estimator,
+                 {.metric = "nearness", .better = Better::higher, .every = Steps(1), .patience = 3},
+                 max_steps);
+  };
+  run(4);
+  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(3));
+  EXPECT_EQ(run(100).reason,
+            "validate: no better nearness in 3 evaluations, the best nearness was 4 at step 3");
+}
+
+// Each step sees w before its update, so that log(w - 7) is minus infinity in step 5, which ends
+// training; the loss is the lowest so far there too.
+TEST_F(ValidateTest, AStepWithAValueThatIsNotFiniteIsNotKept) {
+  auto model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = falling(s, batch, mode);
+    Tensor w = s.shared().variable("w", {.initializer = constant_value(8)});
+    spec.values = {{"above", log(w - 7)}};
+    return spec;
+  };
+  Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = quiet()});
+  EXPECT_THAT(error_of([&] { train(estimator, {.every = Steps(1)}, 100); }),
+              HasSubstr("above is infinite after step 5"));
+  EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
 }
 
 TEST_F(ValidateTest, LogsWhatItFound) {

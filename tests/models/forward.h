@@ -6,10 +6,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "models_support.h"
 
@@ -46,7 +44,7 @@ class Forward {
     };
     Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
     Features out;
-    auto predictions = estimator.predict(once({{"x", x}}), {.single_examples = false});
+    auto predictions = estimator.predict(one_batch({{"x", x}}), {.single_examples = false});
     EXPECT_TRUE(predictions.next(out));
     y = out.at("y");
   }
@@ -67,22 +65,6 @@ class Forward {
       from = end + 1;
     }
     return s;
-  }
-
-  static InputFn once(const Features& batch) {
-    struct Stream final : InputStream {
-      bool next(Features& out) override {
-        out = batch;
-        return !std::exchange(given, true);
-      }
-      Features batch;
-      bool given = false;
-    };
-    return [batch]() -> InputStreamPtr {
-      auto stream = std::make_unique<Stream>();
-      stream->batch = batch;
-      return stream;
-    };
   }
 };
 

@@ -91,6 +91,41 @@ TEST(BinaryHead, TakesLabelsOfManyTypes) {
   EXPECT_EQ(evaluated(binary_head({.label = "paid"}), batch).at("loss"), loss);
 }
 
+TEST(Heads, WeightsMayHaveOneMoreAxis) {
+  auto same = [](const Head& head, Features batch, const Array& weights, const Array& longer) {
+    batch.set("w", weights);
+    EvalResult expected = evaluated(head, batch);
+    batch.set("w", longer);
+    EvalResult got = evaluated(head, batch);
+    for (const char* name : {"loss", "average_loss"}) EXPECT_EQ(got.at(name), expected.at(name));
+  };
+  Array w = Array::of({1.0f, 2.0f, 4.0f, 1.0f});
+  same(binary_head({.label = "paid", .weight = "w"}), yes_or_no(), w, w.reshape({4, 1}));
+  same(regression_head({.label = "paid", .weight = "w"}), yes_or_no(), w, w.reshape({4, 1}));
+  same(poisson_head({.label = "paid", .weight = "w"}), yes_or_no(), w, w.reshape({4, 1}));
+  Features table{{"logits", Array::of({0.0f, 1.0f, 2.0f, 5.0f}, Shape{2, 1, 2})},
+                 {"label", Array::of({0, 1}, Shape{2, 1})}};
+  Array of_rows = Array::of({1.0f, 2.0f});
+  same(multi_class_head({.classes = 2, .weight = "w"}), table, of_rows, of_rows.reshape({2, 1}));
+  same(multi_class_head({.classes = 2, .weight = "w"}), table, of_rows, of_rows.reshape({2, 1, 1}));
+}
+
+// What looks a label up belongs to the logits: to their scope, device slot and phase.
+TEST(BinaryHead, LooksLabelsUpBesideTheLogits) {
+  Graph graph;
+  Batch batch(graph, {{"x", {{2, 3}, DType::f32}}, {"paid", {{2}, DType::i32}}});
+  Tensor logits = dense((Scope(graph) / "tower" / "logits").on(1), batch["x"], {.units = 1});
+  binary_head({.label = "paid"})(logits, batch, Mode::train);
+  int found = 0;
+  for (const auto& node : graph)
+    if (node->op().name == "gather") {
+      ++found;
+      EXPECT_EQ(node->scope(), logits.node().scope() + "/paid");
+      EXPECT_EQ(node->slot(), 1);
+    }
+  EXPECT_EQ(found, 1);
+}
+
 TEST(MultiClassHead, HasTheLossAndMetricsOfClasses) {
   Features batch{
       {"logits",
@@ -177,7 +212,9 @@ TEST(Heads, ErrorsSayWhat) {
               HasSubstr("unknown feature `lable`; this batch has logits, label"));
   batch.set("label", Array::of({0, 1, 1}));
   EXPECT_THAT(error(regression_head(), batch),
-              HasSubstr("head: feature `label` is i32[3] but the logits go with [2]"));
+              HasSubstr("regression_head: feature `label` is i32[3] but the logits go with [2]"));
+  EXPECT_THAT(error(poisson_head({.label = "logits", .weight = "label"}), batch),
+              HasSubstr("poisson_head: the weights `label` are i32[3] but the losses are [2]"));
   EXPECT_THAT(error(multi_head({{"age", regression_head()}}), batch), HasSubstr("(in head age"));
   batch.set("logits", Array::of({0.0f, 1.0f, 2.0f, 3.0f}, Shape{2, 2}));
   batch.set("label", Array::of({0, 2}));

@@ -29,6 +29,7 @@ TEST(MakeModel, OptimizersHaveNames) {
   Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
   estimator.train(random_images({2, 4, 4, 1}, 10), {.steps = 1});
   EXPECT_THAT(estimator.variable_names(), Contains("head/kernel/momentum/accumulator"));
+  EXPECT_TRUE(make("lenet", R"({"optimizer": {"name": "lamb", "decay_min_rank": 1}})"));
 }
 
 TEST(MakeModel, ColumnsAndHeadsAreObjects) {
@@ -89,6 +90,29 @@ TEST(MakeModel, GansHaveTheFieldsOfTheirNetworks) {
               HasSubstr("at least 0, got -1"));
 }
 
+TEST(MakeModel, ValuesOfAnotherTypeAreRefused) {
+  struct Case {
+    const char *model, *options, *error;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"mlp", R"({"hidden": [64.7]})", "mlp: `hidden` cannot be 64.7"},
+           {"mlp", R"({"hidden": [true]})", "mlp: `hidden` cannot be true"},
+           {"mlp", R"({"hidden": 64})", "mlp: `hidden` must be a list, got 64"},
+           {"mlp", R"({"dropout": true})", "mlp: `dropout` cannot be true"},
+           {"mlp", R"({"dropout": "half"})", "mlp: `dropout` cannot be \"half\""},
+           {"mlp", R"({"feature": 1})", "mlp: `feature` cannot be 1"},
+           {"mlp", R"({"classes": 1e1})", "mlp: `classes` cannot be 10.0"},
+           {"mlp", R"({"classes": 9223372036854775808})", "cannot be 9223372036854775808"},
+           {"unet", R"({"depth": 4294967298})", "unet: `depth` cannot be 4294967298"},
+           {"unet", R"({"depth": -4294967294})", "unet: `depth` cannot be -4294967294"},
+           {"unet", R"({"batch_norm": null})", "unet: `batch_norm` cannot be null"},
+           {"lenet", R"({"optimizer": {"name": "sgd", "learning_rate": false}})",
+            "lenet: sgd: `learning_rate` cannot be false"},
+           {"linear", R"({"columns": {"categorical": [{"feature": "x", "boundaries": [1, "2"]}]}})",
+            "`boundaries` cannot be \"2\""}})
+    EXPECT_THAT(error_of([&] { make(c.model, c.options); }), HasSubstr(c.error)) << c.options;
+}
+
 TEST(MakeModel, WhatIsUnknownIsRefused) {
   EXPECT_THAT(error_of([] { make("resnet51"); }),
               AllOf(HasSubstr("there is no `resnet51`; there are "), HasSubstr(", resnet50, ")));
@@ -101,8 +125,8 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
   EXPECT_THAT(error_of([] { make("lenet", R"({"classes": 2.5})"); }), HasSubstr("cannot be 2.5"));
   EXPECT_THAT(error_of([] { make("unet", R"({"batch_norm": 1})"); }), HasSubstr("cannot be 1"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"optimizer": {"name": "magic"}})"); }),
-              HasSubstr("the name of an optimizer (adagrad, adam, adamw, ftrl, momentum, "
-                        "rmsprop, sgd)"));
+              HasSubstr("the name of an optimizer (adagrad, adam, adamw, ftrl, lamb, "
+                        "momentum, rmsprop, sgd)"));
   EXPECT_THAT(error_of([] { make("linear", R"({"head": {"name": "tail"}})"); }),
               HasSubstr("linear: `head` must be an object with the name of a head (binary, multi, "
                         "multi_class, multi_label, poisson, regression), got {\"name\":\"tail\"}"));

@@ -57,27 +57,11 @@ inline auto near(std::vector<double> expected, double tolerance = 1e-10) {
   return ::testing::Pointwise(::testing::DoubleNear(tolerance), std::move(expected));
 }
 
-/// The same batch again and again.
-inline InputFn always(const Features& features) {
-  struct Stream final : InputStream {
-    bool next(Features& batch) override {
-      batch = features;
-      return true;
-    }
-    Features features;
-  };
-  return [features]() -> InputStreamPtr {
-    auto stream = std::make_unique<Stream>();
-    stream->features = features;
-    return stream;
-  };
-}
-
 /// The error of one training step.
 inline std::string training_error(const ModelFn& model_fn, const Features& features) {
   return error_of([&] {
     Estimator estimator({.model_fn = model_fn, .model_dir = testing::TempDir(), .run = quiet()});
-    estimator.train(always(features), {.steps = 1});
+    estimator.train(one_batch(features, true), {.steps = 1});
   });
 }
 

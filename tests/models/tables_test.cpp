@@ -135,6 +135,14 @@ TEST(Columns, ErrorsSayWhat) {
   EXPECT_THAT(error({.categorical = {{.feature = "color", .categories = 3}},
                      .crossed = {{.features = {"color", "age"}}}}),
               HasSubstr("`color_x_age` crosses `age`, which is no categorical column"));
+  EXPECT_THAT(error({.categorical = {{.feature = "age", .hashed = true, .boundaries = {18, 65}}}}),
+              HasSubstr("`age` is hashed and has boundaries; give it one of the two"));
+  Columns crosses = people();
+  crosses.crossed.push_back(crosses.crossed[0]);
+  EXPECT_THAT(error(crosses), HasSubstr("the crossed column `color_x_age` is there twice"));
+  crosses = people();
+  crosses.categorical.push_back({.feature = "color_x_age", .categories = 2});
+  EXPECT_THAT(error(crosses), HasSubstr("or a categorical column has its name"));
   EXPECT_THAT(error({.numeric = {{.feature = "height"}}}),
               HasSubstr("unknown feature `height`; this batch has size, color, age"));
   EXPECT_THAT(error({.categorical = {{.feature = "color", .categories = 2}}}),
@@ -207,6 +215,16 @@ TEST(WideDeep, BothPartsSeeTheSameLoss) {
     bias += step;
   }
   EXPECT_NEAR(estimator.variable_value("wide/bias").item(), bias, 1e-6);
+}
+
+TEST(Mlp, RefusesAShareToDropThatIsNone) {
+  for (float share : {-0.5f, 1.0f})
+    EXPECT_THAT(
+        error_of([&] {
+          parameter_count(mlp({.hidden = {4}, .dropout = share}), random_images({2, 4, 4, 1}, 10));
+        }),
+        HasSubstr("dropout: "))
+        << share;
 }
 
 TEST(Mlp, TakesAnyHead) {

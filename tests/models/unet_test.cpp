@@ -14,21 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-InputFn always(const Features& features) {
-  struct Stream final : InputStream {
-    bool next(Features& batch) override {
-      batch = features;
-      return true;
-    }
-    Features features;
-  };
-  return [features]() -> InputStreamPtr {
-    auto stream = std::make_unique<Stream>();
-    stream->features = features;
-    return stream;
-  };
-}
-
 // Images (or volumes) whose mask is where they are above 1/2.
 InputFn masked(const Shape& shape) {
   Array image(shape, DType::f32), mask(shape, DType::f32);
@@ -37,7 +22,7 @@ InputFn masked(const Shape& shape) {
     image.span<float>()[i] = random.uniform();
     mask.span<float>()[i] = image.span<float>()[i] > 0.5f;
   }
-  return always({{"image", image}, {"mask", mask}});
+  return one_batch({{"image", image}, {"mask", mask}}, true);
 }
 
 // The network of the paper for one class, with borders padded.
@@ -101,7 +86,7 @@ TEST(MaskSpec, MeasuresWhatIsSetAndTheRest) {
       return mask_spec(s, x, batch, mode, {.threshold = threshold, .optimizer = sgd()});
     };
     Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
-    return estimator.evaluate(always(input()), {.steps = 1});
+    return estimator.evaluate(one_batch(input()));
   };
   EvalResult low = results(0.4), high = results(0.6);
   EXPECT_NEAR(low.at("dice"), 2.0 / 5, 1e-12);  // 1 right, 3 wrong
@@ -121,8 +106,18 @@ TEST(Unet, WhatDoesNotFitIsRefused) {
               HasSubstr("axis 2 of f32[1, 8, 6, 1] is no multiple of 4"));
   EXPECT_THAT(training(unet({.depth = 1}), masked({1, 4, 8, 8, 1})), HasSubstr("2 axes, c], got"));
   EXPECT_THAT(training(unet({.depth = 1, .filters = 1}), masked({1, 8, 8, 3})),
-              HasSubstr("the mask is f32[1, 8, 8, 3] but its image needs [1, 8, 8, 1]"));
+              HasSubstr("mask_spec: the mask is f32[1, 8, 8, 3] but its image needs [1, 8, 8, 1]"));
   EXPECT_THAT(error_of([] { unet({.depth = 0}); }), HasSubstr("a depth of 0"));
+  for (DType type : {DType::u8, DType::boolean})
+    EXPECT_THAT(error_of([&] {
+                  Graph graph;
+                  Batch batch(graph, {{"image", {{1, 8, 8, 1}, DType::f32}},
+                                      {"mask", {{1, 8, 8, 1}, type}}});
+                  unet({.depth = 1, .filters = 1})(Scope(graph) / "net", batch, Mode::train);
+                }),
+                HasSubstr(concat("mask_spec: the mask must be of a floating type, got ",
+                                 TensorType{{1, 8, 8, 1}, type},
+                                 "; cast it first, for example by data::to_float() (at net)")));
 }
 
 }  // namespace
