@@ -253,7 +253,9 @@ TEST(TensorPool, Errors) {
               }),
               HasSubstr("tensor_pool: f32[2, 2] beside f32[3, 2]; expected as many rows (at p)"));
   EXPECT_THAT(error_of([&] { tensor_pool(s, std::vector<Tensor>{}); }), HasSubstr("no tensors"));
-  EXPECT_THAT(error_of([&] { with_tensor_pool({modified().generator, {}}); }),
+  EXPECT_THAT(error_of([&] {
+                with_tensor_pool({modified().generator, {}});
+              }),
               HasSubstr("with_tensor_pool: the loss is not set"));
   EXPECT_THAT(error_of([&] { with_tensor_pool(modified(), {.size = -1}); }),
               HasSubstr("at least 1, got -1"));
