@@ -38,9 +38,9 @@ void check_train(const EstimatorSpec& spec) {
   if (spec.round.empty()) return;
   std::size_t count = spec.train.list(spec.loss).size();
   std::uint64_t all = count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-  for (const SubStep& part : spec.round)
-    require((part.updates & all) != 0, "model_fn: a sub-step of the round makes none of the ",
-            count, " updates");
+  for (std::size_t i = 0; i < spec.round.size(); ++i)
+    require((spec.round[i].updates & all) != 0, "model_fn: sub-step ", i,
+            " of the round makes none of the ", count, " updates");
   require(spec.round[0].fresh_batch, "model_fn: the first sub-step of a round takes a fresh batch");
 }
 

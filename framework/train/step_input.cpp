@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "belfry/framework/base/log.h"
+
 namespace belfry {
 
 StepInput::StepInput(InputFn input_fn, InputContext context, int batches_a_set)
@@ -50,8 +52,12 @@ bool StepInput::begin_anew() {
 
 bool StepInput::read(int sets) {
   bool first = std::exchange(held_, false) || take(0);
-  for (int set = 1; set < sets && first; ++set)
-    if (!take(set)) return false;
+  for (int set = 1; set < sets && first; ++set) {
+    if (take(set)) continue;
+    log_warning("train: the data end with ", set, " of the ", sets,
+                " batches that a round takes, so it is not begun; repeat() makes them last");
+    return false;
+  }
   return first;
 }
 

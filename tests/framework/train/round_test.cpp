@@ -75,8 +75,10 @@ TEST_F(Rounds, UpdatesOfOneSubStepAddUp) {
 
 TEST_F(Rounds, ARoundThatTheDataDoNotSufficeForIsNotBegun) {
   make(counting_to(repeated({{generator, 2}, {discriminator, 1}})));
+  CapturedLog log;
   TrainResult result = estimator->train(numbers(8));
   EXPECT_EQ(result.global_step, 2);
+  EXPECT_THAT(log.warnings, HasSubstr("the data end with 2 of the 3 batches that a round takes"));
   EXPECT_EQ(result.examples, 6);
   EXPECT_EQ(value("c"), 2 * 120);
 }
@@ -264,7 +266,7 @@ TEST_F(Rounds, RulesCountByTheCounter) {
 TEST_F(Rounds, ASubStepWithoutUpdatesIsRefused) {
   make(falling_by_x({{.updates = generator}, {.updates = counting}}));
   EXPECT_THAT(error_of([&] { estimator->train(numbers(4)); }),
-              HasSubstr("a sub-step of the round makes none of the 2 updates"));
+              HasSubstr("sub-step 1 of the round makes none of the 2 updates"));
 }
 
 TEST_F(Rounds, TheFirstBatchIsFresh) {
