@@ -137,6 +137,14 @@ void Replicas::prepare(std::uint64_t chosen) {
   }
 }
 
+void Replicas::begin_at(std::int64_t first_row) {
+  constexpr std::int64_t row_numbers = std::int64_t{1} << 32;  // see ops/random.h
+  const Workers& workers = session_.workers();
+  // When predicting, every worker reads all data.
+  bool own_batches = mode_ == Mode::evaluate && session_.strategy().batch != BatchPolicy::global;
+  first_row_ = first_row + (own_batches ? row_numbers / workers.count() * workers.rank() : 0);
+}
+
 StepState Replicas::state_of(const TowerShare& share) const {
   StepState state = session_.state();
   state.first_row = first_row_ + share.rows.first;

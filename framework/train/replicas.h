@@ -30,7 +30,8 @@ class Replicas {
   void take_nothing(const Features& any);
   /// Of evaluation and prediction, before run(): how many rows came before this batch. Random
   /// numbers of its rows are numbered from there, so that no row draws those of an earlier one.
-  void begin_at(std::int64_t first_row) { first_row_ = first_row; }
+  /// Workers that evaluate batches of their own have a range of row numbers each.
+  void begin_at(std::int64_t first_row);
   /// The rows of this process, and, after place(), of all workers.
   const StepRows& rows() const { return rows_; }
   /// Of workers that read batches of their own: what all of them have.

@@ -61,7 +61,8 @@ inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
   Tensor x = tanh(dense(s / "in", batch["x"], {.units = 8}));
   x = dropout(s / "drop", x, {.rate = 0.3f, .training = training});
   Tensor logits = dense(s / "out", x, {.units = 4});
-  if (mode == Mode::predict) return {.predictions = {{"logits", logits}}};
+  Tensor noise = random_normal(s / "noise", {batch.rows()});
+  if (mode == Mode::predict) return {.predictions = {{"logits", logits}, {"noise", noise}}};
   if (training) {
     for (OverTowers kind : {OverTowers::sum, OverTowers::mean, OverTowers::per_tower}) {
       Variable v =
@@ -71,7 +72,8 @@ inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
   }
   return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
           .train = adamw({.learning_rate = 0.01, .weight_decay = 0.1}),
-          .metrics = {{"accuracy", sparse_categorical_accuracy(batch["label"], logits)}},
+          .metrics = {{"accuracy", sparse_categorical_accuracy(batch["label"], logits)},
+                      {"noise", mean_metric(noise)}},
           .hooks = {std::make_shared<Clip>()}};
 }
 

@@ -2,6 +2,9 @@
 
 #include <signal.h>
 
+#include <cmath>
+#include <sstream>
+
 #include "../../distribute/mpi/mpirun.h"
 #include "../comparing.h"
 #include "worker_input.h"
@@ -97,6 +100,16 @@ TEST(WorkersTraining, WorkersMayHaveNoData) {
     ASSERT_EQ(job.start(stopped, "uneven", "1", steps).wait(), 0) << content(stopped + ".log");
   EXPECT_EQ(read_file(checkpoint_path(stopped, 6)), read_file(checkpoint_path(whole, 6)));
   EXPECT_EQ(content(stopped + ".loss_1"), content(whole + ".loss_0"));
+}
+
+TEST(WorkersTraining, NoTwoRowsOfAnEvaluationDrawTheSame) {
+  TemporaryFolder folder;
+  std::string dir = folder / "model";
+  ASSERT_EQ(Job(2).start(dir, "per_worker", "1", 1).wait(), 0) << content(dir + ".log");
+  double evaluated = 0, of_equal_rows = 0;
+  std::istringstream(content(dir + ".noise_0")) >> evaluated >> of_equal_rows;
+  EXPECT_NE(of_equal_rows, 0);
+  EXPECT_GT(std::abs(evaluated - of_equal_rows), 1e-3);
 }
 
 TEST(WorkersTraining, VariablesOnTheFirstTowerOfEachWorker) {

@@ -2,7 +2,7 @@
 // "uneven" is per_worker on uneven_batches(). It goes on from the
 // checkpoints in MODEL_DIR, saves every other step and sleeps PAUSE_MS after each. Its process id
 // is in MODEL_DIR.pid_<rank>, what went wrong in MODEL_DIR.error_<rank>, what it evaluated in
-// MODEL_DIR.loss_<rank>.
+// MODEL_DIR.loss_<rank>, what it drew then in MODEL_DIR.noise_<rank>.
 
 #include <unistd.h>
 
@@ -15,6 +15,18 @@
 #include "../worker_input.h"
 #include "belfry/framework/distribute/workers.h"
 #include "mpi_reducer.h"
+
+// What evaluating the batches 0 and 1, of 6 and 5 rows, would draw on the average if both had the
+// rows 0, 1, ...: those that predict() numbers so.
+double noise_of_equal_rows(belfry::Estimator& estimator) {
+  double sum = 0;
+  std::int64_t row = 0;
+  for (const belfry::Features& p : estimator.predict(belfry::batches_of(1))) {
+    double noise = p.at("noise").item();
+    sum += row++ < 5 ? 2 * noise : noise;
+  }
+  return sum / 11;
+}
 
 int main(int argc, char** argv) {
   using namespace belfry;
@@ -46,6 +58,8 @@ int main(int argc, char** argv) {
     estimator.train(input, {.max_steps = std::stoll(argv[4]),
                             .hooks = {std::make_shared<Pause>(std::stoi(argv[5]))}});
     EvalResult result = estimator.evaluate(uneven ? batches_of(1) : batches_of(7));
+    std::ofstream(dir + ".noise_" + rank)
+        << estimator.evaluate(batches_of(2)).at("noise") << " " << noise_of_equal_rows(estimator);
     std::ofstream(dir + ".loss_" + rank) << result.at("loss") << " " << result.at("accuracy");
   } catch (const std::exception& error) {
     std::ofstream(dir + ".error_" + rank) << error.what();
