@@ -34,14 +34,15 @@ struct AcousticOptions {
 /// (but for the statistics of a training batch); log-mel bands should therefore have mean 0.
 ///
 /// Features: "audio" floating [n, t, bands] with "audio_length" [n], and, not in predict mode,
-/// "label" [n, l] with "label_length" [n], as padded_batch() makes them. A row of k frames has
+/// "label" [n, l] with "label_length" [n], as padded_batch() makes them: its option .lengths =
+/// {{"audio", "audio_length"}, {"label", "label_length"}} adds the lengths. A row of k frames has
 /// ceil(k / strides) frames of logits, the strides one after the other. Loss: the mean of
 /// ctc_loss() over rows. Predictions: "logits" f32 [n, t', labels + 1] with "logits_length" i64
 /// [n], for ctc_beam_search(), and "decoded" i64 [n, t'] with "decoded_length" i64 [n], by
 /// ctc_greedy_decode(). Metrics: "character_error_rate" and "word_error_rate" of those.
 ///
-/// Error: options out of range; no frames at all; when the step runs, those of ctc_loss(), as for
-/// labels that need more frames than a row has left.
+/// Error: options out of range; no frames at all; when the step runs, lengths beyond a feature's
+/// size, rows with too few frames for their labels, and those of ctc_loss().
 ModelFn acoustic(AcousticOptions options = {});
 
 }  // namespace belfry::models

@@ -37,6 +37,8 @@ Tensor hashed(Tensor x, std::int64_t buckets) {
 Tensor as_table(const std::string& name, Tensor x) {
   require(x.rank() == 1 || x.rank() == 2, "columns: feature `", name, "` is ", x.type(),
           "; it should be [n] or [n, k]");
+  require(x.dtype() != DType::u8 || x.rank() == 1, "columns: feature `", name, "` is ", x.type(),
+          ", as text is; give its CsvColumn a vocabulary or buckets, or cast it if it is numbers");
   return x.rank() == 1 ? reshape(x, {-1, 1}) : x;
 }
 
@@ -136,7 +138,8 @@ void validate(const CrossedColumn& c, const Columns& columns) {
 }  // namespace
 
 void validate(const Columns& columns) {
-  require(!columns.empty(), "columns: there are none");
+  require(!columns.empty(),
+          "columns: there are none; give at least one numeric, categorical or crossed column");
   std::set<std::string> seen;
   for (const NumericColumn& c : columns.numeric) {
     require(c.deviation > 0, "columns: the deviation of `", c.feature, "` is ", c.deviation,

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 #include <string_view>
+
+#include "belfry/framework/base/option_checks.h"
+#include "belfry/framework/ops/check_range.h"
 
 namespace belfry::models {
 namespace {
@@ -46,16 +50,21 @@ Tensor weights(std::string_view head, const Batch& batch, const std::string& nam
   return x;
 }
 
-// Probabilities of 1. Whole labels are looked up, which refuses all but 0 and 1 and names where.
-Tensor probabilities_of(const std::string& name, Tensor label, const Tensor& logits) {
-  if (is_floating(label.dtype())) return cast(label, logits.dtype());
-  Graph& graph = label.graph();
+// The labels, each from 0 to `highest`, as the type of the logits. The check stands beside those.
+Tensor labels(std::string_view head, const Batch& batch, const std::string& name,
+              const Tensor& logits, double highest, std::string_view remedy) {
+  Tensor x = feature(head, batch, name, logits.shape());
+  Graph& graph = x.graph();
   Placement place = graph.default_placement(std::array{logits});
   place.scope += (place.scope.empty() ? "" : "/") + name;
   Graph::PlacementGuard guard(graph, place);
-  return cast(gather(constant(graph, Array::of({0.0f, 1.0f})), cast(label, DType::i64)),
-              logits.dtype());
+  x = check_range(
+      x, 0, highest,
+      {.what = concat(head, ": the label `", name, "`"), .remedy = std::string(remedy)});
+  return cast(x, logits.dtype());
 }
+
+constexpr std::string_view zero_to_one = "labels are 0 or 1, or floating numbers between them";
 
 // What all heads have.
 EstimatorSpec spec_of(Mode mode, Tensor losses, Tensor weights) {
@@ -90,6 +99,8 @@ NamedMetrics binary_metrics(Tensor truth, Tensor probability, const BinaryMetric
           {"recall", recall(truth, probability, o)}};
 }
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 Tensor is_above(Tensor x, double threshold) {
   return greater(x, constant(x.graph(), threshold, x.dtype()));
 }
@@ -97,7 +108,7 @@ Tensor is_above(Tensor x, double threshold) {
 }  // namespace
 
 EstimatorSpec Head::operator()(Tensor logits, const Batch& batch, Mode mode, Updates train) const {
-  require(build && units > 0, "head: there is none; make it with binary_head() or its like");
+  require_set("head", *this);
   require(is_floating(logits.dtype()) && logits.rank() >= 2 && logits.size(-1) == units,
           "head: the logits are ", logits.type(), " but should be floating [n, ..., ", units, "]");
   EstimatorSpec spec = build(cast(logits, loss_type(logits)), batch, mode);
@@ -105,15 +116,21 @@ EstimatorSpec Head::operator()(Tensor logits, const Batch& batch, Mode mode, Upd
   return spec;
 }
 
+void require_set(std::string_view function, const Head& head) {
+  require(head.build && head.units > 0, function,
+          ": there is no head; make it with binary_head() or its like");
+}
+
 Head binary_head(BinaryHeadOptions o) {
+  require_share("binary_head", "label_smoothing", o.label_smoothing);
+  require_share("binary_head", "threshold", o.threshold);
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor logit = drop_last(logits);
     Tensor probability = sigmoid(logit);
     if (mode == Mode::predict)
       return {.predictions = {{"probability", probability},
                               {"class", cast(is_above(probability, o.threshold), DType::i64)}}};
-    Tensor label =
-        probabilities_of(o.label, feature("binary_head", batch, o.label, logit.shape()), logit);
+    Tensor label = labels("binary_head", batch, o.label, logit, 1, zero_to_one);
     Tensor w = weights("binary_head", batch, o.weight, rows(logits));
     EstimatorSpec spec = spec_of(
         mode, sigmoid_cross_entropy(logit, label, {.label_smoothing = o.label_smoothing}), w);
@@ -129,6 +146,7 @@ Head binary_head(BinaryHeadOptions o) {
 
 Head multi_class_head(MultiClassHeadOptions o) {
   require(o.classes >= 2, "multi_class_head: classes must be at least 2, got ", o.classes);
+  require_share("multi_class_head", "label_smoothing", o.label_smoothing);
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor guess = argmax(logits, -1);
     if (mode == Mode::predict)
@@ -146,13 +164,14 @@ Head multi_class_head(MultiClassHeadOptions o) {
 
 Head multi_label_head(MultiLabelHeadOptions o) {
   require(o.classes >= 1, "multi_label_head: classes must be at least 1, got ", o.classes);
+  require_share("multi_label_head", "label_smoothing", o.label_smoothing);
+  require_share("multi_label_head", "threshold", o.threshold);
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor probabilities = sigmoid(logits);
     if (mode == Mode::predict)
       return {.predictions = {{"classes", is_above(probabilities, o.threshold)},
                               {"probabilities", probabilities}}};
-    Tensor label = probabilities_of(
-        o.label, feature("multi_label_head", batch, o.label, logits.shape()), logits);
+    Tensor label = labels("multi_label_head", batch, o.label, logits, 1, zero_to_one);
     Tensor w = weights("multi_label_head", batch, o.weight, rows(logits));
     EstimatorSpec spec = spec_of(
         mode, sigmoid_cross_entropy(logits, label, {.label_smoothing = o.label_smoothing}), w);
@@ -181,7 +200,7 @@ Head poisson_head(PoissonHeadOptions o) {
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor log_rate = drop_last(logits), rate = exp(log_rate);
     if (mode == Mode::predict) return {.predictions = {{"mean", rate}}};
-    Tensor label = cast(feature("poisson_head", batch, o.label, rate.shape()), rate.dtype());
+    Tensor label = labels("poisson_head", batch, o.label, rate, infinity, "labels are counts");
     Tensor w = weights("poisson_head", batch, o.weight, rows(logits));
     EstimatorSpec spec = spec_of(mode, poisson_loss(log_rate, label), w);
     if (mode == Mode::evaluate) append(spec.metrics, means(label, rate, w));

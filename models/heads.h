@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "belfry/framework/framework.h"
@@ -30,6 +31,9 @@ struct Head {
   EstimatorSpec operator()(Tensor logits, const Batch& batch, Mode mode, Updates train = {}) const;
 };
 
+/// Error of `function` unless the head was made by one of the functions below, or the like.
+void require_set(std::string_view function, const Head& head);
+
 struct BinaryHeadOptions {
   /// Numbers [n] or [n, 1]: whole ones are 0 or 1, floating ones a probability of 1.
   std::string label = "label";
@@ -39,7 +43,7 @@ struct BinaryHeadOptions {
 };
 /// Yes or no, one logit. Predictions: "probability" [n] of 1, and "class" i64 [n]. Metrics:
 /// "accuracy", "accuracy_baseline" (of always saying what is more frequent), "auc", "precision",
-/// "recall", "label/mean", "prediction/mean". Error in a step: a whole label other than 0 and 1.
+/// "recall", "label/mean", "prediction/mean". Error in a step: a label outside [0, 1].
 Head binary_head(BinaryHeadOptions options = {});
 
 struct MultiClassHeadOptions {
@@ -63,7 +67,7 @@ struct MultiLabelHeadOptions {
 };
 /// Several classes that do not exclude each other; the loss of a row is the mean over them.
 /// Predictions: "classes" bool [n, classes] and "probabilities"; metrics, over all classes:
-/// "accuracy", "auc", "precision", "recall".
+/// "accuracy", "auc", "precision", "recall". Error in a step: a label outside [0, 1].
 Head multi_label_head(MultiLabelHeadOptions options = {});
 
 struct RegressionHeadOptions {
@@ -80,7 +84,7 @@ struct PoissonHeadOptions {
   std::string weight = {};      ///< feature [n] or [n, 1]; empty: all 1
 };
 /// Counts: the logit is the logarithm of their mean. The loss is poisson_loss(). Predictions:
-/// "mean" [n]; metrics: "label/mean", "prediction/mean".
+/// "mean" [n]; metrics: "label/mean", "prediction/mean". Error in a step: a label below 0.
 Head poisson_head(PoissonHeadOptions options = {});
 
 struct NamedHead {

@@ -1,10 +1,14 @@
 #include "belfry/models/lenet.h"
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
 
 namespace belfry::models {
 
 ModelFn lenet(LenetOptions o) {
+  require_at_least(2, "lenet", "classes", o.classes);
+  require_at_least(1, "lenet", "hidden", o.hidden);
+  require_rate("lenet", "dropout", o.dropout);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor x = batch["image"];
     x = max_pool(relu(conv2d(s / "conv1", x, {.filters = 32, .kernel = 5})));

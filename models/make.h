@@ -23,8 +23,8 @@ namespace belfry::models {
 /// name would lose its clipping); cyclegan has those of its options but for the loss, with
 /// `pool_size` for the pool's.
 ///
-/// Error: an unknown name or field (with those that there are), a value of another type, no JSON,
-/// and whatever the function itself refuses.
+/// Error: an unknown name or field (with those that there are), a value of another type, no JSON
+/// (with line and column), and whatever the function itself refuses.
 ModelFn make(std::string_view name, std::string_view json = "{}");
 
 /// All names, sorted.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "belfry/models/heads.h"
@@ -26,6 +27,8 @@ struct HiddenOptions {
   std::vector<std::int64_t> units = {};  ///< of each layer
   float dropout = 0;                     ///< of each layer, in [0, 1)
 };
+/// Error of `function`, whose fields they are, unless they make sense.
+void check(std::string_view function, const HiddenOptions& options);
 /// The hidden layers alone, hidden1, hidden2, ... under `s`: x [n, k] to [n, units.back()].
 Tensor hidden_layers(const Scope& s, Tensor x, Mode mode, const HiddenOptions& options);
 

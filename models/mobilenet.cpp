@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
 #include "belfry/models/conv_norm.h"
 
@@ -36,7 +37,10 @@ constexpr Stage stages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64
 }  // namespace
 
 ModelFn mobilenet_v2(MobilenetOptions o) {
-  require(o.width > 0, "mobilenet_v2: the width must be above 0, got ", o.width);
+  require_at_least(2, "mobilenet_v2", "classes", o.classes);
+  require_above_zero("mobilenet_v2", "width", o.width);
+  require_share("mobilenet_v2", "batch_norm_momentum", o.batch_norm_momentum);
+  require_rate("mobilenet_v2", "dropout", o.dropout);
   return [o](Scope s, const Batch& batch, Mode mode) {
     ConvNorm conv(mode, o.batch_norm_momentum);
     Tensor x =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
 #include "belfry/models/conv_norm.h"
 #include "belfry/models/require_multiple.h"
@@ -49,6 +50,8 @@ class Resnest {
   ConvNorm conv_;
 };
 
+}  // namespace
+
 void check(const ResnestOptions& o) {
   require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1,
           "resnest: every stage must have a block, got [", join(o.blocks, ", "), "]");
@@ -57,9 +60,8 @@ void check(const ResnestOptions& o) {
   require(o.filters >= 2 && o.filters % 2 == 0 && o.filters % (o.radix * o.groups) == 0,
           "resnest: ", o.filters, " filters; expected an even number and a multiple of ",
           o.radix * o.groups, ", radix times groups");
+  require_share("resnest", "batch_norm_momentum", o.batch_norm_momentum);
 }
-
-}  // namespace
 
 Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& o) {
   std::int64_t n = x.size(0), c = x.size(-1) / o.radix;
@@ -108,6 +110,7 @@ std::vector<Tensor> resnest_features(const Scope& s, Tensor image, const Resnest
 
 ModelFn resnest50(ResnestOptions o) {
   check(o);
+  require_at_least(2, "resnest50", "classes", o.classes);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor x = resnest_features(s, batch["image"], o, mode).back();
     Tensor logits = dense(s / "head", global_avg_pool(x), {.units = o.classes});

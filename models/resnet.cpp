@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
 #include "belfry/models/conv_norm.h"
 
@@ -39,7 +40,10 @@ Tensor stem(const Scope& s, Tensor image, ResnetStem stem, const ConvNorm& conv)
       x, {.window = {3, 3}, .stride = {2, 2}, .padding = Padding::explicit_amounts(1, 1, 1, 1)});
 }
 
-ModelFn resnet(const ResnetOptions& o, std::array<int, 4> blocks, Block* block) {
+ModelFn resnet(std::string_view name, const ResnetOptions& o, std::array<int, 4> blocks,
+               Block* block) {
+  require_at_least(2, name, "classes", o.classes);
+  require_share(name, "batch_norm_momentum", o.batch_norm_momentum);
   return [=](Scope s, const Batch& batch, Mode mode) {
     ConvNorm conv(mode, o.batch_norm_momentum);
     Tensor x = stem(s / "stem", batch["image"], o.stem, conv);
@@ -55,8 +59,8 @@ ModelFn resnet(const ResnetOptions& o, std::array<int, 4> blocks, Block* block) 
 
 }  // namespace
 
-ModelFn resnet18(ResnetOptions o) { return resnet(o, {2, 2, 2, 2}, basic_block); }
-ModelFn resnet34(ResnetOptions o) { return resnet(o, {3, 4, 6, 3}, basic_block); }
-ModelFn resnet50(ResnetOptions o) { return resnet(o, {3, 4, 6, 3}, bottleneck_block); }
+ModelFn resnet18(ResnetOptions o) { return resnet("resnet18", o, {2, 2, 2, 2}, basic_block); }
+ModelFn resnet34(ResnetOptions o) { return resnet("resnet34", o, {3, 4, 6, 3}, basic_block); }
+ModelFn resnet50(ResnetOptions o) { return resnet("resnet50", o, {3, 4, 6, 3}, bottleneck_block); }
 
 }  // namespace belfry::models

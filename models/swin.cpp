@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
 #include "belfry/models/require_multiple.h"
 #include "belfry/models/window_attention.h"
@@ -18,17 +19,18 @@ Tensor block(const Scope& s, Tensor x, const WindowAttentionOptions& attention, 
   return x + dense(s / "out", gelu(y), {.units = x.size(-1), .kernel_initializer = small()});
 }
 
+}  // namespace
+
 void check(const SwinOptions& o) {
   require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1,
           "swin: every stage must have a block, got [", join(o.blocks, ", "), "]");
   require(o.heads.size() == o.blocks.size(), "swin: there are ", o.blocks.size(),
           " stages, but heads of ", o.heads.size());
+  require_sizes("swin", "heads", o.heads);
   require(std::min({o.channels, o.window, o.patch, o.mlp}) >= 1, "swin: ", o.channels,
           " channels, windows of ", o.window, ", patches of ", o.patch, " and an mlp of ", o.mlp,
           "; each must be at least 1");
 }
-
-}  // namespace
 
 Tensor swin_blocks(const Scope& s, Tensor x, std::int64_t blocks, std::int64_t heads,
                    const SwinOptions& o) {
@@ -77,6 +79,7 @@ std::vector<Tensor> swin_features(const Scope& s, Tensor image, const SwinOption
 
 ModelFn swin_tiny(SwinOptions o) {
   check(o);
+  require_at_least(2, "swin_tiny", "classes", o.classes);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor x = layer_norm(s / "norm", swin_features(s, batch["image"], o).back());
     Tensor logits =

@@ -31,6 +31,9 @@ struct SwinOptions {
 /// scope of the stage.
 ModelFn swin_tiny(SwinOptions options = {});
 
+/// Error unless the options of the encoder are in range; `classes` is not looked at.
+void check(const SwinOptions& options);
+
 /// What its encoder finds after each stage, before merging: [n, h / patch, w / patch, channels],
 /// then of half the size with twice the channels, and so on. Error: as above.
 std::vector<Tensor> swin_features(const Scope& s, Tensor image, const SwinOptions& options);

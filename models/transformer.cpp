@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
 
 namespace belfry::models {
@@ -106,6 +107,9 @@ ModelFn transformer(TransformerOptions o) {
           " hidden units; expected at least 2, 0 and 1");
   require(o.width >= 1 && o.heads >= 1 && o.width % o.heads == 0, "transformer: ", o.heads,
           " heads do not divide a width of ", o.width);
+  require_at_least(0, "transformer", "vocabulary", o.vocabulary);
+  require_at_least(1, "transformer", "longest", o.longest);
+  require_rate("transformer", "dropout", o.dropout);
   return [o = std::move(o)](Scope s, const Batch& batch, Mode mode) {
     return classifier_spec(Encoder(o, mode).logits(s, batch), batch, mode, o.optimizer);
   };

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/mask_spec.h"
 #include "belfry/models/require_multiple.h"
 #include "belfry/models/unet_blocks.h"
@@ -25,22 +26,26 @@ Tensor logits(const Scope& s, Tensor x, const UnetOptions& o, Mode mode) {
   return blocks.head(up / "head", x);
 }
 
-ModelFn make(UnetOptions o, int axes) {
-  require(o.depth >= 1 && o.depth <= 16 && o.filters >= 1, "unet: a depth of ", o.depth, " with ",
+ModelFn make(std::string_view name, UnetOptions o, int axes) {
+  require(o.depth >= 1 && o.depth <= 16 && o.filters >= 1, name, ": a depth of ", o.depth, " with ",
           o.filters, " filters; expected 1 to 16, and at least 1");
-  return [o = std::move(o), axes](Scope s, const Batch& batch, Mode mode) {
-    Tensor x = batch["image"];
-    at_scope(s.path(), [&] {
-      require(x.rank() == axes + 2, "unet: expected [n, ", axes, " axes, c], got ", x.type());
-    });
-    return mask_spec(s, logits(s, x, o, mode), batch, mode,
-                     {o.positive_weight, o.dice_weight, o.threshold, o.optimizer});
-  };
+  require_share(name, "batch_norm_momentum", o.batch_norm_momentum);
+  require_at_least(0, name, "slot_of_way_up", o.slot_of_way_up);
+  MaskOptions masks{o.positive_weight, o.dice_weight, o.threshold, o.optimizer};
+  check(name, masks);
+  return
+      [o = std::move(o), masks = std::move(masks), axes](Scope s, const Batch& batch, Mode mode) {
+        Tensor x = batch["image"];
+        at_scope(s.path(), [&] {
+          require(x.rank() == axes + 2, "unet: expected [n, ", axes, " axes, c], got ", x.type());
+        });
+        return mask_spec(s, logits(s, x, o, mode), batch, mode, masks);
+      };
 }
 
 }  // namespace
 
-ModelFn unet(UnetOptions options) { return make(std::move(options), 2); }
-ModelFn unet3d(UnetOptions options) { return make(std::move(options), 3); }
+ModelFn unet(UnetOptions options) { return make("unet", std::move(options), 2); }
+ModelFn unet3d(UnetOptions options) { return make("unet3d", std::move(options), 3); }
 
 }  // namespace belfry::models

@@ -1,5 +1,6 @@
 #include "belfry/models/unet_resnest.h"
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/mask_spec.h"
 #include "belfry/models/resnest.h"
 #include "belfry/models/unet_blocks.h"
@@ -7,14 +8,16 @@
 namespace belfry::models {
 
 ModelFn unet_resnest(UnetResnestOptions o) {
-  require(o.decoder_filters >= 1, "unet_resnest: decoder_filters must be at least 1, got ",
-          o.decoder_filters);
-  return [o](Scope s, const Batch& batch, Mode mode) {
-    ResnestOptions encoder{.blocks = o.blocks,
-                           .filters = o.filters,
-                           .radix = o.radix,
-                           .groups = o.groups,
-                           .batch_norm_momentum = o.batch_norm_momentum};
+  require_at_least(1, "unet_resnest", "decoder_filters", o.decoder_filters);
+  ResnestOptions encoder{.blocks = o.blocks,
+                         .filters = o.filters,
+                         .radix = o.radix,
+                         .groups = o.groups,
+                         .batch_norm_momentum = o.batch_norm_momentum};
+  check(encoder);
+  MaskOptions masks{o.positive_weight, o.dice_weight, o.threshold, o.optimizer};
+  check("unet_resnest", masks);
+  return [=](Scope s, const Batch& batch, Mode mode) {
     std::vector<Tensor> levels = resnest_features(s / "encoder", batch["image"], encoder, mode);
     UnetBlocks blocks(mode, true, o.batch_norm_momentum);
     Tensor x = levels.back();
@@ -22,8 +25,7 @@ ModelFn unet_resnest(UnetResnestOptions o) {
       Tensor skip = level > 1 ? levels[level - 2] : Tensor();
       x = blocks.up(s / concat("up", level), x, skip, o.decoder_filters << (level - 1));
     }
-    return mask_spec(s, blocks.head(s / "head", x), batch, mode,
-                     {o.positive_weight, o.dice_weight, o.threshold, o.optimizer});
+    return mask_spec(s, blocks.head(s / "head", x), batch, mode, masks);
   };
 }
 

@@ -24,15 +24,17 @@ Tensor logits(const Scope& s, Tensor image, const SwinOptions& o) {
 }  // namespace
 
 ModelFn unet_swin(UnetSwinOptions o) {
-  return [o](Scope s, const Batch& batch, Mode mode) {
-    SwinOptions encoder{.channels = o.channels,
-                        .blocks = o.blocks,
-                        .heads = o.heads,
-                        .window = o.window,
-                        .patch = o.patch,
-                        .mlp = o.mlp};
-    return mask_spec(s, logits(s, batch["image"], encoder), batch, mode,
-                     {o.positive_weight, o.dice_weight, o.threshold, o.optimizer});
+  SwinOptions encoder{.channels = o.channels,
+                      .blocks = o.blocks,
+                      .heads = o.heads,
+                      .window = o.window,
+                      .patch = o.patch,
+                      .mlp = o.mlp};
+  check(encoder);
+  MaskOptions masks{o.positive_weight, o.dice_weight, o.threshold, o.optimizer};
+  check("unet_swin", masks);
+  return [=](Scope s, const Batch& batch, Mode mode) {
+    return mask_spec(s, logits(s, batch["image"], encoder), batch, mode, masks);
   };
 }
 

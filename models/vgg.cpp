@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
 #include "belfry/models/conv_norm.h"
 
@@ -26,6 +27,10 @@ std::array<int, 5> convolutions_of(int layers) {
 }  // namespace
 
 ModelFn vgg(VggOptions o) {
+  require_at_least(2, "vgg", "classes", o.classes);
+  require_share("vgg", "batch_norm_momentum", o.batch_norm_momentum);
+  require_at_least(1, "vgg", "hidden", o.hidden);
+  require_rate("vgg", "dropout", o.dropout);
   return [o, convolutions = convolutions_of(o.layers)](Scope s, const Batch& batch, Mode mode) {
     ConvNorm conv_norm(mode, o.batch_norm_momentum);
     Tensor x = batch["image"];

@@ -20,6 +20,9 @@ Update update_of(std::string name, const Scope& part, Tensor loss, const Optimiz
 }  // namespace
 
 ModelFn dnn(DnnOptions o) {
+  with_context("in dnn: columns", [&] { validate(o.columns); });
+  check("dnn", {o.hidden, o.dropout});
+  require_set("dnn", o.head);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor logits = deep_logits(s / "deep", batch, mode, o.columns, {o.hidden, o.dropout}, o.head);
     return o.head(logits, batch, mode, o.optimizer);
@@ -27,6 +30,10 @@ ModelFn dnn(DnnOptions o) {
 }
 
 ModelFn wide_deep(WideDeepOptions o) {
+  with_context("in wide_deep: wide", [&] { validate(o.wide); });
+  with_context("in wide_deep: deep", [&] { validate(o.deep); });
+  check("wide_deep", {o.hidden, o.dropout});
+  require_set("wide_deep", o.head);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Scope wide = s / "wide", deep = s / "deep";
     Tensor logits = linear_columns(wide, batch, o.wide, o.head.units)

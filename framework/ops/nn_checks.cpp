@@ -40,11 +40,16 @@ std::string other_op_text(std::string_view op, int rank) {
       Family{"conv1d_transpose", "conv2d_transpose", "conv3d_transpose"},
       Family{"max_pool1d", "max_pool", "max_pool3d"},
       Family{"avg_pool1d", "avg_pool", "avg_pool3d"}};
-  if (rank < 3 || rank > 5) return {};
   for (const Family& family : families) {
-    bool of_family = std::find(family.begin(), family.end(), op) != family.end();
-    std::string_view other = family.at(static_cast<std::size_t>(rank - 3));
-    if (of_family && other != op) return concat("; use ", other);
+    auto own = std::find(family.begin(), family.end(), op);
+    if (own == family.end()) continue;
+    auto own_rank = static_cast<int>(own - family.begin()) + 3;
+    std::string other = rank < 3 || rank > 5 || rank == own_rank
+                            ? ""
+                            : concat("use ", family.at(static_cast<std::size_t>(rank - 3)));
+    if (rank != own_rank - 1) return other.empty() ? "" : concat("; ", other);
+    return concat("; if the axis of the batch is missing, put batch() behind the dataset",
+                  other.empty() ? "" : ", else ", other);
   }
   return {};
 }

@@ -35,7 +35,8 @@ void require_type(std::string_view op, std::string_view operand, const TensorTyp
                   const TensorType& expected);
 
 /// "; use conv3d" for conv2d and an operand of rank 5: what to do about an operand of this rank,
-/// for messages. Empty when the op is for it, or when there is no such op.
+/// for messages. One axis too few may be that of the batch. Empty when the op is for it, or when
+/// there is no such op.
 std::string other_op_text(std::string_view op, int rank);
 
 /// The axes of an array, for messages: `first`, (d,) (h,) w with a prefix, and `last`, such as

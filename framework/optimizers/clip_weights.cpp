@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/framework/ops/clip_update.h"
-#include "belfry/framework/optimizers/option_checks.h"
 
 namespace belfry {
 

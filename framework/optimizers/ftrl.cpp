@@ -1,5 +1,5 @@
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/framework/optimizers/optimizers.h"
-#include "belfry/framework/optimizers/option_checks.h"
 
 namespace belfry {
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <vector>
 
+#include "belfry/framework/base/option_checks.h"
 #include "belfry/framework/graph/graph.h"
-#include "belfry/framework/optimizers/option_checks.h"
 
 namespace belfry {
 namespace {

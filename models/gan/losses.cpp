@@ -25,6 +25,12 @@ std::function<Tensor(const GanModel&)> minimax_discriminator(const MinimaxOption
 // x minus the mean of y over the rows of all towers.
 Tensor above_mean(Tensor x, Tensor y) { return x - tower_mean(mean(y)); }
 
+void check(const GradientPenaltyOptions& o) {
+  require(o.target > 0 && std::isfinite(o.target),
+          "gradient_penalty: the target must be above 0, got ", o.target);
+  require(o.epsilon >= 0, "gradient_penalty: epsilon must be at least 0, got ", o.epsilon);
+}
+
 Tensor norm(std::span<const Tensor> tensors) {
   Tensor sum_of_squares;
   for (const Tensor& t : tensors) {
@@ -92,9 +98,7 @@ Loss relativistic_average() {
 }
 
 Tensor gradient_penalty(const GanModel& m, const GradientPenaltyOptions& o) {
-  require(o.target > 0 && std::isfinite(o.target),
-          "gradient_penalty: the target must be above 0, got ", o.target);
-  require(o.epsilon >= 0, "gradient_penalty: epsilon must be at least 0, got ", o.epsilon);
+  check(o);
   require(m.real.type() == m.generated.type(), "gradient_penalty: real data are ", m.real.type(),
           " but generated data ", m.generated.type());
   std::vector<std::int64_t> one_a_row(static_cast<std::size_t>(m.real.rank()), 1);
@@ -112,6 +116,7 @@ Loss with_gradient_penalty(Loss loss, const GradientPenaltyOptions& o) {
   require_set("with_gradient_penalty", loss);
   require(o.weight >= 0 && std::isfinite(o.weight),
           "gradient_penalty: the weight must be at least 0, got ", o.weight);
+  check(o);
   auto discriminator = [own = loss.discriminator, o](const GanModel& m) {
     return own(m) + gradient_penalty(m, o) * o.weight;
   };

@@ -121,10 +121,19 @@ TEST(Acoustic, WhatDoesNotFitIsRefused) {
     return training_error(acoustic(tiny), changed);
   };
   EXPECT_THAT(error("audio_length", Array::of<std::int64_t>({8, 6})),
-              HasSubstr("ctc_loss: the 3 labels at row 1 need at least 4 frames but its logit "
-                        "length is 3 (one for each label and one more between equal neighbours); "
-                        "leave such rows out"));
-  EXPECT_THAT(error("audio_length", Array::of<std::int64_t>({8, 6})), HasSubstr("head"));
+              HasSubstr("acoustic: the feature `audio_length` at row 1 is 6, below 7; `audio` is "
+                        "f32[2, 24, 3], and padded_batch() adds its lengths by the option "
+                        ".lengths; a frame of logits is 2 of these, and a row needs one for each "
+                        "label in `label` and one more between equal neighbours: leave such rows "
+                        "out, or set zero_infinity"));
+  EXPECT_THAT(error("audio_length", Array::of<std::int64_t>({8, 25})),
+              HasSubstr("`audio_length` at row 1 is 25, above 24; `audio` is"));
+  EXPECT_THAT(error("label_length", Array::of<std::int64_t>({1, 4})),
+              HasSubstr("acoustic: the feature `label_length` at row 1 is 4, above 3; `label` is "
+                        "i64[2, 3], and padded_batch()"));
+  EXPECT_THAT(
+      error("label_length", Array::of<std::int64_t>({1})),
+      HasSubstr("the feature `label_length` must be [2], a number for each row, got i64[1]"));
   EXPECT_THAT(error("label", Array::of<std::int64_t>({3, 0, 0, 2, 2, 1}, {2, 3})),
               HasSubstr("ctc_loss: label 3 at row 0, position 0 is outside 0..2"));
   EXPECT_THAT(error("audio", Array::zeros({2, 0, 3})),
@@ -138,6 +147,21 @@ TEST(Acoustic, WhatDoesNotFitIsRefused) {
                 acoustic({.filters = {8}, .strides = {2, 2}});
               }),
               HasSubstr("filters 8 and strides 2, 2; expected"));
+}
+
+// With strides 2 and 3 the k labels of a row, of which no two neighbours are equal, need 6 (k - 1)
+// + 1 frames; what stands behind a row's length is no neighbour.
+TEST(Acoustic, RowsOfJustEnoughFramesAreTaken) {
+  AcousticOptions o = tiny;
+  o.strides = {2, 3};
+  Features words{{"audio", Array::zeros({3, 24, 3})},
+                 {"label", Array::of<std::int64_t>({1, 2, 2, 1, 1, 1, 0, 0, 0}, {3, 3})},
+                 {"label_length", Array::of<std::int64_t>({2, 1, 0})}};
+  for (auto [first, second, third, fits] :
+       {std::tuple{7, 1, 0, true}, {6, 1, 0, false}, {7, 0, 0, false}, {24, 24, 24, true}}) {
+    words.set("audio_length", Array::of<std::int64_t>({first, second, third}));
+    EXPECT_EQ(training_error(acoustic(o), words) == "no error", fits) << first << " " << second;
+  }
 }
 
 TEST(Acoustic, RowsThatDoNotFitMayCountNothing) {

@@ -121,6 +121,16 @@ TEST(BadInput, MasksOfAnotherSizeOrTypeAreRefused) {
               AllOf(HasSubstr("got i32[2, 8, 8, 3]; cast it first"), HasSubstr("at down1/conv1")));
 }
 
+TEST(BadInput, ImagesWithoutABatchOrWithoutPixelsAreRefused) {
+  EXPECT_THAT(error_of_building(lenet(), {{"image", of({32, 32, 3})}, {"label", good_label}}),
+              HasSubstr("got f32[32, 32, 3]; if the axis of the batch is missing, put batch() "
+                        "behind the dataset, else use conv1d (at conv1"));
+  ModelFn swin = unet_swin({.channels = 4, .blocks = {1}, .heads = {1}});
+  for (const ModelFn& model : {unet({.depth = 1, .filters = 2}), unet_resnest(), swin})
+    EXPECT_THAT(error_of_building(model, {{"image", of({2, 64, 0, 3})}}),
+                HasSubstr(": the image is f32[2, 64, 0, 3], which has no pixels"));
+}
+
 // ---- what only a run can tell
 
 class Batches final : public InputStream {
@@ -165,6 +175,26 @@ TEST(BadInput, LabelsOutOfRangeAreNamedWithTheirRow) {
     EXPECT_THAT(error_of([&] { estimator.train(input); }),
                 AllOf(expected, HasSubstr("in training step 2")));
   }
+}
+
+TEST(BadInput, MasksOutOfRangeAreNamedWithTheirRow) {
+  Estimator estimator({.model_fn = unet({.depth = 1, .filters = 1}),
+                       .model_dir = testing::TempDir(),
+                       .run = quiet()});
+  Array image = Array::zeros({2, 4, 4, 1}), mask = Array::zeros({2, 4, 4, 1});
+  mask.span<float>()[0] = 1;
+  mask.span<float>()[21] = 255;
+  InputFn input = in_turn({{{"image", image}, {"mask", mask}}});
+  auto expected = HasSubstr(
+      "mask_spec: the feature `mask` at row 1, element 5 is 255, above 1; "
+      "masks lie in [0, 1]; divide one of 0 and 255 by 255");
+  EXPECT_THAT(error_of([&] { estimator.evaluate(input); }), expected);
+  EXPECT_THAT(error_of([&] { estimator.train(input); }), expected);
+  mask.span<float>()[21] = 0.5f;
+  EXPECT_EQ(error_of([&] {
+              estimator.train(in_turn({{{"image", image}, {"mask", mask}}}));
+            }),
+            "no error");
 }
 
 TEST(BadInput, BatchesWithoutRowsAreRefusedInTrainingAndCountNothingElse) {

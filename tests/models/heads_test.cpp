@@ -110,15 +110,15 @@ TEST(Heads, WeightsMayHaveOneMoreAxis) {
   same(multi_class_head({.classes = 2, .weight = "w"}), table, of_rows, of_rows.reshape({2, 1, 1}));
 }
 
-// What looks a label up belongs to the logits: to their scope, device slot and phase.
-TEST(BinaryHead, LooksLabelsUpBesideTheLogits) {
+// What checks a label belongs to the logits: to their scope, device slot and phase.
+TEST(BinaryHead, ChecksLabelsBesideTheLogits) {
   Graph graph;
   Batch batch(graph, {{"x", {{2, 3}, DType::f32}}, {"paid", {{2}, DType::i32}}});
   Tensor logits = dense((Scope(graph) / "tower" / "logits").on(1), batch["x"], {.units = 1});
   binary_head({.label = "paid"})(logits, batch, Mode::train);
   int found = 0;
   for (const auto& node : graph)
-    if (node->op().name == "gather") {
+    if (node->op().name == "check_range") {
       ++found;
       EXPECT_EQ(node->scope(), logits.node().scope() + "/paid");
       EXPECT_EQ(node->slot(), 1);
@@ -199,13 +199,38 @@ TEST(MultiHead, AddsLossesAndNamesTheRest) {
   EXPECT_THAT(numbers(p.at("age/value")), near({1, 3}));
 }
 
+TEST(Heads, LabelsOutOfRangeAreNamed) {
+  Features batch{{"logits", column({0, 1, 2})}};
+  auto error = [&](const Head& head, const Array& label) {
+    batch.set("y", label);
+    return error_of([&] { evaluated(head, batch); });
+  };
+  Head binary = binary_head({.label = "y"}), counts = poisson_head({.label = "y"});
+  EXPECT_THAT(error(binary, Array::of({0.0f, 1.0f, 1.5f})),
+              HasSubstr("binary_head: the label `y` at row 2 is 1.5, above 1; labels are 0 or 1"));
+  EXPECT_THAT(error(binary, Array::of({0.0, -0.25, 1.0})), HasSubstr("row 1 is -0.25, below 0"));
+  EXPECT_THAT(error(binary, Array::of({0.0f, NAN, 1.0f})), HasSubstr("`y` at row 1 is nan; "));
+  EXPECT_THAT(error(counts, Array::of({7, 0, -1})),
+              HasSubstr("poisson_head: the label `y` at row 2 is -1, below 0; labels are counts"));
+  EXPECT_EQ(error(counts, Array::of({1e9f, 0.0f, 0.5f})), "no error");
+  batch.set("logits", Array::zeros({2, 3}));
+  EXPECT_THAT(error(multi_label_head({.classes = 3, .label = "y"}),
+                    Array::of({0.0f, 1.0f, 0.0f, 0.0f, 0.0f, 2.0f}, Shape{2, 3})),
+              HasSubstr("multi_label_head: the label `y` at row 1, element 2 is 2, above 1; "));
+  for (const Head& head : {binary, counts}) {
+    Features unlabelled{{"logits", column({0, 1})}};
+    EXPECT_EQ(error_of([&] { predicted(head, unlabelled); }), "no error");
+  }
+}
+
 TEST(Heads, ErrorsSayWhat) {
   auto error = [](const Head& head, const Features& batch) {
     return error_of([&] { evaluated(head, batch); });
   };
   Features batch{{"logits", column({0, 1})}, {"label", Array::of({0, 2})}};
   EXPECT_THAT(error(binary_head(), batch),
-              HasSubstr("index 2 at position 1 is outside 0..1 (at label"));
+              HasSubstr("binary_head: the label `label` at row 1 is 2, above 1; labels are 0 or 1, "
+                        "or floating numbers between them (at label"));
   EXPECT_THAT(error(multi_class_head({.classes = 3}), batch),
               HasSubstr("head: the logits are f32[2, 1] but should be floating [n, ..., 3]"));
   EXPECT_THAT(error(binary_head({.label = "lable"}), batch),
@@ -220,8 +245,18 @@ TEST(Heads, ErrorsSayWhat) {
   batch.set("label", Array::of({0, 2}));
   EXPECT_THAT(error(multi_class_head({.classes = 2}), batch),
               HasSubstr("label 2 at row 1 is outside 0..1"));
-  EXPECT_THAT(error(Head(), batch), HasSubstr("head: there is none"));
+  EXPECT_THAT(error(Head(), batch), HasSubstr("head: there is no head; make it with"));
   EXPECT_THAT(error_of([] { multi_class_head({.classes = 1}); }), HasSubstr("at least 2, got 1"));
+  EXPECT_THAT(error_of([] { binary_head({.threshold = 7}); }),
+              HasSubstr("binary_head: threshold is 7; it must lie in [0, 1]"));
+  EXPECT_THAT(error_of([] { binary_head({.label_smoothing = -1}); }),
+              HasSubstr("binary_head: label_smoothing is -1; it must lie in [0, 1]"));
+  EXPECT_THAT(error_of([] { multi_class_head({.label_smoothing = 2}); }),
+              HasSubstr("multi_class_head: label_smoothing is 2"));
+  EXPECT_THAT(error_of([] { multi_label_head({.threshold = -1}); }),
+              HasSubstr("multi_label_head: threshold is -1"));
+  EXPECT_THAT(error_of([] { multi_label_head({.label_smoothing = 2}); }),
+              HasSubstr("multi_label_head: label_smoothing is 2"));
   EXPECT_THAT(error_of([] { multi_head({}); }), HasSubstr("there are no heads"));
   EXPECT_THAT(error_of([] {
                 multi_head({{"a", binary_head()}, {"a", binary_head()}});

@@ -74,7 +74,14 @@ TEST(MakeModel, GansHaveTheirNetworksFields) {
 }
 
 TEST(MakeModel, EveryNameMakesAModel) {
-  for (const std::string& name : names()) EXPECT_TRUE(make(name)) << name;
+  const std::string columns = R"({"numeric": [{"feature": "x"}]})";
+  for (const std::string& name : names()) {
+    std::string options = name == "linear" || name == "dnn" ? R"({"columns": )" + columns + "}"
+                          : name == "wide_deep"
+                              ? R"({"wide": )" + columns + R"(, "deep": )" + columns + "}"
+                              : "{}";
+    EXPECT_TRUE(make(name, options)) << name;
+  }
   EXPECT_THAT(names(), Contains("resnet50"));
 }
 
@@ -138,7 +145,13 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
               HasSubstr("lenet: sgd: there is no field `beta1`"));
   EXPECT_THAT(error_of([] { make("resnet18", R"({"stem": "tiny"})"); }),
               HasSubstr("one of by_size, large, small, got \"tiny\""));
-  EXPECT_THAT(error_of([] { make("lenet", "{"); }), HasSubstr("are no JSON: {"));
+  EXPECT_THAT(
+      error_of([] { make("lenet", "{"); }),
+      HasSubstr("models: the options of lenet are no JSON: line 1, column 2: syntax error"));
+  EXPECT_THAT(error_of([] { make("mlp", "{\n  \"hidden\": [7],\n  \"classes\" 3\n}"); }),
+              HasSubstr("models: the options of mlp are no JSON: line 3, column 14: syntax error"));
+  EXPECT_THAT(error_of([] { make("vgg16", R"({"dropout": 2})"); }),
+              HasSubstr("vgg: dropout is 2; it must lie in [0, 1)"));
   EXPECT_THAT(error_of([] { make("lenet", "[]"); }), HasSubstr("expected a JSON object, got []"));
 }
 

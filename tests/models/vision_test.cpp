@@ -71,7 +71,8 @@ TEST(Models, LearnAFewImagesByHeart) {
 
 TEST(Models, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(error_of([] { vgg({.layers = 15}); }), HasSubstr("there are 11, 13, 16 and 19"));
-  EXPECT_THAT(error_of([] { mobilenet_v2({.width = 0}); }), HasSubstr("above 0, got 0"));
+  EXPECT_THAT(error_of([] { mobilenet_v2({.width = 0}); }),
+              HasSubstr("mobilenet_v2: width is 0; it must be above 0"));
 }
 
 }  // namespace

@@ -104,8 +104,10 @@ TEST(Conv2d, ErrorsSayWhatDoesNotFit) {
             "(at down1)");
   EXPECT_EQ(make({1, 4, 4, 4}, {3, 3, 2, 5}, {.groups = 2}),
             "conv2d: 5 output channels cannot be divided into 2 groups (at down1)");
-  EXPECT_EQ(make({4, 4, 3}, {3, 3, 3, 8}),
-            "conv2d: input must be [n, h, w, c], got f32[4, 4, 3]; use conv1d (at down1)");
+  EXPECT_EQ(
+      make({4, 4, 3}, {3, 3, 3, 8}),
+      "conv2d: input must be [n, h, w, c], got f32[4, 4, 3]; if the axis of the batch is missing, "
+      "put batch() behind the dataset, else use conv1d (at down1)");
   EXPECT_EQ(make({1, 2, 4, 4, 3}, {3, 3, 3, 8}),
             "conv2d: input must be [n, h, w, c], got f32[1, 2, 4, 4, 3]; use conv3d (at down1)");
   EXPECT_EQ(make({1, 48}, {3, 3, 3, 8}),

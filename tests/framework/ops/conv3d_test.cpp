@@ -112,8 +112,10 @@ TEST(Conv3d, ErrorsSayWhatDoesNotFit) {
       conv3d(constant(graph, Array::zeros(x)), constant(graph, Array::zeros(kernel)), options);
     });
   };
-  EXPECT_EQ(make({1, 4, 4, 3}, {3, 3, 3, 3, 8}),
-            "conv3d: input must be [n, d, h, w, c], got f32[1, 4, 4, 3]; use conv2d");
+  EXPECT_EQ(
+      make({1, 4, 4, 3}, {3, 3, 3, 3, 8}),
+      "conv3d: input must be [n, d, h, w, c], got f32[1, 4, 4, 3]; if the axis of the batch is "
+      "missing, put batch() behind the dataset, else use conv2d");
   EXPECT_EQ(make({1, 4, 4, 4, 3}, {3, 3, 3, 8}),
             "conv3d: kernel must be [kd, kh, kw, in / groups, out], got f32[3, 3, 3, 8]");
   EXPECT_EQ(make({1, 4, 4, 4, 3}, {3, 3, 3, 1, 8}),

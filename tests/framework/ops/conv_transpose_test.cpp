@@ -106,8 +106,9 @@ TEST(Conv2dTranspose, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(make({1, 1, 1, 1}, {.padding = Padding::explicit_amounts(2, 2, 1, 1)}, {0, 0}),
             "conv2d_transpose: an output of -1 x 1 is empty; pad less (at up1)");
   EXPECT_EQ(make({2, 2, 1}, {}, {0, 0}),
-            "conv2d_transpose: input must be [n, h, w, in], got f32[2, 2, 1]; use conv1d_transpose "
-            "(at up1)");
+            "conv2d_transpose: input must be [n, h, w, in], got f32[2, 2, 1]; if the axis of the "
+            "batch is "
+            "missing, put batch() behind the dataset, else use conv1d_transpose (at up1)");
   EXPECT_EQ(make({1, 2, 2, 1}, {}, {-1, 2}),
             "conv2d_transpose: output_size must be at least 1, or 0 for the default, along each "
             "axis, got -1 x 2 (at up1)");

@@ -144,10 +144,12 @@ TEST(Pool3d, ErrorsSayWhatDoesNotFit) {
   EXPECT_EQ(error_of([&] { avg_pool3d(x, {.padding = Padding::explicit_amounts(1, 1, 1, 1)}); }),
             "avg_pool3d: padding must be given in front of and behind each of 3 axes, got "
             "[1, 1, 1, 1]");
-  EXPECT_EQ(error_of([&] {
-              max_pool3d(reshape(x, {2, 4, 3, 1}));
-            }),
-            "max_pool3d: input must be [n, d, h, w, c], got f32[2, 4, 3, 1]; use max_pool");
+  EXPECT_EQ(
+      error_of([&] {
+        max_pool3d(reshape(x, {2, 4, 3, 1}));
+      }),
+      "max_pool3d: input must be [n, d, h, w, c], got f32[2, 4, 3, 1]; if the axis of the batch "
+      "is missing, put batch() behind the dataset, else use max_pool");
 }
 
 }  // namespace
