@@ -157,8 +157,12 @@ TEST(Acoustic, RowsOfJustEnoughFramesAreTaken) {
   Features words{{"audio", Array::zeros({3, 24, 3})},
                  {"label", Array::of<std::int64_t>({1, 2, 2, 1, 1, 1, 0, 0, 0}, {3, 3})},
                  {"label_length", Array::of<std::int64_t>({2, 1, 0})}};
+  struct Case {
+    std::int64_t first, second, third;
+    bool fits;
+  };
   for (auto [first, second, third, fits] :
-       {std::tuple{7, 1, 0, true}, {6, 1, 0, false}, {7, 0, 0, false}, {24, 24, 24, true}}) {
+       std::vector<Case>{{7, 1, 0, true}, {6, 1, 0, false}, {7, 0, 0, false}, {24, 24, 24, true}}) {
     words.set("audio_length", Array::of<std::int64_t>({first, second, third}));
     EXPECT_EQ(training_error(acoustic(o), words) == "no error", fits) << first << " " << second;
   }

@@ -129,6 +129,8 @@ TEST(GanLosses, NanStaysNan) {
 
 TEST(GanLosses, OptionsOutOfRangeAreRefused) {
   EXPECT_THAT(error_of([] { minimax({.label_smoothing = 1.5}); }), HasSubstr("in [0, 1], got 1.5"));
+  EXPECT_THAT(error_of([] { with_gradient_penalty(wasserstein(), {.target = 0}); }),
+              HasSubstr("gradient_penalty: the target must be above 0, got 0"));
   EXPECT_THAT(error_of([] { with_gradient_penalty(wasserstein(), {.weight = -1}); }),
               HasSubstr("at least 0, got -1"));
 }
