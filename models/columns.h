@@ -10,7 +10,8 @@
 
 namespace belfry::models {
 
-/// A feature whose numbers are used as they are: any type, [n] or [n, k].
+/// A feature whose numbers are used as they are: any type, [n] or [n, k], but not u8 [n, k], which
+/// text has.
 struct NumericColumn {
   std::string feature = {};
   double mean = 0, deviation = 1;  ///< x becomes (x - mean) / deviation, which is above 0
@@ -52,7 +53,8 @@ void validate(const Columns& columns);
 /// A linear model: the sum over columns of a weight for each number, or each category, and unit,
 /// plus a bias for each unit: [n, units]. All variables begin at 0: numeric/kernel, <feature>/table
 /// for categories, with the names joined by _x_ where they are crossed, and bias. Error: as
-/// validate(); a feature that is not there or of another shape; in a step, a category out of range.
+/// validate(); a feature that is not there, of another shape, or text; in a step, a category out of
+/// range.
 Tensor linear_columns(const Scope& s, const Batch& batch, const Columns& columns,
                       std::int64_t units);
 

@@ -26,26 +26,25 @@ Tensor logits(const Scope& s, Tensor x, const UnetOptions& o, Mode mode) {
   return blocks.head(up / "head", x);
 }
 
-ModelFn make(std::string_view name, UnetOptions o, int axes) {
+ModelFn make(std::string_view name, const UnetOptions& o, int axes) {
   require(o.depth >= 1 && o.depth <= 16 && o.filters >= 1, name, ": a depth of ", o.depth, " with ",
           o.filters, " filters; expected 1 to 16, and at least 1");
   require_share(name, "batch_norm_momentum", o.batch_norm_momentum);
   require_at_least(0, name, "slot_of_way_up", o.slot_of_way_up);
   MaskOptions masks{o.positive_weight, o.dice_weight, o.threshold, o.optimizer};
   check(name, masks);
-  return
-      [o = std::move(o), masks = std::move(masks), axes](Scope s, const Batch& batch, Mode mode) {
-        Tensor x = batch["image"];
-        at_scope(s.path(), [&] {
-          require(x.rank() == axes + 2, "unet: expected [n, ", axes, " axes, c], got ", x.type());
-        });
-        return mask_spec(s, logits(s, x, o, mode), batch, mode, masks);
-      };
+  return [=](Scope s, const Batch& batch, Mode mode) {
+    Tensor x = batch["image"];
+    at_scope(s.path(), [&] {
+      require(x.rank() == axes + 2, name, ": expected [n, ", axes, " axes, c], got ", x.type());
+    });
+    return mask_spec(s, logits(s, x, o, mode), batch, mode, masks);
+  };
 }
 
 }  // namespace
 
-ModelFn unet(UnetOptions options) { return make("unet", std::move(options), 2); }
-ModelFn unet3d(UnetOptions options) { return make("unet3d", std::move(options), 3); }
+ModelFn unet(UnetOptions options) { return make("unet", options, 2); }
+ModelFn unet3d(UnetOptions options) { return make("unet3d", options, 3); }
 
 }  // namespace belfry::models

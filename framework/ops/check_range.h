@@ -1,6 +1,7 @@
 #pragma once
 // A check of values while a step runs: of labels, lengths and the like, which come from outside.
 
+#include <cstdint>
 #include <string>
 
 #include "belfry/framework/graph/graph.h"

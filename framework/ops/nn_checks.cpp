@@ -44,12 +44,13 @@ std::string other_op_text(std::string_view op, int rank) {
     auto own = std::find(family.begin(), family.end(), op);
     if (own == family.end()) continue;
     auto own_rank = static_cast<int>(own - family.begin()) + 3;
-    std::string other = rank < 3 || rank > 5 || rank == own_rank
-                            ? ""
-                            : concat("use ", family.at(static_cast<std::size_t>(rank - 3)));
-    if (rank != own_rank - 1) return other.empty() ? "" : concat("; ", other);
-    return concat("; if the axis of the batch is missing, put batch() behind the dataset",
-                  other.empty() ? "" : ", else ", other);
+    bool exists = rank >= 3 && rank <= 5 && rank != own_rank;
+    std::string other =
+        exists ? concat("use ", family.at(static_cast<std::size_t>(rank - 3))) : std::string();
+    if (rank == own_rank - 1)
+      return concat("; if the axis of the batch is missing, put batch() behind the dataset",
+                    exists ? ", else " : "", other);
+    return exists ? concat("; ", other) : std::string();
   }
   return {};
 }

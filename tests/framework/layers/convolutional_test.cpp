@@ -249,7 +249,8 @@ TEST(ConvolutionalLayers, ErrorsNameAxesAndPlace) {
             }),
             "conv3d: kernel must be at least 1 x 1 x 1, got 1 x 0 x 1 (at c)");
   EXPECT_EQ(error_of([&] { conv3d_transpose(s, image, {.filters = 1, .kernel = 1}); }),
-            "conv3d_transpose: x must be a volume [n, d, h, w, c], got f32[1, 4, 4, 3]; use "
+            "conv3d_transpose: x must be a volume [n, d, h, w, c], got f32[1, 4, 4, 3]; if the "
+            "axis of the batch is missing, put batch() behind the dataset, else use "
             "conv2d_transpose (at c)");
 }
 

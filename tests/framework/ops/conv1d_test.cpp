@@ -58,6 +58,11 @@ TEST(Conv1d, ErrorsSayWhatDoesNotFit) {
               conv1d(reshape(x, {1, 2, 2, 3}), kernel);
             }),
             "conv1d: input must be [n, w, c], got f32[1, 2, 2, 3]; use conv2d");
+  EXPECT_EQ(error_of([&] {
+              conv1d(reshape(x, {4, 3}), kernel);
+            }),
+            "conv1d: input must be [n, w, c], got f32[4, 3]; if the axis of the batch is missing, "
+            "put batch() behind the dataset");
   EXPECT_EQ(error_of([&] { conv1d(x, kernel, {.stride = 0}); }),
             "conv1d: stride of samples must be at least 1, got 0");
   EXPECT_EQ(error_of([&] { conv1d(x, Tensor()); }), "conv1d: input 1 is undefined");
