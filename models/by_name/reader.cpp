@@ -64,17 +64,6 @@ namespace {
 template <class T>
 using Named = std::map<std::string, std::function<T(const std::string& what, const Json&)>>;
 
-template <class T, class Options>
-auto from_fields(T (*function)(Options)) {
-  return [=](const std::string& what, const Json& json) {
-    std::remove_cvref_t<Options> options;
-    Reader reader(what, json);
-    fields(options, reader);
-    reader.finish();
-    return function(options);
-  };
-}
-
 /// What an object with a name beside its fields describes.
 template <class T>
 T take_named(const Named<T>& known, const std::string& what, std::string_view field,
@@ -96,20 +85,17 @@ Head multi(HeadList list) { return multi_head(std::move(list.heads)); }
 
 void Reader::take(const char* name, const Json& json, Optimizer& value) {
   static const Named<Optimizer> optimizers{
-      {"adagrad", from_fields(adagrad)}, {"adam", from_fields(adam)},
-      {"adamw", from_fields(adamw)},     {"ftrl", from_fields(ftrl)},
-      {"lamb", from_fields(lamb)},       {"momentum", from_fields(momentum)},
-      {"rmsprop", from_fields(rmsprop)}, {"sgd", from_fields(sgd)}};
+      {"adagrad", maker(adagrad)}, {"adam", maker(adam)}, {"adamw", maker(adamw)},
+      {"ftrl", maker(ftrl)},       {"lamb", maker(lamb)}, {"momentum", maker(momentum)},
+      {"rmsprop", maker(rmsprop)}, {"sgd", maker(sgd)}};
   value = take_named(optimizers, what_, name, "an optimizer", json);
 }
 
 void Reader::take(const char* name, const Json& json, Head& value) {
-  static const Named<Head> heads{{"binary", from_fields(binary_head)},
-                                 {"multi", from_fields(multi)},
-                                 {"multi_class", from_fields(multi_class_head)},
-                                 {"multi_label", from_fields(multi_label_head)},
-                                 {"poisson", from_fields(poisson_head)},
-                                 {"regression", from_fields(regression_head)}};
+  static const Named<Head> heads{
+      {"binary", maker(binary_head)},           {"multi", maker(multi)},
+      {"multi_class", maker(multi_class_head)}, {"multi_label", maker(multi_label_head)},
+      {"poisson", maker(poisson_head)},         {"regression", maker(regression_head)}};
   value = take_named(heads, what_, name, "a head", json);
 }
 

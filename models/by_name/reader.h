@@ -123,11 +123,11 @@ class Reader {
 using Make = std::function<ModelFn(const std::string& name, const Json&)>;
 using Makers = std::map<std::string, Make, std::less<>>;
 
-/// `function` of `defaults`, changed by an object's fields.
-template <class Options>
-Make maker(ModelFn (*function)(Options), Options defaults = {}) {
+/// A function of (name, json): `function` of `defaults`, changed by an object's fields.
+template <class Options, class T>
+auto maker(T (*function)(Options), std::remove_cvref_t<Options> defaults = {}) {
   return [=](const std::string& name, const Json& json) {
-    Options options = defaults;
+    auto options = defaults;
     Reader reader(name, json);
     fields(options, reader);
     reader.finish();

@@ -34,43 +34,22 @@ __global__ void count_updates(AverageBatch batch, const bool* condition) {
     ++*static_cast<std::int64_t*>(batch.tensors[group][2]);
 }
 
-using Groups = std::vector<TensorGroup<3>>;
-
-Groups groups_of_type(const Node& node, DType dtype) {
-  AverageLayout layout{node.inputs().size()};
-  Groups groups;
-  for (int g = 0; g < layout.groups(); ++g) {
-    const TensorType& variable = node.input(layout.variable(g)).type();
-    if (variable.dtype == dtype)
-      groups.push_back({.inputs = {layout.variable(g), layout.average(g), layout.count(g)},
-                        .elements = variable.shape.elements(),
-                        .rank = variable.shape.rank()});
-  }
-  return groups;
-}
-
-template <class T>
-void run(const Groups& groups, const MovingAverageUpdateOptions& options, const bool* condition,
-         const KernelArguments& a, Stream& stream) {
-  for_each_batch<T>(groups, a, [&](const AverageBatch& batch) {
-    launch(stream, {.blocks = batch.blocks, .threads = threads_of_update}, average<T>, batch,
-           options, condition);
-    launch(stream, {.blocks = 1, .threads = AverageBatch::most}, count_updates, batch, condition);
-  });
-}
-
 std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&) {
-  bool conditional = AverageLayout{node.inputs().size()}.condition();
-  auto of = [&](DType dtype) { return groups_of_type(node, dtype); };
-  return make_kernel([=, options = node.as<MovingAverageUpdateOptions>(), f64 = of(DType::f64),
-                      f32 = of(DType::f32), bf16 = of(DType::bf16),
-                      f16 = of(DType::f16)](const KernelArguments& a, Stream& stream) {
-    auto* condition = conditional ? static_cast<const bool*>(a.inputs[0]) : nullptr;
-    run<double>(f64, options, condition, a, stream);
-    run<float>(f32, options, condition, a, stream);
-    run<BFloat16>(bf16, options, condition, a, stream);
-    run<Float16>(f16, options, condition, a, stream);
-  });
+  AverageLayout layout{node.inputs().size()};
+  std::vector<std::array<int, 3>> inputs;
+  for (int g = 0; g < layout.groups(); ++g)
+    inputs.push_back({layout.variable(g), layout.average(g), layout.count(g)});
+  auto run = [options = node.as<MovingAverageUpdateOptions>()](
+                 auto t, const auto& groups, const bool* condition, const KernelArguments& a,
+                 Stream& stream) {
+    using T = decltype(t);
+    for_each_batch<T>(groups, a, [&](const AverageBatch& batch) {
+      launch(stream, {.blocks = batch.blocks, .threads = threads_of_update}, average<T>, batch,
+             options, condition);
+      launch(stream, {.blocks = 1, .threads = AverageBatch::most}, count_updates, batch, condition);
+    });
+  };
+  return make_mixed_kernel(node, inputs, layout.condition(), run);
 }
 
 const KernelRegistration registration(moving_average_update_op, make);

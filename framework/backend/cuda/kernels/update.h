@@ -54,4 +54,30 @@ std::vector<TensorGroup<2 + Slots>> groups_of(const Node& node, const UpdateLayo
   return groups;
 }
 
+/// A kernel for groups whose tensors may be of any floating types, mixed: a group has the type of
+/// its first input, the variable. run(T(), groups, condition, arguments, stream) is called for each
+/// type; `conditional`: input 0 of the node is the condition.
+template <std::size_t N, class Run>
+std::unique_ptr<Kernel> make_mixed_kernel(const Node& node,
+                                          const std::vector<std::array<int, N>>& inputs,
+                                          bool conditional, Run run) {
+  auto of = [&](DType dtype) {
+    std::vector<TensorGroup<static_cast<int>(N)>> groups;
+    for (const auto& group : inputs)
+      if (const TensorType& variable = node.input(group[0]).type(); variable.dtype == dtype)
+        groups.push_back({.inputs = group,
+                          .elements = variable.shape.elements(),
+                          .rank = variable.shape.rank()});
+    return groups;
+  };
+  return make_kernel([=, f64 = of(DType::f64), f32 = of(DType::f32), bf16 = of(DType::bf16),
+                      f16 = of(DType::f16)](const KernelArguments& a, Stream& stream) {
+    auto* condition = conditional ? static_cast<const bool*>(a.inputs[0]) : nullptr;
+    run(double(), f64, condition, a, stream);
+    run(float(), f32, condition, a, stream);
+    run(BFloat16(), bf16, condition, a, stream);
+    run(Float16(), f16, condition, a, stream);
+  });
+}
+
 }  // namespace belfry::cuda
