@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/models/models.h"
 
@@ -21,24 +22,15 @@ struct Arguments {
 
 Arguments parse(int argc, char** argv) {
   Arguments out;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    std::string name = argv[i], value = argv[i + 1];
-    if (name == "--model")
-      out.model = value;
-    else if (name == "--batch_size")
-      out.batch_size = std::stol(value);
-    else if (name == "--steps")
-      out.steps = std::stoi(value);
-    else if (name == "--rounds")
-      out.rounds = std::stoi(value);
-    else if (name == "--config")
-      out.config = run_config_from_json(value, out.config);
-    else
-      fail("unknown option ", name,
-           "; usage: gpu_speed [--model mlp|lenet|resnet18|resnet50|unet3d] [--batch_size N] "
-           "[--steps N] "
-           "[--rounds N] [--config JSON of RunConfig fields]");
-  }
+  auto config = [&](const std::string& json) {
+    out.config = run_config_from_json(json, out.config);
+  };
+  bench::read_options(argc, argv,
+                      {{"--model", &out.model},  // mlp, lenet, resnet18, resnet50, unet3d
+                       {"--batch_size", &out.batch_size},
+                       {"--steps", &out.steps},
+                       {"--rounds", &out.rounds},
+                       {"--config", config}});  // RunConfig fields in JSON
   return out;
 }
 
@@ -154,10 +146,5 @@ void run(const Arguments& args) {
 }  // namespace belfry
 
 int main(int argc, char** argv) {
-  try {
-    belfry::run(belfry::parse(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
+  return belfry::bench::run_program([&] { belfry::run(belfry::parse(argc, argv)); });
 }

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "arguments.h"
 #include "belfry/framework/framework.h"
 #include "belfry/models/models.h"
 
@@ -24,18 +25,12 @@ struct Arguments {
 
 Arguments parse(int argc, char** argv) {
   Arguments out;
-  const std::map<std::string, std::string*> known{{"--model", &out.model},
-                                                  {"--options", &out.options},
-                                                  {"--input", &out.input},
-                                                  {"--weights", &out.weights},
-                                                  {"--output", &out.output}};
-  for (int i = 1; i < argc; i += 2) {
-    auto found = known.find(argv[i]);
-    require(found != known.end() && i + 1 < argc,
-            "usage: model_forward --model NAME [--options JSON] --input FILE "
-            "[--weights FILE --output FILE]");
-    *found->second = argv[i + 1];
-  }
+  bench::read_options(argc, argv,
+                      {{"--model", &out.model},
+                       {"--options", &out.options},
+                       {"--input", &out.input},
+                       {"--weights", &out.weights},
+                       {"--output", &out.output}});
   return out;
 }
 
@@ -123,10 +118,5 @@ void run(const Arguments& args) {
 }  // namespace belfry
 
 int main(int argc, char** argv) {
-  try {
-    belfry::run(belfry::parse(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
+  return belfry::bench::run_program([&] { belfry::run(belfry::parse(argc, argv)); });
 }

@@ -8,9 +8,9 @@
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <string>
 
+#include "arguments.h"
 #include "belfry/data/media.h"
 #include "belfry/data/profile.h"
 #include "belfry/data/sources.h"
@@ -74,30 +74,21 @@ void measure(const std::string& what, const Dataset& dataset, std::int64_t rows,
               static_cast<double>(count) / elapsed, elapsed * 1e9 / static_cast<double>(count));
 }
 
-std::map<std::string, std::string> parse(int argc, char** argv) {
-  std::map<std::string, std::string> options{
-      {"--case", "elements"}, {"--photos", "."}, {"--threads", "2"}, {"--seconds", "5"}};
-  for (int i = 1; i < argc; i += 2) {
-    require(options.contains(argv[i]) && i + 1 < argc, "unknown option ", argv[i]);
-    options[argv[i]] = argv[i + 1];
-  }
-  return options;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    auto options = parse(argc, argv);
-    double seconds = std::stod(options["--seconds"]);
-    if (options["--case"] == "photos")
-      measure("photos", photo_batches(options["--photos"], std::stoi(options["--threads"])),
-              photo_batch, seconds);
+  std::string what = "elements", photos = ".";
+  int threads = 2;
+  double seconds = 5;
+  return bench::run_program([&] {
+    bench::read_options(argc, argv,
+                        {{"--case", &what},
+                         {"--photos", &photos},
+                         {"--threads", &threads},
+                         {"--seconds", &seconds}});
+    if (what == "photos")
+      measure(what, photo_batches(photos, threads), photo_batch, seconds);
     else
       measure("elements", elements(), element_batch, seconds);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
+  });
 }

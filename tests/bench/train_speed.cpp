@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/models/models.h"
@@ -26,29 +27,13 @@ struct Arguments {
 
 Arguments parse(int argc, char** argv) {
   Arguments out;
-  for (int i = 1; i < argc; ++i) {
-    std::string name = argv[i];
-    if (name == "--profile") {
-      out.profile = true;
-      continue;
-    }
-    require(i + 1 < argc,
-            "usage: train_speed [--model lenet|resnet18] [--batch_size N] [--steps N] "
-            "[--threads N] [--towers N] [--profile]");
-    std::string value = argv[++i];
-    if (name == "--model")
-      out.model = value;
-    else if (name == "--batch_size")
-      out.batch_size = std::stol(value);
-    else if (name == "--steps")
-      out.steps = std::stoi(value);
-    else if (name == "--threads")
-      out.threads = std::stoi(value);
-    else if (name == "--towers")
-      out.towers = std::stoi(value);
-    else
-      fail("unknown option ", name);
-  }
+  bench::read_options(argc, argv,
+                      {{"--model", &out.model},  // lenet, resnet18
+                       {"--batch_size", &out.batch_size},
+                       {"--steps", &out.steps},
+                       {"--threads", &out.threads},
+                       {"--towers", &out.towers},
+                       {"--profile", &out.profile}});
   return out;
 }
 
@@ -183,10 +168,5 @@ void run(const Arguments& args) {
 }  // namespace belfry
 
 int main(int argc, char** argv) {
-  try {
-    belfry::run(belfry::parse(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
+  return belfry::bench::run_program([&] { belfry::run(belfry::parse(argc, argv)); });
 }
