@@ -1,9 +1,9 @@
 #include "belfry/models/frozen.h"
 
-#include <filesystem>
+#include <algorithm>
 
 #include "belfry/framework/graph/rewrite.h"
-#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/checkpoint_at.h"
 
 namespace belfry::models {
 namespace {
@@ -34,13 +34,21 @@ Frozen::Frozen(FrozenOptions options)
       feature_(std::move(options.feature)),
       path_(std::move(options.checkpoint)) {
   require(model_fn_, "frozen: there is no model_fn; set FrozenOptions::model_fn");
-  if (!std::filesystem::is_directory(path_)) {
-    weights_ = load_checkpoint(path_).variables;
-    return;
-  }
-  auto newest = load_latest_checkpoint(path_);
-  require(newest, "frozen: ", path_, " has no checkpoint; train the model first");
-  weights_ = std::move(newest->variables);
+  weights_ =
+      with_context("in FrozenOptions::checkpoint", [&] { return checkpoint_at(path_).variables; });
+}
+
+Tensor Frozen::Predictions::at(std::string_view name) const {
+  for (const auto& [known, tensor] : items_)
+    if (known == name) return tensor;
+  std::vector<std::string> names;
+  for (const auto& [known, tensor] : items_) names.push_back(known);
+  fail("frozen: there is no prediction `", name, "`; the model has ", join(names, ", "));
+}
+
+bool Frozen::Predictions::contains(std::string_view name) const {
+  return std::any_of(items_.begin(), items_.end(),
+                     [&](const auto& item) { return item.first == name; });
 }
 
 const Array& Frozen::weight(const VariableOptions& wanted) const {
@@ -85,11 +93,10 @@ Frozen::Predictions Frozen::operator()(Tensor data) const {
   Copies copies(own.size());
   for (std::size_t i = 0; i < own.size(); ++i)
     if (live[i]) copies[i] = copy(own.node(i), data, copies);
-  Predictions found;
-  for (const auto& [name, prediction] : spec.predictions)
-    found[name] = copies[static_cast<std::size_t>(prediction.node().id())]
-                        [static_cast<std::size_t>(prediction.index())];
-  return found;
+  for (auto& [name, prediction] : spec.predictions)
+    prediction = copies[static_cast<std::size_t>(prediction.node().id())]
+                       [static_cast<std::size_t>(prediction.index())];
+  return Predictions(std::move(spec.predictions));
 }
 
 }  // namespace belfry::models

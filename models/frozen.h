@@ -1,9 +1,9 @@
 #pragma once
 // A trained model as a fixed function inside another model.
 
-#include <functional>
-#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "belfry/framework/framework.h"
@@ -31,7 +31,18 @@ class Frozen {
   /// Reads the checkpoint, once. Error: there is none, or it cannot be read.
   explicit Frozen(FrozenOptions options);
 
-  using Predictions = std::map<std::string, Tensor, std::less<>>;
+  /// Tensors by name, in the model's order.
+  class Predictions {
+   public:
+    explicit Predictions(NamedTensors items) : items_(std::move(items)) {}
+    Tensor at(std::string_view name) const;  ///< Error listing the names
+    bool contains(std::string_view name) const;
+    auto begin() const { return items_.begin(); }
+    auto end() const { return items_.end(); }
+
+   private:
+    NamedTensors items_;
+  };
   /// All predictions of `data` [n, ...]; what is not used is not computed. Error: the model asks
   /// for another feature, or for a variable that the checkpoint has not, or has in another type.
   Predictions operator()(Tensor data) const;

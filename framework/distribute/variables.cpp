@@ -35,7 +35,8 @@ std::vector<std::string> Variables::names() const {
 const VariableStore& Variables::holder(std::string_view name, int tower) const {
   for (const auto& store : stores_[static_cast<std::size_t>(tower)])
     if (store->contains(name)) return *store;
-  fail("there is no variable `", name, "`; the model has ", join(names(), ", "));
+  fail("there is no variable `", name, "`; the model has ",
+       names().empty() ? "none yet" : join(names(), ", "));
 }
 
 const VariableOptions& Variables::options(std::string_view name) const {

@@ -23,7 +23,7 @@ DeviceMemory& VariableStore::get_or_create(const VariableOptions& options, std::
   }
   require(found->second.options.type == options.type, "variable `", options.name, "` is ",
           found->second.options.type, " but the model asks for ", options.type,
-          "; use another model_dir, or undo the change to the model");
+          "; a variable has one type, in all modes and for all inputs");
   return found->second.memory;
 }
 
@@ -41,7 +41,7 @@ const VariableStore::Entry& VariableStore::at(std::string_view name) const {
   auto found = entries_.find(name);
   if (found == entries_.end() && shared_) return shared_->at(name);
   require(found != entries_.end(), "there is no variable `", name, "`; the model has ",
-          join(names(), ", "));
+          entries_.empty() ? "none yet" : join(names(), ", "));
   return found->second;
 }
 

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/training_plan.h"
 
@@ -174,7 +174,7 @@ std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
     return session_;
   }
   auto other = new_session();
-  other->restore(load_checkpoint(checkpoint));
+  other->restore(checkpoint_at(checkpoint));
   return other;
 }
 

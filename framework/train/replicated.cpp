@@ -1,6 +1,6 @@
 #include "belfry/framework/train/replicated.h"
 
-#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/session.h"
 
@@ -20,6 +20,30 @@ class OneBatch final : public InputStream {
   bool taken_ = false;
 };
 
+void check_inputs(const Features& inputs) {
+  const std::string* first = nullptr;  // with axes
+  for (const auto& [name, array] : inputs) {
+    require(array.defined() || array.elements() == 0, "Replicated: input `", name,
+            "` is undefined: an Array() without type and elements");
+    if (array.shape().rank() == 0) continue;
+    if (!first) first = &name;
+    require(array.shape()[0] == inputs.at(*first).shape()[0], "Replicated: input `", name, "` is ",
+            array.type(), " but `", *first, "` is ", inputs.at(*first).type(),
+            "; all inputs have as many rows, or no axes (a scalar)");
+  }
+  require(row_count(inputs) > 0,
+          "Replicated: the input has no rows: ", to_string(signature_of(inputs)));
+}
+
+// Shapes are known before anything runs; the rows are those of one device.
+NamedTensors checked(NamedTensors results, std::int64_t rows) {
+  for (const auto& [name, value] : results)
+    require(value.rank() > 0 && value.size(0) == rows, "Replicated: result `", name, "` is ",
+            value.type(), " for ", rows, rows == 1 ? " row" : " rows",
+            "; it should have one row an example");
+  return results;
+}
+
 }  // namespace
 
 Replicated::Replicated(Forward forward, const RunConfig& run) {
@@ -27,38 +51,36 @@ Replicated::Replicated(Forward forward, const RunConfig& run) {
   validate(run);
   session_ = std::make_shared<Session>(
       [forward = std::move(forward)](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
-        return {.predictions = forward(std::move(s), batch)};
+        return {.predictions = checked(forward(std::move(s), batch), batch.rows())};
       },
       run);
 }
 
 Features Replicated::operator()(const Features& inputs) {
-  require(row_count(inputs) > 0,
-          "Replicated: the input has no rows: ", to_string(signature_of(inputs)));
+  check_inputs(inputs);
+  int devices = session_->strategy().size();
   auto run = [&] {
     Predictions predictions(session_, std::make_unique<OneBatch>(inputs),
                             {.single_examples = false});
     Features results;
     predictions.next(results);
-    for (const auto& [name, value] : results)
-      require(value.shape().rank() > 0 && value.shape()[0] == row_count(inputs),
-              "Replicated: result `", name, "` is ", value.type(), " for ", row_count(inputs),
-              " rows; it should have one row an example");
     return results;
   };
-  return loaded_.empty() ? run() : with_context("with the variables of " + loaded_, run);
+  std::string call = concat("in a call with ", to_string(signature_of(inputs)));
+  return with_context(devices > 1 ? concat(call, ", split over ", devices, " devices") : call, run);
 }
 
 Array Replicated::operator()(const Array& input) {
   return (*this)(Features{{only_input, input}}).at(only_output);
 }
 
-void Replicated::load(const std::string& path) {
+void Replicated::load(const std::string& path_or_model_dir) {
   Checkpoint weights;
-  weights.variables = load_safetensors(path).tensors;
+  weights.variables = weights_at(path_or_model_dir);
   weights.seed = session_->state().seed;
-  with_context("in " + path, [&] { session_->restore(std::move(weights)); });
-  loaded_ = path;
+  session_->restore(std::move(weights),
+                    {.name = describe_checkpoint_at(path_or_model_dir),
+                     .remedy = "load weights of this model, or undo the change to it"});
 }
 
 void Replicated::save(const std::string& path) const {
@@ -75,6 +97,8 @@ std::vector<std::string> Replicated::variable_names() const {
 }
 
 Array Replicated::variable_value(std::string_view name) const {
+  require(!variable_names().empty(), "Replicated: there is no variable `", name,
+          "` yet; the first call of the model makes them");
   return session_->variables().read(name);
 }
 

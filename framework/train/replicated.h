@@ -46,17 +46,19 @@ class Replicated {
                    }),
                    run) {}
 
-  /// Runs the model. The first call with a shape compiles for it. Arrays are the caller's. Error:
-  /// no rows, inputs of different numbers of rows; a result that has not one row an example; what
-  /// the function throws; variables that the loaded file does not have, or of another type.
+  /// Runs the model. The first call with a shape compiles for it. Arrays are the caller's; one
+  /// without axes (a scalar) goes to all devices. Error: no rows, inputs of different numbers of
+  /// rows, an undefined array; a result that has not one row an example; what the function throws;
+  /// variables that the loaded file does not have, or of another type.
   Features operator()(const Features& inputs);
   /// The same for a function of one input and one result.
   Array operator()(const Array& input);
 
   /// Takes the values of all variables from a safetensors file: a checkpoint, weights that save()
-  /// wrote, or those of another program. What the model does not ask for is left aside. Error: no
-  /// such file, a damaged one, or one without a variable that is in use, which is named.
-  void load(const std::string& path);
+  /// wrote, or those of another program; or from the newest checkpoint of a model_dir. What the
+  /// model does not ask for is left aside. Error: no such file, a damaged one, or one without a
+  /// variable that is in use, which is named.
+  void load(const std::string& path_or_model_dir);
   /// Writes the model's variables as a checkpoint of step 0, whole or not at all; in a model_dir,
   /// under the name that checkpoint_path() gives, an Estimator begins with it. Error: it cannot be
   /// written; there was no call yet, so that there are no variables.
@@ -64,14 +66,13 @@ class Replicated {
 
   /// Names of all variables, sorted; none before the first call.
   std::vector<std::string> variable_names() const;
-  /// A copy of a variable's value. Error: no such variable.
+  /// A copy of a variable's value. Error: no such variable, or no call yet.
   Array variable_value(std::string_view name) const;
 
  private:
   static constexpr const char *only_input = "input", *only_output = "output";
 
   std::shared_ptr<Session> session_;
-  std::string loaded_;  // path
 };
 
 }  // namespace belfry

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <thread>
 
@@ -135,6 +136,19 @@ InputContext Session::input_context() const {
           .allocate_host = pinned_memory(strategy_)};
 }
 
+std::string Session::describe_devices() const {
+  const auto& towers = strategy_.towers;
+  const Device& first = *towers[0].devices[0];
+  std::vector<std::string> names;
+  for (const Tower& tower : towers) names.push_back(tower.name());
+  std::string text = lane_count(strategy_) == 1 ? first.description() : join(names, ", ");
+  if (!first.host_accessible()) return text;
+  // As many as a step gets that is worth sharing.
+  int threads = first.threads_for(std::numeric_limits<double>::infinity(), threads_of_a_slot_);
+  return concat(text, ", ", threads == 1 ? "1 thread" : concat("up to ", threads, " threads"),
+                lane_count(strategy_) == 1 ? "" : " each");
+}
+
 void Session::towers_failed(const std::exception& error) {
   for (const auto& communicator : communicators_)
     if (communicator) communicator->abort(concat("another tower failed: ", error.what()));
@@ -157,38 +171,38 @@ std::string tower_name(const std::string& variable, int tower) {
   return concat(variable, "/tower_", tower);
 }
 
-constexpr const char* model_changed = "; use another model_dir, or undo the change to the model";
+void check_type(const WeightSource& source, const NamedArrays::value_type& found,
+                const VariableOptions& wanted) {
+  require(found.second.type() == wanted.type, source.name, " has variable `", found.first, "` as ",
+          found.second.type(), " but the model asks for ", wanted.type, "; ", source.remedy);
+}
 
 const Array& find_variable(const NamedArrays& saved, const VariableOptions& wanted,
-                           std::int64_t step) {
+                           const WeightSource& source) {
   auto found = saved.find(wanted.name);
-  require(found != saved.end(), "the checkpoint of step ", step, " has no variable `", wanted.name,
-          "`, which the model asks for", model_changed);
-  require(found->second.type() == wanted.type, "the checkpoint of step ", step, " has variable `",
-          wanted.name, "` as ", found->second.type(), " but the model asks for ", wanted.type,
-          model_changed);
+  require(found != saved.end(), source.name, " has no variable `", wanted.name,
+          "`, which the model asks for; ", source.remedy);
+  check_type(source, *found, wanted);
   return found->second;
 }
 
 // What each of `towers` towers had of a variable that differs over them; empty where it does not,
 // or where only what they make together can be taken over.
 std::vector<Array> values_of_towers(const NamedArrays& saved, const VariableOptions& wanted,
-                                    std::int64_t step, int towers) {
+                                    const WeightSource& source, int towers) {
   std::vector<Array> own;
   if (!differs_over_towers(wanted.over_towers)) return own;
   for (int tower = 0;; ++tower) {
     auto found = saved.find(tower_name(wanted.name, tower));
     if (found == saved.end()) break;
-    require(found->second.type() == wanted.type, "the checkpoint of step ", step, " has variable `",
-            found->first, "` as ", found->second.type(), " but the model asks for ", wanted.type,
-            model_changed);
+    check_type(source, *found, wanted);
     own.push_back(found->second);
   }
   auto had = std::max<std::size_t>(1, own.size()), have = static_cast<std::size_t>(towers);
-  require(had == have || wanted.over_towers != OverTowers::per_tower, "the checkpoint of step ",
-          step, " has the values of ", had, " towers for variable `", wanted.name,
+  require(had == have || wanted.over_towers != OverTowers::per_tower, source.name,
+          " has the values of ", had, " towers for variable `", wanted.name,
           "`, which differs from tower to tower; there are ", have,
-          " now; train on as many, or rename the variable to begin it anew");
+          " now; use as many, or rename the variable to begin it anew");
   if (own.size() != have) own.clear();
   return own;
 }
@@ -206,12 +220,16 @@ std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
 }
 
 // All is checked before anything changes.
-void Session::restore(Checkpoint checkpoint) {
+void Session::restore(Checkpoint checkpoint, WeightSource source) {
+  if (source.name.empty()) source.name = concat("the checkpoint of step ", checkpoint.step);
+  if (source.remedy.empty())
+    source.remedy = "use another model_dir, or undo the change to the model";
   for (const std::string& name : variables_.names()) {
     const VariableOptions& options = variables_.options(name);
-    find_variable(checkpoint.variables, options, checkpoint.step);
-    values_of_towers(checkpoint.variables, options, checkpoint.step, place().all);
+    find_variable(checkpoint.variables, options, source);
+    values_of_towers(checkpoint.variables, options, source, place().all);
   }
+  source_ = std::move(source);
   pending_ = std::move(checkpoint.variables);
   step_ = checkpoint.step;
   seed_ = checkpoint.seed;
@@ -294,8 +312,8 @@ bool Session::has_average(const std::string& variable) const {
 // The value of a variable that is in the store, out of what the checkpoint holds. Where towers
 // differ each gets its own again, if there are as many as there were.
 void Session::take_value(const VariableOptions& options) {
-  std::vector<Array> own = values_of_towers(pending_, options, step_, place().all);
-  variables_.write(options.name, find_variable(pending_, options, step_));
+  std::vector<Array> own = values_of_towers(pending_, options, source_, place().all);
+  variables_.write(options.name, find_variable(pending_, options, source_));
   for (int tower = 0; tower < variables_.towers() && !own.empty(); ++tower)
     variables_.write(options.name, own[static_cast<std::size_t>(place().first + tower)], tower);
   pending_.erase(options.name);
@@ -307,11 +325,10 @@ void Session::take_value(const VariableOptions& options) {
 bool Session::in_checkpoint(const VariableOptions& options) const {
   if (!restored_) return false;
   if (options.kind == VariableKind::slot && !pending_.contains(options.name)) {
-    log_warning("the checkpoint of step ", step_, " has no `", options.name,
-                "`; it begins with its first value");
+    log_warning(source_.name, " has no `", options.name, "`; it begins with its first value");
     return false;
   }
-  find_variable(pending_, options, step_);
+  find_variable(pending_, options, source_);
   return true;
 }
 

@@ -21,6 +21,12 @@
 
 namespace belfry {
 
+/// How errors speak of where the variables' values came from.
+struct WeightSource {
+  std::string name = {};    ///< empty: "the checkpoint of step 3"
+  std::string remedy = {};  ///< empty: "use another model_dir, or undo the change to the model"
+};
+
 /// Lives as long as its Estimator: training, evaluation and prediction share its variables, and
 /// plans of evaluation and prediction are compiled once for each signature. Used by one thread at a
 /// time.
@@ -28,8 +34,9 @@ class Session {
  public:
   Session(ModelFn model_fn, const RunConfig& config);
 
-  /// Takes over what a checkpoint holds. Variables are checked when a model asks for them.
-  void restore(Checkpoint checkpoint);
+  /// Takes over what a checkpoint holds. Variables are checked when a model asks for them; errors
+  /// then have the words of `source`, by default those for an Estimator's user.
+  void restore(Checkpoint checkpoint, WeightSource source = {});
   /// Variables (also those that no model has asked for yet), step and seed, and where training left
   /// the input and the hooks.
   Checkpoint snapshot() const;
@@ -74,6 +81,8 @@ class Session {
   }
 
   const ModelFn& model_fn() const { return model_fn_; }
+  /// The devices and, of CPUs, how many threads they run on: "cpu:0, cpu:1, 1 thread each".
+  std::string describe_devices() const;
   const Strategy& strategy() const { return strategy_; }
   Workers& workers() const { return *workers_; }
   /// What an input_fn is told: with the global policy every worker reads whole batches.
@@ -112,6 +121,7 @@ class Session {
   std::vector<std::shared_ptr<Communicator>> communicators_;  // of several towers, by slot
   Variables variables_;
   NamedArrays pending_;  // of the checkpoint, not yet asked for by a model
+  WeightSource source_;  // of these
   bool restored_ = false;
   bool has_state_ = false;
   bool broken_ = false;

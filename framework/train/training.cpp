@@ -77,15 +77,6 @@ std::uint64_t Training::Impl::all_updates() const {
   return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-std::string Training::Impl::describe_towers() const {
-  const auto& towers = session.strategy().towers;
-  if (towers.size() == 1 && towers[0].devices.size() == 1)
-    return towers[0].devices[0]->description();
-  std::vector<std::string> names;
-  for (const Tower& tower : towers) names.push_back(tower.name());
-  return join(names, ", ");
-}
-
 std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   ended = true;
   std::exception_ptr first = hooks.end(*this, outcome);

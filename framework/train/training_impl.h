@@ -104,8 +104,6 @@ struct Training::Impl final : HookContext {
 
   std::uint64_t all_updates() const;
 
-  std::string describe_towers() const;
-
   std::exception_ptr end_hooks(Outcome outcome);
 
   // The other workers would wait for this one in vain.

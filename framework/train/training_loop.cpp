@@ -183,7 +183,7 @@ bool Training::Impl::prepare() {
         "train: this input stream cannot save its position, so a resumed training would "
         "begin its data anew");
   if (is_chief())
-    log_info("training on ", describe_towers(), ", ",
+    log_info("training on ", session.describe_devices(), ", ",
              session.strategy().describe_batch(row_count(input.batches()[0]),
                                                session.workers().count()));
   replicas.prepare_models();

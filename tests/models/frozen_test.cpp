@@ -67,6 +67,17 @@ TEST_F(FrozenModel, PredictsWhatTheModelDoes) {
   EXPECT_GT(length, 0);
 }
 
+TEST_F(FrozenModel, AMissingPredictionIsNamed) {
+  Frozen frozen({.model_fn = network, .checkpoint = checkpoint_path(folder.path(), 2)});
+  Graph graph;
+  Frozen::Predictions found = frozen(constant(graph, images_of(images)));
+  EXPECT_TRUE(found.contains("features"));
+  EXPECT_FALSE(found.contains("featurs"));
+  EXPECT_EQ(error_of([&] { found.at("featurs"); }),
+            "frozen: there is no prediction `featurs`; the model has class, probabilities, "
+            "features");
+}
+
 // Around it operands of products are rounded to bf16.
 TEST_F(FrozenModel, ComputesInF32) {
   Frozen frozen({.model_fn = network, .checkpoint = folder.path()});
@@ -124,7 +135,7 @@ TEST_F(FrozenModel, WhatTheCheckpointLacksIsNamed) {
       HasSubstr("/none"));
   TemporaryFolder empty;
   EXPECT_THAT(error_of([&] { Frozen({.model_fn = network, .checkpoint = empty.path()}); }),
-              HasSubstr("has no checkpoint; train the model first"));
+              HasSubstr("there is no checkpoint at `" + empty.path() + "`"));
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ TEST(VariableStore, TypesMustAgree) {
   VariableStore store(find_device("cpu"));
   store.get_or_create(options("w"), 1);
   EXPECT_EQ(error_of([&] { store.get_or_create(options("w", {3}), 1); }),
-            "variable `w` is f32[2] but the model asks for f32[3]; use another model_dir, or undo "
-            "the change to the model");
+            "variable `w` is f32[2] but the model asks for f32[3]; a variable has one type, in "
+            "all modes and for all inputs");
   EXPECT_EQ(error_of([&] {
               store.write("w", Array::of({1.0, 2.0}));
             }),
@@ -50,6 +50,7 @@ TEST(VariableStore, TypesMustAgree) {
 
 TEST(VariableStore, AMissingOneIsNamed) {
   VariableStore store(find_device("cpu"));
+  EXPECT_EQ(error_of([&] { store.read("v"); }), "there is no variable `v`; the model has none yet");
   store.get_or_create(options("w"), 1);
   EXPECT_TRUE(store.contains("w"));
   EXPECT_FALSE(store.contains("v"));

@@ -354,6 +354,39 @@ TEST(Estimator, TwoPredictorsMayBeReadInTurn) {
   EXPECT_THAT(seen, ElementsAre(1, 0, 1.5, 0, 2, 0, 2.5, 0));
 }
 
+// y = 2 x w of a step from w = 0, whose gradient is -2 x y: w = 1/2 and b = 1/2 after it.
+TEST(Estimator, ACheckpointMayBeAModelDir) {
+  TemporaryFolder trained;
+  Estimator({.model_fn = linear, .model_dir = trained.path(), .run = quiet()})
+      .train(over_and_over({one_point()}), {.steps = 1});
+  Estimator other({.model_fn = linear, .run = saving_nothing()});
+  InputFn input = once({one_point(3, 5)});
+  EvalResult found = other.evaluate(input, {.checkpoint = trained.path()});
+  EXPECT_EQ(found.at("global_step"), 1);
+  EXPECT_EQ(found.at("error"), 3);
+  Features p;
+  ASSERT_TRUE(other.predict(input, {.checkpoint = trained.path()}).next(p));
+  EXPECT_EQ(p.at("y").item(), 2);
+}
+
+TEST(Estimator, SaysOnWhatItTrains) {
+  auto line = [](std::vector<std::string> devices, int threads) {
+    RunConfig config = saving_nothing();
+    config.devices = std::move(devices);
+    config.threads = threads;
+    CapturedLog log;
+    Estimator estimator({.model_fn = falling, .run = config});
+    estimator.train(over_and_over({points({1, 2}, {0, 0})}), {.steps = 1});
+    return log.info.substr(0, log.info.find('\n'));
+  };
+  std::string device = find_device("cpu")->description();  // "cpu:0, 2 cores"
+  EXPECT_EQ(line({"cpu"}, 1), "training on " + device + ", 1 thread, global batch 2 = 1 tower x 2");
+  EXPECT_EQ(line({"cpu"}, 3),
+            "training on " + device + ", up to 3 threads, global batch 2 = 1 tower x 2");
+  EXPECT_EQ(line({"cpu:0", "cpu:1"}, 1),
+            "training on cpu:0, cpu:1, 1 thread each, global batch 2 = 2 towers x 1");
+}
+
 // ---- variables and the rest
 
 TEST(Estimator, GivesVariablesByName) {

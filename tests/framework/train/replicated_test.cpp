@@ -125,10 +125,14 @@ TEST(Replicated, SharesWeightsWithAnEstimator) {
   Estimator estimator({.model_fn = model_fn, .model_dir = trained.path(), .run = quiet()});
   estimator.train(over_and_over({batch}), {.steps = 3});
   Replicated model(forward, on({"cpu:0", "cpu:1"}, 7));
-  model.load(*estimator.latest_checkpoint());
   Features predicted;
   estimator.predict(once({batch}), {.single_examples = false}).next(predicted);
-  EXPECT_EQ(numbers(model(noise(6))), numbers(predicted.at("y")));
+  for (const std::string& place : {*estimator.latest_checkpoint(), trained.path()}) {
+    model.load(place);
+    EXPECT_EQ(numbers(model(noise(6))), numbers(predicted.at("y")));
+  }
+  EXPECT_THAT(error_of([&] { model.load(begun.path()); }),
+              HasSubstr("there is no checkpoint at `" + begun.path() + "`"));
 
   model.save(checkpoint_path(begun.path(), 0));
   CapturedLog log;
@@ -150,22 +154,63 @@ TEST(Replicated, ErrorsSayWhat) {
                 model(Features{{"image", noise(2)}});
               }),
               HasSubstr("unknown feature `input`; this batch has image"));
-  EXPECT_THAT(
-      error_of([] { Replicated([](Scope, Tensor x) { return mean(x); }, quiet())(noise(2)); }),
-      HasSubstr("result `output` is f32[] for 2 rows"));
+  Replicated no_rows([](Scope, Tensor x) { return mean(x); }, on({"cpu:0", "cpu:1"}));
+  EXPECT_EQ(error_of([&] { no_rows(noise(3)); }),
+            "Replicated: result `output` is f32[] for 2 rows; it should have one row an example "
+            "(while building the predict model for input f32[2, 3]) (in a call with input f32[3, "
+            "3], split over 2 devices)");
   EXPECT_THAT(error_of([] { Replicated(forward, on({"cpu:0", "cpu:0"})); }), HasSubstr("twice"));
   EXPECT_THAT(error_of([] { Replicated(Replicated::Forward{}); }),
               HasSubstr("no forward function"));
 
   save_safetensors(path, {{"in/bias", Array::zeros({4})}});
   model.load(path);  // which variables the model has is not known yet
-  std::string missing = error_of([&] { model(noise(2)); });
-  EXPECT_THAT(missing, HasSubstr("no variable `in/kernel`"));
-  EXPECT_THAT(missing, HasSubstr("with the variables of " + path));
+  std::string missing = path + " has no variable `in/kernel`, which the model asks for; load "
+                        "weights of this model, or undo the change to it";
+  EXPECT_EQ(error_of([&] { model(noise(2)); }),
+            missing + " (in a call with input f32[2, 3], split over 2 devices)");
   Replicated called(forward, on({"cpu:0"}));
   Array before = called(noise(2));
-  EXPECT_THAT(error_of([&] { called.load(path); }), HasSubstr("in " + path));
+  EXPECT_EQ(error_of([&] { called.load(path); }), missing);
   EXPECT_EQ(numbers(called(noise(2))), numbers(before));
+  EXPECT_THAT(error_of([&] {
+                called(Array::zeros({2, 4}));
+              }),
+              HasSubstr("variable `in/kernel` is f32[3, 4] but the model asks for f32[4, 4]; a "
+                        "variable has one type"));
+}
+
+// On one device, where nothing has to be cut, as on two.
+TEST(Replicated, InputsAreChecked) {
+  for (const auto& devices : {some_devices[0], some_devices[1]}) {
+    Replicated first(
+        [](Scope, const Batch& batch) {
+          return NamedTensors{{"y", batch["x"]}};
+        },
+        on(devices));
+    auto error_with = [&](const Array& unused) {
+      return error_of([&] {
+        first({{"scalar", Array::scalar(1.f)}, {"x", noise(2)}, {"unused", unused}});
+      });
+    };
+    EXPECT_EQ(error_with(noise(3)),
+              "Replicated: input `unused` is f32[3, 3] but `x` is f32[2, 3]; all inputs have as "
+              "many rows, or no axes (a scalar)");
+    EXPECT_EQ(error_with(Array()),
+              "Replicated: input `unused` is undefined: an Array() without type and elements");
+    EXPECT_EQ(error_with(noise(2)), "no error");
+  }
+}
+
+TEST(Replicated, VariablesComeWithTheFirstCall) {
+  Replicated model(forward, on({"cpu:0"}));
+  EXPECT_EQ(error_of([&] { model.variable_value("in/kernel"); }),
+            "Replicated: there is no variable `in/kernel` yet; the first call of the model makes "
+            "them");
+  model(noise(1));
+  EXPECT_EQ(error_of([&] { model.variable_value("kernel"); }),
+            "there is no variable `kernel`; the model has in/bias, in/kernel, out/bias, "
+            "out/kernel");
 }
 
 }  // namespace
