@@ -107,9 +107,10 @@ Array spectrogram(const Array& samples, const SpectrogramOptions& options) {
       std::transform(window.begin(), window.end(), from, block.ptr<float>(row), std::multiplies());
     }
     cv::dft(block, spectrum, cv::DFT_ROWS);
-    for (int row = 0; row < rows; ++row)
-      take_power(spectrum.ptr<float>(row), length, options.power,
-                 out.row(first + row).span<float>());
+    for (int row = 0; row < rows; ++row) {
+      Array frame = out.row(first + row);
+      take_power(spectrum.ptr<float>(row), length, options.power, frame.span<float>());
+    }
   }
   return out;
 }
@@ -128,7 +129,8 @@ Array mel_filter_bank(const MelOptions& o) {
   for (int bin = 0; bin < o.bins; ++bin) {
     // In steps from the lower end, so that band m has its corners at m, m + 1 and m + 2.
     double at = (mel(nyquist * bin / (o.bins - 1)) - low) / step;
-    auto row = out.row(bin).span<float>();
+    Array bands = out.row(bin);
+    auto row = bands.span<float>();
     for (int band = 0; band < o.mels; ++band)
       row[static_cast<std::size_t>(band)] =
           static_cast<float>(std::max(0.0, std::min(at - band, band + 2 - at)));

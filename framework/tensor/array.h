@@ -62,17 +62,20 @@ class Array {
     return {static_cast<const std::byte*>(raw()), static_cast<std::size_t>(bytes())};
   }
 
-  /// The elements; Error when T is not the array's type.
+  /// The elements; Error when T is not the array's type. They last as long as a handle does, so an
+  /// array that nobody keeps has none to give: Array w = f(); for (float x : w.span<float>()) ...
   template <class T>
-  std::span<T> span() {
+  std::span<T> span() & {
     check_type(dtype_of<T>);
     return {static_cast<T*>(raw()), static_cast<std::size_t>(elements())};
   }
   template <class T>
-  std::span<const T> span() const {
+  std::span<const T> span() const& {
     check_type(dtype_of<T>);
     return {static_cast<const T*>(raw()), static_cast<std::size_t>(elements())};
   }
+  template <class T>
+  std::span<const T> span() const&& = delete;
 
   /// The only element of a one-element array, converted; Error when there are more or none.
   double item() const;

@@ -26,7 +26,8 @@ struct EstimatorOptions {
 
 struct EvaluateArgs {
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
-  std::string checkpoint = {};             ///< path; empty: the live or newest state
+  /// Path, or a model_dir, which stands for its newest one; empty: the live or newest state.
+  std::string checkpoint = {};
   /// With the moving averages of the variables that have one (hooks::moving_average).
   bool averaged = false;
 };

@@ -17,8 +17,9 @@ class Session;
 struct PredictOptions {
   std::vector<std::string> keys = {};  ///< which predictions; empty: all
   bool single_examples = true;         ///< one Features an example; false: one a batch
-  std::string checkpoint = {};         ///< path; empty: the live or newest state
-  bool averaged = false;               ///< with the moving averages of the variables that have one
+  /// Path, or a model_dir, which stands for its newest one; empty: the live or newest state.
+  std::string checkpoint = {};
+  bool averaged = false;  ///< with the moving averages of the variables that have one
 };
 
 /// A lazy sequence of predictions, read once from front to back; several may be read in turn:

@@ -103,8 +103,10 @@ TEST(Rotate3d, QuarterTurnIsRotate90) {
 
 TEST(Rotate3d, TurnsAllPlanesAlike) {
   Array plane = noise({9, 7, 5}, DType::f32), in({4, 9, 7, 5}, DType::f32);
-  for (std::int64_t z = 0; z < 4; ++z)
-    std::copy_n(plane.span<float>().data(), plane.elements(), in.row(z).span<float>().data());
+  for (std::int64_t z = 0; z < 4; ++z) {
+    Array slice = in.row(z);
+    std::copy_n(plane.span<float>().data(), plane.elements(), slice.span<float>().data());
+  }
   Array out = applied(rotate3d({.degrees = {25, 25}, .border = Border::edge}), in);
   Array expected = applied(rotate({.degrees = {25, 25}, .border = Border::edge}), plane);
   for (std::int64_t z = 0; z < 4; ++z) EXPECT_TRUE(identical(out.row(z).clone(), expected));

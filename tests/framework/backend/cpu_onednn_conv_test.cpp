@@ -136,7 +136,8 @@ TEST(CpuOnednnConv, PadsEachSideByItself) {
   Graph graph;
   Tensor y = forward(inputs_like(graph, arrays),
                      {.options = Conv2dOptions{.padding = Padding::explicit_amounts(1, 0, 1, 0)}});
-  EXPECT_THAT(run_onednn(y.node(), arrays, 1).span<float>(), ElementsAre(1, 3, 4, 10));
+  Array result = run_onednn(y.node(), arrays, 1);
+  EXPECT_THAT(result.span<float>(), ElementsAre(1, 3, 4, 10));
 }
 
 TEST(CpuOnednnConv, ReluKeepsNan) {

@@ -74,7 +74,8 @@ TEST(CpuOnednnMatmul, KnownProduct) {
   Graph graph;
   Tensor y = apply1(matmul_op, inputs_like(graph, arrays),
                     MatmulNodeOptions{.bias = true, .activation = Activation::relu});
-  EXPECT_THAT(run_onednn(y.node(), arrays, 1).span<float>(), ElementsAre(2.5f, 0, 5.5f, 0));
+  Array result = run_onednn(y.node(), arrays, 1);
+  EXPECT_THAT(result.span<float>(), ElementsAre(2.5f, 0, 5.5f, 0));
 }
 
 /// Wide enough for one of the two ways, narrow enough for the other.
