@@ -7,10 +7,13 @@
 //     writes its predictions for the features, what softmax or sigmoid made them of, and the random
 //     numbers that were drawn; and the weights as a checkpoint, into their folder
 //
-// Files are safetensors. Models are those of models::make(), and the networks of a DCGAN.
+// Files are safetensors. Models are those of models::make(); the GANs of gan_with(), with both
+// networks and the options that these have by default; and patch_discriminator.
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <map>
 
 #include "arguments.h"
 #include "belfry/framework/framework.h"
@@ -34,16 +37,47 @@ Arguments parse(int argc, char** argv) {
   return out;
 }
 
+using Capture = std::function<NamedMetrics(const gan::GanModel&, const Batch&)>;
+
+// A GAN with `capture` among its metrics; null where there is none of that name.
+ModelFn gan_with(const std::string& name, Capture capture) {
+  using Make = std::function<gan::GanOptions()>;
+  static const std::map<std::string, Make> makers{
+      {"dcgan32", [] { return gan::dcgan(); }},
+      {"dcgan64", [] { return gan::dcgan({.size = 64, .channels = 3}); }},
+      {"cgan", [] { return gan::conditional_gan(); }},
+      {"wgan_gp", [] { return gan::wgan_gp(); }}};
+  if (name == "acgan") return gan::acgan({.gan = {.metrics = capture}});
+  if (name == "infogan") return gan::infogan({.gan = {.metrics = capture}});
+  auto found = makers.find(name);
+  if (found == makers.end()) return {};
+  gan::GanOptions options = found->second();
+  options.metrics = std::move(capture);
+  return gan::gan(options);
+}
+
+// Both networks of a GAN: built as for evaluate(), as predict() has the generator alone.
+EstimatorSpec networks_of(const std::string& name, const Scope& s, const Batch& batch) {
+  EstimatorSpec out;
+  Capture capture = [&](const gan::GanModel& m, const Batch&) -> NamedMetrics {
+    out.predictions = {{"generated", m.generated},
+                       {"logits of real", m.real_logits},
+                       {"logits of generated", m.generated_logits}};
+    return {};
+  };
+  gan_with(name, capture)(s, batch, Mode::evaluate);
+  return out;
+}
+
 ModelFn model_of(const Arguments& args) {
-  gan::DcganOptions colour{.size = 64, .channels = 3};
-  if (args.model == "dcgan_generator")
-    return [=](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
-      return {.predictions = {{"generated", gan::dcgan_generator(colour)(s, batch, mode)}}};
-    };
-  if (args.model == "dcgan_discriminator")
-    return [=](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
-      Tensor logits = gan::dcgan_discriminator(colour)(s, batch["image"], batch, mode);
+  if (args.model == "patch_discriminator")
+    return [](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
+      Tensor logits = gan::patch_discriminator()(s, batch["image"], batch, mode);
       return {.predictions = {{"logits", logits}}};
+    };
+  if (gan_with(args.model, {}))
+    return [name = args.model](Scope s, const Batch& batch, Mode) {
+      return networks_of(name, s, batch);
     };
   return models::make(args.model, args.options);
 }
@@ -59,8 +93,8 @@ ModelFn opened(ModelFn model) {
         more.emplace_back("logits of " + name, maker.input(0));
     }
     for (const auto& node : s.graph())
-      if (node->op().name == "random_normal")
-        more.emplace_back("normal of " + node->scope(), Tensor(*node));
+      if (node->op().name == "random_normal" || node->op().name == "random_uniform")
+        more.emplace_back("drawn in " + node->scope(), Tensor(*node));
     spec.predictions.insert(spec.predictions.end(), more.begin(), more.end());
     return spec;
   };

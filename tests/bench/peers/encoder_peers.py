@@ -1,4 +1,4 @@
-"""Peers of ResNeSt, Swin and the U-Nets with these as encoders, for forward_peers.py.
+"""Peers of ResNeSt, Swin and the U-Nets, some with these as encoders, for forward_peers.py.
 
 ResNeSt and the ways up are written out here; Swin and its blocks are torchvision's.
 """
@@ -124,12 +124,7 @@ class UnetResnest(nn.Module):
 
 
 def layer_norm(weights, scope):
-    """torch's norm has the names of a dense layer for scale and offset."""
-    module = nn.LayerNorm(weights.left[scope + "/scale"].shape[0], eps=1e-5)
-    with torch.no_grad():
-        module.weight.copy_(weights.take(scope + "/scale"))
-        module.bias.copy_(weights.take(scope + "/offset"))
-    return module
+    return weights.into(nn.LayerNorm(weights.left[scope + "/scale"].shape[0], eps=1e-5), scope)
 
 
 def linear(weights, scope):
@@ -253,3 +248,53 @@ def unet_swin(**options):
         module = UnetSwin(weights, features["image"], **options)
         return module, lambda f: {"logits of probability": module(f["image"].movedim(-1, 1))}
     return peer
+
+
+class Unet(nn.Module):
+    def __init__(self, weights, channels, dimensions):
+        super().__init__()
+        self.conv = getattr(nn, f"Conv{dimensions}d")
+        self.grow = getattr(nn, f"ConvTranspose{dimensions}d")
+        self.norm = getattr(nn, f"BatchNorm{dimensions}d")
+        self.pool = getattr(nn, f"MaxPool{dimensions}d")(2)
+        filters = weights.left["down1/conv1/kernel"].shape[-1]
+        self.depth = sum(f"down{i}/conv1/kernel" in weights.left for i in range(1, 17))
+        self.ways = nn.ModuleDict()
+        for level in range(1, self.depth + 1):
+            self.ways[f"down{level}"] = self.twice(weights, channels, filters, f"down{level}")
+            channels, filters = filters, 2 * filters
+        self.ways["bottom"] = self.twice(weights, channels, filters, "bottom")
+        for level in range(self.depth, 0, -1):
+            up = f"up{level}"
+            self.ways[f"grow{level}"] = weights.into(self.grow(filters, filters // 2, 2, 2), up + "/grow")
+            self.ways[up] = self.twice(weights, filters, filters // 2, up)
+            filters //= 2
+        self.head = weights.into(self.conv(filters, 1, 1), "head")
+
+    def twice(self, weights, channels, filters, scope):
+        layers = []
+        for i in (1, 2):
+            bias = f"{scope}/conv{i}/bias" in weights.left
+            layers.append(weights.into(self.conv(channels, filters, 3, padding=1, bias=bias), f"{scope}/conv{i}"))
+            if not bias:
+                layers.append(weights.into(self.norm(filters), f"{scope}/norm{i}"))
+            layers.append(nn.ReLU())
+            channels = filters
+        return nn.Sequential(*layers)
+
+    def forward(self, x):
+        skips = []
+        for level in range(1, self.depth + 1):
+            skips.append(self.ways[f"down{level}"](x))
+            x = self.pool(skips[-1])
+        x = self.ways["bottom"](x)
+        for level in range(self.depth, 0, -1):
+            x = self.ways[f"grow{level}"](x)
+            x = self.ways[f"up{level}"](torch.cat([skips[level - 1], x], 1))
+        return self.head(x)
+
+
+def unet(weights, features):
+    image = features["image"]
+    module = Unet(weights, image.shape[-1], image.dim() - 2)
+    return module, lambda f: {"logits of probability": module(f["image"].movedim(-1, 1)).movedim(1, -1)}

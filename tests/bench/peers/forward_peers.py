@@ -13,6 +13,7 @@ A model is a Case and a function that builds its peer.
 
 import argparse
 import dataclasses
+import json
 import math
 import os
 import subprocess
@@ -28,6 +29,9 @@ from torch import nn
 import torch.nn.functional as F
 
 import encoder_peers as encoders
+import gan_peers as gans
+import sequence_peers as sequences
+import table_peers as tables
 
 TOLERANCE = 1e-4
 # A peer's result says something only if the rows of a batch differ by this much of its largest element.
@@ -50,6 +54,10 @@ class Weights:
         if isinstance(layer, nn.modules.batchnorm._BatchNorm):
             pairs = {"scale": layer.weight, "offset": layer.bias, "moving_mean": layer.running_mean,
                      "moving_variance": layer.running_var}
+        elif isinstance(layer, nn.LayerNorm):
+            pairs = {"scale": layer.weight, "offset": layer.bias}
+        elif isinstance(layer, (nn.Embedding, nn.EmbeddingBag)):
+            pairs = {"table": layer.weight}
         else:
             kernel = self.left.pop(f"{scope}/kernel")
             if flattened:
@@ -159,110 +167,43 @@ def mobilenet_v2(weights, features):
     return of_images(module)
 
 
-class Unet(nn.Module):
-    def __init__(self, weights, channels, dimensions):
-        super().__init__()
-        self.conv = getattr(nn, f"Conv{dimensions}d")
-        self.grow = getattr(nn, f"ConvTranspose{dimensions}d")
-        self.norm = getattr(nn, f"BatchNorm{dimensions}d")
-        self.pool = getattr(nn, f"MaxPool{dimensions}d")(2)
-        filters = weights.left["down1/conv1/kernel"].shape[-1]
-        self.depth = sum(f"down{i}/conv1/kernel" in weights.left for i in range(1, 17))
-        self.ways = nn.ModuleDict()
-        for level in range(1, self.depth + 1):
-            self.ways[f"down{level}"] = self.twice(weights, channels, filters, f"down{level}")
-            channels, filters = filters, 2 * filters
-        self.ways["bottom"] = self.twice(weights, channels, filters, "bottom")
-        for level in range(self.depth, 0, -1):
-            up = f"up{level}"
-            self.ways[f"grow{level}"] = weights.into(self.grow(filters, filters // 2, 2, 2), up + "/grow")
-            self.ways[up] = self.twice(weights, filters, filters // 2, up)
-            filters //= 2
-        self.head = weights.into(self.conv(filters, 1, 1), "head")
-
-    def twice(self, weights, channels, filters, scope):
-        layers = []
-        for i in (1, 2):
-            bias = f"{scope}/conv{i}/bias" in weights.left
-            layers.append(weights.into(self.conv(channels, filters, 3, padding=1, bias=bias), f"{scope}/conv{i}"))
-            if not bias:
-                layers.append(weights.into(self.norm(filters), f"{scope}/norm{i}"))
-            layers.append(nn.ReLU())
-            channels = filters
-        return nn.Sequential(*layers)
-
-    def forward(self, x):
-        skips = []
-        for level in range(1, self.depth + 1):
-            skips.append(self.ways[f"down{level}"](x))
-            x = self.pool(skips[-1])
-        x = self.ways["bottom"](x)
-        for level in range(self.depth, 0, -1):
-            x = self.ways[f"grow{level}"](x)
-            x = self.ways[f"up{level}"](torch.cat([skips[level - 1], x], 1))
-        return self.head(x)
-
-
-def unet(weights, features):
-    image = features["image"]
-    module = Unet(weights, image.shape[-1], image.dim() - 2)
-    return module, lambda f: {"logits of probability": module(channels_first(f["image"])).movedim(1, -1)}
-
-
-# The two below in the form of PyTorch's DCGAN example, for 64 x 64 pixels.
-
-class Generator(nn.Module):
-    def __init__(self, weights):
-        super().__init__()
-        # A dense layer to 4 x 4 pixels is its transposed convolution of one pixel.
-        self.dense = weights.into(nn.Linear(100, 4 * 4 * 512, bias=False), "noise")
-        sizes = [512, 256, 128, 64, 3]
-        self.norms = nn.ModuleList(
-            weights.into(nn.BatchNorm2d(sizes[i]), f"norm{i + 1}") for i in range(4))
-        self.ups = nn.ModuleList(
-            weights.into(nn.ConvTranspose2d(sizes[i], sizes[i + 1], 4, 2, 1, bias=False), f"up{i + 1}")
-            for i in range(4))
-
-    def forward(self, noise):
-        x = channels_first(self.dense(noise).reshape(-1, 4, 4, 512))
-        for norm, up in zip(self.norms, self.ups):
-            x = up(F.relu(norm(x)))
-        return torch.tanh(x)
-
-
-def dcgan_generator(weights, features):
-    module = Generator(weights)
-    return module, lambda f: {"generated": module(f["normal of noise"]).movedim(1, -1)}
-
-
-def dcgan_discriminator(weights, features):
-    layers, channels = [], 3
-    for i, filters in enumerate([64, 128, 256, 512], 1):
-        layers.append(weights.into(nn.Conv2d(channels, filters, 4, 2, 1, bias=False), f"down{i}"))
-        if i > 1:
-            layers.append(weights.into(nn.BatchNorm2d(filters), f"norm{i}"))
-        layers.append(nn.LeakyReLU(0.2))
-        channels = filters
-    last = weights.into(nn.Linear(4 * 4 * 512, 1, bias=False), "logit", flattened=(4, 4, 512))
-    return of_images(nn.Sequential(*layers, nn.Flatten(), last), key="logits")
-
-
 @dataclasses.dataclass
 class Case:
     name: str
     model: str  # as model_forward calls it
     peer: object
-    image: tuple  # sizes of the feature
+    # Sizes of the feature `image`; or all features, each sizes or a function that draws it.
+    features: object
     options: str = "{}"
     parameters: int = 0  # published; 0: not
 
+
+def below(limit, shape):
+    return lambda random: random.integers(0, limit, shape)
+
+
+def given(*numbers):
+    return lambda random: np.array(numbers)
+
+
+PEOPLE = {"age": lambda random: random.uniform(16, 80, 6).astype(np.float32), "hours": (6, 2),
+          "job": below(20, 6), "tags": below(7, (6, 3))}
+COLUMNS = {
+    "numeric": [{"feature": "age", "mean": 39, "deviation": 14}, {"feature": "hours"}],
+    "categorical": [{"feature": "job", "categories": 20}, {"feature": "tags", "categories": 7, "width": 3},
+                    {"feature": "age", "boundaries": [18, 30, 65]}],
+    "crossed": [{"features": ["job", "age"]}]}
+DIGITS = {"image": (4, 32, 32, 1), "label": given(3, 1, 4, 9)}
 
 tv = torchvision.models
 CASES = [
     Case("MLP 784-64-32-10", "mlp", mlp, (4, 28, 28, 1), '{"hidden": [64, 32]}'),
     Case("LeNet", "lenet", lenet, (4, 28, 28, 1), parameters=3_274_634),
+    Case("VGG-11", "vgg11", vgg(tv.vgg11), (2, 224, 224, 3), parameters=132_863_336),
+    Case("VGG-13", "vgg13", vgg(tv.vgg13), (2, 224, 224, 3), parameters=133_047_848),
     Case("VGG-16", "vgg16", vgg(tv.vgg16), (2, 224, 224, 3), parameters=138_357_544),
     Case("VGG-16, batch norm", "vgg16", vgg(tv.vgg16_bn), (2, 224, 224, 3), '{"batch_norm": true}', 138_365_992),
+    Case("VGG-19", "vgg19", vgg(tv.vgg19), (2, 224, 224, 3), parameters=143_667_240),
     Case("ResNet-18, 32 x 32", "resnet18", resnet(tv.resnet18, 2, small=True), (4, 32, 32, 3), parameters=11_173_962),
     Case("ResNet-18", "resnet18", resnet(tv.resnet18, 2), (2, 224, 224, 3), '{"classes": 1000}', 11_689_512),
     Case("ResNet-34", "resnet34", resnet(tv.resnet34, 2), (2, 224, 224, 3), '{"classes": 1000}', 21_797_672),
@@ -277,12 +218,42 @@ CASES = [
          '{"blocks": [2, 1], "filters": 16, "decoder_filters": 8}'),
     Case("U-Net, Swin", "unet_swin", encoders.unet_swin(blocks=[2, 2, 1], heads=[2, 4, 8], window=4, patch=2),
          (2, 64, 32, 3), '{"channels": 16, "blocks": [2, 2, 1], "heads": [2, 4, 8], "window": 4, "patch": 2}'),
-    Case("U-Net", "unet", unet, (2, 64, 96, 1), '{"batch_norm": false}', 31_030_593),
-    Case("U-Net, batch norm", "unet", unet, (2, 32, 48, 3), '{"depth": 3, "filters": 16}'),
-    Case("U-Net 3-D", "unet3d", unet, (2, 16, 24, 32, 2), '{"filters": 8}'),
-    Case("DCGAN generator, 64 x 64", "dcgan_generator", dcgan_generator, (4, 64, 64, 3), parameters=3_576_704),
-    Case("DCGAN discriminator, 64 x 64", "dcgan_discriminator", dcgan_discriminator, (4, 64, 64, 3),
-         parameters=2_765_568),
+    Case("U-Net", "unet", encoders.unet, (2, 64, 96, 1), '{"batch_norm": false}', 31_030_593),
+    Case("U-Net, batch norm", "unet", encoders.unet, (2, 32, 48, 3), '{"depth": 3, "filters": 16}'),
+    Case("U-Net 3-D", "unet3d", encoders.unet, (2, 16, 24, 32, 2), '{"filters": 8}'),
+    Case("Acoustic", "acoustic", sequences.acoustic(strides=[2]),
+         {"audio": (3, 90, 40), "audio_length": given(90, 31, 64)}),
+    Case("Acoustic, strides 2, 3", "acoustic", sequences.acoustic(strides=[2, 3]),
+         {"audio": (3, 50, 13), "audio_length": given(50, 1, 37)},
+         '{"labels": 10, "filters": [24, 32, 32, 48], "strides": [2, 3], "kernel": 7}'),
+    Case("Transformer, tokens", "transformer", sequences.transformer("token", heads=4),
+         {"token": below(50, (4, 20)), "length": given(20, 7, 1, 13)}, '{"vocabulary": 50, "lengths": "length"}'),
+    Case("Transformer, learned places", "transformer", sequences.transformer("x", heads=6, pool_mean=False),
+         {"x": (4, 17, 9)},
+         '{"feature": "x", "depth": 3, "width": 48, "heads": 6, "hidden": 100, "learned_positions": true, '
+         '"longest": 30, "pool_mean": false, "classes": 5}'),
+    Case("Linear", "linear", tables.model(linear=(tables.Linear, COLUMNS)), PEOPLE,
+         json.dumps({"columns": COLUMNS})),
+    Case("Linear, three classes", "linear",
+         tables.model(classes=3, linear=(tables.Linear, COLUMNS)), PEOPLE,
+         json.dumps({"columns": COLUMNS, "head": {"name": "multi_class", "classes": 3}})),
+    Case("DNN of tables", "dnn", tables.model(deep=(tables.Deep, COLUMNS)), PEOPLE,
+         json.dumps({"columns": COLUMNS})),
+    Case("Wide and deep", "wide_deep",
+         tables.model(wide=(tables.Linear, COLUMNS), deep=(tables.Deep, COLUMNS)), PEOPLE,
+         json.dumps({"wide": COLUMNS, "deep": COLUMNS, "hidden": [64, 32]})),
+    Case("DCGAN, 64 x 64", "dcgan64", gans.gan(), (4, 64, 64, 3), parameters=3_576_704 + 2_765_568),
+    Case("DCGAN, 32 x 32", "dcgan32", gans.gan(), (4, 32, 32, 1)),
+    Case("Conditional GAN", "cgan", gans.gan(gans.label, gans.label), DIGITS),
+    Case("WGAN-GP", "wgan_gp", gans.gan(), (4, 32, 32, 1)),
+    Case("ACGAN", "acgan", gans.gan(gans.label), DIGITS),
+    Case("InfoGAN", "infogan", gans.gan(gans.code), (4, 32, 32, 1)),
+    Case("CycleGAN, both generators", "cyclegan", gans.cyclegan(reflect=True),
+         {"a": (2, 64, 48, 3), "b": (2, 64, 48, 3)}, '{"filters": 64, "blocks": 9}', 2 * 11_378_179),
+    Case("CycleGAN, zeros around images", "cyclegan", gans.cyclegan(reflect=False),
+         {"a": (2, 32, 32, 1), "b": (2, 24, 24, 3)}, '{"a_channels": 1, "filters": 8, "blocks": 2, "reflect": false}'),
+    Case("CycleGAN, discriminator", "patch_discriminator", gans.patch_discriminator, (2, 256, 256, 3),
+         parameters=2_764_737),
 ]
 
 
@@ -301,6 +272,17 @@ def draw(name, shape, seed):
     return out.astype(np.float32)
 
 
+def drawn_inputs(case, seed):
+    random = np.random.default_rng([seed, 1])
+    features = case.features if isinstance(case.features, dict) else {"image": case.features}
+    return {name: what(random) if callable(what) else random.standard_normal(what).astype(np.float32)
+            for name, what in features.items()}
+
+
+def sizes(shapes):
+    return "; ".join(" x ".join(map(str, shape)) for shape in shapes)
+
+
 def model_forward(bench, case, folder, *more):
     command = [bench, "--model", case.model, "--options", case.options, "--input", f"{folder}/input", *more]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -308,8 +290,8 @@ def model_forward(bench, case, folder, *more):
 
 def compare(bench, case, seed, folder):
     """Both results, and what is wrong."""
-    image = np.random.default_rng([seed, 1]).standard_normal(case.image).astype(np.float32)
-    save_file({"image": image}, f"{folder}/input")
+    inputs = drawn_inputs(case, seed)
+    save_file(inputs, f"{folder}/input")
     variables, parameters = {}, 0
     for line in model_forward(bench, case, folder).splitlines():
         kind, name, *shape = line.split()
@@ -321,8 +303,8 @@ def compare(bench, case, seed, folder):
     ours = load_file(f"{folder}/output")
 
     weights = Weights(variables)
-    module, forward = case.peer(weights, {"image": torch.from_numpy(image)})
-    features = {name: torch.from_numpy(array) for name, array in {**ours, "image": image}.items()}
+    features = {name: torch.from_numpy(array) for name, array in {**ours, **inputs}.items()}
+    module, forward = case.peer(weights, features)
     with torch.no_grad():
         module.eval()
         theirs = {name: value.numpy() for name, value in forward(features).items()}
@@ -331,9 +313,10 @@ def compare(bench, case, seed, folder):
     peer_parameters = sum(p.numel() for p in module.parameters())
     if parameters != peer_parameters or case.parameters not in (0, parameters):
         faults.append(f"{parameters} parameters, the peer has {peer_parameters}, published {case.parameters}")
-    shape, difference = None, 0
+    shapes, difference = [], 0
     for name, theirs_of_name in theirs.items():
         mine, shape = ours[name], theirs_of_name.shape
+        shapes.append(shape)
         if mine.shape != shape:
             faults.append(f"{name} is {mine.shape}, the peer's {shape}")
             continue
@@ -343,7 +326,7 @@ def compare(bench, case, seed, folder):
         difference = max(difference, np.abs(mine - theirs_of_name).max() / largest)
     if not difference <= TOLERANCE:
         faults.append(f"differs by more than {TOLERANCE}")
-    return parameters, shape, difference, faults
+    return parameters, [array.shape for array in inputs.values()], shapes, difference, faults
 
 
 def main():
@@ -361,10 +344,9 @@ def main():
         if args.only.lower() not in case.name.lower():
             continue
         with tempfile.TemporaryDirectory() as folder:
-            parameters, shape, difference, faults = compare(os.path.abspath(args.bench), case, args.seed, folder)
+            parameters, inputs, outputs, difference, faults = compare(os.path.abspath(args.bench), case, args.seed, folder)
         failed = failed or bool(faults)
-        sizes = [" x ".join(map(str, s)) for s in (case.image, shape)]
-        print(f"| {case.name} | {sizes[0]} | {sizes[1]} | {parameters:,} | {difference:.1e} | "
+        print(f"| {case.name} | {sizes(inputs)} | {sizes(outputs)} | {parameters:,} | {difference:.1e} | "
               f"{'; '.join(faults) or 'equal'} |", flush=True)
     sys.exit(failed)
 
