@@ -47,7 +47,8 @@ void declare(CLI::App& app, Given& given, const Options& defaults) {
   app.add_option("--threads", given.threads, "Threads of CPU kernels [one per core]");
   app.add_option("--save_checkpoint_steps", given.save_checkpoint_steps,
                  "Steps between checkpoints [one every 600 s]");
-  app.add_option("--devices", given.devices, "One tower for each, for example cpu [cpu]")
+  app.add_option("--devices", given.devices,
+                 concat("One tower for each [", join(defaults.run.devices, ","), "]"))
       ->delimiter(',');
   app.add_option(
       "--precision", given.precision,
