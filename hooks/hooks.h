@@ -8,5 +8,6 @@
 #include "belfry/hooks/moving_average.h"
 #include "belfry/hooks/profile.h"
 #include "belfry/hooks/progress.h"
+#include "belfry/hooks/samples.h"
 #include "belfry/hooks/skip_non_finite.h"
 #include "belfry/hooks/validate.h"

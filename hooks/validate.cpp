@@ -1,6 +1,5 @@
 #include "belfry/hooks/validate.h"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/checkpoint.h"
+#include "belfry/hooks/live_variables.h"
 
 namespace belfry::hooks {
 namespace {
@@ -38,12 +38,6 @@ std::string results_text(const EvalResult& results) {
   return join(parts, ", ");
 }
 
-bool is_finite(const StepResult& result) {
-  return std::isfinite(result.loss) && std::ranges::all_of(result.values, [](const auto& named) {
-           return std::isfinite(named.second);
-         });
-}
-
 class Validate final : public Hook {
  public:
   Validate(Estimator& estimator, InputFn input_fn, ValidateOptions options)
@@ -52,7 +46,7 @@ class Validate final : public Hook {
   void begin(HookContext& context) override { stop_without_patience(context); }
 
   bool needs_result_now(HookContext& context, std::int64_t step) override {
-    return step % o_.every.count == 0 || step == context.last_step();
+    return has_turn(context, step, o_.every);
   }
 
   void after_step(const StepResult& result) override {
@@ -123,8 +117,7 @@ class Validate final : public Hook {
 }  // namespace
 
 std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn, ValidateOptions options) {
-  require(options.every.count >= 1, "validate: every must be at least 1, got ",
-          options.every.count);
+  check_every("validate", options.every);
   require(options.patience >= 0, "validate: patience must be at least 0, got ", options.patience);
   require(options.min_change >= 0, "validate: min_change must be at least 0, got ",
           options.min_change);

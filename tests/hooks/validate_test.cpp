@@ -1,6 +1,6 @@
 #include "belfry/hooks/validate.h"
 
-#include "../framework/train/training_testing.h"
+#include "undisturbed.h"
 
 namespace belfry::hooks {
 namespace {
@@ -89,34 +89,10 @@ TEST_F(ValidateTest, HigherMayBeBetterAndSmallChangesNotCount) {
   EXPECT_EQ(train(third, o, 4).outcome, Outcome::finished);
 }
 
-// All that a stray evaluation could disturb: random numbers, moving statistics, an optimizer's
-// slots.
-EstimatorSpec with_state(Scope s, const Batch& batch, Mode mode) {
-  bool training = mode == Mode::train;
-  Tensor x = batch_norm(s / "norm", dense(s / "hidden", batch["x"], {.units = 16}),
-                        {.training = training});
-  Tensor y =
-      dense(s / "line", dropout(s, relu(x), {.rate = 0.5f, .training = training}), {.units = 1});
-  return {.loss = mean(mean_squared_error(y, batch["y"])), .train = adam()};
-}
-
 TEST_F(ValidateTest, ChangesNothingOfTheTraining) {
-  for (auto devices : {std::vector<std::string>{"cpu:0"}, {"cpu:0", "cpu:1"}}) {
-    RunConfig run = quiet();
-    run.devices = devices;
-    TemporaryFolder here, there;
-    Estimator watched({.model_fn = with_state, .model_dir = here.path(), .run = run});
-    Estimator alone({.model_fn = with_state, .model_dir = there.path(), .run = run});
-    InputFn rows = over_and_over({points({1, 0, 3, -1}, {1, 1, 0, 2})});
-    watched.train(rows, {.max_steps = 5,
-                         .hooks = {validate(watched, once({one_point(3)}), {.every = Steps(1)})}});
-    alone.train(rows, {.max_steps = 5});
-    ASSERT_EQ(watched.variable_names(), alone.variable_names());
-    EXPECT_THAT(watched.variable_names(),
-                testing::IsSupersetOf({"norm/moving_variance", "hidden/kernel/adam/m"}));
-    for (const std::string& name : alone.variable_names())
-      EXPECT_TRUE(identical(watched.variable_value(name), alone.variable_value(name))) << name;
-  }
+  expect_undisturbed([](Estimator& watched) {
+    return validate(watched, once({one_point(3)}), {.every = Steps(1)});
+  });
 }
 
 // "gap" is log(7 - w): NaN at steps 1 to 3, minus infinity at step 4, log(1/4) at step 5, ...

@@ -1,0 +1,24 @@
+#include "belfry/hooks/live_variables.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry::hooks {
+
+bool has_turn(const HookContext& context, std::int64_t step, Steps every) {
+  return step % every.count == 0 || step == context.last_step();
+}
+
+bool is_finite(const StepResult& result) {
+  return std::isfinite(result.loss) && std::ranges::all_of(result.values, [](const auto& named) {
+           return std::isfinite(named.second);
+         });
+}
+
+void check_every(const char* hook, Steps every) {
+  require(every.count >= 1, hook, ": every must be at least 1, got ", every.count);
+}
+
+}  // namespace belfry::hooks

@@ -1,0 +1,75 @@
+#include "belfry/hooks/samples.h"
+
+#include <algorithm>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/hooks/live_variables.h"
+
+namespace belfry::hooks {
+namespace {
+
+void check_rows(const std::string& name, const Array& first, const Array& other) {
+  require(first.shape().rank() > 0 && other.dtype() == first.dtype()
+              && other.shape().rank() == first.shape().rank()
+              && other.shape().with(0, first.shape()[0]) == first.shape(),
+          "samples: the prediction `", name, "` is ", first.type(), " for the first batch and ",
+          other.type(),
+          " for another; batches are joined over rows, in which alone they may differ");
+}
+
+// The batches' arrays of one name, below each other.
+Array joined(const std::vector<Features>& batches, const std::string& name) {
+  const Array& first = batches[0].at(name);
+  if (batches.size() == 1) return first;
+  std::int64_t rows = 0;
+  for (const Features& batch : batches) {
+    check_rows(name, first, batch.at(name));
+    rows += batch.at(name).shape()[0];
+  }
+  Array all(first.shape().with(0, rows), first.dtype());
+  auto to = all.raw_bytes().begin();
+  for (const Features& batch : batches) to = std::ranges::copy(batch.at(name).raw_bytes(), to).out;
+  return all;
+}
+
+class Samples final : public Hook {
+ public:
+  Samples(Estimator& estimator, InputFn input_fn, SamplesOptions options)
+      : estimator_(estimator), input_fn_(std::move(input_fn)), o_(std::move(options)) {}
+
+  bool needs_result_now(HookContext& context, std::int64_t step) override {
+    return has_turn(context, step, o_.every);
+  }
+
+  void after_step(const StepResult& result) override {
+    HookContext& context = result.context;
+    if (has_turn(context, result.step, o_.every) && is_finite(result) && context.is_chief())
+      o_.receive(result.step, predictions());
+  }
+
+ private:
+  Features predictions() const {
+    std::vector<Features> batches;
+    for (const Features& batch : estimator_.predict(
+             input_fn_, {.keys = o_.keys, .single_examples = false, .averaged = o_.averaged}))
+      batches.push_back(batch);
+    require(!batches.empty(), "samples: the input has no batch");
+    Features all;
+    for (const auto& [name, array] : batches[0]) all.set(name, joined(batches, name));
+    return all;
+  }
+
+  Estimator& estimator_;
+  InputFn input_fn_;
+  SamplesOptions o_;
+};
+
+}  // namespace
+
+std::shared_ptr<Hook> samples(Estimator& estimator, InputFn input_fn, SamplesOptions options) {
+  check_every("samples", options.every);
+  require(options.receive, "samples: set SamplesOptions::receive, to which predictions are handed");
+  return std::make_shared<Samples>(estimator, std::move(input_fn), std::move(options));
+}
+
+}  // namespace belfry::hooks
