@@ -19,9 +19,10 @@ namespace belfry::models {
 /// [{"name": "clicks", "head": {"name": "poisson", "label": "clicks"}, "weight": 2}]}. vgg11,
 /// vgg13, vgg16 and vgg19 are vgg() with those layers. The GANs dcgan, cgan and wgan_gp
 /// (gan/estimators.h), acgan and infogan have the fields of gan::DcganOptions, those of their own,
-/// and `generator_optimizer` and `discriminator_optimizer` (wgan has no name, as an optimizer by
-/// name would lose its clipping); cyclegan has those of its options but for the loss, with
-/// `pool_size` for the pool's.
+/// `generator_optimizer` and `discriminator_optimizer` (wgan has no name, as an optimizer by name
+/// would lose its clipping), and `round`, an object with the fields of gan::RoundOptions, batches
+/// being "fresh" or "same", and `jointly`, with which it is gan::joint() instead of sequential().
+/// cyclegan has the fields of its options but for the loss, with `pool_size` for the pool's.
 ///
 /// Error: an unknown name or field (with those that there are), a value of another type, no JSON
 /// (with line and column), and whatever the function itself refuses.

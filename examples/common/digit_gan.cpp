@@ -71,26 +71,34 @@ NamedMetrics judge(const models::Frozen& classifier, const gan::GanModel& m, con
   return metrics;
 }
 
-void write_grid(const std::string& path, const std::vector<Array>& images) {
-  Array grid = data::image_grid(images, {.columns = 10, .low = -1, .high = 1});
+// Of images [n, 32, 32, 1].
+void write_grid(const std::string& path, const Array& images) {
+  std::vector<Array> rows;
+  for (std::int64_t i = 0; i < images.shape()[0]; ++i) rows.push_back(images.row(i));
+  Array grid = data::image_grid(rows, {.columns = 10, .low = -1, .high = 1});
   write_file_atomically(path, data::encode_png(grid));
 }
 
 void write_real(const Options& o, const std::string& folder) {
-  InputStreamPtr stream = (digits(o, data::Split::test) | data::take(100)).open();
-  std::vector<Array> images;
-  for (Features digit; stream->next(digit);) images.push_back(digit.at("image").clone());
-  write_grid(folder + "/digits-real.png", images);
+  InputStreamPtr stream = (digits(o, data::Split::test) | data::batch(100)).open();
+  Features real;
+  stream->next(real);
+  write_grid(folder + "/digits-real.png", real.at("image"));
 }
 
-void write_generated(gan::GanEstimator& estimator, std::int64_t step) {
+// Ten times, and after the last round.
+Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o) {
   Array labels(Shape{100}, DType::i64);
   for (std::int64_t i = 0; i < 100; ++i)
     labels.span<std::int64_t>()[static_cast<std::size_t>(i)] = i % 10;
-  auto asked = [&] { return data::from_arrays({{"label", labels}}) | data::batch(100); };
-  std::vector<Array> images;
-  for (const Features& p : estimator.predict(asked)) images.push_back(p.at("generated"));
-  write_grid(concat(estimator.model_dir(), "/digits-", step, ".png"), images);
+  Steps every(std::max<std::int64_t>(1, o.max_steps / 10));
+  auto write = [folder = estimator.model_dir()](std::int64_t step, const Features& drawn) {
+    write_grid(concat(folder, "/digits-", step, ".png"), drawn.at("generated"));
+  };
+  return {hooks::validate(estimator, digits_to_compare(o),
+                          {.metric = "frechet_distance", .every = every, .keep_best = false}),
+          hooks::samples(estimator, data::from_arrays({{"label", labels}}) | data::batch(100),
+                         {.every = every, .receive = write})};
 }
 
 Results results(gan::GanEstimator& estimator, const EvalResult& found, bool conditional) {
@@ -119,20 +127,11 @@ Results train_digit_gan(const Options& o, DigitGan d) {
     };
   }
   gan::GanEstimator estimator({.gan = d.gan, .model_dir = o.model_dir, .run = o.run});
+  for (auto& hook : judge_and_draw(estimator, o)) training.hooks.push_back(std::move(hook));
   if (o.plan) return print_plan(estimator, training_digits(o), training);
   write_real(o, estimator.model_dir());
-  EvalResult found;
-  for (int tenth = 1; tenth <= 10; ++tenth) {
-    training.max_steps = std::max<std::int64_t>(1, o.max_steps * tenth / 10);
-    TrainResult trained = estimator.train(training_digits(o), training);
-    if (trained.steps == 0 && tenth < 10) continue;  // an earlier run went past it
-    write_generated(estimator, trained.global_step);
-    found = estimator.evaluate(digits_to_compare(o));
-    log_info("step ", trained.global_step, ": frechet distance ", found.at("frechet_distance"),
-             ", that of real digits ", found.at("real_frechet_distance"));
-    if (trained.outcome == Outcome::stopped) break;
-  }
-  return results(estimator, found, d.conditional);
+  estimator.train(training_digits(o), training);
+  return results(estimator, estimator.evaluate(digits_to_compare(o)), d.conditional);
 }
 
 }  // namespace belfry::examples

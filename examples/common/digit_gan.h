@@ -13,8 +13,8 @@ struct DigitGan {
 };
 
 /// Trains a GAN on MNIST, or on drawn digits, framed to 32 x 32 pixels. First it trains a LeNet in
-/// <model_dir>/classifier, unless that is there already. Ten times on the way it logs how good the
-/// GAN is and writes 100 digits of its own, with `conditional` a column for each label, to
+/// <model_dir>/classifier, unless that is there already. After every tenth of max_steps it logs how
+/// good the GAN is and writes 100 digits of its own, with `conditional` a column for each label, to
 /// <model_dir>/digits-<step>.png, beside 100 real ones in digits-real.png.
 ///
 /// Results: distances of 10,000 generated digits from the test set (at most as many as training has

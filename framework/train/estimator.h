@@ -82,7 +82,7 @@ class Estimator {
   /// Error: no data, or `steps` is not above 0.
   EvalResult evaluate(const InputFn& input_fn, EvaluateArgs args = {});
 
-  /// Lazy: nothing runs before the first prediction is asked for.
+  /// Lazy: nothing runs before the first prediction is asked for. Random numbers are step 0's.
   Predictions predict(const InputFn& input_fn, PredictOptions options = {});
 
   /// The plan for the first batch of a stream: kernels, layouts, memory by category and the largest

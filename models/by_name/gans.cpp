@@ -5,11 +5,30 @@
 #include "belfry/models/gan/infogan.h"
 
 namespace belfry::models::by_name {
+
+/// A round as JSON describes it: gan::RoundOptions, and whether the networks learn `jointly`.
+struct Round {
+  std::vector<SubStep>& steps;
+};
+
+void fields(Round& round, Reader& f) {
+  const std::map<std::string, gan::Batches> batches{{"fresh", gan::Batches::fresh},
+                                                    {"same", gan::Batches::same}};
+  gan::RoundOptions o;
+  bool jointly = false;
+  f("generator", o.generator)("discriminator", o.discriminator)(
+      "generator_batches", o.generator_batches, batches)("discriminator_batches",
+                                                         o.discriminator_batches, batches)(
+      "discriminator_first", o.discriminator_first)("jointly", jointly);
+  round.steps = jointly ? gan::joint(o) : gan::sequential(o);
+}
+
 namespace {
 
-void optimizers(gan::GanOptions& o, Reader& f) {
+void training(gan::GanOptions& o, Reader& f) {
+  Round round{o.round};
   f("generator_optimizer", o.generator_optimizer)("discriminator_optimizer",
-                                                  o.discriminator_optimizer);
+                                                  o.discriminator_optimizer)("round", round);
 }
 
 }  // namespace
@@ -30,13 +49,13 @@ void fields(gan::CycleganOptions& o, Reader& f) {
 void fields(gan::AcganOptions& o, Reader& f) {
   fields(o.networks, f);
   f("generator_weight", o.generator_weight)("discriminator_weight", o.discriminator_weight);
-  optimizers(o.gan, f);
+  training(o.gan, f);
 }
 void fields(gan::InfoganOptions& o, Reader& f) {
   fields(o.networks, f);
   f("categories", o.code.categories)("continuous", o.code.continuous)(
       "category_weight", o.code.category_weight)("continuous_weight", o.code.continuous_weight);
-  optimizers(o.gan, f);
+  training(o.gan, f);
 }
 
 namespace {
@@ -49,7 +68,7 @@ Make gan_maker(gan::GanOptions (*function)(Networks), gan::DcganOptions networks
     gan::DcganOptions own = networks;
     fields(own, reader);
     gan::GanOptions options = function(own);
-    optimizers(options, reader);
+    training(options, reader);
     reader.finish();
     return gan::gan(std::move(options));
   };

@@ -10,10 +10,7 @@ GanOptions of_networks(const DcganOptions& networks) {
 }
 
 std::vector<SubStep> critic_first(int steps) {
-  auto round = sequential({.generator = 0, .discriminator = steps});
-  auto generator = sequential({.generator = 1, .discriminator = 0});
-  round.insert(round.end(), generator.begin(), generator.end());
-  return round;
+  return sequential({.discriminator = steps, .discriminator_first = true});
 }
 
 }  // namespace

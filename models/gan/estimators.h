@@ -2,7 +2,7 @@
 // GANs that are ready to train. Each is a value to change or to hand on:
 //
 //   gan::GanOptions options = gan::wgan_gp({.size = 32});
-//   options.round = gan::sequential({.discriminator = 3});
+//   options.round = gan::sequential({.discriminator = 3, .discriminator_first = true});
 //   gan::GanEstimator estimator({.gan = options, .model_dir = "runs/wgan_gp"});
 //
 // The ModelFn alone is gan::gan(gan::wgan_gp()). CycleGAN is in cyclegan.h.

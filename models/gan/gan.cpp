@@ -66,13 +66,18 @@ Update update_of(const GanOptions& o, std::string name, Tensor loss, const Optim
 std::vector<SubStep> sequential(const RoundOptions& o) {
   check(o);
   std::vector<SubStep> round;
-  append(round, o.generator, generator_update, o.generator_batches);
+  auto generator = [&] { append(round, o.generator, generator_update, o.generator_batches); };
+  if (!o.discriminator_first) generator();
   append(round, o.discriminator, discriminator_update, o.discriminator_batches);
+  if (o.discriminator_first) generator();
   return round;
 }
 
 std::vector<SubStep> joint(const RoundOptions& o) {
   check(o);
+  require(!o.discriminator_first,
+          "gan: joint() trains both networks in one sub-step; discriminator_first is for "
+          "sequential()");
   int common = std::min(o.generator, o.discriminator);
   bool fresh = o.generator_batches == Batches::fresh || o.discriminator_batches == Batches::fresh;
   std::vector<SubStep> round;

@@ -17,21 +17,23 @@ enum class Batches : std::uint8_t {
 };
 
 /// How often a round trains each network. A step of training is a round: global_step counts rounds,
-/// the variables `generator_step` and `discriminator_step` count what their names say.
+/// the variables `generator_step` and `discriminator_step` count what their names say. For a round
+/// of your own: update 0 of SubStep::updates is the generator's, update 1 the discriminator's.
 struct RoundOptions {
   int generator = 1, discriminator = 1;  ///< times a round; not both 0
   Batches generator_batches = Batches::fresh, discriminator_batches = Batches::fresh;
+  bool discriminator_first = false;  ///< of sequential() alone
 };
 
-/// First the generator's sub-steps, then the discriminator's, each of which sees what the ones
-/// before have learnt. With fresh batches a round takes generator + discriminator of them. Error:
-/// a number is below 0, or both are 0.
+/// First the generator's sub-steps, then the discriminator's, or the other way round; each sees
+/// what the ones before have learnt. With fresh batches a round takes generator + discriminator of
+/// them. Error: a number is below 0, or both are 0.
 std::vector<SubStep> sequential(const RoundOptions& options = {});
 
 /// Both networks in one sub-step, on one batch and with the variables as they were before it, as
 /// often as the smaller number says; then the surplus of the other: joint({.generator = 3,
 /// .discriminator = 5}) is 5 sub-steps on 5 batches. The common ones take fresh batches unless both
-/// networks say `same`.
+/// networks say `same`. Error: as sequential(); discriminator_first, since neither is.
 std::vector<SubStep> joint(const RoundOptions& options = {});
 
 /// Makes data like the real ones, [n, ...] for a batch of n rows, under the scope: from noise drawn
@@ -56,7 +58,10 @@ struct GanOptions {
 };
 
 /// The model_fn of a GAN. Features: GanOptions::real, floating [n, ...], but for predict(), and
-/// whatever the two functions read. Predictions: "generated"; predict() builds the generator alone.
+/// whatever the two functions read. Predictions: "generated"; predict() builds the generator alone,
+/// and makes as many rows as its batches have, of any feature: data::range(64) | data::batch(64)
+/// asks a generator that reads none for 64. Their noise is the same at every step.
+///
 /// Training reports the discriminator's loss as the loss, and both as the values generator_loss and
 /// discriminator_loss; training stops when one is not finite. Each network's gradients are reduced
 /// over towers by themselves, and its moving statistics change with its own steps.

@@ -387,6 +387,25 @@ TEST(Estimator, SaysOnWhatItTrains) {
             "training on cpu:0, cpu:1, 1 thread each, global batch 2 = 2 towers x 1");
 }
 
+// Whatever the step: of several checkpoints, the predictions differ by what was learnt.
+TEST(Estimator, PredictionsDrawTheSameNumbersAtEveryStep) {
+  TemporaryFolder dir;
+  auto model = [](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
+    if (mode == Mode::train) return falling(s, batch, mode);
+    return {.predictions = {{"drawn", random_normal(s, {batch.rows(), 3})}}};
+  };
+  Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = saving_every(1)});
+  estimator.train(over_and_over({one_point()}), {.steps = 2});
+  auto input = once({points({1, 2}, {0, 0})});
+  Predictions a = estimator.predict(input, {.checkpoint = checkpoint_path(dir.path(), 0)});
+  Predictions b = estimator.predict(input);
+  Features first, later;
+  for (int row : {0, 1}) {
+    ASSERT_TRUE(a.next(first) && b.next(later));
+    EXPECT_TRUE(identical(first.at("drawn"), later.at("drawn"))) << row;
+  }
+}
+
 // ---- variables and the rest
 
 TEST(Estimator, GivesVariablesByName) {

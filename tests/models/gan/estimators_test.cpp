@@ -7,6 +7,7 @@
 #include "belfry/framework/optimizers/clip_weights.h"
 #include "belfry/models/gan/spectral.h"
 #include "belfry/models/gan/tensor_pool.h"
+#include "belfry/models/make.h"
 #include "gan_support.h"
 
 namespace belfry::gan {
@@ -52,6 +53,31 @@ TEST(GanEstimators, WganClipsTheCriticAlone) {
     EXPECT_EQ(largest({{name, found.at(name)}}, ""), double{0.01f}) << name;
   EXPECT_GT(largest({{"", found.at("generator/up1/kernel")}}, ""), 0.03);
   EXPECT_GT(largest({{"", found.at("generator/norm1/scale")}}, ""), 0.9);
+}
+
+TEST(GanEstimators, CriticsAreFirst) {
+  for (const GanOptions& o : {wgan(tiny), wgan_gp(tiny)}) EXPECT_EQ(letters(o.round), "dddddg");
+  EXPECT_EQ(letters(dcgan(tiny).round), "gd");
+}
+
+TEST(GanEstimators, RoundsComeFromJson) {
+  auto same = [](const char* round, std::vector<SubStep> steps) {
+    auto json = concat(R"({"size": 8, "filters": 3, "noise": 4, "round": )", round, "}");
+    GanOptions o = dcgan(tiny);
+    o.round = std::move(steps);
+    InputFn images = models::random_images({4, 8, 8, 1}, 10);
+    auto by_name = variables_after(models::make("dcgan", json), images, 2);
+    for (const auto& [name, value] : variables_after(gan(o), images, 2))
+      EXPECT_TRUE(identical(by_name.at(name), value)) << round << " " << name;
+  };
+  same(R"({"discriminator": 2, "discriminator_first": true})", {{2}, {2}, {1}});
+  same(R"({"generator": 2, "jointly": true, "generator_batches": "same"})", {{3}, {1, false}});
+  same(R"({"discriminator_batches": "same"})", {{1}, {2, false}});
+  for (auto [round, error] : {std::pair("{\"joint\": 1}", "discriminator_first, jointly"),
+                              {"{\"generator_batches\": \"new\"}", "one of fresh, same"},
+                              {"{\"generator\": -1}", "neither may be below 0"}})
+    EXPECT_THAT(error_of([&] { models::make("acgan", concat("{\"round\": ", round, "}")); }),
+                HasSubstr(error));
 }
 
 TEST(GanEstimators, WganGpHasNoBatchNormInItsCritic) {

@@ -57,6 +57,17 @@ inline InputFn batches_of(std::int64_t rows, std::vector<std::string> features =
   };
 }
 
+/// Sub-steps as letters: g, d or b (both), each with a - if it takes the batch of the one before.
+inline std::string letters(const std::vector<SubStep>& round) {
+  std::string out;
+  for (const SubStep& part : round)
+    out += concat(part.updates == 1   ? "g"
+                  : part.updates == 2 ? "d"
+                                      : "b",
+                  part.fresh_batch ? "" : "-");
+  return out;
+}
+
 /// models::quiet() on so many CPU towers.
 inline RunConfig on_towers(int towers) {
   RunConfig run = models::quiet();

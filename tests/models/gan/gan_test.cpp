@@ -15,40 +15,45 @@ using ::testing::HasSubstr;
 
 // ---- rounds
 
-std::string text(const std::vector<SubStep>& round) {
-  std::string out;
-  for (const SubStep& part : round)
-    out += concat(part.updates == 1   ? "g"
-                  : part.updates == 2 ? "d"
-                                      : "b",
-                  part.fresh_batch ? "" : "-");
-  return out;
+TEST(GanRounds, SequentialIsTheGeneratorAndThenTheDiscriminator) {
+  EXPECT_EQ(letters(sequential()), "gd");
+  EXPECT_EQ(letters(sequential({.generator = 3, .discriminator = 4})), "gggdddd");
+  EXPECT_EQ(letters(sequential({.generator = 0, .discriminator = 2})), "dd");
 }
 
-TEST(GanRounds, SequentialIsTheGeneratorAndThenTheDiscriminator) {
-  EXPECT_EQ(text(sequential()), "gd");
-  EXPECT_EQ(text(sequential({.generator = 3, .discriminator = 4})), "gggdddd");
-  EXPECT_EQ(text(sequential({.generator = 0, .discriminator = 2})), "dd");
+TEST(GanRounds, TheDiscriminatorMayBeFirst) {
+  EXPECT_EQ(letters(sequential({.discriminator_first = true})), "dg");
+  EXPECT_EQ(letters(sequential({.generator = 2, .discriminator = 3, .discriminator_first = true})),
+            "dddgg");
+  EXPECT_EQ(letters(sequential({.generator = 2,
+                                .discriminator = 2,
+                                .generator_batches = Batches::same,
+                                .discriminator_batches = Batches::same,
+                                .discriminator_first = true})),
+            "dd-g-g-");
+  EXPECT_EQ(letters(sequential({.discriminator = 0, .discriminator_first = true})), "g");
+  EXPECT_THAT(error_of([] { joint({.discriminator_first = true}); }),
+              HasSubstr("discriminator_first is for sequential()"));
 }
 
 TEST(GanRounds, JointIsBothAndThenTheSurplus) {
-  EXPECT_EQ(text(joint({.generator = 3, .discriminator = 5})), "bbbdd");
-  EXPECT_EQ(text(joint({.generator = 3, .discriminator = 1})), "bgg");
+  EXPECT_EQ(letters(joint({.generator = 3, .discriminator = 5})), "bbbdd");
+  EXPECT_EQ(letters(joint({.generator = 3, .discriminator = 1})), "bgg");
 }
 
 TEST(GanRounds, BatchesMayBeUsedAgain) {
-  EXPECT_EQ(text(sequential({.generator = 2,
-                             .discriminator = 2,
-                             .generator_batches = Batches::same,
-                             .discriminator_batches = Batches::same})),
+  EXPECT_EQ(letters(sequential({.generator = 2,
+                                .discriminator = 2,
+                                .generator_batches = Batches::same,
+                                .discriminator_batches = Batches::same})),
             "gg-d-d-");
   EXPECT_EQ(
-      text(sequential({.generator = 1, .discriminator = 3, .generator_batches = Batches::same})),
+      letters(sequential({.generator = 1, .discriminator = 3, .generator_batches = Batches::same})),
       "gddd");
-  EXPECT_EQ(text(joint({.generator = 2,
-                        .discriminator = 3,
-                        .generator_batches = Batches::same,
-                        .discriminator_batches = Batches::same})),
+  EXPECT_EQ(letters(joint({.generator = 2,
+                           .discriminator = 3,
+                           .generator_batches = Batches::same,
+                           .discriminator_batches = Batches::same})),
             "bb-d-");
 }
 
