@@ -17,7 +17,7 @@
 #include "mpi_reducer.h"
 
 // What evaluating the batches 0 and 1, of 6 and 5 rows, would draw on the average if both had the
-// rows 0, 1, ...: those that predict() numbers so.
+// rows 0, 1, ...: those that predict() numbers so. Predictions draw the numbers of step 0.
 double noise_of_equal_rows(belfry::Estimator& estimator) {
   double sum = 0;
   std::int64_t row = 0;
@@ -58,8 +58,12 @@ int main(int argc, char** argv) {
     estimator.train(input, {.max_steps = std::stoll(argv[4]),
                             .hooks = {std::make_shared<Pause>(std::stoi(argv[5]))}});
     EvalResult result = estimator.evaluate(uneven ? batches_of(1) : batches_of(7));
-    std::ofstream(dir + ".noise_" + rank)
-        << estimator.evaluate(batches_of(2)).at("noise") << " " << noise_of_equal_rows(estimator);
+    if (std::stoll(argv[4]) == 1) {
+      EvaluateArgs at_first{.checkpoint = checkpoint_path(dir, 0)};
+      std::ofstream(dir + ".noise_" + rank)
+          << estimator.evaluate(batches_of(2), at_first).at("noise") << " "
+          << noise_of_equal_rows(estimator);
+    }
     std::ofstream(dir + ".loss_" + rank) << result.at("loss") << " " << result.at("accuracy");
   } catch (const std::exception& error) {
     std::ofstream(dir + ".error_" + rank) << error.what();
