@@ -29,7 +29,8 @@ struct SamplesOptions {
 /// It changes nothing of what training computes. Random numbers of a prediction depend on its row
 /// and on the seed, not on the step: a GAN draws from the same noise each time, and what changes is
 /// what it has learnt. A step whose loss, or another of the model's values, is not finite has no
-/// samples. Of several workers the chief alone predicts.
+/// samples. Of several workers the chief alone predicts; the others wait for it, at most
+/// RunConfig::reduction_timeout.
 ///
 /// `estimator` must outlive the hook's training. Error: `every` below 1, no function; in training,
 /// which then fails, an input without a batch, predictions of several batches that differ in more

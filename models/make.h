@@ -21,7 +21,8 @@ namespace belfry::models {
 /// (gan/estimators.h), acgan and infogan have the fields of gan::DcganOptions, those of their own,
 /// `generator_optimizer` and `discriminator_optimizer` (wgan has no name, as an optimizer by name
 /// would lose its clipping), and `round`, an object with the fields of gan::RoundOptions, batches
-/// being "fresh" or "same", and `jointly`, with which it is gan::joint() instead of sequential().
+/// being "fresh" or "same", and `jointly`, with which it is gan::joint() instead of sequential(). A
+/// round that is given is a whole one: what it leaves out is as in gan::RoundOptions.
 /// cyclegan has the fields of its options but for the loss, with `pool_size` for the pool's.
 ///
 /// Error: an unknown name or field (with those that there are), a value of another type, no JSON

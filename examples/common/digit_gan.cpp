@@ -86,12 +86,12 @@ void write_real(const Options& o, const std::string& folder) {
   write_grid(folder + "/digits-real.png", real.at("image"));
 }
 
-// Ten times, and after the last round.
+// Ten times, the last round among them; fewer for less than ten rounds.
 Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o) {
   Array labels(Shape{100}, DType::i64);
   for (std::int64_t i = 0; i < 100; ++i)
     labels.span<std::int64_t>()[static_cast<std::size_t>(i)] = i % 10;
-  Steps every(std::max<std::int64_t>(1, o.max_steps / 10));
+  Steps every((o.max_steps + 9) / 10);
   auto write = [folder = estimator.model_dir()](std::int64_t step, const Features& drawn) {
     write_grid(concat(folder, "/digits-", step, ".png"), drawn.at("generated"));
   };

@@ -166,7 +166,8 @@ void* Executable::address(const Location& location) const {
 }
 
 void Executable::feed(const Features& batch, const StepState& state) {
-  std::array<std::int64_t, 3> random{static_cast<std::int64_t>(seed_of(state)), state.step, 0};
+  std::array<std::int64_t, 3> random{static_cast<std::int64_t>(seed_of(state)),
+                                     state.draw_as_step_0 ? 0 : state.step, 0};
   std::int64_t tower = member_.tower;
   if (staging_) staging_->begin_step();
   for (std::size_t i = 0; i < feeds_.size(); ++i) {

@@ -20,12 +20,13 @@ namespace belfry {
 /// What a run needs besides its batch.
 struct StepState {
   std::uint64_t seed = 0;
-  std::int64_t step = 0;       ///< finished steps
-  std::int64_t first_row = 0;  ///< global row number of this tower's first row
-  int sub_step = 0;            ///< of a step that has several: each draws other random numbers
-  double weight = 1;           ///< this tower's rows / all towers' rows
-  bool trace = false;          ///< time each instruction: see Executable::append_trace()
-  bool capture = true;         ///< the step may be captured, or replayed
+  std::int64_t step = 0;        ///< finished steps
+  std::int64_t first_row = 0;   ///< global row number of this tower's first row
+  int sub_step = 0;             ///< of a step that has several: each draws other random numbers
+  bool draw_as_step_0 = false;  ///< random numbers are those of step 0, whatever the step
+  double weight = 1;            ///< this tower's rows / all towers' rows
+  bool trace = false;           ///< time each instruction: see Executable::append_trace()
+  bool capture = true;          ///< the step may be captured, or replayed
 };
 
 /// What a step's time went into, in seconds.

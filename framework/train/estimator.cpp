@@ -174,7 +174,9 @@ std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
     return session_;
   }
   auto other = new_session();
-  other->restore(checkpoint_at(checkpoint));
+  other->restore(checkpoint_at(checkpoint),
+                 {.name = describe_checkpoint_at(checkpoint),
+                  .remedy = "name a checkpoint of this model, or undo the change to it"});
   return other;
 }
 

@@ -148,7 +148,7 @@ void Replicas::begin_at(std::int64_t first_row) {
 StepState Replicas::state_of(const TowerShare& share) const {
   StepState state = session_.state();
   // What predictions draw stays the same while the model learns, so that they can be compared.
-  if (mode_ == Mode::predict) state.step = 0;
+  state.draw_as_step_0 = mode_ == Mode::predict;
   state.first_row = first_row_ + share.rows.first;
   state.weight = share.weight;
   state.sub_step = sub_step_;

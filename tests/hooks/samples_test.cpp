@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "belfry/hooks/moving_average.h"
 #include "hooks_support.h"
 #include "undisturbed.h"
 
@@ -76,6 +77,21 @@ TEST_F(SamplesTest, AreWhatPredictSays) {
     ++row;
   }
   EXPECT_EQ(row, 3);
+}
+
+TEST_F(SamplesTest, AreOfMovingAveragesIfAsked) {
+  Estimator estimator(options());
+  SamplesOptions o = keep(5, {"scaled"});
+  o.averaged = true;
+  estimator.train(over_and_over({one_point()}),
+                  {.max_steps = 5,
+                   .hooks = {moving_average({.decay = 0.5}), samples(estimator, two_batches, o)}});
+  Features averaged, live;
+  estimator.predict(two_batches, {.keys = {"scaled"}, .averaged = true}).next(averaged);
+  estimator.predict(two_batches, {.keys = {"scaled"}}).next(live);
+  ASSERT_EQ(received.size(), 1u);
+  EXPECT_TRUE(identical(received[0].at("scaled").row(0), averaged.at("scaled")));
+  EXPECT_NE(averaged.at("scaled").item(), live.at("scaled").item());
 }
 
 TEST_F(SamplesTest, DrawTheSameNumbersAtEveryStep) {

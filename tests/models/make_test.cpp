@@ -150,6 +150,8 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
       HasSubstr("models: the options of lenet are no JSON: line 1, column 2: syntax error"));
   EXPECT_THAT(error_of([] { make("mlp", "{\n  \"hidden\": [7],\n  \"classes\" 3\n}"); }),
               HasSubstr("models: the options of mlp are no JSON: line 3, column 13: syntax error"));
+  EXPECT_THAT(error_of([] { make("mlp", R"({"dropout": 1e999})"); }),
+              HasSubstr("models: the options of mlp are no JSON: "));
   EXPECT_THAT(error_of([] { make("vgg16", R"({"dropout": 2})"); }),
               HasSubstr("vgg: dropout is 2; it must lie in [0, 1)"));
   EXPECT_THAT(error_of([] { make("lenet", "[]"); }), HasSubstr("expected a JSON object, got []"));

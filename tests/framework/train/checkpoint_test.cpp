@@ -196,6 +196,10 @@ TEST_F(Resuming, AMissingVariableIsNamed) {
   EXPECT_EQ(error_of([&] { make(more).train(input, {.steps = 1}); }),
             "the checkpoint of step 1 has no variable `v`, which the model asks for; use another "
             "model_dir, or undo the change to the model (in training step 2)");
+  std::string path = checkpoint_path(dir.path(), 0);
+  EXPECT_EQ(error_of([&] { make(more).evaluate(input, {.steps = 1, .checkpoint = path}); }),
+            path + " has no variable `v`, which the model asks for; name a checkpoint of this "
+                   "model, or undo the change to it");
 }
 
 TEST_F(Resuming, AChangedShapeIsNamedEachTime) {

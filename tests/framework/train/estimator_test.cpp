@@ -392,7 +392,8 @@ TEST(Estimator, PredictionsDrawTheSameNumbersAtEveryStep) {
   TemporaryFolder dir;
   auto model = [](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
     if (mode == Mode::train) return falling(s, batch, mode);
-    return {.predictions = {{"drawn", random_normal(s, {batch.rows(), 3})}}};
+    Tensor steps = broadcast_to(reshape(global_step(s.graph()), {1}), {batch.rows()});
+    return {.predictions = {{"drawn", random_normal(s, {batch.rows(), 3})}, {"steps", steps}}};
   };
   Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = saving_every(1)});
   estimator.train(over_and_over({one_point()}), {.steps = 2});
@@ -403,6 +404,8 @@ TEST(Estimator, PredictionsDrawTheSameNumbersAtEveryStep) {
   for (int row : {0, 1}) {
     ASSERT_TRUE(a.next(first) && b.next(later));
     EXPECT_TRUE(identical(first.at("drawn"), later.at("drawn"))) << row;
+    EXPECT_EQ(first.at("steps").item(), 0);
+    EXPECT_EQ(later.at("steps").item(), 2);
   }
 }
 
