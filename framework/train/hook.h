@@ -92,6 +92,8 @@ class HookContext {
   /// the step, and nobody has looked for NaN yet: see TrainControl::request_save() for a checkpoint
   /// between two steps.
   virtual std::string save_checkpoint() = 0;
+  /// The same, but with RunConfig::save_in_background only the snapshot is taken now.
+  virtual void begin_checkpoint() { save_checkpoint(); }
 };
 
 /// What before_step sees.
@@ -177,7 +179,8 @@ class CheckpointListener {
  public:
   virtual ~CheckpointListener() = default;
   virtual void before_save(HookContext&) {}
-  /// The checkpoint at `path` is complete and durable.
+  /// The checkpoint at `path` is complete and durable. With RunConfig::save_in_background this may
+  /// be some steps later.
   virtual void after_save(HookContext&, const std::string& path) { (void)path; }
 };
 using CheckpointListeners = std::vector<std::shared_ptr<CheckpointListener>>;

@@ -52,6 +52,11 @@ std::vector<std::string> names(const Json& value, std::string_view key) {
   return value.get<std::vector<std::string>>();
 }
 
+std::optional<std::chrono::seconds> span_or_null(const Json& value, std::string_view key) {
+  if (value.is_null()) return std::nullopt;
+  return std::chrono::seconds(whole_number(value, key));
+}
+
 std::optional<Every> cadence(const Json& value, std::string_view key) {
   if (value.is_null()) return std::nullopt;
   bool one = value.is_object() && value.size() == 1;
@@ -60,6 +65,12 @@ std::optional<Every> cadence(const Json& value, std::string_view key) {
   if (one && value.contains("seconds"))
     return std::chrono::seconds(whole_number(value["seconds"], concat(key, ".seconds")));
   fail("config: `", key, "` must be {\"steps\": n}, {\"seconds\": n} or null, got ", value.dump());
+}
+
+Json cadence_json(const std::optional<Every>& every) {
+  if (!every) return nullptr;
+  if (const auto* steps = std::get_if<Steps>(&*every)) return {{"steps", steps->count}};
+  return {{"seconds", std::get<std::chrono::seconds>(*every).count()}};
 }
 
 template <class Enum>
@@ -100,6 +111,9 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"save_checkpoint", [](auto& c, auto& v, auto k) { c.save_checkpoint = cadence(v, k); }},
       {"save_checkpoint_steps",
        [](auto& c, auto& v, auto k) { c.save_checkpoint = Steps(whole_number(v, k)); }},
+      {"save_in_background", [](auto& c, auto& v, auto k) { c.save_in_background = truth(v, k); }},
+      {"keep_checkpoint_every",
+       [](auto& c, auto& v, auto k) { c.keep_checkpoint_every = span_or_null(v, k); }},
       {"keep_checkpoint_max",
        [](auto& c, auto& v, auto k) { c.keep_checkpoint_max = small_number(v, k); }},
       {"log_step_count",
@@ -153,6 +167,32 @@ RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
   return defaults;
 }
 
+std::string to_json(const RunConfig& c) {
+  Json keep_every = nullptr;
+  if (c.keep_checkpoint_every) keep_every = c.keep_checkpoint_every->count();
+  return Json{{"devices", c.devices},
+              {"split", c.split.slots},
+              {"batch", to_string(c.batch)},
+              {"variables", to_string(c.variables)},
+              {"reduction", to_string(c.reduction)},
+              {"bucket", c.bucket.count},
+              {"reduction_timeout", c.reduction_timeout.count()},
+              {"save_checkpoint", cadence_json(c.save_checkpoint)},
+              {"save_in_background", c.save_in_background},
+              {"keep_checkpoint_max", c.keep_checkpoint_max},
+              {"keep_checkpoint_every", keep_every},
+              {"log_step_count", c.log_step_count.count},
+              {"seed", c.seed},
+              {"precision", to_string(c.precision)},
+              {"tf32", c.tf32},
+              {"capture_steps", c.capture_steps},
+              {"threads", c.threads},
+              {"memory_limit", c.memory_limit.count},
+              {"stop_on_signals", c.stop_on_signals},
+              {"check_numerics", c.check_numerics}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::vector<std::string> all_gpus_or_cpu() {
   std::vector<std::string> kinds = device_kinds();
   if (std::find(kinds.begin(), kinds.end(), "cuda") == kinds.end()) return {"cpu"};
@@ -178,6 +218,10 @@ void validate(const RunConfig& c) {
   }
   require(c.keep_checkpoint_max >= 0, "RunConfig: keep_checkpoint_max must be at least 0, got ",
           c.keep_checkpoint_max);
+  require(!c.keep_checkpoint_every || c.keep_checkpoint_every->count() > 0,
+          "RunConfig: keep_checkpoint_every must be above 0 s, got ",
+          c.keep_checkpoint_every.value_or(std::chrono::seconds(0)).count(),
+          "; std::nullopt keeps none but the newest");
   require(c.log_step_count.count >= 0, "RunConfig: log_step_count must be at least 0, got ",
           c.log_step_count.count);
   require(c.threads >= 0, "RunConfig: threads must be at least 0, got ", c.threads);

@@ -54,8 +54,17 @@ struct RunConfig {
   /// When to save while training; a cadence in steps or seconds. nullopt: never, not even at the
   /// end.
   std::optional<Every> save_checkpoint = std::chrono::seconds(600);
+  /// Whether training goes on while a checkpoint that `save_checkpoint` asks for is written: a
+  /// snapshot is taken between two steps, and a thread of its own writes it. A kill meanwhile
+  /// leaves the checkpoint before it; a failure ends training after a later step; the next save
+  /// waits for it; train() returns when the last one is durable. Off: a step that saves waits for
+  /// the disk.
+  bool save_in_background = false;
   /// Newest checkpoints to keep; 0 keeps all.
   int keep_checkpoint_max = 5;
+  /// Beside the newest, one for each span of this length stays for good: instead of being removed
+  /// it moves to the folder `kept` in model_dir. nullopt: none.
+  std::optional<std::chrono::seconds> keep_checkpoint_every = {};
   /// Steps between log lines with loss and speed; 0 logs none.
   Steps log_step_count = Steps(100);
   /// Of first values and of random ops. A checkpoint's own seed goes before it.
@@ -88,6 +97,9 @@ struct RunConfig {
 /// "memory_limit" is in bytes; "split": n stands for auto_split(n). Error: an unknown key (the
 /// known ones are listed), a wrong type, a value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
+
+/// `config` as run_config_from_json() reads it, with all fields, on one line.
+std::string to_json(const RunConfig& config);
 
 /// Every cuda device, or the CPU when there is none; then each call logs one line saying why,
 /// unless the build has no CUDA.

@@ -53,14 +53,32 @@ TEST(RunConfig, KeepsWhatIsNotNamed) {
   EXPECT_EQ(config.threads, 1);
 }
 
+TEST(RunConfig, IsWrittenAsItIsRead) {
+  // Each value is another than the default, and each key is one that JSON may have.
+  std::string all =
+      R"({"batch":"per_tower","bucket":5,"capture_steps":false,"check_numerics":true,)"
+      R"("devices":["cpu:0","cpu:1+cpu:2"],"keep_checkpoint_every":7200,"keep_checkpoint_max":3,)"
+      R"("log_step_count":8,"memory_limit":9,"precision":"bf16","reduction":"hierarchical",)"
+      R"("reduction_timeout":10,"save_checkpoint":{"steps":11},"save_in_background":true,)"
+      R"("seed":18446744073709551615,"split":2,"stop_on_signals":false,"tf32":false,"threads":4,)"
+      R"("variables":"central"})";
+  EXPECT_EQ(to_json(run_config_from_json(all)), all);
+  std::string usual = to_json(RunConfig());
+  EXPECT_THAT(usual, HasSubstr(R"("save_checkpoint":{"seconds":600})"));
+  EXPECT_THAT(usual, HasSubstr(R"("keep_checkpoint_every":null)"));
+  EXPECT_EQ(to_json(run_config_from_json(usual)), usual);
+  EXPECT_THAT(to_json(run_config_from_json(R"({"save_checkpoint": null})")),
+              HasSubstr(R"("save_checkpoint":null)"));
+}
+
 TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error("[1]"), "config: expected a JSON object of RunConfig fields");
   EXPECT_EQ(error("{"), "config: expected a JSON object of RunConfig fields");
   EXPECT_EQ(error(R"({"sed": 1})"),
             "config: unknown key `sed`; known are batch, bucket, capture_steps, check_numerics, "
-            "devices, keep_checkpoint_max, log_step_count, memory_limit, precision, reduction, "
-            "reduction_timeout, save_checkpoint, save_checkpoint_steps, seed, split, "
-            "stop_on_signals, tf32, threads, variables");
+            "devices, keep_checkpoint_every, keep_checkpoint_max, log_step_count, memory_limit, "
+            "precision, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
+            "save_in_background, seed, split, stop_on_signals, tf32, threads, variables");
   EXPECT_EQ(error(R"({"threads": "two"})"),
             "config: `threads` must be a whole number, got \"two\"");
   EXPECT_EQ(error(R"({"threads": 1.5})"), "config: `threads` must be a whole number, got 1.5");
@@ -68,6 +86,10 @@ TEST(RunConfig, NamesWhatIsWrong) {
             "config: `threads` must be in 0..2147483647, got 4294967297");
   EXPECT_EQ(error(R"({"keep_checkpoint_max": -1})"),
             "config: `keep_checkpoint_max` must be in 0..2147483647, got -1");
+  EXPECT_EQ(
+      error(R"({"keep_checkpoint_every": 0})"),
+      "RunConfig: keep_checkpoint_every must be above 0 s, got 0; std::nullopt keeps none but "
+      "the newest");
   EXPECT_EQ(error(R"({"seed": -1})"),
             "config: `seed` must be a whole number of at least 0, got -1");
   EXPECT_EQ(error(R"({"memory_limit": 18446744073709551615})"),
