@@ -1,110 +1,20 @@
 #include "belfry/data/formats/byte_writer.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <limits>
-#include <system_error>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/temporary_file.h"
 
 namespace belfry::data {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
 
-[[noreturn]] void fail_to_write(const std::string& path, int error) {
-  fail("cannot write `", path, "`: ", std::generic_category().message(error),
-       "; check the folder, its permissions and the space that is left");
-}
-
-/// Calls `system_call` until no signal interrupts it.
-template <class Call>
-auto retry(Call system_call) {
-  auto result = system_call();
-  while (result < 0 && errno == EINTR) result = system_call();
-  return result;
-}
-
 }  // namespace
-
-/// A new file beside `target`, removed again unless it is renamed. It is locked while it exists, so
-/// that remove_stale_temporaries() leaves it alone.
-class ByteWriter::Temporary {
- public:
-  explicit Temporary(const std::string& target) : target_(target) {
-    require(fs::path(target).has_filename(), "cannot write `", target, "`: it names no file");
-    static std::atomic<std::uint64_t> next_number{0};
-    do {
-      close_file();
-      name_ = fs::path(target).parent_path()
-              / concat(".", fs::path(target).filename().string(), ".tmp.", ::getpid(), ".",
-                       next_number++);
-      file_ = retry(
-          [&] { return ::open(name_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666); });
-      if (file_ < 0 && errno != EEXIST) fail_to_write(target, errno);
-    } while (file_ < 0 || !lock());
-  }
-  ~Temporary() {
-    if (!renamed_) ::unlink(name_.c_str());
-    close_file();
-  }
-  Temporary(const Temporary&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      auto written = retry([&] { return ::write(file_, bytes.data(), bytes.size()); });
-      if (written < 0) fail_to_write(target_, errno);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
-  }
-
-  void rename_to_target() {
-    if (retry([&] { return ::fsync(file_); }) != 0) fail_to_write(target_, errno);
-    if (::rename(name_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
-    renamed_ = true;
-    sync_folder();
-  }
-
- private:
-  /// False when somebody took the file for a stale one and removed it before it was locked.
-  bool lock() {
-    retry([&] { return ::flock(file_, LOCK_EX); });
-    struct stat status {};
-    return ::fstat(file_, &status) != 0 || status.st_nlink > 0;
-  }
-
-  void sync_folder() {
-    std::string folder = fs::path(target_).parent_path().string();
-    int opened =
-        retry([&] { return ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC); });
-    int error = opened >= 0 && retry([&] { return ::fsync(opened); }) == 0 ? 0 : errno;
-    if (opened >= 0) ::close(opened);
-    // Some file systems know no sync of folders.
-    require(error == 0 || error == EINVAL, "`", target_,
-            "` is written, but a power failure may undo it: cannot sync its folder: ",
-            std::generic_category().message(error));
-  }
-
-  void close_file() {
-    if (file_ >= 0) ::close(std::exchange(file_, -1));
-  }
-
-  std::string target_;
-  fs::path name_;
-  int file_ = -1;
-  bool renamed_ = false;
-};
 
 struct ByteWriter::Deflater {
   explicit Deflater(Compression compression) {
@@ -122,8 +32,9 @@ struct ByteWriter::Deflater {
 
 ByteWriter::ByteWriter(const std::string& path, Compression compression)
     : path_(path),
-      file_(std::make_unique<Temporary>(path)),
+      file_(std::make_unique<TemporaryFile>(path)),
       buffer_(std::make_unique_for_overwrite<std::byte[]>(buffer_bytes)) {
+  check_written(path, file_->error());
   if (compression == Compression::gzip || compression == Compression::zlib)
     deflater_ = std::make_unique<Deflater>(compression);
 }
@@ -145,7 +56,7 @@ void ByteWriter::close() {
   guarded([&] {
     if (deflater_) deflate({}, Z_FINISH);
     write_out();
-    file_->rename_to_target();
+    file_->commit();
     file_.reset();
   });
 }
@@ -165,7 +76,7 @@ void ByteWriter::guarded(Body body) {
 void ByteWriter::append(std::span<const std::byte> bytes) {
   if (bytes.size() > buffer_bytes - buffered_) write_out();
   if (bytes.size() >= buffer_bytes) {
-    file_->write(bytes);
+    write_out(bytes);
   } else if (!bytes.empty()) {
     std::memcpy(buffer_.get() + buffered_, bytes.data(), bytes.size());
     buffered_ += bytes.size();
@@ -192,8 +103,12 @@ void ByteWriter::deflate(std::span<const std::byte> bytes, int mode) {
 }
 
 void ByteWriter::write_out() {
-  file_->write({buffer_.get(), buffered_});
+  write_out({buffer_.get(), buffered_});
   buffered_ = 0;
+}
+
+void ByteWriter::write_out(std::span<const std::byte> bytes) {
+  check_written(path_, file_->write({&bytes, 1}));
 }
 
 }  // namespace belfry::data

@@ -8,6 +8,10 @@
 
 #include "belfry/data/formats/byte_reader.h"
 
+namespace belfry {
+class TemporaryFile;
+}
+
 namespace belfry::data {
 
 /// Writes a file piece by piece, compressed or not. Until close() it is a temporary in the same
@@ -15,8 +19,8 @@ namespace belfry::data {
 /// and what stood at the path stays. Equal bytes in equal pieces give equal files. Thread rules:
 /// used by one thread at a time.
 ///
-/// Errors name the path and the system's reason. After one the temporary is gone, and every further
-/// call is an Error.
+/// Errors name the path, the system's reason and a remedy. After one the temporary is gone, and
+/// every further call is an Error.
 class ByteWriter {
  public:
   /// `automatic` is none. The folder must exist.
@@ -35,16 +39,16 @@ class ByteWriter {
   void close();
 
  private:
-  class Temporary;
   struct Deflater;
   template <class Body>
   void guarded(Body body);
   void append(std::span<const std::byte> bytes);
   void deflate(std::span<const std::byte> bytes, int mode);
   void write_out();
+  void write_out(std::span<const std::byte> bytes);
 
   std::string path_;
-  std::unique_ptr<Temporary> file_;  // none once closed or failed
+  std::unique_ptr<TemporaryFile> file_;  // none once closed or failed
   std::unique_ptr<Deflater> deflater_;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t buffered_ = 0;

@@ -1,22 +1,15 @@
 #include "belfry/framework/base/file.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/temporary_file.h"
 
 namespace belfry {
 namespace {
@@ -52,126 +45,22 @@ const char* remedy(int error) {
   }
 }
 
-/// Calls `system_call` until no signal interrupts it.
-template <class Call>
-auto retry(Call system_call) {
-  auto result = system_call();
-  while (result < 0 && errno == EINTR) result = system_call();
-  return result;
-}
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-
-  int get() const { return value_; }
-  explicit operator bool() const { return value_ >= 0; }
-  int release() { return std::exchange(value_, -1); }
-  /// 0, or the error. EINTR counts as closed: Linux releases the descriptor in any case.
-  int close() {
-    if (value_ < 0) return 0;
-    return ::close(std::exchange(value_, -1)) == 0 || errno == EINTR ? 0 : errno;
-  }
-
- private:
-  int value_ = -1;
-};
-
-std::string folder_of(const std::string& path) {
-  std::string folder = fs::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
-/// A new file beside `target`, removed again unless it is renamed. It is locked while it exists:
-/// that is how remove_stale_temporaries tells a living writer from a dead one whose process id may
-/// have been used again.
-class Temporary {
- public:
-  explicit Temporary(const std::string& target) {
-    static std::atomic<std::uint64_t> next_number{0};
-    fs::path path(target);
-    do {
-      name_ = path.parent_path()
-              / concat(".", path.filename().string(), ".tmp.", ::getpid(), ".", next_number++);
-      file_ = Descriptor(retry(
-          [&] { return ::open(name_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666); }));
-      error_ = file_ ? 0 : errno;
-    } while (error_ == EEXIST || (error_ == 0 && !lock()));
-  }
-  Temporary(const Temporary&) = delete;
-  ~Temporary() {
-    if (lock_) ::unlink(name_.c_str());
-  }
-
-  int error() const { return error_; }  ///< why the file could not be created; 0 when it was
-
-  int write(Parts parts) {
-    std::vector<iovec> left;
-    left.reserve(parts.size());
-    for (auto part : parts)
-      if (!part.empty()) left.push_back({const_cast<std::byte*>(part.data()), part.size()});
-    for (auto first = left.begin(); first != left.end();) {
-      auto count = std::min<std::ptrdiff_t>(left.end() - first, IOV_MAX);
-      auto written = retry([&] { return ::writev(file_.get(), &*first, static_cast<int>(count)); });
-      if (written < 0) return errno;
-      auto bytes = static_cast<std::size_t>(written);
-      for (; first != left.end() && bytes >= first->iov_len; ++first) bytes -= first->iov_len;
-      if (bytes > 0) {
-        first->iov_base = static_cast<std::byte*>(first->iov_base) + bytes;
-        first->iov_len -= bytes;
-      }
-    }
-    return 0;
-  }
-
-  int sync_and_close() {
-    if (retry([&] { return ::fsync(file_.get()); }) != 0) return errno;
-    return file_.close();
-  }
-
-  int rename_to(const std::string& target) {
-    if (::rename(name_.c_str(), target.c_str()) != 0) return errno;
-    lock_.close();
-    return 0;
-  }
-
- private:
-  /// False when somebody took the file for a stale one and removed it before it was locked. The
-  /// lock lives in a second descriptor and so outlasts the close that comes before the rename.
-  bool lock() {
-    lock_ = Descriptor(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!lock_) {
-      error_ = errno;
-      ::unlink(name_.c_str());
-      return true;
-    }
-    // Waits for whoever is removing the file, to see it removed. Where locks are not supported
-    // nothing is ever stale.
-    retry([&] { return ::flock(lock_.get(), LOCK_EX); });
-    struct stat status {};
-    return ::fstat(lock_.get(), &status) != 0 || status.st_nlink > 0;
-  }
-
-  fs::path name_;
-  Descriptor file_;
-  Descriptor lock_;
-  int error_ = 0;
-};
-
-int sync_folder(const std::string& folder) {
+int sync_names(const std::string& folder) {
   Descriptor opened(
       retry([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!opened) return errno;
   if (retry([&] { return ::fsync(opened.get()); }) == 0) return 0;
   return errno == EINVAL ? 0 : errno;  // some file systems know no sync of folders
+}
+
+int make_folders(const fs::path& dir) {
+  std::error_code unreadable;
+  if (dir.empty() || fs::is_directory(dir, unreadable)) return 0;
+  if (!dir.has_filename()) return make_folders(dir.parent_path());  // it ends with a slash
+  if (int failed = make_folders(dir.parent_path())) return failed;
+  int error = ::mkdir(dir.c_str(), 0777) == 0 ? 0 : errno;
+  if (error != 0 && !fs::is_directory(dir, unreadable)) return error == EEXIST ? ENOTDIR : error;
+  return sync_names(dir.has_parent_path() ? dir.parent_path().string() : ".");
 }
 
 bool is_number(std::string_view s) {
@@ -201,19 +90,13 @@ bool remove_if_stale(const std::string& path) {
 
 }  // namespace
 
+std::string reason_and_remedy(int error) { return concat(reason(error), "; ", remedy(error)); }
+
 void write_file_atomically(const std::string& path, Parts parts) {
-  require(fs::path(path).has_filename(), "cannot write `", path, "`: it names no file");
-  auto check = [&](int error) {
-    require(error == 0, "cannot write `", path, "`: ", reason(error), "; ", remedy(error));
-  };
-  Temporary temporary(path);
-  check(temporary.error());
-  check(temporary.write(parts));
-  check(temporary.sync_and_close());
-  check(temporary.rename_to(path));
-  int error = sync_folder(folder_of(path));
-  require(error == 0, "`", path, "` is written, but a power failure may undo it: ",
-          "cannot sync its folder: ", reason(error), "; ", remedy(error));
+  TemporaryFile temporary(path);
+  check_written(path, temporary.error());
+  check_written(path, temporary.write(parts));
+  temporary.commit();
 }
 
 void write_file_atomically(const std::string& path, std::span<const std::byte> content) {
@@ -227,7 +110,7 @@ void write_file_atomically(const std::string& path, std::string_view content) {
 std::string read_file(const std::string& path) {
   auto check = [&](bool ok) {
     int error = errno;
-    require(ok, "cannot read `", path, "`: ", reason(error), "; ", remedy(error));
+    require(ok, "cannot read `", path, "`: ", reason_and_remedy(error));
   };
   Descriptor file(retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   check(static_cast<bool>(file));
@@ -253,7 +136,7 @@ RandomAccessFile::RandomAccessFile(const std::string& path) : path_(path) {
   Descriptor file(retry([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   struct stat status {};
   int error = file && ::fstat(file.get(), &status) == 0 ? 0 : errno;
-  require(error == 0, "cannot read `", path, "`: ", reason(error), "; ", remedy(error));
+  require(error == 0, "cannot read `", path, "`: ", reason_and_remedy(error));
   require(S_ISREG(status.st_mode), "cannot read `", path,
           "`: it is not a regular file; the path must name a file, not a folder or a device");
   size_ = status.st_size;
@@ -266,13 +149,22 @@ void RandomAccessFile::read(std::int64_t offset, std::span<std::byte> into) cons
   while (!into.empty()) {
     auto got = retry([&] { return ::pread(descriptor_, into.data(), into.size(), offset); });
     int error = errno;
-    require(got >= 0, "cannot read `", path_, "` at byte ", offset, ": ", reason(error), "; ",
-            remedy(error));
+    require(got >= 0, "cannot read `", path_, "` at byte ", offset, ": ", reason_and_remedy(error));
     require(got > 0, "cannot read `", path_, "` at byte ", offset, ": it ends there, ", into.size(),
             " bytes early; was it cut short while it was open?");
     into = into.subspan(static_cast<std::size_t>(got));
     offset += got;
   }
+}
+
+void sync_folder(const std::string& dir) {
+  int error = sync_names(dir);
+  require(error == 0, "cannot sync the folder `", dir, "`: ", reason_and_remedy(error));
+}
+
+void create_folders(const std::string& dir) {
+  int error = make_folders(dir);
+  require(error == 0, "cannot create the folder `", dir, "`: ", reason_and_remedy(error));
 }
 
 int remove_stale_temporaries(const std::string& dir, std::string_view name) {
@@ -294,10 +186,8 @@ void probe_writable(const std::string& dir, std::string_view what) {
             error == ENOSPC || error == EDQUOT ? "; free some space" : "; change its permissions",
             " or choose another ", what);
   };
-  std::error_code error;
-  fs::create_directories(dir, error);
-  check(error.value());
-  Temporary probe((fs::path(dir) / "probe").string());
+  check(make_folders(dir));
+  TemporaryFile probe((fs::path(dir) / "probe").string());
   check(probe.error());
   constexpr std::byte content[]{std::byte{'\n'}};
   std::array<std::span<const std::byte>, 1> parts{content};

@@ -48,8 +48,16 @@ class RandomAccessFile {
 /// `name`, only those of the file of that name in the folder.
 int remove_stale_temporaries(const std::string& dir, std::string_view name = {});
 
-/// Creates the folder `dir` if it is missing, and writes and removes a small file in it. Error when
-/// that fails; `what` names the setting to change:
+/// Creates the folder `dir` and those above it, as far as they are missing, durably. Error, as of
+/// write_file_atomically().
+void create_folders(const std::string& dir);
+
+/// Makes durable which names are in the folder `dir`, as after a rename or a link. Error, as of
+/// write_file_atomically(). File systems that know no such thing are left alone.
+void sync_folder(const std::string& dir);
+
+/// Creates the folder `dir` durably if it is missing, and writes and removes a small file in it.
+/// Error when that fails; `what` names the setting to change:
 ///   model_dir: cannot write to `runs/x`: Permission denied; change its permissions or choose
 ///   another model_dir
 void probe_writable(const std::string& dir, std::string_view what = "model_dir");
