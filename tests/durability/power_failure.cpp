@@ -1,0 +1,205 @@
+#include "power_failure.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "../framework/base/temporary_folder.h"
+#include "belfry/framework/base/error.h"
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = DiskChange::Kind;
+using Names = std::map<std::string, int>;
+using Tree = std::map<std::string, std::optional<std::string>>;  // no content: a folder
+
+constexpr int gone = -2;
+constexpr std::size_t most_unsynced_names = 12;
+
+/// Names that change together.
+struct NameChange {
+  Names become;
+  std::string story;
+};
+
+struct Content {
+  std::string durable, current;
+};
+
+enum class Unsynced : std::uint8_t { lost, torn, zeros, garbage, kept };
+constexpr std::array all_of_unsynced{Unsynced::lost, Unsynced::torn, Unsynced::zeros,
+                                     Unsynced::garbage, Unsynced::kept};
+constexpr std::array<const char*, 5> unsynced_names{"unsynced bytes lost", "half of them",
+                                                    "zeros instead", "garbage instead", "kept"};
+
+std::string folder_of(const std::string& name) { return fs::path(name).parent_path().string(); }
+
+std::string after_failure(const Content& content, Unsynced how) {
+  const auto& [old, now] = content;
+  if (how == Unsynced::lost) return old;
+  if (how == Unsynced::kept) return now;
+  auto is_new = [&](std::size_t i) { return i >= old.size() || old[i] != now[i]; };
+  std::size_t first = 0;
+  while (first < now.size() && !is_new(first)) ++first;
+  std::string out = now.substr(0, first + (now.size() - first) / 2);
+  if (how == Unsynced::torn) return out;
+  if (how == Unsynced::zeros) out.resize(first);
+  while (out.size() < now.size()) out += how == Unsynced::zeros ? '\0' : '\x5a';
+  return out;
+}
+
+void carry_out(const NameChange& change, Names& names) {
+  for (const auto& [name, file] : change.become) {
+    if (file == gone) {
+      names.erase(name);
+    } else {
+      names[name] = file;
+    }
+  }
+}
+
+/// The disk as the log goes on.
+class Disk {
+ public:
+  explicit Disk(const DiskLog& log) : current_(log.names), durable_(log.names) {
+    for (const auto& [file, content] : log.contents) contents_[file] = {content, content};
+  }
+
+  void go_on(const DiskChange& change) {
+    switch (change.kind) {
+      case Kind::create:
+        contents_[change.file] = {};
+        return change_names("create " + change.path, {{change.path, change.file}});
+      case Kind::write: {
+        std::string& bytes = contents_.at(change.file).current;
+        auto end = static_cast<std::size_t>(change.offset) + change.bytes.size();
+        bytes.resize(std::max(bytes.size(), end));
+        bytes.replace(static_cast<std::size_t>(change.offset), change.bytes.size(), change.bytes);
+        return;
+      }
+      case Kind::resize:
+        return contents_.at(change.file).current.resize(static_cast<std::size_t>(change.offset));
+      case Kind::sync:
+        contents_.at(change.file).durable = contents_.at(change.file).current;
+        return;
+      case Kind::sync_folder:
+        return sync_names(change.path);
+      case Kind::rename:
+        return change_names("rename to " + change.to, renaming(change.path, change.to));
+      case Kind::link:
+        return change_names("link " + change.to, {{change.to, current_.at(change.path)}});
+      case Kind::unlink:
+      case Kind::remove_folder:
+        return change_names("remove " + change.path, {{change.path, gone}});
+      case Kind::make_folder:
+        return change_names("make " + change.path, {{change.path, DiskLog::is_folder}});
+      case Kind::mark:
+        return;
+    }
+  }
+
+  /// Calls found(tree, story) for each state that a failure now could leave.
+  template <class Found>
+  void fail(Found found) const {
+    require(unsynced_.size() <= most_unsynced_names, "for_each_power_failure: ", unsynced_.size(),
+            " changes of names are without a sync");
+    for (std::size_t chosen = 0; chosen < std::size_t{1} << unsynced_.size(); ++chosen) {
+      Names names = durable_;
+      std::string story;
+      for (std::size_t i = 0; i < unsynced_.size(); ++i) {
+        bool kept = (chosen >> i & 1) != 0;
+        if (kept) carry_out(unsynced_[i], names);
+        if (!kept) story += "lost: " + unsynced_[i].story + "; ";
+      }
+      for (Unsynced how : all_of_unsynced)
+        found(tree(names, how), story + unsynced_names[static_cast<std::size_t>(how)]);
+    }
+  }
+
+ private:
+  void change_names(std::string story, Names become) {
+    unsynced_.push_back({std::move(become), std::move(story)});
+    carry_out(unsynced_.back(), current_);
+  }
+
+  /// A folder takes with it what is in it.
+  Names renaming(const std::string& from, const std::string& to) const {
+    Names become;
+    for (const auto& [name, file] : current_)
+      if (name == from || name.starts_with(from + "/")) {
+        become[name] = gone;
+        become[to + name.substr(from.size())] = file;
+      }
+    return become;
+  }
+
+  void sync_names(const std::string& folder) {
+    std::erase_if(unsynced_, [&](const NameChange& change) {
+      bool here = std::any_of(change.become.begin(), change.become.end(),
+                              [&](const auto& entry) { return folder_of(entry.first) == folder; });
+      if (here) carry_out(change, durable_);
+      return here;
+    });
+  }
+
+  Tree tree(const Names& names, Unsynced how) const {
+    Tree out;  // by name, so folders come before what is in them
+    for (const auto& [name, file] : names) {
+      std::string above = folder_of(name);
+      if (!above.empty() && !out.contains(above)) continue;
+      out[name] = file == DiskLog::is_folder
+                      ? std::nullopt
+                      : std::optional(after_failure(contents_.at(file), how));
+    }
+    return out;
+  }
+
+  Names current_, durable_;
+  std::vector<NameChange> unsynced_;
+  std::map<int, Content> contents_;
+};
+
+void write_tree(const Tree& tree, const std::string& folder) {
+  for (const auto& [name, content] : tree) {
+    std::string path = folder + "/" + name;
+    if (content) {
+      std::ofstream(path, std::ios::binary) << *content;
+    } else {
+      fs::create_directory(path);
+    }
+  }
+}
+
+}  // namespace
+
+void for_each_power_failure(const DiskLog& log,
+                            const std::function<void(const PowerFailure&)>& check) {
+  Disk disk(log);
+  int marks = 0;
+  std::set<Tree> seen;
+  auto fail = [&] {
+    disk.fail([&](const Tree& tree, const std::string& story) {
+      if (!seen.insert(tree).second) return;
+      TemporaryFolder folder;
+      write_tree(tree, folder.path());
+      check({folder.path(), marks, story});
+    });
+  };
+  fail();
+  for (const DiskChange& change : log.changes) {
+    disk.go_on(change);
+    if (change.kind == Kind::mark) {
+      ++marks;
+      seen.clear();  // what was right before may not be any more
+    }
+    fail();
+  }
+}
+
+}  // namespace belfry
