@@ -19,15 +19,21 @@ std::string folder_of_best(const std::string& model_dir) {
   return (fs::path(model_dir) / "best").string();
 }
 
-// A link shares the bytes, and stays when the checkpoint goes; not every file system has them.
+// A link shares the bytes, and stays when the checkpoint goes; not every file system has them. The
+// one before goes when no power failure can take the new one.
 void keep_as_best(const std::string& checkpoint, const std::string& folder) {
-  fs::create_directories(folder);
+  create_folders(folder);
   std::string kept = (fs::path(folder) / fs::path(checkpoint).filename()).string();
   std::error_code no_link;
   fs::create_hard_link(checkpoint, kept, no_link);
   if (no_link) write_file_atomically(kept, read_file(checkpoint));
-  for (const CheckpointFile& file : list_checkpoints(folder))
-    if (file.path != kept) fs::remove(file.path);
+  sync_folder(folder);
+  for (const CheckpointFile& file : list_checkpoints(folder)) {
+    if (file.path == kept) continue;
+    std::error_code error;
+    fs::remove(file.path, error);
+    if (error) log_warning("validate: could not remove ", file.path, ": ", error.message());
+  }
 }
 
 std::string results_text(const EvalResult& results) {

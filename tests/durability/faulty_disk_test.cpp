@@ -108,10 +108,7 @@ TEST(PowerFailure, KeepsOrLosesRemovalsAndLinksOneByOne) {
     std::filesystem::create_hard_link(folder + "/b", folder + "/c");
   };
   for_each_power_failure(log_of(two, change), [&](const PowerFailure& failure) {
-    std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(failure.folder))
-      names.insert(entry.path().filename().string());
-    if (failure.marks > 0) after.insert(names);
+    if (failure.marks > 0) after.insert(names_in(failure.folder));
   });
   using Set = std::set<std::string>;
   EXPECT_THAT(after,

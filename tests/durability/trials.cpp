@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "../framework/base/temporary_folder.h"
 #include "belfry/framework/base/error.h"
 
@@ -26,6 +28,13 @@ namespace {
 }
 
 }  // namespace
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    out.insert(entry.path().filename().string());
+  return out;
+}
 
 int kill_at_every_call(const InFolder& prepare, const InFolder& write, const InFolder& check) {
   for (int call = 1;; ++call)

@@ -2,11 +2,15 @@
 // Code that writes files, tried with every fault of a disk.
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "faulty_disk.h"
 
 namespace belfry {
+
+/// The names in a folder, hidden ones too.
+std::set<std::string> names_in(const std::string& folder);
 
 using InFolder = std::function<void(const std::string& folder)>;
 
