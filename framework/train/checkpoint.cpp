@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view prefix = "checkpoint-", suffix = ".safetensors";
 constexpr const char *format_key = "belfry.checkpoint", *step_key = "belfry.global_step",
                      *seed_key = "belfry.seed", *input_key = "belfry.input",
-                     *hooks_key = "belfry.hooks";
+                     *hooks_key = "belfry.hooks", *config_key = "belfry.config",
+                     *version_key = "belfry.version";
 constexpr const char* format_version = "1";
 
 template <class T>
@@ -41,6 +42,12 @@ const std::string& field(const Metadata& metadata, const char* key) {
   auto found = metadata.find(key);
   require(found != metadata.end(), "no entry `", key, "` in its metadata: not a Belfry checkpoint");
   return found->second;
+}
+
+/// An entry that files of the first versions lack.
+std::string later_field(const Metadata& metadata, const char* key) {
+  auto found = metadata.find(key);
+  return found == metadata.end() ? std::string() : found->second;
 }
 
 template <class T>
@@ -74,23 +81,49 @@ std::string hooks_text(const std::map<std::string, std::string>& hooks) {
   return nlohmann::json(hooks).dump();
 }
 
+// Whether a checkpoint that would be removed is one of those that stay for good. What is in the
+// folder already stays whatever its time says, as it does when somebody copies it.
+bool stays(const CheckpointFile& file, const std::string& kept,
+           std::optional<std::chrono::seconds> keep_every) {
+  if (!keep_every) return false;
+  auto files = list_checkpoints(kept);
+  if (files.empty()) return true;
+  return fs::last_write_time(file.path) - fs::last_write_time(files.back().path) >= *keep_every;
+}
+
+void remove_or_keep(const CheckpointFile& file, const std::string& kept,
+                    std::optional<std::chrono::seconds> keep_every) {
+  try {
+    if (!stays(file, kept, keep_every)) {
+      fs::remove(file.path);
+      return;
+    }
+    create_folders(kept);
+    fs::rename(file.path, checkpoint_path(kept, file.step));
+  } catch (const std::exception& error) {  // the new checkpoint is written all the same
+    log_warning("checkpoint: could not remove ", file.path, ": ", error.what());
+  }
+}
+
 // Newer ones than the one just written are damaged, or it would not have been written: they do not
 // count, and nothing good is given up for them.
-void remove_oldest(const std::string& model_dir, std::int64_t newest_step, int keep) {
+void remove_oldest(const std::string& model_dir, std::int64_t newest_step, int keep,
+                   std::optional<std::chrono::seconds> keep_every) {
   if (keep == 0) return;
   auto files = list_checkpoints(model_dir);
   std::erase_if(files, [&](const CheckpointFile& file) { return file.step > newest_step; });
-  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < files.size(); ++i) {
-    std::error_code error;
-    if (!fs::remove(files[i].path, error))
-      log_warning("checkpoint: could not remove ", files[i].path, ": ", error.message());
-  }
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < files.size(); ++i)
+    remove_or_keep(files[i], kept_folder(model_dir), keep_every);
 }
 
 }  // namespace
 
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step) {
   return (fs::path(model_dir) / concat(prefix, step, suffix)).string();
+}
+
+std::string kept_folder(const std::string& model_dir) {
+  return (fs::path(model_dir) / "kept").string();
 }
 
 std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
@@ -104,18 +137,21 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
 }
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
-  save_safetensors(path, checkpoint.variables,
-                   {{format_key, format_version},
+  Metadata metadata{{format_key, format_version},
                     {step_key, text(checkpoint.step)},
                     {seed_key, text(checkpoint.seed)},
                     {input_key, checkpoint.input},
-                    {hooks_key, hooks_text(checkpoint.hooks)}});
+                    {hooks_key, hooks_text(checkpoint.hooks)},
+                    {version_key, BELFRY_VERSION}};
+  if (!checkpoint.config.empty()) metadata[config_key] = checkpoint.config;
+  save_safetensors(path, checkpoint.variables, metadata);
 }
 
-std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep) {
+std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep,
+                            std::optional<std::chrono::seconds> keep_every) {
   std::string path = checkpoint_path(model_dir, checkpoint.step);
   write_checkpoint(path, checkpoint);
-  remove_oldest(model_dir, checkpoint.step, keep);
+  remove_oldest(model_dir, checkpoint.step, keep, keep_every);
   return path;
 }
 
@@ -131,6 +167,8 @@ Checkpoint load_checkpoint(const std::string& path) {
     out.seed = number<std::uint64_t>(file.metadata, seed_key);
     out.input = field(file.metadata, input_key);
     out.hooks = hook_states(field(file.metadata, hooks_key));
+    out.config = later_field(file.metadata, config_key);
+    out.version = later_field(file.metadata, version_key);
     out.variables = std::move(file.tensors);
     return out;
   });

@@ -1,6 +1,7 @@
 #pragma once
 // Checkpoints: one safetensors file each, <model_dir>/checkpoint-<step>.safetensors.
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,10 @@ struct Checkpoint {
   std::uint64_t seed = 0;
   std::string input;                         ///< position of the input stream; empty: begin anew
   std::map<std::string, std::string> hooks;  ///< state by hook name
+  /// How it was trained: to_json() of the RunConfig. Empty: unknown, as in older files.
+  std::string config;
+  /// The version of Belfry that wrote it; empty in older files. Writing puts in the present one.
+  std::string version;
 };
 
 /// A checkpoint's place in a model_dir.
@@ -30,9 +35,15 @@ std::string checkpoint_path(const std::string& model_dir, std::int64_t step);
 /// All checkpoints of a folder, oldest first, by name alone; none when there is no such folder.
 std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir);
 
-/// Writes atomically and durably; then removes the oldest so that `keep` remain (0: all). Error: it
-/// cannot be written; the older ones are then as they were.
-std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep);
+/// The folder in `model_dir` of the checkpoints that stay for good.
+std::string kept_folder(const std::string& model_dir);
+
+/// Writes atomically and durably; then removes the oldest so that `keep` remain (0: all). With
+/// `keep_every`, the first that would be removed moves to kept_folder() instead, and so does each
+/// that was written at least so long after the last one there. Error: it cannot be written; the
+/// older ones are then as they were.
+std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep,
+                            std::optional<std::chrono::seconds> keep_every = {});
 
 /// The same to any path, with nothing removed.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);

@@ -187,7 +187,8 @@ void Estimator::save_unsaved_steps() {
   if (!config_.save_checkpoint || !live.has_state() || live.workers().count() > 1) return;
   auto files = list_checkpoints(model_dir_);
   if (!files.empty() && files.back().step >= live.step()) return;
-  log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoint_max));
+  log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoint_max,
+                                     config_.keep_checkpoint_every));
 }
 
 Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {

@@ -26,7 +26,8 @@ class SaveCheckpoints final : public Hook {
 
   void after_step(const StepResult& result) override {
     if (!due_) return;
-    save(result.context);
+    result.context.begin_checkpoint();
+    saved_step_ = result.step;
     cadence_.triggered(result.step, now_);
   }
 

@@ -103,6 +103,7 @@ int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
 
 Session::Session(ModelFn model_fn, const RunConfig& config)
     : model_fn_(std::move(model_fn)),
+      config_(to_json(config)),
       check_numerics_(config.check_numerics),
       capture_steps_(config.capture_steps),
       tf32_(config.tf32),
@@ -254,6 +255,7 @@ Checkpoint Session::snapshot() const {
   out.seed = seed_;
   out.input = input_position_;
   out.hooks = hook_states_;
+  out.config = config_;
   return out;
 }
 

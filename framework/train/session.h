@@ -112,6 +112,7 @@ class Session {
   void take_value(const VariableOptions& options);
 
   ModelFn model_fn_;
+  std::string config_;  // as checkpoints have it
   bool check_numerics_ = false, capture_steps_, tf32_;
   Precision precision_;
   std::shared_ptr<Workers> workers_;

@@ -54,24 +54,6 @@ void Training::Impl::request_stop(std::string reason) {
   result.reason = std::move(reason);
 }
 
-std::string Training::Impl::save_checkpoint() {
-  settle();
-  require(steps_under_way <= 1,
-          "save_checkpoint: the next step is under way; a hook that saves in after_step says so "
-          "in needs_result_now()");
-  if (is_chief())
-    for (const auto& l : options.listeners) l->before_save(*this);
-  if (!hooks.saver() && is_chief()) probe_writable(dir_);  // nobody has looked at the folder yet
-  session.leave_off(input_position(), hooks.states(session.hook_states()));
-  Checkpoint checkpoint = session.snapshot_of_all();
-  if (!reads_alone()) sync.gather_positions(checkpoint.input);
-  if (!is_chief()) return checkpoint_path(dir_, session.step());
-  std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoint_max);
-  log_info("saved ", path);
-  for (const auto& l : options.listeners) l->after_save(*this, path);
-  return path;
-}
-
 std::uint64_t Training::Impl::all_updates() const {
   std::size_t count = replicas.model().update_count();
   return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
@@ -80,6 +62,7 @@ std::uint64_t Training::Impl::all_updates() const {
 std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   ended = true;
   std::exception_ptr first = hooks.end(*this, outcome);
+  if (std::exception_ptr error = end_writing(); error && !first) first = error;
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
   if (options.control) options.control->finish();
   signals.reset();

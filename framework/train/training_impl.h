@@ -3,6 +3,7 @@
 // training_loop.cpp its steps.
 
 #include <exception>
+#include <future>
 
 #include "belfry/framework/train/hook_list.h"
 #include "belfry/framework/train/replicas.h"
@@ -34,8 +35,22 @@ struct Training::Impl final : HookContext {
   double clock() const override { return sync.clock(); }
   void request_stop(std::string reason) override;
   std::string save_checkpoint() override;
+  void begin_checkpoint() override;
 
   std::string input_position() const { return data_ended_ ? std::string() : input.position(); }
+
+  // ---- checkpoints
+  // What a checkpoint would hold now, on the chief. Listeners are told.
+  Checkpoint take_snapshot();
+
+  void checkpoint_written(const std::string& path);
+
+  // Tells of the checkpoint that is being written in the background, if any, when it is durable;
+  // or, with `wait`, waits until it is. Error: it could not be written.
+  void finish_writing(bool wait);
+
+  // The same where nobody can be told of an error.
+  std::exception_ptr end_writing();
 
   // ---- the loop
   // A sub-step that was started and whose results have not been taken.
@@ -133,6 +148,7 @@ struct Training::Impl final : HookContext {
   bool over = false;        // no worker runs another step
   int steps_under_way = 0;  // the variables may be those of no step, or not be judged yet
   std::optional<Started> started;
+  std::future<std::string> writing;  // a checkpoint, in the background
   std::int64_t running_step = 0;
   double start_seconds = 0, first_step_at = 0;
   std::int64_t first_rows = 0;

@@ -8,6 +8,7 @@
 namespace belfry {
 
 bool Training::Impl::run_step(bool behind) {
+  finish_writing(false);
   if (ended || over || !start_step()) {
     settle();
     return false;

@@ -61,6 +61,56 @@ TEST(Checkpoint, TheNewestStay) {
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(4, 5, 6, 7));
 }
 
+TEST(Checkpoint, OneForEachSpanStaysForGood) {
+  TemporaryFolder dir;
+  auto begin = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  for (std::int64_t step = 1; step <= 8; ++step) {  // one a minute
+    std::string path = save_checkpoint(dir.path(), example(step), 2, std::chrono::seconds(100));
+    std::filesystem::last_write_time(path, begin + std::chrono::minutes(step));
+  }
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(7, 8));
+  EXPECT_THAT(saved_steps(kept_folder(dir.path())), ElementsAre(1, 3, 5));
+  EXPECT_EQ(load_checkpoint(checkpoint_path(dir / "kept", 3)).step, 3);
+  save_checkpoint(dir.path(), example(9), 1);  // without the option those that stayed still do
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(9));
+  EXPECT_THAT(saved_steps(kept_folder(dir.path())), ElementsAre(1, 3, 5));
+}
+
+TEST(Checkpoint, WhatCannotMoveIsWarnedOf) {
+  TemporaryFolder dir;
+  write_file_atomically(dir / "kept", "a file where the folder would be");
+  CapturedLog log;
+  for (std::int64_t step : {1, 2})
+    save_checkpoint(dir.path(), example(step), 1, std::chrono::seconds(1));
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(1, 2));
+  EXPECT_THAT(log.warnings, AllOf(HasSubstr("could not remove "), HasSubstr("Not a directory")));
+}
+
+TEST(Checkpoint, SaysHowItWasTrained) {
+  TemporaryFolder dir;
+  RunConfig config = quiet();
+  config.seed = 77;
+  Estimator({.model_fn = falling, .model_dir = dir.path(), .run = config})
+      .train(over_and_over({one_point()}), {.steps = 1});
+  Checkpoint read = load_checkpoint(checkpoint_path(dir.path(), 1));
+  EXPECT_EQ(read.config, to_json(config));
+  EXPECT_THAT(read.version, ::testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+}
+
+TEST(Checkpoint, OlderFilesDoNotSayHowTheyWereTrained) {
+  TemporaryFolder dir;
+  Metadata metadata{{"belfry.checkpoint", "1"},
+                    {"belfry.global_step", "3"},
+                    {"belfry.seed", "1"},
+                    {"belfry.input", ""},
+                    {"belfry.hooks", "{}"}};
+  save_safetensors(dir / "old", example(3).variables, metadata);
+  Checkpoint read = load_checkpoint(dir / "old");
+  EXPECT_EQ(read.step, 3);
+  EXPECT_EQ(read.config, "");
+  EXPECT_EQ(read.version, "");
+}
+
 TEST(Checkpoint, ADamagedNewerOneCostsNoGoodOne) {
   TemporaryFolder dir;
   save_checkpoint(dir.path(), example(10), 1);

@@ -1,5 +1,6 @@
-// Trains a small model to a given step: train_to_the_end MODEL_DIR STEPS PAUSE_MS. It goes on from
-// the checkpoints in MODEL_DIR, saves every other step and sleeps PAUSE_MS after each.
+// Trains a small model to a given step: train_to_the_end MODEL_DIR STEPS PAUSE_MS BACKGROUND. It
+// goes on from the checkpoints in MODEL_DIR, saves every other step, in the background if that is
+// 1, and sleeps PAUSE_MS after each.
 
 #include <chrono>
 #include <cstdio>
@@ -10,7 +11,7 @@
 
 int main(int argc, char** argv) {
   using namespace belfry;
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   struct Pause final : Hook {
     explicit Pause(int ms) : length(ms) {}
     void after_step(const StepResult&) override { std::this_thread::sleep_for(length); }
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
     RunConfig config;
     config.save_checkpoint = Steps(2);
     config.keep_checkpoint_max = 2;
+    config.save_in_background = std::string(argv[4]) == "1";
     Estimator estimator({.model_fn = resuming_model, .model_dir = argv[1], .run = config});
     estimator.train(shuffled_digits, {.max_steps = std::stoll(argv[2]),
                                       .hooks = {std::make_shared<Pause>(std::stoi(argv[3]))}});

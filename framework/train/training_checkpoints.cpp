@@ -1,0 +1,77 @@
+// How a training writes checkpoints.
+
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/train/training_impl.h"
+
+namespace belfry {
+
+Checkpoint Training::Impl::take_snapshot() {
+  settle();
+  require(steps_under_way <= 1,
+          "save_checkpoint: the next step is under way; a hook that saves in after_step says so "
+          "in needs_result_now()");
+  if (is_chief())
+    for (const auto& l : options.listeners) l->before_save(*this);
+  if (!hooks.saver() && is_chief()) probe_writable(dir_);  // nobody has looked at the folder yet
+  session.leave_off(input_position(), hooks.states(session.hook_states()));
+  Checkpoint checkpoint = session.snapshot_of_all();
+  if (!reads_alone()) sync.gather_positions(checkpoint.input);
+  return checkpoint;
+}
+
+void Training::Impl::checkpoint_written(const std::string& path) {
+  log_info("saved ", path);
+  for (const auto& l : options.listeners) l->after_save(*this, path);
+}
+
+std::string Training::Impl::save_checkpoint() {
+  try {
+    finish_writing(true);
+  } catch (const Error& error) {
+    log_warning(error.what(), "; the present one takes its place");
+  }
+  Checkpoint checkpoint = take_snapshot();
+  if (!is_chief()) return checkpoint_path(dir_, session.step());
+  std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoint_max,
+                                             config_.keep_checkpoint_every);
+  checkpoint_written(path);
+  return path;
+}
+
+void Training::Impl::begin_checkpoint() {
+  if (!config_.save_in_background) {
+    save_checkpoint();
+    return;
+  }
+  finish_writing(true);
+  Checkpoint snapshot = take_snapshot();
+  if (!is_chief()) return;
+  auto write = [dir = dir_, checkpoint = std::move(snapshot), keep = config_.keep_checkpoint_max,
+                every = config_.keep_checkpoint_every] {
+    return with_context(
+        concat("while checkpoint ", checkpoint.step, " was written in the background"),
+        [&] { return belfry::save_checkpoint(dir, checkpoint, keep, every); });
+  };
+  writing = std::async(std::launch::async, std::move(write));
+}
+
+void Training::Impl::finish_writing(bool wait) {
+  bool done = writing.valid()
+              && (wait || writing.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  if (done) checkpoint_written(writing.get());
+}
+
+std::exception_ptr Training::Impl::end_writing() {
+  try {
+    finish_writing(true);
+  } catch (const std::exception& error) {
+    log_line(LogLevel::error, concat("train: ", error.what()));
+    return std::current_exception();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return {};
+}
+
+}  // namespace belfry
