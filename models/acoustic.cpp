@@ -1,9 +1,12 @@
 #include "belfry/models/acoustic.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
 
 #include "belfry/framework/base/option_checks.h"
-#include "belfry/framework/ops/check_range.h"
+#include "belfry/models/feature_checks.h"
 
 namespace belfry::models {
 namespace {
@@ -37,26 +40,18 @@ Frames convolve(const Scope& s, const AcousticOptions& o, const Frames& in, std:
   return {y, (in.lengths + static_cast<double>(stride - 1)) / static_cast<double>(stride)};
 }
 
-// Lengths [n] of the rows of x, a feature, as i64. They are checked to lie between `lowest`, f64 or
-// undefined for 0, and the size of axis 1 of x.
-Tensor checked_lengths(const std::string& feature, const Tensor& x, Tensor lengths,
-                       Tensor lowest = {}, std::string_view more = "") {
-  require(lengths.shape() == Shape{x.size(0)}, "acoustic: the feature `", feature,
-          "_length` must be [", x.size(0), "], a number for each row, got ", lengths.type());
-  if (!lowest.defined()) lowest = constant(x.graph(), 0, DType::f64);
-  Tensor highest = constant(x.graph(), static_cast<double>(x.size(1)), DType::f64);
-  return check_range(
-      cast(lengths, DType::i64), lowest, highest,
-      {.what = concat("acoustic: the feature `", feature, "_length`"),
-       .remedy = concat("`", feature, "` is ", x.type(),
-                        ", and padded_batch() adds its lengths by the option .lengths", more)});
+// Of the rows of a feature, i64 [n].
+Tensor lengths_of(const Scope& s, const Batch& batch, const std::string& feature) {
+  Tensor lengths = checked_lengths(
+      s, batch, {.model = "acoustic", .lengths = feature + "_length", .of = feature});
+  return cast(lengths, DType::i64);
 }
 
-Sequences truth_of(const AcousticOptions& o, const Batch& batch) {
+Sequences truth_of(const Scope& s, const AcousticOptions& o, const Batch& batch) {
   Tensor labels = batch[o.label];
   require(labels.rank() == 2, "acoustic: the feature `", o.label, "` must be [n, l], got ",
           labels.type());
-  return {labels, checked_lengths(o.label, labels, batch[o.label + "_length"])};
+  return {labels, lengths_of(s, batch, o.label)};
 }
 
 std::int64_t frames_for_one(const AcousticOptions& o) {
@@ -81,17 +76,35 @@ Tensor frames_needed(const AcousticOptions& o, const Sequences& truth) {
   return maximum(needed, constant(needed.graph(), 0, DType::f64));
 }
 
-// The audio, whose rows must have frames enough for the truth, if there is one.
-Frames checked(const AcousticOptions& o, const Frames& in, const Sequences& truth) {
-  require(in.x.rank() == 3 && in.x.size(1) > 0, "acoustic: the feature `", o.audio,
-          "` must be [n, t, bands] with at least one frame, got ", in.x.type());
-  if (!truth.labels.defined() || o.zero_infinity)
-    return {in.x, checked_lengths(o.audio, in.x, in.lengths)};
-  std::string needs =
-      concat("; a frame of logits is ", frames_for_one(o),
-             " of these, and a row needs one for each label in `", o.label,
-             "` and one more between equal neighbours: leave such rows out, or set zero_infinity");
-  return {in.x, checked_lengths(o.audio, in.x, in.lengths, frames_needed(o, truth), needs)};
+Frames audio_of(const Scope& s, const AcousticOptions& o, const Batch& batch) {
+  Tensor x = batch[o.audio];
+  require(x.rank() == 3 && x.size(1) > 0, "acoustic: the feature `", o.audio,
+          "` must be [n, t, bands] with at least one frame, got ", x.type());
+  return {x, lengths_of(s, batch, o.audio)};
+}
+
+// The lengths of the audio, whose rows must have frames enough for the truth.
+Tensor long_enough(const AcousticOptions& o, Tensor lengths, const Sequences& truth) {
+  Graph& graph = lengths.graph();
+  Graph::PlacementGuard guard(graph, graph.default_placement(std::array{lengths}));
+  Tensor any = constant(graph, std::numeric_limits<double>::infinity(), DType::f64);
+  return check_range(
+      lengths, frames_needed(o, truth), any,
+      {.what = concat("acoustic: the feature `", o.audio, "_length`"),
+       .remedy = concat("a frame of logits is ", frames_for_one(o),
+                        " of these, and a row needs one for each label in `", o.label,
+                        "` and one more between equal neighbours: leave such rows out, or set "
+                        "zero_infinity")});
+}
+
+// The audio and, not in predict mode, its labels.
+std::pair<Frames, Sequences> checked(const Scope& s, const AcousticOptions& o, const Batch& batch,
+                                     Mode mode) {
+  Frames in = audio_of(s, o, batch);
+  if (mode == Mode::predict) return {in, {}};
+  Sequences truth = truth_of(s, o, batch);
+  if (!o.zero_infinity) in.lengths = long_enough(o, in.lengths, truth);
+  return {in, truth};
 }
 
 Frames logits_of(const Scope& s, const AcousticOptions& o, Frames f, bool training) {
@@ -116,9 +129,8 @@ void check(const AcousticOptions& o) {
 }
 
 EstimatorSpec spec_of(const Scope& s, const AcousticOptions& o, const Batch& batch, Mode mode) {
-  Frames in{batch[o.audio], batch[o.audio + "_length"]};
-  Sequences truth = mode == Mode::predict ? Sequences{} : truth_of(o, batch);
-  Frames f = logits_of(s, o, checked(o, in, truth), mode == Mode::train);
+  auto [in, truth] = checked(s, o, batch, mode);
+  Frames f = logits_of(s, o, in, mode == Mode::train);
   Sequences decoded = ctc_greedy_decode(f.x, f.lengths);
   if (mode == Mode::predict)
     return {.predictions = {{"logits", f.x},

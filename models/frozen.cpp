@@ -53,11 +53,12 @@ bool Frozen::Predictions::contains(std::string_view name) const {
 
 const Array& Frozen::weight(const VariableOptions& wanted) const {
   auto found = weights_.find(wanted.name);
-  require(found != weights_.end(), "frozen: the checkpoint in ", path_, " has no variable `",
-          wanted.name, "`, which the model asks for");
-  require(found->second.type() == wanted.type, "frozen: the checkpoint in ", path_,
+  constexpr std::string_view remedy = "; give the model_fn that was trained";
+  require(found != weights_.end(), "frozen: ", describe_checkpoint_at(path_), " has no variable `",
+          wanted.name, "`, which the model asks for", remedy);
+  require(found->second.type() == wanted.type, "frozen: ", describe_checkpoint_at(path_),
           " has variable `", wanted.name, "` as ", found->second.type(), " but the model asks for ",
-          wanted.type);
+          wanted.type, remedy);
   return found->second;
 }
 

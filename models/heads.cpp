@@ -1,13 +1,12 @@
 #include "belfry/models/heads.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <set>
 #include <string_view>
 
 #include "belfry/framework/base/option_checks.h"
-#include "belfry/framework/ops/check_range.h"
+#include "belfry/models/feature_checks.h"
 
 namespace belfry::models {
 namespace {
@@ -50,16 +49,12 @@ Tensor weights(std::string_view head, const Batch& batch, const std::string& nam
   return x;
 }
 
-// The labels, each from 0 to `highest`, as the type of the logits. The check stands beside those.
+// The labels, each from 0 to `highest`, as the type of the logits.
 Tensor labels(std::string_view head, const Batch& batch, const std::string& name,
               const Tensor& logits, double highest, std::string_view remedy) {
   Tensor x = feature(head, batch, name, logits.shape());
-  Graph& graph = x.graph();
-  Placement place = graph.default_placement(std::array{logits});
-  place.scope += (place.scope.empty() ? "" : "/") + name;
-  Graph::PlacementGuard guard(graph, place);
-  x = check_range(
-      x, 0, highest,
+  x = checked_beside(
+      logits, name, x, 0, highest,
       {.what = concat(head, ": the label `", name, "`"), .remedy = std::string(remedy)});
   return cast(x, logits.dtype());
 }

@@ -1,20 +1,9 @@
 #include "belfry/models/mask_spec.h"
 
 #include "belfry/framework/base/option_checks.h"
-#include "belfry/framework/ops/check_range.h"
+#include "belfry/models/feature_checks.h"
 
 namespace belfry::models {
-namespace {
-
-Tensor checked(const Scope& s, Tensor mask) {
-  Graph::PlacementGuard guard(s.graph(), s.placement());  // an error says where
-  return check_range(mask, 0, 1,
-                     {.what = "mask_spec: the feature `mask`",
-                      .remedy = "masks lie in [0, 1]; divide one of 0 and 255 by 255, for example "
-                                "by data::to_float()"});
-}
-
-}  // namespace
 
 void check(std::string_view function, const MaskOptions& o) {
   require_not_negative(function, "positive_weight", o.positive_weight);
@@ -36,7 +25,10 @@ EstimatorSpec mask_spec(const Scope& s, Tensor logits, const Batch& batch, Mode 
     require(is_floating(mask.dtype()), "mask_spec: the mask must be of a floating type, got ",
             mask.type(), "; cast it first, for example by data::to_float()");
   });
-  mask = checked(s, mask);
+  mask = checked_beside(logits, "mask", mask, 0, 1,
+                        {.what = "mask_spec: the feature `mask`",
+                         .remedy = "masks lie in [0, 1]; divide one of 0 and 255 by 255, for "
+                                   "example by data::to_float()"});
   Tensor loss =
       mean(weighted_sigmoid_cross_entropy(logits, mask, {.positive_weight = o.positive_weight}));
   if (o.dice_weight != 0) loss = loss + mean(dice_loss(logits, mask)) * o.dice_weight;

@@ -52,15 +52,15 @@ class Resnest {
 
 }  // namespace
 
-void check(const ResnestOptions& o) {
-  require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1,
-          "resnest: every stage must have a block, got [", join(o.blocks, ", "), "]");
-  require(o.radix >= 2 && o.groups >= 1, "resnest: a radix of ", o.radix, " with ", o.groups,
+void check(std::string_view function, const ResnestOptions& o) {
+  require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1, function,
+          ": every stage must have a block, got [", join(o.blocks, ", "), "]");
+  require(o.radix >= 2 && o.groups >= 1, function, ": a radix of ", o.radix, " with ", o.groups,
           " groups; expected at least 2 and 1");
-  require(o.filters >= 2 && o.filters % 2 == 0 && o.filters % (o.radix * o.groups) == 0,
-          "resnest: ", o.filters, " filters; expected an even number and a multiple of ",
+  require(o.filters >= 2 && o.filters % 2 == 0 && o.filters % (o.radix * o.groups) == 0, function,
+          ": ", o.filters, " filters; expected an even number and a multiple of ",
           o.radix * o.groups, ", radix times groups");
-  require_share("resnest", "batch_norm_momentum", o.batch_norm_momentum);
+  require_share(function, "batch_norm_momentum", o.batch_norm_momentum);
 }
 
 Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& o) {
@@ -88,7 +88,7 @@ Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& o)
 
 std::vector<Tensor> resnest_features(const Scope& s, Tensor image, const ResnestOptions& o,
                                      Mode mode) {
-  check(o);
+  check("resnest_features", o);
   at_scope(s.path(), [&] {
     require(image.rank() == 4, "resnest: expected [n, h, w, c], got ", image.type());
   });
@@ -109,7 +109,7 @@ std::vector<Tensor> resnest_features(const Scope& s, Tensor image, const Resnest
 }
 
 ModelFn resnest50(ResnestOptions o) {
-  check(o);
+  check("resnest50", o);
   require_at_least(2, "resnest50", "classes", o.classes);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor x = resnest_features(s, batch["image"], o, mode).back();

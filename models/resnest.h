@@ -2,6 +2,7 @@
 // Residual networks with split attention (Zhang et al., "ResNeSt: Split-attention networks", 2020).
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "belfry/framework/framework.h"
@@ -30,8 +31,9 @@ struct ResnestOptions {
 /// a stage without blocks, options outside their ranges; h or w is no multiple of 2^(1 + stages).
 ModelFn resnest50(ResnestOptions options = {});
 
-/// Error unless the options of the encoder are in range; `classes` is not looked at.
-void check(const ResnestOptions& options);
+/// Error of `function`, whose options they are, unless those of the encoder are in range; `classes`
+/// is not looked at.
+void check(std::string_view function, const ResnestOptions& options);
 
 /// What its encoder finds at each size: after the stem, of 1/2 of the image's size, with `filters`
 /// channels, and after each stage, of 1/4, 1/8, ... with 4, 8, ... times as many. Error: as above.

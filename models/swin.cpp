@@ -21,13 +21,13 @@ Tensor block(const Scope& s, Tensor x, const WindowAttentionOptions& attention, 
 
 }  // namespace
 
-void check(const SwinOptions& o) {
-  require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1,
-          "swin: every stage must have a block, got [", join(o.blocks, ", "), "]");
-  require(o.heads.size() == o.blocks.size(), "swin: there are ", o.blocks.size(),
+void check(std::string_view function, const SwinOptions& o) {
+  require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1, function,
+          ": every stage must have a block, got [", join(o.blocks, ", "), "]");
+  require(o.heads.size() == o.blocks.size(), function, ": there are ", o.blocks.size(),
           " stages, but heads of ", o.heads.size());
-  require_sizes("swin", "heads", o.heads);
-  require(std::min({o.channels, o.window, o.patch, o.mlp}) >= 1, "swin: ", o.channels,
+  require_sizes(function, "heads", o.heads);
+  require(std::min({o.channels, o.window, o.patch, o.mlp}) >= 1, function, ": ", o.channels,
           " channels, windows of ", o.window, ", patches of ", o.patch, " and an mlp of ", o.mlp,
           "; each must be at least 1");
 }
@@ -60,7 +60,7 @@ Tensor expand_patches(const Scope& s, Tensor x, std::int64_t factor, std::int64_
 }
 
 std::vector<Tensor> swin_features(const Scope& s, Tensor image, const SwinOptions& o) {
-  check(o);
+  check("swin_features", o);
   at_scope(s.path(),
            [&] { require(image.rank() == 4, "swin: expected [n, h, w, c], got ", image.type()); });
   require_multiple(s, "swin", image, o.patch, concat("patches of ", o.patch, " need"));
@@ -78,7 +78,7 @@ std::vector<Tensor> swin_features(const Scope& s, Tensor image, const SwinOption
 }
 
 ModelFn swin_tiny(SwinOptions o) {
-  check(o);
+  check("swin_tiny", o);
   require_at_least(2, "swin_tiny", "classes", o.classes);
   return [o](Scope s, const Batch& batch, Mode mode) {
     Tensor x = layer_norm(s / "norm", swin_features(s, batch["image"], o).back());

@@ -3,6 +3,7 @@
 // vision transformer using shifted windows", ICCV 2021).
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "belfry/framework/framework.h"
@@ -31,8 +32,9 @@ struct SwinOptions {
 /// scope of the stage.
 ModelFn swin_tiny(SwinOptions options = {});
 
-/// Error unless the options of the encoder are in range; `classes` is not looked at.
-void check(const SwinOptions& options);
+/// Error of `function`, whose options they are, unless those of the encoder are in range; `classes`
+/// is not looked at.
+void check(std::string_view function, const SwinOptions& options);
 
 /// What its encoder finds after each stage, before merging: [n, h / patch, w / patch, channels],
 /// then of half the size with twice the channels, and so on. Error: as above.

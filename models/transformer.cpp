@@ -4,6 +4,7 @@
 
 #include "belfry/framework/base/option_checks.h"
 #include "belfry/models/classifier.h"
+#include "belfry/models/feature_checks.h"
 
 namespace belfry::models {
 namespace {
@@ -34,8 +35,12 @@ class Encoder {
             input.type());
     Tensor x = tokens ? embed(s, input) : dense(s / "embed", input, {.units = o_.width});
     x = drop(s / "embed", x + positions(s, x));
-    Tensor lengths = o_.lengths.empty() ? Tensor() : batch[o_.lengths];
-    Tensor mask = lengths.defined() ? padding_mask(lengths, x.size(1)) : Tensor();
+    Tensor mask;
+    if (!o_.lengths.empty())
+      mask = padding_mask(
+          checked_lengths(s, batch,
+                          {.model = "transformer", .lengths = o_.lengths, .of = o_.feature}),
+          x.size(1));
     return dense(s / "head", pool(transformer_encoder(s, x, mask, mode_, o_), mask),
                  {.units = o_.classes});
   }

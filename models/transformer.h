@@ -34,7 +34,7 @@ struct TransformerOptions {
 ///
 /// Features: the one named, and "label" i64 [n] (not in predict mode); predictions and metric as
 /// lenet(). Error: options out of range, a feature that is not as above, more places than
-/// `longest`; when the step runs, a token outside 0..vocabulary-1.
+/// `longest`; when the step runs, a token outside 0..vocabulary-1, or a length outside 0..t.
 ModelFn transformer(TransformerOptions options = {});
 
 /// The blocks and the last norm alone: x [n, t, width] -> the same shape. `mask` as

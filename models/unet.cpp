@@ -10,8 +10,8 @@
 namespace belfry::models {
 namespace {
 
-Tensor logits(const Scope& s, Tensor x, const UnetOptions& o, Mode mode) {
-  require_multiple(s, "unet", x, std::int64_t{1} << o.depth, concat(o.depth, " halvings need"));
+Tensor logits(const Scope& s, std::string_view name, Tensor x, const UnetOptions& o, Mode mode) {
+  require_multiple(s, name, x, std::int64_t{1} << o.depth, concat(o.depth, " halvings need"));
   UnetBlocks blocks(mode, o.batch_norm, o.batch_norm_momentum);
   Scope up = o.slot_of_way_up > 0 ? s.on(o.slot_of_way_up) : s;
   std::vector<Tensor> levels;
@@ -38,7 +38,7 @@ ModelFn make(std::string_view name, const UnetOptions& o, int axes) {
     at_scope(s.path(), [&] {
       require(x.rank() == axes + 2, name, ": expected [n, ", axes, " axes, c], got ", x.type());
     });
-    return mask_spec(s, logits(s, x, o, mode), batch, mode, masks);
+    return mask_spec(s, logits(s, name, x, o, mode), batch, mode, masks);
   };
 }
 

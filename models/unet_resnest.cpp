@@ -14,7 +14,7 @@ ModelFn unet_resnest(UnetResnestOptions o) {
                          .radix = o.radix,
                          .groups = o.groups,
                          .batch_norm_momentum = o.batch_norm_momentum};
-  check(encoder);
+  check("unet_resnest", encoder);
   MaskOptions masks{o.positive_weight, o.dice_weight, o.threshold, o.optimizer};
   check("unet_resnest", masks);
   return [=](Scope s, const Batch& batch, Mode mode) {

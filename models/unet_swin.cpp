@@ -30,7 +30,7 @@ ModelFn unet_swin(UnetSwinOptions o) {
                       .window = o.window,
                       .patch = o.patch,
                       .mlp = o.mlp};
-  check(encoder);
+  check("unet_swin", encoder);
   MaskOptions masks{o.positive_weight, o.dice_weight, o.threshold, o.optimizer};
   check("unet_swin", masks);
   return [=](Scope s, const Batch& batch, Mode mode) {

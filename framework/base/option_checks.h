@@ -1,6 +1,6 @@
 #pragma once
-// Checks of options, for optimizers and models. Errors name the function whose option it is, the
-// field, its value and what is allowed. NaN fails every check.
+// Checks of options. Internal to optimizers and models/. Errors name the function whose option it
+// is, the field, its value and what is allowed. NaN fails every check.
 
 #include <algorithm>
 #include <cstdint>

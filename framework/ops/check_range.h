@@ -1,5 +1,5 @@
 #pragma once
-// A check of values while a step runs: of labels, lengths and the like, which come from outside.
+// Checks labels, lengths and the like while a step runs. Internal to ops, backends and models/.
 
 #include <cstdint>
 #include <string>

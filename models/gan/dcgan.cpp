@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "belfry/framework/ops/check_range.h"
 #include "belfry/models/gan/conditioning.h"
 
 namespace belfry::gan {
@@ -29,7 +30,10 @@ Tensor batch_normed(const Scope& s, Tensor x, Mode mode) {
 Tensor labelled(const Scope& s, Tensor x, const Batch& batch, const DcganOptions& o) {
   if (o.classes == 0) return x;
   Graph::PlacementGuard guard(s.graph(), s.placement());  // an error about a label says where
-  return concat_one_hot(x, batch[o.label], o.classes);
+  Tensor label = check_range(batch[o.label], 0, static_cast<double>(o.classes - 1),
+                             {.what = concat("dcgan: the feature `", o.label, "`"),
+                              .remedy = concat("the option classes is ", o.classes)});
+  return concat_one_hot(x, label, o.classes);
 }
 
 }  // namespace

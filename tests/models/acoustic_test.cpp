@@ -121,16 +121,18 @@ TEST(Acoustic, WhatDoesNotFitIsRefused) {
     return training_error(acoustic(tiny), changed);
   };
   EXPECT_THAT(error("audio_length", Array::of<std::int64_t>({8, 6})),
-              HasSubstr("acoustic: the feature `audio_length` at row 1 is 6, below 7; `audio` is "
-                        "f32[2, 24, 3], and padded_batch() adds its lengths by the option "
-                        ".lengths; a frame of logits is 2 of these, and a row needs one for each "
-                        "label in `label` and one more between equal neighbours: leave such rows "
-                        "out, or set zero_infinity"));
+              HasSubstr("acoustic: the feature `audio_length` at row 1 is 6, below 7; a frame "
+                        "of logits is 2 of these, and a row needs one for each label in `label` "
+                        "and one more between equal neighbours: leave such rows out, or set "
+                        "zero_infinity (at audio_length)"));
   EXPECT_THAT(error("audio_length", Array::of<std::int64_t>({8, 25})),
-              HasSubstr("`audio_length` at row 1 is 25, above 24; `audio` is"));
+              HasSubstr("acoustic: the feature `audio_length` at row 1 is 25, above 24; `audio` is "
+                        "f32[2, 24, 3], and padded_batch() adds its lengths by the option .lengths "
+                        "(at audio_length)"));
   EXPECT_THAT(error("label_length", Array::of<std::int64_t>({1, 4})),
               HasSubstr("acoustic: the feature `label_length` at row 1 is 4, above 3; `label` is "
-                        "i64[2, 3], and padded_batch()"));
+                        "i64[2, 3], and padded_batch() adds its lengths by the option .lengths (at "
+                        "label_length)"));
   EXPECT_THAT(
       error("label_length", Array::of<std::int64_t>({1})),
       HasSubstr("the feature `label_length` must be [2], a number for each row, got i64[1]"));

@@ -187,7 +187,8 @@ TEST(BadInput, MasksOutOfRangeAreNamedWithTheirRow) {
   InputFn input = in_turn({{{"image", image}, {"mask", mask}}});
   auto expected = HasSubstr(
       "mask_spec: the feature `mask` at row 1, element 5 is 255, above 1; "
-      "masks lie in [0, 1]; divide one of 0 and 255 by 255");
+      "masks lie in [0, 1]; divide one of 0 and 255 by 255, for example by data::to_float() "
+      "(at head/mask)");
   EXPECT_THAT(error_of([&] { estimator.evaluate(input); }), expected);
   EXPECT_THAT(error_of([&] { estimator.train(input); }), expected);
   mask.span<float>()[21] = 0.5f;
@@ -265,8 +266,9 @@ TEST(BadInput, BatchesWithoutRowsCountNothingForGans) {
 TEST(BadInput, LabelsOutOfRangeAreNamedByGans) {
   for (std::int64_t label : {3, -1}) {
     Estimator estimator(trained_by(gan::gan(small_gan(3))));
-    auto expected =
-        HasSubstr(concat("gather: index ", label, " at position 2 is outside 0..2 (at generator)"));
+    auto expected = HasSubstr(concat("dcgan: the feature `label` at row 2 is ", label,
+                                     label < 0 ? ", below 0" : ", above 2",
+                                     "; the option classes is 3 (at generator)"));
     Features bad = black({0, 1, label});
     EXPECT_THAT(error_of([&] { estimator.train(in_turn({bad, bad})); }), expected);
     EXPECT_THAT(error_of([&] {

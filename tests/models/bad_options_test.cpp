@@ -39,7 +39,7 @@ TEST(BadOptions, OfClassifiers) {
        "mobilenet_v2: batch_norm_momentum is 2; it must lie in [0, 1]"},
       {[] { mobilenet_v2({.dropout = 1}); }, "mobilenet_v2: dropout is 1"},
       {[] { resnest50({.classes = 1}); }, "resnest50: classes is 1"},
-      {[] { resnest50({.batch_norm_momentum = 2}); }, "resnest: batch_norm_momentum is 2"},
+      {[] { resnest50({.batch_norm_momentum = 2}); }, "resnest50: batch_norm_momentum is 2"},
       {[] { resnet18({.batch_norm_momentum = 2}); }, "resnet18: batch_norm_momentum is 2"},
       {[] { resnet34({.classes = 0}); }, "resnet34: classes is 0"},
       {[] { resnet50({.batch_norm_momentum = -1}); }, "resnet50: batch_norm_momentum is -1"},
@@ -47,7 +47,7 @@ TEST(BadOptions, OfClassifiers) {
       {[] {
          swin_tiny({.heads = {3, 6, 0, 24}});
        },
-       "swin: heads is [3, 6, 0, 24]; each must be"},
+       "swin_tiny: heads is [3, 6, 0, 24]; each must be"},
       {[] { vgg({.classes = 0}); }, "vgg: classes is 0"},
       {[] { vgg({.batch_norm_momentum = 2}); }, "vgg: batch_norm_momentum is 2"},
       {[] { vgg({.hidden = 0}); }, "vgg: hidden is 0; it must be at least 1"},
@@ -63,10 +63,10 @@ TEST(BadOptions, OfSegmentation) {
       {[] { unet({.batch_norm_momentum = 2}); }, "unet: batch_norm_momentum is 2"},
       {[] { unet({.slot_of_way_up = -1}); }, "unet: slot_of_way_up is -1; it must be at least 0"},
       {[] { unet3d({.filters = 0}); }, "unet3d: a depth of 4 with 0 filters"},
-      {[] { unet_resnest({.radix = 1}); }, "resnest: a radix of 1"},
+      {[] { unet_resnest({.radix = 1}); }, "unet_resnest: a radix of 1"},
       {[] { unet_resnest({.decoder_filters = 0}); }, "unet_resnest: decoder_filters is 0"},
       {[] { unet_resnest({.dice_weight = -1}); }, "unet_resnest: dice_weight is -1"},
-      {[] { unet_swin({.window = 0}); }, "swin: 96 channels, windows of 0"},
+      {[] { unet_swin({.window = 0}); }, "unet_swin: 96 channels, windows of 0"},
       {[] { unet_swin({.threshold = -1}); }, "unet_swin: threshold is -1"},
   });
 }

@@ -120,12 +120,17 @@ TEST_F(FrozenModel, WhatTheCheckpointLacksIsNamed) {
   };
   EXPECT_THAT(
       with(lenet({.classes = 3, .hidden = 6})),
-      HasSubstr("has variable `fc1/kernel` as f32[256, 5] but the model asks for f32[256, 6]"));
+      HasSubstr("frozen: the newest checkpoint in " + folder.path()
+                + " has variable `fc1/kernel` as f32[256, 5] but the model asks for f32[256, 6]; "
+                  "give the model_fn that was trained"));
   EXPECT_THAT(
       with([](Scope s, const Batch& b, Mode) -> EstimatorSpec {
         return {.predictions = {{"y", dense(s / "other", flatten(b["image"]), {.units = 1})}}};
       }),
-      HasSubstr("has no variable `other/kernel`"));
+      HasSubstr(
+          "frozen: the newest checkpoint in " + folder.path()
+          + " has no variable `other/kernel`, which the model asks for; give the model_fn that "
+            "was trained"));
   EXPECT_THAT(with([](Scope, const Batch& b, Mode) -> EstimatorSpec {
                 return {.predictions = {{"y", b["sound"]}}};
               }),

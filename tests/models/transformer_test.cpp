@@ -95,6 +95,25 @@ TEST(Transformer, LearnsWhatComesFirst) {
   }
 }
 
+TEST(Transformer, LengthsOutOfRangeAreNamedWithTheirRow) {
+  auto error = [](const Array& lengths) {
+    Features batch = two_rows(0);
+    batch.set("length", lengths);
+    batch.set("label", Array::zeros({2}, DType::i64));
+    return training_error(transformer(tiny), batch);
+  };
+  EXPECT_THAT(error(Array::of<std::int64_t>({3, 999})),
+              HasSubstr("transformer: the feature `length` at row 1 is 999, above 3; `x` is "
+                        "f64[2, 3, 3], and padded_batch() adds its lengths by the option .lengths "
+                        "(at length)"));
+  EXPECT_THAT(error(Array::of({-1, 3})), HasSubstr("`length` at row 0 is -1, below 0; "));
+  EXPECT_THAT(error(Array::of<std::int64_t>({3})),
+              HasSubstr("transformer: the feature `length` must be [2], a number for each row, got "
+                        "i64[1]"));
+  EXPECT_THAT(error(Array::of({3.0f, 3.0f})), HasSubstr("lengths must be i32 or i64 [n]"));
+  EXPECT_EQ(error(Array::of({0, 3})), "no error");
+}
+
 TEST(Transformer, WhatDoesNotFitIsRefused) {
   auto error = [](TransformerOptions o, Array x) {
     return training_error(transformer(std::move(o)),

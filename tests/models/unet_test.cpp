@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../framework/base/error_of.h"
+#include "belfry/framework/ops/check_range.h"
 #include "belfry/models/mask_spec.h"
 #include "belfry/models/unet_resnest.h"
 #include "belfry/models/unet_swin.h"
@@ -72,6 +73,24 @@ TEST(Unet, LearnsAThreshold) {
   }
 }
 
+// So that nothing of the image's size goes to another device but what the way up begins with.
+TEST(Unet, TheMaskIsComparedOnTheSlotOfTheLogits) {
+  Graph graph;
+  TensorType image{{1, 4, 4, 4, 1}, DType::f32};
+  Batch batch(graph, {{"image", image}, {"mask", image}});
+  ModelFn model = unet3d({.depth = 1, .filters = 1, .slot_of_way_up = 1});
+  EstimatorSpec spec = model(Scope(graph) / "net", batch, Mode::train);
+  EXPECT_EQ(spec.loss.node().slot(), 1);
+  int checks = 0;
+  for (const auto& node : graph) {
+    if (!node->is(check_range_op)) continue;
+    ++checks;
+    EXPECT_EQ(node->slot(), 1);
+    EXPECT_EQ(node->scope(), "net/head/mask");
+  }
+  EXPECT_EQ(checks, 1);
+}
+
 // Half of the mask is predicted, at a probability of 1/2 everywhere: with a threshold below it all
 // of the mask counts as found, above it nothing.
 TEST(MaskSpec, MeasuresWhatIsSetAndTheRest) {
@@ -103,7 +122,9 @@ TEST(Unet, WhatDoesNotFitIsRefused) {
     });
   };
   EXPECT_THAT(training(unet({.depth = 2}), masked({1, 8, 6, 1})),
-              HasSubstr("axis 2 of f32[1, 8, 6, 1] is no multiple of 4"));
+              HasSubstr("unet: axis 2 of f32[1, 8, 6, 1] is no multiple of 4"));
+  EXPECT_THAT(training(unet3d({.depth = 1}), masked({1, 2, 3, 4, 1})),
+              HasSubstr("unet3d: axis 2 of f32[1, 2, 3, 4, 1] is no multiple of 2"));
   EXPECT_THAT(training(unet({.depth = 1}), masked({1, 4, 8, 8, 1})), HasSubstr("2 axes, c], got"));
   EXPECT_THAT(training(unet({.depth = 1, .filters = 1}), masked({1, 8, 8, 3})),
               HasSubstr("mask_spec: the mask is f32[1, 8, 8, 3] but its image needs [1, 8, 8, 1]"));
