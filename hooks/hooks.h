@@ -10,4 +10,6 @@
 #include "belfry/hooks/progress.h"
 #include "belfry/hooks/samples.h"
 #include "belfry/hooks/skip_non_finite.h"
+#include "belfry/hooks/summaries.h"
 #include "belfry/hooks/validate.h"
+#include "belfry/hooks/write_evaluation.h"

@@ -33,6 +33,9 @@ check(sideways "data/x.h includes framework/graph/a.h: data may not include fram
       data/x.h "#include \"belfry/framework/graph/a.h\"" framework/graph/a.h "")
 check(umbrella "hooks/x.h includes framework/framework.h: hooks may not include framework"
       hooks/x.h "#include <belfry/framework.h>" framework/framework.h "")
+check(formats "no fault" hooks/x.cpp "#include \"belfry/data/formats/y.h\"" data/formats/y.h "")
+check(pipelines "hooks/x.cpp includes data/y.h: hooks may not include data"
+      hooks/x.cpp "#include \"belfry/data/y.h\"" data/y.h "")
 check(cycle "a cycle of includes, in or below these files: data/x.h data/y.h"
       data/x.h "#include \"belfry/data/y.h\"" data/y.h "#include \"belfry/data/x.h\"")
 check(package "data/x.h includes <opencv2/core.hpp>: public headers include no packages"

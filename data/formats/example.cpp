@@ -7,8 +7,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "belfry/data/formats/protobuf_wire.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/protobuf_wire.h"
 
 namespace belfry::data {
 namespace {
@@ -127,7 +127,7 @@ void write_value(WireWriter& out, std::uint32_t field, const Feature& feature) {
       if (auto* strings = std::get_if<std::vector<std::string>>(&feature)) {
         for (const std::string& value : *strings) out.text(1, value);
       } else if (auto* floats = std::get_if<std::vector<float>>(&feature)) {
-        if (!floats->empty()) out.bytes(1, std::as_bytes(std::span(*floats)));
+        if (!floats->empty()) out.packed_floats(1, *floats);
       } else if (auto* integers = std::get_if<std::vector<std::int64_t>>(&feature)) {
         if (integers->empty()) return;
         out.message(1, [&] {

@@ -152,16 +152,23 @@ std::uint32_t TfRecordReader::finish_record() {
   return checksum;
 }
 
-void TfRecordWriter::write(std::span<const std::byte> record) {
-  std::array<std::byte, Header::bytes> bytes{};
+TfRecordFrame tfrecord_frame(std::span<const std::byte> record) {
   Header header{.length = record.size(), .checksum = 0};
   header.checksum = header.expected_checksum();
-  std::memcpy(bytes.data(), &header.length, sizeof header.length);
-  std::memcpy(bytes.data() + sizeof header.length, &header.checksum, sizeof header.checksum);
   std::uint32_t checksum = masked(crc32c(record));
-  file_.write(bytes);
+  TfRecordFrame frame;
+  static_assert(sizeof frame.before == Header::bytes && sizeof frame.after == sizeof checksum);
+  std::memcpy(frame.before.data(), &header.length, sizeof header.length);
+  std::memcpy(frame.before.data() + sizeof header.length, &header.checksum, sizeof header.checksum);
+  std::memcpy(frame.after.data(), &checksum, sizeof checksum);
+  return frame;
+}
+
+void TfRecordWriter::write(std::span<const std::byte> record) {
+  TfRecordFrame frame = tfrecord_frame(record);
+  file_.write(frame.before);
   file_.write(record);
-  file_.write(std::as_bytes(std::span(&checksum, 1)));
+  file_.write(frame.after);
 }
 
 }  // namespace belfry::data

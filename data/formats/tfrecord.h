@@ -3,8 +3,9 @@
 //
 //   u64le length | u32le checksum of the length | length bytes | u32le checksum of the bytes
 //
-// A checksum is the CRC-32C c of the bytes, masked: ((c >> 15) | (c << 17)) + 0xa282ead8.
+// A checksum is the CRC-32C of the bytes, masked(): see framework/base/crc32c.h.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,8 +18,12 @@
 
 namespace belfry::data {
 
-/// The checksum that stands in a file for the CRC-32C `crc`.
-constexpr std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
+/// What stands around a record's bytes in a file.
+struct TfRecordFrame {
+  std::array<std::byte, 12> before;
+  std::array<std::byte, 4> after;
+};
+TfRecordFrame tfrecord_frame(std::span<const std::byte> record);
 
 /// Where a TfRecordReader stands.
 struct TfRecordPosition {

@@ -12,7 +12,10 @@ namespace belfry {
 /// instruction where the CPU has it.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
-/// The same value with plain instructions only.
+/// What stands for the CRC-32C `crc` in files of records (TFRecord, TensorBoard's event files).
+constexpr std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
+
+/// crc32c() with plain instructions only.
 std::uint32_t crc32c_portable(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
 }  // namespace belfry

@@ -16,7 +16,7 @@ class FakeContext : public HookContext {
   std::optional<std::int64_t> last_step() const override { return limit; }
   bool data_ended() const override { return false; }
   const RunConfig& config() const override { return config_; }
-  const std::string& model_dir() const override { return model_dir_; }
+  const std::string& model_dir() const override { return folder; }
   Variables& variables() override { fail("this context has no variables"); }
   void request_stop(std::string reason) override { stop_reason = std::move(reason); }
   bool is_chief() const override { return chief; }
@@ -32,10 +32,10 @@ class FakeContext : public HookContext {
   bool chief = true;
   std::optional<std::int64_t> limit;
   std::string stop_reason;
+  std::string folder = "unused";  // model_dir
 
  private:
   RunConfig config_;
-  std::string model_dir_ = "unused";
 };
 
 /// Keeps what is logged while it lives.

@@ -1,21 +1,17 @@
 #pragma once
 // Bytes in tests of file formats.
 
-#include <gtest/gtest.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "../../framework/base/bytes.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry::data {
-
-using ByteVector = std::vector<std::byte>;
 
 inline ByteVector bytes_of(std::string_view text) {
   auto bytes = std::as_bytes(std::span(text));
@@ -24,26 +20,6 @@ inline ByteVector bytes_of(std::string_view text) {
 
 inline std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-/// hex("0a ff") is two bytes; spaces and line ends do not count.
-inline ByteVector hex(std::string_view digits) {
-  ByteVector out;
-  std::string pair;
-  for (char c : digits) {
-    if (c == ' ' || c == '\n') continue;
-    pair += c;
-    if (pair.size() < 2) continue;
-    out.push_back(static_cast<std::byte>(std::stoi(pair, nullptr, 16)));
-    pair.clear();
-  }
-  EXPECT_TRUE(pair.empty()) << digits;
-  return out;
-}
-
-inline ByteVector operator+(ByteVector a, std::span<const std::byte> b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 inline std::span<const std::byte> first(const ByteVector& bytes, std::size_t count) {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "belfry/data/formats/protobuf_wire.h"
+#include "belfry/framework/base/protobuf_wire.h"
 #include "formats/bytes.h"
 #include "pipeline.h"
 

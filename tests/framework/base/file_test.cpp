@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "belfry/framework/base/error.h"
+#include "file_size_limit.h"
 #include "temporary_folder.h"
 
 namespace belfry {
@@ -28,25 +28,6 @@ using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
 std::span<const std::byte> bytes(std::string_view s) { return std::as_bytes(std::span(s)); }
-
-/// Limits the size of files that this process may write; going beyond is an error, not a signal.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t limit) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit lowered = before_;
-    lowered.rlim_cur = limit;
-    ::setrlimit(RLIMIT_FSIZE, &lowered);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  sighandler_t handler_;
-};
 
 TEST(WriteFileAtomically, WritesThePartsInOrderAndLeavesNothingElse) {
   TemporaryFolder folder;

@@ -1,9 +1,11 @@
-#include "belfry/data/formats/protobuf_wire.h"
+#include "belfry/framework/base/protobuf_wire.h"
 
-#include "formats/bytes.h"
-#include "pipeline.h"
+#include <gmock/gmock.h>
 
-namespace belfry::data::protobuf {
+#include "bytes.h"
+#include "error_of.h"
+
+namespace belfry::protobuf {
 namespace {
 
 using ::testing::ElementsAre;
@@ -76,6 +78,15 @@ TEST(WireReader, ReadsFixedNumbers) {
   EXPECT_TRUE(message.is(2, WireType::varint));
   EXPECT_FALSE(message.is(2, WireType::fixed32));
   EXPECT_FALSE(message.is(1, WireType::varint));
+}
+
+TEST(WireReader, ReadsFixedNumbersOfEightBytes) {
+  ByteVector bytes = hex("09 08 07 06 05 04 03 02 01");
+  WireReader message(bytes);
+  ASSERT_TRUE(message.next());
+  ASSERT_TRUE(message.is(1, WireType::fixed64));
+  EXPECT_EQ(message.fixed64(), 0x0102030405060708u);
+  EXPECT_FALSE(message.next());
 }
 
 TEST(WireReader, SkipsWhatIsLeftAlone) {
@@ -169,6 +180,20 @@ TEST(WireWriter, WritesWhatTheFormatAsksFor) {
                                "32 06 03 8e 02 9e a7 05  82 01 01 ff"));
 }
 
+// IEEE 754: 1 is 0x3f800000 and 0x3ff0000000000000, -2 is 0xc0000000 and 0xc000000000000000.
+TEST(WireWriter, WritesFloatingNumbers) {
+  WireWriter writer;
+  writer.fixed64(1, 0x0102030405060708);
+  writer.float32(2, 1);
+  writer.float64(3, -2);
+  writer.packed_floats(4, std::vector<float>{1, -2});
+  writer.packed_doubles(5, std::vector<double>{1});
+  EXPECT_EQ(writer.take(), hex("09 08 07 06 05 04 03 02 01  15 00 00 80 3f"
+                               "19 00 00 00 00 00 00 00 c0  22 08 00 00 80 3f 00 00 00 c0"
+                               "2a 08 00 00 00 00 00 00 f0 3f"));
+  EXPECT_TRUE(writer.take().empty());
+}
+
 TEST(WireWriter, LengthsOfTwoBytes) {
   WireWriter writer;
   writer.message(1, [&] { writer.bytes(1, ByteVector(200, std::byte{7})); });
@@ -176,4 +201,4 @@ TEST(WireWriter, LengthsOfTwoBytes) {
 }
 
 }  // namespace
-}  // namespace belfry::data::protobuf
+}  // namespace belfry::protobuf

@@ -3,6 +3,7 @@
 // https://protobuf.dev/programming-guides/encoding. A message is a sequence of fields; a field is a
 // tag, field number << 3 | wire type, and a value.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,7 +13,7 @@
 
 #include "belfry/framework/base/error.h"
 
-namespace belfry::data::protobuf {
+namespace belfry::protobuf {
 
 enum class WireType : std::uint8_t {
   varint = 0,
@@ -49,6 +50,7 @@ class WireReader {
   /// The value of the field; the function must be the one for its wire type.
   std::uint64_t varint();
   std::uint32_t fixed32();
+  std::uint64_t fixed64();
   std::span<const std::byte> bytes();
   std::string_view text();
   WireReader message();
@@ -82,8 +84,21 @@ class WireWriter {
  public:
   void varint(std::uint32_t field, std::uint64_t value);
   void fixed32(std::uint32_t field, std::uint32_t value);
+  void fixed64(std::uint32_t field, std::uint64_t value);
+  void float32(std::uint32_t field, float value) {
+    fixed32(field, std::bit_cast<std::uint32_t>(value));
+  }
+  void float64(std::uint32_t field, double value) {
+    fixed64(field, std::bit_cast<std::uint64_t>(value));
+  }
   void bytes(std::uint32_t field, std::span<const std::byte> value);
   void text(std::uint32_t field, std::string_view value);
+  void packed_floats(std::uint32_t field, std::span<const float> values) {
+    bytes(field, std::as_bytes(values));
+  }
+  void packed_doubles(std::uint32_t field, std::span<const double> values) {
+    bytes(field, std::as_bytes(values));
+  }
   /// A message or packed field with what body() writes: fields, or values by packed_varint().
   template <class Body>
   void message(std::uint32_t field, Body body) {
@@ -93,13 +108,17 @@ class WireWriter {
   }
   void packed_varint(std::uint64_t value);
 
-  std::vector<std::byte> take() { return std::move(out_); }
+  /// The message; the writer is empty then.
+  std::vector<std::byte> take() { return std::exchange(out_, {}); }
 
  private:
   void tag(std::uint32_t field, WireType type);
+  void append(std::span<const std::byte> bytes) {
+    out_.insert(out_.end(), bytes.begin(), bytes.end());
+  }
   void put_head_before(std::size_t begin, std::uint32_t field);
 
   std::vector<std::byte> out_;
 };
 
-}  // namespace belfry::data::protobuf
+}  // namespace belfry::protobuf

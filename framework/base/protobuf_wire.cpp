@@ -1,10 +1,9 @@
-#include "belfry/data/formats/protobuf_wire.h"
+#include "belfry/framework/base/protobuf_wire.h"
 
-#include <bit>
 #include <cstring>
 #include <limits>
 
-namespace belfry::data::protobuf {
+namespace belfry::protobuf {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
@@ -39,6 +38,12 @@ std::uint64_t WireReader::varint() {
 
 std::uint32_t WireReader::fixed32() {
   std::uint32_t value = 0;
+  std::memcpy(&value, take(sizeof value).data(), sizeof value);
+  return value;
+}
+
+std::uint64_t WireReader::fixed64() {
+  std::uint64_t value = 0;
   std::memcpy(&value, take(sizeof value).data(), sizeof value);
   return value;
 }
@@ -107,14 +112,18 @@ void WireWriter::varint(std::uint32_t field, std::uint64_t value) {
 
 void WireWriter::fixed32(std::uint32_t field, std::uint32_t value) {
   tag(field, WireType::fixed32);
-  auto bytes = std::as_bytes(std::span(&value, 1));
-  out_.insert(out_.end(), bytes.begin(), bytes.end());
+  append(std::as_bytes(std::span(&value, 1)));
+}
+
+void WireWriter::fixed64(std::uint32_t field, std::uint64_t value) {
+  tag(field, WireType::fixed64);
+  append(std::as_bytes(std::span(&value, 1)));
 }
 
 void WireWriter::bytes(std::uint32_t field, std::span<const std::byte> value) {
   tag(field, WireType::length_delimited);
   packed_varint(value.size());
-  out_.insert(out_.end(), value.begin(), value.end());
+  append(value);
 }
 
 void WireWriter::text(std::uint32_t field, std::string_view value) {
@@ -139,4 +148,4 @@ void WireWriter::put_head_before(std::size_t begin, std::uint32_t field) {
               head.out_.end());
 }
 
-}  // namespace belfry::data::protobuf
+}  // namespace belfry::protobuf

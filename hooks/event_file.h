@@ -1,0 +1,67 @@
+#pragma once
+// Event files, which TensorBoard shows: TFRecord files of Event messages that grow while they are
+// read (https://github.com/tensorflow/tensorboard, compat/proto/event.proto).
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/base/protobuf_wire.h"
+
+namespace belfry::hooks {
+
+/// One value for TensorBoard: writes the fields of a Summary.Value. See summary_values.h, which
+/// makes them. Called on the event file's thread.
+using SummaryValue = std::function<void(protobuf::WireWriter&)>;
+
+/// What happened to a training run (SessionLog.SessionStatus).
+enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
+
+struct EventFileOptions {
+  /// What is added is in the file at the latest after so long; 0: as soon as the thread gets to it.
+  std::chrono::milliseconds flush = std::chrono::seconds(2);
+  std::size_t queue = 100;                 ///< events that may wait for the thread; above 0
+  std::function<double()> wall_time = {};  ///< seconds since 1970; empty: the system's clock
+};
+
+/// A new file `<dir>/events.out.tfevents.<seconds since 1970>.<host>.<pid>.<n>`. Values are encoded
+/// and written by a thread of its own; who adds waits only while the queue is full. The destructor
+/// writes what is left.
+///
+/// A training run's folder is one run in TensorBoard, and the files in it follow upon each other by
+/// name. Readers may read at any time: the file only grows, and a record that is cut off by the end
+/// of it is one that is still being written.
+///
+/// What cannot be written (no folder, a full disk) is left out, with one warning in the log; later
+/// events are tried again, and the file is readable in any case. Nothing here is an Error but
+/// options out of range. Thread rules: any number of threads.
+class EventFile {
+ public:
+  explicit EventFile(const std::string& dir, EventFileOptions options = {});
+  ~EventFile();
+  EventFile(const EventFile&) = delete;
+  EventFile& operator=(const EventFile&) = delete;
+
+  const std::string& path() const;
+
+  /// One event with these values.
+  void add(std::int64_t step, std::vector<SummaryValue> values);
+  /// The model's graph, as of graph_def().
+  void add_graph(std::int64_t step, std::vector<std::byte> graph_def);
+  /// SessionStatus::start makes readers forget the events of later steps, which a run that stopped
+  /// between two checkpoints has left. `checkpoint` is its path, if that is the status.
+  void add_session(std::int64_t step, SessionStatus status, std::string checkpoint = {});
+
+  /// Returns when what was added before is in the file, or could not be written.
+  void flush();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace belfry::hooks

@@ -1,0 +1,127 @@
+#include "belfry/hooks/summaries.h"
+
+#include <chrono>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/distribute/variables.h"
+#include "belfry/hooks/graph_def.h"
+#include "belfry/hooks/scheduled_rates.h"
+
+namespace belfry::hooks {
+namespace {
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+class WriteSummaries final : public Summaries {
+ public:
+  explicit WriteSummaries(SummariesOptions options) : options_(std::move(options)) {}
+
+  // Models are built before training begins, and again for batches of another shape: the same
+  // model, with the same updates.
+  void after_apply(GradientStage& stage) override {
+    if (file_) return;
+    rates_.take(stage);
+    if (options_.graph && !graph_written_) graph_ = graph_def(stage.update.loss.graph());
+  }
+
+  void begin(HookContext& context) override {
+    scalars_ = Cadence(options_.every);
+    histograms_ = Cadence(options_.histograms.value_or(options_.every));
+    histograms_due_ = false;
+    since_ = {};
+    if (!context.is_chief()) return;
+    file_ =
+        std::make_unique<EventFile>(context.model_dir(), EventFileOptions{.flush = options_.flush});
+    file_->add_session(context.step(), SessionStatus::start);
+    if (!graph_.empty()) file_->add_graph(context.step(), std::exchange(graph_, {}));
+    graph_written_ = true;
+    if (!options_.hyper_parameters.empty())
+      file_->add(context.step(),
+                 {hyper_parameters_summary(options_.hyper_parameters, wall_seconds())});
+  }
+
+  bool needs_result_now(HookContext&, std::int64_t step) override {
+    if (!file_) return false;
+    double now = options_.clock();
+    histograms_due_ = options_.histograms && histograms_.due(step, now);
+    return histograms_due_ || (rates_.reads_variables() && scalars_.due(step, now));
+  }
+
+  void after_step(const StepResult& result) override {
+    if (!file_) return;
+    since_.rows += static_cast<double>(result.rows);
+    since_.waited += result.input_wait_seconds;
+    double now = options_.clock();
+    if (scalars_.due(result.step, now)) write_scalars(result, now);
+    if (std::exchange(histograms_due_, false)) write_histograms(result);
+  }
+
+  void end(HookContext& context, Outcome outcome) override {
+    if (file_ && outcome == Outcome::finished && !options_.hyper_parameters.empty())
+      file_->add(context.step(), {run_finished_summary(wall_seconds())});
+    file_.reset();
+  }
+
+  void after_save(HookContext& context, const std::string& path) override {
+    if (file_) file_->add_session(context.step(), SessionStatus::checkpoint, path);
+  }
+
+ private:
+  // Sums since the last scalars; step -1: there were none yet.
+  struct Since {
+    std::int64_t step = -1;
+    double time = 0, rows = 0, waited = 0;
+  };
+
+  void write_scalars(const StepResult& result, double now) {
+    scalars_.triggered(result.step, now);
+    std::vector<SummaryValue> values{scalar_summary("loss", result.loss)};
+    auto add = [&](const std::string& tag, double value) {
+      values.push_back(scalar_summary(tag, value));
+    };
+    for (const auto& [name, value] : result.values) add(name, value);
+    for (const auto& [name, rate] : rates_.read(result.step, result.context)) add(name, rate);
+    if (double seconds = now - since_.time; since_.step >= 0 && seconds > 0) {
+      add("global_step/sec", static_cast<double>(result.step - since_.step) / seconds);
+      add("examples/sec", since_.rows / seconds);
+      add("input/waiting", since_.waited / seconds);
+    }
+    since_ = {.step = result.step, .time = now};
+    file_->add(result.step, std::move(values));
+  }
+
+  void write_histograms(const StepResult& result) {
+    histograms_.triggered(result.step, options_.clock());
+    const Variables& variables = result.context.variables();
+    for (const std::string& name : variables.names())
+      if (variables.options(name).kind == VariableKind::parameter)
+        file_->add(result.step, {histogram_summary(name, variables.read(name))});
+  }
+
+  SummariesOptions options_;
+  ScheduledRates rates_;
+  std::vector<std::byte> graph_;  // not written yet
+  bool graph_written_ = false;
+  Cadence scalars_{Steps(1)}, histograms_{Steps(1)};
+  bool histograms_due_ = false;
+  Since since_;
+  std::unique_ptr<EventFile> file_;  // on the chief, between begin and end
+};
+
+void check(const Every& every, const char* name) {
+  const auto* steps = std::get_if<Steps>(&every);
+  require(steps ? steps->count >= 1 : std::get<std::chrono::seconds>(every).count() >= 1,
+          "summaries: ", name, " must be at least 1, got ", every);
+}
+
+}  // namespace
+
+std::shared_ptr<Summaries> summaries(SummariesOptions options) {
+  check(options.every, "every");
+  if (options.histograms) check(*options.histograms, "histograms");
+  return std::make_shared<WriteSummaries>(std::move(options));
+}
+
+}  // namespace belfry::hooks

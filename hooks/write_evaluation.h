@@ -1,0 +1,22 @@
+#pragma once
+// Results of evaluations, for TensorBoard.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "belfry/framework/train/estimator.h"
+
+namespace belfry::hooks {
+
+/// Where results of the evaluation `name` belong: model_dir/eval, or model_dir/eval_<name>.
+/// TensorBoard shows the folder as a run of its own, beside the training's.
+std::string evaluation_dir(const std::string& model_dir, std::string_view name = {});
+
+/// Adds an event file to `dir`: the loss and each metric of one element as a scalar at `step` (the
+/// number of steps that the model had been trained for), and the checkpoint's path as text, if
+/// there is one. What cannot be written is left out with a warning: see EventFile.
+void write_evaluation(const std::string& dir, const EvalResult& result, std::int64_t step,
+                      const std::string& checkpoint = {});
+
+}  // namespace belfry::hooks
