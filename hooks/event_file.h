@@ -52,8 +52,9 @@ class EventFile {
   void add(std::int64_t step, std::vector<SummaryValue> values);
   /// The model's graph, as of graph_def().
   void add_graph(std::int64_t step, std::vector<std::byte> graph_def);
-  /// SessionStatus::start makes readers forget the events of later steps, which a run that stopped
-  /// between two checkpoints has left. `checkpoint` is its path, if that is the status.
+  /// SessionStatus::start says which step comes next: readers forget what earlier files of the
+  /// folder have from there on, which a run that failed after its last checkpoint has left.
+  /// `checkpoint` is its path, if that is the status.
   void add_session(std::int64_t step, SessionStatus status, std::string checkpoint = {});
 
   /// Returns when what was added before is in the file, or could not be written.

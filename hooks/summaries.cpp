@@ -34,7 +34,7 @@ class WriteSummaries final : public Summaries {
     if (!context.is_chief()) return;
     file_ =
         std::make_unique<EventFile>(context.model_dir(), EventFileOptions{.flush = options_.flush});
-    file_->add_session(context.step(), SessionStatus::start);
+    file_->add_session(context.step() + 1, SessionStatus::start);
     if (!graph_.empty()) file_->add_graph(context.step(), std::exchange(graph_, {}));
     graph_written_ = true;
     if (!options_.hyper_parameters.empty())

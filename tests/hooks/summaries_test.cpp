@@ -1,0 +1,208 @@
+// Covers scheduled_rates.cpp and write_evaluation.cpp too.
+#include "belfry/hooks/summaries.h"
+
+#include "../framework/train/training_testing.h"
+#include "belfry/hooks/write_evaluation.h"
+#include "events.h"
+#include "hooks_support.h"
+
+namespace belfry::hooks {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct SummariesTest : testing::Test {
+  SummariesTest() { context.folder = folder.path(); }
+
+  FakeContext context;
+  TemporaryFolder folder;
+  double now = 0;
+};
+
+// Steps of a quarter of a second, of which an eighth is spent waiting for 8 rows.
+TEST_F(SummariesTest, WritesValuesAndSpeedByCadence) {
+  std::vector<std::pair<std::string, double>> values{{"d_loss", 3}};
+  auto hook = summaries({.every = Steps(2), .clock = [&] { return now; }});
+  hook->begin(context);
+  for (int i = 0; i < 4; ++i) {
+    now += 0.25;
+    context.finish_step(*hook, {.context = context,
+                                .loss = 0.5 * i,
+                                .rows = 8,
+                                .input_wait_seconds = 0.125,
+                                .values = values});
+  }
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(
+      words_of(event_files(folder.path()).at(0)),
+      ElementsAre("version", "1 session 1", "1 loss=0", "1 d_loss=3", "3 loss=1", "3 d_loss=3",
+                  "3 global_step/sec=4", "3 examples/sec=32", "3 input/waiting=0.5"));
+}
+
+TEST_F(SummariesTest, CadenceMayBeInSecondsAndBeginsAnewWithEachTraining) {
+  auto hook = summaries({.every = std::chrono::seconds(10), .clock = [&] { return now; }});
+  for (int run = 0; run < 2; ++run) {
+    hook->begin(context);
+    for (double time : {1., 10.9, 11.}) {
+      now = 100 * run + time;
+      context.finish_step(*hook, {.context = context, .loss = 1});
+    }
+    hook->end(context, Outcome::stopped);
+  }
+  auto files = event_files(folder.path());
+  ASSERT_THAT(files, SizeIs(2));
+  EXPECT_THAT(words_of(files[0]),
+              ElementsAre("version", "1 session 1", "1 loss=1", "3 loss=1", "3 global_step/sec=0.2",
+                          "3 examples/sec=0", "3 input/waiting=0"));
+  EXPECT_THAT(words_of(files[1]), Contains("4 session 1"));
+  EXPECT_THAT(words_of(files[1]), Contains("4 loss=1"));
+}
+
+TEST_F(SummariesTest, OtherWorkersWriteNothing) {
+  context.chief = false;
+  auto hook = summaries({.histograms = Steps(1)});
+  hook->begin(context);
+  EXPECT_FALSE(hook->needs_result_now(context, 1));
+  context.finish_step(*hook, {.context = context});
+  hook->after_save(context, "c");
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(SummariesTest, ResultsAreNeededAtOnceForHistogramsOnly) {
+  auto plain = summaries({.every = Steps(1)});
+  plain->begin(context);
+  EXPECT_FALSE(plain->needs_result_now(context, 1));
+  auto histograms = summaries({.histograms = Steps(5)});
+  histograms->begin(context);
+  EXPECT_TRUE(histograms->needs_result_now(context, 1));
+}
+
+TEST_F(SummariesTest, CadencesMustBeAboveZero) {
+  EXPECT_EQ(error_of([] { summaries({.every = Steps(0)}); }),
+            "summaries: every must be at least 1, got 0 steps");
+  EXPECT_EQ(error_of([] { summaries({.histograms = std::chrono::seconds(-3)}); }),
+            "summaries: histograms must be at least 1, got -3 s");
+}
+
+// w falls from 8 by the rate times x = 1: 1/2 in the first two steps, then 1/4.
+EstimatorSpec scheduled(Scope s, const Batch& batch, Mode) {
+  Variable w = s.variable("w", {.initializer = constant_value(8)});
+  s.variable("seen", {.kind = VariableKind::statistic});
+  return {.loss = mean(w.value() * batch["x"]),
+          .train = sgd(
+              {.learning_rate = piecewise_constant({.boundaries = {1}, .values = {0.5, 0.25}})}),
+          .metrics = {{"mean_x", mean_metric(batch["x"])}}};
+}
+
+std::vector<std::string> without_speed(std::vector<std::string> words) {
+  std::erase_if(words, [](const std::string& word) {
+    return word.find("/sec=") != std::string::npos || word.find(" input/") != std::string::npos;
+  });
+  return words;
+}
+
+struct SummariesOfTraining : testing::Test {
+  TemporaryFolder folder;
+  std::string dir = folder / "model";
+  CapturedLog log;
+
+  std::vector<std::string> train(ModelFn model, const std::shared_ptr<Summaries>& hook,
+                                 std::int64_t steps, bool listen = false) {
+    Estimator estimator({.model_fn = std::move(model), .model_dir = dir, .run = quiet()});
+    CheckpointListeners listeners;
+    if (listen) listeners.push_back(hook);
+    estimator.train(over_and_over({one_point()}),
+                    {.max_steps = steps, .hooks = {hook}, .listeners = listeners});
+    return without_speed(words_of(event_files(dir).back()));
+  }
+};
+
+TEST_F(SummariesOfTraining, HaveGraphRatesAndHistograms) {
+  EXPECT_THAT(
+      train(scheduled,
+            summaries(
+                {.every = Steps(1), .histograms = Steps(2), .hyper_parameters = {{"units", 3}}}),
+            3),
+      ElementsAre("version", "1 session 1", "0 graph", "0 _hparams_/session_start_info:hparams",
+                  "1 loss=8", "1 learning_rate=0.5", "1 w:histogram", "2 loss=7.5",
+                  "2 learning_rate=0.5", "3 loss=7", "3 learning_rate=0.25", "3 w:histogram",
+                  "3 _hparams_/session_end_info:hparams"));
+}
+
+TEST_F(SummariesOfTraining, NoteCheckpointsAndRestarts) {
+  auto words = train(scheduled, summaries({.graph = false}), 2, true);
+  EXPECT_THAT(words, ElementsAre("version", "1 session 1", "0 session 3", "1 loss=8",
+                                 "1 learning_rate=0.5", "2 session 3"));
+  EXPECT_THAT(train(scheduled, summaries(), 3),
+              ElementsAre("version", "3 session 1", "2 graph", "3 loss=7", "3 learning_rate=0.25"));
+  EXPECT_THAT(event_files(dir), SizeIs(2));
+}
+
+// The counter of the second update counts twice as fast as the steps.
+TEST_F(SummariesOfTraining, RatesFollowTheirUpdatesCounters) {
+  auto two = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Variable a = s.variable("a", {}), b = s.variable("b", {});
+    Tensor x = mean(batch["x"]);
+    Schedule rate = [](Tensor step) { return cast(step, DType::f32) + 1; };
+    Update first = minimize(a.value() * x, sgd({.learning_rate = rate}), {a});
+    Update second = minimize(b.value() * x, sgd({.learning_rate = rate}), {b});
+    first.name = "first";
+    second.name = "second";
+    second.counter = "count";
+    second.schedule_by_counter = true;
+    return {
+        .loss = a.value() * x, .train = {first, second}, .round = {{.updates = 2}, {.updates = 3}}};
+  };
+  auto hook = summaries({.every = Steps(1), .graph = false});
+  EXPECT_THAT(train(two, hook, 2),
+              ElementsAre("version", "1 session 1", "1 loss=0", "1 learning_rate/first=1",
+                          "1 learning_rate/second=2", "2 loss=-1", "2 learning_rate/first=2",
+                          "2 learning_rate/second=4"));
+}
+
+TEST_F(SummariesOfTraining, ARateThatDependsOnTheModelIsLeftOut) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Variable w = s.variable("w", {});
+    Tensor x = mean(batch["x"]);
+    return {
+        .loss = w.value() * x,
+        .train = sgd({.learning_rate = [x](Tensor step) { return x * cast(step, DType::f32); }})};
+  };
+  EXPECT_THAT(train(model, summaries({.graph = false}), 2),
+              ElementsAre("version", "1 session 1", "1 loss=0"));
+  EXPECT_THAT(log.lines, Contains(HasSubstr("summaries: the learning rate of sgd is left out: ")));
+}
+
+TEST_F(SummariesOfTraining, ChangeNoBit) {
+  auto trained = [&](const Hooks& hooks, const std::string& name) {
+    Estimator estimator({.model_fn = linear, .model_dir = folder / name, .run = quiet()});
+    estimator.train(over_and_over({points({1, 2}, {3, 1})}), {.max_steps = 5, .hooks = hooks});
+    return estimator.variable_value("line/kernel");
+  };
+  EXPECT_TRUE(identical(trained({}, "without"),
+                        trained({summaries({.every = Steps(1), .histograms = Steps(1)})}, "with")));
+}
+
+TEST_F(SummariesOfTraining, EvaluationsAreRunsOfTheirOwn) {
+  Estimator estimator({.model_fn = scheduled, .model_dir = dir, .run = quiet()});
+  EvalResult result = estimator.evaluate(once({points({2, 4}, {0, 0})}));
+  result.set("table", Array::zeros({2, 2}, DType::f64));
+  EXPECT_EQ(evaluation_dir(dir), dir + "/eval");
+  std::string eval_dir = evaluation_dir(dir, "test");
+  EXPECT_EQ(eval_dir, dir + "/eval_test");
+  write_evaluation(eval_dir, result, 20, "path");
+  write_evaluation(eval_dir, result, 10);
+  auto files = event_files(eval_dir);
+  ASSERT_THAT(files, SizeIs(2));
+  EXPECT_THAT(words_of(files[0]),
+              ElementsAre("version", "20 loss=24", "20 mean_x=3", "20 checkpoint_path:text"));
+  EXPECT_THAT(words_of(files[1]), ElementsAre("version", "10 loss=24", "10 mean_x=3"));
+}
+
+}  // namespace
+}  // namespace belfry::hooks
