@@ -146,10 +146,10 @@ void put_value(WireWriter& out, const HyperParameter& parameter) {
 SummaryValue hyper_parameters_summary(HyperParameters parameters, double start_seconds) {
   WireWriter out;
   out.message(3, [&] {
-    for (const auto& [name, parameter] : parameters)
+    for (const auto& parameter : parameters)
       out.message(1, [&] {
-        out.text(1, name);
-        out.message(2, [&] { put_value(out, parameter); });
+        out.text(1, parameter.first);
+        out.message(2, [&] { put_value(out, parameter.second); });
       });
     out.float64(5, start_seconds);
   });
