@@ -45,17 +45,26 @@ struct Histogram {
   }
 };
 
-// HistogramProto. As TensorFlow does, empty buckets that follow upon each other are joined.
+// HistogramProto. As TensorFlow does, empty buckets that follow upon each other are joined; those
+// outside are left out, since readers put the lowest and the highest value in place of the outer
+// limits.
 void put(WireWriter& out, const Histogram& histogram) {
+  const auto& counts = histogram.counts;
+  auto begin = std::find_if(counts.begin(), counts.end(), [](double count) { return count > 0; });
+  auto end = std::find_if(counts.rbegin(), counts.rend(), [](double count) { return count > 0; });
   std::vector<double> kept_limits, kept_counts;
-  for (std::size_t i = 0; i < limits().size(); ++i) {
-    bool joins = !kept_counts.empty() && kept_counts.back() == 0 && histogram.counts[i] == 0;
-    if (joins) {
-      kept_limits.back() = limits()[i];
+  for (auto count = begin; count < end.base(); ++count) {
+    double limit = limits()[static_cast<std::size_t>(count - counts.begin())];
+    if (*count == 0 && kept_counts.back() == 0) {
+      kept_limits.back() = limit;
     } else {
-      kept_limits.push_back(limits()[i]);
-      kept_counts.push_back(histogram.counts[i]);
+      kept_limits.push_back(limit);
+      kept_counts.push_back(*count);
     }
+  }
+  if (kept_counts.empty()) {
+    kept_limits.push_back(highest);
+    kept_counts.push_back(0);
   }
   out.float64(1, histogram.min);
   out.float64(2, histogram.max);

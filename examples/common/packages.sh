@@ -11,6 +11,8 @@ belfry_test_packages=(
   libgtest-dev libgmock-dev
   # For training on several machines, which a build may lack and the tests should not.
   libopenmpi-dev openmpi-bin
+  # For tests that read what is written here by other people's programs.
+  python3-venv
 )
 belfry_fuzz_packages=(clang libclang-rt-dev libomp-dev)
 

@@ -88,19 +88,16 @@ Decoded histogram_of(const Array& values) {
 TEST(SummaryValues, AHistogramCountsInTensorFlowsBuckets) {
   Decoded h = histogram_of(Array::of({1.f, 0.f, 3.f, -1.f, 1.f}));
   EXPECT_THAT(h.numbers, ElementsAre(-1, 3, 5, 4, 12));
-  EXPECT_THAT(h.counts, ElementsAre(0, 1, 0, 1, 0, 2, 0, 1, 0));
-  constexpr double highest = std::numeric_limits<double>::max();
+  EXPECT_THAT(h.counts, ElementsAre(1, 0, 1, 0, 2, 0, 1));
   auto limit = [](int k) { return testing::DoubleNear(1e-12 * std::pow(1.1, k), 1e-9); };
-  EXPECT_THAT(h.limits,
-              ElementsAre(testing::DoubleNear(-1e-12 * std::pow(1.1, 290), 1e-9),
-                          testing::DoubleNear(-1e-12 * std::pow(1.1, 289), 1e-9), 0, 1e-12,
-                          limit(289), limit(290), limit(301), limit(302), highest));
+  EXPECT_THAT(h.limits, ElementsAre(testing::DoubleNear(-1e-12 * std::pow(1.1, 289), 1e-9), 0,
+                                    1e-12, limit(289), limit(290), limit(301), limit(302)));
 }
 
 TEST(SummaryValues, AHistogramTakesAnyNumbersButNotNaN) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Decoded h = histogram_of(Array::of({std::nan(""), infinity, -infinity, 1e300, -1e300}));
-  EXPECT_THAT(h.counts, ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(h.counts, ElementsAre(1, 0, 1));
   EXPECT_THAT(h.numbers, ElementsAre(-1e300, 1e300, 2, 0, infinity));
   Decoded empty = histogram_of(Array::zeros({0}, DType::i64));
   EXPECT_THAT(empty.numbers, ElementsAre(0, 0, 0, 0, 0));
