@@ -126,7 +126,9 @@ const Array& EvalResult::array(std::string_view name) const {
 }
 
 Estimator::Estimator(EstimatorOptions options)
-    : model_fn_(std::move(options.model_fn)), config_(std::move(options.run)) {
+    : model_fn_(std::move(options.model_fn)),
+      config_(std::move(options.run)),
+      warm_start_(std::move(options.warm_start)) {
   validate(config_);
   session_ = new_session();
   model_dir_ = folder_or_temporary(options.model_dir);
@@ -145,7 +147,7 @@ std::shared_ptr<Session> Estimator::new_session() {
       [this](Scope scope, const Batch& batch, Mode mode) {
         return model_fn(std::move(scope), batch, mode);
       },
-      config_);
+      config_, warm_start_);
 }
 
 Session& Estimator::session() {
@@ -168,7 +170,7 @@ Session& Estimator::session() {
 
 std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
   if (checkpoint.empty()) {
-    if (!session().has_state())
+    if (!session().is_trained())
       log_warning("nothing was trained and ", model_dir_,
                   " has no checkpoint: the variables have their first values");
     return session_;

@@ -13,6 +13,7 @@
 #include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/run_config.h"
 #include "belfry/framework/train/training.h"
+#include "belfry/framework/train/warm_start.h"
 
 namespace belfry {
 
@@ -22,6 +23,8 @@ struct EstimatorOptions {
   ModelFn model_fn = {};       ///< may stay empty in a subclass that overrides model_fn()
   std::string model_dir = {};  ///< for checkpoints; empty: a new temporary folder, which is logged
   RunConfig run = {};
+  /// Values to begin with while model_dir has no checkpoint; a table of them is logged.
+  std::optional<WarmStart> warm_start = {};
 };
 
 struct EvaluateArgs {
@@ -53,8 +56,8 @@ class EvalResult {
 /// from it and override model_fn().
 ///
 /// State: the variables live on while the Estimator does, and are shared by its calls. A call
-/// begins with the newest of the live state and the checkpoints in model_dir; without either it
-/// initialises from RunConfig::seed.
+/// begins with the newest of the live state and the checkpoints in model_dir; without either, with
+/// what EstimatorOptions::warm_start says, and all else is initialised from RunConfig::seed.
 ///
 /// Thread rules: one call at a time. TrainControl may be used from any thread.
 class Estimator {
@@ -91,9 +94,9 @@ class Estimator {
 
   /// What train() with the same arguments would do, without running a step: steps, workers, the
   /// rows of each tower, the sums over towers in the order in which they start, the memory of each
-  /// device, the order of hooks. Makes no variable and writes no checkpoint; with several workers
-  /// all must call it. Error: what train() would throw before its first step, but for what hooks
-  /// throw in begin().
+  /// device, the order of hooks, the table of a warm start. Makes no variable and writes no
+  /// checkpoint; with several workers all must call it. Error: what train() would throw before its
+  /// first step, but for what hooks throw in begin().
   std::string plan(const InputFn& input_fn, TrainOptions options = {});
 
   const std::string& model_dir() const { return model_dir_; }
@@ -119,6 +122,7 @@ class Estimator {
   ModelFn model_fn_;
   std::string model_dir_;
   RunConfig config_;
+  std::optional<WarmStart> warm_start_;
   std::shared_ptr<Session> session_;
 };
 

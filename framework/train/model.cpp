@@ -279,6 +279,12 @@ void Model::build_updates(const Hooks& hooks) {
   }
 }
 
+std::vector<VariableOptions> Model::variables() const {
+  std::vector<VariableOptions> out;
+  for (const Node* node : graph_->variables()) out.push_back(node->as<VariableOptions>());
+  return out;
+}
+
 bool Model::may_be_skipped(std::size_t update) const {
   return updates_[update].condition.defined();
 }

@@ -57,6 +57,8 @@ class Model {
   /// How it was cut, if ModelOptions::split asked for it.
   const std::optional<SplitPlan>& split() const { return split_; }
   std::size_t update_count() const { return updates_.size(); }
+  /// All variables, in the order of their making.
+  std::vector<VariableOptions> variables() const;
   /// The sub-steps of a step: at least one.
   std::span<const SubStep> round() const { return round_; }
 

@@ -101,7 +101,7 @@ int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
 
 }  // namespace
 
-Session::Session(ModelFn model_fn, const RunConfig& config)
+Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmStart> warm_start)
     : model_fn_(std::move(model_fn)),
       config_(to_json(config)),
       check_numerics_(config.check_numerics),
@@ -113,6 +113,7 @@ Session::Session(ModelFn model_fn, const RunConfig& config)
       threads_(lane_count(strategy_)),
       reduction_{config.reduction, timeout(config)},
       variables_(strategy_, place().first),
+      warm_start_(std::move(warm_start)),
       seed_(config.seed),
       split_(config.split.slots),
       threads_of_a_slot_(threads_of_a_slot(config, strategy_)) {
@@ -232,6 +233,8 @@ void Session::restore(Checkpoint checkpoint, WeightSource source) {
   }
   source_ = std::move(source);
   pending_ = std::move(checkpoint.variables);
+  end_warm_start();
+  warm_values_.clear();
   step_ = checkpoint.step;
   seed_ = checkpoint.seed;
   for (const std::string& name : variables_.names()) take_value(variables_.options(name));
@@ -343,6 +346,10 @@ void Session::make_variable(const VariableOptions& options, int slot) {
   for (int tower = 0; tower < variables_.towers(); ++tower)
     variables_.store(tower, slot).get_or_create(options, seed_);
   if (saved) take_value(options);
+  auto warm = new_here ? warm_values_.find(options.name) : warm_values_.end();
+  if (warm == warm_values_.end()) return;
+  variables_.write(options.name, warm->second);
+  warm_values_.erase(warm);
 }
 
 Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
@@ -435,6 +442,7 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
   check_memory(*plan, model, tower);
   ensure(model.mode() != Mode::train || !communicators_.empty(),
          "make_executable: begin_training() comes first");
+  take_warm_values(model);
   std::vector<VariableStore*> stores;
   std::vector<ExecutableOptions> options;
   bool any_average = false;

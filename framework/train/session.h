@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/replicas.h"
 #include "belfry/framework/train/run_config.h"
+#include "belfry/framework/train/warm_start.h"
 
 namespace belfry {
 
@@ -32,7 +34,7 @@ struct WeightSource {
 /// time.
 class Session {
  public:
-  Session(ModelFn model_fn, const RunConfig& config);
+  Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmStart> warm_start = {});
 
   /// Takes over what a checkpoint holds. Variables are checked when a model asks for them; errors
   /// then have the words of `source`, by default those for an Estimator's user.
@@ -72,6 +74,8 @@ class Session {
   std::unique_ptr<TowerExecutable> make_executable(std::shared_ptr<const TowerPlan> plan,
                                                    const Model& model, int tower = 0,
                                                    bool averaged = false);
+  /// What a warm start would do for a model; empty if there is none. Error: as plan_warm_start().
+  std::string describe_warm_start(const Model& model);
   /// Makes nothing: Error where make_executable() would throw one.
   void check(const TowerPlan& plan, const Model& model, int tower);
   /// Whether a variable has memory of its own on this tower.
@@ -97,6 +101,8 @@ class Session {
   void towers_failed(const std::exception& error);
   Variables& variables() { return variables_; }
   bool has_state() const { return has_state_; }
+  /// Whether the variables have other values than first ones, or will.
+  bool is_trained() const { return has_state_ || warm_start_; }
   StepState state() const { return {.seed = seed_, .step = step_}; }
   std::int64_t step() const { return step_; }
   void finish_step() { ++step_; }
@@ -110,6 +116,9 @@ class Session {
   void make_variable(const VariableOptions& options, int slot);
   bool has_average(const std::string& variable) const;
   void take_value(const VariableOptions& options);
+  WarmStartPlan plan_warm_start(const Model& model);
+  void take_warm_values(const Model& model);
+  void end_warm_start();
 
   ModelFn model_fn_;
   std::string config_;  // as checkpoints have it
@@ -124,6 +133,11 @@ class Session {
   NamedArrays pending_;  // of the checkpoint, not yet asked for by a model
   WeightSource source_;  // of these
   bool restored_ = false;
+  // Until a checkpoint is restored, or a model has trained.
+  std::optional<WarmStart> warm_start_;
+  std::optional<Weights> warm_source_;  // once it has been read
+  std::set<Mode> warm_modes_;           // of models whose variables it was asked for
+  NamedArrays warm_values_;             // that no variable has taken yet
   bool has_state_ = false;
   bool broken_ = false;
   std::string input_position_;

@@ -11,3 +11,5 @@
 #include "belfry/framework/train/step_breakdown.h"
 #include "belfry/framework/train/train_control.h"
 #include "belfry/framework/train/training.h"
+#include "belfry/framework/train/warm_start.h"
+#include "belfry/framework/train/weights.h"

@@ -197,7 +197,8 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
                 replicas.model().split() ? concat("split: ", *replicas.model().split(), "\n") : "",
                 reductions, "memory of a step, by device:\n", memory, "gradients pass: average, ",
                 config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
-                editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
+                editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n",
+                session.describe_warm_start(replicas.model()));
 }
 
 }  // namespace belfry

@@ -1,0 +1,231 @@
+// belfry-ckpt: what one wants to do with checkpoints and other files of weights without a model.
+// Ends with 0; with 1 if files differ or one is damaged; with 2 after an error.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/text.h"
+#include "belfry/framework/programs/weight_files.h"
+#include "belfry/framework/train/checkpoint.h"
+
+namespace belfry::programs {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct Arguments {
+  std::string from, to;
+  std::vector<std::string> paths;
+  Pairs names, rules;
+  bool statistics = false;
+  double tolerance = 0;
+};
+
+void print(const std::string& line) { std::printf("%s\n", line.c_str()); }
+
+// Columns as wide as their longest entry.
+void print_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += row[i] + (i + 1 < row.size() ? std::string(widths[i] - row[i].size() + 2, ' ') : "");
+    print(line);
+  }
+}
+
+std::string size_text(const NamedArrays& tensors) {
+  std::int64_t elements = 0, bytes = 0;
+  for (const auto& [name, array] : tensors) elements += array.elements(), bytes += array.bytes();
+  return concat(tensors.size(), " tensors, ", elements, " elements, ", bytes_text(bytes));
+}
+
+// Headers alone are read.
+int list(const Arguments& args) {
+  auto files = list_checkpoints(args.from);
+  require(!files.empty(), "ls: folder `", args.from, "` has no checkpoints");
+  std::vector<std::vector<std::string>> rows{{"step", "tensors", "size", "file"}};
+  for (const CheckpointFile& file : files) {
+    std::filesystem::path path(file.path);
+    std::error_code error;
+    auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+    std::string tensors = "damaged";
+    try {
+      tensors = text(read_safetensors_header(file.path).tensors.size());
+    } catch (const Error&) {  // verify tells more
+    }
+    rows.push_back(
+        {text(file.step), tensors, bytes_text(error ? 0 : size), path.filename().string()});
+  }
+  print_table(rows);
+  return 0;
+}
+
+std::vector<std::string> statistics_of(const Array& array) {
+  double low = 0, high = 0, sum = 0;
+  for (std::int64_t i = 0; i < array.elements(); ++i) {
+    double value = array.at(i);
+    low = i == 0 ? value : std::min(low, value);
+    high = i == 0 ? value : std::max(high, value);
+    sum += value;
+  }
+  if (array.elements() == 0) return {};
+  auto short_text = [](double value) { return text(static_cast<float>(value)); };
+  return {short_text(low), short_text(sum / static_cast<double>(array.elements())),
+          short_text(high)};
+}
+
+int show(const Arguments& args) {
+  Weights weights = read_weights(args.from);
+  print(weights.path);
+  constexpr std::size_t most = 100;
+  for (const auto& [key, value] : weights.metadata)
+    print(concat(key, ": ",
+                 value.size() <= most
+                     ? value
+                     : concat(value.substr(0, most), "... (", value.size(), " bytes)")));
+  std::vector<std::vector<std::string>> rows;
+  if (args.statistics) rows.push_back({"name", "type", "least", "mean", "largest"});
+  for (const auto& [name, array] : weights.tensors) {
+    auto& row = rows.emplace_back(std::vector<std::string>{name, to_string(array.type())});
+    if (!args.statistics) continue;
+    for (std::string& number : statistics_of(array)) row.push_back(std::move(number));
+  }
+  print_table(rows);
+  for (const std::string& skipped : weights.skipped) print("left out: " + skipped);
+  print(size_text(weights.tensors));
+  return 0;
+}
+
+int diff(const Arguments& args) {
+  Weights a = read_weights(args.from), b = read_weights(args.to);
+  auto differences = compare(a, b, args.tolerance);
+  std::vector<std::vector<std::string>> rows;
+  for (const Difference& difference : differences)
+    rows.push_back({difference.name, difference.what});
+  print_table(rows);
+  print(concat(differences.size(), " of ", std::max(a.tensors.size(), b.tensors.size()),
+               " tensors differ"));
+  return differences.empty() ? 0 : 1;
+}
+
+int write(const std::string& path, const Weights& weights) {
+  for (const std::string& note : weights.skipped) print("left out: " + note);
+  for (const std::string& note : write_weights(path, weights)) print(note);
+  print(concat("wrote ", path, ": ", size_text(weights.tensors)));
+  return 0;
+}
+
+int convert(const Arguments& args) { return write(args.to, read_weights(args.from)); }
+
+int rename(const Arguments& args) {
+  Weights weights = read_weights(args.from);
+  programs::rename(weights, args.names, args.rules);
+  return write(args.to, weights);
+}
+
+int average(const Arguments& args) { return write(args.to, programs::average(args.paths)); }
+
+int verify(const Arguments& args) {
+  int damaged = 0;
+  auto check = [&](const std::string& path) {
+    try {
+      print(concat("ok       ", path, ": ", size_text(read_weights(path).tensors)));
+    } catch (const Error& error) {
+      print(concat("damaged  ", path, ": ", error.what()));
+      damaged = 1;
+    }
+  };
+  for (const std::string& path : args.paths) {
+    auto files = list_checkpoints(path);
+    for (const CheckpointFile& file : files) check(file.path);
+    if (files.empty()) check(path);
+  }
+  return damaged;
+}
+
+struct Command {
+  CLI::App* app;
+  int (*run)(const Arguments&);
+};
+
+std::vector<Command> declare(CLI::App& app, Arguments& args) {
+  std::vector<Command> commands;
+  auto add = [&](const char* name, const char* what, int (*run)(const Arguments&)) {
+    commands.push_back({app.add_subcommand(name, what), run});
+    return commands.back().app;
+  };
+  auto from = [&](CLI::App* to, const char* name = "FROM") {
+    to->add_option(name, args.from, "A file of weights")->required();
+  };
+  auto to = [&](CLI::App* command) {
+    command->add_option("TO", args.to, "*.safetensors, *.npz, or a prefix for TensorFlow's")
+        ->required();
+  };
+  CLI::App* ls = add("ls", "List the checkpoints of a folder", list);
+  ls->add_option("FOLDER", args.from, "A model_dir")->required();
+  CLI::App* one = add("show", "Print what a file holds", show);
+  from(one);
+  one->add_flag("--statistics", args.statistics, "Least, mean and largest element, too");
+  CLI::App* two = add("diff", "Compare two files; status 1 if they differ", diff);
+  from(two, "A");
+  two->add_option("B", args.to, "The other one")->required();
+  two->add_option("--tolerance", args.tolerance, "Elements may differ by so much [0]");
+  CLI::App* names = add("rename", "Give tensors other names", rename);
+  from(names);
+  to(names);
+  names->add_option("--name", args.names, "OLD NEW");
+  names->add_option("--rule", args.rules,
+                    "PATTERN REPLACEMENT: a regular expression of whole names; $1 is its group");
+  CLI::App* mean = add("average", "The mean of several files, tensor by tensor", average);
+  to(mean);
+  mean->add_option("FROM", args.paths, "Files with the same tensors")->required();
+  CLI::App* all = add(
+      "verify", "Read files, or all checkpoints of folders; status 1 if one is damaged", verify);
+  all->add_option("FROM", args.paths, "Files and folders")->required();
+  CLI::App* other = add("convert", "Write a file in another format", convert);
+  from(other);
+  to(other);
+  return commands;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Looks at checkpoints and other files of weights, and changes them. FROM is a\n"
+      "safetensors file, the index of one in several files, an NPZ file, a checkpoint of\n"
+      "TensorFlow's, or a folder with one of these.");
+  app.require_subcommand(1);
+  Arguments args;
+  auto commands = declare(app, args);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    auto chosen = app.get_subcommands();
+    std::fputs((chosen.empty() ? &app : chosen[0])->help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    fail("command line: ", error.what(), "; --help lists the commands");
+  }
+  for (const Command& command : commands)
+    if (command.app->parsed()) return command.run(args);
+  return 2;
+}
+
+}  // namespace
+}  // namespace belfry::programs
+
+int main(int argc, char** argv) {
+  try {
+    return belfry::programs::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
+}

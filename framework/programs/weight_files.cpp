@@ -1,0 +1,144 @@
+#include "belfry/framework/programs/weight_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <regex>
+
+#include "belfry/data/formats/npz.h"
+#include "belfry/framework/tensor/tensor_bundle.h"
+
+namespace belfry::programs {
+namespace {
+
+constexpr std::string_view index_suffix = ".index";
+
+std::vector<std::string> write_npz(const std::string& path, const Weights& weights) {
+  std::vector<std::string> notes;
+  Features arrays;
+  for (const auto& [name, array] : weights.tensors) {
+    bool unknown = array.dtype() == DType::bf16;
+    if (unknown) notes.push_back(name + ": bf16 as f32");
+    arrays.set(name, unknown ? array.cast(DType::f32) : array);
+  }
+  data::write_npz(path, arrays);
+  return notes;
+}
+
+std::vector<std::string> write_bundle(std::string prefix, const Weights& weights) {
+  if (prefix.ends_with(index_suffix)) prefix.resize(prefix.size() - index_suffix.size());
+  NamedArrays tensors = weights.tensors;
+  auto step = weights.metadata.find("belfry.global_step");
+  std::int64_t number = 0;
+  if (step != weights.metadata.end()
+      && std::from_chars(step->second.data(), step->second.data() + step->second.size(), number).ec
+             == std::errc())
+    tensors.emplace("global_step", Array::scalar(number));
+  write_tensor_bundle(prefix, tensors);
+  return {};
+}
+
+double largest_difference(const Array& a, const Array& b) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    double x = a.at(i), y = b.at(i);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    double difference = std::abs(x - y);
+    if (!(difference <= largest)) largest = difference;
+    if (std::isnan(largest)) return largest;
+  }
+  return largest;
+}
+
+}  // namespace
+
+Weights read_weights(const std::string& path) {
+  if (!path.ends_with(".npz")) return load_weights(path);
+  Weights out{.path = path, .tensors = {}};
+  for (const auto& [name, array] : data::read_npz(path)) out.tensors[name] = array;
+  return out;
+}
+
+std::vector<std::string> write_weights(const std::string& path, const Weights& weights) {
+  if (path.ends_with(".npz")) return write_npz(path, weights);
+  if (!path.ends_with(".safetensors")) return write_bundle(path, weights);
+  save_safetensors(path, weights.tensors, weights.metadata);
+  return {};
+}
+
+std::vector<Difference> compare(const Weights& a, const Weights& b, double tolerance) {
+  std::vector<Difference> out;
+  for (const auto& [name, array] : a.tensors) {
+    auto other = b.tensors.find(name);
+    if (other == b.tensors.end()) {
+      out.push_back({name, "only in " + a.path});
+    } else if (array.type() != other->second.type()) {
+      out.push_back({name, concat(array.type(), " and ", other->second.type())});
+    } else if (!identical(array, other->second)) {
+      double difference = largest_difference(array, other->second);
+      if (tolerance == 0 || !(difference <= tolerance))
+        out.push_back({name, concat("by ", difference, " at most")});
+    }
+  }
+  for (const auto& [name, array] : b.tensors)
+    if (!a.tensors.contains(name)) out.push_back({name, "only in " + b.path});
+  return out;
+}
+
+void rename(Weights& weights, const std::vector<std::pair<std::string, std::string>>& names,
+            const std::vector<std::pair<std::string, std::string>>& rules) {
+  for (const auto& [from, to] : names)
+    require(weights.tensors.contains(from), "rename: ", weights.path, " has no tensor `", from,
+            "`");
+  std::vector<std::regex> patterns;
+  for (const auto& [pattern, replacement] : rules) try {
+      patterns.emplace_back(pattern);
+    } catch (const std::regex_error& error) {
+      fail("rename: `", pattern, "` is no regular expression: ", error.what());
+    }
+  auto new_name = [&](const std::string& name) {
+    for (const auto& [from, to] : names)
+      if (from == name) return to;
+    std::smatch match;
+    for (std::size_t i = 0; i < rules.size(); ++i)
+      if (std::regex_match(name, match, patterns[i])) return match.format(rules[i].second);
+    return name;
+  };
+  NamedArrays out;
+  for (const auto& [name, array] : weights.tensors) {
+    auto [place, is_new] = out.emplace(new_name(name), array);
+    require(is_new, "rename: two tensors would be called `", place->first, "`, one of them `", name,
+            "`");
+  }
+  weights.tensors = std::move(out);
+}
+
+Weights average(const std::vector<std::string>& paths) {
+  require(!paths.empty(), "average: there are no files");
+  std::map<std::string, std::vector<double>, std::less<>> sums;
+  Weights last;
+  for (const std::string& path : paths) {
+    Weights next = read_weights(path);
+    for (const auto& [name, array] : next.tensors) {
+      auto before = last.tensors.find(name);
+      require(&path == &paths.front()
+                  || (before != last.tensors.end() && before->second.type() == array.type()),
+              "average: `", name, "` of ", path, " is not in ", last.path, ", or of another type");
+      if (!is_floating(array.dtype())) continue;
+      auto& sum = sums[name];
+      sum.resize(static_cast<std::size_t>(array.elements()));
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += array.at(static_cast<std::int64_t>(i));
+    }
+    require(&path == &paths.front() || next.tensors.size() == last.tensors.size(),
+            "average: ", last.path, " has tensors that ", path, " has not");
+    last = std::move(next);
+  }
+  for (auto& [name, sum] : sums) {
+    for (double& value : sum) value /= static_cast<double>(paths.size());
+    Array& array = last.tensors.at(name);
+    array = Array::of(std::span<const double>(sum), array.shape()).cast(array.dtype());
+  }
+  return last;
+}
+
+}  // namespace belfry::programs

@@ -1,0 +1,38 @@
+#pragma once
+// What belfry-ckpt does with files of weights.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/train/weights.h"
+
+namespace belfry::programs {
+
+/// What load_weights() reads, or the arrays of an NPZ file.
+Weights read_weights(const std::string& path);
+
+/// Writes in the format that the name asks for: `*.safetensors`, `*.npz`, which holds bf16 as f32,
+/// or else a checkpoint of TensorFlow's, `PREFIX` or `PREFIX.index`, with the number of steps as
+/// `global_step`. Metadata stay in safetensors files alone. Returns what had to be changed.
+std::vector<std::string> write_weights(const std::string& path, const Weights& weights);
+
+/// Where two files differ.
+struct Difference {
+  std::string name;
+  std::string what;  ///< "only in a.safetensors", "f32[2] and f32[3]", "by 0.25 at most"
+};
+/// Of tensors of the same type those count in which an element differs by more than `tolerance`;
+/// at 0, those with other bits.
+std::vector<Difference> compare(const Weights& a, const Weights& b, double tolerance);
+
+/// Gives tensors other names. Error: there is no such tensor; two would have one name.
+void rename(Weights& weights, const std::vector<std::pair<std::string, std::string>>& names,
+            const std::vector<std::pair<std::string, std::string>>& rules);
+
+/// The mean of each floating tensor, computed in f64; all else is the last file's. Error: no files,
+/// or they do not hold the same tensors.
+Weights average(const std::vector<std::string>& paths);
+
+}  // namespace belfry::programs

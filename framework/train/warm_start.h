@@ -1,0 +1,97 @@
+#pragma once
+// Beginning with the values of another model, in place of first values.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/train/weights.h"
+
+namespace belfry {
+
+/// How the kernels of a source are laid out, where a variable `kernel` of dense layers and
+/// convolutions takes its value from them.
+enum class KernelLayout : std::uint8_t {
+  by_name,  ///< a tensor whose name ends in "weight" is PyTorch's, others are as Belfry's
+  belfry,   ///< [in, out] and [h, w, in, out]: Belfry's, TensorFlow's, Keras' and Flax'
+  /// [out, in] and [out, in, h, w], of transposed convolutions [in, out, h, w], of depthwise ones
+  /// [channels * multiplier, 1, h, w]; alike along one axis and three.
+  pytorch,
+};
+
+/// `pattern` is a regular expression (ECMAScript) of whole names; in `replacement` $1 and so on
+/// stand for its groups.
+struct RenameRule {
+  std::string pattern = {};
+  std::string replacement = {};
+};
+
+/// A variable with a row, or column, for each token of a vocabulary, and as many more as there are
+/// beyond the last token. Tokens that both vocabularies have take their values over; the others,
+/// and what is beyond, keep first values.
+struct WarmStartVocabulary {
+  std::string variable = {};    ///< full name
+  std::string tokens = {};      ///< path of a file with a token a line
+  std::string old_tokens = {};  ///< the same, of the source
+  int axis = 0;
+};
+
+/// Which values to begin with. They are taken only where model_dir has no checkpoint, and never the
+/// number of steps.
+struct WarmStart {
+  std::string from = {};  ///< what load_weights() reads
+  /// The model's variables that take values, as regular expressions (ECMAScript) which must match
+  /// from the beginning of the full name: "block" means all under "block1", too.
+  std::vector<std::string> variables = {".*"};
+  bool statistics = true;  ///< moving means and the like, beside parameters
+  bool slots = false;      ///< the optimizer's, and moving averages
+  /// The source's name of a variable, by the model's. One tensor may go to several variables.
+  std::map<std::string, std::string> names = {};
+  /// The same by rule, for names that are not in `names`: the first whose pattern matches.
+  std::vector<RenameRule> renames = {};
+  KernelLayout layout = KernelLayout::by_name;
+  /// The image [h, w, c] that was flattened to be a dense layer's input, by full name of the
+  /// kernel. PyTorch's images are flattened with channels first, and rows of its kernels are
+  /// ordered so.
+  std::map<std::string, Shape> flattened = {};
+  std::vector<WarmStartVocabulary> vocabularies = {};
+  /// A variable that the source has not, or has in another shape, is an Error; false: it keeps its
+  /// first value.
+  bool strict = true;
+};
+
+/// What became of one variable.
+struct WarmStartEntry {
+  enum class State : std::uint8_t { loaded, mismatched, absent };
+  State state = State::absent;
+  std::string variable = {}, source = {};  ///< its name here and there
+  TensorType type = {}, source_type = {};  ///< undefined in the source where absent
+  std::string conversion = {};             ///< "transposed, f16 to f32"; empty: none
+  bool renamed() const { return source != variable; }
+};
+
+/// What a warm start does.
+struct WarmStartPlan {
+  std::string from;
+  std::vector<WarmStartEntry> entries;  ///< of the variables asked for, in the model's order
+  std::vector<std::string> unused;      ///< of the source
+  std::vector<std::string> skipped;     ///< Weights::skipped
+  NamedArrays values;                   ///< by the model's names
+};
+
+/// A table: each variable with what it takes, then what is left over.
+std::string to_string(const WarmStartPlan& plan);
+
+/// Works out what variables of a model take from `source`. Floats become floats and integers
+/// integers of the type asked for. `seed` is for the first values of rows that a vocabulary adds.
+/// With `whole_model` all the model's variables are given, and a name or pattern of `options` that
+/// none of them has is an Error. Error: strict, and a variable cannot be had, with the table; a
+/// vocabulary cannot be read, has a token twice or more tokens than the variable has rows.
+WarmStartPlan plan_warm_start(const WarmStart& options, const Weights& source,
+                              std::span<const VariableOptions> variables, std::uint64_t seed,
+                              bool whole_model = true);
+
+}  // namespace belfry

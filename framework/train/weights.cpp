@@ -1,0 +1,117 @@
+#include "belfry/framework/train/weights.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/tensor/tensor_bundle.h"
+#include "belfry/framework/train/checkpoint.h"
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view shards_suffix = ".safetensors.index.json", index_suffix = ".index";
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// Of a file in the same folder.
+bool is_plain_name(const std::string& name) { return fs::path(name).filename() == fs::path(name); }
+
+Weights from_safetensors(const std::string& path) {
+  Safetensors file = load_safetensors(path);
+  return {.path = path, .tensors = std::move(file.tensors), .metadata = std::move(file.metadata)};
+}
+
+// {"weight_map": {"tensor": "file beside this one"}}
+Weights from_shards(const std::string& path) {
+  Weights out{.path = path, .tensors = {}};
+  auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  with_context(concat("in `", path, "`"), [&] {
+    require(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
+            "expected an object with an entry `weight_map` that is one");
+    std::set<std::string> files;
+    for (const auto& [name, file] : json["weight_map"].items()) {
+      require(file.is_string() && is_plain_name(file.get<std::string>()),
+              "weight_map: the file of `", name, "` is ", file.dump(),
+              ", expected the name of a file beside this one");
+      files.insert(file.get<std::string>());
+    }
+    for (const std::string& file : files) {
+      NamedArrays part = load_safetensors((fs::path(path).parent_path() / file).string()).tensors;
+      for (auto& [name, array] : part) {
+        auto of = json["weight_map"].find(name);
+        require(of != json["weight_map"].end() && *of == file, "weight_map does not say that `",
+                name, "` is in `", file, "`");
+        out.tensors[name] = std::move(array);
+      }
+    }
+    for (const auto& [name, file] : json["weight_map"].items())
+      require(out.tensors.contains(name), "`", name, "` is not in ", file.dump());
+  });
+  return out;
+}
+
+Weights from_bundle(const std::string& prefix) {
+  TensorBundle bundle = read_tensor_bundle(prefix);
+  return {.path = prefix,
+          .tensors = std::move(bundle.tensors),
+          .metadata = {},
+          .skipped = std::move(bundle.skipped)};
+}
+
+// What `model_checkpoint_path: "model.ckpt-100"` in TensorFlow's file of that name says.
+std::optional<std::string> named_prefix(const fs::path& folder) {
+  if (!is_file(folder / "checkpoint")) return std::nullopt;
+  std::string text = read_file((folder / "checkpoint").string());
+  constexpr std::string_view key = "model_checkpoint_path: \"";
+  std::size_t begin = text.find(key);
+  if (begin == std::string::npos || (begin > 0 && text[begin - 1] != '\n')) return std::nullopt;
+  begin += key.size();
+  std::size_t end = text.find('"', begin);
+  if (end == std::string::npos) return std::nullopt;
+  return (folder / text.substr(begin, end - begin)).string();
+}
+
+Weights from_folder(const fs::path& folder) {
+  auto checkpoints = list_checkpoints(folder.string());
+  for (auto file = checkpoints.rbegin(); file != checkpoints.rend(); ++file) try {
+      return from_safetensors(file->path);
+    } catch (const Error& error) {
+      log_warning("checkpoint: ", file->path, " cannot be used: ", error.what());
+    }
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
+    if (is_file(folder / name)) return load_weights((folder / name).string());
+  if (auto prefix = named_prefix(folder)) return from_bundle(*prefix);
+  if (std::string saved = (folder / "variables" / "variables").string(); is_tensor_bundle(saved))
+    return from_bundle(saved);
+  fail("folder `", folder.string(), "` has no checkpoint that can be read, no model.safetensors, ",
+       "and none of TensorFlow's");
+}
+
+}  // namespace
+
+Weights load_weights(const std::string& from) {
+  if (is_folder(from)) return from_folder(from);
+  if (from.ends_with(shards_suffix)) return from_shards(from);
+  if (is_tensor_bundle(from)) return from_bundle(from);
+  if (from.ends_with(index_suffix))
+    return from_bundle(from.substr(0, from.size() - index_suffix.size()));
+  require(is_file(from), "there is no file, folder or checkpoint of TensorFlow's `", from, "`");
+  return from_safetensors(from);
+}
+
+}  // namespace belfry
