@@ -26,6 +26,7 @@
 #include "belfry/models/resnest.h"
 #include "belfry/models/resnet.h"
 #include "belfry/models/swin.h"
+#include "belfry/models/torchvision.h"
 #include "belfry/models/transformer.h"
 #include "belfry/models/unet.h"
 #include "belfry/models/unet_resnest.h"

@@ -18,7 +18,9 @@ std::string Session::describe_warm_start(const Model& model) {
 void Session::take_warm_values(const Model& model) {
   if (!warm_start_ || !warm_modes_.insert(model.mode()).second) return;
   WarmStartPlan plan = plan_warm_start(model);
-  if (workers_->is_chief()) log_info(to_string(plan));
+  std::string table = to_string(plan);
+  table.pop_back();  // the last end of line
+  if (workers_->is_chief()) log_info(table);
   warm_values_ = std::move(plan.values);
   if (model.mode() == Mode::train) end_warm_start();
 }

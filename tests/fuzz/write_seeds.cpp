@@ -25,6 +25,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/safetensors.h"
+#include "belfry/framework/tensor/tensor_bundle.h"
 
 using namespace belfry;
 using namespace belfry::data;
@@ -138,6 +139,25 @@ void write_arrays(const std::string& folder) {
   zipped.close();
 }
 
+// As the index of a checkpoint, and as its only block, which ends 5 bytes before the block that the
+// footer names first.
+void write_bundles(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_tensor_bundle");
+  const std::string path = folder + "/bundle";
+  write_tensor_bundle(path, {{"a/b", Array::of<float>({1, 2, 3, 4}, {2, 2})},
+                             {"a/c", Array::scalar<std::int64_t>(3)},
+                             {"flag", Array::of<bool>({true, false})}});
+  const std::string index = read_file(path + ".index");
+  std::size_t end = 0;
+  for (std::size_t at = index.size() - 48, shift = 0;; ++at, shift += 7) {
+    auto byte = static_cast<unsigned char>(index[at]);
+    end |= std::size_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) break;
+  }
+  seeds.write("file", "\2" + index);
+  seeds.write("block", std::string(1, '\0') + index.substr(0, end - 5));
+}
+
 void write_records(const std::string& folder) {
   Seeds records(folder, "fuzz_tfrecord"), examples(folder, "fuzz_example");
   const Example example{{{"a", std::vector<std::int64_t>{1, -2, 300}},
@@ -209,8 +229,8 @@ int main(int count, char** arguments) {
   }
   const std::string folder = arguments[1];
   try {
-    for (const auto& write :
-         {write_images, write_arrays, write_records, write_elements, write_texts, write_sound})
+    for (const auto& write : {write_images, write_arrays, write_bundles, write_records,
+                              write_elements, write_texts, write_sound})
       write(folder);
   } catch (const Error& error) {
     std::fprintf(stderr, "write_seeds: %s\n", error.what());

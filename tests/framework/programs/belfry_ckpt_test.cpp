@@ -1,0 +1,152 @@
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+
+#include "../base/temporary_folder.h"
+#include "belfry/data/formats/npz.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/tensor/tensor_bundle.h"
+#include "belfry/framework/train/checkpoint.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+class BelfryCkpt : public ::testing::Test {
+ protected:
+  // In the folder, with a line of arguments.
+  Ran run(const std::string& arguments) {
+    std::string line =
+        "cd '" + folder.path() + "' && '" BELFRY_CKPT "' " + arguments + " > out.txt 2> err.txt";
+    int status = std::system(line.c_str());
+    return {WEXITSTATUS(status), read_file(folder / "out.txt"), read_file(folder / "err.txt")};
+  }
+  NamedArrays tensors(const std::string& name) { return load_safetensors(folder / name).tensors; }
+  void save(const std::string& name, const NamedArrays& arrays) {
+    save_safetensors(folder / name, arrays);
+  }
+
+  TemporaryFolder folder;
+  const NamedArrays two{{"n", Array::scalar<std::int64_t>(3)},
+                        {"w", Array::of<float>({1, 2, 4, 8}, {2, 2})}};
+};
+
+TEST_F(BelfryCkpt, ListsCheckpoints) {
+  save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
+  write_file_atomically(checkpoint_path(folder.path(), 200), "damaged");
+  Ran ls = run("ls .");
+  EXPECT_EQ(ls.status, 0) << ls.err;
+  EXPECT_THAT(ls.out, MatchesRegex("step  tensors  size .*  file\n"
+                                   "10    2        [0-9]+ B .*  checkpoint-10.safetensors\n"
+                                   "200   damaged  7 B .*  checkpoint-200.safetensors\n"));
+  EXPECT_THAT(run("ls /nowhere").err, HasSubstr("error: ls: folder `/nowhere` has no checkpoints"));
+}
+
+TEST_F(BelfryCkpt, ShowsWhatAFileHolds) {
+  save_checkpoint(folder.path(),
+                  {.variables = two, .step = 10, .seed = 4, .input = {}, .hooks = {}}, 0);
+  Ran show = run("show checkpoint-10.safetensors --statistics");
+  EXPECT_EQ(show.status, 0) << show.err;
+  EXPECT_THAT(show.out, HasSubstr("belfry.global_step: 10\n"));
+  EXPECT_THAT(show.out, HasSubstr("name  type       least  mean  largest\n"
+                                  "n     i64[]      3      3     3\n"
+                                  "w     f32[2, 2]  1      3.75  8\n"
+                                  "2 tensors, 5 elements, 24 B\n"));
+  EXPECT_EQ(run("show .").out, run("show checkpoint-10.safetensors").out);
+}
+
+TEST_F(BelfryCkpt, FindsDifferences) {
+  save("a.safetensors", two);
+  save("b.safetensors", {{"w", Array::of<float>({1, 2, 4.25f, 8}, {2, 2})},
+                         {"n", Array::scalar<std::int32_t>(3)},
+                         {"new", Array::scalar(1.0f)}});
+  Ran diff = run("diff a.safetensors b.safetensors");
+  EXPECT_EQ(diff.status, 1);
+  EXPECT_EQ(diff.out,
+            "n    i64[] and i32[]\nw    by 0.25 at most\nnew  only in b.safetensors\n"
+            "3 of 3 tensors differ\n");
+  EXPECT_THAT(run("diff a.safetensors b.safetensors --tolerance 0.25").out,
+              HasSubstr("2 of 3 tensors differ"));
+  EXPECT_EQ(run("diff a.safetensors a.safetensors").status, 0);
+}
+
+TEST_F(BelfryCkpt, RenamesTensors) {
+  save("a.safetensors", {{"layer.1.weight", Array::scalar(1.0f)}, {"n", Array::scalar(2.0f)}});
+  Ran renamed =
+      run("rename a.safetensors b.safetensors --name n count "
+          "--rule 'layer\\.(\\d)\\.weight' 'layer$1/kernel'");
+  EXPECT_EQ(renamed.status, 0) << renamed.err;
+  EXPECT_EQ(tensors("b.safetensors").at("layer1/kernel").item(), 1);
+  EXPECT_EQ(tensors("b.safetensors").at("count").item(), 2);
+  EXPECT_THAT(run("rename a.safetensors c.safetensors --name x y").err,
+              HasSubstr("has no tensor `x`"));
+  Ran twice = run("rename a.safetensors c.safetensors --rule '.*' same");
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(twice.err, HasSubstr("two tensors would be called `same`"));
+}
+
+TEST_F(BelfryCkpt, AveragesFilesOfTheSameTensors) {
+  save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
+  NamedArrays later{{"n", Array::scalar<std::int64_t>(9)},
+                    {"w", Array::of<float>({3, 2, 0, -8}, {2, 2})}};
+  save_checkpoint(folder.path(), {.variables = later, .step = 20, .input = {}, .hooks = {}}, 0);
+  Ran mean = run("average mean.safetensors checkpoint-10.safetensors checkpoint-20.safetensors");
+  EXPECT_EQ(mean.status, 0) << mean.err;
+  Checkpoint checkpoint = load_checkpoint(folder / "mean.safetensors");
+  EXPECT_TRUE(identical(checkpoint.variables.at("w"), Array::of<float>({2, 2, 2, 0}, {2, 2})));
+  EXPECT_EQ(checkpoint.variables.at("n").item(), 9);
+  EXPECT_EQ(checkpoint.step, 20);
+  save("less.safetensors", {{"w", two.at("w")}});
+  for (const char* files :
+       {"less.safetensors checkpoint-10.safetensors", "checkpoint-10.safetensors less.safetensors"})
+    EXPECT_EQ(run("average x.safetensors " + std::string(files)).status, 2) << files;
+}
+
+TEST_F(BelfryCkpt, VerifiesWhatIsThere) {
+  std::string path =
+      save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
+  EXPECT_EQ(run("verify .").status, 0);
+  std::string bytes = read_file(path);
+  bytes.back() ^= 1;
+  write_file_atomically(path, bytes);
+  Ran verify = run("verify .");
+  EXPECT_EQ(verify.status, 1);
+  EXPECT_THAT(verify.out, StartsWith("damaged  ./checkpoint-10.safetensors: the checksum"));
+}
+
+TEST_F(BelfryCkpt, ConvertsBetweenFormats) {
+  NamedArrays all = two;
+  all["half"] = Array::scalar(0.5f).cast(DType::bf16);
+  save_checkpoint(folder.path(), {.variables = all, .step = 10, .input = {}, .hooks = {}}, 0);
+  Ran npz = run("convert . a.npz");
+  EXPECT_THAT(npz.out, StartsWith("half: bf16 as f32\nwrote a.npz: 3 tensors"));
+  Features arrays = data::read_npz(folder / "a.npz");
+  EXPECT_TRUE(identical(arrays.at("w"), two.at("w")));
+  EXPECT_EQ(arrays.at("half").item(), 0.5);
+  EXPECT_EQ(run("convert . model.ckpt").status, 0);
+  NamedArrays bundle = read_tensor_bundle(folder / "model.ckpt").tensors;
+  EXPECT_TRUE(identical(bundle.at("half"), all.at("half")));
+  EXPECT_EQ(bundle.at("global_step").item(), 10);
+  EXPECT_EQ(run("convert a.npz b.safetensors").status, 0);
+  EXPECT_TRUE(identical(tensors("b.safetensors").at("n"), two.at("n")));
+}
+
+TEST_F(BelfryCkpt, SaysHowItIsUsed) {
+  EXPECT_THAT(run("--help").out, HasSubstr("verify"));
+  EXPECT_EQ(run("--help").status, 0);
+  EXPECT_EQ(run("").status, 2);
+  EXPECT_THAT(run("show").err, HasSubstr("--help lists the commands"));
+  EXPECT_THAT(run("show /nowhere").err, HasSubstr("error: there is no file"));
+}
+
+}  // namespace
+}  // namespace belfry

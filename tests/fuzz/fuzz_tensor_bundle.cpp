@@ -1,0 +1,40 @@
+// Any bytes are the index of a TensorFlow checkpoint or an Error. The first byte says whether they
+// are the file itself, or a block (1: compressed) in one whose checksums are right.
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "../framework/tensor/table_bytes.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/tensor_bundle.h"
+
+using namespace belfry;
+
+namespace {
+
+struct Folder {
+  Folder() {
+    char name[] = "/tmp/fuzz_tensor_bundle.XXXXXX";
+    if (!::mkdtemp(name)) std::abort();
+    path = name;
+    std::ofstream(path + "/x.data-00000-of-00001") << std::string(256, '\1');
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const Folder folder;
+  if (size == 0) return 0;
+  std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (data[0] < 2) bytes = table_around(bytes, static_cast<char>(data[0]));
+  std::ofstream(folder.path + "/x.index", std::ios::binary | std::ios::trunc) << bytes;
+  try {
+    read_tensor_bundle(folder.path + "/x");
+  } catch (const Error&) {
+  }
+  return 0;
+}
