@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "common/program.h"
 
@@ -75,6 +76,17 @@ ModelFn scheduled(const examples::Options& o, std::int64_t classes) {
   };
 }
 
+// torchvision's weights of the same model; the head keeps its first values where there are other
+// classes.
+std::optional<WarmStart> warm_start(const examples::Options& o) {
+  const std::string &from = o.own.at("warm_start"), &model = o.own.at("model");
+  if (from.empty()) return std::nullopt;
+  require(model.starts_with("resnet"), "warm_start: there are no names for `", model, "`");
+  return WarmStart{.from = from,
+                   .names = models::torchvision_resnet_names(std::stoi(model.substr(6))),
+                   .strict = false};
+}
+
 struct MeanLoss final : Hook {
   double sum = 0;
   std::int64_t steps = 0;
@@ -106,16 +118,18 @@ examples::Results learn(Estimator& classifier, const Input& input, TrainOptions 
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{
-      .max_steps = 100,
-      .batch_size = 64,
-      .own = {{"model", "resnet18"}, {"image_size", "32"}, {"learning_rate", "0.1"}}};
+  examples::Options defaults{.max_steps = 100,
+                             .batch_size = 64,
+                             .own = {{"model", "resnet18"},
+                                     {"image_size", "32"},
+                                     {"learning_rate", "0.1"},
+                                     {"warm_start", ""}}};
   return examples::run(argc, argv, defaults, [](const auto& o) {
     std::int64_t size = o.whole_number("image_size");
     require(size > 0, "image_size must be above 0, got ", size);
     Input input =
         o.data_dir.empty() ? made_up(o.batch_size, size, o.run.seed) : from_folders(o, size);
-    Estimator classifier({scheduled(o, input.classes), o.model_dir, o.run});
+    Estimator classifier({scheduled(o, input.classes), o.model_dir, o.run, warm_start(o)});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
     if (o.plan) return examples::print_plan(classifier, input.train, training);
     if (!o.data_dir.empty()) return learn(classifier, input, training);

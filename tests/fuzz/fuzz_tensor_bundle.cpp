@@ -15,7 +15,7 @@ namespace {
 
 struct Folder {
   Folder() {
-    char name[] = "/tmp/fuzz_tensor_bundle.XXXXXX";
+    char name[] = "/dev/shm/fuzz_tensor_bundle.XXXXXX";  // in memory
     if (!::mkdtemp(name)) std::abort();
     path = name;
     std::ofstream(path + "/x.data-00000-of-00001") << std::string(256, '\1');

@@ -101,28 +101,57 @@ EstimatorSpec tensorflows(Scope s, const Batch& batch, Mode mode) {
   return {.predictions = {{"logits", dense(s / "head", x, {.units = 4})}}};
 }
 
-// A checkpoint that an Estimator of TensorFlow 2.15 wrote, and what it predicted.
-TEST(WarmStartFromTensorFlow, PredictsTheSame) {
-  const std::string folder = BELFRY_SOURCE_DIR "/tests/framework/tensor/tensorflow";
-  NamedArrays features = load_safetensors(folder + "/predictions.safetensors").tensors;
-  Array expected = features.at("logits");
+// That of tests/bench/peers/torch_state.py.
+EstimatorSpec pytorchs(Scope s, const Batch& batch, Mode mode) {
+  Tensor x = conv2d(s / "conv", batch["image"], {.filters = 3, .kernel = 3});
+  x = batch_norm(s / "norm", x, {.training = mode == Mode::train, .epsilon = 1e-5});
+  x = depthwise_conv2d(s / "depthwise", relu(x), {.kernel = 3, .multiplier = 2});
+  x = conv2d_transpose(s / "up", x, {.filters = 4, .kernel = 2, .stride = 2});
+  return {.predictions = {{"logits", dense(s / "fc", reshape(x, {x.size(0), -1}), {.units = 5})}}};
+}
+
+// Begins `model` with what is in `folder` and compares its predictions with those that are there.
+// Returns what was logged.
+std::string compare_with(const std::string& folder, const ModelFn& model, const WarmStart& warm) {
+  Features batch;
+  for (const auto& [name, array] : load_safetensors(folder + "/predictions.safetensors").tensors)
+    batch.set(name, array);
   CapturedLog log;
-  Estimator estimator(
-      {.model_fn = tensorflows,
-       .run = quiet(),
-       .warm_start = WarmStart{
-           .from = folder, .names = {{"norm/scale", "norm/gamma"}, {"norm/offset", "norm/beta"}}}});
-  InputFn input = once({{{"image", features.at("image")}, {"word", features.at("word")}}});
-  std::int64_t row = 0;
-  for (const Features& prediction : estimator.predict(input)) {
-    const Array& logits = prediction.at("logits");
-    for (std::int64_t i = 0; i < 4; ++i)
-      EXPECT_NEAR(logits.at(i), expected.at(4 * row + i), 1e-5) << "row " << row;
-    ++row;
-  }
-  EXPECT_EQ(row, 5);
-  EXPECT_THAT(log.info, AllOf(HasSubstr("9 loaded (2 renamed, 0 converted), 0 mismatched, 0 new"),
-                              HasSubstr("loaded      norm/scale f32[3] from norm/gamma\n")));
+  Estimator estimator({.model_fn = model, .run = quiet(), .warm_start = warm});
+  Array logits;
+  for (const Features& result : estimator.predict(once({batch}), {.single_examples = false}))
+    logits = result.at("logits").clone();
+  const Array& expected = batch.at("logits");
+  EXPECT_EQ(logits.type(), expected.type());
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    EXPECT_NEAR(logits.at(i), expected.at(i), 1e-5) << i;
+  return log.info;
+}
+
+// A checkpoint that an Estimator of TensorFlow 2.15 wrote, and what it predicted.
+TEST(WarmStartFromElsewhere, AnEstimatorOfTensorFlowPredictsTheSame) {
+  const std::string folder = BELFRY_SOURCE_DIR "/tests/framework/tensor/tensorflow";
+  std::string log = compare_with(
+      folder, tensorflows,
+      {.from = folder, .names = {{"norm/scale", "norm/gamma"}, {"norm/offset", "norm/beta"}}});
+  EXPECT_THAT(log, AllOf(HasSubstr("9 loaded (2 renamed, 0 converted), 0 mismatched, 0 new"),
+                         HasSubstr("loaded      norm/scale f32[3] from norm/gamma\n")));
+}
+
+// Transposed are a convolution, a depthwise and a transposed one, and a dense layer behind an
+// image.
+TEST(WarmStartFromElsewhere, AModuleOfPyTorchPredictsTheSame) {
+  const std::string folder = BELFRY_SOURCE_DIR "/tests/framework/train/pytorch";
+  std::string log = compare_with(
+      folder, pytorchs,
+      {.from = folder + "/weights.safetensors",
+       .renames = {{.pattern = "(.*)/(kernel|scale)", .replacement = "$1.weight"},
+                   {.pattern = "(.*)/(bias|offset)", .replacement = "$1.bias"},
+                   {.pattern = "norm/moving_mean", .replacement = "norm.running_mean"},
+                   {.pattern = "norm/moving_variance", .replacement = "norm.running_var"}},
+       .flattened = {{"fc/kernel", {4, 6, 4}}}});
+  EXPECT_THAT(log, AllOf(HasSubstr("12 loaded (12 renamed, 4 converted), 0 mismatched, 0 new"),
+                         HasSubstr("unused      1: norm.num_batches_tracked")));
 }
 
 }  // namespace
