@@ -1,0 +1,106 @@
+#include "belfry/framework/export/export_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+
+void sync_folder(const std::string& path) {
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  int error = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  require(synced, "export: cannot sync the folder `", path, "`: ", std::strerror(error));
+}
+
+std::int64_t unix_seconds() {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+bool is_export_name(const std::string& name) {
+  return name.size() == 10
+         && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// A folder that is removed with what is in it, unless it is given its final name.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const std::string& dir) {
+    static std::atomic<int> count = 0;
+    path_ = concat(dir, "/.export.tmp.", ::getpid(), ".", count++);
+    std::error_code error;
+    fs::create_directories(dir, error);
+    if (!error) fs::create_directory(path_, error);
+    require(!error, "export: cannot make the folder `", path_, "`: ", error.message(),
+            "; change the permissions of `", dir, "` or choose another folder");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  /// False: there is something of this name. A folder is never renamed to one that is not empty.
+  bool rename(const std::string& name) {
+    if (fs::exists(name)) return false;
+    if (std::rename(path_.c_str(), name.c_str()) == 0) {
+      path_.clear();
+      return true;
+    }
+    require(errno == EEXIST || errno == ENOTEMPTY, "export: cannot rename `", path_, "` to `", name,
+            "`: ", std::strerror(errno));
+    return false;
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace
+
+std::string write_export_folder(const std::string& dir,
+                                const std::function<void(const std::string&)>& fill) {
+  TemporaryFolder folder(dir);
+  fill(folder.path());
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
+    if (entry.is_directory()) sync_folder(entry.path());
+  sync_folder(folder.path());
+  std::int64_t time = unix_seconds();
+  while (!folder.rename(concat(dir, "/", time))) ++time;
+  sync_folder(dir);
+  return concat(dir, "/", time);
+}
+
+std::string newest_export(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path + "/graph.json", error)) return path;
+  std::string newest;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    std::string name = entry.path().filename();
+    if (is_export_name(name) && fs::exists(entry.path() / "graph.json", error))
+      newest = std::max(newest, name);
+  }
+  require(!newest.empty(), "`", path,
+          "` holds no export: there is no graph.json in it, nor in a folder in it whose name is a "
+          "time of ten digits");
+  return path + "/" + newest;
+}
+
+}  // namespace belfry

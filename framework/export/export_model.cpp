@@ -1,0 +1,162 @@
+#include "belfry/framework/export/export_model.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/export/instantiate.h"
+#include "belfry/framework/export/onnx/onnx_model.h"
+#include "belfry/framework/export/record.h"
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/autocast.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/train/checkpoint.h"
+
+namespace belfry {
+namespace {
+
+Checkpoint checkpoint_of(const ExportOptions& options) {
+  if (!std::filesystem::is_directory(options.checkpoint))
+    return load_checkpoint(options.checkpoint);
+  auto newest = load_latest_checkpoint(options.checkpoint);
+  require(newest, "export: ", options.checkpoint, " has no checkpoint; train the model first");
+  return std::move(*newest);
+}
+
+belfry::Signature with_rows(const belfry::Signature& inputs, std::int64_t rows) {
+  belfry::Signature batch;
+  for (const auto& [name, type] : inputs) {
+    std::vector<std::int64_t> sizes{rows};
+    sizes.insert(sizes.end(), type.shape.begin(), type.shape.end());
+    batch.emplace_back(name, TensorType{Shape(sizes), type.dtype});
+  }
+  return batch;
+}
+
+// What leaves the model is no narrower for having been computed in 16 bits, as in predict().
+Tensor as_f32(Tensor x) {
+  bool narrow = x.dtype() == DType::bf16 || x.dtype() == DType::f16;
+  return narrow ? cast(x, DType::f32) : x;
+}
+
+std::vector<std::pair<std::string, Tensor>> chosen(const NamedTensors& predictions,
+                                                   const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, Tensor>> outputs;
+  std::vector<std::string> known;
+  for (const auto& [name, value] : predictions) {
+    known.push_back(name);
+    if (names.empty()) outputs.emplace_back(name, as_f32(value));
+  }
+  for (const std::string& name : names) {
+    auto found = std::find(known.begin(), known.end(), name);
+    require(found != known.end(), "export: there is no prediction `", name, "`; the model has ",
+            join(known, ", "));
+    outputs.emplace_back(
+        name, as_f32(predictions[static_cast<std::size_t>(found - known.begin())].second));
+  }
+  return outputs;
+}
+
+saved::Signature record(const ExportOptions& options, const ExportSignature& signature) {
+  std::array<std::unique_ptr<Graph>, 3> graphs;
+  std::vector<saved::Instance> instances;
+  // Not 1, which broadcasts; and not in one line with 2 for any of the functions that one meets.
+  for (std::int64_t rows : {2, 3, 7}) {
+    auto& graph = graphs[instances.size()] = std::make_unique<Graph>();
+    auto inputs = with_rows(signature.inputs, rows);
+    with_context(concat("while building the model for ", to_string(inputs)), [&] {
+      Batch batch(*graph, inputs);
+      if (options.precision != Precision::f32)
+        graph->set_input_rule(
+            autocast(options.precision == Precision::bf16 ? DType::bf16 : DType::f16));
+      EstimatorSpec spec = options.model_fn(Scope(*graph), batch, Mode::predict);
+      graph->set_input_rule({});
+      validate(spec, Mode::predict);
+      instances.push_back({rows, graph.get(), chosen(spec.predictions, signature.outputs)});
+    });
+  }
+  return saved::record(instances);
+}
+
+// The weights that the model reads.
+NamedArrays weights_of(const saved::Model& model, const Checkpoint& checkpoint,
+                       const ExportOptions& options) {
+  NamedArrays weights;
+  for (const auto& [key, signature] : model.signatures) {
+    for (const saved::Node& node : signature.nodes) {
+      if (node.op != variable_op.name) continue;
+      const auto& name = std::get<std::string>(node.option("name"));
+      auto found = checkpoint.variables.find(name);
+      require(found != checkpoint.variables.end(), "export: the checkpoint in ", options.checkpoint,
+              " has no variable `", name, "`, which the model asks for");
+      if (options.averaged) {
+        auto average = checkpoint.variables.find(name + std::string(moving_average_suffix));
+        if (average != checkpoint.variables.end()) found = average;
+      }
+      TensorType wanted = node.outputs[0].at(0);
+      require(found->second.type() == wanted, "export: the checkpoint in ", options.checkpoint,
+              " has variable `", name, "` as ", found->second.type(), " but the model asks for ",
+              wanted);
+      weights[name] = found->second;
+    }
+  }
+  return weights;
+}
+
+void copy_assets(const std::map<std::string, std::string>& assets, const std::string& folder) {
+  if (assets.empty()) return;
+  std::filesystem::create_directory(folder);
+  for (const auto& [name, path] : assets) {
+    require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
+            "export: `", name, "` is no name for an asset; use one without folders");
+    write_file_atomically(folder + "/" + name, read_file(path));
+  }
+}
+
+void write_onnx(const saved::Model& model, const NamedArrays& weights, const std::string& folder) {
+  for (const auto& [name, signature] : model.signatures) {
+    bool first = model.signatures.begin()->first == name;
+    std::vector<std::byte> file = with_context(
+        concat("signature ", name), [&] { return onnx::to_onnx(signature, weights, name); });
+    write_file_atomically(folder + (first ? "/model.onnx" : concat("/model.", name, ".onnx")),
+                          file);
+  }
+}
+
+void check(const ExportOptions& options) {
+  require(options.model_fn, "export: there is no model_fn; set ExportOptions::model_fn");
+  require(!options.signatures.empty(),
+          "export: there are no signatures; set ExportOptions::signatures, for example "
+          "{{\"predict\", {.inputs = {{\"image\", {{28, 28, 1}, DType::f32}}}}}}");
+  for (const auto& [name, signature] : options.signatures)
+    require(!name.empty() && name.find_first_of("/\\. ") == std::string::npos, "export: `", name,
+            "` is no name for a signature; use one without dots, spaces and slashes");
+}
+
+}  // namespace
+
+std::string export_model(const std::string& dir, const ExportOptions& options) {
+  check(options);
+  Checkpoint checkpoint = checkpoint_of(options);
+  saved::Model model{.signatures = {}, .step = checkpoint.step, .seed = checkpoint.seed};
+  for (const auto& [name, signature] : options.signatures)
+    model.signatures[name] =
+        with_context(concat("signature ", name), [&] { return record(options, signature); });
+  NamedArrays weights = weights_of(model, checkpoint, options);
+  return write_export_folder(dir, [&](const std::string& folder) {
+    if (options.onnx) write_onnx(model, weights, folder);
+    NamedArrays all = weights;
+    std::string json = saved::to_json(model, all);
+    // As it will be read, before anybody does.
+    for (const auto& [name, signature] : saved::model_from_json(json, all).signatures)
+      with_context(concat("signature ", name), [&] { saved::instantiate(signature, 2); });
+    save_safetensors(folder + "/model.safetensors", all);
+    write_file_atomically(folder + "/graph.json", json);
+    copy_assets(options.assets, folder + "/assets");
+  });
+}
+
+}  // namespace belfry

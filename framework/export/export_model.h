@@ -1,0 +1,49 @@
+#pragma once
+// Writing a trained model for use without its code.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/export/export_folder.h"
+#include "belfry/framework/tensor/features.h"
+#include "belfry/framework/train/estimator_spec.h"
+#include "belfry/framework/train/run_config.h"
+
+namespace belfry {
+
+/// One way to call an exported model.
+struct ExportSignature {
+  /// Name and type of one example of each feature, without the axis of the rows:
+  /// {{"image", {{28, 28, 1}, DType::f32}}}.
+  Signature inputs = {};
+  std::vector<std::string> outputs = {};  ///< which predictions; empty: all
+};
+
+struct ExportOptions {
+  ModelFn model_fn = {};        ///< built in predict mode
+  std::string checkpoint = {};  ///< path, or a model_dir, which stands for its newest one
+  /// By name. A single one is best named "predict", the name that callers need not give.
+  std::map<std::string, ExportSignature> signatures = {};
+  /// Files that are copied to <export>/assets/, under their names there: {{"words.txt", path}}.
+  std::map<std::string, std::string> assets = {};
+  bool averaged = false;  ///< the moving averages of variables that have one take their place
+  Precision precision = Precision::f32;  ///< see RunConfig::precision
+  /// Whether to write model.onnx (and model.<signature>.onnx for signatures other than the first).
+  bool onnx = true;
+};
+
+/// Writes `dir`/<unix seconds>/ and returns its path; it is there as a whole or not at all.
+///
+///   graph.json         the predictions as a graph, for batches of any number of rows; see
+///   Predictor model.safetensors  the weights that it needs, by the names of the variables
+///   model.onnx         the same for other runtimes: opset 17, names of inputs and outputs as here
+///   assets/
+///
+/// Error: there is no checkpoint, or it lacks a variable; the model is built in another way for
+/// other numbers of rows; an op cannot be expressed in ONNX (op and scope path are named); the
+/// folder cannot be written.
+std::string export_model(const std::string& dir, const ExportOptions& options);
+
+}  // namespace belfry

@@ -1,0 +1,113 @@
+#include "belfry/framework/export/instantiate.h"
+
+#include <algorithm>
+#include <set>
+
+#include "belfry/framework/export/op_table.h"
+#include "belfry/framework/graph/leaves.h"
+
+namespace belfry::saved {
+namespace {
+
+constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // bytes are counted in 64 bits
+
+Array repeated(const Array& value, const TensorType& type) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+  require(type.bytes() <= most_bytes, "a constant for ", type, " has more than 256 MiB");
+  Array out(type);
+  auto element = value.raw_bytes();
+  auto* to = static_cast<std::byte*>(out.raw());
+  for (std::int64_t i = 0; i < out.elements(); ++i)
+    to = std::copy(element.begin(), element.end(), to);
+  return out;
+}
+
+class Builder {
+ public:
+  explicit Builder(std::int64_t rows) : rows_(rows), graph_(std::make_unique<Graph>()) {}
+
+  void add(const Node& node) {
+    std::vector<Tensor> inputs;
+    for (const Operand& operand : node.inputs) inputs.push_back(tensor(operand));
+    nodes_.push_back(node.op == constant_op.name ? &add_constant(node)
+                                                 : &add_computed(node, std::move(inputs)));
+    const belfry::Node& added = *nodes_.back();
+    require(added.outputs().size() == node.outputs.size(), "has ", node.outputs.size(),
+            " types but the op ", added.outputs().size(), " outputs");
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      require(node.outputs[i].at(rows_) == added.outputs()[i], "output ", i, " is said to be ",
+              node.outputs[i].at(rows_), " but is ", added.outputs()[i]);
+    check_name(added);
+  }
+
+  Tensor tensor(const Operand& operand) const {
+    require(operand.node >= 0 && static_cast<std::size_t>(operand.node) < nodes_.size(),
+            "reads node ", operand.node, ", which does not come before it");
+    belfry::Node& node = *nodes_[static_cast<std::size_t>(operand.node)];
+    require(operand.output >= 0 && static_cast<std::size_t>(operand.output) < node.outputs().size(),
+            "reads output ", operand.output, " of ", node, ", which has ", node.outputs().size());
+    return Tensor(node, operand.output);
+  }
+
+  std::unique_ptr<Graph> take() { return std::move(graph_); }
+
+ private:
+  belfry::Node& add_constant(const Node& node) {
+    require(node.value.defined() && node.inputs.empty() && node.outputs.size() == 1,
+            "a constant has a value, one type and no inputs");
+    TensorType type = node.outputs[0].at(rows_);
+    check_size(type);
+    Array value = node.outputs[0].follows_batch() ? repeated(node.value, type) : node.value;
+    return graph_->add(constant_op, {}, ConstantOptions{std::move(value)}, {.scope = node.scope});
+  }
+
+  belfry::Node& add_computed(const Node& node, std::vector<Tensor> inputs) {
+    const KnownOp& known = known_op(node.op);
+    require(inputs.size() >= known.fewest_inputs && inputs.size() <= known.most_inputs, "has ",
+            inputs.size(), " inputs; expected ", known.fewest_inputs,
+            known.most_inputs > known.fewest_inputs ? " or more" : "");
+    Options options = known.options(node.options, rows_);
+    std::vector<TensorType> types;
+    for (const Tensor& t : inputs) types.push_back(t.type());
+    ShapeContext context{known.op->name, types, options};
+    if (known.check) known.check(context);
+    // Before Graph::add() does the same, so that nothing of a size that overflows is ever made.
+    for (const TensorType& type : known.op->shape(context)) check_size(type);
+    return graph_->add(*known.op, std::move(inputs), std::move(options), {.scope = node.scope});
+  }
+
+  static void check_size(const TensorType& type) {
+    require(type.shape.elements() <= most_elements, type, " has more than 2^48 elements");
+  }
+
+  void check_name(const belfry::Node& node) {
+    if (!node.is(input_op) && !node.is(variable_op)) return;
+    const std::string& name =
+        node.is(input_op) ? node.as<InputOptions>().name : node.as<VariableOptions>().name;
+    require(!name.empty(), "has an empty name");
+    require(names_.insert({&node.op(), name}).second, "has the name `", name, "` of another one");
+  }
+
+  std::int64_t rows_;
+  std::unique_ptr<Graph> graph_;
+  std::vector<belfry::Node*> nodes_;
+  std::set<std::pair<const OpDef*, std::string>> names_;
+};
+
+}  // namespace
+
+GraphOf instantiate(const Signature& signature, std::int64_t rows) {
+  require(rows >= 0, "a batch of ", rows, " rows");
+  Builder builder(rows);
+  for (std::size_t i = 0; i < signature.nodes.size(); ++i)
+    with_context(concat("node ", i, ", ", signature.nodes[i]),
+                 [&] { builder.add(signature.nodes[i]); });
+  GraphOf built;
+  for (const auto& [name, operand] : signature.outputs)
+    built.outputs.push_back(
+        with_context(concat("result ", name), [&] { return builder.tensor(operand); }));
+  built.graph = builder.take();
+  return built;
+}
+
+}  // namespace belfry::saved

@@ -1,0 +1,23 @@
+#pragma once
+// From a saved graph to a graph.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "belfry/framework/export/saved_graph.h"
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry::saved {
+
+/// A graph for batches of one size.
+struct GraphOf {
+  std::unique_ptr<Graph> graph;
+  std::vector<Tensor> outputs;  ///< in the order of Signature::outputs
+};
+
+/// Everything that the nodes say is checked: ops, options, operands, types. Error naming the node,
+/// what it says and what was expected; any signature at all gives a graph or an Error.
+GraphOf instantiate(const Signature& signature, std::int64_t rows);
+
+}  // namespace belfry::saved

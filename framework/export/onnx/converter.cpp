@@ -1,0 +1,308 @@
+#include "belfry/framework/export/onnx/converter.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace belfry::onnx {
+
+Converter::Converter(const saved::Signature& signature, std::map<int, Array> constants)
+    : signature_(signature),
+      constants_(std::move(constants)),
+      readers_(signature.nodes.size()),
+      used_(signature.nodes.size()) {
+  for (std::size_t i = 0; i < signature.nodes.size(); ++i)
+    used_[i].resize(signature.nodes[i].outputs.size());
+  auto use = [&](Operand operand, int reader) {
+    auto node = static_cast<std::size_t>(operand.node);
+    used_[node][static_cast<std::size_t>(operand.output)] = true;
+    readers_[node].push_back(reader);
+  };
+  for (std::size_t i = 0; i < signature.nodes.size(); ++i)
+    for (const Operand& operand : signature.nodes[i].inputs) use(operand, static_cast<int>(i));
+  for (const auto& [name, operand] : signature.outputs) use(operand, -1);
+}
+
+OnnxGraph Converter::convert(const std::string& name) {
+  graph_.name = name;
+  for (const saved::Node* input : signature_.inputs()) {
+    const auto& key = std::get<std::string>(input->option("name"));
+    graph_.inputs.emplace_back(key, input->outputs[0]);
+    names_.insert(key);
+  }
+  for (const auto& [key, operand] : signature_.outputs)
+    require(names_.insert(key).second, "onnx: `", key,
+            "` is the name of an input and of a prediction, which ONNX cannot have; rename the "
+            "prediction, or set ExportOptions::onnx to false");
+  for (at_ = 0; at_ < static_cast<int>(signature_.nodes.size()); ++at_)
+    if (!constants_.contains(at_) && !done_.contains(at_)) convert_node();
+  for (const auto& [key, operand] : signature_.outputs) {
+    graph_.nodes.push_back({"Identity", fresh("Identity/" + key), {plain(operand)}, {key}, {}});
+    graph_.outputs.emplace_back(key, signature_.type(operand));
+  }
+  return std::move(graph_);
+}
+
+void Converter::convert_node() {
+  result_ = at_;
+  const saved::Node& node = this->node();
+  if (node.op == "input") {
+    const auto& name = words("name");
+    if (saved::is_run_input(name) && is_used(0))
+      unsupported(concat("it reads `", name, "`, which Belfry feeds while it runs"));
+    return give(name);
+  }
+  Conversion conversion = find_conversion(node.op);
+  if (!conversion) unsupported("there is no conversion of this op");
+  conversion(*this);
+}
+
+void Converter::unsupported(const std::string& why) const {
+  fail("onnx: ", node(), " cannot be expressed in ONNX: ", why,
+       "; leave out the predictions that need it, or set ExportOptions::onnx to false");
+}
+
+const saved::Type& Converter::type(int input) const {
+  return signature_.type(node().inputs[static_cast<std::size_t>(input)]);
+}
+
+int Converter::rank_of(Operand operand) const {
+  return static_cast<int>(signature_.type(operand).sizes.size());
+}
+
+bool Converter::is_used(int output) const {
+  return used_[static_cast<std::size_t>(at_)][static_cast<std::size_t>(output)];
+}
+
+const Array* Converter::constant_of(Operand operand) const {
+  auto found = constants_.find(operand.node);
+  return found == constants_.end() || operand.output != 0 ? nullptr : &found->second;
+}
+
+const Array* Converter::constant_input(int i) const {
+  return constant_of(node().inputs[static_cast<std::size_t>(i)]);
+}
+
+std::int64_t Converter::whole(std::string_view name) const {
+  const auto& found = option<Extent>(name);
+  if (found.follows_batch()) unsupported(concat("option `", name, "` follows the batch"));
+  return found.fixed;
+}
+
+std::vector<std::int64_t> Converter::wholes(std::string_view name) const {
+  std::vector<std::int64_t> found;
+  for (const Extent& extent : extents(name)) {
+    if (extent.follows_batch()) unsupported(concat("option `", name, "` follows the batch"));
+    found.push_back(extent.fixed);
+  }
+  return found;
+}
+
+double Converter::number(std::string_view name) const {
+  if (const auto* found = std::get_if<double>(&node().option(name))) return *found;
+  return static_cast<double>(whole(name));
+}
+
+std::string Converter::fresh(const std::string& name) {
+  std::string candidate = name;
+  for (int i = 1; !names_.insert(candidate).second; ++i) candidate = concat(name, "_", i);
+  return candidate;
+}
+
+std::string Converter::named(const std::string& word) {
+  const std::string& scope = node().scope;
+  return fresh(scope.empty() ? word : scope + "/" + word);
+}
+
+std::string Converter::add(const std::string& op, std::vector<std::string> inputs,
+                           Attributes attributes) {
+  std::string name = named(op);
+  graph_.nodes.push_back({op, name, std::move(inputs), {name + ":0"}, std::move(attributes)});
+  return name + ":0";
+}
+
+std::string Converter::constant(const Array& value, const std::string& name) {
+  std::string unique = name.find('/') == std::string::npos ? named(name) : fresh(name);
+  graph_.initializers[unique] = value;
+  return unique;
+}
+
+std::string Converter::scalar(double value, DType dtype) {
+  auto [found, added] = scalars_.try_emplace({text(value), dtype}, "");
+  if (added) found->second = constant(Array::scalar(value).cast(dtype), "scalar");
+  return found->second;
+}
+
+std::string Converter::list(const std::vector<std::int64_t>& values) {
+  return constant(
+      Array::of(std::span<const std::int64_t>(values), {static_cast<std::int64_t>(values.size())}),
+      "list");
+}
+
+std::string Converter::sizes(const std::vector<Extent>& extents) {
+  std::vector<std::int64_t> fixed, per_row;
+  for (const Extent& extent : extents) {
+    fixed.push_back(extent.fixed);
+    per_row.push_back(extent.per_row);
+  }
+  if (std::all_of(per_row.begin(), per_row.end(), [](auto x) { return x == 0; }))
+    return list(fixed);
+  if (batch_.empty()) {
+    for (const auto& [name, type] : graph_.inputs)
+      if (batch_.empty() && !type.sizes.empty() && type.sizes[0] == Extent{0, 1})
+        batch_ = add("Shape", {name}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
+    if (batch_.empty()) unsupported("it follows the batch, and no input has its rows");
+  }
+  std::string product = add("Mul", {batch_, list(per_row)});
+  return add("Add", {product, list(fixed)});
+}
+
+std::string Converter::transposed(const std::string& value,
+                                  const std::vector<std::int64_t>& permutation) {
+  return add("Transpose", {value}, {{"perm", permutation}});
+}
+
+// ---- values
+
+void Converter::bind(Operand operand, const std::string& value, bool channels_first) {
+  Value& bound = values_[{operand.node, operand.output}];
+  (channels_first ? bound.channels_first : bound.plain) = value;
+}
+
+void Converter::give_channels_first(const std::string& value) { bind({result_, 0}, value, true); }
+
+std::string Converter::weight(int node) {
+  const saved::Node& of = signature_.nodes[static_cast<std::size_t>(node)];
+  std::string name = "constant";
+  if (of.op == "variable") name = std::get<std::string>(of.option("name"));
+  return constant(constants_.at(node), name);
+}
+
+std::string Converter::plain(Operand operand) {
+  Value& value = values_[{operand.node, operand.output}];
+  if (!value.plain && constant_of(operand)) value.plain = weight(operand.node);
+  if (!value.plain) {
+    ensure(value.channels_first, "onnx: ", node(), " reads what was not converted");
+    value.plain = transposed(*value.channels_first, to_channels_last(rank_of(operand)));
+  }
+  return *value.plain;
+}
+
+std::string Converter::first(Operand operand) {
+  Value& value = values_[{operand.node, operand.output}];
+  if (!value.channels_first) {
+    auto permutation = to_channels_first(rank_of(operand));
+    const Array* known = constant_of(operand);
+    value.channels_first =
+        known ? constant(transpose(*known, permutation)) : transposed(plain(operand), permutation);
+  }
+  return *value.channels_first;
+}
+
+std::string Converter::channels_first(int i) {
+  return first(node().inputs[static_cast<std::size_t>(i)]);
+}
+
+// Constants of fewer axes are given ones in front, as broadcasting does, before they are turned.
+bool Converter::elementwise_channels_first(std::vector<std::string>& out) {
+  int most = 0;
+  bool wanted = false;
+  for (const Operand& operand : node().inputs) {
+    most = std::max(most, rank_of(operand));
+    const Value& value = values_[{operand.node, operand.output}];
+    wanted = wanted || (value.channels_first && !value.plain);
+  }
+  if (!wanted || most < 3) return false;
+  for (const Operand& operand : node().inputs)
+    if (rank_of(operand) != most && rank_of(operand) != 0 && !constant_of(operand)) return false;
+  for (const Operand& operand : node().inputs) {
+    if (rank_of(operand) == most || rank_of(operand) == 0) {
+      out.push_back(rank_of(operand) == 0 ? plain(operand) : first(operand));
+      continue;
+    }
+    const Array& known = *constant_of(operand);
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(most - known.shape().rank()), 1);
+    shape.insert(shape.end(), known.shape().begin(), known.shape().end());
+    out.push_back(constant(transpose(known.reshape(Shape(shape)), to_channels_first(most))));
+  }
+  return true;
+}
+
+// ---- factors and terms behind a convolution
+
+// The one reader of the node's output if that applies a constant a channel.
+std::optional<std::pair<int, const Array*>> Converter::affine_reader(int node,
+                                                                     std::int64_t channels) const {
+  const auto& readers = readers_[static_cast<std::size_t>(node)];
+  if (readers.size() != 1 || readers[0] < 0) return std::nullopt;
+  const saved::Node& reader = signature_.nodes[static_cast<std::size_t>(readers[0])];
+  bool first = reader.inputs[0] == Operand{node, 0};
+  bool known_op = reader.op == "mul" || reader.op == "add" || (reader.op == "sub" && first);
+  if (!known_op) return std::nullopt;
+  const Array* other = constant_of(reader.inputs[first ? 1 : 0]);
+  if (!other || other->dtype() != DType::f32 || !(other->shape() == Shape{channels}))
+    return std::nullopt;
+  return std::pair(readers[0], other);
+}
+
+Converter::Affine Converter::take_affine(std::int64_t channels) {
+  auto count = static_cast<std::size_t>(channels);
+  Affine affine{std::vector<double>(count, 1), std::vector<double>(count, 0)};
+  for (auto next = affine_reader(at_, channels); next; next = affine_reader(result_, channels)) {
+    auto [reader, values] = *next;
+    const std::string& op = signature_.nodes[static_cast<std::size_t>(reader)].op;
+    for (std::size_t i = 0; i < count; ++i) {
+      double value = values->at(static_cast<std::int64_t>(i));
+      if (op == "mul") {
+        affine.factor[i] *= value;
+        affine.term[i] *= value;
+      } else {
+        affine.term[i] += op == "add" ? value : -value;
+      }
+    }
+    affine.has_term = affine.has_term || op != "mul";
+    done_.insert(reader);
+    result_ = reader;
+  }
+  return affine;
+}
+
+// ---- orders of axes
+
+std::vector<std::int64_t> to_channels_first(int rank) {
+  std::vector<std::int64_t> order{0, rank - 1};
+  for (int axis = 1; axis < rank - 1; ++axis) order.push_back(axis);
+  return order;
+}
+
+std::vector<std::int64_t> to_channels_last(int rank) {
+  std::vector<std::int64_t> order{0};
+  for (int axis = 2; axis < rank; ++axis) order.push_back(axis);
+  order.push_back(1);
+  return order;
+}
+
+Array transpose(const Array& array, const std::vector<std::int64_t>& permutation) {
+  const Shape& from = array.shape();
+  std::vector<std::int64_t> sizes, own(permutation.size(), 1), strides;
+  for (std::size_t i = own.size(); i-- > 1;) own[i - 1] = own[i] * from[static_cast<int>(i)];
+  for (std::int64_t axis : permutation) {
+    sizes.push_back(from[static_cast<int>(axis)]);
+    strides.push_back(own[static_cast<std::size_t>(axis)]);
+  }
+  Array out(Shape(sizes), array.dtype());
+  std::size_t bytes = size_of(array.dtype());
+  const auto* source = static_cast<const std::byte*>(array.raw());
+  auto* target = static_cast<std::byte*>(out.raw());
+  std::vector<std::int64_t> at(sizes.size());
+  for (std::int64_t i = 0; i < out.elements(); ++i, target += bytes) {
+    std::int64_t place = std::inner_product(at.begin(), at.end(), strides.begin(), std::int64_t{0});
+    std::copy_n(source + static_cast<std::size_t>(place) * bytes, bytes, target);
+    for (std::size_t axis = at.size(); axis-- > 0;) {
+      if (++at[axis] < sizes[axis]) break;
+      at[axis] = 0;
+    }
+  }
+  return out;
+}
+
+}  // namespace belfry::onnx

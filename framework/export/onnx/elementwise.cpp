@@ -1,0 +1,78 @@
+// Ops on elements. They take channels first where their inputs are at hand like that.
+
+#include "belfry/framework/export/onnx/converter.h"
+
+namespace belfry::onnx {
+namespace {
+
+// What `make` makes of the inputs, in whichever order of axes.
+template <class Make>
+void each(Converter& c, Make make) {
+  std::vector<std::string> inputs;
+  if (c.elementwise_channels_first(inputs)) return c.give_channels_first(make(inputs));
+  for (int i = 0; i < static_cast<int>(c.node().inputs.size()); ++i) inputs.push_back(c.input(i));
+  c.give(make(inputs));
+}
+
+using Inputs = std::vector<std::string>;
+
+// The op of ONNX that does the same; not a template argument, as texts cannot be one.
+const std::map<std::string_view, const char*>& same_ops() {
+  static const std::map<std::string_view, const char*> names{
+      {"neg", "Neg"},         {"abs", "Abs"},
+      {"sign", "Sign"},       {"floor", "Floor"},
+      {"exp", "Exp"},         {"log", "Log"},
+      {"sqrt", "Sqrt"},       {"erf", "Erf"},
+      {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
+      {"relu", "Relu"},       {"logical_not", "Not"},
+      {"add", "Add"},         {"sub", "Sub"},
+      {"mul", "Mul"},         {"div", "Div"},
+      {"pow", "Pow"},         {"minimum", "Min"},
+      {"maximum", "Max"},     {"equal", "Equal"},
+      {"less", "Less"},       {"less_equal", "LessOrEqual"},
+      {"greater", "Greater"}, {"greater_equal", "GreaterOrEqual"},
+      {"logical_and", "And"}, {"logical_or", "Or"},
+      {"where", "Where"},     {"stop_gradient", "Identity"}};
+  return names;
+}
+
+void same(Converter& c) {
+  each(c, [&](const Inputs& in) { return c.add(same_ops().at(c.node().op), in); });
+}
+
+void not_equal(Converter& c) {
+  each(c, [&](const Inputs& in) { return c.add("Not", {c.add("Equal", in)}); });
+}
+
+void expm1(Converter& c) {
+  std::string one = c.scalar(1, c.type(0).dtype);
+  each(c, [&](const Inputs& in) { return c.add("Sub", {c.add("Exp", in), one}); });
+}
+
+void log1p(Converter& c) {
+  std::string one = c.scalar(1, c.type(0).dtype);
+  each(c, [&](const Inputs& in) { return c.add("Log", {c.add("Add", {in[0], one})}); });
+}
+
+void rsqrt(Converter& c) {
+  each(c, [&](const Inputs& in) { return c.add("Reciprocal", {c.add("Sqrt", in)}); });
+}
+
+void cast(Converter& c) {
+  std::int64_t to = data_type(dtype_from_string(c.words("dtype")));
+  each(c, [&](const Inputs& in) { return c.add("Cast", in, {{"to", to}}); });
+}
+
+}  // namespace
+
+Conversions elementwise_conversions() {
+  Conversions table{{"not_equal", not_equal},
+                    {"expm1", expm1},
+                    {"log1p", log1p},
+                    {"rsqrt", rsqrt},
+                    {"cast", cast}};
+  for (const auto& [name, onnx] : same_ops()) table[name] = same;
+  return table;
+}
+
+}  // namespace belfry::onnx

@@ -1,0 +1,44 @@
+#pragma once
+// A model.onnx as a value, and its bytes. Field numbers: onnx.proto3 of ONNX 1.12.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "belfry/framework/export/extent.h"
+#include "belfry/framework/tensor/safetensors.h"
+
+namespace belfry::onnx {
+
+using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>;
+using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+
+/// One op; its operands are values by name.
+struct OnnxNode {
+  std::string type;  ///< "Conv"
+  std::string name;
+  std::vector<std::string> inputs, outputs;
+  Attributes attributes;
+};
+
+using TypedNames = std::vector<std::pair<std::string, saved::Type>>;
+
+/// A graph of ONNX' default domain, opset 17.
+struct OnnxGraph {
+  std::string name;
+  std::vector<OnnxNode> nodes;  ///< every node comes after its inputs
+  NamedArrays initializers;     ///< constants by name
+  TypedNames inputs, outputs;
+};
+
+std::int64_t data_type(DType dtype);  ///< TensorProto.DataType
+
+/// The file. Sizes that follow the batch have names, "N" or "4*N". Error: beyond 2 GiB, which is
+/// all that Protocol Buffers can hold.
+std::vector<std::byte> to_bytes(const OnnxGraph& graph);
+
+}  // namespace belfry::onnx

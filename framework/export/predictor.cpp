@@ -1,0 +1,247 @@
+#include "belfry/framework/export/predictor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <filesystem>
+#include <list>
+#include <mutex>
+#include <optional>
+
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/export/export_folder.h"
+#include "belfry/framework/export/instantiate.h"
+#include "belfry/framework/export/saved_graph.h"
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/runtime/executable.h"
+
+namespace belfry {
+namespace {
+
+// A signature for one number of rows, ready to run.
+struct Prepared {
+  const saved::Signature* signature;
+  std::int64_t rows;
+  std::unique_ptr<Executable> executable;
+};
+
+// What one call at a time computes with.
+struct Lane {
+  std::unique_ptr<VariableStore> variables;
+  std::list<Prepared> prepared;  // the last one used first
+};
+
+// The rows of a batch: of the first input that follows them. Any number will do if none does.
+std::int64_t rows_of(const saved::Signature& signature, const Features& inputs) {
+  for (const saved::Node* input : signature.inputs()) {
+    const saved::Type& type = input->outputs[0];
+    const auto& name = std::get<std::string>(input->option("name"));
+    if (!type.follows_batch() || !inputs.contains(name)) continue;
+    const Shape& shape = inputs.at(name).shape();
+    for (std::size_t i = 0; i < type.sizes.size() && static_cast<int>(i) < shape.rank(); ++i) {
+      const saved::Extent& size = type.sizes[i];
+      if (!size.follows_batch()) continue;
+      std::int64_t rows = (shape[static_cast<int>(i)] - size.fixed) / size.per_row;
+      return std::max(rows, std::int64_t{0});
+    }
+  }
+  return 1;
+}
+
+void check_inputs(const saved::Signature& signature, const Features& inputs, std::int64_t rows) {
+  for (const saved::Node* input : signature.inputs()) {
+    const auto& name = std::get<std::string>(input->option("name"));
+    std::vector<std::string> names;
+    for (const auto& [given, value] : inputs) names.push_back(given);
+    require(inputs.contains(name), "predictor: the input `", name, "` ", input->outputs[0],
+            " is missing; this batch has ", names.empty() ? "nothing" : join(names, ", "));
+    const Array& value = inputs.at(name);
+    require(value.defined(), "predictor: the input `", name, "` is undefined");
+    require(value.type() == input->outputs[0].at(rows), "predictor: the input `", name, "` is ",
+            value.type(), " but must be ", input->outputs[0],
+            input->outputs[0].follows_batch() ? concat(" with n = ", rows, " rows") : "");
+  }
+}
+
+}  // namespace
+
+struct Predictor::Impl {
+  std::string path;
+  PredictorOptions options;
+  saved::Model model;
+  std::shared_ptr<Device> device;
+  std::unique_ptr<VariableStore> variables;
+  std::vector<std::unique_ptr<Lane>> lanes;
+
+  std::mutex mutex;
+  std::condition_variable lane_is_free;
+  std::vector<Lane*> free_lanes;  // guarded by mutex
+
+  void load();
+  void load_variables(const NamedArrays& weights);
+  const saved::Signature& signature(std::string_view name) const;
+  Prepared& prepare(Lane& lane, const saved::Signature& signature, std::int64_t rows);
+};
+
+namespace {
+
+// A lane that nobody else has, for as long as this lives.
+template <class Impl>
+class Borrowed {
+ public:
+  explicit Borrowed(Impl& impl) : impl_(impl) {
+    std::unique_lock lock(impl_.mutex);
+    impl_.lane_is_free.wait(lock, [&] { return !impl_.free_lanes.empty(); });
+    lane_ = impl_.free_lanes.back();
+    impl_.free_lanes.pop_back();
+  }
+  ~Borrowed() {
+    {
+      std::lock_guard lock(impl_.mutex);
+      impl_.free_lanes.push_back(lane_);
+    }
+    impl_.lane_is_free.notify_one();
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  Lane& lane() { return *lane_; }
+
+ private:
+  Impl& impl_;
+  Lane* lane_ = nullptr;
+};
+
+}  // namespace
+
+void Predictor::Impl::load() {
+  require(options.parallel >= 1 && options.plans >= 1, "predictor: PredictorOptions::parallel is ",
+          options.parallel, " and plans is ", options.plans, "; both are at least 1");
+  NamedArrays weights = load_safetensors(path + "/model.safetensors").tensors;
+  std::string graph = path + "/graph.json";
+  std::string json = read_file(graph);
+  with_context(graph, [&] {
+    model = saved::model_from_json(json, weights);
+    // Once for some number of rows, so that what is wrong is said now. Models are exported by
+    // building them for two rows, among others.
+    for (const auto& [name, signature] : model.signatures)
+      with_context(concat("signature ", name), [&] { saved::instantiate(signature, 2); });
+  });
+  device = find_device(options.device);
+  load_variables(weights);
+  for (int i = 0; i < options.parallel; ++i) {
+    lanes.push_back(std::make_unique<Lane>());
+    lanes.back()->variables = std::make_unique<VariableStore>(device, 0, variables.get());
+    free_lanes.push_back(lanes.back().get());
+  }
+}
+
+// All of them, so that lanes look them up without a lock.
+void Predictor::Impl::load_variables(const NamedArrays& weights) {
+  variables = std::make_unique<VariableStore>(device);
+  for (const auto& [key, signature] : model.signatures) {
+    for (const saved::Node& node : signature.nodes) {
+      if (node.op != variable_op.name) continue;
+      const auto& name = std::get<std::string>(node.option("name"));
+      TensorType type = node.outputs[0].at(0);
+      auto found = weights.find(name);
+      require(found != weights.end(), path, ": graph.json has the variable `", name,
+              "`, which is not in model.safetensors");
+      require(found->second.type() == type && !node.outputs[0].follows_batch(), path,
+              ": the variable `", name, "` is ", node.outputs[0], " in graph.json but ",
+              found->second.type(), " in model.safetensors");
+      variables->get_or_create({.name = name, .type = type}, 0);
+      variables->write(name, found->second);
+    }
+  }
+}
+
+const saved::Signature& Predictor::Impl::signature(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : model.signatures) names.push_back(key);
+  if (name.empty() && names.size() == 1) name = names[0];
+  auto found = model.signatures.find(name.empty() ? default_signature : name);
+  require(found != model.signatures.end(), "predictor: ",
+          name.empty() ? "name one of several signatures"
+                       : concat("there is no signature `", name, "`"),
+          "; ", path, " has ", join(names, ", "));
+  return found->second;
+}
+
+Prepared& Predictor::Impl::prepare(Lane& lane, const saved::Signature& signature,
+                                   std::int64_t rows) {
+  auto& prepared = lane.prepared;
+  auto found = std::find_if(prepared.begin(), prepared.end(), [&](const Prepared& p) {
+    return p.signature == &signature && p.rows == rows;
+  });
+  if (found != prepared.end()) {
+    prepared.splice(prepared.begin(), prepared, found);
+    return prepared.front();
+  }
+  if (prepared.size() >= static_cast<std::size_t>(options.plans)) prepared.pop_back();
+  saved::GraphOf built = saved::instantiate(signature, rows);
+  auto plan =
+      compile(built.outputs, {}, *device, {.threads = options.threads, .tf32 = options.tf32});
+  prepared.push_front({&signature, rows,
+                       std::make_unique<Executable>(std::move(plan), *lane.variables, model.seed)});
+  return prepared.front();
+}
+
+Predictor Predictor::load(const std::string& path, const PredictorOptions& options) {
+  auto impl = std::make_shared<Impl>();
+  impl->path = newest_export(path);
+  impl->options = options;
+  impl->load();
+  return Predictor(std::move(impl));
+}
+
+Features Predictor::operator()(const Features& inputs, std::string_view name) const {
+  const saved::Signature& signature = impl_->signature(name);
+  std::int64_t rows = rows_of(signature, inputs);
+  check_inputs(signature, inputs, rows);
+  Borrowed borrowed(*impl_);
+  Executable& executable = *impl_->prepare(borrowed.lane(), signature, rows).executable;
+  executable.run(inputs, {.seed = impl_->model.seed, .step = impl_->model.step});
+  Features outputs;
+  for (std::size_t i = 0; i < signature.outputs.size(); ++i)
+    outputs.set(signature.outputs[i].first, executable.output(i).clone());
+  return outputs;
+}
+
+Features Predictor::single(const Features& example, std::string_view name) const {
+  Features batch, outputs;
+  for (const auto& [key, value] : example) {
+    std::vector<std::int64_t> sizes{1};
+    sizes.insert(sizes.end(), value.shape().begin(), value.shape().end());
+    batch.set(key, value.reshape(Shape(sizes)));
+  }
+  for (const auto& [key, value] : (*this)(batch, name)) {
+    require(value.shape().rank() > 0 && value.shape()[0] == 1, "predictor: `", key, "` is ",
+            value.type(), " for one example; call the predictor with a batch instead");
+    outputs.set(key, value.row(0));
+  }
+  return outputs;
+}
+
+std::vector<std::string> Predictor::signatures() const {
+  std::vector<std::string> names;
+  for (const auto& [name, signature] : impl_->model.signatures) names.push_back(name);
+  return names;
+}
+
+Predictor::Types Predictor::inputs(std::string_view name) const {
+  Types types;
+  for (const saved::Node* node : impl_->signature(name).inputs())
+    types.emplace_back(std::get<std::string>(node->option("name")), node->outputs[0]);
+  return types;
+}
+
+Predictor::Types Predictor::outputs(std::string_view name) const {
+  Types types;
+  const saved::Signature& signature = impl_->signature(name);
+  for (const auto& [key, operand] : signature.outputs)
+    types.emplace_back(key, signature.type(operand));
+  return types;
+}
+
+const std::string& Predictor::path() const { return impl_->path; }
+
+}  // namespace belfry

@@ -1,0 +1,61 @@
+#pragma once
+// An export as a function: no model code, no estimator.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/export/extent.h"
+#include "belfry/framework/tensor/features.h"
+
+namespace belfry {
+
+struct PredictorOptions {
+  std::string device = "cpu";  ///< "cpu", "cuda:1"
+  int threads = 0;             ///< host threads of one call at most; 0: one per core
+  bool tf32 = true;            ///< see RunConfig::tf32
+  /// Calls that compute at the same time; further ones wait. Each has memory of its own for what
+  /// it computes; they share the weights.
+  int parallel = 1;
+  /// Plans that each of them keeps: one for a signature and a number of rows, the least recently
+  /// used goes.
+  int plans = 8;
+};
+
+/// Predictions of an exported model:
+///
+///   auto classify = Predictor::load("exports/digits");
+///   Features out = classify({{"image", images}});        // images [n, 28, 28, 1], any n
+///   use(out.at("digit"));
+///
+/// What it gives is what predict() gives for the same batch as its first, bit for bit on the same
+/// kind of device. Thread rules: any number of threads may call it. Copies share everything.
+class Predictor {
+ public:
+  /// `path`: an export, or a folder of them, which stands for the newest. Error: there is none; a
+  /// file is damaged: it is named, with the place in it and what is wrong.
+  static Predictor load(const std::string& path, const PredictorOptions& options = {});
+
+  /// The predictions of a batch; arrays are the caller's. `signature` may be left out when there is
+  /// one, or one named "predict". Inputs that the signature does not ask for are not looked at.
+  /// Error: no such signature, a missing input, one of another type than the signature's.
+  Features operator()(const Features& inputs, std::string_view signature = {}) const;
+  /// The same for one example: inputs and predictions without the axis of the rows.
+  Features single(const Features& example, std::string_view signature = {}) const;
+
+  using Types = std::vector<std::pair<std::string, saved::Type>>;  ///< by name
+  std::vector<std::string> signatures() const;
+  Types inputs(std::string_view signature = {}) const;
+  Types outputs(std::string_view signature = {}) const;
+  /// The export's folder.
+  const std::string& path() const;
+
+ private:
+  struct Impl;
+  explicit Predictor(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace belfry

@@ -1,0 +1,75 @@
+#pragma once
+// A model's predictions as data: nodes by the names of their ops, for batches of any number of
+// rows. What graph.json holds, and what model.onnx is made from.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "belfry/framework/export/extent.h"
+#include "belfry/framework/tensor/array.h"
+#include "belfry/framework/tensor/safetensors.h"
+
+namespace belfry::saved {
+
+/// The value of an option. Types are texts, and so may be a number that follows the batch.
+using Value =
+    std::variant<bool, Extent, double, std::string, std::vector<Extent>, std::vector<double>>;
+
+struct Option {
+  std::string name;
+  Value value;
+};
+
+/// Output number `output` of an earlier node.
+struct Operand {
+  int node = 0;
+  int output = 0;
+  bool operator==(const Operand&) const = default;
+};
+
+struct Node {
+  std::string op;
+  std::string scope;  ///< path, for messages
+  std::vector<Operand> inputs;
+  std::vector<Option> options;  ///< of a variable: name and type alone; none of a constant
+  std::vector<Type> outputs;
+  /// Of a constant. One whose type follows the batch has a scalar here, which all elements equal.
+  Array value = {};
+
+  /// The option of this name; Error when there is none.
+  const Value& option(std::string_view name) const;
+};
+
+/// "conv2d (at conv1)", for messages.
+std::string to_string(const Node& node);
+
+/// What one of the ways to call a model computes.
+struct Signature {
+  std::vector<Node> nodes;  ///< every node comes after its inputs
+  std::vector<std::pair<std::string, Operand>> outputs;
+
+  /// Nodes that are fed by the caller; the others that are inputs are fed by the runtime.
+  std::vector<const Node*> inputs() const;
+  const Type& type(Operand operand) const;
+};
+
+/// A whole graph.json, with the elements of its constants.
+struct Model {
+  std::map<std::string, Signature, std::less<>> signatures;
+  std::int64_t step = 0;   ///< finished steps of the checkpoint
+  std::uint64_t seed = 0;  ///< of random numbers
+};
+
+bool is_run_input(std::string_view name);  ///< fed by the runtime: the step, random numbers, ...
+
+/// The model as JSON. Elements of constants that are many go to `weights` under names of their own.
+std::string to_json(const Model& model, NamedArrays& weights);
+/// Inverse of to_json. Error: no such JSON, or a constant that `weights` has not; the place is
+/// named. What the nodes mean is checked when they are instantiated.
+Model model_from_json(std::string_view json, const NamedArrays& weights);
+
+}  // namespace belfry::saved

@@ -1,0 +1,299 @@
+// graph.json:
+//
+//   {"format": "belfry graph", "version": 1, "step": 500, "seed": 7, "signatures": {"predict": {
+//      "inputs": {"image": "f32[n, 28, 28, 1]"}, "outputs": {"digit": "i64[n]"}, (for readers)
+//      "nodes": [
+//        {"op": "input", "options": {"name": "image", "type": "f32[n, 28, 28, 1]"}},
+//        {"op": "variable", "options": {"name": "fc/kernel", "type": "f32[784, 10]"}},
+//        {"op": "reshape", "scope": "fc", "inputs": [[0, 0]], "types": ["f32[n, 784]"],
+//         "options": {"shape": ["n", 784]}},
+//        {"op": "constant", "types": ["f32[]"], "value": [0.5]}, ...],
+//      "results": {"digit": [7, 0]}}}}
+//
+// An operand is [node, output]. Numbers that follow the rows n of the batch are texts. Constants of
+// many elements have "tensor", the name of one in model.safetensors, in place of "value".
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "belfry/framework/export/saved_graph.h"
+
+namespace belfry::saved {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view format = "belfry graph";
+constexpr int version = 1;
+constexpr std::int64_t most_inline = 16;  // elements of a constant that stand in the JSON
+
+// ---- writing
+
+Json to_json(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+Json to_json(const Extent& extent) {
+  if (!extent.follows_batch()) return extent.fixed;
+  return to_string(extent);
+}
+
+Json to_json(const Value& value) {
+  return std::visit(
+      [](const auto& x) -> Json {
+        using T = std::decay_t<decltype(x)>;
+        if constexpr (std::is_same_v<
+                          T, std::vector<Extent>> || std::is_same_v<T, std::vector<double>>) {
+          Json list = Json::array();
+          for (const auto& element : x) list.push_back(to_json(element));
+          return list;
+        } else if constexpr (std::is_same_v<T, Extent> || std::is_same_v<T, double>) {
+          return to_json(x);
+        } else {
+          return x;
+        }
+      },
+      value);
+}
+
+bool stands_inline(const Array& value) {
+  if (value.elements() > most_inline) return false;
+  for (std::int64_t i = 0; i < value.elements(); ++i)
+    if (std::isnan(value.at(i))) return false;  // there are many that differ in their bits
+  return true;
+}
+
+Json elements(const Array& value) {
+  Json list = Json::array();
+  if (value.dtype() == DType::i64) {
+    for (std::int64_t element : value.span<std::int64_t>()) list.push_back(element);
+  } else {
+    for (std::int64_t i = 0; i < value.elements(); ++i) list.push_back(to_json(value.at(i)));
+  }
+  return list;
+}
+
+// One name for equal constants.
+std::string add_weight(const Array& value, NamedArrays& weights) {
+  for (int number = 0;; ++number) {
+    std::string name = concat("constants/", number);
+    auto [at, added] = weights.emplace(name, value);
+    if (added || identical(at->second, value)) return name;
+  }
+}
+
+Json to_json(const Operand& operand) { return Json::array({operand.node, operand.output}); }
+
+Json to_json(const Node& node, NamedArrays& weights) {
+  Json out{{"op", node.op}};
+  if (!node.scope.empty()) out["scope"] = node.scope;
+  for (const Operand& input : node.inputs) out["inputs"].push_back(to_json(input));
+  for (const Type& type : node.outputs) out["types"].push_back(to_string(type));
+  for (const Option& option : node.options) out["options"][option.name] = to_json(option.value);
+  if (!node.value.defined()) return out;
+  if (stands_inline(node.value)) {
+    out["value"] = elements(node.value);
+  } else {
+    out["tensor"] = add_weight(node.value, weights);
+  }
+  return out;
+}
+
+Json to_json(const Signature& signature, NamedArrays& weights) {
+  Json out{{"inputs", Json::object()},
+           {"outputs", Json::object()},
+           {"nodes", Json::array()},
+           {"results", Json::object()}};
+  for (const Node* input : signature.inputs())
+    out["inputs"][std::get<std::string>(input->option("name"))] = to_string(input->outputs[0]);
+  for (const Node& node : signature.nodes) out["nodes"].push_back(to_json(node, weights));
+  for (const auto& [name, output] : signature.outputs) {
+    out["outputs"][name] = to_string(signature.type(output));
+    out["results"][name] = to_json(output);
+  }
+  return out;
+}
+
+// ---- reading
+
+const Json& field(const Json& object, const char* name, bool (Json::*is)() const noexcept,
+                  const char* what) {
+  require(object.is_object(), "expected an object");
+  auto found = object.find(name);
+  require(found != object.end(), "`", name, "` is missing");
+  require(((*found).*is)(), "`", name, "` must be ", what);
+  return *found;
+}
+
+const Json* optional(const Json& object, const char* name, bool (Json::*is)() const noexcept,
+                     const char* what) {
+  return object.is_object() && object.contains(name) ? &field(object, name, is, what) : nullptr;
+}
+
+double number(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  require(json.is_string(), "expected a number");
+  const auto& word = json.get_ref<const std::string&>();
+  if (word == "inf") return std::numeric_limits<double>::infinity();
+  if (word == "-inf") return -std::numeric_limits<double>::infinity();
+  require(word == "nan", "`", word, "` is no number");
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::int64_t whole(const Json& json) {
+  bool fits = json.is_number_integer()
+              && !(json.is_number_unsigned()
+                   && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max());
+  require(fits, "expected a whole number of 64 bits");
+  return json.get<std::int64_t>();
+}
+
+Extent extent(const Json& json) {
+  if (json.is_string()) return extent_from_string(json.get_ref<const std::string&>());
+  return {whole(json), 0};
+}
+
+bool is_double(const Json& json) {
+  if (!json.is_string()) return json.is_number_float();
+  const auto& word = json.get_ref<const std::string&>();
+  return word == "inf" || word == "-inf" || word == "nan";
+}
+
+Value option_value(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (is_double(json)) return number(json);
+  if (json.is_string()) return json.get<std::string>();
+  if (!json.is_array()) return extent(json);
+  if (std::any_of(json.begin(), json.end(), is_double)) {
+    std::vector<double> numbers;
+    for (const Json& element : json) numbers.push_back(number(element));
+    return numbers;
+  }
+  std::vector<Extent> extents;
+  for (const Json& element : json) extents.push_back(extent(element));
+  return extents;
+}
+
+Operand operand(const Json& json) {
+  require(json.is_array() && json.size() == 2, "an operand is [node, output]");
+  auto index = [](const Json& part) {
+    std::int64_t value = whole(part);
+    require(value >= 0 && value <= std::numeric_limits<int>::max(), value, " is no index");
+    return static_cast<int>(value);
+  };
+  return {index(json[0]), index(json[1])};
+}
+
+Array inline_constant(const Json& list, const TensorType& type) {
+  require(static_cast<std::int64_t>(list.size()) == type.shape.elements(), "`value` has ",
+          list.size(), " elements but the type is ", type);
+  if (type.dtype == DType::i64) {
+    std::vector<std::int64_t> values;
+    for (const Json& element : list) values.push_back(whole(element));
+    return Array::of(std::span<const std::int64_t>(values), type.shape);
+  }
+  std::vector<double> values;
+  for (const Json& element : list) values.push_back(number(element));
+  return Array::of(std::span<const double>(values), type.shape).cast(type.dtype);
+}
+
+Array constant(const Json& json, const Type& type, const NamedArrays& weights) {
+  TensorType wanted{{}, type.dtype};
+  if (!type.follows_batch()) wanted = type.at(0);
+  if (const Json* list = optional(json, "value", &Json::is_array, "a list"))
+    return inline_constant(*list, wanted);
+  auto name = field(json, "tensor", &Json::is_string, "a name").get<std::string>();
+  auto found = weights.find(name);
+  require(found != weights.end(), "there is no tensor `", name, "` in the weights");
+  require(found->second.type() == wanted, "tensor `", name, "` is ", found->second.type(),
+          " but the graph wants ", wanted);
+  return found->second;
+}
+
+Node node_from(const Json& json, const NamedArrays& weights) {
+  Node node{.op = field(json, "op", &Json::is_string, "a text").get<std::string>(),
+            .scope = {},
+            .inputs = {},
+            .options = {},
+            .outputs = {}};
+  if (const Json* scope = optional(json, "scope", &Json::is_string, "a text"))
+    node.scope = scope->get<std::string>();
+  return with_context(to_string(node), [&] {
+    if (const Json* inputs = optional(json, "inputs", &Json::is_array, "a list"))
+      for (const Json& input : *inputs) node.inputs.push_back(operand(input));
+    for (const Json& type : field(json, "types", &Json::is_array, "a list")) {
+      require(type.is_string(), "a type is a text like f32[n, 10]");
+      node.outputs.push_back(type_from_string(type.get_ref<const std::string&>()));
+    }
+    if (const Json* options = optional(json, "options", &Json::is_object, "an object"))
+      for (const auto& [name, value] : options->items())
+        with_context(concat("option ", name), [&] {
+          node.options.push_back({name, option_value(value)});
+        });
+    if (node.op == "constant") {
+      require(node.outputs.size() == 1, "a constant has one type");
+      node.value = constant(json, node.outputs[0], weights);
+    }
+    return node;
+  });
+}
+
+Signature signature_from(const Json& json, const NamedArrays& weights) {
+  Signature signature;
+  for (const Json& node : field(json, "nodes", &Json::is_array, "a list"))
+    with_context(concat("node ", signature.nodes.size()),
+                 [&] { signature.nodes.push_back(node_from(node, weights)); });
+  for (const auto& [name, output] : field(json, "results", &Json::is_object, "an object").items()) {
+    Operand at = with_context(concat("result ", name), [&] { return operand(output); });
+    require(static_cast<std::size_t>(at.node) < signature.nodes.size()
+                && static_cast<std::size_t>(at.output)
+                       < signature.nodes[static_cast<std::size_t>(at.node)].outputs.size(),
+            "result `", name, "` is [", at.node, ", ", at.output, "], which is not there");
+    signature.outputs.emplace_back(name, at);
+  }
+  require(!signature.outputs.empty(), "there are no results");
+  return signature;
+}
+
+Model model_from(const Json& json, const NamedArrays& weights) {
+  auto name = field(json, "format", &Json::is_string, "a text").get<std::string>();
+  require(name == format, "the format is `", name, "`, not `", format, "`");
+  std::int64_t number = whole(field(json, "version", &Json::is_number_integer, "a number"));
+  require(number == version, "version ", number, " of the format; this program reads version ",
+          version);
+  Model model;
+  model.step = whole(field(json, "step", &Json::is_number_integer, "a number"));
+  model.seed =
+      field(json, "seed", &Json::is_number_unsigned, "a number from 0 on").get<std::uint64_t>();
+  for (const auto& [key, value] : field(json, "signatures", &Json::is_object, "an object").items())
+    model.signatures[key] =
+        with_context(concat("signature ", key), [&] { return signature_from(value, weights); });
+  require(!model.signatures.empty(), "there are no signatures");
+  return model;
+}
+
+}  // namespace
+
+std::string to_json(const Model& model, NamedArrays& weights) {
+  Json out{{"format", format},
+           {"version", version},
+           {"step", model.step},
+           {"seed", model.seed},
+           {"signatures", Json::object()}};
+  for (const auto& [name, signature] : model.signatures)
+    out["signatures"][name] = to_json(signature, weights);
+  return out.dump(1) + "\n";
+}
+
+Model model_from_json(std::string_view json, const NamedArrays& weights) {
+  try {
+    return model_from(Json::parse(json), weights);
+  } catch (const Json::exception& error) {
+    fail("no valid JSON: ", error.what());
+  }
+}
+
+}  // namespace belfry::saved
