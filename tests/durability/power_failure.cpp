@@ -41,7 +41,7 @@ constexpr std::array<const char*, 5> unsynced_names{"unsynced bytes lost", "half
 std::string folder_of(const std::string& name) { return fs::path(name).parent_path().string(); }
 
 std::string after_failure(const Content& content, Unsynced how) {
-  const auto& [old, now] = content;
+  const std::string &old = content.durable, &now = content.current;
   if (how == Unsynced::lost) return old;
   if (how == Unsynced::kept) return now;
   auto is_new = [&](std::size_t i) { return i >= old.size() || old[i] != now[i]; };
