@@ -1,8 +1,6 @@
 #pragma once
 // System calls on files: what file.cpp and temporary_file.cpp share. Internal to base/.
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -36,10 +34,7 @@ class Descriptor {
   explicit operator bool() const { return value_ >= 0; }
   int release() { return std::exchange(value_, -1); }
   /// 0, or the error. EINTR counts as closed: Linux releases the descriptor in any case.
-  int close() {
-    if (value_ < 0) return 0;
-    return ::close(std::exchange(value_, -1)) == 0 || errno == EINTR ? 0 : errno;
-  }
+  int close();
 
  private:
   int value_ = -1;

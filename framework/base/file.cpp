@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -91,6 +92,11 @@ bool remove_if_stale(const std::string& path) {
 }  // namespace
 
 std::string reason_and_remedy(int error) { return concat(reason(error), "; ", remedy(error)); }
+
+int Descriptor::close() {
+  if (value_ < 0) return 0;
+  return ::close(std::exchange(value_, -1)) == 0 || errno == EINTR ? 0 : errno;
+}
 
 void write_file_atomically(const std::string& path, Parts parts) {
   TemporaryFile temporary(path);
