@@ -36,6 +36,7 @@ OnnxGraph Converter::convert(const std::string& name) {
   for (at_ = 0; at_ < static_cast<int>(signature_.nodes.size()); ++at_)
     if (!constants_.contains(at_) && !done_.contains(at_)) convert_node();
   for (const auto& [key, operand] : signature_.outputs) {
+    at_ = operand.node;
     graph_.nodes.push_back({"Identity", fresh("Identity/" + key), {plain(operand)}, {key}, {}});
     graph_.outputs.emplace_back(key, signature_.type(operand));
   }
@@ -47,9 +48,8 @@ void Converter::convert_node() {
   const saved::Node& node = this->node();
   if (node.op == "input") {
     const auto& name = words("name");
-    if (saved::is_run_input(name) && is_used(0))
-      unsupported(concat("it reads `", name, "`, which Belfry feeds while it runs"));
-    return give(name);
+    if (!saved::is_run_input(name)) give(name);
+    return;  // what Belfry feeds while it runs is named by what reads it
   }
   Conversion conversion = find_conversion(node.op);
   if (!conversion) unsupported("there is no conversion of this op");
@@ -156,6 +156,12 @@ std::string Converter::sizes(const std::vector<Extent>& extents) {
   return add("Add", {product, list(fixed)});
 }
 
+std::string Converter::new_input(const std::string& name) {
+  std::string unique = named(name);
+  graph_.inputs.emplace_back(unique, node().outputs[0]);
+  return unique;
+}
+
 std::string Converter::transposed(const std::string& value,
                                   const std::vector<std::int64_t>& permutation) {
   return add("Transpose", {value}, {{"perm", permutation}});
@@ -181,7 +187,7 @@ std::string Converter::plain(Operand operand) {
   Value& value = values_[{operand.node, operand.output}];
   if (!value.plain && constant_of(operand)) value.plain = weight(operand.node);
   if (!value.plain) {
-    ensure(value.channels_first, "onnx: ", node(), " reads what was not converted");
+    if (!value.channels_first) unsupported("it reads what Belfry feeds while it runs");
     value.plain = transposed(*value.channels_first, to_channels_last(rank_of(operand)));
   }
   return *value.plain;

@@ -59,6 +59,8 @@ class Converter {
   std::string scalar(double value, DType dtype);
   std::string list(const std::vector<std::int64_t>& values);  ///< i64 [values]
   std::string sizes(const std::vector<Extent>& extents);      ///< i64 [extents], of this batch
+  /// One more input of the whole, of the type of output 0.
+  std::string new_input(const std::string& name);
   std::string transposed(const std::string& value, const std::vector<std::int64_t>& permutation);
 
   /// Output `i` of the node is this value.

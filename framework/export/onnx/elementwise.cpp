@@ -63,6 +63,9 @@ void cast(Converter& c) {
   each(c, [&](const Inputs& in) { return c.add("Cast", in, {{"to", to}}); });
 }
 
+// ONNX' own random numbers are other ones in each run: here the caller draws them.
+void random(Converter& c) { c.give(c.new_input(c.node().op)); }
+
 }  // namespace
 
 Conversions elementwise_conversions() {
@@ -70,7 +73,10 @@ Conversions elementwise_conversions() {
                     {"expm1", expm1},
                     {"log1p", log1p},
                     {"rsqrt", rsqrt},
-                    {"cast", cast}};
+                    {"cast", cast},
+                    {"random_uniform", random},
+                    {"random_normal", random},
+                    {"random_truncated_normal", random}};
   for (const auto& [name, onnx] : same_ops()) table[name] = same;
   return table;
 }

@@ -1,0 +1,52 @@
+// Every model, exported and loaded again, predicts what it predicts in the process, bit for bit.
+#include "belfry/framework/export/export.h"
+
+#include <gtest/gtest.h>
+
+#include "../framework/base/temporary_folder.h"
+#include "every_model.h"
+
+namespace belfry::models {
+namespace {
+
+class ExportedModel : public testing::TestWithParam<SmallModel> {};
+
+TEST_P(ExportedModel, PredictsAsInTheProcess) {
+  const SmallModel& small = GetParam();
+  TemporaryFolder dir;
+  ModelFn model = make(small.name, small.options);
+  std::string checkpoint = dir.path() + "/checkpoint.safetensors";
+  write_checkpoint(checkpoint, random_checkpoint(model, small.batch(2)));
+  std::string path = export_model(dir.path() + "/exports",
+                                  {.model_fn = model,
+                                   .checkpoint = checkpoint,
+                                   .signatures = {{"predict", {.inputs = small.signature()}}}});
+  Predictor predictor = Predictor::load(path, {.threads = 1});
+  for (std::int64_t rows : {5, 1}) {
+    Features batch = small.batch(rows);
+    Estimator estimator({.model_fn = model, .model_dir = dir.path() + "/run", .run = quiet()});
+    Features expected;
+    ASSERT_TRUE(
+        estimator.predict(one_batch(batch), {.single_examples = false, .checkpoint = checkpoint})
+            .next(expected));
+    Features found = predictor(batch);
+    ASSERT_EQ(found.size(), expected.size());
+    for (const auto& [name, value] : expected) {
+      EXPECT_EQ(found.at(name).type(), value.type()) << name;
+      EXPECT_TRUE(identical(found.at(name), value)) << name << " of " << rows << " rows";
+    }
+  }
+}
+
+// The large ones are in tests/python alone.
+std::vector<SmallModel> small_models() {
+  std::vector<SmallModel> models = every_model();
+  std::erase_if(models, [](const SmallModel& m) { return m.large; });
+  return models;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, ExportedModel, testing::ValuesIn(small_models()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace belfry::models

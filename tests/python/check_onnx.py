@@ -1,0 +1,45 @@
+"""onnx.checker accepts each exported model, and onnxruntime computes what Belfry predicts.
+
+The largest difference, as a share of 1 + |expected|, may be 1e-4.
+"""
+import sys
+from pathlib import Path
+
+import numpy
+import onnx
+import onnxruntime
+from safetensors.numpy import load_file
+
+
+def difference(found, expected):
+    assert found.shape == expected.shape, f"{found.shape} is not {expected.shape}"
+    assert found.dtype == expected.dtype, f"{found.dtype} is not {expected.dtype}"
+    if expected.dtype.kind != "f":
+        return float((found != expected).mean())
+    return float(numpy.max(numpy.abs(found - expected) / (1 + numpy.abs(expected)), initial=0))
+
+
+def check(folder):
+    path = next(folder.glob("*/model.onnx"))
+    onnx.checker.check_model(str(path), full_check=True)
+    inputs = load_file(folder / "inputs.safetensors")
+    expected = load_file(folder / "outputs.safetensors")
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    fed = {i.name: inputs[i.name] if i.name in inputs else expected["drawn:" + i.name]
+           for i in session.get_inputs()}
+    names = [o.name for o in session.get_outputs()]
+    assert sorted(names) == sorted(expected), f"{names} are not {list(expected)}"
+    found = dict(zip(names, session.run(names, fed)))
+    # A batch of one example gives the first row of the larger one.
+    single = dict(zip(names, session.run(names, {name: x[:1] for name, x in fed.items()})))
+    worst = {n: max(difference(found[n], x), difference(single[n], x[:1]))
+             for n, x in expected.items()}
+    ops = [n.op_type for n in onnx.load(path).graph.node]
+    print(f"{folder.name}: {len(ops)} ops, {ops.count('Transpose')} of them Transpose; worst", worst)
+    return max(worst.values())
+
+
+failed = [f.name for f in sorted(Path(sys.argv[1]).iterdir()) if not check(f) <= 1e-4]
+sys.exit(f"differ: {', '.join(failed)}" if failed else 0)

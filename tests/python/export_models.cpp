@@ -1,0 +1,57 @@
+// Writes <folder>/<model>/<time>/, an export of each model of models/, and beside it
+// inputs.safetensors and outputs.safetensors: a batch, and what Belfry predicts for it.
+#include <cstdio>
+#include <filesystem>
+
+#include "belfry/framework/export/export.h"
+#include "belfry/framework/graph/leaves.h"
+#include "every_model.h"
+
+using namespace belfry;
+using namespace belfry::models;
+
+namespace {
+
+// With the random numbers that it draws as predictions: who runs the ONNX file must feed them.
+ModelFn telling_numbers(const ModelFn& model_fn) {
+  return [=](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = model_fn(s, batch, mode);
+    for (const auto& node : s.graph())
+      if (node->op().name.starts_with("random_"))
+        spec.predictions.emplace_back(concat("drawn:", node->scope(), "/", node->op().name),
+                                      Tensor(*node) + 0);
+    return spec;
+  };
+}
+
+void write(const SmallModel& small, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  ModelFn model = telling_numbers(make(small.name, small.options));
+  std::string checkpoint = folder + "/checkpoint.safetensors";
+  Features batch = small.batch(5);
+  write_checkpoint(checkpoint, random_checkpoint(model, batch));
+  std::string path =
+      export_model(folder, {.model_fn = model,
+                            .checkpoint = checkpoint,
+                            .signatures = {{"predict", {.inputs = small.signature()}}}});
+  Estimator estimator({.model_fn = model, .model_dir = folder + "/run", .run = quiet()});
+  Features outputs;
+  estimator.predict(one_batch(batch), {.single_examples = false, .checkpoint = checkpoint})
+      .next(outputs);
+  auto save = [&](const char* name, const Features& features) {
+    NamedArrays arrays(features.begin(), features.end());
+    save_safetensors(concat(folder, "/", name), arrays);
+  };
+  save("inputs.safetensors", batch);
+  save("outputs.safetensors", outputs);
+}
+
+}  // namespace
+
+int main(int, char** arguments) try {
+  for (const SmallModel& small : every_model())
+    with_context(small.name, [&] { write(small, concat(arguments[1], "/", small.name)); });
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
