@@ -103,7 +103,8 @@ inline std::vector<SmallModel> every_model() {
            {{"a", {{16, 16, 3}, DType::f32}}, {"b", {{16, 16, 3}, DType::f32}}}}};
 }
 
-/// As first values, but that no weight is 0 or 1 and no statistic that of nothing.
+/// As first values, but that no vector is of zeros or ones, and statistics are not those of
+/// nothing.
 inline Checkpoint random_checkpoint(const ModelFn& model_fn, const Features& batch) {
   Graph graph;
   model_fn(Scope(graph), Batch(graph, signature_of(batch)), Mode::predict);
@@ -116,9 +117,11 @@ inline Checkpoint random_checkpoint(const ModelFn& model_fn, const Features& bat
     v.initializer.fill(value, philox_key(11, v.name));
     PhiloxStream random(philox_key(13, v.name));
     bool statistic = v.kind == VariableKind::statistic;
-    if (v.type.dtype == DType::f32)
+    float width = statistic ? 0.3f : 0.1f, middle = v.name.ends_with("variance") ? 1.0f : 0.0f;
+    bool constant = v.initializer.kind == Initializer::Kind::constant;
+    if (v.type.dtype == DType::f32 && constant)
       for (float& x : value.span<float>())
-        x = statistic ? random.uniform(0.5f, 1.5f) : x + random.uniform(-0.1f, 0.1f);
+        x = (statistic ? middle : x) + random.uniform(-width, width);
     checkpoint.variables[v.name] = value;
   }
   return checkpoint;

@@ -12,21 +12,26 @@ using namespace belfry::models;
 
 namespace {
 
-// With the random numbers that it draws as predictions: who runs the ONNX file must feed them.
-ModelFn telling_numbers(const ModelFn& model_fn) {
+// With the random numbers that it draws as predictions, since who runs the ONNX file must feed
+// them, and what probabilities are made from, which tells differences that they hide.
+ModelFn telling_more(const ModelFn& model_fn) {
   return [=](Scope s, const Batch& batch, Mode mode) {
     EstimatorSpec spec = model_fn(s, batch, mode);
+    NamedTensors more;
     for (const auto& node : s.graph())
       if (node->op().name.starts_with("random_"))
-        spec.predictions.emplace_back(concat("drawn:", node->scope(), "/", node->op().name),
-                                      Tensor(*node) + 0);
+        more.emplace_back(concat("drawn:", node->scope(), "/", node->op().name), Tensor(*node) + 0);
+    for (const auto& [name, prediction] : spec.predictions)
+      if (prediction.node().op().name == "softmax" || prediction.node().op().name == "sigmoid")
+        more.emplace_back("before:" + name, prediction.node().input(0) + 0);
+    spec.predictions.insert(spec.predictions.end(), more.begin(), more.end());
     return spec;
   };
 }
 
 void write(const SmallModel& small, const std::string& folder) {
   std::filesystem::create_directories(folder);
-  ModelFn model = telling_numbers(make(small.name, small.options));
+  ModelFn model = telling_more(make(small.name, small.options));
   std::string checkpoint = folder + "/checkpoint.safetensors";
   Features batch = small.batch(5);
   write_checkpoint(checkpoint, random_checkpoint(model, batch));

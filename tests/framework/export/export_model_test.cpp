@@ -1,0 +1,120 @@
+// Covers export_model.cpp, export_folder.cpp and predictor.cpp.
+#include <fstream>
+
+#include "export_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(ExportModel, WritesAFolderOfTheTimeThatPredictorRuns) {
+  TemporaryFolder dir;
+  ExportOptions options = line_options(dir.path());
+  std::ofstream(dir.path() + "/words") << "yes";
+  options.assets = {{"words.txt", dir.path() + "/words"}};
+  std::string exports = dir.path() + "/exports";
+  std::string first = export_model(exports, options), second = export_model(exports, options);
+  EXPECT_LT(first, second);
+  EXPECT_EQ(fs::path(first).filename().string().size(), 10u);
+  EXPECT_THAT(files_in(exports), ElementsAre(fs::path(first).filename().string(),
+                                             fs::path(second).filename().string()));
+  EXPECT_THAT(files_in(first),
+              ElementsAre("assets", "graph.json", "model.onnx", "model.safetensors"));
+  EXPECT_EQ(read_file(first + "/assets/words.txt"), "yes");
+  Predictor predictor = Predictor::load(exports);
+  EXPECT_EQ(predictor.path(), second);
+  EXPECT_EQ(to_string(predictor.inputs().at(0).second), "f32[n, 2]");
+  EXPECT_EQ(predictor.outputs().at(0).first, "y");
+  Features out = predictor({{"x", vector_of({1, 0, 0, 1, 2, 2}, {3, 2})}});
+  EXPECT_THAT(out.at("y").span<float>(), ElementsAre(10, 12, 23));  // 3 + 7, 5 + 7, 6 + 10 + 7
+  EXPECT_THAT(out.at("twice").span<float>(), ElementsAre(20, 24, 46));
+  Features one = predictor.single({{"x", vector_of({1, 1}, {2})}});
+  EXPECT_EQ(one.at("y").shape(), Shape{1});
+  EXPECT_EQ(one.at("y").item(), 15);
+}
+
+TEST(ExportModel, AveragedWeightsAndSomePredictionsMayBeChosen) {
+  TemporaryFolder dir;
+  ExportOptions options = line_options(dir.path());
+  options.averaged = true;
+  options.onnx = false;
+  options.signatures = {{"half", of_x({"twice"})}, {"whole", of_x()}};
+  Predictor predictor = Predictor::load(export_model(dir.path() + "/exports", options));
+  EXPECT_THAT(predictor.signatures(), ElementsAre("half", "whole"));
+  Features batch{{"x", vector_of({3, 5}, {1, 2})}};
+  EXPECT_EQ(predictor(batch, "half").size(), 1u);
+  EXPECT_EQ(predictor(batch, "half").at("twice").item(), 16);
+  EXPECT_EQ(predictor(batch, "whole").at("y").item(), 8);
+  EXPECT_FALSE(fs::exists(predictor.path() + "/model.onnx"));
+  EXPECT_THAT(error_of([&] { predictor(batch); }),
+              AllOf(HasSubstr("name one of several signatures"), HasSubstr("half, whole")));
+}
+
+TEST(ExportModel, AFailedExportLeavesNothing) {
+  TemporaryFolder dir;
+  std::string exports = dir.path() + "/exports";
+  auto error = [&](auto change) {
+    ExportOptions options = line_options(dir.path());
+    change(options);
+    return error_of([&] { export_model(exports, options); });
+  };
+  EXPECT_THAT(error([](auto& o) { o.assets = {{"a", "/no/such"}}; }), HasSubstr("/no/such"));
+  EXPECT_THAT(error([](auto& o) { o.assets = {{"../a", "/dev/null"}}; }), HasSubstr("`../a`"));
+  EXPECT_THAT(error([](auto& o) { o.signatures = {}; }), HasSubstr("there are no signatures"));
+  EXPECT_THAT(error([](auto& o) {
+                o.signatures = {{"predict", of_x({"z"})}};
+              }),
+              HasSubstr("there is no prediction `z`; the model has y, twice"));
+  EXPECT_THAT(error([](auto& o) {
+                o.model_fn = [](Scope s, const Batch& b, Mode) -> EstimatorSpec {
+                  return {.predictions = {{"y", dense(s / "other", b["x"], {.units = 1})}}};
+                };
+              }),
+              HasSubstr("has no variable `other/kernel`"));
+  EXPECT_THAT(error([&](auto& o) { o.checkpoint = dir.path(); }), HasSubstr("has no checkpoint"));
+  // 1 / n is not of the form a + b n.
+  EXPECT_THAT(error([](auto& o) {
+                o.model_fn = [](Scope, const Batch& b, Mode) -> EstimatorSpec {
+                  return {.predictions = {{"y", b["x"] * (1 / double(b["x"].size(0)))}}};
+                };
+              }),
+              AllOf(HasSubstr("constant"), HasSubstr("built differently for 2, 3 and 7 rows")));
+  EXPECT_THAT(error([](auto& o) {
+                o.model_fn = [](Scope s, const Batch& b, Mode) -> EstimatorSpec {
+                  Tensor x = dropout(s / "drop", b["x"]);
+                  return {.predictions = {{"y", x}}};
+                };
+              }),
+              AllOf(HasSubstr("dropout (at drop)"), HasSubstr("ExportOptions::onnx")));
+  EXPECT_THAT(files_in(exports), ElementsAre());
+}
+
+TEST(Predictor, TellsWhatIsWrongWithInputs) {
+  TemporaryFolder dir;
+  ExportOptions options = line_options(dir.path());
+  options.onnx = false;
+  Predictor predictor = Predictor::load(export_model(dir.path() + "/exports", options));
+  auto error = [&](const Features& batch) { return error_of([&] { predictor(batch); }); };
+  EXPECT_THAT(error({}), HasSubstr("the input `x` f32[n, 2] is missing; this batch has nothing"));
+  EXPECT_THAT(error({{"z", Array::of({1})}}), HasSubstr("this batch has z"));
+  EXPECT_THAT(error({{"x", vector_of({1, 2, 3}, {1, 3})}}),
+              HasSubstr("the input `x` is f32[1, 3] but must be f32[n, 2] with n = 1 rows"));
+  EXPECT_THAT(error({{"x", Array::of({1, 2})}}), HasSubstr("is i32[2] but must be f32[n, 2]"));
+  EXPECT_THAT(error_of([&] { predictor({}, "other"); }),
+              HasSubstr("there is no signature `other`"));
+  EXPECT_THAT(error_of([&] { Predictor::load(dir.path()); }), HasSubstr("holds no export"));
+}
+
+}  // namespace
+}  // namespace belfry
