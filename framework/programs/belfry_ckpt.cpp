@@ -181,9 +181,11 @@ std::vector<Command> declare(CLI::App& app, Arguments& args) {
   CLI::App* names = add("rename", "Give tensors other names", rename);
   from(names);
   to(names);
-  names->add_option("--name", args.names, "OLD NEW");
-  names->add_option("--rule", args.rules,
-                    "PATTERN REPLACEMENT: a regular expression of whole names; $1 is its group");
+  names->add_option("--name", args.names, "OLD NEW")->allow_extra_args(false);
+  names
+      ->add_option("--rule", args.rules,
+                   "PATTERN REPLACEMENT: a regular expression of whole names; $1 is its group")
+      ->allow_extra_args(false);
   CLI::App* mean = add("average", "The mean of several files, tensor by tensor", average);
   to(mean);
   mean->add_option("FROM", args.paths, "Files with the same tensors")->required();
