@@ -11,7 +11,7 @@ belfry_test_packages=(
   libgtest-dev libgmock-dev
   # For training on several machines, which a build may lack and the tests should not.
   libopenmpi-dev openmpi-bin
-  # The same of checkpoints of TensorFlow's whose index is compressed.
+  # The same, for checkpoints of TensorFlow's whose index is compressed.
   libsnappy-dev
   # For tests that read what is written here by other people's programs.
   python3-venv

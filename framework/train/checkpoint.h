@@ -14,15 +14,15 @@ namespace belfry {
 
 /// Everything that training needs to go on as if it had never stopped.
 struct Checkpoint {
-  NamedArrays variables;  ///< parameters, statistics and slots by name
-  std::int64_t step = 0;  ///< finished steps
+  NamedArrays variables = {};  ///< parameters, statistics and slots by name
+  std::int64_t step = 0;       ///< finished steps
   std::uint64_t seed = 0;
-  std::string input;                         ///< position of the input stream; empty: begin anew
-  std::map<std::string, std::string> hooks;  ///< state by hook name
+  std::string input = {};  ///< position of the input stream; empty: begin anew
+  std::map<std::string, std::string> hooks = {};  ///< state by hook name
   /// How it was trained: to_json() of the RunConfig. Empty: unknown, as in older files.
-  std::string config;
+  std::string config = {};
   /// The version of Belfry that wrote it; empty in older files. Writing puts in the present one.
-  std::string version;
+  std::string version = {};
 };
 
 /// A checkpoint's place in a model_dir.
