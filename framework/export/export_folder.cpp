@@ -1,6 +1,5 @@
 #include "belfry/framework/export/export_folder.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,19 +11,12 @@
 #include <filesystem>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
 
 namespace belfry {
 namespace {
 
 namespace fs = std::filesystem;
-
-void sync_folder(const std::string& path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  int error = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  require(synced, "export: cannot sync the folder `", path, "`: ", std::strerror(error));
-}
 
 std::int64_t unix_seconds() {
   auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -42,9 +34,9 @@ class TemporaryFolder {
   explicit TemporaryFolder(const std::string& dir) {
     static std::atomic<int> count = 0;
     path_ = concat(dir, "/.export.tmp.", ::getpid(), ".", count++);
+    create_folders(dir);
     std::error_code error;
-    fs::create_directories(dir, error);
-    if (!error) fs::create_directory(path_, error);
+    fs::create_directory(path_, error);
     require(!error, "export: cannot make the folder `", path_, "`: ", error.message(),
             "; change the permissions of `", dir, "` or choose another folder");
   }

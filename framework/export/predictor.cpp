@@ -199,7 +199,9 @@ Features Predictor::operator()(const Features& inputs, std::string_view name) co
   check_inputs(signature, inputs, rows);
   Borrowed borrowed(*impl_);
   Executable& executable = *impl_->prepare(borrowed.lane(), signature, rows).executable;
-  executable.run(inputs, {.seed = impl_->model.seed, .step = impl_->model.step});
+  StepState state{.seed = impl_->model.seed, .step = impl_->model.step};
+  state.draw_as_step_0 = true;  // as predict() does
+  executable.run(inputs, state);
   Features outputs;
   for (std::size_t i = 0; i < signature.outputs.size(); ++i)
     outputs.set(signature.outputs[i].first, executable.output(i).clone());
