@@ -6,6 +6,7 @@
 #include <map>
 
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/check_range.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/random.h"
@@ -226,6 +227,7 @@ Table make_table() {
     add(*op, 1, 1, read_options<RandomOptions>, check_random);
   add(dropout_op, 2, 2, read_options<DropoutMask>, check_dropout);
   add(ctc_collapse_op, 2, 2, read_options<CtcCollapseOptions>);
+  add(check_range_op, 3, 3, read_options<CheckRangeOptions>);
   add(input_op, 0, 0, read_options<InputOptions>, check_input);
   add(variable_op, 0, 0, variable_options);
   return table;

@@ -1,6 +1,7 @@
 #include "belfry/framework/export/record.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/graph/rewrite.h"
@@ -165,16 +166,39 @@ class Recorder {
     return values[0];
   }
 
-  // A text that is no enumeration: a type, or the name of something.
-  Value words(std::size_t index, const std::string& what) const {
+  // Numbers in a text that differ are written as they follow the batch, so that types are:
+  // "f32[2, 10]", "f32[3, 10]" and "f32[7, 10]" become "f32[n, 10]".
+  std::string words(std::size_t index, const std::string& what) const {
     std::vector<std::string> values = all_of<std::string>(index);
     if (values[1] == values[0] && values[2] == values[0]) return values[0];
-    std::vector<TensorType> types;
-    for (const std::string& value : values) {
-      if (value.find('[') == std::string::npos) differ(concat("has other ", what));
-      types.push_back(type_from_string(value).at(0));
+    std::vector<std::vector<std::int64_t>> numbers;
+    for (std::string& value : values) numbers.push_back(take_numbers(value));
+    for (const std::string& value : values)
+      if (value != values[0]) differ(concat("has other ", what));
+    std::string out;
+    auto number = extents(numbers, what);
+    auto next = number.begin();
+    for (char c : values[0]) out += c == '\0' ? to_string(*next++) : std::string(1, c);
+    return out;
+  }
+
+  // The numbers in a text, where a zero byte then stands for each.
+  static std::vector<std::int64_t> take_numbers(std::string& text) {
+    std::vector<std::int64_t> numbers;
+    std::string rest;
+    for (const char *at = text.data(), *end = at + text.size(); at < end;) {
+      std::int64_t number = 0;
+      auto [behind, error] = std::from_chars(at, end, number);
+      if (error == std::errc() && *at != '-' && *at != '\0') {
+        numbers.push_back(number);
+        rest += '\0';
+        at = behind;
+      } else {
+        rest += *at++;
+      }
     }
-    return to_string(type(types, what));
+    text = rest;
+    return numbers;
   }
 
   Value value(std::size_t index) const {

@@ -63,6 +63,9 @@ void cast(Converter& c) {
   each(c, [&](const Inputs& in) { return c.add("Cast", in, {{"to", to}}); });
 }
 
+// ONNX has no errors in data.
+void check_range(Converter& c) { c.give(c.input(0)); }
+
 // ONNX' own random numbers are other ones in each run: here the caller draws them.
 void random(Converter& c) { c.give(c.new_input(c.node().op)); }
 
@@ -74,6 +77,7 @@ Conversions elementwise_conversions() {
                     {"log1p", log1p},
                     {"rsqrt", rsqrt},
                     {"cast", cast},
+                    {"check_range", check_range},
                     {"random_uniform", random},
                     {"random_normal", random},
                     {"random_truncated_normal", random}};
