@@ -36,7 +36,7 @@ string(JSON loss GET "${output}" loss)
 if(NOT step EQUAL 5 OR accuracy LESS 0 OR accuracy GREATER 1 OR NOT loss GREATER 0)
   message(FATAL_ERROR "after 5 steps: ${output}")
 endif()
-foreach(line "training on cpu:0, cpu:1, global batch 15 = 2 towers: 8 \\+ 7"
+foreach(line "training on cpu:0, cpu:1, [^,]*, global batch 15 = 2 towers: 8 \\+ 7"
         "a step: input [0-9]+%, .*compute [0-9]+%, reduce [0-9]+%.*, apply [0-9]+%")
   if(NOT diagnostics MATCHES "${line}")
     message(FATAL_ERROR "missing: ${line}\n${diagnostics}")
