@@ -101,8 +101,12 @@ class RecordFile {
   }
 
   void keep_begun_record(std::size_t written) {
-    auto end = std::lower_bound(ends_.begin(), ends_.end(), written);
-    std::size_t rest = written == 0 || end == ends_.end() ? 0 : *end - written;
+    std::size_t rest = 0;
+    if (written > 0 || begun_) {
+      auto end = std::lower_bound(ends_.begin(), ends_.end(), written);
+      if (end != ends_.end()) rest = *end - written;
+    }
+    begun_ = rest > 0;
     bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(written));
     bytes_.resize(rest);
     ends_.clear();
@@ -114,6 +118,7 @@ class RecordFile {
   int descriptor_ = -1;
   bool empty_ = true;              // the file
   std::vector<std::byte> bytes_;   // not written yet
+  bool begun_ = false;             // they start inside a record
   std::vector<std::size_t> ends_;  // of the records in them
 };
 
@@ -150,19 +155,17 @@ struct EventFile::Impl {
 
   RecordFile make_file(const std::string& dir) {
     require(options.queue > 0, "event file: the queue must hold at least 1 event");
-    require(options.flush.count() >= 0, "event file: flush is ", options.flush.count(),
-            " ms; it must be at least 0");
+    check_flush(options.flush);
     if (!options.wall_time) options.wall_time = system_seconds;
     double now = options.wall_time();
     return {(std::filesystem::path(dir) / file_name(now)).string(), version_event(now)};
   }
 
   void post(std::int64_t step, Body body) {
-    double now = options.wall_time();
     {
       std::unique_lock lock(mutex);
       changed.wait(lock, [this] { return queue.size() < options.queue; });
-      queue.push_back({now, step, std::move(body)});
+      queue.push_back({options.wall_time(), step, std::move(body)});
     }
     changed.notify_all();
   }
@@ -239,6 +242,12 @@ struct EventFile::Impl {
 
   std::thread thread;  // last: it uses all of these
 };
+
+void check_flush(std::chrono::milliseconds flush) {
+  constexpr std::chrono::milliseconds most = std::chrono::hours(24 * 365);
+  require(flush.count() >= 0 && flush <= most, "event file: flush is ", flush.count(),
+          " ms; it must be at least 0 and at most a year");
+}
 
 EventFile::EventFile(const std::string& dir, EventFileOptions options)
     : impl_(std::make_unique<Impl>(dir, std::move(options))) {}

@@ -23,10 +23,15 @@ enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
 
 struct EventFileOptions {
   /// What is added is in the file at the latest after so long; 0: as soon as the thread gets to it.
+  /// At most a year.
   std::chrono::milliseconds flush = std::chrono::seconds(2);
-  std::size_t queue = 100;                 ///< events that may wait for the thread; above 0
-  std::function<double()> wall_time = {};  ///< seconds since 1970; empty: the system's clock
+  std::size_t queue = 100;  ///< events that may wait for the thread; above 0
+  /// Seconds since 1970; empty: the system's clock. Called by one thread at a time.
+  std::function<double()> wall_time = {};
 };
+
+/// Error: EventFileOptions::flush is out of range.
+void check_flush(std::chrono::milliseconds flush);
 
 /// A new file `<dir>/events.out.tfevents.<seconds since 1970>.<host>.<pid>.<n>`. Values are encoded
 /// and written by a thread of its own; who adds waits only while the queue is full. The destructor

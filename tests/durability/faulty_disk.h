@@ -100,7 +100,10 @@ class FaultyDisk {
   void opened(int descriptor, const std::string& path, bool created);
   void duplicated(int from, int to) { open_[to] = open_.at(from); }
   void closed(int descriptor) { open_.erase(descriptor); }
-  void note(DiskChange change) { log_.changes.push_back(std::move(change)); }
+  void note(DiskChange change) {
+    std::lock_guard lock(mutex_);
+    log_.changes.push_back(std::move(change));
+  }
   void renamed(const std::string& from, const std::string& to, DiskChange::Kind kind);
   void synced(int descriptor);
   void written(int descriptor, std::int64_t offset, std::string bytes);

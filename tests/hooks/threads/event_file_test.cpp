@@ -141,6 +141,8 @@ TEST_F(EventFileTest, AfterAFullDiskTheRecordThatHadBegunIsFinished) {
       FileSizeLimit limit(bytes);
       for (int i = 1; i <= 9; ++i) file.add(i, {scalar_summary("x", i)});
       file.flush();
+      file.add(99, {scalar_summary("x", 99)});  // the disk is still full
+      file.flush();
       EXPECT_EQ(std::filesystem::file_size(file.path()), bytes);
     }
     file.add(10, {scalar_summary("x", 10)});
@@ -159,7 +161,10 @@ TEST_F(EventFileTest, OptionsMustBeInRange) {
   EXPECT_EQ(error_of([&] { EventFile(folder.path(), {.queue = 0}); }),
             "event file: the queue must hold at least 1 event");
   EXPECT_EQ(error_of([&] { EventFile(folder.path(), {.flush = std::chrono::milliseconds(-1)}); }),
-            "event file: flush is -1 ms; it must be at least 0");
+            "event file: flush is -1 ms; it must be at least 0 and at most a year");
+  EXPECT_THAT(
+      error_of([&] { EventFile(folder.path(), {.flush = std::chrono::milliseconds::max()}); }),
+      HasSubstr("at most a year"));
   EXPECT_THAT(folder.names(), IsEmpty());
 }
 
