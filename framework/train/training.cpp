@@ -61,8 +61,9 @@ std::uint64_t Training::Impl::all_updates() const {
 
 std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   ended = true;
-  std::exception_ptr first = hooks.end(*this, outcome);
-  if (std::exception_ptr error = end_writing(); error && !first) first = error;
+  std::exception_ptr first = end_writing(outcome);  // before the hooks: some may be listeners
+  if (first) outcome = result.outcome = Outcome::failed;
+  if (std::exception_ptr error = hooks.end(*this, outcome); error && !first) first = error;
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
   if (options.control) options.control->finish();
   signals.reset();

@@ -7,7 +7,6 @@
 namespace belfry {
 
 Checkpoint Training::Impl::take_snapshot() {
-  settle();
   require(steps_under_way <= 1,
           "save_checkpoint: the next step is under way; a hook that saves in after_step says so "
           "in needs_result_now()");
@@ -26,11 +25,14 @@ void Training::Impl::checkpoint_written(const std::string& path) {
 }
 
 std::string Training::Impl::save_checkpoint() {
+  settle();
+  std::string before;
   try {
-    finish_writing(true);
+    if (writing.valid()) before = writing.get();
   } catch (const Error& error) {
     log_warning(error.what(), "; the present one takes its place");
   }
+  if (!before.empty()) checkpoint_written(before);
   Checkpoint checkpoint = take_snapshot();
   if (!is_chief()) return checkpoint_path(dir_, session.step());
   std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoint_max,
@@ -40,10 +42,11 @@ std::string Training::Impl::save_checkpoint() {
 }
 
 void Training::Impl::begin_checkpoint() {
-  if (!config_.save_in_background) {
+  if (!config_.save_in_background || ended) {
     save_checkpoint();
     return;
   }
+  settle();
   finish_writing(true);
   Checkpoint snapshot = take_snapshot();
   if (!is_chief()) return;
@@ -57,16 +60,19 @@ void Training::Impl::begin_checkpoint() {
 }
 
 void Training::Impl::finish_writing(bool wait) {
-  bool done = writing.valid()
-              && (wait || writing.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
-  if (done) checkpoint_written(writing.get());
+  auto done = [&] {
+    return writing.valid()
+           && (wait || writing.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+  };
+  if (!wait && done() && !options.listeners.empty()) settle();  // they may read variables
+  if (done()) checkpoint_written(writing.get());
 }
 
-std::exception_ptr Training::Impl::end_writing() {
+std::exception_ptr Training::Impl::end_writing(Outcome outcome) {
   try {
     finish_writing(true);
   } catch (const std::exception& error) {
-    log_line(LogLevel::error, concat("train: ", error.what()));
+    if (outcome == Outcome::failed) log_line(LogLevel::error, concat("train: ", error.what()));
     return std::current_exception();
   } catch (...) {
     return std::current_exception();

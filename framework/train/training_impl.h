@@ -46,11 +46,12 @@ struct Training::Impl final : HookContext {
   void checkpoint_written(const std::string& path);
 
   // Tells of the checkpoint that is being written in the background, if any, when it is durable;
-  // or, with `wait`, waits until it is. Error: it could not be written.
+  // or, with `wait`, waits until it is. Error: it could not be written, or a listener's.
   void finish_writing(bool wait);
 
-  // The same where nobody can be told of an error.
-  std::exception_ptr end_writing();
+  // The same at the end of training, which waits and returns the error. After a failure nobody is
+  // told of another one, so it is logged.
+  std::exception_ptr end_writing(Outcome outcome);
 
   // ---- the loop
   // A sub-step that was started and whose results have not been taken.
