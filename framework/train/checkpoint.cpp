@@ -93,15 +93,19 @@ bool stays(const CheckpointFile& file, const std::string& kept,
 
 void remove_or_keep(const CheckpointFile& file, const std::string& kept,
                     std::optional<std::chrono::seconds> keep_every) {
+  std::string what = concat("remove ", file.path);
   try {
     if (!stays(file, kept, keep_every)) {
       fs::remove(file.path);
       return;
     }
+    std::string to = checkpoint_path(kept, file.step);
+    what = concat("move ", file.path, " to ", to);
     create_folders(kept);
-    fs::rename(file.path, checkpoint_path(kept, file.step));
+    fs::rename(file.path, to);
+    sync_folder(kept);
   } catch (const std::exception& error) {  // the new checkpoint is written all the same
-    log_warning("checkpoint: could not remove ", file.path, ": ", error.what());
+    log_warning("checkpoint: could not ", what, ": ", error.what());
   }
 }
 
