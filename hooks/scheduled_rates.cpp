@@ -10,10 +10,10 @@ namespace belfry::hooks {
 
 void ScheduledRates::take(const GradientStage& stage) {
   const Update& update = stage.update;
-  rates_.insert_or_assign(stage.index,
-                          Rate{.title = update.title(),
-                               .schedule = update.optimizer.learning_rate,
-                               .counter = update.schedule_by_counter ? update.counter : ""});
+  rates_.erase(stage.index);  // not assigned to: its graph would go before its evaluator
+  rates_.emplace(stage.index, Rate{.title = update.title(),
+                                   .schedule = update.optimizer.learning_rate,
+                                   .counter = update.schedule_by_counter ? update.counter : ""});
   built_ = false;
 }
 
@@ -44,6 +44,7 @@ std::vector<std::pair<std::string, double>> ScheduledRates::read(std::int64_t st
 }
 
 void ScheduledRates::build(Rate& rate) const {
+  rate.evaluator.reset();
   try {
     rate.graph = std::make_unique<Graph>();
     Tensor step = input(*rate.graph, "step", {{}, DType::i64});

@@ -19,6 +19,8 @@ class ScheduledRates {
  public:
   /// Of the update's last building. For Hook::after_apply().
   void take(const GradientStage& stage);
+  /// Forgets them all.
+  void clear() { rates_.clear(); }
   /// Whether read() looks at variables.
   bool reads_variables() const;
   /// What the updates used in the last step, when `steps` are finished: "learning_rate", or
@@ -30,8 +32,8 @@ class ScheduledRates {
   struct Rate {
     std::string title;
     Schedule schedule;
-    std::string counter;  // the variable that it follows; empty: global_step
-    std::unique_ptr<Graph> graph = {};
+    std::string counter;                // the variable that it follows; empty: global_step
+    std::unique_ptr<Graph> graph = {};  // outlives the evaluator
     std::unique_ptr<Evaluator> evaluator = {};
   };
   void build(Rate& rate) const;

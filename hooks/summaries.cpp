@@ -1,9 +1,12 @@
 #include "belfry/hooks/summaries.h"
 
 #include <chrono>
+#include <set>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/distribute/variables.h"
+#include "belfry/framework/train/checkpoint.h"
+#include "belfry/hooks/event_file.h"
 #include "belfry/hooks/graph_def.h"
 #include "belfry/hooks/scheduled_rates.h"
 
@@ -21,22 +24,24 @@ class WriteSummaries final : public Summaries {
   // Models are built before training begins, and again for batches of another shape: the same
   // model, with the same updates.
   void after_apply(GradientStage& stage) override {
-    if (file_) return;
+    if (begun_) return;
     rates_.take(stage);
-    if (options_.graph && !graph_written_) graph_ = graph_def(stage.update.loss.graph());
+    if (options_.graph) graph_ = graph_def(stage.update.loss.graph());
   }
 
   void begin(HookContext& context) override {
     scalars_ = Cadence(options_.every);
     histograms_ = Cadence(options_.histograms.value_or(options_.every));
-    histograms_due_ = false;
+    scalars_due_ = histograms_due_ = false;
     since_ = {};
-    if (!context.is_chief()) return;
+    begun_ = true;
+    std::vector<std::byte> graph = std::exchange(graph_, {});
+    if (!context.is_chief()) return rates_.clear();
     file_ =
         std::make_unique<EventFile>(context.model_dir(), EventFileOptions{.flush = options_.flush});
     file_->add_session(context.step() + 1, SessionStatus::start);
-    if (!graph_.empty()) file_->add_graph(context.step(), std::exchange(graph_, {}));
-    graph_written_ = true;
+    if (!graph.empty() && graphs_in_.insert(context.model_dir()).second)
+      file_->add_graph(context.step(), std::move(graph));
     if (!options_.hyper_parameters.empty())
       file_->add(context.step(),
                  {hyper_parameters_summary(options_.hyper_parameters, wall_seconds())});
@@ -44,17 +49,17 @@ class WriteSummaries final : public Summaries {
 
   bool needs_result_now(HookContext&, std::int64_t step) override {
     if (!file_) return false;
-    double now = options_.clock();
-    histograms_due_ = options_.histograms && histograms_.due(step, now);
-    return histograms_due_ || (rates_.reads_variables() && scalars_.due(step, now));
+    asked_ = options_.clock();
+    scalars_due_ = scalars_.due(step, asked_);
+    histograms_due_ = options_.histograms && histograms_.due(step, asked_);
+    return histograms_due_ || (scalars_due_ && rates_.reads_variables());
   }
 
   void after_step(const StepResult& result) override {
     if (!file_) return;
     since_.rows += static_cast<double>(result.rows);
     since_.waited += result.input_wait_seconds;
-    double now = options_.clock();
-    if (scalars_.due(result.step, now)) write_scalars(result, now);
+    if (std::exchange(scalars_due_, false)) write_scalars(result);
     if (std::exchange(histograms_due_, false)) write_histograms(result);
   }
 
@@ -62,10 +67,12 @@ class WriteSummaries final : public Summaries {
     if (file_ && outcome == Outcome::finished && !options_.hyper_parameters.empty())
       file_->add(context.step(), {run_finished_summary(wall_seconds())});
     file_.reset();
+    rates_.clear();
+    begun_ = false;
   }
 
   void after_save(HookContext& context, const std::string& path) override {
-    if (file_) file_->add_session(context.step(), SessionStatus::checkpoint, path);
+    if (file_) file_->add_session(step_of(context, path), SessionStatus::checkpoint, path);
   }
 
  private:
@@ -75,8 +82,16 @@ class WriteSummaries final : public Summaries {
     double time = 0, rows = 0, waited = 0;
   };
 
-  void write_scalars(const StepResult& result, double now) {
-    scalars_.triggered(result.step, now);
+  // Of a checkpoint, which may be of an earlier step than the present one.
+  static std::int64_t step_of(HookContext& context, const std::string& path) {
+    for (const CheckpointFile& file : list_checkpoints(context.model_dir()))
+      if (file.path == path) return file.step;
+    return context.step();
+  }
+
+  void write_scalars(const StepResult& result) {
+    scalars_.triggered(result.step, asked_);
+    double now = options_.clock();
     std::vector<SummaryValue> values{scalar_summary("loss", result.loss)};
     auto add = [&](const std::string& tag, double value) {
       values.push_back(scalar_summary(tag, value));
@@ -93,19 +108,23 @@ class WriteSummaries final : public Summaries {
   }
 
   void write_histograms(const StepResult& result) {
-    histograms_.triggered(result.step, options_.clock());
+    histograms_.triggered(result.step, asked_);
+    std::vector<SummaryValue> values;
     const Variables& variables = result.context.variables();
     for (const std::string& name : variables.names())
       if (variables.options(name).kind == VariableKind::parameter)
-        file_->add(result.step, {histogram_summary(name, variables.read(name))});
+        values.push_back(histogram_summary(name, variables.read(name)));
+    file_->add(result.step, std::move(values));
   }
 
   SummariesOptions options_;
   ScheduledRates rates_;
-  std::vector<std::byte> graph_;  // not written yet
-  bool graph_written_ = false;
+  std::vector<std::byte> graph_;     // until begin
+  std::set<std::string> graphs_in_;  // folders to which it was written
+  bool begun_ = false;
   Cadence scalars_{Steps(1)}, histograms_{Steps(1)};
-  bool histograms_due_ = false;
+  bool scalars_due_ = false, histograms_due_ = false;  // after the step that was asked about ...
+  double asked_ = 0;                                   // ... at this time
   Since since_;
   std::unique_ptr<EventFile> file_;  // on the chief, between begin and end
 };
@@ -121,6 +140,7 @@ void check(const Every& every, const char* name) {
 std::shared_ptr<Summaries> summaries(SummariesOptions options) {
   check(options.every, "every");
   if (options.histograms) check(*options.histograms, "histograms");
+  check_flush(options.flush);
   return std::make_shared<WriteSummaries>(std::move(options));
 }
 

@@ -16,9 +16,9 @@ struct SummariesOptions {
   /// Between histograms of the variables that are trained; none: never. Each is a copy of all of
   /// them, and a step for which a GPU waits.
   std::optional<Every> histograms = {};
-  bool graph = true;                      ///< the model's, once
+  bool graph = true;                      ///< the model's, once in a model_dir
   HyperParameters hyper_parameters = {};  ///< the user's, shown as they are
-  /// What is written is in the file at the latest after so long.
+  /// What is written is in the file at the latest after so long; from 0 to a year.
   std::chrono::milliseconds flush = std::chrono::seconds(2);
   std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back
 };
@@ -34,7 +34,7 @@ class Summaries : public Hook, public CheckpointListener {};
 ///   its input): since the time before, so not at the first step
 ///
 /// Only the chief writes, by a thread of its own; what cannot be written is left out with a warning
-/// (see EventFile). Error: a cadence below 1.
+/// (see EventFile). Error: a cadence below 1, flush out of range.
 std::shared_ptr<Summaries> summaries(SummariesOptions options = {});
 
 }  // namespace belfry::hooks

@@ -22,9 +22,10 @@ class FakeContext : public HookContext {
   bool is_chief() const override { return chief; }
   std::string save_checkpoint() override { fail("this context has no checkpoints"); }
 
-  /// One more finished step, told to `hook`.
+  /// One more finished step, of which `hook` is asked and told.
   void finish_step(Hook& hook, StepResult result) {
     result.step = ++finished;
+    hook.needs_result_now(*this, finished);
     hook.after_step(result);
   }
 

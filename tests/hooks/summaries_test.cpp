@@ -1,6 +1,8 @@
 // Covers scheduled_rates.cpp and write_evaluation.cpp too.
 #include "belfry/hooks/summaries.h"
 
+#include <fstream>
+
 #include "../framework/train/training_testing.h"
 #include "belfry/hooks/write_evaluation.h"
 #include "events.h"
@@ -13,6 +15,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 struct SummariesTest : testing::Test {
@@ -82,11 +85,44 @@ TEST_F(SummariesTest, ResultsAreNeededAtOnceForHistogramsOnly) {
   EXPECT_TRUE(histograms->needs_result_now(context, 1));
 }
 
+// The clock passes the tenth second between the question and the step's end.
+TEST_F(SummariesTest, WhetherValuesAreDueIsDecidedOnce) {
+  auto hook =
+      summaries({.every = std::chrono::seconds(10), .graph = false, .clock = [&] { return now; }});
+  hook->begin(context);
+  context.finish_step(*hook, {.context = context, .loss = 1});
+  now = 9.9;
+  EXPECT_FALSE(hook->needs_result_now(context, 2));
+  now = 10.1;
+  hook->after_step({.context = context, .step = 2, .loss = 2});
+  EXPECT_FALSE(hook->needs_result_now(context, 3));
+  hook->after_step({.context = context, .step = 3, .loss = 3});
+  hook->end(context, Outcome::finished);
+  auto words = words_of(event_files(folder.path()).at(0));
+  EXPECT_THAT(words, Contains("1 loss=1"));
+  EXPECT_THAT(words, Not(Contains("2 loss=2")));
+  EXPECT_THAT(words, Contains("3 loss=3"));
+}
+
+TEST_F(SummariesTest, ACheckpointIsNotedAtItsOwnStep) {
+  std::string path = checkpoint_path(folder.path(), 3);
+  std::ofstream(path) << "of step 3, written in the background";
+  auto hook = summaries();
+  hook->begin(context);
+  context.finished = 5;
+  hook->after_save(context, path);
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(words_of(event_files(folder.path()).at(0)),
+              ElementsAre("version", "1 session 1", "3 session 3"));
+}
+
 TEST_F(SummariesTest, CadencesMustBeAboveZero) {
   EXPECT_EQ(error_of([] { summaries({.every = Steps(0)}); }),
             "summaries: every must be at least 1, got 0 steps");
   EXPECT_EQ(error_of([] { summaries({.histograms = std::chrono::seconds(-3)}); }),
             "summaries: histograms must be at least 1, got -3 s");
+  EXPECT_THAT(error_of([] { summaries({.flush = std::chrono::milliseconds(-1)}); }),
+              HasSubstr("flush is -1 ms"));
 }
 
 // w falls from 8 by the rate times x = 1: 1/2 in the first two steps, then 1/4.
@@ -141,6 +177,43 @@ TEST_F(SummariesOfTraining, NoteCheckpointsAndRestarts) {
   EXPECT_THAT(train(scheduled, summaries(), 3),
               ElementsAre("version", "3 session 1", "2 graph", "3 loss=7", "3 learning_rate=0.25"));
   EXPECT_THAT(event_files(dir), SizeIs(2));
+}
+
+TEST_F(SummariesOfTraining, NoteTheLastCheckpointThatIsWrittenInTheBackground) {
+  RunConfig config = saving_every(2);
+  config.save_in_background = true;
+  Estimator estimator({.model_fn = scheduled, .model_dir = dir, .run = config});
+  auto hook = summaries({.graph = false});
+  estimator.train(over_and_over({one_point()}),
+                  {.max_steps = 2, .hooks = {hook}, .listeners = {hook}});
+  EXPECT_THAT(words_of(event_files(dir).at(0)),
+              ElementsAre("version", "1 session 1", "0 session 3", "1 loss=8",
+                          "1 learning_rate=0.5", "2 session 3"));
+}
+
+// Another model in another folder: its graph is written, and only its own rates.
+TEST_F(SummariesOfTraining, ForgetAnEarlierTraining) {
+  auto two = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Variable a = s.variable("a", {}), b = s.variable("b", {});
+    Tensor x = mean(batch["x"]);
+    return {.loss = a.value() * x,
+            .train = {minimize(a.value() * x, sgd({.learning_rate = 1}), {a}),
+                      minimize(b.value() * x, sgd({.learning_rate = 1}), {b})}};
+  };
+  auto hook = summaries({.every = Steps(1)});
+  EXPECT_THAT(train(two, hook, 1), Contains("0 graph"));
+  EXPECT_THAT(train(two, hook, 2), Not(Contains("1 graph")));  // it is in this folder
+  dir = folder / "other";
+  EXPECT_THAT(train(scheduled, hook, 1),
+              ElementsAre("version", "1 session 1", "0 graph", "1 loss=8", "1 learning_rate=0.5"));
+}
+
+TEST_F(SummariesOfTraining, HistogramsOfAStepAreOneEvent) {
+  train(linear, summaries({.every = Steps(1), .histograms = Steps(1), .graph = false}), 1);
+  std::string path = event_files(dir).at(0);
+  EXPECT_THAT(words_of(path), Contains("1 line/kernel:histogram"));
+  EXPECT_THAT(words_of(path), Contains("1 line/bias:histogram"));
+  EXPECT_THAT(records_of(path), SizeIs(4));  // version, session, values, histograms
 }
 
 // The counter of the second update counts twice as fast as the steps.
