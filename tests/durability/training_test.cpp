@@ -92,6 +92,20 @@ INSTANTIATE_TEST_SUITE_P(Saving, TrainingOnAFailingDisk, ::testing::Values(false
                            return info.param ? "InTheBackground" : "BetweenSteps";
                          });
 
+TEST(KeptCheckpoints, AreThereAfterAPowerFailure) {
+  auto save = [](const std::string& folder, std::int64_t step) {
+    save_checkpoint(folder, {.step = step}, 1, std::chrono::seconds(1));
+  };
+  DiskLog changes = log_of([&](const std::string& folder) { save(folder, 1); },
+                           [&](const std::string& folder) { save(folder, 2); });
+  for_each_power_failure(changes, [&](const PowerFailure& failure) {
+    SCOPED_TRACE(failure.story);
+    if (failure.marks == 0) return;
+    EXPECT_EQ(saved_steps(kept_folder(failure.folder)), std::vector<std::int64_t>{1});
+    EXPECT_EQ(saved_steps(failure.folder), std::vector<std::int64_t>{2});
+  });
+}
+
 /// Says when steps 2 and 3 are done.
 struct Steps2And3 final : Hook {
   void after_step(const StepResult& result) override {
