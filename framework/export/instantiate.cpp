@@ -10,10 +10,9 @@ namespace belfry::saved {
 namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // bytes are counted in 64 bits
+constexpr std::int64_t most_repeated_bytes = std::int64_t{1} << 28;
 
 Array repeated(const Array& value, const TensorType& type) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
-  require(type.bytes() <= most_bytes, "a constant for ", type, " has more than 256 MiB");
   Array out(type);
   auto element = value.raw_bytes();
   auto* to = static_cast<std::byte*>(out.raw());
@@ -57,7 +56,13 @@ class Builder {
             "a constant has a value, one type and no inputs");
     TensorType type = node.outputs[0].at(rows_);
     check_size(type);
-    Array value = node.outputs[0].follows_batch() ? repeated(node.value, type) : node.value;
+    Array value = node.value;
+    if (node.outputs[0].follows_batch()) {
+      require(type.bytes() <= most_repeated_bytes - repeated_bytes_, "a constant for ", type,
+              " takes the constants that follow the batch beyond 256 MiB");
+      repeated_bytes_ += type.bytes();
+      value = repeated(value, type);
+    }
     return graph_->add(constant_op, {}, ConstantOptions{std::move(value)}, {.scope = node.scope});
   }
 
@@ -76,8 +81,13 @@ class Builder {
     return graph_->add(*known.op, std::move(inputs), std::move(options), {.scope = node.scope});
   }
 
+  // Zeros do not excuse what is beside them: an op may look at some of the axes.
   static void check_size(const TensorType& type) {
-    require(type.shape.elements() <= most_elements, type, " has more than 2^48 elements");
+    std::int64_t elements = 1;
+    for (std::int64_t size : type.shape)
+      require(!__builtin_mul_overflow(elements, std::max<std::int64_t>(size, 1), &elements)
+                  && elements <= most_elements,
+              type, " has more than 2^48 elements");
   }
 
   void check_name(const belfry::Node& node) {
@@ -88,7 +98,7 @@ class Builder {
     require(names_.insert({&node.op(), name}).second, "has the name `", name, "` of another one");
   }
 
-  std::int64_t rows_;
+  std::int64_t rows_, repeated_bytes_ = 0;
   std::unique_ptr<Graph> graph_;
   std::vector<belfry::Node*> nodes_;
   std::set<std::pair<const OpDef*, std::string>> names_;

@@ -88,9 +88,13 @@ void check_softmax(const ShapeContext& c) {
 
 void check_concat(const ShapeContext& c) {
   check_axis(c);
-  for (const TensorType& part : c.inputs)
+  std::int64_t size = 0;
+  for (const TensorType& part : c.inputs) {
     require(part.shape.rank() == c.inputs[0].shape.rank(), c.op, ": parts are ", c.inputs[0],
             " and ", part);
+    require(!__builtin_add_overflow(size, part.shape[c.as<AxisOptions>().axis], &size), c.op,
+            ": the parts' sizes are beyond 64 bits together");
+  }
 }
 
 void check_reduction(const ShapeContext& c) {

@@ -3,12 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/text.h"
 #include "belfry/framework/programs/weight_files.h"
+#include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
 
 namespace belfry::programs {
@@ -72,6 +74,7 @@ std::vector<std::string> statistics_of(const Array& array) {
   double low = 0, high = 0, sum = 0;
   for (std::int64_t i = 0; i < array.elements(); ++i) {
     double value = array.at(i);
+    if (std::isnan(value)) return {"nan", "nan", "nan"};
     low = i == 0 ? value : std::min(low, value);
     high = i == 0 ? value : std::max(high, value);
     sum += value;
@@ -143,6 +146,11 @@ int verify(const Arguments& args) {
       damaged = 1;
     }
   };
+  // What is not there is not damaged: reading it throws what the program ends with.
+  for (const std::string& path : args.paths) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error) && !is_tensor_bundle(path)) read_weights(path);
+  }
   for (const std::string& path : args.paths) {
     auto files = list_checkpoints(path);
     for (const CheckpointFile& file : files) check(file.path);

@@ -38,7 +38,19 @@ std::vector<std::string> write_bundle(std::string prefix, const Weights& weights
   return {};
 }
 
+// As integers: f64 tells those beyond 2^53 apart no longer.
+double largest_difference(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+  std::uint64_t largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    auto low = static_cast<std::uint64_t>(std::min(a[i], b[i]));
+    largest = std::max(largest, static_cast<std::uint64_t>(std::max(a[i], b[i])) - low);
+  }
+  return static_cast<double>(largest);
+}
+
 double largest_difference(const Array& a, const Array& b) {
+  if (a.dtype() == DType::i64)
+    return largest_difference(a.span<std::int64_t>(), b.span<std::int64_t>());
   double largest = 0;
   for (std::int64_t i = 0; i < a.elements(); ++i) {
     double x = a.at(i), y = b.at(i);
@@ -100,8 +112,11 @@ void rename(Weights& weights, const std::vector<std::pair<std::string, std::stri
     for (const auto& [from, to] : names)
       if (from == name) return to;
     std::smatch match;
-    for (std::size_t i = 0; i < rules.size(); ++i)
-      if (std::regex_match(name, match, patterns[i])) return match.format(rules[i].second);
+    for (std::size_t i = 0; i < rules.size(); ++i) try {
+        if (std::regex_match(name, match, patterns[i])) return match.format(rules[i].second);
+      } catch (const std::regex_error& error) {
+        fail("rename: `", rules[i].first, "` cannot be matched with `", name, "`: ", error.what());
+      }
     return name;
   };
   NamedArrays out;

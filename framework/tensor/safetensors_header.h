@@ -1,5 +1,5 @@
 #pragma once
-// The header of a safetensors file as text and as values. Used by safetensors.cpp alone.
+// The header of a safetensors file as text and as values. Internal to tensor/.
 
 #include <cstdint>
 #include <string>

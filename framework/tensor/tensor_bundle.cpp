@@ -10,6 +10,7 @@
 
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/tensor/safetensors_header.h"
 #include "belfry/framework/tensor/sorted_table.h"
 #include "belfry/framework/tensor/tensor_bundle_entry.h"
 
@@ -34,6 +35,13 @@ struct Index {
   std::map<std::string, Entry, std::less<>> tensors, slices;  // slices by slice_key()
 };
 
+// As in safetensors: what follows a name, such as regular expressions, may rely on it.
+void check_name(std::string_view key) {
+  require(is_slice_key(key) || key.size() <= safetensors::max_name_bytes, "the name ",
+          safetensors::quote(key), " is ", key.size(), " bytes long; at most ",
+          safetensors::max_name_bytes, " are allowed");
+}
+
 Index read_index(const std::string& prefix) {
   return with_context(concat("in `", index_path(prefix), "`"), [&] {
     std::string file = read_file(index_path(prefix));
@@ -42,6 +50,7 @@ Index read_index(const std::string& prefix) {
       if (key.empty()) {
         out.shards = parse_shard_count(value);
       } else {
+        check_name(key);
         with_context(concat("entry `", is_slice_key(key) ? "of a slice" : key, "`"), [&] {
           (is_slice_key(key) ? out.slices : out.tensors).emplace(key, parse_entry(value));
         });
@@ -126,11 +135,12 @@ std::int64_t length_of(const Slice& slice, const Entry& whole, std::size_t axis)
 
 // The only axis that is cut, or 0. Error: there are several.
 std::size_t cut_axis(const Entry& whole) {
+  for (const Slice& slice : whole.slices)
+    require(slice.start.size() == whole.shape.size(), "a part has ", slice.start.size(),
+            " axes, the whole ", whole.shape.size());
   std::vector<std::size_t> cut;
   for (std::size_t axis = 0; axis < whole.shape.size(); ++axis)
     for (const Slice& slice : whole.slices) {
-      require(slice.start.size() == whole.shape.size(), "a part has ", slice.start.size(),
-              " axes, the whole ", whole.shape.size());
       if (slice.start[axis] == 0 && length_of(slice, whole, axis) == whole.shape[axis]) continue;
       cut.push_back(axis);
       break;
@@ -166,6 +176,7 @@ Array join_slices(const std::string& name, Entry whole, const Index& index, DTyp
   require(next == whole.shape[axis], "its parts end at ", next, " of axis ", axis, ", which has ",
           whole.shape[axis]);
   Array out(type);
+  if (type.bytes() == 0) return out;  // before the axes in front are counted, which may be many
   auto outer =
       std::accumulate(whole.shape.begin(), whole.shape.begin() + static_cast<std::ptrdiff_t>(axis),
                       std::int64_t{1}, std::multiplies<>());
@@ -213,6 +224,7 @@ void write_tensor_bundle(const std::string& prefix, const NamedArrays& tensors) 
     require(!name.empty() && !is_slice_key(name), "writing `", prefix,
             "`: a tensor's name is empty or begins with a zero byte");
     require(array.defined(), "writing `", prefix, "`: tensor `", name, "` is undefined");
+    check_name(name);
     Entry entry{.type = number_of(array.dtype()),
                 .shape = {},
                 .shard = 0,

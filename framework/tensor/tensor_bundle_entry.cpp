@@ -129,6 +129,14 @@ std::string to_message(const Entry& entry) {
   unless_zero(4, entry.offset);
   unless_zero(5, entry.bytes);
   if (entry.checksum != 0) out.fixed32(6, entry.checksum);
+  for (const Slice& slice : entry.slices)
+    out.message(7, [&] {
+      for (std::size_t i = 0; i < slice.start.size(); ++i)
+        out.message(1, [&] {
+          unless_zero(1, slice.start[i]);
+          if (slice.length[i] >= 0) out.varint(2, static_cast<std::uint64_t>(slice.length[i]));
+        });
+    });
   std::vector<std::byte> bytes = out.take();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }

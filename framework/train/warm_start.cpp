@@ -33,6 +33,15 @@ struct Patterns {
   std::vector<Pattern> list;
 };
 
+// Matching a name may take more than a regular expression is allowed.
+void with_pattern(const char* field, const Patterns::Pattern& pattern, const auto& match) {
+  try {
+    match();
+  } catch (const std::regex_error& error) {
+    fail("warm start: ", field, ": `", pattern.text, "` cannot be matched: ", error.what());
+  }
+}
+
 std::vector<std::string> patterns_of(const std::vector<RenameRule>& rules) {
   std::vector<std::string> out;
   for (const RenameRule& rule : rules) out.push_back(rule.pattern);
@@ -105,8 +114,10 @@ class Planner {
     if (variable.kind == VariableKind::slot && !options_.slots) return false;
     bool any = false;
     for (Patterns::Pattern& pattern : wanted_.list)
-      if (std::regex_search(variable.name, pattern.regex, std::regex_constants::match_continuous))
-        any = pattern.used = true;
+      with_pattern("variables", pattern, [&] {
+        if (std::regex_search(variable.name, pattern.regex, std::regex_constants::match_continuous))
+          any = pattern.used = true;
+      });
     return any;
   }
 
@@ -114,10 +125,11 @@ class Planner {
     if (auto found = options_.names.find(variable); found != options_.names.end())
       return found->second;
     for (std::size_t i = 0; i < renames_.list.size(); ++i) {
+      Patterns::Pattern& pattern = renames_.list[i];
       std::smatch match;
-      if (!std::regex_match(variable, match, renames_.list[i].regex)) continue;
-      renames_.list[i].used = true;
-      return match.format(options_.renames[i].replacement);
+      with_pattern("renames", pattern,
+                   [&] { pattern.used |= std::regex_match(variable, match, pattern.regex); });
+      if (!match.empty()) return match.format(options_.renames[i].replacement);
     }
     return variable;
   }

@@ -46,7 +46,9 @@ Weights from_shards(const std::string& path) {
     std::set<std::string> files;
     for (const auto& [name, file] : json["weight_map"].items()) {
       require(file.is_string() && is_plain_name(file.get<std::string>()),
-              "weight_map: the file of `", name, "` is ", file.dump(),
+              "weight_map: the file of `", name, "` is ",
+              file.is_string() ? concat("`", file.get<std::string>(), "`")
+                               : concat("of type ", file.type_name()),
               ", expected the name of a file beside this one");
       files.insert(file.get<std::string>());
     }
@@ -60,7 +62,8 @@ Weights from_shards(const std::string& path) {
       }
     }
     for (const auto& [name, file] : json["weight_map"].items())
-      require(out.tensors.contains(name), "`", name, "` is not in ", file.dump());
+      require(out.tensors.contains(name), "`", name, "` is not in `",
+              file.get_ref<const std::string&>(), "`");
   });
   return out;
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
 #include <vector>
@@ -22,13 +23,16 @@
 #include "belfry/data/formats/npz.h"
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/data/formats/wav.h"
+#include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/export/record.h"
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/tensor/safetensors.h"
+#include "belfry/framework/tensor/sorted_table.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
+#include "belfry/framework/tensor/tensor_bundle_entry.h"
 
 using namespace belfry;
 using namespace belfry::data;
@@ -142,23 +146,54 @@ void write_arrays(const std::string& folder) {
   zipped.close();
 }
 
+// The data of the target are bytes of 1, so that the checksums of these arrays are right there.
+Array array_of_ones(const TensorType& type) {
+  Array out(type);
+  std::ranges::fill(out.raw_bytes(), std::byte{1});
+  return out;
+}
+
+// Of a variable of two parts, cut along its second axis.
+std::string partitioned_index() {
+  using namespace tensor_bundle;
+  const Array part = array_of_ones({{2, 3}, DType::f32});
+  Entry whole{.type = number_of(DType::f32), .shape = {2, 6}, .slices = {}};
+  std::map<std::string, std::string> entries{{"", header_message()}};
+  for (std::int64_t i : {0, 1}) {
+    whole.slices.push_back({.start = {0, 3 * i}, .length = {-1, 3}});
+    entries[slice_key("v", whole.slices.back())] =
+        to_message({.type = whole.type,
+                    .shape = {2, 3},
+                    .offset = i * part.bytes(),
+                    .bytes = part.bytes(),
+                    .checksum = masked(crc32c(part.raw_bytes())),
+                    .slices = {}});
+  }
+  entries["v"] = to_message(whole);
+  return sorted_table::write({entries.begin(), entries.end()});
+}
+
 // As the index of a checkpoint, and as its only block, which ends 5 bytes before the block that the
 // footer names first.
-void write_bundles(const std::string& folder) {
-  Seeds seeds(folder, "fuzz_tensor_bundle");
-  const std::string path = folder + "/bundle";
-  write_tensor_bundle(path, {{"a/b", Array::of<float>({1, 2, 3, 4}, {2, 2})},
-                             {"a/c", Array::scalar<std::int64_t>(3)},
-                             {"flag", Array::of<bool>({true, false})}});
-  const std::string index = read_file(path + ".index");
+void write_bundle_seeds(const Seeds& seeds, const std::string& name, const std::string& index) {
   std::size_t end = 0;
   for (std::size_t at = index.size() - 48, shift = 0;; ++at, shift += 7) {
     auto byte = static_cast<unsigned char>(index[at]);
     end |= std::size_t{byte & 0x7fu} << shift;
     if (byte < 0x80) break;
   }
-  seeds.write("file", "\2" + index);
-  seeds.write("block", std::string(1, '\0') + index.substr(0, end - 5));
+  seeds.write(name + "file", "\2" + index);
+  seeds.write(name + "block", std::string(1, '\0') + index.substr(0, end - 5));
+}
+
+void write_bundles(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_tensor_bundle");
+  const std::string path = folder + "/bundle";
+  write_tensor_bundle(path, {{"a/b", array_of_ones({{2, 2}, DType::f32})},
+                             {"a/c", array_of_ones({{}, DType::i64})},
+                             {"flag", array_of_ones({{2}, DType::boolean})}});
+  write_bundle_seeds(seeds, "", read_file(path + ".index"));
+  write_bundle_seeds(seeds, "partitioned-", partitioned_index());
 }
 
 void write_records(const std::string& folder) {

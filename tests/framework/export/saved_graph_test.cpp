@@ -124,9 +124,31 @@ TEST(SavedGraph, RefusesWhatIsWrong) {
            {R"({"op": "constant", "types": ["f32[2]"], "tensor": "t"})", "there is no tensor `t`"},
            {R"({"op": "constant", "types": ["f32[99999999999]"], "value": [1]})", "has 1 elements"},
            {R"({"op": "constant", "types": ["f32[n, 99999999999]"], "value": [1]})", "256 MiB"},
+           {R"({"op": "input", "types": ["f32[0, n, 1099511627776, 1024]"], "options":
+                {"name": "z", "type": "f32[0, n, 1099511627776, 1024]"}})",
+            "more than 2^48 elements"},
            {R"({"op": 5, "types": []})", "`op` must be a text"},
            {R"(7)", "expected an object"}})
     EXPECT_THAT(error_of_node(c.node), HasSubstr(c.error)) << c.node;
+}
+
+// 160 MB for 2 rows: one is allowed, two are not.
+TEST(SavedGraph, ConstantsThatFollowTheBatchAreBoundedTogether) {
+  const std::string large = R"({"op": "constant", "types": ["f32[n, 20000000]"], "value": [1]})";
+  EXPECT_EQ(error_of_node(large), "no error");
+  EXPECT_THAT(error_of_node(large + "," + large), HasSubstr("beyond 256 MiB (node 2, constant)"));
+}
+
+// 2^15 parts of 2^48: one more than the largest number of 64 bits.
+TEST(SavedGraph, PartsAreAddedWithoutOverflow) {
+  std::string parts = "[1, 0]";
+  for (int i = 1; i < 1 << 15; ++i) parts += ", [1, 0]";
+  EXPECT_THAT(error_of_node(R"({"op": "input", "types": ["f32[0, 281474976710656]"], "options":
+                                {"name": "z", "type": "f32[0, 281474976710656]"}},
+                               {"op": "concat", "types": ["f32[0, 0]"], "options": {"axis": 1},
+                                "inputs": [)"
+                            + parts + "]}"),
+              HasSubstr("beyond 64 bits together"));
 }
 
 TEST(SavedGraph, RefusesWhatIsNoGraph) {

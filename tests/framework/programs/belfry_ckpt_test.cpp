@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "../base/temporary_folder.h"
@@ -79,6 +80,26 @@ TEST_F(BelfryCkpt, FindsDifferences) {
   EXPECT_EQ(run("diff a.safetensors a.safetensors").status, 0);
 }
 
+// 2^53 + 1 is no f64; 2^64 is the one nearest to twice the largest number.
+TEST_F(BelfryCkpt, ComparesIntegersAsIntegers) {
+  constexpr std::int64_t large = std::int64_t{1} << 53, top = ~(std::int64_t{1} << 63);
+  save("a.safetensors", {{"n", Array::of<std::int64_t>({large, 5})}});
+  save("b.safetensors", {{"n", Array::of<std::int64_t>({large + 1, 5})}});
+  save("c.safetensors", {{"n", Array::of<std::int64_t>({large, -top})}});
+  save("d.safetensors", {{"n", Array::of<std::int64_t>({large, top})}});
+  Ran diff = run("diff a.safetensors b.safetensors --tolerance 0.5");
+  EXPECT_EQ(diff.status, 1);
+  EXPECT_THAT(diff.out, StartsWith("n  by 1 at most\n"));
+  EXPECT_EQ(run("diff a.safetensors b.safetensors --tolerance 1").status, 0);
+  EXPECT_THAT(run("diff c.safetensors d.safetensors").out,
+              StartsWith("n  by 18446744073709551616 at most"));
+}
+
+TEST_F(BelfryCkpt, NotANumberIsEveryStatistic) {
+  save("a.safetensors", {{"w", Array::of<float>({1, std::nanf(""), 2})}});
+  EXPECT_THAT(run("show a.safetensors --statistics").out, HasSubstr("f32[3]  nan    nan   nan\n"));
+}
+
 TEST_F(BelfryCkpt, RenamesTensors) {
   save("a.safetensors", {{"layer.1.weight", Array::scalar(1.0f)}, {"n", Array::scalar(2.0f)}});
   Ran renamed =
@@ -92,6 +113,11 @@ TEST_F(BelfryCkpt, RenamesTensors) {
   Ran twice = run("rename a.safetensors c.safetensors --rule '.*' same");
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("two tensors would be called `same`"));
+  // The longest name, with what takes a regular expression deepest.
+  write_tensor_bundle(folder / "long", {{std::string(4096, 'a'), Array::scalar(3.0f)}});
+  Ran deep = run("rename long d.safetensors --rule '(a|b)*' same");
+  EXPECT_EQ(deep.status, 0) << deep.err;
+  EXPECT_EQ(tensors("d.safetensors").at("same").item(), 3);
 }
 
 TEST_F(BelfryCkpt, AveragesFilesOfTheSameTensors) {
@@ -121,6 +147,10 @@ TEST_F(BelfryCkpt, VerifiesWhatIsThere) {
   Ran verify = run("verify .");
   EXPECT_EQ(verify.status, 1);
   EXPECT_THAT(verify.out, StartsWith("damaged  ./checkpoint-10.safetensors: the checksum"));
+  Ran missing = run("verify . nowhere");
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("error: there is no file"));
+  EXPECT_EQ(missing.out, "");
 }
 
 TEST_F(BelfryCkpt, ConvertsBetweenFormats) {

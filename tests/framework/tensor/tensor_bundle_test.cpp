@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "../base/error_of.h"
 #include "../base/temporary_folder.h"
 #include "belfry/framework/base/crc32c.h"
@@ -17,6 +19,7 @@ namespace belfry {
 namespace {
 
 using tensor_bundle::Entry;
+using tensor_bundle::Slice;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -95,6 +98,10 @@ TEST(TensorBundle, WritesWhatTensorFlowWrites) {
   for (const char* name : {"types.index", "model.ckpt-40.index"}) {
     std::string file = read_file(folder + name);
     EXPECT_EQ(sorted_table::write(entries_of(file)), file) << name;
+    for (const auto& [key, value] : entries_of(file)) {
+      if (key.empty()) continue;
+      EXPECT_EQ(tensor_bundle::to_message(tensor_bundle::parse_entry(value)), value) << key;
+    }
   }
   // Where no tensor is left out, offsets are its too.
   Entries ours = entries_of(read_file(out / "types.index"));
@@ -171,6 +178,84 @@ TEST_F(Damaged, EntriesThatDoNotFitTheFilesAreErrors) {
   EXPECT_THAT(with([](Entry& e) { e.shard = 1; }), HasSubstr("it is in data file 1 of 1"));
   EXPECT_THAT(with([](Entry& e) { e.type = 10, e.shape = {16}; }), "no error");
   EXPECT_THAT(with([](Entry& e) { e.offset = -1; }), HasSubstr("is negative"));
+}
+
+TEST_F(Damaged, ABoolIsZeroOrOne) {
+  Entry entry = good;
+  entry.type = 10, entry.shape = {2}, entry.bytes = 2;
+  entry.checksum = masked(crc32c(std::as_bytes(std::span("\1\2", 2))));
+  write({{"", tensor_bundle::header_message()}, {"a", tensor_bundle::to_message(entry)}});
+  write_file_atomically(out / "x.data-00000-of-00001", "\1\2");
+  EXPECT_THAT(error(), HasSubstr("a BOOL has the value 2"));
+}
+
+TEST_F(Damaged, LongNamesAreErrors) {
+  EXPECT_EQ(error_of_entry(good, std::string(4096, 'a').c_str()), "no error");
+  const std::string longer(4097, 'a');
+  EXPECT_THAT(error_of_entry(good, longer.c_str()), HasSubstr("is 4097 bytes long; at most 4096"));
+  EXPECT_THAT(error_of([&] {
+                write_tensor_bundle(out / "y", {{longer, Array::scalar(1.0f)}});
+              }),
+              HasSubstr("is 4097 bytes long"));
+}
+
+/// A tensor `a` of f32 that is cut into parts, and what is said of them.
+class LyingSlices : public Damaged {
+ protected:
+  struct Part {
+    Slice slice;
+    std::vector<std::int64_t> shape;
+  };
+  // Each part's elements lie behind those of the part before.
+  std::string error_of_parts(std::vector<std::int64_t> shape, const std::vector<Part>& parts) {
+    Entry whole{.type = 1, .shape = std::move(shape), .slices = {}};
+    std::map<std::string, std::string> entries{{"", tensor_bundle::header_message()}};
+    std::int64_t offset = 0;
+    for (const Part& part : parts) {
+      whole.slices.push_back(part.slice);
+      Entry entry{.type = 1, .shape = part.shape, .offset = offset, .bytes = 4, .slices = {}};
+      for (std::int64_t size : part.shape) entry.bytes *= size;
+      offset += entry.bytes;
+      const std::string bytes(static_cast<std::size_t>(entry.bytes), '\1');
+      entry.checksum = masked(crc32c(std::as_bytes(std::span(bytes))));
+      entries[tensor_bundle::slice_key("a", part.slice)] = tensor_bundle::to_message(entry);
+    }
+    entries["a"] = tensor_bundle::to_message(whole);
+    for (const std::string& key : left_out) entries.erase(key);
+    write({entries.begin(), entries.end()});
+    return error();
+  }
+  std::set<std::string> left_out;
+};
+
+TEST_F(LyingSlices, AreErrors) {
+  const Slice low{{0, 0}, {1, -1}}, high{{1, 0}, {1, -1}};
+  EXPECT_EQ(error_of_parts({2, 2}, {{high, {1, 2}}, {low, {1, 2}}}), "no error");
+  EXPECT_THAT(error_of_parts({2, 2}, {{low, {1, 2}}}), HasSubstr("its parts end at 1 of axis 0"));
+  EXPECT_THAT(error_of_parts({2, 2}, {{high, {1, 2}}}),
+              HasSubstr("a part begins at 1 of axis 0 and has 1, expected to begin at 0 of 2"));
+  EXPECT_THAT(error_of_parts({2, 1}, {{{{0, 0}, {2, -1}}, {2, 1}}, {high, {1, 1}}}),
+              HasSubstr("a part begins at 1 of axis 0 and has 1, expected to begin at 2 of 2"));
+  EXPECT_THAT(error_of_parts({2, 1}, {{low, {1, 1}}, {{{1, 0}, {2, -1}}, {2, 1}}}),
+              HasSubstr("a part begins at 1 of axis 0 and has 2, expected to begin at 1 of 2"));
+  EXPECT_THAT(error_of_parts({2, 2}, {{{{0, 0}, {1, 1}}, {1, 1}}, {{{1, 1}, {1, 1}}, {1, 1}}}),
+              HasSubstr("it is cut along 2 axes; one can be joined"));
+  EXPECT_THAT(error_of_parts({2, 2}, {{low, {1, 2}}, {high, {2, 1}}}),
+              HasSubstr("the part from 1 of axis 0 has another type or shape"));
+  EXPECT_THAT(error_of_parts({}, {{{}, {}}}), HasSubstr("a scalar cannot be cut"));
+  // The first part alone shows that the axis is cut.
+  EXPECT_THAT(error_of_parts({4}, {{{{1}, {1}}, {1}}, {{}, {}}}),
+              HasSubstr("a part has 0 axes, the whole 1"));
+  left_out = {tensor_bundle::slice_key("a", high)};
+  EXPECT_THAT(error_of_parts({2, 2}, {{low, {1, 2}}, {high, {1, 2}}}),
+              HasSubstr("the part from 1 of axis 0 is missing"));
+}
+
+TEST_F(LyingSlices, WithoutElementsAreJoinedAtOnce) {
+  constexpr std::int64_t many = std::int64_t{1} << 40;
+  EXPECT_EQ(error_of_parts({many, 2, 0}, {{{{0, 0, 0}, {-1, 1, -1}}, {many, 1, 0}},
+                                          {{{0, 1, 0}, {-1, 1, -1}}, {many, 1, 0}}}),
+            "no error");
 }
 
 TEST_F(Damaged, TensorsThatShareBytesAreErrors) {
