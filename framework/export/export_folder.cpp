@@ -34,11 +34,7 @@ class TemporaryFolder {
   explicit TemporaryFolder(const std::string& dir) {
     static std::atomic<int> count = 0;
     path_ = concat(dir, "/.export.tmp.", ::getpid(), ".", count++);
-    create_folders(dir);
-    std::error_code error;
-    fs::create_directory(path_, error);
-    require(!error, "export: cannot make the folder `", path_, "`: ", error.message(),
-            "; change the permissions of `", dir, "` or choose another folder");
+    create_folders(path_);
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -51,7 +47,8 @@ class TemporaryFolder {
 
   /// False: there is something of this name. A folder is never renamed to one that is not empty.
   bool rename(const std::string& name) {
-    if (fs::exists(name)) return false;
+    std::error_code error;
+    if (fs::exists(name, error)) return false;
     if (std::rename(path_.c_str(), name.c_str()) == 0) {
       path_.clear();
       return true;
@@ -65,15 +62,22 @@ class TemporaryFolder {
   std::string path_;
 };
 
+void sync_tree(const std::string& folder) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (std::error_code none; entry->is_directory(none)) sync_folder(entry->path());
+  require(!error, "export: cannot list `", folder, "`: ", error.message());
+  sync_folder(folder);
+}
+
 }  // namespace
 
 std::string write_export_folder(const std::string& dir,
                                 const std::function<void(const std::string&)>& fill) {
   TemporaryFolder folder(dir);
   fill(folder.path());
-  for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
-    if (entry.is_directory()) sync_folder(entry.path());
-  sync_folder(folder.path());
+  sync_tree(folder.path());
   std::int64_t time = unix_seconds();
   while (!folder.rename(concat(dir, "/", time))) ++time;
   sync_folder(dir);
@@ -84,9 +88,11 @@ std::string newest_export(const std::string& path) {
   std::error_code error;
   if (fs::exists(path + "/graph.json", error)) return path;
   std::string newest;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    std::string name = entry.path().filename();
-    if (is_export_name(name) && fs::exists(entry.path() / "graph.json", error))
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::string name = entry->path().filename();
+    std::error_code none;
+    if (is_export_name(name) && fs::exists(entry->path() / "graph.json", none))
       newest = std::max(newest, name);
   }
   require(!newest.empty(), "`", path,

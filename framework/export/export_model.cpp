@@ -19,7 +19,8 @@ namespace belfry {
 namespace {
 
 Checkpoint checkpoint_of(const ExportOptions& options) {
-  if (!std::filesystem::is_directory(options.checkpoint))
+  std::error_code error;
+  if (!std::filesystem::is_directory(options.checkpoint, error))
     return load_checkpoint(options.checkpoint);
   auto newest = load_latest_checkpoint(options.checkpoint);
   require(newest, "export: ", options.checkpoint, " has no checkpoint; train the model first");
@@ -108,7 +109,7 @@ NamedArrays weights_of(const saved::Model& model, const Checkpoint& checkpoint,
 
 void copy_assets(const std::map<std::string, std::string>& assets, const std::string& folder) {
   if (assets.empty()) return;
-  std::filesystem::create_directory(folder);
+  create_folders(folder);
   for (const auto& [name, path] : assets) {
     require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
             "export: `", name, "` is no name for an asset; use one without folders");

@@ -36,8 +36,8 @@ struct ExportOptions {
 
 /// Writes `dir`/<unix seconds>/ and returns its path; it is there as a whole or not at all.
 ///
-///   graph.json         the predictions as a graph, for batches of any number of rows; see
-///   Predictor model.safetensors  the weights that it needs, by the names of the variables
+///   graph.json         the predictions as a graph, for batches of any size; see Predictor
+///   model.safetensors  the weights that it needs, by the names of the variables
 ///   model.onnx         the same for other runtimes: opset 17, names of inputs and outputs as here
 ///   assets/
 ///

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
 #include "../framework/base/error_of.h"
+#include "every_model.h"
 #include "models_support.h"
 
 namespace belfry::models {
@@ -83,6 +87,18 @@ TEST(MakeModel, EveryNameMakesAModel) {
     EXPECT_TRUE(make(name, options)) << name;
   }
   EXPECT_THAT(names(), Contains("resnet50"));
+}
+
+// What is tested of every model is tested of each name, or of one that is made by the same code.
+TEST(MakeModel, EveryNameIsAmongEveryModel) {
+  const std::map<std::string, std::string> same_code{
+      {"resnet34", "resnet18"}, {"vgg13", "vgg11"}, {"vgg16", "vgg11"}, {"vgg19", "vgg11"}};
+  std::set<std::string> tested;
+  for (const SmallModel& model : every_model()) tested.insert(model.name);
+  for (const std::string& name : names()) {
+    auto same = same_code.find(name);
+    EXPECT_TRUE(tested.contains(same == same_code.end() ? name : same->second)) << name;
+  }
 }
 
 TEST(MakeModel, GansHaveTheFieldsOfTheirNetworks) {

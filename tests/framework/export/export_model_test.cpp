@@ -98,6 +98,13 @@ TEST(ExportModel, AFailedExportLeavesNothing) {
               }),
               AllOf(HasSubstr("dropout (at drop)"), HasSubstr("ExportOptions::onnx")));
   EXPECT_THAT(files_in(exports), ElementsAre());
+  // An Error, of no other type; error_of() lets others through.
+  const std::string file = dir.path() + "/line.safetensors", deep = std::string(300, 'x');
+  for (const std::string& to : {file, file + "/exports", dir.path() + "/" + deep})
+    EXPECT_THAT(error_of([&] { export_model(to, line_options(dir.path())); }), HasSubstr(to));
+  EXPECT_THAT(error([&](auto& o) { o.checkpoint = deep; }), HasSubstr(deep));
+  EXPECT_THAT(error([&](auto& o) { o.assets = {{deep, file}}; }), HasSubstr(deep));
+  EXPECT_THAT(error_of([&] { Predictor::load(deep); }), HasSubstr("holds no export"));
 }
 
 TEST(Predictor, TellsWhatIsWrongWithInputs) {
