@@ -12,6 +12,7 @@ namespace belfry::programs {
 namespace {
 
 constexpr std::string_view index_suffix = ".index";
+constexpr std::size_t max_name_bytes = 4096;  // as in the other formats; std::regex recurses
 
 std::vector<std::string> write_npz(const std::string& path, const Weights& weights) {
   std::vector<std::string> notes;
@@ -67,7 +68,11 @@ double largest_difference(const Array& a, const Array& b) {
 Weights read_weights(const std::string& path) {
   if (!path.ends_with(".npz")) return load_weights(path);
   Weights out{.path = path, .tensors = {}};
-  for (const auto& [name, array] : data::read_npz(path)) out.tensors[name] = array;
+  for (const auto& [name, array] : data::read_npz(path)) {
+    require(name.size() <= max_name_bytes, "in `", path, "`: a name is ", name.size(),
+            " bytes long; at most ", max_name_bytes, " are allowed");
+    out.tensors[name] = array;
+  }
   return out;
 }
 

@@ -118,6 +118,9 @@ TEST_F(BelfryCkpt, RenamesTensors) {
   Ran deep = run("rename long d.safetensors --rule '(a|b)*' same");
   EXPECT_EQ(deep.status, 0) << deep.err;
   EXPECT_EQ(tensors("d.safetensors").at("same").item(), 3);
+  data::write_npz(folder / "long.npz", {{std::string(60'000, 'a'), Array::scalar(3.0f)}});
+  EXPECT_THAT(run("rename long.npz d.safetensors --rule '(a|b)*' same").err,
+              HasSubstr("a name is 60000 bytes long; at most 4096"));
 }
 
 TEST_F(BelfryCkpt, AveragesFilesOfTheSameTensors) {
