@@ -120,8 +120,10 @@ void copy_assets(const std::map<std::string, std::string>& assets, const std::st
 void write_onnx(const saved::Model& model, const NamedArrays& weights, const std::string& folder) {
   for (const auto& [name, signature] : model.signatures) {
     bool first = model.signatures.begin()->first == name;
-    std::vector<std::byte> file = with_context(
-        concat("signature ", name), [&] { return onnx::to_onnx(signature, weights, name); });
+    std::vector<std::byte> file =
+        with_context(concat("signature ", name), [&, &signature = signature, &name = name] {
+          return onnx::to_onnx(signature, weights, name);
+        });
     write_file_atomically(folder + (first ? "/model.onnx" : concat("/model.", name, ".onnx")),
                           file);
   }
@@ -144,8 +146,9 @@ std::string export_model(const std::string& dir, const ExportOptions& options) {
   Checkpoint checkpoint = checkpoint_of(options);
   saved::Model model{.signatures = {}, .step = checkpoint.step, .seed = checkpoint.seed};
   for (const auto& [name, signature] : options.signatures)
-    model.signatures[name] =
-        with_context(concat("signature ", name), [&] { return record(options, signature); });
+    model.signatures[name] = with_context(concat("signature ", name), [&, &signature = signature] {
+      return record(options, signature);
+    });
   NamedArrays weights = weights_of(model, checkpoint, options);
   return write_export_folder(dir, [&](const std::string& folder) {
     if (options.onnx) write_onnx(model, weights, folder);
@@ -153,7 +156,8 @@ std::string export_model(const std::string& dir, const ExportOptions& options) {
     std::string json = saved::to_json(model, all);
     // As it will be read, before anybody does.
     for (const auto& [name, signature] : saved::model_from_json(json, all).signatures)
-      with_context(concat("signature ", name), [&] { saved::instantiate(signature, 2); });
+      with_context(concat("signature ", name),
+                   [&signature = signature] { saved::instantiate(signature, 2); });
     save_safetensors(folder + "/model.safetensors", all);
     write_file_atomically(folder + "/graph.json", json);
     copy_assets(options.assets, folder + "/assets");

@@ -114,8 +114,8 @@ GraphOf instantiate(const Signature& signature, std::int64_t rows) {
                  [&] { builder.add(signature.nodes[i]); });
   GraphOf built;
   for (const auto& [name, operand] : signature.outputs)
-    built.outputs.push_back(
-        with_context(concat("result ", name), [&] { return builder.tensor(operand); }));
+    built.outputs.push_back(with_context(
+        concat("result ", name), [&, &operand = operand] { return builder.tensor(operand); }));
   built.graph = builder.take();
   return built;
 }

@@ -123,7 +123,8 @@ void Predictor::Impl::load() {
     // Once for some number of rows, so that what is wrong is said now. Models are exported by
     // building them for two rows, among others.
     for (const auto& [name, signature] : model.signatures)
-      with_context(concat("signature ", name), [&] { saved::instantiate(signature, 2); });
+      with_context(concat("signature ", name),
+                   [&signature = signature] { saved::instantiate(signature, 2); });
   });
   device = find_device(options.device);
   load_variables(weights);

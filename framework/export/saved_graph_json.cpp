@@ -230,7 +230,7 @@ Node node_from(const Json& json, const NamedArrays& weights) {
     }
     if (const Json* options = optional(json, "options", &Json::is_object, "an object"))
       for (const auto& [name, value] : options->items())
-        with_context(concat("option ", name), [&] {
+        with_context(concat("option ", name), [&, &name = name, &value = value] {
           node.options.push_back({name, option_value(value)});
         });
     if (node.op == "constant") {
@@ -247,7 +247,8 @@ Signature signature_from(const Json& json, const NamedArrays& weights) {
     with_context(concat("node ", signature.nodes.size()),
                  [&] { signature.nodes.push_back(node_from(node, weights)); });
   for (const auto& [name, output] : field(json, "results", &Json::is_object, "an object").items()) {
-    Operand at = with_context(concat("result ", name), [&] { return operand(output); });
+    Operand at =
+        with_context(concat("result ", name), [&output = output] { return operand(output); });
     require(static_cast<std::size_t>(at.node) < signature.nodes.size()
                 && static_cast<std::size_t>(at.output)
                        < signature.nodes[static_cast<std::size_t>(at.node)].outputs.size(),
@@ -269,8 +270,8 @@ Model model_from(const Json& json, const NamedArrays& weights) {
   model.seed =
       field(json, "seed", &Json::is_number_unsigned, "a number from 0 on").get<std::uint64_t>();
   for (const auto& [key, value] : field(json, "signatures", &Json::is_object, "an object").items())
-    model.signatures[key] =
-        with_context(concat("signature ", key), [&] { return signature_from(value, weights); });
+    model.signatures[key] = with_context(
+        concat("signature ", key), [&, &value = value] { return signature_from(value, weights); });
   require(!model.signatures.empty(), "there are no signatures");
   return model;
 }

@@ -26,9 +26,6 @@
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
-#include "belfry/framework/export/record.h"
-#include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/ops.h"
 #include "belfry/framework/tensor/safetensors.h"
 #include "belfry/framework/tensor/sorted_table.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
@@ -258,25 +255,6 @@ void write_sound(const std::string& folder) {
               {.sample_rate = 8000, .encoding = encoding});
 }
 
-// Several ops, with each kind of option and numbers that follow the batch.
-void write_graphs(const std::string& folder) {
-  std::vector<saved::Instance> instances;
-  std::array<Graph, 3> graphs;
-  for (std::int64_t rows : {2, 3, 7}) {
-    Graph& graph = graphs[instances.size()];
-    Scope s(graph);
-    Tensor x = input(graph, "x", {{rows, 8, 8, 1}, DType::f32});
-    Tensor kernel = s.variable("kernel", {.shape = {3, 3, 1, 2}});
-    Tensor y = max_pool(conv2d(x, kernel, {.padding = Padding::explicit_amounts(1, 1, 1, 1)}));
-    y = slice(concat({flatten(y), flatten(avg_pool(y))}, 1), {.begin = {0, 3}, .size = {-1, 7}});
-    y = softmax(pad(y + random_normal(s, y.shape()), {.before = {0, 1}, .after = {0, 0}}));
-    instances.push_back({rows, &graph, {{"y", sum(cast(y, DType::f64), {.axes = {1}})}}});
-  }
-  saved::Model model{.signatures = {{"predict", saved::record(instances)}}, .step = 1, .seed = 2};
-  NamedArrays weights;
-  Seeds(folder, "fuzz_saved_graph").write("small", saved::to_json(model, weights));
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -287,7 +265,7 @@ int main(int count, char** arguments) {
   const std::string folder = arguments[1];
   try {
     for (const auto& write : {write_images, write_arrays, write_bundles, write_records,
-                              write_elements, write_texts, write_sound, write_graphs})
+                              write_elements, write_texts, write_sound})
       write(folder);
   } catch (const Error& error) {
     std::fprintf(stderr, "write_seeds: %s\n", error.what());
