@@ -18,6 +18,7 @@
 #include "arguments.h"
 #include "belfry/framework/framework.h"
 #include "belfry/models/models.h"
+#include "one_batch.h"
 
 namespace belfry {
 namespace {
@@ -120,17 +121,6 @@ void print_variables(const ModelFn& model, const Features& features) {
   }
 }
 
-struct Once final : InputStream {
-  explicit Once(Features features) : batch(std::move(features)) {}
-  bool next(Features& out) override {
-    if (done) return false;
-    out = batch;
-    return done = true;
-  }
-  Features batch;
-  bool done = false;
-};
-
 void run(const Arguments& args) {
   ModelFn model = opened(model_of(args));
   Features features = features_of(args.input);
@@ -141,11 +131,7 @@ void run(const Arguments& args) {
   checkpoint.variables = load_safetensors(args.weights).tensors;
   save_checkpoint(folder, checkpoint, 0);
   Estimator estimator({.model_fn = model, .model_dir = folder});
-  InputFn input = [&]() -> InputStreamPtr { return std::make_unique<Once>(features); };
-  NamedArrays results;
-  for (const Features& batch : estimator.predict(input, {.single_examples = false}))
-    for (const auto& [name, array] : batch) results[name] = array;
-  save_safetensors(args.output, results);
+  save_safetensors(args.output, bench::predict_batch(estimator, features));
 }
 
 }  // namespace

@@ -5,10 +5,9 @@
 // --model is resnet18, resnet34 or resnet50 of torchvision, or tensorflow, the model of
 // peers/tensorflow_checkpoint.py. Input and output are safetensors; predictions are logits.
 
-#include <cstdio>
-
-#include "belfry/framework/framework.h"
+#include "arguments.h"
 #include "belfry/models/models.h"
+#include "one_batch.h"
 
 namespace belfry {
 namespace {
@@ -47,41 +46,24 @@ Source source_of(const std::string& model) {
           models::torchvision_resnet_names(std::stoi(model.substr(6)))};
 }
 
-struct Once final : InputStream {
-  explicit Once(Features features) : batch(std::move(features)) {}
-  bool next(Features& out) override {
-    if (done) return false;
-    out = batch;
-    return done = true;
-  }
-  Features batch;
-  bool done = false;
-};
-
-void run(const std::map<std::string, std::string>& args) {
-  Source source = source_of(args.at("--model"));
-  Estimator estimator({.model_fn = source.model,
-                       .warm_start = WarmStart{.from = args.at("--from"), .names = source.names}});
+void run(int argc, char** argv) {
+  std::string model, from, input, output;
+  bench::read_options(
+      argc, argv,
+      {{"--model", &model}, {"--from", &from}, {"--input", &input}, {"--output", &output}});
+  Source source = source_of(model);
+  Estimator estimator(
+      {.model_fn = source.model, .warm_start = WarmStart{.from = from, .names = source.names}});
   Features features;
-  for (const auto& [name, array] : load_safetensors(args.at("--input")).tensors)
+  for (const auto& [name, array] : load_safetensors(input).tensors)
     if (name != "logits") features.set(name, array);
-  InputFn input = [&]() -> InputStreamPtr { return std::make_unique<Once>(features); };
-  NamedArrays results;
-  for (const Features& batch : estimator.predict(input, {.single_examples = false}))
-    results["logits"] = batch.at("logits");
-  save_safetensors(args.at("--output"), results);
+  NamedArrays all = bench::predict_batch(estimator, features);
+  save_safetensors(output, {{"logits", all.at("logits")}});
 }
 
 }  // namespace
 }  // namespace belfry
 
 int main(int argc, char** argv) {
-  try {
-    std::map<std::string, std::string> args;
-    for (int i = 1; i + 1 < argc; i += 2) args[argv[i]] = argv[i + 1];
-    belfry::run(args);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
+  return belfry::bench::run_program([&] { belfry::run(argc, argv); });
 }
