@@ -12,7 +12,9 @@ namespace belfry::programs {
 namespace {
 
 constexpr std::string_view index_suffix = ".index";
-constexpr std::size_t max_name_bytes = 4096;  // as in the other formats; std::regex recurses
+constexpr std::size_t max_name_bytes = 4096;  // as in the other formats
+// std::regex calls itself for each character, with up to 16 KiB of stack where it is instrumented.
+constexpr std::size_t max_matched_bytes = 256;
 
 std::vector<std::string> write_npz(const std::string& path, const Weights& weights) {
   std::vector<std::string> notes;
@@ -117,6 +119,9 @@ void rename(Weights& weights, const std::vector<std::pair<std::string, std::stri
     for (const auto& [from, to] : names)
       if (from == name) return to;
     std::smatch match;
+    require(rules.empty() || name.size() <= max_matched_bytes, "rename: a tensor of ", weights.path,
+            " has a name of ", name.size(), " bytes; rules match names of at most ",
+            max_matched_bytes, "; rename it by --name");
     for (std::size_t i = 0; i < rules.size(); ++i) try {
         if (std::regex_match(name, match, patterns[i])) return match.format(rules[i].second);
       } catch (const std::regex_error& error) {

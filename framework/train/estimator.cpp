@@ -193,7 +193,7 @@ void Estimator::save_unsaved_steps() {
                                      config_.keep_checkpoint_every));
 }
 
-Training Estimator::start_training(const InputFn& input_fn, TrainOptions options) {
+Training Estimator::start(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   return announcing_failure(session_, [&] {
     if (config_.save_checkpoint && session_->workers().is_chief()) {
@@ -215,7 +215,7 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
     nothing.global_step = session().step();
     return nothing;
   }
-  Training training = start_training(input_fn, std::move(options));
+  Training training = start(input_fn, std::move(options));
   training.run();
   return training.finish();
 }

@@ -17,7 +17,9 @@
 
 namespace belfry {
 
+class LivePredictor;
 class Session;
+struct ExportOptions;
 
 struct EstimatorOptions {
   ModelFn model_fn = {};       ///< may stay empty in a subclass that overrides model_fn()
@@ -80,13 +82,30 @@ class Estimator {
   /// checkpoint.
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
-  Training start_training(const InputFn& input_fn, TrainOptions options = {});
+  Training start(const InputFn& input_fn, TrainOptions options = {});
 
   /// Error: no data, or `steps` is not above 0.
   EvalResult evaluate(const InputFn& input_fn, EvaluateArgs args = {});
 
   /// Lazy: nothing runs before the first prediction is asked for. Random numbers are step 0's.
   Predictions predict(const InputFn& input_fn, PredictOptions options = {});
+
+  /// Predictions of single batches with the live variables, from any thread, also while this
+  /// estimator trains. In framework/train/live_predictor.h.
+  LivePredictor predictor(PredictOptions options = {});
+
+  /// Writes the live or newest state, or that of ExportOptions::checkpoint, for use without the
+  /// model's code; its model_fn may stay empty. In framework/export/export_model.h.
+  std::string export_model(const std::string& dir, ExportOptions options);
+
+  /// A table of the model for the first batch of a stream: its layers by scope, with the shape that
+  /// each gives, its parameters and its floating-point operations. Runs nothing.
+  std::string summary(const InputFn& input_fn, Mode mode = Mode::train);
+
+  /// Another estimator of the same model in the same model_dir, with variables of its own: to
+  /// evaluate what this one saves on other devices, in another thread, while this one trains. Its
+  /// model_fn is this one's, called from that thread too. This estimator must outlive it.
+  std::unique_ptr<Estimator> sibling(RunConfig run);
 
   /// The plan for the first batch of a stream: kernels, layouts, memory by category and the largest
   /// tensors. Runs nothing.

@@ -13,6 +13,7 @@
 #include "belfry/framework/layers/metrics.h"
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/features.h"
+#include "belfry/framework/train/summary.h"
 
 namespace belfry {
 
@@ -68,6 +69,8 @@ struct EstimatorSpec {
   NamedMetrics metrics = {};  ///< names other than loss and global_step
   /// Floating scalars that hooks see after each training step: means over towers.
   NamedTensors values = {};
+  /// Computed while training, in the steps for which a hook asks; in a round by its last sub-step.
+  std::vector<Summary> summaries = {};
   std::vector<std::shared_ptr<Hook>> hooks = {};  ///< join the user's while training
   /// Makes a step a round of sub-steps, one after the other; empty: one, of all updates. The round
   /// is global_step's unit, and what hooks see: updates that they do not choose are left out of

@@ -37,6 +37,7 @@
 #include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/run_config.h"
+#include "belfry/framework/train/summary.h"
 
 namespace belfry {
 
@@ -106,6 +107,9 @@ struct StepRequest {
   /// Set it to have every instruction of the step timed: see StepResult::trace. The step then runs
   /// launch by launch, and its result is seen before the next one begins. The same on all workers.
   bool trace = false;
+  /// Set it to have EstimatorSpec::summaries computed: see StepResult::summaries. The same on all
+  /// workers.
+  bool summaries = false;
 };
 
 /// What after_step sees.
@@ -126,6 +130,8 @@ struct StepResult {
   /// Of a traced step: the instructions of this process, tower after tower and slot after slot,
   /// each in order. Stays until after_step() returns.
   std::span<const TraceEntry> trace = {};
+  /// If a hook asked for them. They stay until after_step() returns.
+  std::span<const SummaryValue> summaries = {};
 
   double value(std::string_view name) const;  ///< Error listing the names
   void request_stop(std::string reason) const { context.request_stop(std::move(reason)); }

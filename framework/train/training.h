@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "belfry/framework/runtime/executable.h"
@@ -23,6 +24,8 @@ struct TrainOptions {
   Hooks hooks = {};
   CheckpointListeners listeners = {};
   TrainControl* control = nullptr;  ///< must outlive the call
+  /// Ends training after the running step once stop is requested.
+  std::stop_token stop = {};
   /// Go on from the input position in the checkpoint. false: the input_fn's stream from its
   /// beginning.
   bool resume_input = true;
@@ -43,11 +46,12 @@ struct TrainResult {
 
 /// What train() runs; a host with a loop of its own drives it by step():
 ///
-///   Training training = estimator.start_training(input_fn, {.max_steps = 1000});
+///   Training training = estimator.start(input_fn, {.max_steps = 1000});
 ///   while (training.step()) draw(training.result());
 ///   training.finish();
 ///
-/// Used by one thread at a time; its Estimator must outlive it and do nothing else meanwhile.
+/// Used by one thread at a time, but for control(); its Estimator must outlive it. Between two
+/// steps the same thread may evaluate, predict and export what has been learnt so far.
 class Training {
  public:
   Training(Session& session, std::string model_dir, RunConfig config, const InputFn& input_fn,
@@ -66,6 +70,9 @@ class Training {
   TrainResult finish();
   /// How it stands.
   const TrainResult& result() const;
+  /// Stops, pauses, saves and watches it, from any thread: TrainOptions::control, or if there is
+  /// none one of its own, which lives as long as the Training.
+  TrainControl& control();
 
  private:
   struct Impl;

@@ -113,11 +113,17 @@ TEST_F(BelfryCkpt, RenamesTensors) {
   Ran twice = run("rename a.safetensors c.safetensors --rule '.*' same");
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("two tensors would be called `same`"));
-  // The longest name, with what takes a regular expression deepest.
-  write_tensor_bundle(folder / "long", {{std::string(4096, 'a'), Array::scalar(3.0f)}});
-  Ran deep = run("rename long d.safetensors --rule '(a|b)*' same");
+  // The longest name that rules match, with what takes a regular expression deepest, and a longer.
+  write_tensor_bundle(folder / "deep", {{std::string(256, 'a'), Array::scalar(3.0f)}});
+  Ran deep = run("rename deep d.safetensors --rule '(a|b)*' same");
   EXPECT_EQ(deep.status, 0) << deep.err;
   EXPECT_EQ(tensors("d.safetensors").at("same").item(), 3);
+  std::string name(257, 'a');
+  write_tensor_bundle(folder / "deeper", {{name, Array::scalar(4.0f)}});
+  EXPECT_THAT(run("rename deeper e.safetensors --rule '(a|b)*' same").err,
+              HasSubstr("a name of 257 bytes; rules match names of at most 256"));
+  EXPECT_EQ(run("rename deeper e.safetensors --name " + name + " short").status, 0);
+  EXPECT_EQ(tensors("e.safetensors").at("short").item(), 4);
   data::write_npz(folder / "long.npz", {{std::string(60'000, 'a'), Array::scalar(3.0f)}});
   EXPECT_THAT(run("rename long.npz d.safetensors --rule '(a|b)*' same").err,
               HasSubstr("a name is 60000 bytes long; at most 4096"));

@@ -95,7 +95,7 @@ TEST(Allocation, AStepMakesNone) {
   Estimator estimator({.model_fn = small_network, .model_dir = dir.path(), .run = config});
   TrainControl control;
   for (std::vector<Features> data : {std::vector{images(8)}, std::vector{images(8), images(3)}}) {
-    Training training = estimator.start_training(over_and_over(data), {.control = &control});
+    Training training = estimator.start(over_and_over(data), {.control = &control});
     auto steps = [&](int count) {
       for (int i = 0; i < count; ++i) training.step();
     };
@@ -109,7 +109,7 @@ TEST(Allocation, TwoThreadsMakeNoneEither) {
   RunConfig config;
   config.threads = 2;
   Estimator estimator({.model_fn = small_network, .model_dir = dir.path(), .run = config});
-  Training training = estimator.start_training(over_and_over({images(256)}));
+  Training training = estimator.start(over_and_over({images(256)}));
   auto steps = [&](int count) {
     for (int i = 0; i < count; ++i) training.step();
   };
@@ -132,7 +132,7 @@ TEST(Allocation, TwoSlotsMakeNoneEither) {
   RunConfig config;
   config.devices = {"cpu:0+cpu:1"};
   Estimator estimator({.model_fn = two_slots, .model_dir = dir.path(), .run = config});
-  Training training = estimator.start_training(over_and_over({images(8)}));
+  Training training = estimator.start(over_and_over({images(8)}));
   auto steps = [&](int count) {
     for (int i = 0; i < count; ++i) training.step();
   };

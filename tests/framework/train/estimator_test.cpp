@@ -54,7 +54,7 @@ TEST(Estimator, AtMaxStepsThereIsNothingToDo) {
   EXPECT_EQ(result.outcome, Outcome::finished);
   EXPECT_EQ(opened, 0);
   EXPECT_THAT(log.info, HasSubstr("nothing to do, step 4 has reached max_steps 4"));
-  Training training = estimator.start_training(over_and_over({one_point()}), {.max_steps = 3});
+  Training training = estimator.start(over_and_over({one_point()}), {.max_steps = 3});
   EXPECT_FALSE(training.step());
   EXPECT_EQ(training.finish().steps, 0);
 }
@@ -136,7 +136,7 @@ TEST(Estimator, ASubclassMayOverrideModelFn) {
 TEST(Estimator, StepByStepIsTheSameAsTrain) {
   TemporaryFolder dir;
   Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
-  Training training = estimator.start_training(over_and_over({one_point()}), {.steps = 3});
+  Training training = estimator.start(over_and_over({one_point()}), {.steps = 3});
   std::vector<double> losses;
   while (training.step()) losses.push_back(training.result().loss);
   EXPECT_THAT(losses, ElementsAre(8, 7.75, 7.5));
@@ -150,7 +150,7 @@ TEST(Estimator, AnAbandonedTrainingEndsAsStopped) {
   TemporaryFolder dir;
   Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
   {
-    Training training = estimator.start_training(over_and_over({one_point()}));
+    Training training = estimator.start(over_and_over({one_point()}));
     training.step();
   }
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, 1));
@@ -164,8 +164,8 @@ TEST(Estimator, AnAbandonedTrainingThrowsNothing) {
   Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
   CapturedLog captured;
   {
-    Training training = estimator.start_training(over_and_over({one_point()}),
-                                                 {.hooks = {std::make_shared<Thrower>()}});
+    Training training =
+        estimator.start(over_and_over({one_point()}), {.hooks = {std::make_shared<Thrower>()}});
     training.step();
   }
   EXPECT_EQ(captured.warnings, "train: while ending an abandoned training: an unknown exception\n");

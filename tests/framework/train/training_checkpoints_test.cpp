@@ -59,8 +59,8 @@ TEST_F(SavingInTheBackground, AnErrorOfTheLastOneIsAFailureThatHooksAreToldOf) {
       std::filesystem::create_directories(checkpoint_path(step.context.model_dir(), 2) + "/x");
     }
   };
-  Training training = estimator->start_training(
-      input, {.max_steps = 2, .hooks = {notes, std::make_shared<Obstacle>()}});
+  Training training =
+      estimator->start(input, {.max_steps = 2, .hooks = {notes, std::make_shared<Obstacle>()}});
   training.run();
   EXPECT_THAT(error_of([&] { training.finish(); }),
               HasSubstr("while checkpoint 2 was written in the background"));

@@ -38,7 +38,7 @@ TEST(CudaTraining, TheNextStepBeginsBeforeTheResultIsRead) {
 TEST(CudaTraining, AHostThatStepsSeesEachResult) {
   TemporaryFolder folder;
   Estimator estimator({.model_fn = falling, .model_dir = folder.path(), .run = on("cuda")});
-  Training training = estimator.start_training(over_and_over({one_point()}), {.max_steps = 3});
+  Training training = estimator.start(over_and_over({one_point()}), {.max_steps = 3});
   for (double loss : {8.0, 7.75, 7.5}) {
     ASSERT_TRUE(training.step());
     EXPECT_EQ(training.result().loss, loss);
