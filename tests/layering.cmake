@@ -64,6 +64,8 @@ foreach(file ${files})
     string(REGEX REPLACE "^#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*" "\\1" header "${line}")
     if(header MATCHES "^belfry/(framework|data|hooks|models)\\.h$")
       set(header "belfry/${CMAKE_MATCH_1}/${CMAKE_MATCH_1}.h")
+    elseif(header STREQUAL belfry/version.h)  # CMake writes it
+      set(header belfry/framework/base/version.h)
     endif()
     if(header MATCHES "^belfry/(.+)$")
       set(header ${CMAKE_MATCH_1})

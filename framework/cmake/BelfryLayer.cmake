@@ -5,6 +5,7 @@
 # as one test program that links a layer and everything below it.
 include_guard()
 include(GNUInstallDirs)
+include(BelfryExports)
 
 # Consumers write #include <belfry/framework.h> in the source tree and after installation alike, and
 # no folder with a generic name lands on their include path: the build tree holds belfry/ with links.
@@ -17,6 +18,7 @@ foreach(header framework data hooks models)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header}/${header}.h
        ${BELFRY_INCLUDE_DIR}/belfry/${header}.h SYMBOLIC)
 endforeach()
+configure_file(framework/base/version.h.in ${BELFRY_INCLUDE_DIR}/belfry/version.h @ONLY)
 
 add_library(belfry_settings INTERFACE)
 target_compile_features(belfry_settings INTERFACE cxx_std_20)
@@ -87,7 +89,9 @@ function(belfry_library)
   get_property(layers GLOBAL PROPERTY belfry_layers)
   add_library(belfry SHARED)
   add_library(belfry::belfry ALIAS belfry)
+  add_library(Belfry::belfry ALIAS belfry)
   belfry_link_layers(belfry ${layers})
+  belfry_exports(belfry)
   set_target_properties(belfry PROPERTIES VERSION ${PROJECT_VERSION}
                         SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_compile_features(belfry PUBLIC cxx_std_20)

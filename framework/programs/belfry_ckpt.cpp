@@ -12,6 +12,7 @@
 #include "belfry/framework/programs/weight_files.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
+#include "belfry/version.h"
 
 namespace belfry::programs {
 namespace {
@@ -212,6 +213,7 @@ int run(int argc, char** argv) {
       "safetensors file, the index of one in several files, an NPZ file, a checkpoint of\n"
       "TensorFlow's, or a folder with one of these.");
   app.require_subcommand(1);
+  app.set_version_flag("--version", std::string(build_info()));
   Arguments args;
   auto commands = declare(app, args);
   try {
@@ -219,6 +221,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     auto chosen = app.get_subcommands();
     std::fputs((chosen.empty() ? &app : chosen[0])->help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::CallForVersion& version) {
+    print(version.what());
     return 0;
   } catch (const CLI::ParseError& error) {
     fail("command line: ", error.what(), "; --help lists the commands");

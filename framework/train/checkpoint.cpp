@@ -8,6 +8,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/version.h"
 
 namespace belfry {
 namespace {
@@ -146,7 +147,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
                     {seed_key, text(checkpoint.seed)},
                     {input_key, checkpoint.input},
                     {hooks_key, hooks_text(checkpoint.hooks)},
-                    {version_key, BELFRY_VERSION}};
+                    {version_key, text(version())}};
   if (!checkpoint.config.empty()) metadata[config_key] = checkpoint.config;
   save_safetensors(path, checkpoint.variables, metadata);
 }

@@ -9,6 +9,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
+#include "belfry/version.h"
 
 namespace belfry {
 namespace {
@@ -40,6 +41,12 @@ class BelfryCkpt : public ::testing::Test {
   const NamedArrays two{{"n", Array::scalar<std::int64_t>(3)},
                         {"w", Array::of<float>({1, 2, 4, 8}, {2, 2})}};
 };
+
+TEST_F(BelfryCkpt, SaysItsVersion) {
+  Ran version = run("--version");
+  EXPECT_EQ(version.status, 0) << version.err;
+  EXPECT_EQ(version.out, concat(build_info(), "\n"));
+}
 
 TEST_F(BelfryCkpt, ListsCheckpoints) {
   save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
