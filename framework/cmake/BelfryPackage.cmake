@@ -1,6 +1,6 @@
 # `cpack -G DEB` in the build folder: belfry_<version>_<architecture>.deb with all that is installed.
-# Packages of the distribution that the library is linked with are its dependencies. NVIDIA's
-# libraries need not come from packages, and are not: who installs the .deb has them already.
+# It depends on the packages of what the library is linked with. NVIDIA's libraries need not come from
+# packages: those that do not are left out.
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_NAME belfry)
 set(CPACK_PACKAGE_VENDOR "The authors of Belfry")
@@ -14,11 +14,17 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_PACKAGE_DESCRIPTION
-    "A shared library, its headers, a CMake package, and belfry-ckpt, which looks at checkpoints.")
+set(CPACK_PACKAGE_DESCRIPTION "A shared library, its headers, packages for CMake and pkg-config,
+and belfry-ckpt, which looks at checkpoints.")
 if(BELFRY_CUDA)
-  string(APPEND CPACK_PACKAGE_DESCRIPTION " Built for NVIDIA GPUs: needs cuBLASLt \
-${CUDAToolkit_VERSION_MAJOR}, and NVRTC, cuDNN 9 and NCCL 2 where they were found, from wherever they are installed.")
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CUDAToolkit_LIBRARY_DIR})
+  string(APPEND CPACK_PACKAGE_DESCRIPTION "
+It runs on NVIDIA GPUs as well, and for that is linked with libraries of
+CUDA ${CUDAToolkit_VERSION_MAJOR} that must be installed beside it.")
+  foreach(library ${BelfryCUDNN_LIBRARY} ${BelfryNCCL_LIBRARY})
+    cmake_path(GET library PARENT_PATH folder)
+    list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${folder})
+  endforeach()
+  list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CUDAToolkit_LIBRARY_DIR})
+  list(REMOVE_DUPLICATES CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS)
 endif()
 include(CPack)

@@ -1,36 +1,70 @@
-# Installs into a folder, moves it elsewhere, and builds and runs a program against it from outside
-# the source tree.
+# Installs into a folder, moves it elsewhere, and builds and runs programs against it, by CMake and by
+# pkg-config, from outside the source tree.
 cmake_minimum_required(VERSION 3.22)
-
-function(run)
-  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
-endfunction()
+include(${SOURCE_DIR}/tests/install/consumer.cmake)
 
 file(REMOVE_RECURSE ${WORK_DIR})
 run(${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${WORK_DIR}/first --config ${CONFIG})
 file(RENAME ${WORK_DIR}/first ${WORK_DIR}/moved)
-file(COPY ${SOURCE_DIR}/tests/install/consumer DESTINATION ${WORK_DIR})
-run(${CMAKE_COMMAND} -S ${WORK_DIR}/consumer -B ${WORK_DIR}/build -G ${GENERATOR}
-    -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved -D CMAKE_CXX_COMPILER=${COMPILER})
-run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-run(${WORK_DIR}/build/consumer)
+run_consumers(${WORK_DIR}/moved consumer)
 
 # Only belfry/ lands on a consumer's include path, and no path of this machine in the package.
 file(GLOB includes RELATIVE ${WORK_DIR}/moved/include ${WORK_DIR}/moved/include/*)
 if(NOT includes STREQUAL belfry)
   message(FATAL_ERROR "include/ should hold belfry alone, but holds: ${includes}")
 endif()
-file(GLOB package ${WORK_DIR}/moved/lib*/cmake/belfry/*.cmake
-     ${WORK_DIR}/moved/lib*/*/cmake/belfry/*.cmake)
-if(NOT package)
-  message(FATAL_ERROR "no CMake package under ${WORK_DIR}/moved")
+file(GLOB_RECURSE package ${WORK_DIR}/moved/lib*/*.cmake ${WORK_DIR}/moved/lib*/*.pc)
+if(NOT package MATCHES "belfry-config.cmake" OR NOT package MATCHES "belfry.pc")
+  message(FATAL_ERROR "no CMake package or no belfry.pc under ${WORK_DIR}/moved")
 endif()
 foreach(file ${package})
   file(READ ${file} content)
-  foreach(path ${SOURCE_DIR} ${WORK_DIR})
+  foreach(path ${SOURCE_DIR} ${BINARY_DIR} ${WORK_DIR})
     string(FIND "${content}" "${path}" at)
     if(NOT at EQUAL -1)
       message(FATAL_ERROR "${file} names ${path}, so the installed tree cannot be moved")
     endif()
   endforeach()
 endforeach()
+
+# find_component(NAME expected): what find_package says to one that requires NAME.
+function(find_component name expected)
+  execute_process(
+    COMMAND ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/components -B ${WORK_DIR}/components
+            -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved -D COMPONENT=${name}
+    OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  string(REGEX REPLACE "[ \n]+" " " said "${said}")
+  string(FIND "${said}" "${expected}" at)
+  if(at EQUAL -1)
+    message(SEND_ERROR "component `${name}`: expected `${expected}`, got: ${said}")
+  endif()
+endfunction()
+foreach(component ${COMPONENTS})
+  find_component(${component} "-- ${component} TRUE")
+endforeach()
+find_component(gpu "Belfry has no component gpu; those that it may have are cuda, mpi, snappy and programs.")
+# The same tree, as if built without any.
+file(GLOB_RECURSE config ${WORK_DIR}/moved/belfry-config.cmake)
+file(READ ${config} content)
+string(REGEX REPLACE "set\\(_belfry_components [^)]*\\)" "" content "${content}")
+file(WRITE ${config} "${content}")
+find_component("" "-- cuda FALSE -- mpi FALSE -- snappy FALSE")
+find_component(cuda "This Belfry was built without cuda: build and install one with -D BELFRY_CUDA=ON.")
+file(REMOVE ${WORK_DIR}/moved/bin/belfry-ckpt)
+find_component(programs "build and install it with -D BELFRY_BUILD_PROGRAMS=ON.")
+
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  file(GLOB_RECURSE pc ${WORK_DIR}/moved/belfry.pc)
+  cmake_path(GET pc PARENT_PATH folder)
+  set(ENV{PKG_CONFIG_PATH} ${folder})
+  execute_process(COMMAND ${pkg_config} --cflags --libs "belfry >= 0.1" OUTPUT_VARIABLE flags
+                  OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${COMPILER} -std=c++20 ${SOURCE_DIR}/tests/install/consumer/version.cpp ${flags}
+      -o ${WORK_DIR}/version)
+  cmake_path(GET folder PARENT_PATH folder)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${folder}:$ENV{LD_LIBRARY_PATH} ${WORK_DIR}/version)
+else()
+  message(STATUS "pkg-config is not installed: belfry.pc was not tried")
+endif()

@@ -1,0 +1,16 @@
+# What the tests of an installed tree have in common.
+string(REPLACE "," ";" COMPONENTS "${COMPONENTS}")  # which a test's command cannot hold as a list
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Builds programs of consumer/ against the tree `prefix` by CMake, and runs them.
+function(run_consumers prefix)
+  run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/consumer -B ${WORK_DIR}/build -G ${GENERATOR}
+      -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${COMPILER} "-DCOMPONENTS=${COMPONENTS}")
+  foreach(program ${ARGN})
+    run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --target ${program})
+    run(${WORK_DIR}/build/${program})
+  endforeach()
+endfunction()
