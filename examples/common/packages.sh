@@ -15,6 +15,8 @@ belfry_test_packages=(
   libsnappy-dev
   # For tests that read what is written here by other people's programs.
   python3-venv
+  # For tests of what is installed.
+  pkgconf dpkg-dev file
 )
 belfry_fuzz_packages=(clang libclang-rt-dev libomp-dev)
 
