@@ -61,7 +61,7 @@ if(pkg_config)
   execute_process(COMMAND ${pkg_config} --cflags --libs "belfry >= 0.1" OUTPUT_VARIABLE flags
                   OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  run(${COMPILER} -std=c++20 ${SOURCE_DIR}/tests/install/consumer/version.cpp ${flags}
+  run(${COMPILER} -std=c++20 ${options} ${SOURCE_DIR}/tests/install/consumer/version.cpp ${flags}
       -o ${WORK_DIR}/version)
   cmake_path(GET folder PARENT_PATH folder)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${folder}:$ENV{LD_LIBRARY_PATH} ${WORK_DIR}/version)
