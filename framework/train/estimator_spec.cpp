@@ -18,11 +18,47 @@ void check_loss(const EstimatorSpec& spec, Mode mode) {
 
 template <class Named>
 void check_names(const Named& list, std::string_view field) {
-  std::set<std::string> seen;
+  std::set<std::string_view> seen;
   for (const auto& [name, value] : list) {
     require(!name.empty(), "model_fn: a name in ", field, " is empty");
     require(seen.insert(name).second, "model_fn: the name `", name, "` is twice in ", field);
   }
+}
+
+void check_summary(const Summary& summary) {
+  const Tensor& value = summary.value;
+  auto expect = [&](bool fits, std::string_view what) {
+    require(fits, "model_fn: summary `", summary.name, "` must be ", what, ", got ", value.type());
+  };
+  require(value.defined(), "model_fn: summary `", summary.name, "` is undefined");
+  switch (summary.kind) {
+    case SummaryKind::scalar:
+      return expect(
+          value.shape().elements() == 1 && value.rank() <= 1 && is_floating(value.dtype()),
+          "a floating scalar");
+    case SummaryKind::histogram:
+      return;
+    case SummaryKind::image: {
+      std::int64_t channels = value.rank() == 4 ? value.size(3) : 0;
+      bool colours = channels == 1 || channels == 3 || channels == 4;
+      expect(colours && value.shape().elements() > 0
+                 && (is_floating(value.dtype()) || value.dtype() == DType::u8),
+             "an image [n, h, w, 1 | 3 | 4], floating or u8");
+      require(summary.images >= 1, "model_fn: summary `", summary.name, "` shows ", summary.images,
+              " images; it must be at least 1");
+      return;
+    }
+    case SummaryKind::text:
+      return expect(value.dtype() == DType::u8 && (value.rank() == 1 || value.rank() == 2),
+                    "text, u8 [bytes] or [n, bytes]");
+  }
+}
+
+void check_summaries(const std::vector<Summary>& summaries) {
+  std::vector<std::pair<std::string_view, int>> names;
+  for (const Summary& summary : summaries) names.emplace_back(summary.name, 0);
+  check_names(names, "summaries");
+  for (const Summary& summary : summaries) check_summary(summary);
 }
 
 void check_train(const EstimatorSpec& spec) {
@@ -34,6 +70,7 @@ void check_train(const EstimatorSpec& spec) {
   for (const auto& [name, value] : spec.values)
     require(value.defined() && value.shape().elements() == 1 && is_floating(value.dtype()),
             "model_fn: value `", name, "` must be a floating scalar");
+  check_summaries(spec.summaries);
   for (const auto& hook : spec.hooks) require(hook, "model_fn: a hook is null");
   if (spec.round.empty()) return;
   std::size_t count = spec.train.list(spec.loss).size();

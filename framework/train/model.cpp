@@ -27,6 +27,15 @@ Tensor as_f32(Tensor x) {
   return narrow ? cast(x, DType::f32) : x;
 }
 
+// What leaves the model of what a summary shows.
+Tensor shown(const Summary& summary) {
+  Tensor value = summary.value;
+  if (summary.kind == SummaryKind::scalar) value = as_scalar(value);
+  if (summary.kind == SummaryKind::image && value.size(0) > summary.images)
+    value = slice(value, {.begin = {0, 0, 0, 0}, .size = {summary.images, -1, -1, -1}});
+  return as_f32(value);
+}
+
 // What a part's loss or value enters the sum over parts with.
 Tensor weighted(Tensor x, TowerReduction reduction, double share) {
   return reduction == TowerReduction::sum || share == 1 ? x : x * share;
@@ -116,6 +125,8 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
   if (mode_ != Mode::predict) part.spec.loss = as_f32(as_scalar(part.spec.loss));
   for (auto& [name, prediction] : part.spec.predictions) prediction = as_f32(prediction);
   for (auto& [name, value] : part.spec.values) value = as_f32(value);
+  if (mode_ == Mode::train)
+    for (Summary& summary : part.spec.summaries) summary.value = shown(summary);
   part.end = graph_->size();
   return part;
 }
@@ -212,6 +223,18 @@ void Model::add_results(const MicroBatch& part) {
   }
   spec_.loss = total;
   spec_.values = std::move(values);
+  add_summaries(part, first);
+}
+
+// Scalars are sums over the parts too, the others those of the first.
+void Model::add_summaries(const MicroBatch& part, bool first) {
+  const std::vector<Summary>& own = part.spec.summaries;
+  require(first || own.size() == spec_.summaries.size(),
+          "model_fn: it built another number of summaries for a later micro-batch");
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (own[i].kind == SummaryKind::scalar)
+      spec_.summaries[i].value = sum_of(first ? Tensor() : spec_.summaries[i].value,
+                                        weighted(own[i].value, TowerReduction::mean, part.share));
 }
 
 void Model::add_gradients(const MicroBatch& part) {
@@ -249,6 +272,10 @@ void Model::merge_over_towers() {
   spec_.loss = over_towers(spec_.loss, spec_.loss_over_towers, "loss");
   for (auto& [name, value] : spec_.values)
     value = over_towers(value, TowerReduction::mean, concat("value ", name));
+  for (Summary& summary : spec_.summaries)
+    if (summary.kind == SummaryKind::scalar)
+      summary.value =
+          over_towers(summary.value, TowerReduction::mean, concat("summary ", summary.name));
 }
 
 void Model::build_updates(const Hooks& hooks) {
@@ -329,6 +356,13 @@ std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices
     append(effects, reductions);
   }
   return compile_tower(outputs, effects, devices, {.threads = threads, .tf32 = options_.tf32});
+}
+
+std::shared_ptr<const TowerPlan> Model::compile_summaries(std::span<Device* const> devices,
+                                                          int threads) const {
+  std::vector<Tensor> outputs;
+  for (const Summary& summary : spec_.summaries) outputs.push_back(summary.value);
+  return compile_tower(outputs, {}, devices, {.threads = threads, .tf32 = options_.tf32});
 }
 
 std::int64_t row_count(const Features& batch) {

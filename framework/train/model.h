@@ -79,6 +79,10 @@ class Model {
   std::shared_ptr<const TowerPlan> compile(std::span<Device* const> devices, int threads = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0},
                                            bool apply = true) const;
+  /// The plan of the train mode that computes the spec's summaries, which are its outputs, and
+  /// changes nothing. Scalars are of all towers, the others of this one.
+  std::shared_ptr<const TowerPlan> compile_summaries(std::span<Device* const> devices,
+                                                     int threads = 0) const;
 
  private:
   // Of one update, over all micro-batches.
@@ -102,6 +106,7 @@ class Model {
                            bool first = true);
   void build_pipeline(const std::vector<MicroBatch>& parts);
   void add_results(const MicroBatch& part);
+  void add_summaries(const MicroBatch& part, bool first);
   void add_gradients(const MicroBatch& part);
   SplitPlan choose_split(const std::vector<Node*>& pass,
                          const std::vector<MicroBatch>& parts) const;

@@ -97,8 +97,8 @@ Replicas::Compiled* Replicas::find_compiled(const Features& batch) const {
 
 Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
   if (Compiled* known = find_compiled(batch)) return *known;
-  models_.push_back(std::make_unique<Compiled>(
-      Compiled{Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options_now()), {}}));
+  models_.push_back(std::make_unique<Compiled>(Compiled{
+      Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options_now()), {}, {}}));
   const auto& split = models_.back()->model.split();
   if (split && !options_.split_plan) log_info("split for ", mode_, ": ", to_string(*split));
   options_.split_plan = split;
@@ -132,6 +132,19 @@ void Replicas::prepare(std::uint64_t chosen) {
       if (first && slots_ > 1)
         log_info(mode_, ": a step needs ", memory_text(*plan, session_.strategy()));
     }
+    tower.model = &compiled.model;
+    tower.executable = executable.get();
+  }
+}
+
+void Replicas::prepare_summaries() {
+  for (int t = 0; t < taking_part_; ++t) {
+    TowerState& tower = towers_[static_cast<std::size_t>(t)];
+    Compiled& compiled = compiled_for(shares_[static_cast<std::size_t>(t)].batch);
+    auto& executable = compiled.summaries[t];
+    if (!executable)
+      executable = session_.make_executable(session_.compile_summaries(compiled.model, t),
+                                            compiled.model, t);
     tower.model = &compiled.model;
     tower.executable = executable.get();
   }
@@ -181,9 +194,9 @@ void Replicas::failed(const std::exception& error) {
   if (mode_ == Mode::train) session_.towers_failed(error);
 }
 
-void Replicas::run() {
+void Replicas::run(int sub_step) {
   try {
-    start();
+    start(false, sub_step);
   } catch (...) {
     try {
       collect(started());  // steps that are left would be taken for the next ones

@@ -43,8 +43,10 @@ class Replicas {
   bool is_prepared(std::uint64_t chosen) const;
   /// Builds and compiles what the towers need for their shares. Does nothing when all is there.
   void prepare(std::uint64_t chosen = ~std::uint64_t{0});
+  /// As prepare(), for the models' summaries: run() then changes no variable.
+  void prepare_summaries();
   /// Runs every tower that takes part on its share, all at once, as prepare() left it.
-  void run();
+  void run(int sub_step = 0);
   /// As run(), but on devices that run behind the host it returns while the step is under way.
   /// With `trace`, every instruction is timed: see Executable.
   void start(bool trace = false, int sub_step = 0);
@@ -75,7 +77,8 @@ class Replicas {
   struct Compiled {
     Model model;
     std::map<std::pair<int, std::uint64_t>, std::unique_ptr<TowerExecutable>>
-        executables;  // by tower
+        executables;                                            // by tower
+    std::map<int, std::unique_ptr<TowerExecutable>> summaries;  // the same
   };
   struct TowerState {
     Model* model = nullptr;

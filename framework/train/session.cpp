@@ -215,10 +215,18 @@ std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
                                                   std::uint64_t chosen) const {
   // Each worker's first tower applies for its own.
   bool applies = strategy_.variables == VariablePlacement::mirrored || tower == 0;
+  return model.compile(devices_of(tower), threads_of_a_slot_, chosen, applies);
+}
+
+std::shared_ptr<const TowerPlan> Session::compile_summaries(const Model& model, int tower) const {
+  return model.compile_summaries(devices_of(tower), threads_of_a_slot_);
+}
+
+std::vector<Device*> Session::devices_of(int tower) const {
   std::vector<Device*> devices;
   for (const auto& device : strategy_.towers[static_cast<std::size_t>(tower)].devices)
     devices.push_back(device.get());
-  return model.compile(devices, threads_of_a_slot_, chosen, applies);
+  return devices;
 }
 
 // All is checked before anything changes.

@@ -65,6 +65,7 @@ class Session {
   /// The plan of a model on one of this session's towers.
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0}) const;
+  std::shared_ptr<const TowerPlan> compile_summaries(const Model& model, int tower) const;
   /// `options` with what this session's towers ask of its models.
   ModelOptions complete(ModelOptions options = {}) const;
 
@@ -108,6 +109,7 @@ class Session {
   void finish_step() { ++step_; }
 
  private:
+  std::vector<Device*> devices_of(int tower) const;
   void check_memory(const TowerPlan& plan, const Model& model, int tower);
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);

@@ -68,6 +68,8 @@ struct Training::Impl final : HookContext {
     std::uint64_t chosen = 0, applied = 0;
     StepTimes times = {};
     bool traced = false, begun = false;
+    bool summaries = false;                // asked for ...
+    std::vector<SummaryValue> shown = {};  // ... and taken
     double waited = 0, began = 0;
   };
 
@@ -90,6 +92,9 @@ struct Training::Impl final : HookContext {
   // One sub-step, as share_out() left it. As soon as the first of a step is under way, the step
   // before is settled.
   void start_part(Started& step, std::uint64_t chosen, int number, bool last);
+
+  // Before a sub-step, as share_out() left it: computes the summaries for it.
+  void take_summaries(Started& step, int number);
 
   // Waits for the end of a sub-step, unless that has been done.
   void take_results(Started& step, Part& part);

@@ -54,7 +54,8 @@ bool Training::Impl::start_step() {
   trace.clear();
   return start_round({.step = session.step() + 1,
                       .chosen = request.chosen & all_updates(),
-                      .traced = request.trace});
+                      .traced = request.trace,
+                      .summaries = request.summaries});
 }
 
 bool Training::Impl::start_round(Started next) {
@@ -71,6 +72,7 @@ bool Training::Impl::start_round(Started next) {
     set += part.fresh_batch;
     if ((part.updates & next.chosen) == 0 && !last) continue;
     if (!share_out(any, part.updates & next.chosen, set)) return false;
+    if (last && next.summaries) take_summaries(next, number - 1);
     start_part(next, part.updates & next.chosen, number - 1, last);
     if (part.fresh_batch) next.rows += replicas.rows().all;
   }
@@ -93,6 +95,22 @@ void Training::Impl::start_part(Started& step, std::uint64_t chosen, int number,
   if (last) session.finish_step();
   if (first) settle();
   take_results(step, before);
+}
+
+// With the same batch, variables and random numbers as the sub-step that comes next, so what is
+// shown is what that computes.
+void Training::Impl::take_summaries(Started& step, int number) {
+  const std::vector<Summary>& asked = replicas.model().spec().summaries;
+  if (asked.empty()) return;
+  settle();
+  take_results(step, step.last);
+  running_step = step.step;
+  with_context("summaries", [&] {
+    replicas.prepare_summaries();
+    replicas.run(number);
+  });
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    step.shown.push_back({asked[i].name, asked[i].kind, replicas.executable(0).output(i).clone()});
 }
 
 void Training::Impl::take_results(Started& step, Part& part) {
@@ -218,7 +236,8 @@ void Training::Impl::report(const Started& step) {
                   .applied = step.applied,
                   .times = step.times,
                   .start_seconds = step.began,
-                  .trace = trace};
+                  .trace = trace,
+                  .summaries = step.shown};
   bool judged = false;  // before it is saved: it outlives a full disk
   for (const auto& hook : hooks.all()) {
     if (hook == hooks.saver()) judged = (--steps_under_way, true);
