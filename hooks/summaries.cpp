@@ -1,6 +1,8 @@
 #include "belfry/hooks/summaries.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 
 #include "belfry/framework/base/error.h"
@@ -8,6 +10,7 @@
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/hooks/event_file.h"
 #include "belfry/hooks/graph_def.h"
+#include "belfry/hooks/model_summaries.h"
 #include "belfry/hooks/scheduled_rates.h"
 
 namespace belfry::hooks {
@@ -32,7 +35,9 @@ class WriteSummaries final : public Summaries {
   void begin(HookContext& context) override {
     scalars_ = Cadence(options_.every);
     histograms_ = Cadence(options_.histograms.value_or(options_.every));
+    of_model_ = Cadence(options_.of_model.value_or(options_.every));
     scalars_due_ = histograms_due_ = false;
+    asked_for_model_.clear();
     since_ = {};
     begun_ = true;
     std::vector<std::byte> graph = std::exchange(graph_, {});
@@ -45,6 +50,16 @@ class WriteSummaries final : public Summaries {
     if (!options_.hyper_parameters.empty())
       file_->add(context.step(),
                  {hyper_parameters_summary(options_.hyper_parameters, wall_seconds())});
+  }
+
+  // The other workers ask with the chief, though they do not write.
+  void before_step(StepRequest& request) override {
+    std::int64_t step = request.step + 1;
+    double now = request.context.clock();
+    if (!of_model_.due(step, now)) return;
+    of_model_.triggered(step, now);
+    request.summaries = true;
+    if (file_) asked_for_model_.insert(step);
   }
 
   bool needs_result_now(HookContext&, std::int64_t step) override {
@@ -61,6 +76,7 @@ class WriteSummaries final : public Summaries {
     since_.waited += result.input_wait_seconds;
     if (std::exchange(scalars_due_, false)) write_scalars(result);
     if (std::exchange(histograms_due_, false)) write_histograms(result);
+    if (asked_for_model_.erase(result.step) > 0) write_of_model(result);
   }
 
   void end(HookContext& context, Outcome outcome) override {
@@ -117,12 +133,20 @@ class WriteSummaries final : public Summaries {
     file_->add(result.step, std::move(values));
   }
 
+  void write_of_model(const StepResult& result) {
+    std::vector<SummaryValue> values;
+    for (const belfry::SummaryValue& summary : result.summaries)
+      std::ranges::move(shown_values(summary), std::back_inserter(values));
+    if (!values.empty()) file_->add(result.step, std::move(values));
+  }
+
   SummariesOptions options_;
   ScheduledRates rates_;
   std::vector<std::byte> graph_;     // until begin
   std::set<std::string> graphs_in_;  // folders to which it was written
   bool begun_ = false;
-  Cadence scalars_{Steps(1)}, histograms_{Steps(1)};
+  Cadence scalars_{Steps(1)}, histograms_{Steps(1)}, of_model_{Steps(1)};
+  std::set<std::int64_t> asked_for_model_;  // steps of which after_step() has not been told
   bool scalars_due_ = false, histograms_due_ = false;  // after the step that was asked about ...
   double asked_ = 0;                                   // ... at this time
   Since since_;
@@ -139,6 +163,7 @@ void check(const Every& every, const char* name) {
 
 std::shared_ptr<Summaries> summaries(SummariesOptions options) {
   check(options.every, "every");
+  if (options.of_model) check(*options.of_model, "of_model");
   if (options.histograms) check(*options.histograms, "histograms");
   check_flush(options.flush);
   return std::make_shared<WriteSummaries>(std::move(options));

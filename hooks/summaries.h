@@ -13,6 +13,8 @@ namespace belfry::hooks {
 
 struct SummariesOptions {
   Every every = Steps(100);  ///< between scalars, in steps or seconds
+  /// Between EstimatorSpec::summaries; none: as `every`. The chief's clock measures seconds.
+  std::optional<Every> of_model = {};
   /// Between histograms of the variables that are trained; none: never. Each is a copy of all of
   /// them, and a step for which a GPU waits.
   std::optional<Every> histograms = {};
@@ -29,6 +31,8 @@ class Summaries : public Hook, public CheckpointListener {};
 /// Writes an event file into model_dir at each train() call. At the first step and then by cadence:
 ///
 ///   loss, and each of EstimatorSpec::values by its name
+///   EstimatorSpec::summaries, for which the steps compute the forward pass twice: scalars,
+///   histograms and texts by their names, images as <name>/image/0, <name>/image/1, ...
 ///   learning_rate, or learning_rate/<update> where a step makes several: what its schedule gives
 ///   global_step/sec, examples/sec, input/waiting (the fraction of time that training waited for
 ///   its input): since the time before, so not at the first step

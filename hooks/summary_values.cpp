@@ -71,8 +71,14 @@ SummaryValue image_summary(std::string tag, Array image) {
 }
 
 SummaryValue text_summary(std::string tag, std::string markdown) {
-  return with_tag(std::move(tag), [markdown = std::move(markdown)](WireWriter& out) {
-    put_tensor(out, string_type, {1}, [&] { out.text(8, markdown); });
+  return text_summary(std::move(tag), std::vector{std::move(markdown)});
+}
+
+SummaryValue text_summary(std::string tag, std::vector<std::string> rows) {
+  return with_tag(std::move(tag), [rows = std::move(rows)](WireWriter& out) {
+    put_tensor(out, string_type, {rows.size()}, [&] {
+      for (const std::string& row : rows) out.text(8, row);
+    });
     put_metadata(out, "text");
   });
 }

@@ -27,6 +27,8 @@ SummaryValue image_summary(std::string tag, Array image);
 
 /// Markdown.
 SummaryValue text_summary(std::string tag, std::string markdown);
+/// A table of one column, a row for each text.
+SummaryValue text_summary(std::string tag, std::vector<std::string> rows);
 
 /// What a classifier of two classes gets right at each of n thresholds, 0 to 1 in equal steps: a
 /// score that is not below the threshold is a positive.

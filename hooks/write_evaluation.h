@@ -14,8 +14,9 @@ namespace belfry::hooks {
 std::string evaluation_dir(const std::string& model_dir, std::string_view name = {});
 
 /// Adds an event file to `dir`: the loss and each metric of one element as a scalar at `step` (the
-/// number of steps that the model had been trained for), and the checkpoint's path as text, if
-/// there is one. What cannot be written is left out with a warning: see EventFile.
+/// number of steps that the model had been trained for), each metric pr_curve() as a curve, and the
+/// checkpoint's path as text, if there is one. What cannot be written is left out with a warning:
+/// see EventFile.
 void write_evaluation(const std::string& dir, const EvalResult& result, std::int64_t step,
                       const std::string& checkpoint = {});
 

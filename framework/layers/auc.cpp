@@ -1,10 +1,4 @@
-#include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/layers/metric_support.h"
-#include "belfry/framework/layers/weighting.h"
-#include "belfry/framework/ops/math.h"
-#include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/reduce.h"
-#include "belfry/framework/ops/shape_ops.h"
 
 namespace belfry {
 namespace {
@@ -20,8 +14,7 @@ Array threshold_values(int count) {
   return out;
 }
 
-// The state: true positives at each threshold, false positives at each, then all that are true and
-// all that are false.
+// Of threshold_counts() over everything.
 Array area(std::span<const double> state) {
   std::size_t count = state.size() / 2 - 1;
   double positives = state[2 * count], negatives = state[2 * count + 1];
@@ -41,19 +34,9 @@ Array area(std::span<const double> state) {
 
 Metric auc(Tensor labels, Tensor probabilities, AucOptions o) {
   require(o.thresholds >= 2, "auc: thresholds must be at least 2, got ", o.thresholds);
-  require(is_floating(probabilities.dtype()), "auc: probabilities must be floating, got ",
-          probabilities.type());
-  layers::require_same_shape("auc", "labels", labels, "probabilities", probabilities);
-  Shape column{probabilities.shape().elements(), 1};
-  Tensor label = reshape(cast(labels, DType::boolean), column);
-  Tensor weight = reshape(layers::full_weights("auc", o.weights, probabilities), column);
-  Tensor groups =
-      concat({layers::only(label, weight), layers::only(logical_not(label), weight)}, 1);  // [n, 2]
-  Tensor above = greater(cast(reshape(probabilities, column), DType::f64),
-                         constant(labels.graph(), threshold_values(o.thresholds)));
-  Tensor counts = matmul(groups, cast(above, DType::f64), {.transpose_a = true});  // [2, t]
-  Tensor state = concat({reshape(counts, Shape{2 * o.thresholds}), sum(groups, {.axes = {0}})}, 0);
-  return {.state = state, .value = area};
+  return {.state = layers::threshold_counts("auc", labels, probabilities,
+                                            threshold_values(o.thresholds), o.weights),
+          .value = area};
 }
 
 }  // namespace belfry

@@ -32,6 +32,11 @@ Binary binary(std::string_view metric, Tensor labels, Tensor probabilities,
 /// w where the condition holds, else 0.
 Tensor only(Tensor condition, Tensor w);
 
+/// f64 [2 t + 2]: for thresholds f64 [1, t] the weight of true labels whose probability is above
+/// each, that of false ones, then the weight of all that are true and of all that are false.
+Tensor threshold_counts(std::string_view metric, Tensor labels, Tensor probabilities,
+                        const Array& thresholds, Tensor weights);
+
 /// The state of confusion_matrix(), for the metrics made from it.
 Tensor confusion_state(std::string_view metric, Tensor labels, Tensor predictions,
                        const ConfusionOptions& options);

@@ -1,9 +1,12 @@
-// Covers scheduled_rates.cpp and write_evaluation.cpp too.
+// Covers scheduled_rates.cpp, model_summaries.cpp and write_evaluation.cpp too.
 #include "belfry/hooks/summaries.h"
 
 #include <fstream>
 
 #include "../framework/train/training_testing.h"
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/layers/pr_curve.h"
+#include "belfry/hooks/model_summaries.h"
 #include "belfry/hooks/write_evaluation.h"
 #include "events.h"
 #include "hooks_support.h"
@@ -104,6 +107,46 @@ TEST_F(SummariesTest, WhetherValuesAreDueIsDecidedOnce) {
   EXPECT_THAT(words, Contains("3 loss=3"));
 }
 
+TEST(ModelSummaries, ImagesBecomeBytes) {
+  Array floating = Array::of({0.f, 1.f, 0.5f, 2.f, -1.f, NAN, 0.1f, 0.9f}, {2, 2, 2, 1});
+  auto images = images_of({"i", SummaryKind::image, floating});
+  ASSERT_THAT(images, SizeIs(2));
+  EXPECT_TRUE(identical(images[0], Array::of<std::uint8_t>({0, 255, 128, 255}, {2, 2, 1})));
+  EXPECT_TRUE(identical(images[1], Array::of<std::uint8_t>({0, 0, 26, 230}, {2, 2, 1})));
+  Array bytes = Array::of<std::uint8_t>({7, 8, 9}, {1, 1, 1, 3});
+  EXPECT_TRUE(identical(images_of({"i", SummaryKind::image, bytes}).at(0), bytes.row(0)));
+}
+
+TEST(ModelSummaries, TextsEndAtTheirFirstZero) {
+  Array bytes = Array::of<std::uint8_t>({'a', 0, 'b', 'c', 'd', 'e'}, {2, 3});
+  EXPECT_THAT(texts_of({"t", SummaryKind::text, bytes}), ElementsAre("a", "cde"));
+  EXPECT_THAT(texts_of({"t", SummaryKind::text, bytes.row(1)}), ElementsAre("cde"));
+}
+
+// Steps 1 and 11 s later; of a worker that does not write, too.
+TEST_F(SummariesTest, AllWorkersAskForTheModelsSummaries) {
+  struct Clocked final : FakeContext {
+    double clock() const override { return now; }
+    double now = 1;
+  };
+  for (bool chief : {true, false}) {
+    Clocked clocked;
+    clocked.chief = chief;
+    clocked.folder = folder.path();
+    auto hook = summaries({.every = Steps(100), .of_model = std::chrono::seconds(10)});
+    hook->begin(clocked);
+    std::vector<bool> asked;
+    for (double time : {1., 10.9, 11.}) {
+      clocked.now = time;
+      StepRequest request{clocked, clocked.finished++};
+      hook->before_step(request);
+      asked.push_back(request.summaries);
+    }
+    EXPECT_THAT(asked, ElementsAre(true, false, true));
+    hook->end(clocked, Outcome::finished);
+  }
+}
+
 TEST_F(SummariesTest, ACheckpointIsNotedAtItsOwnStep) {
   std::string path = checkpoint_path(folder.path(), 3);
   std::ofstream(path) << "of step 3, written in the background";
@@ -119,6 +162,8 @@ TEST_F(SummariesTest, ACheckpointIsNotedAtItsOwnStep) {
 TEST_F(SummariesTest, CadencesMustBeAboveZero) {
   EXPECT_EQ(error_of([] { summaries({.every = Steps(0)}); }),
             "summaries: every must be at least 1, got 0 steps");
+  EXPECT_EQ(error_of([] { summaries({.of_model = Steps(0)}); }),
+            "summaries: of_model must be at least 1, got 0 steps");
   EXPECT_EQ(error_of([] { summaries({.histograms = std::chrono::seconds(-3)}); }),
             "summaries: histograms must be at least 1, got -3 s");
   EXPECT_THAT(error_of([] { summaries({.flush = std::chrono::milliseconds(-1)}); }),
@@ -216,6 +261,23 @@ TEST_F(SummariesOfTraining, HistogramsOfAStepAreOneEvent) {
   EXPECT_THAT(records_of(path), SizeIs(4));  // version, session, values, histograms
 }
 
+TEST_F(SummariesOfTraining, HaveWhatTheModelShows) {
+  auto model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = scheduled(s, batch, mode);
+    Tensor image = constant(s.graph(), Array::zeros({2, 4, 5, 3}));
+    spec.summaries = {scalar_summary("d", mean(batch["x"]) * 3), histogram_summary("h", batch["x"]),
+                      image_summary("i", image),
+                      text_summary("t", constant(s.graph(), Array::of<std::uint8_t>({'h', 'i'})))};
+    return spec;
+  };
+  auto hook = summaries({.every = Steps(3), .of_model = Steps(2), .graph = false});
+  EXPECT_THAT(
+      train(model, hook, 3),
+      ElementsAre("version", "1 session 1", "1 loss=8", "1 learning_rate=0.5", "1 d=3",
+                  "1 h:histogram", "1 i/image/0:image", "1 i/image/1:image", "1 t:text", "3 d=3",
+                  "3 h:histogram", "3 i/image/0:image", "3 i/image/1:image", "3 t:text"));
+}
+
 // The counter of the second update counts twice as fast as the steps.
 TEST_F(SummariesOfTraining, RatesFollowTheirUpdatesCounters) {
   auto two = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
@@ -265,6 +327,7 @@ TEST_F(SummariesOfTraining, EvaluationsAreRunsOfTheirOwn) {
   Estimator estimator({.model_fn = scheduled, .model_dir = dir, .run = quiet()});
   EvalResult result = estimator.evaluate(once({points({2, 4}, {0, 0})}));
   result.set("table", Array::zeros({2, 2}, DType::f64));
+  result.set("classes", Array::zeros({6, 6}, DType::f64));
   EXPECT_EQ(evaluation_dir(dir), dir + "/eval");
   std::string eval_dir = evaluation_dir(dir, "test");
   EXPECT_EQ(eval_dir, dir + "/eval_test");
@@ -275,6 +338,49 @@ TEST_F(SummariesOfTraining, EvaluationsAreRunsOfTheirOwn) {
   EXPECT_THAT(words_of(files[0]),
               ElementsAre("version", "20 loss=24", "20 mean_x=3", "20 checkpoint_path:text"));
   EXPECT_THAT(words_of(files[1]), ElementsAre("version", "10 loss=24", "10 mean_x=3"));
+}
+
+// The curve is that of count_pr_curve().
+TEST_F(SummariesOfTraining, EvaluationsHaveCurves) {
+  auto model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = scheduled(s, batch, mode);
+    spec.metrics = {{"curve", pr_curve(batch["y"], batch["x"], {.thresholds = 5})}};
+    return spec;
+  };
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = quiet()});
+  Features points_of_curve = points({0.5f, 1, 0.25f, 0.75f, 0}, {1, 1, 0, 0, 1});
+  EvalResult result = estimator.evaluate(once({points_of_curve}));
+  write_evaluation(folder / "eval", result, 20);
+  auto files = event_files(folder / "eval");
+  EXPECT_THAT(words_of(files.at(0)), Contains("20 curve:pr_curves"));
+  EventFile(folder / "counted")
+      .add(20, {pr_curve_summary(
+                   "curve", count_pr_curve(points_of_curve.at("y"), points_of_curve.at("x"), 5))});
+  auto values_in = [](const std::string& path) {
+    WireReader event(records_of(path).at(1));
+    std::vector<std::byte> last;
+    while (event.next())
+      if (event.is(5, WireType::length_delimited))
+        for (WireReader summary = event.message(); summary.next();) {
+          auto bytes = summary.bytes();
+          last.assign(bytes.begin(), bytes.end());
+        }
+    return last;
+  };
+  EXPECT_EQ(values_in(event_files(folder / "counted").at(0)), values_in(files[0]));
+}
+
+TEST_F(SummariesOfTraining, OtherTablesOfSixRowsAreNoCurves) {
+  Array found = Array::of<double>({2, 1, 1, 0, 0, 1, 0, 1, 2.0 / 3, 1, 1, 0.5}, {6, 2});
+  EvalResult result;
+  result.set("curve", found);
+  for (std::int64_t place : {0, 2, 5, 7, 9, 11}) {
+    Array other = found.clone();
+    other.span<double>()[static_cast<std::size_t>(place)] += 1;
+    result.set(concat("changed", place), other);
+  }
+  write_evaluation(dir, result, 1);
+  EXPECT_THAT(words_of(event_files(dir).at(0)), ElementsAre("version", "1 curve:pr_curves"));
 }
 
 }  // namespace

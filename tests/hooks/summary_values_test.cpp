@@ -39,6 +39,13 @@ TEST(SummaryValues, TextIsATensorOfOneString) {
                 "4a 08 0a 06 0a 04 74 65 78 74"));           // plugin "text"
 }
 
+TEST(SummaryValues, SeveralTextsAreATensorOfAsMany) {
+  EXPECT_EQ(encoded(text_summary("a", std::vector<std::string>{"h", "i"})),
+            hex("0a 01 61"
+                "42 0e 08 07 12 04 12 02 08 02 42 01 68 42 01 69"
+                "4a 08 0a 06 0a 04 74 65 78 74"));
+}
+
 // The PNG itself is encode_png()'s.
 TEST(SummaryValues, AnImageHasItsSizeAndColours) {
   ByteVector value = encoded(image_summary("a", Array::zeros({2, 5, 3}, DType::u8)));

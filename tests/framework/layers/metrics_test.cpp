@@ -1,9 +1,10 @@
-// Covers the metrics of metrics.h and metric_support.cpp.
+// Covers the metrics of metrics.h and pr_curve.h, metric_support.cpp and threshold_counts.cpp.
 #include "belfry/framework/layers/metrics.h"
 
 #include <cmath>
 #include <cstring>
 
+#include "belfry/framework/layers/pr_curve.h"
 #include "belfry/framework/ops/reduce.h"
 #include "layers_support.h"
 
@@ -238,6 +239,37 @@ TEST(Auc, WeighsElementsOfAnyShape) {
   EXPECT_DOUBLE_EQ(value.item(), 15.0 / 16);
 }
 
+// Thresholds 0, 1/2, 1: the positives 0.5 and 1 and the negatives 0.25 and 0.75.
+TEST(PrCurve, CountsWhatIsNotBelowAThreshold) {
+  Array labels = Array::of({1, 1, 0, 0}), p = Array::of({0.5f, 1.0f, 0.25f, 0.75f});
+  Array curve =
+      streamed([](In in) { return pr_curve(in[0], in[1], {.thresholds = 3}); }, {labels, p});
+  EXPECT_EQ(curve.shape(), (Shape{6, 3}));
+  EXPECT_THAT(numbers(curve), ElementsAre(2, 2, 1,          // true positives
+                                          2, 1, 0,          // false positives
+                                          0, 1, 2,          // true negatives
+                                          0, 0, 1,          // false negatives
+                                          0.5, 2.0 / 3, 1,  // precision
+                                          1, 1, 0.5));      // recall
+}
+
+TEST(PrCurve, AddsWeights) {
+  Array labels = Array::of({1, 0, 0}), p = Array::of({0.5f, 0.75f, 1.0f});
+  Array w = Array::of({2.0f, 0.5f, 4.0f});
+  Array curve =
+      streamed([](In in) { return pr_curve(in[0], in[1], {.thresholds = 3, .weights = in[2]}); },
+               {labels, p, w});
+  EXPECT_THAT(numbers(curve),
+              ElementsAre(2, 2, 0, 4.5, 4.5, 4, 0, 0, 0.5, 0, 0, 2, 2 / 6.5, 2 / 6.5, 0, 1, 1, 0));
+}
+
+TEST(PrCurve, OfNothingIsZero) {
+  Array none = Array::zeros({0});
+  Array curve = streamed([](In in) { return pr_curve(in[0], in[1]); }, {none, none});
+  EXPECT_EQ(curve.shape(), (Shape{6, 201}));
+  for (double x : numbers(curve)) EXPECT_EQ(x, 0);
+}
+
 const Array classes = Array::of({0, 0, 1, 2, 2, 2, 255, 1});
 const Array guesses = Array::of<std::int64_t>({0, 1, 1, 2, 2, 0, 1, -1});
 
@@ -299,6 +331,11 @@ TEST(Metrics, ErrorsSayWhat) {
             "auc: thresholds must be at least 2, got 1");
   EXPECT_EQ(error_of([&] { auc(labels, labels); }),
             "auc: probabilities must be floating, got i64[4]");
+  EXPECT_EQ(error_of([&] { pr_curve(labels, p, {.thresholds = 1}); }),
+            "pr_curve: thresholds must be at least 2, got 1");
+  EXPECT_EQ(error_of([&] { pr_curve(labels, column); }),
+            "pr_curve: labels i64[4] and probabilities f32[4, 1] differ in shape; reshape one of "
+            "them");
   EXPECT_EQ(error_of([&] { confusion_matrix(labels, labels, {.classes = 0}); }),
             "confusion_matrix: classes must be at least 1, got 0");
   EXPECT_EQ(error_of([&] { mean_iou(labels, p, {.classes = 3}); }),

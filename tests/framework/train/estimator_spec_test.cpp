@@ -63,6 +63,39 @@ TEST_F(Spec, ValuesAreFloatingScalarsWithNames) {
   EXPECT_EQ(error(spec, Mode::train), "model_fn: the name `a` is twice in values");
 }
 
+TEST_F(Spec, SummariesAreWhatTheyAreShownAs) {
+  auto of = [&](Summary summary) {
+    EstimatorSpec spec = good();
+    spec.summaries = {scalar_summary("a", scalar()), std::move(summary)};
+    return error(spec, Mode::train);
+  };
+  auto zeros = [&](Shape shape, DType dtype) {
+    return constant(graph_, Array::zeros(shape, dtype));
+  };
+  EXPECT_EQ(of(scalar_summary("", scalar())), "model_fn: a name in summaries is empty");
+  EXPECT_EQ(of(histogram_summary("a", scalar())), "model_fn: the name `a` is twice in summaries");
+  EXPECT_EQ(of(text_summary("b", {})), "model_fn: summary `b` is undefined");
+  EXPECT_EQ(of(scalar_summary("b", vector())),
+            "model_fn: summary `b` must be a floating scalar, got f32[2]");
+  EXPECT_EQ(of(scalar_summary("b", scalar(DType::i64))),
+            "model_fn: summary `b` must be a floating scalar, got i64[]");
+  EXPECT_EQ(of(scalar_summary("b", reshape(scalar(), {1}))), "no error");
+  EXPECT_EQ(of(histogram_summary("b", zeros({2, 3}, DType::i32))), "no error");
+  for (std::int64_t channels : {1, 3, 4})
+    for (DType dtype : {DType::u8, DType::f32})
+      EXPECT_EQ(of(image_summary("b", zeros({2, 5, 6, channels}, dtype))), "no error");
+  EXPECT_EQ(of(image_summary("b", zeros({2, 5, 6, 2}, DType::u8))),
+            "model_fn: summary `b` must be an image [n, h, w, 1 | 3 | 4], floating or u8, got "
+            "u8[2, 5, 6, 2]");
+  EXPECT_NE(of(image_summary("b", zeros({5, 6, 3}, DType::u8))), "no error");
+  EXPECT_NE(of(image_summary("b", zeros({2, 5, 6, 3}, DType::i32))), "no error");
+  EXPECT_EQ(of(image_summary("b", zeros({2, 5, 6, 3}, DType::u8), 0)),
+            "model_fn: summary `b` shows 0 images; it must be at least 1");
+  EXPECT_EQ(of(text_summary("b", zeros({2, 3}, DType::u8))), "no error");
+  EXPECT_EQ(of(text_summary("b", vector())),
+            "model_fn: summary `b` must be text, u8 [bytes] or [n, bytes], got f32[2]");
+}
+
 TEST_F(Spec, HooksAreNotNull) {
   EstimatorSpec spec = good();
   spec.hooks = {nullptr};

@@ -1,0 +1,23 @@
+#pragma once
+// EstimatorSpec::summaries, as values to show.
+
+#include <string>
+#include <vector>
+
+#include "belfry/framework/train/summary.h"
+#include "belfry/hooks/summary_values.h"
+
+namespace belfry::hooks {
+
+/// The images of a summary of images: u8 [h, w, c] each. Floating values from 0 to 1 become 0 to
+/// 255; those outside are taken for the nearest, NaN for 0.
+std::vector<Array> images_of(const belfry::SummaryValue& summary);
+
+/// The texts of a summary of texts, each up to its first 0.
+std::vector<std::string> texts_of(const belfry::SummaryValue& summary);
+
+/// What TensorBoard shows of a summary, by its name; of images by `name/image/0`, `name/image/1`
+/// and so on, as TensorFlow names them. Several texts are the rows of a table.
+std::vector<SummaryValue> shown_values(const belfry::SummaryValue& summary);
+
+}  // namespace belfry::hooks
