@@ -82,6 +82,20 @@ def pixels(png):
     return out.reshape(height, width, channels)
 
 
+def check_curve(accumulator, steps, times=1):
+    """Positives score 0, 1/2, 1; negatives 1/4, 3/4; all of them `times` times. Thresholds are 0, 1/4, ..., 1."""
+    check("curves' plugin", plugin(accumulator, "curve"), "pr_curves")
+    content = accumulator.SummaryMetadata("curve").plugin_data.content
+    check("thresholds", pr_curves.parse_plugin_metadata(content).num_thresholds, 5)
+    third = rounded(1 / 3)
+    counts = [[3, 2, 2, 1, 1], [2, 2, 1, 1, 0], [0, 0, 1, 1, 2], [0, 1, 1, 2, 2]]
+    curve = [[times * count for count in row] for row in counts]
+    curve += [[rounded(0.6), 0.5, rounded(2 / 3), 0.5, 1],
+              [1, rounded(2 / 3), rounded(2 / 3), third, third]]
+    check("curve", [(s, c.tolist()) for s, c in tensors(accumulator, "curve")],
+          [(s, curve) for s in steps])
+
+
 def check_values(folder):
     values = run(folder)
     check("tags", sorted(values.Tags()["tensors"]),
@@ -121,15 +135,7 @@ def check_values(folder):
     check("text", [(s, list(v)) for s, v in tensors(values, "note")],
           [(2, ["**bold** ä\n".encode()])])
 
-    # Positives score 0, 1/2, 1; negatives 1/4, 3/4; thresholds are 0, 1/4, ..., 1.
-    content = values.SummaryMetadata("curve").plugin_data.content
-    check("thresholds", pr_curves.parse_plugin_metadata(content).num_thresholds, 5)
-    [(step, curve)] = tensors(values, "curve")
-    third = rounded(1 / 3)
-    check("curve", (step, curve.tolist()),
-          (4, [[3, 2, 2, 1, 1], [2, 2, 1, 1, 0], [0, 0, 1, 1, 2], [0, 1, 1, 2, 2],
-               [rounded(0.6), 0.5, rounded(2 / 3), 0.5, 1],
-               [1, rounded(2 / 3), rounded(2 / 3), third, third]]))
+    check_curve(values, [4])
 
 
 def check_training(folder):
@@ -142,6 +148,23 @@ def check_training(folder):
         check(tag, [s for s, v in scalars(model, tag) if v >= 0], [2, 3, 5])
     check("variables", [(s, b[0].tolist(), b[-1][1]) for s, b in tensors(model, "layer/w")],
           [(s, [(w := (6 - s) / 2), w, 1.0], w) for s in (1, 3, 4)])
+
+    # Every second step of each training, so the first of the second one too.
+    shown = [(1, 3.0), (3, 2.0), (4, 1.5)]
+    check("shown", scalars(model, "shown/w"), [(s, 2 * w) for s, w in shown])
+    check("shown histograms", [(s, b[0][0], b[:, 2].sum()) for s, b in tensors(model, "shown/x")],
+          [(s, 2, 2) for s, _ in shown])
+    for i in (0, 1):
+        tag = f"shown/picture/image/{i}"
+        check(f"plugin of {tag}", plugin(model, tag), "images")
+        got = [(s, *v[:2], pixels(v[2])) for s, v in tensors(model, tag)]
+        check(f"sizes of {tag}", [(*v[:3], v[3].shape) for v in got],
+              [(s, b"7", b"5", (5, 7, 3)) for s, _ in shown])
+        check(f"colours of {tag}", [np.unique(v[3]).tolist() for v in got],
+              [[round(255 * w / 4) * i] for _, w in shown])
+    check("shown text's plugin", plugin(model, "shown/text"), "text")
+    check("shown texts", [(s, list(v)) for s, v in tensors(model, "shown/text")],
+          [(s, [b"*a*", b"b"]) for s, _ in shown])
 
     check("first records", [file[0].file_version for file in events(folder)], 2 * ["brain.Event:2"])
     sessions = [(e.step, e.session_log.status, os.path.basename(e.session_log.checkpoint_path))
@@ -173,6 +196,7 @@ def check_training(folder):
     # w = 1.5 after three steps, 0.5 after five, times x = 2.
     test = run(folder, "eval_test")
     check("evaluations", scalars(test, "loss"), [(3, 3), (5, 1)])
+    check_curve(test, [3, 5], times=2)  # two batches
     check("evaluated", [(s, list(v)) for s, v in tensors(test, "checkpoint_path")],
           [(3, [b"checkpoint"]), (5, [b"checkpoint"])])
 

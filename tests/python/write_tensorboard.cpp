@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <exception>
 
+#include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/layers/layers.h"
+#include "belfry/framework/layers/pr_curve.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/train/train.h"
@@ -31,11 +33,23 @@ class Twos final : public InputStream {
   }
 };
 
-// w falls from 3 by 1/4 of x in each step.
+Array texts() { return Array::of<std::uint8_t>({'*', 'a', '*', 'b', 0, 0}, {2, 3}); }
+
+// w falls from 3 by 1/4 of x in each step. Of the pictures the second has the value w / 4 all over.
 EstimatorSpec falling(Scope s, const Batch& batch, Mode) {
   Variable w = (s / "layer").variable("w", {.initializer = constant_value(3)});
   Tensor loss = mean(w.value() * batch["x"]);
-  return {.loss = loss, .train = sgd({.learning_rate = 0.25}), .values = {{"w", w}}};
+  Tensor black = constant(s.graph(), Array::zeros({1, 5, 7, 3}));
+  Tensor labels = constant(s.graph(), Array::of({1, 1, 0, 0, 1}));
+  Tensor scores = constant(s.graph(), Array::of({0.5f, 1.f, 0.25f, 0.75f, 0.f}));
+  return {.loss = loss,
+          .train = sgd({.learning_rate = 0.25}),
+          .metrics = {{"curve", pr_curve(labels, scores, {.thresholds = 5})}},
+          .values = {{"w", w}},
+          .summaries = {scalar_summary("shown/w", w.value() * 2),
+                        histogram_summary("shown/x", batch["x"]),
+                        image_summary("shown/picture", concat({black, black + w.value() / 4}, 0)),
+                        text_summary("shown/text", constant(s.graph(), texts()))}};
 }
 
 void write_values(const std::string& dir) {
@@ -75,6 +89,7 @@ void write_training(const std::string& dir) {
     Estimator estimator({.model_fn = falling, .model_dir = dir, .run = config});
     auto summaries = hooks::summaries(
         {.every = Steps(1),
+         .of_model = Steps(2),
          .histograms = Steps(2),
          .hyper_parameters = {{"rate", 0.25}, {"units", 7}, {"deep", false}, {"name", "fall"}}});
     auto input = [] { return std::make_unique<Twos>(); };
