@@ -71,6 +71,14 @@ NamedMetrics judge(const models::Frozen& classifier, const gan::GanModel& m, con
   return metrics;
 }
 
+// For TensorBoard: images in 0..1, and how far apart the discriminator holds them.
+std::vector<Summary> show(const gan::GanModel& m, const Batch&) {
+  return {image_summary("real", (m.real + 1) / 2),
+          image_summary("generated", (m.generated + 1) / 2),
+          histogram_summary("logits/real", m.real_logits),
+          histogram_summary("logits/generated", m.generated_logits)};
+}
+
 // Of images [n, 32, 32, 1].
 void write_grid(const std::string& path, const Array& images) {
   std::vector<Array> rows;
@@ -98,7 +106,8 @@ Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o) {
   return {hooks::validate(estimator, digits_to_compare(o),
                           {.metric = "frechet_distance", .every = every, .keep_best = false}),
           hooks::samples(estimator, data::from_arrays({{"label", labels}}) | data::batch(100),
-                         {.every = every, .receive = write})};
+                         {.every = every, .receive = write}),
+          hooks::summaries({.of_model = every})};
 }
 
 Results results(gan::GanEstimator& estimator, const EvalResult& found, bool conditional) {
@@ -118,6 +127,7 @@ Results results(gan::GanEstimator& estimator, const EvalResult& found, bool cond
 
 Results train_digit_gan(const Options& o, DigitGan d) {
   TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
+  d.gan.summaries = show;
   if (!o.plan) {
     auto classifier = trained_classifier(o);
     if (!classifier) return {};

@@ -15,7 +15,8 @@ struct DigitGan {
 /// Trains a GAN on MNIST, or on drawn digits, framed to 32 x 32 pixels. First it trains a LeNet in
 /// <model_dir>/classifier, unless that is there already. After every tenth of max_steps it logs how
 /// good the GAN is and writes 100 digits of its own, with `conditional` a column for each label, to
-/// <model_dir>/digits-<step>.png, beside 100 real ones in digits-real.png.
+/// <model_dir>/digits-<step>.png, beside 100 real ones in digits-real.png. TensorBoard shows some
+/// of the running step's as often.
 ///
 /// Results: distances of 10,000 generated digits from the test set (at most as many as training has
 /// seen), by the LeNet's 128 features, and in `real_frechet_distance` that of as many real ones

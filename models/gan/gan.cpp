@@ -111,6 +111,7 @@ ModelFn gan(GanOptions options) {
                   update_of(o, "discriminator", discriminator_loss, o.discriminator_optimizer,
                             networks.discriminator.variables())};
     spec.values = {{"generator_loss", generator_loss}, {"discriminator_loss", discriminator_loss}};
+    if (o.summaries) spec.summaries = o.summaries(model, batch);
     spec.round = o.round;
     return spec;
   };

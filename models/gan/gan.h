@@ -55,6 +55,8 @@ struct GanOptions {
   bool rates_by_own_steps = false;
   /// More metrics for evaluate(), beside generator_loss and discriminator_loss.
   std::function<NamedMetrics(const GanModel&, const Batch&)> metrics = {};
+  /// EstimatorSpec::summaries of the training.
+  std::function<std::vector<Summary>(const GanModel&, const Batch&)> summaries = {};
 };
 
 /// The model_fn of a GAN. Features: GanOptions::real, floating [n, ...], but for predict(), and

@@ -156,6 +156,26 @@ TEST_F(Gan, EvaluatesBothLosses) {
   EXPECT_TRUE(found.contains("real_logit"));
 }
 
+TEST_F(Gan, ShowsWhatTrainingSees) {
+  GanOptions options = small();
+  options.summaries = [](const GanModel& m, const Batch& batch) -> std::vector<Summary> {
+    return {scalar_summary("apart", mean(m.real) - mean(batch[small().real])),
+            histogram_summary("generated", m.generated)};
+  };
+  struct Shown final : Hook {
+    void before_step(StepRequest& request) override { request.summaries = true; }
+    void after_step(const StepResult& result) override {
+      values.assign(result.summaries.begin(), result.summaries.end());
+    }
+    std::vector<SummaryValue> values;
+  };
+  auto shown = std::make_shared<Shown>();
+  make(options)->train(batches_of(4), {.steps = 1, .hooks = {shown}});
+  ASSERT_EQ(shown->values.size(), 2u);
+  EXPECT_EQ(shown->values[0].value.item(), 0);
+  EXPECT_EQ(shown->values[1].value.shape(), (Shape{4, 2}));
+}
+
 TEST_F(Gan, PredictingBuildsTheGeneratorAlone) {
   GanOptions options = small();
   options.discriminator = [](Scope s, Tensor x, const Batch& batch, Mode mode) {
