@@ -100,8 +100,7 @@ void Training::Impl::start_part(Started& step, std::uint64_t chosen, int number,
 // With the same batch, variables and random numbers as the sub-step that comes next, so what is
 // shown is what that computes.
 void Training::Impl::take_summaries(Started& step, int number) {
-  const std::vector<Summary>& asked = replicas.model().spec().summaries;
-  if (asked.empty()) return;
+  if (replicas.model().spec().summaries.empty()) return;
   settle();
   take_results(step, step.last);
   running_step = step.step;
@@ -109,8 +108,10 @@ void Training::Impl::take_summaries(Started& step, int number) {
     replicas.prepare_summaries();
     replicas.run(number);
   });
-  for (std::size_t i = 0; i < asked.size(); ++i)
-    step.shown.push_back({asked[i].name, asked[i].kind, replicas.executable(0).output(i).clone()});
+  for (const Summary& summary : replicas.model().spec().summaries) {
+    const Array& value = replicas.executable(0).output(step.shown.size());
+    step.shown.push_back({summary.name, summary.kind, value.clone()});
+  }
 }
 
 void Training::Impl::take_results(Started& step, Part& part) {

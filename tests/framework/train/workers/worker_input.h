@@ -70,10 +70,12 @@ inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
       assign(v, v + sum(batch["x"]));
     }
   }
-  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+  Tensor loss = mean(sparse_softmax_cross_entropy(logits, batch["label"]));
+  return {.loss = loss,
           .train = adamw({.learning_rate = 0.01, .weight_decay = 0.1}),
           .metrics = {{"accuracy", sparse_categorical_accuracy(batch["label"], logits)},
                       {"noise", mean_metric(noise)}},
+          .summaries = {scalar_summary("loss", loss)},
           .hooks = {std::make_shared<Clip>()}};
 }
 

@@ -1,12 +1,13 @@
 // One worker of a job: train_worker MODEL_DIR POLICY TOWERS STEPS PAUSE_MS, where the policy
-// "uneven" is per_worker on uneven_batches(). It goes on from the
-// checkpoints in MODEL_DIR, saves every other step and sleeps PAUSE_MS after each. Its process id
-// is in MODEL_DIR.pid_<rank>, what went wrong in MODEL_DIR.error_<rank>, what it evaluated in
+// "uneven" is per_worker on uneven_batches(). It goes on from the checkpoints in MODEL_DIR, saves
+// every other step, asks for summaries in every third and sleeps PAUSE_MS after each. Its process
+// id is in MODEL_DIR.pid_<rank>, what went wrong in MODEL_DIR.error_<rank>, what it evaluated in
 // MODEL_DIR.loss_<rank>, what it drew then in MODEL_DIR.noise_<rank>.
 
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iomanip>
@@ -22,7 +23,14 @@ int main(int argc, char** argv) {
   if (argc != 6) return 2;
   struct Pause final : Hook {
     explicit Pause(int ms) : length(ms) {}
-    void after_step(const StepResult&) override { std::this_thread::sleep_for(length); }
+    void before_step(StepRequest& request) override { request.summaries = request.step % 3 == 1; }
+    void after_step(const StepResult& result) override {
+      std::this_thread::sleep_for(length);
+      require(result.summaries.size() == (result.step % 3 == 2 ? 1u : 0u), "no loss is shown");
+      for (const SummaryValue& shown : result.summaries)
+        require(std::abs(shown.value.item() - result.loss) < 1e-5, "the loss is ", result.loss,
+                " but shown as ", shown.value.item());
+    }
     std::chrono::milliseconds length;
   };
   std::string dir = argv[1], rank;
