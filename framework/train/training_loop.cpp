@@ -104,7 +104,7 @@ void Training::Impl::take_summaries(Started& step, int number) {
   settle();
   take_results(step, step.last);
   running_step = step.step;
-  with_context("summaries", [&] {
+  with_context("while computing summaries, beside the step", [&] {
     replicas.prepare_summaries();
     replicas.run(number);
   });
