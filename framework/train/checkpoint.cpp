@@ -186,6 +186,8 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
     try {
       return load_checkpoint(file->path);
     } catch (const Error& error) {
+      // A training that goes on has removed it, and has written newer ones.
+      if (!fs::exists(file->path)) return load_latest_checkpoint(model_dir);
       last_error = error.what();
       log_warning("checkpoint: ", file->path, " cannot be used, trying an older one: ", last_error);
     }

@@ -276,6 +276,19 @@ std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   });
 }
 
+std::unique_ptr<Estimator> Estimator::sibling(RunConfig run) {
+  int workers = session_->workers().count();
+  require(
+      workers == 1, "sibling: this process is one of ", workers,
+      " workers, which can only train and evaluate together; evaluate with the estimator itself, "
+      "or in a process of its own");
+  return std::make_unique<Estimator>(EstimatorOptions{
+      .model_fn = [this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
+      .model_dir = model_dir_,
+      .run = std::move(run),
+      .warm_start = warm_start_});
+}
+
 std::optional<std::string> Estimator::latest_checkpoint() const {
   auto files = list_checkpoints(model_dir_);
   if (files.empty()) return std::nullopt;

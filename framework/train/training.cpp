@@ -23,7 +23,7 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
     : session(s),
       dir_(std::move(dir)),
       config_(std::move(c)),
-      options(std::move(o)),
+      options(with_control(std::move(o))),
       sync(session.workers()),
       input(fn, session.input_context(),
             config_.batch == BatchPolicy::per_tower ? session.strategy().size() : 1),
@@ -36,8 +36,14 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
   if (options.resume_input && !session.input_position().empty()) restore_input();
   if (config_.stop_on_signals) signals.emplace();
   result.global_step = session.step();
-  if (options.control) options.control->begin(session.step());
+  options.control->begin(session.step());
+  stop_wakes.emplace(options.stop, [this] { options.control->wake(); });
   start_seconds = monotonic_seconds();
+}
+
+TrainOptions Training::Impl::with_control(TrainOptions o) {
+  if (!o.control) o.control = &own_control;
+  return o;
 }
 
 void Training::Impl::restore_input() {
@@ -65,7 +71,8 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   if (first) outcome = result.outcome = Outcome::failed;
   if (std::exception_ptr error = hooks.end(*this, outcome); error && !first) first = error;
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
-  if (options.control) options.control->finish();
+  stop_wakes.reset();
+  options.control->finish();
   signals.reset();
   return first;
 }
@@ -151,5 +158,7 @@ TrainResult Training::finish() {
 }
 
 const TrainResult& Training::result() const { return impl_->result; }
+
+TrainControl& Training::control() { return *impl_->options.control; }
 
 }  // namespace belfry

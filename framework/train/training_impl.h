@@ -3,7 +3,9 @@
 // training_loop.cpp its steps.
 
 #include <exception>
+#include <functional>
 #include <future>
+#include <stop_token>
 
 #include "belfry/framework/train/hook_list.h"
 #include "belfry/framework/train/replicas.h"
@@ -17,6 +19,9 @@ namespace belfry {
 
 struct Training::Impl final : HookContext {
   Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn, TrainOptions o);
+
+  // The user's or its own: `options.control` is never null.
+  TrainOptions with_control(TrainOptions o);
 
   bool reads_alone() const { return sync.alone() || config_.batch == BatchPolicy::global; }
 
@@ -139,6 +144,7 @@ struct Training::Impl final : HookContext {
   Session& session;
   std::string dir_;
   RunConfig config_;
+  TrainControl own_control;  // when the user has none
   TrainOptions options;
   WorkerSync sync;
   StepInput input;
@@ -158,6 +164,8 @@ struct Training::Impl final : HookContext {
   std::int64_t running_step = 0;
   double start_seconds = 0, first_step_at = 0;
   std::int64_t first_rows = 0;
+  // Until the end, a paused training notices at once that TrainOptions::stop is requested.
+  std::optional<std::stop_callback<std::function<void()>>> stop_wakes;
 };
 
 }  // namespace belfry

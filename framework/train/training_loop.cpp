@@ -14,7 +14,7 @@ bool Training::Impl::run_step(bool behind) {
     return false;
   }
   if (needs_result_now() || !behind || !Replicas::under_way(*started->last.towers)) settle();
-  if (sync.alone() && options.control && options.control->take_save_request()) {
+  if (sync.alone() && options.control->take_save_request()) {
     settle();
     save_checkpoint();
   }
@@ -139,7 +139,7 @@ bool Training::Impl::agree_to_go_on() {
   WorkerSync::Agreed agreed;
   do {
     if (agreed.pause) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (options.control && options.control->pause_requested()) settle();
+    if (options.control->pause_requested()) settle();
     if (!stopping) poll_outside();
     if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
     agreed = sync.agree(wishes());
@@ -147,7 +147,7 @@ bool Training::Impl::agree_to_go_on() {
       settle();
       save_checkpoint();
     }
-    if (!sync.alone() && options.control) options.control->show_paused(agreed.pause);
+    if (!sync.alone()) options.control->show_paused(agreed.pause);
   } while (agreed.pause);
   if (agreed.stopping >= 0) request_stop(concat("worker ", agreed.stopping, " asked for it"));
   over = stopping;
@@ -225,7 +225,7 @@ void Training::Impl::report(const Started& step) {
   result.input_wait_seconds += step.waited;
   result.times += step.times;
   measure_speed(step.rows);
-  if (options.control) options.control->report(step.step, result.loss, step.rows);
+  options.control->report(step.step, result.loss, step.rows);
   StepResult seen{.context = *this,
                   .step = step.step,
                   .loss = result.loss,
@@ -248,7 +248,7 @@ void Training::Impl::report(const Started& step) {
 }
 
 WorkerSync::Wishes Training::Impl::wishes() {
-  if (sync.alone() || !options.control) return {.stop = stopping};
+  if (sync.alone()) return {.stop = stopping};
   return {.stop = stopping,
           .save = begun_hooks && options.control->take_save_request(),
           .pause = options.control->pause_requested()};
@@ -256,12 +256,13 @@ WorkerSync::Wishes Training::Impl::wishes() {
 
 void Training::Impl::poll_outside() {
   std::string reason;
-  auto interrupted = [this] { return signals && signals->received(); };
-  auto stop_asked_for = [&](TrainControl& control) {
-    return sync.alone() ? control.wait_and_check_stop(reason, interrupted)
-                        : control.stop_requested(reason);
+  auto interrupted = [this] {
+    return options.stop.stop_requested() || (signals && signals->received());
   };
-  if (options.control && stop_asked_for(*options.control)) request_stop(std::move(reason));
+  bool stop = sync.alone() ? options.control->wait_and_check_stop(reason, interrupted)
+                           : options.control->stop_requested(reason);
+  if (stop) request_stop(std::move(reason));
+  if (options.stop.stop_requested()) request_stop("the stop token asked for it");
   if (signals && signals->received()) request_stop(signals->received());
 }
 
