@@ -5,6 +5,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/checkpoint_at.h"
+#include "belfry/framework/train/live_predictor.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/training_plan.h"
 
@@ -155,6 +156,7 @@ Session& Estimator::session() {
     log_warning("the last training failed in a step; going on from the newest checkpoint, if any");
     session_ = new_session();
   }
+  auto turn = session_->turns().take();
   auto files = list_checkpoints(model_dir_);
   if (files.empty() || (session_->has_state() && files.back().step <= session_->step()))
     return *session_;
@@ -233,6 +235,7 @@ EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs&
   Replicas& replicas = session->replicas(Mode::evaluate, args.averaged);
   std::int64_t first_row = 0;
   for (std::int64_t i = 0; (!args.steps || i < *args.steps) && input->next(batch); ++i) {
+    auto turn = session->turns().take();
     replicas.split(batch);
     replicas.prepare();
     replicas.begin_at(first_row);
@@ -243,6 +246,7 @@ EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs&
   }
   if (!sums && session->workers().count() > 1) {
     // Other workers may have some; what their sums are of is the same for any batch.
+    auto turn = session->turns().take();
     require(open_input(input_fn, "evaluate")->next(batch), "evaluate: the input has no batch");
     replicas.take_nothing(batch);
     replicas.prepare_models();
@@ -260,9 +264,14 @@ Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) 
   return Predictions(std::move(session), std::move(input), std::move(options));
 }
 
+LivePredictor Estimator::predictor(PredictOptions options) {
+  return {session_at({}), std::move(options)};
+}
+
 std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   Features batch;
   require(open_input(input_fn, "explain")->next(batch), "explain: the input has no batch");
+  auto turn = session_->turns().take();
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
               mode, signature_of(batch), {}, session_->complete());
   return belfry::explain(*session_->compile(model));
@@ -272,7 +281,9 @@ std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   return announcing_failure(session_, [&] {
     if (config_.save_checkpoint && session_->workers().is_chief()) probe_writable(model_dir_);
-    return training_plan(session(), config_, input_fn, options);
+    Session& live = session();
+    auto turn = live.turns().take();
+    return training_plan(live, config_, input_fn, options);
   });
 }
 

@@ -231,6 +231,7 @@ std::vector<Device*> Session::devices_of(int tower) const {
 
 // All is checked before anything changes.
 void Session::restore(Checkpoint checkpoint, WeightSource source) {
+  auto turn = turns_.take();
   if (source.name.empty()) source.name = concat("the checkpoint of step ", checkpoint.step);
   if (source.remedy.empty())
     source.remedy = "use another model_dir, or undo the change to the model";
@@ -253,6 +254,7 @@ void Session::restore(Checkpoint checkpoint, WeightSource source) {
 }
 
 Checkpoint Session::snapshot() const {
+  auto turn = turns_.take();
   Checkpoint out;
   out.variables = pending_;
   for (const std::string& name : variables_.names()) {
@@ -309,6 +311,7 @@ void Session::begin_training() {
 }
 
 Replicas& Session::replicas(Mode mode, bool averaged) {
+  auto turn = turns_.take();
   auto& entry = replicas_[{mode, averaged}];
   if (!entry)
     entry = std::make_unique<Replicas>(*this, mode, Hooks{}, ModelOptions{.averaged = averaged});

@@ -19,6 +19,7 @@
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/replicas.h"
 #include "belfry/framework/train/run_config.h"
+#include "belfry/framework/train/turns.h"
 #include "belfry/framework/train/warm_start.h"
 
 namespace belfry {
@@ -30,17 +31,17 @@ struct WeightSource {
 };
 
 /// Lives as long as its Estimator: training, evaluation and prediction share its variables, and
-/// plans of evaluation and prediction are compiled once for each signature. Used by one thread at a
-/// time.
+/// plans of evaluation and prediction are compiled once for each signature. Used by the thread
+/// whose turn it is, but for functions that say that they wait for theirs.
 class Session {
  public:
   Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmStart> warm_start = {});
 
   /// Takes over what a checkpoint holds. Variables are checked when a model asks for them; errors
-  /// then have the words of `source`, by default those for an Estimator's user.
+  /// then have the words of `source`, by default those for an Estimator's user. Waits for its turn.
   void restore(Checkpoint checkpoint, WeightSource source = {});
   /// Variables (also those that no model has asked for yet), step and seed, and where training left
-  /// the input and the hooks.
+  /// the input and the hooks. Waits for its turn.
   Checkpoint snapshot() const;
   /// The same on the chief for all workers, which must all call it.
   Checkpoint snapshot_of_all() const;
@@ -59,7 +60,7 @@ class Session {
   /// may change from now on, and with them what replicas() read.
   void begin_training();
   /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
-  /// session. Error: averages are asked for and there are none.
+  /// session. Waits for its turn. Error: averages are asked for and there are none.
   Replicas& replicas(Mode mode, bool averaged = false);
 
   /// The plan of a model on one of this session's towers.
@@ -85,6 +86,7 @@ class Session {
            || differs_over_towers(options.over_towers);
   }
 
+  Turns& turns() const { return turns_; }
   const ModelFn& model_fn() const { return model_fn_; }
   /// The devices and, of CPUs, how many threads they run on: "cpu:0, cpu:1, 1 thread each".
   std::string describe_devices() const;
@@ -101,9 +103,16 @@ class Session {
   /// Lets the towers that wait for one that threw go on; from any thread.
   void towers_failed(const std::exception& error);
   Variables& variables() { return variables_; }
-  bool has_state() const { return has_state_; }
+  /// These two wait for their turn.
+  bool has_state() const {
+    auto turn = turns_.take();
+    return has_state_;
+  }
   /// Whether the variables have other values than first ones, or will.
-  bool is_trained() const { return has_state_ || warm_start_; }
+  bool is_trained() const {
+    auto turn = turns_.take();
+    return has_state_ || warm_start_;
+  }
   StepState state() const { return {.seed = seed_, .step = step_}; }
   std::int64_t step() const { return step_; }
   void finish_step() { ++step_; }
@@ -122,6 +131,7 @@ class Session {
   void take_warm_values(const Model& model);
   void end_warm_start();
 
+  mutable Turns turns_;
   ModelFn model_fn_;
   std::string config_;  // as checkpoints have it
   bool check_numerics_ = false, capture_steps_, tf32_;

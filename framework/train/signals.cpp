@@ -1,54 +1,61 @@
 #include "belfry/framework/train/signals.h"
 
 #include <atomic>
+#include <mutex>
 
 namespace belfry {
 namespace {
 
-// A handler can reach nothing but statics; the guard makes sure that only one user has them.
-std::atomic<bool> in_use = false;
-std::atomic<int> received_signal = 0;
+std::mutex mutex;
+int guards = 0;  // that live; guarded by the mutex
+
+// A handler can reach nothing but statics, and take no lock. What was in place before is written
+// while no handler is.
+std::atomic<bool> in_place = false;
+std::atomic<int> signals = 0;  // noted so far
+std::atomic<int> last_signal = 0;
 struct sigaction previous_int, previous_term;
 
 void restore_handlers() {
   sigaction(SIGINT, &previous_int, nullptr);
   sigaction(SIGTERM, &previous_term, nullptr);
+  in_place = false;
 }
 
 extern "C" void note_signal(int signal) {
-  received_signal = signal;
+  last_signal = signal;
+  ++signals;
   restore_handlers();
+}
+
+void put_in_place() {
+  struct sigaction action = {};
+  action.sa_handler = note_signal;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, nullptr, &previous_int);
+  sigaction(SIGTERM, nullptr, &previous_term);
+  in_place = true;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 }  // namespace
 
 SignalGuard::SignalGuard() {
-  active_ = !in_use.exchange(true);
-  if (!active_) return;
-  received_signal = 0;
-  struct sigaction action = {};
-  action.sa_handler = note_signal;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &previous_int);
-  sigaction(SIGTERM, &action, &previous_term);
+  std::lock_guard lock(mutex);
+  before_ = signals;
+  ++guards;
+  if (!in_place) put_in_place();
 }
 
 SignalGuard::~SignalGuard() {
-  if (!active_) return;
-  restore_handlers();
-  in_use = false;
+  std::lock_guard lock(mutex);
+  if (--guards == 0 && in_place) restore_handlers();
 }
 
 const char* SignalGuard::received() const {
-  if (!active_) return nullptr;
-  switch (received_signal) {
-    case SIGINT:
-      return "SIGINT";
-    case SIGTERM:
-      return "SIGTERM";
-    default:
-      return nullptr;
-  }
+  if (signals == before_) return nullptr;
+  return last_signal == SIGINT ? "SIGINT" : "SIGTERM";
 }
 
 }  // namespace belfry

@@ -6,8 +6,8 @@
 namespace belfry {
 
 /// While it lives, the first SIGINT or SIGTERM is noted instead of ending the process, and restores
-/// what was in place before, so that a second one does. One at a time in a process: while another
-/// lives, it does nothing.
+/// what was in place before, so that a second one does. Guards that live side by side, one for each
+/// training of a process, all hear of it. Made and destroyed on any thread.
 class SignalGuard {
  public:
   SignalGuard();
@@ -19,7 +19,7 @@ class SignalGuard {
   const char* received() const;
 
  private:
-  bool active_ = false;
+  int before_;  // signals that had come when it was made
 };
 
 }  // namespace belfry

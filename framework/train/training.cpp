@@ -31,6 +31,7 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
       hooks(config_, options, last),
       replicas(session, Mode::train, hooks.all(),
                {.micro_batches = hooks.micro_batches(), .bucket = config_.bucket}) {
+  auto turn = session.turns().take();
   session.begin_training();
   sync.check_start(session.step(), session.state().seed, session.strategy());
   if (options.resume_input && !session.input_position().empty()) restore_input();
@@ -131,6 +132,7 @@ void Training::run() {
 }
 
 bool Training::step(bool behind) {
+  auto turn = impl_->session.turns().take();
   try {
     return impl_->run_step(behind);
   } catch (...) {
@@ -148,6 +150,7 @@ bool Training::step(bool behind) {
 }
 
 TrainResult Training::finish() {
+  auto turn = impl_->session.turns().take();
   if (!impl_->ended) {
     std::exception_ptr error = impl_->end_hooks(impl_->result.outcome);
     if (error) impl_->announce_failure(error);

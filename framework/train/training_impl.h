@@ -128,6 +128,14 @@ struct Training::Impl final : HookContext {
 
   void poll_outside();
 
+  // Others may use the session while body() waits for something. A step that is under way does not
+  // matter to them: what they ask of a device comes after it.
+  template <class Body>
+  auto waiting(Body body) {
+    auto others = session.turns().let_others();
+    return body();
+  }
+
   std::uint64_t all_updates() const;
 
   std::exception_ptr end_hooks(Outcome outcome);

@@ -63,7 +63,7 @@ bool Training::Impl::start_round(Started next) {
   auto sets =
       std::count_if(round.begin(), round.end(), [](auto& part) { return part.fresh_batch; });
   double before_input = monotonic_seconds();
-  bool any = input.read(static_cast<int>(sets));
+  bool any = waiting([&] { return input.read(static_cast<int>(sets)); });
   next.began = monotonic_seconds();
   next.waited = next.began - before_input;
   int number = 0, set = -1;
@@ -138,11 +138,13 @@ void Training::Impl::take_results(Started& step, Part& part) {
 bool Training::Impl::agree_to_go_on() {
   WorkerSync::Agreed agreed;
   do {
-    if (agreed.pause) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (options.control->pause_requested()) settle();
-    if (!stopping) poll_outside();
-    if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
-    agreed = sync.agree(wishes());
+    agreed = waiting([&] {
+      if (agreed.pause) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (!stopping) poll_outside();
+      if (last && session.step() >= *last) request_stop("");  // nothing to do from the start
+      return sync.agree(wishes());
+    });
     if (agreed.save) {
       settle();
       save_checkpoint();
@@ -190,9 +192,10 @@ void Training::Impl::end_of_data() {
 }
 
 bool Training::Impl::prepare() {
-  bool any = input.read_first();
+  bool any = waiting([&] { return input.read_first(); });
   bool begins_anew = input.restored() && last;
-  if (begins_anew && !(reads_alone() ? any : sync.any_of_all(any))) any = input.begin_anew();
+  if (begins_anew && !(reads_alone() ? any : sync.any_of_all(any)))
+    any = waiting([&] { return input.begin_anew(); });
   if (!share_out(any, 0)) {
     if (!input.restored()) log_warning("train: the input has no batch, so no step is run");
     if (input.restored() && !last && hooks.saver()) save_checkpoint();

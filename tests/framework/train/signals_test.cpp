@@ -83,20 +83,44 @@ TEST(SignalGuard, NotesTheFirstAndStepsAside) {
   EXPECT_EQ(handler_of(SIGTERM), before);  // a second one takes its usual course
 }
 
-TEST(SignalGuard, OneAtATime) {
+TEST(SignalGuard, AllThatLiveHearOfOne) {
   auto before = handler_of(SIGINT);
   {
-    SignalGuard first;
-    {
-      SignalGuard second;
-      std::raise(SIGINT);
-      EXPECT_EQ(second.received(), nullptr);
-    }
-    EXPECT_STREQ(first.received(), "SIGINT");
+    auto first = std::make_unique<SignalGuard>();
+    SignalGuard second;
+    first.reset();
+    EXPECT_NE(handler_of(SIGINT), before);
+    first = std::make_unique<SignalGuard>();
+    std::raise(SIGINT);
+    EXPECT_STREQ(first->received(), "SIGINT");
+    EXPECT_STREQ(second.received(), "SIGINT");
+    EXPECT_EQ(handler_of(SIGINT), before);
+    SignalGuard third;  // begins anew, beside those that are stopping
+    EXPECT_EQ(third.received(), nullptr);
+    std::raise(SIGTERM);
+    EXPECT_STREQ(third.received(), "SIGTERM");
   }
   EXPECT_EQ(handler_of(SIGINT), before);
-  SignalGuard third;
-  EXPECT_EQ(third.received(), nullptr);
+  SignalGuard later;
+  EXPECT_EQ(later.received(), nullptr);
+}
+
+TEST(Signals, StopAllTrainingsOfAProcess) {
+  TrainControl controls[2];
+  TrainResult results[2];
+  {
+    std::vector<std::jthread> threads;
+    for (int i : {0, 1})
+      threads.emplace_back([&, i] {
+        TemporaryFolder dir;
+        Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = listening()});
+        results[i] = estimator.train(over_and_over({one_point()}), {.control = &controls[i]});
+      });
+    for (const TrainControl& control : controls)
+      while (control.progress().step == 0) std::this_thread::yield();
+    kill(getpid(), SIGTERM);
+  }
+  for (const TrainResult& result : results) EXPECT_EQ(result.reason, "SIGTERM");
 }
 
 }  // namespace

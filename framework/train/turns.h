@@ -1,0 +1,62 @@
+#pragma once
+// Who may use a session. Internal to train/.
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace belfry {
+
+/// Lets one thread at a time have its turn, in the order in which they asked: neither a training
+/// nor those that predict beside it ever wait for more than one turn of each other. From any
+/// thread.
+class Turns {
+ public:
+  /// Ends when it goes, on the thread that took it.
+  class Turn {
+   public:
+    explicit Turn(Turns& turns) : turns_(turns) { turns_.take_turn(); }
+    ~Turn() { turns_.end_turn(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Turns& turns_;
+  };
+  /// Interrupts the turn of this thread, if it has one, until it goes and the turn comes round
+  /// again.
+  class Interruption {
+   public:
+    explicit Interruption(Turns& turns) : turns_(turns), depth_(turns.leave()) {}
+    ~Interruption() { turns_.come_back(depth_); }
+    Interruption(const Interruption&) = delete;
+    Interruption& operator=(const Interruption&) = delete;
+
+   private:
+    Turns& turns_;
+    int depth_;
+  };
+
+  /// Waits for the turn; a thread that has it may take it again.
+  [[nodiscard]] Turn take() { return Turn(*this); }
+  /// For a thread that is about to wait for something else.
+  [[nodiscard]] Interruption let_others() { return Interruption(*this); }
+
+ private:
+  void take_turn();
+  void end_turn();
+  int leave();
+  void come_back(int depth);
+  void wait_for_turn(std::unique_lock<std::mutex>& lock, int depth);
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable ended_;
+  std::uint64_t next_ = 0;     // number of the next who asks
+  std::uint64_t current_ = 0;  // whose turn it is
+  std::thread::id owner_ = {};
+  int depth_ = 0;  // how often the owner has taken it
+};
+
+}  // namespace belfry
