@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
 
 #include "belfry/framework/base/file.h"
@@ -13,19 +12,10 @@
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/optimizers/moving_average.h"
-#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/checkpoint_at.h"
 
 namespace belfry {
 namespace {
-
-Checkpoint checkpoint_of(const ExportOptions& options) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(options.checkpoint, error))
-    return load_checkpoint(options.checkpoint);
-  auto newest = load_latest_checkpoint(options.checkpoint);
-  require(newest, "export: ", options.checkpoint, " has no checkpoint; train the model first");
-  return std::move(*newest);
-}
 
 belfry::Signature with_rows(const belfry::Signature& inputs, std::int64_t rows) {
   belfry::Signature batch;
@@ -70,9 +60,9 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
     auto inputs = with_rows(signature.inputs, rows);
     with_context(concat("while building the model for ", to_string(inputs)), [&] {
       Batch batch(*graph, inputs);
-      if (options.precision != Precision::f32)
-        graph->set_input_rule(
-            autocast(options.precision == Precision::bf16 ? DType::bf16 : DType::f16));
+      if (Precision precision = options.precision.value_or(Precision::f32);
+          precision != Precision::f32)
+        graph->set_input_rule(autocast(precision == Precision::bf16 ? DType::bf16 : DType::f16));
       EstimatorSpec spec = options.model_fn(Scope(*graph), batch, Mode::predict);
       graph->set_input_rule({});
       validate(spec, Mode::predict);
@@ -82,28 +72,36 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
   return saved::record(instances);
 }
 
+// What predictions read in a variable's place; null: there is no average, or it has seen no update.
+const Array* average_of(const std::string& variable, const NamedArrays& variables) {
+  std::string name = concat(variable, moving_average_suffix);
+  auto average = variables.find(name), count = variables.find(name + "_count");
+  bool has = average != variables.end() && count != variables.end() && count->second.item() > 0;
+  return has ? &average->second : nullptr;
+}
+
 // The weights that the model reads.
-NamedArrays weights_of(const saved::Model& model, const Checkpoint& checkpoint,
-                       const ExportOptions& options) {
+NamedArrays weights_of(const saved::Model& model, const Checkpoint& state, bool averaged) {
   NamedArrays weights;
+  bool any_average = false;
   for (const auto& [key, signature] : model.signatures) {
     for (const saved::Node& node : signature.nodes) {
       if (node.op != variable_op.name) continue;
       const auto& name = std::get<std::string>(node.option("name"));
-      auto found = checkpoint.variables.find(name);
-      require(found != checkpoint.variables.end(), "export: the checkpoint in ", options.checkpoint,
+      auto found = state.variables.find(name);
+      require(found != state.variables.end(), "export: the checkpoint of step ", state.step,
               " has no variable `", name, "`, which the model asks for");
-      if (options.averaged) {
-        auto average = checkpoint.variables.find(name + std::string(moving_average_suffix));
-        if (average != checkpoint.variables.end()) found = average;
-      }
+      const Array* average = averaged ? average_of(name, state.variables) : nullptr;
+      if (average) any_average = true;
+      const Array& value = average ? *average : found->second;
       TensorType wanted = node.outputs[0].at(0);
-      require(found->second.type() == wanted, "export: the checkpoint in ", options.checkpoint,
-              " has variable `", name, "` as ", found->second.type(), " but the model asks for ",
-              wanted);
-      weights[name] = found->second;
+      require(value.type() == wanted, "export: the checkpoint of step ", state.step,
+              " has variable `", name, "` as ", value.type(), " but the model asks for ", wanted);
+      weights[name] = value;
     }
   }
+  require(any_average || !averaged,
+          "export: there are no moving averages of variables; train with hooks::moving_average()");
   return weights;
 }
 
@@ -141,15 +139,38 @@ void check(const ExportOptions& options) {
 
 }  // namespace
 
+Signature inputs_like(const Features& batch, const std::vector<std::string>& names) {
+  Signature inputs;
+  auto add = [&](const std::string& name, const Array& value) {
+    require(value.shape().rank() > 0, "inputs_like: `", name, "` is ", value.type(),
+            ", which has no axis of rows");
+    Shape shape(std::span(value.shape().begin() + 1, value.shape().end()));
+    inputs.emplace_back(name, TensorType{shape, value.dtype()});
+  };
+  for (const auto& [name, value] : batch)
+    if (names.empty()) add(name, value);
+  for (const std::string& name : names) add(name, batch.at(name));
+  return inputs;
+}
+
 std::string export_model(const std::string& dir, const ExportOptions& options) {
+  require(!options.checkpoint.empty(),
+          "export: there is no checkpoint; set ExportOptions::checkpoint");
   check(options);
-  Checkpoint checkpoint = checkpoint_of(options);
-  saved::Model model{.signatures = {}, .step = checkpoint.step, .seed = checkpoint.seed};
+  Checkpoint state = checkpoint_at(options.checkpoint);
+  return with_context(concat("export of ", describe_checkpoint_at(options.checkpoint)),
+                      [&] { return export_model(dir, options, state); });
+}
+
+std::string export_model(const std::string& dir, const ExportOptions& options,
+                         const Checkpoint& state) {
+  check(options);
+  saved::Model model{.signatures = {}, .step = state.step, .seed = state.seed};
   for (const auto& [name, signature] : options.signatures)
     model.signatures[name] = with_context(concat("signature ", name), [&, &signature = signature] {
       return record(options, signature);
     });
-  NamedArrays weights = weights_of(model, checkpoint, options);
+  NamedArrays weights = weights_of(model, state, options.averaged);
   return write_export_folder(dir, [&](const std::string& folder) {
     if (options.onnx) write_onnx(model, weights, folder);
     NamedArrays all = weights;

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "belfry/framework/export/export_folder.h"
 #include "belfry/framework/tensor/features.h"
+#include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/run_config.h"
 
@@ -21,15 +23,21 @@ struct ExportSignature {
   std::vector<std::string> outputs = {};  ///< which predictions; empty: all
 };
 
+/// The inputs of a signature like those of a batch: its features of these names, all if there are
+/// none. Error: the batch lacks one, or one has no axis of rows.
+Signature inputs_like(const Features& batch, const std::vector<std::string>& names = {});
+
 struct ExportOptions {
-  ModelFn model_fn = {};        ///< built in predict mode
-  std::string checkpoint = {};  ///< path, or a model_dir, which stands for its newest one
+  ModelFn model_fn = {};  ///< built in predict mode; of an Estimator: empty, its own
+  /// Path, or a model_dir, which stands for its newest one; of an Estimator: empty, its live state.
+  std::string checkpoint = {};
   /// By name. A single one is best named "predict", the name that callers need not give.
   std::map<std::string, ExportSignature> signatures = {};
   /// Files that are copied to <export>/assets/, under their names there: {{"words.txt", path}}.
   std::map<std::string, std::string> assets = {};
   bool averaged = false;  ///< the moving averages of variables that have one take their place
-  Precision precision = Precision::f32;  ///< see RunConfig::precision
+  /// See RunConfig::precision; none: f32, or an Estimator's.
+  std::optional<Precision> precision = {};
   /// Whether to write model.onnx (and model.<signature>.onnx for signatures other than the first).
   bool onnx = true;
 };
@@ -45,5 +53,8 @@ struct ExportOptions {
 /// other numbers of rows; an op cannot be expressed in ONNX (op and scope path are named); the
 /// folder cannot be written.
 std::string export_model(const std::string& dir, const ExportOptions& options);
+/// The same of variables in memory: `state` takes the place of the file of options.checkpoint.
+std::string export_model(const std::string& dir, const ExportOptions& options,
+                         const Checkpoint& state);
 
 }  // namespace belfry

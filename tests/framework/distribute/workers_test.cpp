@@ -8,29 +8,13 @@
 
 #include "../base/error_of.h"
 #include "belfry/framework/backend/backend.h"
+#include "stub_workers.h"
 
 namespace belfry {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// A job of which only this worker exists.
-class StubWorkers final : public Workers {
- public:
-  StubWorkers(int count, int rank) : count_(count), rank_(rank) {}
-  int count() const override { return count_; }
-  int rank() const override { return rank_; }
-  std::string describe() const override { return "stub"; }
-  void all_gather(std::span<const std::byte>, std::span<std::byte>) override {}
-  void broadcast(std::vector<std::byte>&) override {}
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte>) override { return {}; }
-  std::shared_ptr<Communicator> communicator(const CommunicatorOptions&) override { return {}; }
-  void announce_failure(const std::string&) noexcept override {}
-
- private:
-  int count_, rank_;
-};
 
 // Variables of launchers, and what MPI would say, for one test.
 class FindWorkers : public ::testing::Test {

@@ -61,6 +61,32 @@ TEST(ExportModel, AveragedWeightsAndSomePredictionsMayBeChosen) {
               AllOf(HasSubstr("name one of several signatures"), HasSubstr("half, whole")));
 }
 
+TEST(ExportModel, AnAverageWithoutUpdatesIsNone) {
+  TemporaryFolder dir;
+  ExportOptions options = line_options(dir.path());
+  options.averaged = true;
+  Checkpoint state = load_checkpoint(options.checkpoint);
+  Array& count = state.variables["line/kernel/moving_average_count"];
+  count = Array::scalar(std::int64_t{0});
+  Predictor predictor = Predictor::load(export_model(dir.path() + "/exports", options, state));
+  // The weights with the average of the bias.
+  EXPECT_EQ(predictor({{"x", vector_of({1, 1}, {1, 2})}}).at("y").item(), 8);
+  state.variables["line/bias/moving_average_count"] = count;
+  EXPECT_THAT(error_of([&] { export_model(dir.path() + "/exports", options, state); }),
+              HasSubstr("there are no moving averages"));
+}
+
+TEST(ExportModel, InputsMayBeThoseOfABatch) {
+  Features batch{{"x", vector_of({1, 2, 3, 4}, {2, 2})}, {"y", Array::of({1, 2})}};
+  EXPECT_EQ(to_string(inputs_like(batch)), "x f32[2], y i32[]");
+  EXPECT_EQ(to_string(inputs_like(batch, {"y"})), "y i32[]");
+  EXPECT_THAT(error_of([&] { inputs_like(batch, {"z"}); }), HasSubstr("x, y"));
+  EXPECT_THAT(error_of([] {
+                inputs_like({{"x", Array::scalar(1)}});
+              }),
+              HasSubstr("`x` is i32[], which has no axis of rows"));
+}
+
 TEST(ExportModel, AFailedExportLeavesNothing) {
   TemporaryFolder dir;
   std::string exports = dir.path() + "/exports";
@@ -81,8 +107,12 @@ TEST(ExportModel, AFailedExportLeavesNothing) {
                   return {.predictions = {{"y", dense(s / "other", b["x"], {.units = 1})}}};
                 };
               }),
-              HasSubstr("has no variable `other/kernel`"));
-  EXPECT_THAT(error([&](auto& o) { o.checkpoint = dir.path(); }), HasSubstr("has no checkpoint"));
+              AllOf(HasSubstr("line.safetensors"), HasSubstr("the checkpoint of step 12"),
+                    HasSubstr("has no variable `other/kernel`")));
+  EXPECT_THAT(error([&](auto& o) { o.checkpoint = dir.path(); }),
+              HasSubstr("there is no checkpoint"));
+  EXPECT_THAT(error([&](auto& o) { o.checkpoint = {}; }),
+              HasSubstr("set ExportOptions::checkpoint"));
   // 1 / n is not of the form a + b n.
   EXPECT_THAT(error([](auto& o) {
                 o.model_fn = [](Scope, const Batch& b, Mode) -> EstimatorSpec {

@@ -34,7 +34,9 @@ inline std::string line_checkpoint(const std::string& folder) {
   checkpoint.variables = {{"line/kernel", vector_of({3, 5}, {2, 1})},
                           {"line/bias", vector_of({7}, {1})},
                           {"line/kernel/moving_average", vector_of({1, 1}, {2, 1})},
-                          {"line/bias/moving_average", vector_of({0}, {1})}};
+                          {"line/bias/moving_average", vector_of({0}, {1})},
+                          {"line/kernel/moving_average_count", Array::scalar(std::int64_t{3})},
+                          {"line/bias/moving_average_count", Array::scalar(std::int64_t{3})}};
   std::string path = folder + "/line.safetensors";
   write_checkpoint(path, checkpoint);
   return path;

@@ -1,0 +1,30 @@
+// Estimator::export_model(): exports of a live model.
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/export/export_model.h"
+#include "belfry/framework/train/checkpoint_at.h"
+#include "belfry/framework/train/estimator.h"
+#include "belfry/framework/train/session.h"
+
+namespace belfry {
+
+std::string Estimator::export_model(const std::string& dir, ExportOptions options) {
+  Session& live = session();
+  if (!live.workers().is_chief()) return {};
+  if (!options.model_fn)
+    options.model_fn = [this](Scope scope, const Batch& batch, Mode mode) {
+      return model_fn(std::move(scope), batch, mode);
+    };
+  if (!options.precision) options.precision = config_.precision;
+  std::string path;
+  if (!options.checkpoint.empty()) {
+    path = belfry::export_model(dir, options);
+  } else {
+    require(live.has_state(), "export: nothing was trained and ", model_dir_,
+            " has no checkpoint; train first, or name ExportOptions::checkpoint");
+    path = belfry::export_model(dir, options, live.snapshot());
+  }
+  log_info("exported ", path);
+  return path;
+}
+
+}  // namespace belfry

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "belfry/framework/distribute/workers.h"
+
+namespace belfry {
+
+/// A job of which only this worker exists.
+class StubWorkers final : public Workers {
+ public:
+  StubWorkers(int count, int rank) : count_(count), rank_(rank) {}
+  int count() const override { return count_; }
+  int rank() const override { return rank_; }
+  std::string describe() const override { return "stub"; }
+  void all_gather(std::span<const std::byte>, std::span<std::byte>) override {}
+  void broadcast(std::vector<std::byte>&) override {}
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte>) override { return {}; }
+  std::shared_ptr<Communicator> communicator(const CommunicatorOptions&) override { return {}; }
+  void announce_failure(const std::string&) noexcept override {}
+
+ private:
+  int count_, rank_;
+};
+
+}  // namespace belfry
