@@ -7,6 +7,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/onnx/onnx_model.h"
+#include "belfry/framework/export/parse_examples.h"
 #include "belfry/framework/export/record.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/autocast.h"
@@ -69,7 +70,9 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
       instances.push_back({rows, graph.get(), chosen(spec.predictions, signature.outputs)});
     });
   }
-  return saved::record(instances);
+  saved::Signature recorded = saved::record(instances);
+  recorded.examples = signature.examples;
+  return recorded;
 }
 
 // What predictions read in a variable's place; null: there is no average, or it has seen no update.
@@ -177,8 +180,10 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
     std::string json = saved::to_json(model, all);
     // As it will be read, before anybody does.
     for (const auto& [name, signature] : saved::model_from_json(json, all).signatures)
-      with_context(concat("signature ", name),
-                   [&signature = signature] { saved::instantiate(signature, 2); });
+      with_context(concat("signature ", name), [&signature = signature] {
+        saved::instantiate(signature, 2);
+        saved::check_examples(signature);
+      });
     save_safetensors(folder + "/model.safetensors", all);
     write_file_atomically(folder + "/graph.json", json);
     copy_assets(options.assets, folder + "/assets");

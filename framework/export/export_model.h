@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/export/example_inputs.h"
 #include "belfry/framework/export/export_folder.h"
 #include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/checkpoint.h"
@@ -21,6 +22,8 @@ struct ExportSignature {
   /// {{"image", {{28, 28, 1}, DType::f32}}}.
   Signature inputs = {};
   std::vector<std::string> outputs = {};  ///< which predictions; empty: all
+  /// How Predictor::predict_examples() finds inputs in tf.train.Examples, where that needs saying.
+  ExampleInputs examples = {};
 };
 
 /// The inputs of a signature like those of a batch: its features of these names, all if there are

@@ -10,6 +10,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/export/export_folder.h"
 #include "belfry/framework/export/instantiate.h"
+#include "belfry/framework/export/parse_examples.h"
 #include "belfry/framework/export/saved_graph.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/runtime/executable.h"
@@ -123,8 +124,10 @@ void Predictor::Impl::load() {
     // Once for some number of rows, so that what is wrong is said now. Models are exported by
     // building them for two rows, among others.
     for (const auto& [name, signature] : model.signatures)
-      with_context(concat("signature ", name),
-                   [&signature = signature] { saved::instantiate(signature, 2); });
+      with_context(concat("signature ", name), [&signature = signature] {
+        saved::instantiate(signature, 2);
+        saved::check_examples(signature);
+      });
   });
   device = find_device(options.device);
   load_variables(weights);
@@ -222,6 +225,17 @@ Features Predictor::single(const Features& example, std::string_view name) const
     outputs.set(key, value.row(0));
   }
   return outputs;
+}
+
+Features Predictor::parse_examples(std::span<const std::string> serialized,
+                                   std::string_view signature) const {
+  return saved::parse_examples(serialized, impl_->signature(signature),
+                               impl_->options.decode_image);
+}
+
+Features Predictor::predict_examples(std::span<const std::string> serialized,
+                                     std::string_view signature) const {
+  return (*this)(parse_examples(serialized, signature), signature);
 }
 
 std::vector<std::string> Predictor::signatures() const {

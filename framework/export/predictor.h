@@ -2,11 +2,13 @@
 // An export as a function: no model code, no estimator.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/export/example_inputs.h"
 #include "belfry/framework/export/extent.h"
 #include "belfry/framework/tensor/features.h"
 
@@ -22,6 +24,7 @@ struct PredictorOptions {
   /// Plans that each of them keeps: one for a signature and a number of rows, the least recently
   /// used goes.
   int plans = 8;
+  DecodeImage decode_image = {};  ///< for images in tf.train.Examples
 };
 
 /// Predictions of an exported model:
@@ -44,6 +47,14 @@ class Predictor {
   Features operator()(const Features& inputs, std::string_view signature = {}) const;
   /// The same for one example: inputs and predictions without the axis of the rows.
   Features single(const Features& example, std::string_view signature = {}) const;
+
+  /// The inputs in serialized tf.train.Examples, one a row, as ExportSignature::examples says.
+  /// Error: names the example, the feature, what was expected and what is there.
+  Features parse_examples(std::span<const std::string> serialized,
+                          std::string_view signature = {}) const;
+  /// The predictions for them.
+  Features predict_examples(std::span<const std::string> serialized,
+                            std::string_view signature = {}) const;
 
   using Types = std::vector<std::pair<std::string, saved::Type>>;  ///< by name
   std::vector<std::string> signatures() const;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "belfry/framework/export/example_inputs.h"
 #include "belfry/framework/export/extent.h"
 #include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/safetensors.h"
@@ -51,6 +52,7 @@ std::string to_string(const Node& node);
 struct Signature {
   std::vector<Node> nodes;  ///< every node comes after its inputs
   std::vector<std::pair<std::string, Operand>> outputs;
+  ExampleInputs examples = {};
 
   /// Nodes that are fed by the caller; the others that are inputs are fed by the runtime.
   std::vector<const Node*> inputs() const;

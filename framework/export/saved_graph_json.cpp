@@ -8,7 +8,8 @@
 //        {"op": "reshape", "scope": "fc", "inputs": [[0, 0]], "types": ["f32[n, 784]"],
 //         "options": {"shape": ["n", 784]}},
 //        {"op": "constant", "types": ["f32[]"], "value": [0.5]}, ...],
-//      "results": {"digit": [7, 0]}}}}
+//      "results": {"digit": [7, 0]},
+//      "examples": {"image": {"feature": "image/raw", "stored": "bytes", "unit": 255.0}}}}}
 //
 // An operand is [node, output]. Numbers that follow the rows n of the batch are texts. Constants of
 // many elements have "tensor", the name of one in model.safetensors, in place of "value".
@@ -102,6 +103,15 @@ Json to_json(const Node& node, NamedArrays& weights) {
   return out;
 }
 
+Json to_json(const ExampleInput& input) {
+  Json out = Json::object();
+  if (!input.feature.empty()) out["feature"] = input.feature;
+  if (input.stored) out["stored"] = to_string(*input.stored);
+  out["unit"] = input.unit;
+  if (input.default_value) out["default"] = to_json(*input.default_value);
+  return out;
+}
+
 Json to_json(const Signature& signature, NamedArrays& weights) {
   Json out{{"inputs", Json::object()},
            {"outputs", Json::object()},
@@ -114,6 +124,7 @@ Json to_json(const Signature& signature, NamedArrays& weights) {
     out["outputs"][name] = to_string(signature.type(output));
     out["results"][name] = to_json(output);
   }
+  for (const auto& [name, input] : signature.examples) out["examples"][name] = to_json(input);
   return out;
 }
 
@@ -241,6 +252,24 @@ Node node_from(const Json& json, const NamedArrays& weights) {
   });
 }
 
+StoredAs stored_as(const std::string& name) {
+  for (StoredAs stored : {StoredAs::floats, StoredAs::integers, StoredAs::bytes, StoredAs::image})
+    if (to_string(stored) == name) return stored;
+  fail("features are not stored as `", name, "`; there are floats, integers, bytes and image");
+}
+
+ExampleInput example_input(const Json& json) {
+  require(json.is_object(), "expected an object");
+  ExampleInput input;
+  if (const Json* feature = optional(json, "feature", &Json::is_string, "a text"))
+    input.feature = feature->get<std::string>();
+  if (const Json* stored = optional(json, "stored", &Json::is_string, "a text"))
+    input.stored = stored_as(stored->get<std::string>());
+  input.unit = number(field(json, "unit", &Json::is_number, "a number"));
+  if (json.contains("default")) input.default_value = number(json["default"]);
+  return input;
+}
+
 Signature signature_from(const Json& json, const NamedArrays& weights) {
   Signature signature;
   for (const Json& node : field(json, "nodes", &Json::is_array, "a list"))
@@ -256,6 +285,10 @@ Signature signature_from(const Json& json, const NamedArrays& weights) {
     signature.outputs.emplace_back(name, at);
   }
   require(!signature.outputs.empty(), "there are no results");
+  if (const Json* examples = optional(json, "examples", &Json::is_object, "an object"))
+    for (const auto& [name, input] : examples->items())
+      signature.examples[name] = with_context(concat("examples, ", name),
+                                              [&input = input] { return example_input(input); });
   return signature;
 }
 

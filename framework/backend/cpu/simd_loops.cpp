@@ -3,6 +3,9 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#ifdef BELFRY_SIMD_X86
+#include <cpuid.h>
+#endif
 
 namespace belfry::cpu {
 
@@ -20,6 +23,16 @@ extern const SimdLoops loops;
 
 namespace {
 
+#ifdef BELFRY_SIMD_X86
+// Features of x86-64-v3 that clang 14's __builtin_cpu_supports() has no names for.
+bool has_movbe_f16c_lzcnt() {
+  unsigned a = 0, b = 0, first = 0, extended = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &first, &d) || !__get_cpuid(0x80000001, &a, &b, &extended, &d))
+    return false;
+  return (first & bit_MOVBE) && (first & bit_F16C) && (extended & bit_LZCNT);
+}
+#endif
+
 struct Choices {
   std::array<const SimdLoops*, 3> list{};
   std::size_t count = 0;
@@ -29,8 +42,7 @@ struct Choices {
     __builtin_cpu_init();
     bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
                   && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")
-                  && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt")
-                  && __builtin_cpu_supports("movbe") && __builtin_cpu_supports("f16c");
+                  && __builtin_cpu_supports("popcnt") && has_movbe_f16c_lzcnt();
     bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
                   && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
                   && __builtin_cpu_supports("avx512vl");

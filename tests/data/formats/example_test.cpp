@@ -1,3 +1,4 @@
+// Covers framework/tensor/example.cpp, by the names that sources of data have for it.
 #include "belfry/data/formats/example.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/example.h"
+#include "belfry/framework/tensor/example.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/protobuf_wire.h"
 
-namespace belfry::data {
+namespace belfry::tf {
 namespace {
 
 using protobuf::WireReader;
@@ -384,4 +384,4 @@ Features parse_sequence_example(std::span<const std::byte> bytes, const Sequence
   return out;
 }
 
-}  // namespace belfry::data
+}  // namespace belfry::tf
