@@ -1,5 +1,8 @@
 #include "belfry/framework/export/export_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 
@@ -28,13 +32,37 @@ bool is_export_name(const std::string& name) {
          && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A folder that is removed with what is in it, unless it is given its final name.
+constexpr std::string_view temporary_prefix = ".export.tmp.";
+
+Descriptor open_folder(const std::string& path) {
+  return Descriptor(
+      retry([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }));
+}
+
+// Those whose writers are dead: nobody holds their locks, as of the files of TemporaryFile. What
+// cannot be removed stays.
+void remove_stale_folders(const std::string& dir) {
+  std::error_code error;
+  for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(temporary_prefix)) continue;
+    Descriptor folder = open_folder(entry->path());
+    std::error_code ignored;
+    if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0)
+      fs::remove_all(entry->path(), ignored);
+  }
+}
+
+// A folder that is removed with what is in it, unless it is given its final name. It is locked
+// while this lives.
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const std::string& dir) {
     static std::atomic<int> count = 0;
-    path_ = concat(dir, "/.export.tmp.", ::getpid(), ".", count++);
-    create_folders(path_);
+    create_folders(dir);
+    do {
+      path_ = concat(dir, "/", temporary_prefix, ::getpid(), ".", count++);
+    } while (!make() || !lock());
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -59,7 +87,27 @@ class TemporaryFolder {
   }
 
  private:
+  // False: there is one of another program, which may have the same process id on another host.
+  bool make() {
+    std::error_code error;
+    bool made = fs::create_directory(path_, error);
+    require(!error, "export: cannot create the folder `", path_, "`: ", error.message());
+    return made;
+  }
+
+  // False when somebody took the folder for a stale one and removed it before it was locked. Where
+  // there are no locks nothing is ever stale.
+  bool lock() {
+    lock_ = open_folder(path_);
+    require(lock_ || errno == ENOENT, "export: cannot open the folder `", path_,
+            "`: ", reason_and_remedy(errno));
+    struct stat status {};
+    retry([&] { return ::flock(lock_.get(), LOCK_EX); });
+    return ::fstat(lock_.get(), &status) == 0 && status.st_nlink > 0;
+  }
+
   std::string path_;
+  Descriptor lock_;
 };
 
 void sync_tree(const std::string& folder) {
@@ -75,6 +123,7 @@ void sync_tree(const std::string& folder) {
 
 std::string write_export_folder(const std::string& dir,
                                 const std::function<void(const std::string&)>& fill) {
+  remove_stale_folders(dir);
   TemporaryFolder folder(dir);
   fill(folder.path());
   sync_tree(folder.path());

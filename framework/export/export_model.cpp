@@ -13,18 +13,16 @@
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/tensor/stack.h"
 #include "belfry/framework/train/checkpoint_at.h"
 
 namespace belfry {
 namespace {
 
-belfry::Signature with_rows(const belfry::Signature& inputs, std::int64_t rows) {
+belfry::Signature batch_of(const belfry::Signature& inputs, std::int64_t rows) {
   belfry::Signature batch;
-  for (const auto& [name, type] : inputs) {
-    std::vector<std::int64_t> sizes{rows};
-    sizes.insert(sizes.end(), type.shape.begin(), type.shape.end());
-    batch.emplace_back(name, TensorType{Shape(sizes), type.dtype});
-  }
+  for (const auto& [name, type] : inputs)
+    batch.emplace_back(name, TensorType{belfry::with_rows(type.shape, rows), type.dtype});
   return batch;
 }
 
@@ -58,7 +56,7 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
   // Not 1, which broadcasts; and not in one line with 2 for any of the functions that one meets.
   for (std::int64_t rows : {2, 3, 7}) {
     auto& graph = graphs[instances.size()] = std::make_unique<Graph>();
-    auto inputs = with_rows(signature.inputs, rows);
+    auto inputs = batch_of(signature.inputs, rows);
     with_context(concat("while building the model for ", to_string(inputs)), [&] {
       Batch batch(*graph, inputs);
       if (Precision precision = options.precision.value_or(Precision::f32);

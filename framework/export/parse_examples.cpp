@@ -5,6 +5,7 @@
 #include <set>
 
 #include "belfry/framework/tensor/example.h"
+#include "belfry/framework/tensor/stack.h"
 
 namespace belfry {
 
@@ -169,15 +170,8 @@ Features parse_examples(std::span<const std::string> serialized, const Signature
     });
   }
   Features batch;
-  for (std::size_t k = 0; k < columns.size(); ++k) {
-    std::vector<std::int64_t> sizes{std::ssize(serialized)};
-    const Shape& shape = columns[k].type.shape;
-    sizes.insert(sizes.end(), shape.begin(), shape.end());
-    Array all(Shape(sizes), columns[k].type.dtype);
-    auto to = all.raw_bytes().begin();
-    for (const Array& row : rows[k]) to = std::ranges::copy(row.raw_bytes(), to).out;
-    batch.set(columns[k].input, all);
-  }
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    batch.set(columns[k].input, stack_rows(rows[k], columns[k].type));
   return batch;
 }
 

@@ -14,6 +14,7 @@
 #include "belfry/framework/export/saved_graph.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/tensor/stack.h"
 
 namespace belfry {
 namespace {
@@ -214,11 +215,8 @@ Features Predictor::operator()(const Features& inputs, std::string_view name) co
 
 Features Predictor::single(const Features& example, std::string_view name) const {
   Features batch, outputs;
-  for (const auto& [key, value] : example) {
-    std::vector<std::int64_t> sizes{1};
-    sizes.insert(sizes.end(), value.shape().begin(), value.shape().end());
-    batch.set(key, value.reshape(Shape(sizes)));
-  }
+  for (const auto& [key, value] : example)
+    batch.set(key, value.reshape(with_rows(value.shape(), 1)));
   for (const auto& [key, value] : (*this)(batch, name)) {
     require(value.shape().rank() > 0 && value.shape()[0] == 1, "predictor: `", key, "` is ",
             value.type(), " for one example; call the predictor with a batch instead");
@@ -258,6 +256,12 @@ Predictor::Types Predictor::outputs(std::string_view name) const {
     types.emplace_back(key, signature.type(operand));
   return types;
 }
+
+const ExampleInputs& Predictor::examples(std::string_view name) const {
+  return impl_->signature(name).examples;
+}
+
+std::int64_t Predictor::step() const { return impl_->model.step; }
 
 const std::string& Predictor::path() const { return impl_->path; }
 

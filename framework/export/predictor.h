@@ -60,7 +60,9 @@ class Predictor {
   std::vector<std::string> signatures() const;
   Types inputs(std::string_view signature = {}) const;
   Types outputs(std::string_view signature = {}) const;
-  /// The export's folder.
+  const ExampleInputs& examples(std::string_view signature = {}) const;  ///< as exported
+  std::int64_t step() const;  ///< finished steps of the model's training
+  /// The export's folder. Its assets are in <path>/assets.
   const std::string& path() const;
 
  private:

@@ -9,6 +9,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/text.h"
+#include "belfry/framework/programs/table.h"
 #include "belfry/framework/programs/weight_files.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
@@ -26,23 +27,6 @@ struct Arguments {
   bool statistics = false;
   double tolerance = 0;
 };
-
-void print(const std::string& line) { std::printf("%s\n", line.c_str()); }
-
-// Columns as wide as their longest entry.
-void print_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += row[i] + (i + 1 < row.size() ? std::string(widths[i] - row[i].size() + 2, ' ') : "");
-    print(line);
-  }
-}
 
 std::string size_text(const NamedArrays& tensors) {
   std::int64_t elements = 0, bytes = 0;

@@ -61,6 +61,25 @@ TEST(ExportModel, AveragedWeightsAndSomePredictionsMayBeChosen) {
               AllOf(HasSubstr("name one of several signatures"), HasSubstr("half, whole")));
 }
 
+// A folder of a killed program, of one that lives, and what is none of ours.
+TEST(ExportModel, RemovesWhatAKilledOneLeft) {
+  TemporaryFolder dir;
+  std::string exports = dir.path() + "/exports", stale = exports + "/.export.tmp.1.0";
+  fs::create_directories(stale + "/assets");
+  std::ofstream(stale + "/assets/a") << "a";
+  fs::create_directories(exports + "/.export");
+  write_export_folder(exports, [&](const std::string& living) {
+    EXPECT_FALSE(fs::exists(stale));
+    std::ofstream(living + "/graph.json") << "{}";
+    fs::create_directories(stale);
+    export_model(exports, line_options(dir.path()));
+    EXPECT_FALSE(fs::exists(stale));
+    EXPECT_TRUE(fs::exists(living + "/graph.json"));
+  });
+  EXPECT_EQ(files_in(exports).size(), 3u);
+  EXPECT_TRUE(fs::exists(exports + "/.export"));
+}
+
 TEST(ExportModel, AnAverageWithoutUpdatesIsNone) {
   TemporaryFolder dir;
   ExportOptions options = line_options(dir.path());

@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "../base/temporary_folder.h"
 #include "belfry/data/formats/npz.h"
@@ -10,6 +8,7 @@
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/version.h"
+#include "run_program.h"
 
 namespace belfry {
 namespace {
@@ -18,20 +17,9 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
-struct Ran {
-  int status;
-  std::string out, err;
-};
-
 class BelfryCkpt : public ::testing::Test {
  protected:
-  // In the folder, with a line of arguments.
-  Ran run(const std::string& arguments) {
-    std::string line =
-        "cd '" + folder.path() + "' && '" BELFRY_CKPT "' " + arguments + " > out.txt 2> err.txt";
-    int status = std::system(line.c_str());
-    return {WEXITSTATUS(status), read_file(folder / "out.txt"), read_file(folder / "err.txt")};
-  }
+  Ran run(const std::string& arguments) { return run_in(folder.path(), BELFRY_CKPT, arguments); }
   NamedArrays tensors(const std::string& name) { return load_safetensors(folder / name).tensors; }
   void save(const std::string& name, const NamedArrays& arrays) {
     save_safetensors(folder / name, arrays);

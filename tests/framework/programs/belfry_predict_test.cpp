@@ -1,0 +1,163 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "../base/temporary_folder.h"
+#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/tfrecord.h"
+#include "belfry/framework/export/export.h"
+#include "belfry/framework/ops/ops.h"
+#include "belfry/framework/tensor/example.h"
+#include "run_program.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+// Without weights, so that every number can be worked out by hand.
+EstimatorSpec sums(Scope, const Batch& batch, Mode) {
+  Tensor x = batch["x"];
+  return {.predictions = {{"sum", sum(x, {.axes = {1}}) + batch["y"]}, {"twice", x * 2}}};
+}
+EstimatorSpec brightness(Scope, const Batch& batch, Mode) {
+  return {.predictions = {{"mean", mean(batch["image"], {.axes = {1, 2, 3}})},
+                          {"all", sum(batch["image"])}}};
+}
+
+class BelfryPredict : public ::testing::Test {
+ protected:
+  BelfryPredict() {
+    file("words", "a b c");
+    export_model(folder / "sums",
+                 {.model_fn = sums,
+                  .signatures = {{"predict",
+                                  {.inputs = {{"x", {{2}, DType::f32}}, {"y", {{}, DType::f32}}},
+                                   .examples = {{"y", {.feature = "z", .default_value = 100}}}}}},
+                  .assets = {{"words.txt", folder / "words"}},
+                  .onnx = false},
+                 {.step = 12});
+    export_model(folder / "images",
+                 {.model_fn = brightness,
+                  .signatures = {{"predict", {.inputs = {{"image", {{2, 2, 1}, DType::f32}}}}}},
+                  .onnx = false},
+                 Checkpoint{});
+  }
+  Ran run(const std::string& arguments) { return run_in(folder.path(), BELFRY_PREDICT, arguments); }
+  std::string error(const std::string& arguments) {
+    Ran ran = run(arguments);
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  }
+  void file(const std::string& name, const std::string& content) {
+    write_file_atomically(folder / name, content);
+  }
+  void image(const std::string& name, const Array& pixels) {
+    write_file_atomically(folder / name, data::encode_png(pixels));
+  }
+
+  TemporaryFolder folder;
+  const Array pixels = Array::of<std::uint8_t>({0, 51, 102, 255}, {2, 2});
+};
+
+TEST_F(BelfryPredict, DescribesAnExport) {
+  Ran ran = run("sums");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, MatchesRegex("sums/[0-9]+, step 12\n"
+                                    "signature predict\n"
+                                    "  input    x          f32\\[n, 2\\]\n"
+                                    "  input    y          f32\\[n\\]\n"
+                                    "  output   sum        f32\\[n\\]\n"
+                                    "  output   twice      f32\\[n, 2\\]\n"
+                                    "  example  y          feature `z`, default 100\n"
+                                    "asset      words.txt  5 B\n"));
+  EXPECT_THAT(run("--help").out, HasSubstr("belfry-predict exports people.csv --json"));
+}
+
+TEST_F(BelfryPredict, PredictsFromCsv) {
+  file("a.csv", "y,x_1,name,x_0\n1,2,Ann,3\n10,20,Bob,30\n-1,0.5,Cid,nan\n");
+  Ran ran = run("sums a.csv --batch 2");
+  EXPECT_EQ(ran.out,
+            "from     sum  twice\na.csv:0  6    [6, 4]\na.csv:1  60   [60, 40]\n"
+            "a.csv:2  nan  [nan, 1]\n")
+      << ran.err;
+  EXPECT_EQ(run("sums a.csv --json").out,
+            "{\"from\": \"a.csv:0\", \"sum\": 6, \"twice\": [6, 4]}\n"
+            "{\"from\": \"a.csv:1\", \"sum\": 60, \"twice\": [60, 40]}\n"
+            "{\"from\": \"a.csv:2\", \"sum\": \"nan\", \"twice\": [\"nan\", 1]}\n");
+  EXPECT_EQ(run("sums a.csv --output out.csv").out, "wrote out.csv: 3 rows\n");
+  EXPECT_EQ(read_file(folder / "out.csv"),
+            "from,sum,twice_0,twice_1\na.csv:0,6,6,4\na.csv:1,60,60,40\na.csv:2,nan,nan,1\n");
+  file("b.csv", "y,x_0\n1,2\n");
+  EXPECT_THAT(error("sums b.csv"), HasSubstr("x_1"));
+}
+
+TEST_F(BelfryPredict, PredictsFromArrays) {
+  data::write_npz(folder / "a.npz", {{"y", Array::of<float>({1, 2, 3})},
+                                     {"x", Array::of<float>({1, 1, 2, 2, 3, 3}, {3, 2})},
+                                     {"z", Array::scalar(1.0f)}});
+  EXPECT_EQ(run("sums a.npz a.npz --batch 2 --only sum --output sum.npy").status, 0);
+  EXPECT_TRUE(identical(data::read_npy(folder / "sum.npy"), Array::of<float>({3, 6, 9, 3, 6, 9})));
+  EXPECT_EQ(run("sums a.npz --output both.npz").status, 0);
+  EXPECT_TRUE(identical(data::read_npz(folder / "both.npz").at("twice"),
+                        Array::of<float>({2, 2, 4, 4, 6, 6}, {3, 2})));
+  data::write_npy(folder / "i.npy", Array::of<float>({1, 2, 3, 6}, {1, 2, 2, 1}));
+  EXPECT_EQ(run("images i.npy --only mean").out, "from     mean\ni.npy:0  3\n");
+  EXPECT_THAT(error("sums i.npy"), HasSubstr("the signature has x, y; use one .npz"));
+  EXPECT_THAT(error("sums a.npz --output sum.npy"), HasSubstr("there are 2; name one with --only"));
+  data::write_npz(folder / "b.npz",
+                  {{"y", Array::of<float>({1})}, {"x", Array::of<double>({1, 1}, {1, 2})}});
+  EXPECT_THAT(error("sums b.npz"), HasSubstr("the input `x` is f64[1, 2] but must be f32[n, 2]"));
+  data::write_npz(folder / "c.npz",
+                  {{"y", Array::of<float>({1})}, {"x", Array::of<float>({1, 1, 1, 1}, {2, 2})}});
+  EXPECT_THAT(error("sums c.npz"), HasSubstr("c.npz: `x` has 2 rows, others have 1"));
+}
+
+TEST_F(BelfryPredict, PredictsFromImages) {
+  image("a.png", pixels);
+  image("big.png", Array::of<std::uint8_t>({0, 255}, {1, 2}));
+  // (0 + 0.2 + 0.4 + 1) / 4, and the pixels themselves.
+  EXPECT_EQ(run("images a.png --only mean").out, "from   mean\na.png  0.4\n");
+  EXPECT_EQ(run("images a.png --only mean --raw").out, "from   mean\na.png  102\n");
+  EXPECT_THAT(error("images a.png"), HasSubstr("`all` is f32[] for 1 rows"));
+  EXPECT_THAT(error("images a.png big.png --only mean"),
+              HasSubstr("the image has 1 x 2 pixels but the input has 2 x 2; --resize"));
+  EXPECT_EQ(run("images a.png big.png --only mean --resize").out,
+            "from     mean\na.png    0.4\nbig.png  0.5\n");
+  EXPECT_THAT(error("sums a.png"), HasSubstr("an image gives one input"));
+}
+
+TEST_F(BelfryPredict, PredictsFromTfRecords) {
+  using Floats = std::vector<float>;
+  data::TfRecordWriter writer(folder / "a.tfrecord");
+  writer.write(tf::Example{{{"x", Floats{1, 2}}, {"z", Floats{3}}}}.serialize());
+  writer.write(tf::Example{{{"x", Floats{1, 2}}}}.serialize());
+  writer.close();
+  EXPECT_EQ(run("sums a.tfrecord --only sum").out,
+            "from          sum\na.tfrecord:0  6\na.tfrecord:1  103\n");
+  data::TfRecordWriter bad(folder / "b.tfrecord");
+  bad.write(tf::Example{{{"x", Floats{1}}}}.serialize());
+  bad.close();
+  EXPECT_THAT(error("sums b.tfrecord"), HasSubstr("feature `x`: it has 1 values, expected 2"));
+}
+
+TEST_F(BelfryPredict, RefusesWithoutWritingAnything) {
+  file("a.csv", "y,x_0,x_1\n1,2,3\n1,2,x\n");
+  EXPECT_THAT(error("sums a.csv --batch 1 --output out.csv"), HasSubstr("a.csv"));
+  file("empty.csv", "y,x_0,x_1\n");
+  EXPECT_THAT(error("sums empty.csv --output out.csv"), HasSubstr("the files have no rows"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.csv"));
+  EXPECT_THAT(error("sums a.csv --output out.txt"), HasSubstr("must end with .npy, .npz, .csv"));
+  EXPECT_THAT(error("sums a.txt"), HasSubstr("`a.txt` is of no kind that is known"));
+  EXPECT_THAT(error("sums a.csv --only z"),
+              HasSubstr("--only: there is no prediction `z`; there are sum, twice"));
+  EXPECT_THAT(error("nowhere a.csv"), HasSubstr("`nowhere` holds no export"));
+  EXPECT_THAT(error(""), HasSubstr("EXPORT is required; --help lists the options"));
+}
+
+}  // namespace
+}  // namespace belfry
