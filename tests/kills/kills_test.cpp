@@ -1,0 +1,209 @@
+// A training that saves after every step is killed (SIGKILL) at random moments. Whatever the
+// moment, every checkpoint that is there can be read, the newest is none older than the last one
+// that the training was told is durable, and each is, to the bit, what a training gives that nobody
+// kills.
+//
+// BELFRY_KILLS says how often each is killed, BELFRY_KILLS_SEED when.
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+
+#include "../framework/base/child_process.h"
+#include "../framework/train/golden.h"
+#include "belfry/framework/base/crc32c.h"
+#include "belfry/framework/base/file.h"
+#ifdef BELFRY_KILLED_WORKER
+#include "../framework/distribute/mpi/mpirun.h"
+#endif
+
+namespace belfry {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t from_environment(const char* name, std::int64_t otherwise) {
+  const char* set = std::getenv(name);
+  return set ? std::stoll(set) : otherwise;
+}
+
+/// The checkpoints that a training was told are durable: checksums of their files, by step. Those
+/// that were written twice must be equal.
+std::map<std::int64_t, std::uint32_t> saved_by(const std::string& dir) {
+  std::map<std::int64_t, std::uint32_t> out;
+  std::ifstream lines(dir + ".saved");
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {  // whole lines alone
+    std::int64_t step = 0;
+    std::uint32_t checksum = 0;
+    std::istringstream(line) >> step >> checksum;
+    auto [had, is_new] = out.emplace(step, checksum);
+    EXPECT_EQ(had->second, checksum) << "step " << step << " was written anew, and is another";
+  }
+  return out;
+}
+
+std::int64_t last_saved(const std::string& dir) {
+  auto saved = saved_by(dir);
+  return saved.empty() ? -1 : saved.rbegin()->first;
+}
+
+std::uint32_t checksum_of(const std::string& path) {
+  std::string bytes = read_file(path);
+  return crc32c(std::as_bytes(std::span(bytes)));
+}
+
+std::set<std::string> names_in(const std::string& dir) {
+  std::set<std::string> out;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, missing))
+    out.insert(entry.path().filename().string());
+  return out;
+}
+
+struct Case {
+  std::string kind;
+  bool background;
+  int workers = 1;
+};
+
+std::string to_string(const Case& c) {
+  return c.kind + (c.background ? "_SavedInTheBackground" : "_SavedBetweenSteps");
+}
+void PrintTo(const Case& c, std::ostream* out) { *out << to_string(c); }
+
+class Kills : public ::testing::TestWithParam<Case> {
+ protected:
+  ChildProcess start(const std::string& dir, std::int64_t last_step) const {
+    const Case& c = GetParam();
+    std::vector<std::string> words{c.kind, dir, text(last_step), c.background ? "1" : "0", data};
+#ifdef BELFRY_KILLED_WORKER
+    setenv("OMPI_MCA_odls_base_sigkill_timeout", "0", 1);  // seconds that the others are left
+    if (c.workers > 1) return MpiJob(BELFRY_KILLED_WORKER, words, c.workers, dir + ".log");
+#endif
+    words.insert(words.begin(), BELFRY_KILLED_TRAINING);
+    return ChildProcess(words, dir + ".log");
+  }
+
+  void run_to_its_end(const std::string& dir, std::int64_t last_step) const {
+    ChildProcess child = start(dir, last_step);
+    EXPECT_EQ(child.wait(), 0) << read_file(dir + ".log");
+  }
+
+  /// The process itself; of a job one worker, or all of them. False: there is none yet.
+  bool kill_some(const ChildProcess& child, const std::string& dir) {
+    int workers = GetParam().workers;
+    if (workers == 1) return ::kill(child.id(), SIGKILL) == 0;
+    auto victim = static_cast<int>(random.below(static_cast<std::uint64_t>(workers) + 1));
+    bool killed = false;
+    for (int rank = 0; rank < workers; ++rank) {
+      pid_t id = 0;
+      std::ifstream(concat(dir, ".pid_", rank)) >> id;
+      if (id > 0 && (victim == rank || victim == workers)) killed |= ::kill(id, SIGKILL) == 0;
+    }
+    return killed;
+  }
+
+  /// One life, which ends by a kill.
+  void live_and_die(const std::string& dir, int number);
+  /// What must hold after each.
+  void check_what_is_left(const std::string& dir);
+
+  std::string data;
+  std::int64_t seed = from_environment("BELFRY_KILLS_SEED", 1);
+  PhiloxStream random{philox_key(static_cast<std::uint64_t>(seed), "moments")};
+  std::chrono::microseconds start_up{200'000};   // of the life before, up to its first checkpoint
+  std::map<std::int64_t, std::uint32_t> newest;  // after each kill
+  int in_a_write = 0, before_a_save = 0;
+};
+
+void Kills::live_and_die(const std::string& dir, int number) {
+  for (int rank = 0; rank < GetParam().workers; ++rank)
+    std::filesystem::remove(concat(dir, ".pid_", rank));
+  std::int64_t before = last_saved(dir);
+  Clock::time_point begin = Clock::now();
+  ChildProcess child = start(dir, 1'000'000);
+  // Every fourth may die while it starts; the others get further.
+  auto most = start_up;
+  if (number % 4 != 0) {
+    while (child.running() && last_saved(dir) <= before)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    start_up = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
+    most = std::chrono::milliseconds(30);
+  }
+  std::this_thread::sleep_for(
+      std::chrono::microseconds(random.below(static_cast<std::uint64_t>(most.count()))));
+  while (child.running() && !kill_some(child, dir))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  int status = child.wait();
+  if (GetParam().workers == 1) {
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        << "kill " << number << " found it ended: " << read_file(dir + ".log");
+  } else {
+    ASSERT_NE(status, 0) << "kill " << number;
+  }
+  if (last_saved(dir) == before) ++before_a_save;
+}
+
+void Kills::check_what_is_left(const std::string& dir) {
+  for (const std::string& name : names_in(dir)) in_a_write += name.find(".tmp.") != name.npos;
+  std::vector<CheckpointFile> files = list_checkpoints(dir);
+  for (const CheckpointFile& file : files)
+    EXPECT_EQ(error_of([&] { require(load_checkpoint(file.path).step == file.step, "its step"); }),
+              "no error");
+  if (last_saved(dir) < 0) return;
+  ASSERT_FALSE(files.empty());
+  EXPECT_GE(files.back().step, last_saved(dir));
+  newest[files.back().step] = checksum_of(files.back().path);
+}
+
+TEST_P(Kills, LoseNothingAndLeaveNoTrace) {
+  if (GetParam().kind == "mnist") {
+    std::string why, folder = golden::mnist_folder(why);
+    if (folder.empty()) GTEST_SKIP() << why;
+    data = folder;
+  }
+  TemporaryFolder folder;
+  std::string killed = folder / "killed", whole = folder / "whole";
+  std::int64_t kills = from_environment("BELFRY_KILLS", GetParam().workers > 1 ? 4 : 8);
+  for (int kill = 0; kill < kills; ++kill) {
+    SCOPED_TRACE(concat("kill ", kill, ", seed ", seed));
+    live_and_die(killed, kill);
+    if (!HasFailure()) check_what_is_left(killed);
+    ASSERT_FALSE(HasFailure());
+  }
+  std::int64_t reached = last_saved(killed), last_step = reached + 3;
+  EXPECT_GT(reached, 0);
+  run_to_its_end(killed, last_step);
+  run_to_its_end(whole, last_step);
+
+  auto expected = saved_by(whole);
+  EXPECT_EQ(expected.size(), static_cast<std::size_t>(last_step) + 1);
+  for (const auto& found : {saved_by(killed), newest})
+    for (const auto& [step, checksum] : found) EXPECT_EQ(checksum, expected.at(step)) << step;
+  EXPECT_EQ(names_in(killed), names_in(whole));  // no temporary is left either
+  for (const std::string& name : names_in(whole))
+    EXPECT_EQ(read_file(concat(killed, "/", name)), read_file(concat(whole, "/", name))) << name;
+  std::cout << kills << " kills, seed " << seed << ": " << in_a_write
+            << " while a file was written, " << before_a_save << " before a new checkpoint; "
+            << reached << " steps, all checkpoints readable, none older than one promised, "
+            << newest.size() << " newest ones and " << saved_by(killed).size()
+            << " promised ones bit-identical to those of an undisturbed run\n";
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> out;
+  for (const char* kind : {"digits", "mnist", "gan", "averaged"})
+    for (bool background : {false, true}) out.push_back({kind, background});
+#ifdef BELFRY_KILLED_WORKER
+  for (bool background : {false, true}) out.push_back({"workers", background, 2});
+#endif
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Kills, ::testing::ValuesIn(cases()),
+                         [](const auto& info) { return to_string(info.param); });
+
+}  // namespace
+}  // namespace belfry

@@ -1,0 +1,102 @@
+// A training that waits for its end: killed_training KIND MODEL_DIR STEPS BACKGROUND DATA_DIR. It
+// goes on from the checkpoints in MODEL_DIR, saves after every step, in the background if that is
+// 1, and adds a line to MODEL_DIR.saved for each checkpoint of which it is told that it is durable:
+// the step and the CRC-32C of the file. Its process id is in MODEL_DIR.pid_<rank>. DATA_DIR has
+// MNIST.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "../../framework/train/resuming_model.h"
+#include "belfry/framework/base/crc32c.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/distribute/workers.h"
+#include "belfry/hooks/hooks.h"
+#include "belfry/models/gan/estimators.h"
+#include "belfry/models/lenet.h"
+
+namespace belfry {
+namespace {
+
+struct Kind {
+  ModelFn model_fn;
+  InputFn input;
+  Hooks hooks = {};
+};
+
+Dataset batches_of(const Dataset& digits) {
+  return digits | data::shuffle(100) | data::repeat() | data::batch(8) | data::prefetch();
+}
+
+// "image" [8, 8, 1] in -1..1.
+Dataset noisy_images() {
+  auto read = [](std::int64_t i, Features& out) {
+    Array image(Shape{8, 8, 1}, DType::f32);
+    PhiloxStream random(philox_key(4, static_cast<std::uint64_t>(i)));
+    for (float& x : image.span<float>()) x = random.uniform(-1, 1);
+    out.set("image", image);
+  };
+  return batches_of(data::indexed(44, read));
+}
+
+Kind kind_of(const std::string& name, const std::string& data_dir) {
+  ModelFn lenet = models::lenet({.hidden = 128});  // 5 MB with Adam's slots: kills meet writes
+  if (name == "digits")
+    return {lenet, batches_of(data::drawn_digits({.count = 300, .workers = 1}))};
+  if (name == "mnist") return {lenet, batches_of(data::mnist(data_dir, data::Split::train))};
+  if (name == "gan")
+    return {gan::gan(gan::dcgan({.size = 8, .filters = 3, .noise = 4})), noisy_images()};
+  if (name == "averaged")
+    return {resuming_model,
+            shuffled_digits(),
+            {hooks::moving_average({.decay = 0.9}), hooks::accumulate(3)}};
+  require(name == "workers", "no kind of training is called ", name);
+  return {resuming_model, shuffled_digits()};
+}
+
+struct Saved final : CheckpointListener {
+  explicit Saved(const std::string& path)
+      : descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {}
+  ~Saved() override { ::close(descriptor); }
+  void after_save(HookContext&, const std::string& path) override {
+    std::string bytes = read_file(path);
+    std::string line =
+        concat(load_checkpoint(path).step, " ", crc32c(std::as_bytes(std::span(bytes))), "\n");
+    auto written = ::write(descriptor, line.data(), line.size());  // at once: a kill cuts no line
+    ensure(written == static_cast<ssize_t>(line.size()), "cannot write ", line);
+  }
+  int descriptor;
+};
+
+void train(const std::string& kind_name, const std::string& dir, std::int64_t steps,
+           bool background, const std::string& data_dir) {
+  auto workers = find_workers();
+  std::ofstream(concat(dir, ".pid_", workers->rank())) << ::getpid();
+  Kind kind = kind_of(kind_name, data_dir);
+  RunConfig config;
+  config.save_checkpoint = Steps(1);
+  config.keep_checkpoint_max = 2;
+  config.save_in_background = background;
+  config.threads = 1;
+  config.batch = workers->count() > 1 ? BatchPolicy::per_worker : config.batch;
+  Estimator estimator({.model_fn = kind.model_fn, .model_dir = dir, .run = config});
+  estimator.train(kind.input, {.max_steps = steps,
+                               .hooks = kind.hooks,
+                               .listeners = {std::make_shared<Saved>(dir + ".saved")}});
+}
+
+}  // namespace
+}  // namespace belfry
+
+int main(int argc, char** argv) {
+  if (argc != 6) return 2;
+  try {
+    belfry::train(argv[1], argv[2], std::stoll(argv[3]), std::string(argv[4]) == "1", argv[5]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
