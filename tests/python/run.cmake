@@ -1,5 +1,6 @@
-# Runs PROGRAM with a folder and then read_<NAME>.py with the same folder: see CMakeLists.txt. Packages
-# are listed in <NAME>.txt with all that they need, since none are added.
+# Runs PROGRAM with a folder, then read_<NAME>.py with the same folder and, with READ_BACK, PROGRAM
+# again: see CMakeLists.txt. Packages are listed in <NAME>.txt with all that they need, since none are
+# added.
 cmake_minimum_required(VERSION 3.22)
 
 # Ends the test as one that could not be made here.
@@ -47,3 +48,6 @@ file(MAKE_DIRECTORY ${folder})
 execute_process(COMMAND ${PROGRAM} ${folder} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${environment}/bin/python ${CMAKE_CURRENT_LIST_DIR}/read_${NAME}.py ${folder}
                 COMMAND_ERROR_IS_FATAL ANY)
+if(READ_BACK)
+  execute_process(COMMAND ${PROGRAM} ${folder} back COMMAND_ERROR_IS_FATAL ANY)
+endif()
