@@ -14,6 +14,7 @@
 #include "../data/formats/image_bytes.h"
 #include "../data/formats/jpeg_bytes.h"
 #include "../data/formats/tiff_bytes.h"
+#include "../framework/tensor/bad_safetensors.h"
 #include "belfry/data/augment.h"
 #include "belfry/data/element_file.h"
 #include "belfry/data/formats/byte_writer.h"
@@ -130,6 +131,8 @@ void write_arrays(const std::string& folder) {
                    {{"belfry.a", "b"}});
   std::string header = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   tensors.write("other", number(header.size(), 8) + header + "12345678");
+  int count = 0;
+  for (const BadFile& bad : bad_safetensors()) tensors.write(concat("bad", count++), bad.bytes);
   for (std::uint64_t type : {0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e})
     idx.write(concat("type", type), number(0, 2) + number(type, 1) + number(2, 1)
                                         + number(2, 4, true) + number(1, 4, true)
