@@ -184,7 +184,10 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
   std::string last_error;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     try {
-      return load_checkpoint(file->path);
+      Checkpoint checkpoint = load_checkpoint(file->path);
+      require(checkpoint.step == file->step, "metadata entry `", step_key, "` is ", checkpoint.step,
+              ", but the file's name says ", file->step, " (checkpoint ", file->path, ")");
+      return checkpoint;
     } catch (const Error& error) {
       // A training that goes on has removed it, and has written newer ones.
       if (!fs::exists(file->path)) return load_latest_checkpoint(model_dir);

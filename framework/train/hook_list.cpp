@@ -54,11 +54,12 @@ void HookList::add_last(const Hooks& of_spec) {
   check();
 }
 
-void HookList::begin(HookContext& context, const std::map<std::string, std::string>& states) {
+void HookList::begin(HookContext& context, const std::map<std::string, std::string>& states,
+                     const std::string& origin) {
   for (const auto& hook : hooks_) {
     auto state = states.find(hook->name());
     if (hook->name().empty() || state == states.end()) continue;
-    with_context("while restoring the state of hook " + hook->name(),
+    with_context(concat("while restoring the state of hook ", hook->name(), " from ", origin),
                  [&] { hook->restore(state->second); });
   }
   restored_ = true;

@@ -25,8 +25,10 @@ class HookList {
 
   /// Adds those of an EstimatorSpec, then the saver.
   void add_last(const Hooks& of_spec);
-  /// Hands back the states of a checkpoint and calls begin().
-  void begin(HookContext& context, const std::map<std::string, std::string>& states);
+  /// Hands back the states of a checkpoint and calls begin(). `origin` says where they come from,
+  /// for errors.
+  void begin(HookContext& context, const std::map<std::string, std::string>& states,
+             const std::string& origin);
   /// `saved` with the present states of hooks; those of hooks that are not here stay as they were.
   std::map<std::string, std::string> states(std::map<std::string, std::string> saved) const;
   /// Calls every end() that has a begin(), last hook first; with `failed` once one has thrown.

@@ -47,10 +47,17 @@ TrainOptions Training::Impl::with_control(TrainOptions o) {
   return o;
 }
 
+std::string Training::Impl::origin(const char* entry) const {
+  if (!session.position_of_all()) return "the training before";
+  return concat("entry `", entry, "` of ", checkpoint_path(dir_, session.step()));
+}
+
 void Training::Impl::restore_input() {
-  std::string position = session.input_position();
-  if (session.position_of_all()) position = sync.own_position(position, reads_alone());
-  if (!position.empty()) input.restore(position);
+  with_context(concat("from ", origin("belfry.input")), [&] {
+    std::string position = session.input_position();
+    if (session.position_of_all()) position = sync.own_position(position, reads_alone());
+    if (!position.empty()) input.restore(position);
+  });
 }
 
 void Training::Impl::request_stop(std::string reason) {

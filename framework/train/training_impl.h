@@ -27,6 +27,9 @@ struct Training::Impl final : HookContext {
 
   void restore_input();
 
+  // For errors: where the state comes from that training goes on with.
+  std::string origin(const char* entry) const;
+
   // ---- HookContext
   std::int64_t step() const override { return session.step(); }
   std::optional<std::int64_t> last_step() const override { return last; }

@@ -215,7 +215,7 @@ bool Training::Impl::prepare() {
   hooks.add_last(spec.hooks);
   for (const SubStep& part : replicas.model().round())
     replicas.prepare(part.updates & all_updates());
-  hooks.begin(*this, session.hook_states());
+  hooks.begin(*this, session.hook_states(), origin("belfry.hooks"));
   begun_hooks = true;
   over = stopping && sync.alone();
   return !over;

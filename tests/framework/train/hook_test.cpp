@@ -338,7 +338,7 @@ TEST_F(Hooking, AStateThatCannotBeRestoredIsNamed) {
   auto picky = std::make_shared<Picky>();
   make().train(input, {.steps = 1, .hooks = {picky}});
   EXPECT_THAT(error_of([&] { make().train(input, {.steps = 1, .hooks = {picky}}); }),
-              HasSubstr("cannot read `x` (while restoring the state of hook picky)"));
+              HasSubstr("cannot read `x` (while restoring the state of hook picky from entry "));
 }
 
 TEST_F(Hooking, NamesAreUniqueAndHooksNotNull) {
