@@ -41,6 +41,8 @@ void check_flush(std::chrono::milliseconds flush);
 /// name. Readers may read at any time: the file only grows, and a record that is cut off by the end
 /// of it is one that is still being written.
 ///
+/// Belfry itself reads no event file, so whatever lies in the folder already is left alone.
+///
 /// What cannot be written (no folder, a full disk) is left out, with one warning in the log; later
 /// events are tried again, and the file is readable in any case. Nothing here is an Error but
 /// options out of range. Thread rules: any number of threads.

@@ -110,7 +110,7 @@ TEST_F(SamplesTest, ChangeNothingOfTheTraining) {
     return samples(watched, once({one_point(3)}),
                    {.every = Steps(1), .receive = [&](std::int64_t, const Features&) { ++calls; }});
   });
-  EXPECT_EQ(calls, 2 * 5);
+  EXPECT_EQ(calls, 2 * 7);
 }
 
 TEST_F(SamplesTest, GoOnAfterARestart) {

@@ -146,6 +146,12 @@ TEST_F(HostileState, ADamagedPositionOfTheDataIsNamed) {
     positions.push_back(good);
     positions.back()[at] = at % 2 == 0 ? 'x' : '-';
   }
+  for (std::size_t at = 0; (at = good.find_first_of("0123456789", at)) != good.npos;) {
+    std::size_t end = std::min(good.find_first_not_of("0123456789", at), good.size());
+    for (const char* number : {"9223372036854775807", "9223372036854775808", "1000000", "-1"})
+      positions.push_back(good.substr(0, at) + number + good.substr(end));
+    at = end;
+  }
   int refused = 0;
   for (const std::string& position : positions) {
     state.input = position;
