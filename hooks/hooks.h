@@ -8,6 +8,7 @@
 #include "belfry/hooks/moving_average.h"
 #include "belfry/hooks/profile.h"
 #include "belfry/hooks/progress.h"
+#include "belfry/hooks/report.h"
 #include "belfry/hooks/samples.h"
 #include "belfry/hooks/skip_non_finite.h"
 #include "belfry/hooks/summaries.h"

@@ -58,6 +58,7 @@ class Validate final : public Hook {
   void after_step(const StepResult& result) override {
     if (!needs_result_now(result.context, result.step) || !is_finite(result)) return;
     EvalResult results = estimator_.evaluate(input_fn_, o_.evaluate);
+    if (o_.receive && result.context.is_chief()) o_.receive(result.step, results);
     bool better = take(results.at(o_.metric), result.step);
     if (result.context.is_chief())
       log_info("step ", result.step, ": evaluated ", results_text(results),

@@ -2,6 +2,7 @@
 // Evaluation while training goes on: early stopping, and the checkpoint of the best value.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct ValidateOptions {
   /// then also writes a checkpoint into model_dir, which counts towards keep_checkpoint_max.
   bool keep_best = true;
   EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
+  /// Called on the chief with the finished steps and the results: for a report, for instance.
+  std::function<void(std::int64_t step, const EvalResult& results)> receive = {};
 };
 
 /// Evaluates the live variables of `estimator`, which is the one that trains, and logs the results.

@@ -1,0 +1,380 @@
+#include "belfry/hooks/report.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <future>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/hooks/live_variables.h"
+#include "belfry/hooks/report_page.h"
+#include "belfry/hooks/report_values.h"
+#include "belfry/hooks/scheduled_rates.h"
+
+namespace belfry::hooks {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_curves = 1000, points_of_histograms = 100, most_runs = 20;
+
+double system_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+constexpr std::pair<CurveGroup, const char*> group_names[] = {
+    {CurveGroup::value, "value"},   {CurveGroup::evaluation, "evaluation"},
+    {CurveGroup::scalar, "scalar"}, {CurveGroup::histogram, "histogram"},
+    {CurveGroup::rate, "rate"},     {CurveGroup::speed, "speed"}};
+
+std::string group_name(CurveGroup group) {
+  return std::ranges::find(group_names, group, &std::pair<CurveGroup, const char*>::first)->second;
+}
+
+CurveGroup group_of(const std::string& name) {
+  for (auto [group, known] : group_names)
+    if (name == known) return group;
+  fail("report: its state has a curve of kind `", name, "`");
+}
+
+// Pages of one path, in a thread of their own if nobody waits for them.
+class PageWriter {
+ public:
+  explicit PageWriter(std::string path) : path_(std::move(path)) {}
+
+  bool busy() const {
+    return writing_.valid()
+           && writing_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  }
+  void write_beside(ReportData data) {
+    try {
+      writing_ = std::async(std::launch::async, [this, data = std::move(data)] { write(data); });
+    } catch (const std::exception& error) {
+      warn(error);
+    }
+  }
+  void write_now(const ReportData& data) {
+    if (writing_.valid()) writing_.wait();
+    write(data);
+  }
+
+ private:
+  void write(const ReportData& data) noexcept {
+    try {
+      write_file_atomically(path_, std::string_view(report_page(data)));
+    } catch (const std::exception& error) {
+      warn(error);
+    }
+  }
+  void warn(const std::exception& error) {
+    if (!warned_.exchange(true)) log_warning("report: ", error.what());
+  }
+
+  std::string path_;
+  std::atomic<bool> warned_ = false;
+  std::future<void> writing_;  // last: its end is waited for
+};
+
+// Hooks of a training that failed are ended while what was thrown is being handled.
+std::string reason_of(Outcome outcome, const HookContext& context) {
+  if (std::exception_ptr failure = std::current_exception(); failure) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      return error.what();
+    } catch (...) {
+      return "an unknown exception";
+    }
+  }
+  return outcome == Outcome::finished && context.data_ended() ? "the data ended" : "";
+}
+
+class WriteReport final : public Report {
+ public:
+  explicit WriteReport(ReportOptions options) : o_(std::move(options)) {
+    if (!o_.wall_time) o_.wall_time = system_seconds;
+  }
+
+  // See WriteSummaries.
+  void after_apply(GradientStage& stage) override {
+    if (!begun_) rates_.take(stage);
+  }
+
+  void begin(HookContext& context) override {
+    std::lock_guard lock(mutex_);
+    points_ = Cadence(o_.every);
+    due_ = false;
+    since_ = {};
+    begun_ = true;
+    chief_ = context.is_chief();
+    if (!chief_) return rates_.clear();
+    if (!std::exchange(restored_, false)) curves_.clear(), runs_.clear(), earlier_seconds_ = 0;
+    for (const auto& [key, step, value] : std::exchange(after_end_, {})) add(key, step, value);
+    runs_.push_back(context.step());
+    if (runs_.size() > most_runs) runs_.erase(runs_.begin());
+    page_ = first_page(context);
+    began_ = o_.clock();
+    written_ = {};
+    writer_ = std::make_unique<PageWriter>(
+        o_.path.empty() ? (fs::path(context.model_dir()) / "report.html").string() : o_.path);
+  }
+
+  // By number, so that all workers say the same.
+  void before_step(StepRequest& request) override {
+    request.summaries |=
+        request.step % o_.summaries.count == 0 || request.step + 1 == request.context.last_step();
+  }
+
+  bool needs_result_now(HookContext&, std::int64_t step) override {
+    if (!chief_) return false;
+    asked_ = o_.clock();
+    due_ = points_.due(step, asked_);
+    return due_ && rates_.reads_variables();
+  }
+
+  void after_step(const StepResult& result) override {
+    if (!chief_) return;
+    std::lock_guard lock(mutex_);
+    double now = o_.clock();
+    page_.step = result.step;
+    since_.rows += static_cast<double>(result.rows);
+    since_.waited += result.input_wait_seconds;
+    page_.time.waited += result.input_wait_seconds;
+    page_.time.steps += result.times;
+    bool due = std::exchange(due_, false);
+    if (due || !is_finite(result)) add_values(result);
+    if (due) add_rates_and_speed(result, now);
+    for (const belfry::SummaryValue& value : result.summaries) add_summary(value, result.step);
+    bool first = !written_;
+    if (first) page_.facts.insert(page_.facts.begin(), {"Rows of a batch", text(result.rows)});
+    if (!writer_->busy()
+        && (first || now - *written_ >= static_cast<double>(o_.write_every.count()))) {
+      written_ = now;
+      page_.stages = result.context.input_stages();
+      writer_->write_beside(current_page());
+    }
+  }
+
+  void end(HookContext& context, Outcome outcome) override {
+    std::lock_guard lock(mutex_);
+    rates_.clear();
+    begun_ = false;
+    if (!chief_) return;
+    page_.time.all = o_.clock() - began_;
+    page_.outcome = outcome;
+    page_.reason = reason_of(outcome, context);
+    page_.stages = context.input_stages();
+    writer_->write_now(current_page());
+  }
+
+  std::string name() const override { return "report"; }
+  std::string state() const override;
+  void restore(const std::string& state) override;
+
+  void add_evaluation(std::int64_t step, const EvalResult& result,
+                      const std::string& name) override {
+    std::lock_guard lock(mutex_);
+    if (!writer_) return;
+    for (const auto& [metric, value] : result) {
+      if (value.elements() != 1 || metric == "global_step") continue;
+      CurveKey key{CurveGroup::evaluation, metric, name};
+      add(key, step, value.item());
+      if (!begun_) after_end_.push_back({key, step, value.item()});
+    }
+    write_if_ended();
+  }
+
+  void add_images(std::int64_t step, const std::string& name, const Array& images) override {
+    std::vector<Array> shown = shown_images(images, name);
+    std::lock_guard lock(mutex_);
+    if (!writer_) return;
+    page_.images[name] = {step, std::move(shown)};
+    write_if_ended();
+  }
+
+  void add_result(const TrainResult& result) override {
+    std::lock_guard lock(mutex_);
+    if (!writer_) return;
+    page_.outcome = result.outcome;
+    if (!result.reason.empty()) page_.reason = result.reason;
+    write_if_ended();
+  }
+
+ private:
+  // Sums since the last point; step -1: there is none yet.
+  struct Since {
+    std::int64_t step = -1;
+    double time = 0, rows = 0, waited = 0;
+  };
+  struct Value {
+    CurveKey key;
+    std::int64_t step;
+    double value;
+  };
+
+  void add(const CurveKey& key, std::int64_t step, double value) {
+    auto found = curves_.find(key);
+    if (found == curves_.end()) {
+      if (curves_.size() >= most_curves) {
+        if (!std::exchange(warned_, true))
+          log_warning("report: there are more than ", most_curves, " curves; `", key.name,
+                      "` and others are left out");
+        return;
+      }
+      found = curves_
+                  .emplace(key, key.group == CurveGroup::histogram ? Curve(points_of_histograms)
+                                                                   : Curve())
+                  .first;
+    }
+    found->second.add(step, value);
+  }
+
+  void add_values(const StepResult& result) {
+    add({CurveGroup::value, "loss"}, result.step, result.loss);
+    for (const auto& [name, value] : result.values)
+      if (name != "loss") add({CurveGroup::value, name}, result.step, value);
+  }
+
+  void add_rates_and_speed(const StepResult& result, double now) {
+    points_.triggered(result.step, asked_);
+    for (const auto& [name, rate] : rates_.read(result.step, result.context))
+      add({CurveGroup::rate, name}, result.step, rate);
+    if (double seconds = now - since_.time; since_.step >= 0 && seconds > 0) {
+      auto speed = [&](const char* name, double value) {
+        add({CurveGroup::speed, name}, result.step, value);
+      };
+      speed("steps/s", static_cast<double>(result.step - since_.step) / seconds);
+      speed("examples/s", since_.rows / seconds);
+      speed("input", 100 * since_.waited / seconds);
+    }
+    since_ = {.step = result.step, .time = now};
+  }
+
+  void add_summary(const belfry::SummaryValue& value, std::int64_t step) {
+    switch (value.kind) {
+      case SummaryKind::scalar:
+        return add({CurveGroup::scalar, value.name}, step, value.value.item());
+      case SummaryKind::histogram: {
+        auto found = percentiles_of(value.value);
+        for (std::size_t i = 0; i < found.size(); ++i)
+          add({CurveGroup::histogram, value.name, percentiles[i]}, step, found[i]);
+        return;
+      }
+      case SummaryKind::image:
+        page_.images[value.name] = {step, shown_images(value.value, value.name)};
+        return;
+      case SummaryKind::text:
+        page_.texts[value.name] = {step, shown_text(value.value)};
+        return;
+    }
+  }
+
+  ReportData first_page(HookContext& context) const;
+
+  // Of this training.
+  double seconds() const { return begun_ ? o_.clock() - began_ : page_.time.all; }
+
+  ReportData current_page() const {
+    ReportData page = page_;
+    page.curves = curves_;
+    page.written = o_.wall_time();
+    page.time.all = seconds();
+    page.facts.emplace_back("Time of training", duration_text(earlier_seconds_ + seconds()));
+    return page;
+  }
+
+  void write_if_ended() {
+    if (chief_ && !begun_) writer_->write_now(current_page());
+  }
+
+  ReportOptions o_;
+  ScheduledRates rates_;
+  Cadence points_{Steps(1)};
+  bool due_ = false;  // after the step that was asked about ...
+  double asked_ = 0;  // ... at this time
+  Since since_;
+
+  mutable std::mutex mutex_;  // guards what follows, of which training alone changes the flags
+  bool begun_ = false, chief_ = true, restored_ = false, warned_ = false;
+  ReportData page_;  // without the curves
+  Curves curves_;
+  std::vector<Value> after_end_;    // results that came when no training ran
+  std::vector<std::int64_t> runs_;  // steps at which trainings began
+  double began_ = 0, earlier_seconds_ = 0;
+  std::optional<double> written_;
+  std::unique_ptr<PageWriter> writer_;  // since the first training on the chief
+};
+
+ReportData WriteReport::first_page(HookContext& context) const {
+  const RunConfig& config = context.config();
+  fs::path dir = fs::absolute(context.model_dir()).lexically_normal();
+  std::string name = (dir.has_filename() ? dir : dir.parent_path()).filename().string();
+  ReportData page{.title = o_.title.empty() ? "Training of " + name : o_.title,
+                  .model_dir = dir.string(),
+                  .plan = o_.plan,
+                  .step = context.step(),
+                  .last_step = context.last_step()};
+  auto add = [&](const char* what, const std::string& value) {
+    page.facts.emplace_back(what, value);
+  };
+  add("Devices", join(config.devices, ", "));
+  if (config.split.slots > 0) add("Slots of a tower", text(config.split.slots));
+  add("Batch policy", to_string(config.batch));
+  add("Precision", to_string(config.precision));
+  add("Seed", text(config.seed));
+  for (const auto& [what, value] : o_.facts) add(what.c_str(), value);
+  add("Version of Belfry", BELFRY_VERSION);
+  add("Began", date_text(o_.wall_time()));
+  add(runs_.size() > 1 ? "Began after steps" : "Began after step", join(runs_, ", "));
+  return page;
+}
+
+std::string WriteReport::state() const {
+  std::lock_guard lock(mutex_);
+  nlohmann::json curves = nlohmann::json::array();
+  for (const auto& [key, curve] : curves_)
+    curves.push_back({group_name(key.group), key.name, key.series, curve.text()});
+  nlohmann::json state{
+      {"seconds", earlier_seconds_ + seconds()}, {"runs", runs_}, {"curves", curves}};
+  return state.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void WriteReport::restore(const std::string& state) {
+  std::lock_guard lock(mutex_);
+  try {
+    auto json = nlohmann::json::parse(state);
+    Curves curves;
+    for (const auto& item : json.at("curves")) {
+      CurveKey key{group_of(item.at(0).get<std::string>()), item.at(1), item.at(2)};
+      Curve curve = key.group == CurveGroup::histogram ? Curve(points_of_histograms) : Curve();
+      curve.read(item.at(3).get<std::string>());
+      curves.emplace(key, std::move(curve));
+    }
+    runs_ = json.at("runs").get<std::vector<std::int64_t>>();
+    earlier_seconds_ = json.at("seconds").get<double>();
+    curves_ = std::move(curves);
+    restored_ = true;
+  } catch (const std::exception& error) {
+    log_warning("report: the curves before the restart are lost: ", error.what());
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Report> report(ReportOptions options) {
+  auto check = [](const char* name, std::int64_t count) {
+    require(count >= 1, "report: ", name, " must be at least 1, got ", count);
+  };
+  const auto* steps = std::get_if<Steps>(&options.every);
+  check("every", steps ? steps->count : std::get<std::chrono::seconds>(options.every).count());
+  check("summaries", options.summaries.count);
+  check("write_every", options.write_every.count());
+  return std::make_shared<WriteReport>(std::move(options));
+}
+
+}  // namespace belfry::hooks
