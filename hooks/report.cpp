@@ -250,7 +250,7 @@ class WriteReport final : public Report {
       };
       speed("steps/s", static_cast<double>(result.step - since_.step) / seconds);
       speed("examples/s", since_.rows / seconds);
-      speed("input", 100 * since_.waited / seconds);
+      speed(waiting_for_input, 100 * since_.waited / seconds);
     }
     since_ = {.step = result.step, .time = now};
   }

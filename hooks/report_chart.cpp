@@ -48,13 +48,22 @@ double nice_step(double range) {
   return power;
 }
 
+// The highest to the lowest point of any line. What noise adds to that does not count.
+double mean_ratio(const Chart& chart) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const Line& line : chart.lines)
+    for (const CurvePoint& p : line.curve->points())
+      if (p.count > 0) low = std::min(low, p.mean), high = std::max(high, p.mean);
+  return high / low;
+}
+
 Axis value_axis(const Chart& chart) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const Line& line : chart.lines) widen(low, high, line.curve->points());
   for (const Band& band : chart.bands)
     for (const Curve* curve : {band.low, band.high}) widen(low, high, curve->points());
   if (low > high) return {};
-  if (!chart.from_zero && low > 0 && high / low >= 50) return {low, high, true};
+  if (!chart.from_zero && low > 0 && mean_ratio(chart) >= 20) return {low, high, true};
   if (chart.from_zero) low = std::min(low, 0.0), high = std::max(high, 0.0);
   double least = std::max(1e-6 * std::max(std::abs(low), std::abs(high)), 1e-300);
   if (high - low < least) {
@@ -128,6 +137,19 @@ std::string line_path(const Drawing& d, const Curve& curve) {
   });
 }
 
+// Whether a line of many points goes up and down by more than ten times its range.
+bool is_noisy(const std::vector<CurvePoint>& points) {
+  if (points.size() < 80) return false;
+  double low = std::numeric_limits<double>::infinity(), high = -low, way = 0, before = 0;
+  for (const CurvePoint& p : points) {
+    if (p.count == 0) continue;
+    if (low <= high) way += std::abs(p.mean - before);
+    low = std::min(low, p.mean), high = std::max(high, p.mean);
+    before = p.mean;
+  }
+  return way > 10 * (high - low);
+}
+
 // Means of a twentieth of the curve, the same number of points on both sides: what noise hides.
 std::string smooth_path(const Drawing& d, const Curve& curve) {
   auto most = static_cast<std::ptrdiff_t>(curve.points().size() / 40);
@@ -181,7 +203,7 @@ std::string line_html(const Drawing& d, const Line& line, std::size_t number) {
   const auto& points = line.curve->points();
   std::string color = concat(" c", number % 6);
   bool several = std::ranges::any_of(points, [](const CurvePoint& p) { return p.count > 1; });
-  bool smooth = d.chart.noisy && points.size() >= 80;
+  bool smooth = is_noisy(points);
   std::string out;
   if (several) out += path("range" + color, range_path(d, *line.curve));
   out += path((smooth ? "noisy line" : "line") + color, line_path(d, *line.curve),
@@ -234,8 +256,9 @@ std::string legend(const Chart& chart) {
   for (std::size_t i = 0; i < chart.lines.size(); ++i)
     out += concat("<span><i class=\"c", i % 6, "\"></i>", escape_html(chart.lines[i].name),
                   "</span> ");
-  for (const Band& band : chart.bands)
-    out += "<span><i class=\"c0 range\"></i>" + escape_html(band.name) + "</span> ";
+  for (std::size_t i = 0; i < chart.bands.size(); ++i)
+    out += concat("<span><i class=\"c0 range", i == 0 ? "" : " inner", "\"></i>",
+                  escape_html(chart.bands[i].name), "</span> ");
   return out + "</p>\n";
 }
 
@@ -298,14 +321,15 @@ std::string short_value(double value, int digits) {
   if (!std::isfinite(value))
     return std::isnan(value) ? "NaN" : value > 0 ? "infinity" : "-infinity";
   double size = std::abs(value);
-  if (size < 1e4 || size >= 1e13) return printed("%.*g", digits, value + 0.0);  // no -0
+  if (size < std::pow(10, digits) || size >= 1e13)
+    return printed("%.*g", digits, value + 0.0);  // no -0
   for (auto [unit, name] : {std::pair(1e9, "G"), {1e6, "M"}})
     if (size >= unit) return printed("%.*g", digits, value / unit) + name;
   return printed("%.*g", digits, value / 1e3) + "k";
 }
 
 std::string chart_html(const Chart& chart) {
-  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = chart.last_step;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max(), last = 0;
   for (const Line& line : chart.lines)
     for (const CurvePoint& p : line.curve->points())
       first = std::min(first, p.first), last = std::max(last, p.last);

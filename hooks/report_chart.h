@@ -8,8 +8,8 @@
 
 namespace belfry::hooks {
 
-/// A line, with the range from the lowest to the highest value around it where a point of the curve
-/// is several steps.
+/// A line, with a smooth one beside it if it is noisy, and with the range from the lowest to the
+/// highest value around it where a point of the curve is several steps.
 struct Line {
   std::string name = {};
   const Curve* curve = nullptr;
@@ -26,18 +26,15 @@ struct Chart {
   std::string unit = {};  ///< shown behind values, " ms" with its space
   std::vector<Line> lines = {};
   std::vector<Band> bands = {};  ///< below the lines, wider ones first
-  bool noisy = false;            ///< a line of many points gets a smooth one beside it
   bool from_zero = false;        ///< the axis begins at 0; else it may be logarithmic
-  /// The last step of the axis, which begins at the first step of any curve; 0: the curves' last.
-  std::int64_t last_step = 0;
 };
 
 /// A figure of HTML with an SVG image that takes any width, a table of some values, and a note
 /// where values are not finite: there the line is interrupted, and its step is marked.
 std::string chart_html(const Chart& chart);
 
-/// A value for people, with k, M and G for thousands, millions and 10^9 from 10,000 on: "0.6931",
-/// "12.5k".
+/// A value for people; what has more digits before the point is in k, M or G, that is thousands,
+/// millions or 10^9: "0.6931", "12.5k".
 std::string short_value(double value, int digits = 4);
 
 }  // namespace belfry::hooks

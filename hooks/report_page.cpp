@@ -49,7 +49,7 @@ std::string header(const ReportData& data) {
 
 bool is_loss(const CurveKey& key) { return key.group == CurveGroup::value && key.name == "loss"; }
 std::string unit_of(const CurveKey& key) {
-  return key.group == CurveGroup::speed && key.name == "input" ? "%" : "";
+  return key.group == CurveGroup::speed && key.name == waiting_for_input ? "%" : "";
 }
 std::string evaluation_name(const CurveKey& key) {
   return key.series.empty() ? "evaluation" : "evaluation " + key.series;
@@ -70,8 +70,7 @@ std::string tiles(const ReportData& data) {
     if (key.group == CurveGroup::evaluation)
       add(key.name + ", " + evaluation_name(key), short_value(curve.latest()));
     if (key.group == CurveGroup::speed)
-      add(key.name == "input" ? "waiting for input" : key.name,
-          short_value(curve.latest(), 3) + unit_of(key));
+      add(key.name, short_value(curve.latest(), 3) + unit_of(key));
   }
   return out.empty() ? out : "<section class=\"tiles\">\n" + out + "</section>\n";
 }
@@ -84,7 +83,6 @@ std::string charts(const ReportData& data, CurveGroup group) {
     if (list.empty() || list.back().title != key.name)
       list.push_back({.title = key.name, .unit = unit_of(key)});
     list.back().from_zero = group == CurveGroup::speed;
-    list.back().noisy = group == CurveGroup::scalar;
     list.back().lines.push_back({key.series.empty() ? key.name : key.series, &curve});
   }
   std::string out;
@@ -97,7 +95,7 @@ std::string training_charts(const ReportData& data) {
   std::vector<Chart> list;
   auto chart_of = [&](const std::string& title) -> Chart& {
     auto found = std::ranges::find(list, title, &Chart::title);
-    return found == list.end() ? list.emplace_back(Chart{.title = title, .noisy = true}) : *found;
+    return found == list.end() ? list.emplace_back(Chart{.title = title}) : *found;
   };
   for (const auto& [key, curve] : data.curves)
     if (is_loss(key)) chart_of(key.name).lines.push_back({"training", &curve});
@@ -234,10 +232,9 @@ std::string report_page(const ReportData& data) {
       escape_html(data.title), "</title>\n<style>", report_style, "</style>\n</head>\n<body>\n",
       "<main>\n", header(data), tiles(data), section("Training", "charts", training_charts(data)),
       section("Images", "images", images(data)), section("Texts", "images", texts(data)),
-      section("Scalars", "charts", charts(data, CurveGroup::scalar)),
-      section("Distributions", "charts", histograms(data)),
-      section("Learning rate", "charts", charts(data, CurveGroup::rate)),
-      section("Speed", "charts", charts(data, CurveGroup::speed)),
+      section("Summaries", "charts", charts(data, CurveGroup::scalar) + histograms(data)),
+      section("Learning rate and speed", "charts",
+              charts(data, CurveGroup::rate) + charts(data, CurveGroup::speed)),
       section("Where the time of this training went", "card", time_spent(data.time)),
       section("Input stages, the last one first", "card", stages(data.stages)),
       section("Run", "card", facts(data)), section("Plan", "card", plan(data)), "</main>\n<script>",

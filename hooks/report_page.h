@@ -25,6 +25,9 @@ enum class CurveGroup : std::uint8_t {
   speed,       ///< of steps and examples, and the share of time spent waiting for input
 };
 
+/// The curve of this name is in percent.
+inline constexpr const char* waiting_for_input = "waiting for input";
+
 /// Which curve: those of one name are drawn together.
 struct CurveKey {
   CurveGroup group = CurveGroup::value;

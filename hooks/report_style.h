@@ -29,7 +29,7 @@ header p { overflow-wrap: anywhere; }
 .done div { height: 100%; border-radius: .2rem; background: currentColor; }
 .tiles, .charts { display: grid; gap: .75rem; }
 .images { display: flex; flex-wrap: wrap; gap: .75rem; }
-.tiles { grid-template-columns: repeat(auto-fit, minmax(min(100%, 9rem), 1fr)); margin-top: 1rem; }
+.tiles { grid-template-columns: repeat(auto-fit, minmax(min(100%, 8rem), 1fr)); margin-top: 1rem; }
 .charts { grid-template-columns: repeat(auto-fill, minmax(min(100%, 25rem), 1fr)); }
 .tile, .card, .chart { background: var(--card); border: 1px solid var(--edge);
   border-radius: .5rem; padding: .7rem .85rem; margin: 0; min-width: 0; }
@@ -39,10 +39,10 @@ figcaption { display: flex; flex-wrap: wrap; gap: 0 .75rem; justify-content: spa
   overflow-wrap: anywhere; }
 .now, .legend, .chart details { font-size: .82rem; color: var(--dim); }
 .now { font-variant-numeric: tabular-nums; }
-.plot { position: relative; padding: .6rem .5rem 1.5rem 3.6rem; }
+.plot { position: relative; padding: .6rem 1.1rem 1.5rem 3.6rem; }
 .plot svg { display: block; width: 100%; height: 11rem; overflow: visible; }
 .plot .values { position: absolute; left: 0; top: .6rem; bottom: 1.5rem; width: 3.2rem; }
-.plot .steps { position: absolute; left: 3.6rem; right: .5rem; bottom: 0; height: 1.2rem; }
+.plot .steps { position: absolute; left: 3.6rem; right: 1.1rem; bottom: 0; height: 1.2rem; }
 .plot span { position: absolute; font-size: .75rem; line-height: 1; color: var(--dim);
   font-variant-numeric: tabular-nums; white-space: nowrap; }
 .values span { right: 0; transform: translateY(50%); }
@@ -60,7 +60,8 @@ svg .range { fill: var(--c); opacity: .16; }
 .legend span { margin-right: .9rem; white-space: nowrap; }
 .legend i, .parts i { display: inline-block; width: .8rem; height: .8rem; margin-right: .35rem;
   border-radius: .2rem; background: var(--c); vertical-align: -.08rem; }
-.legend i.range { opacity: .3; }
+.legend i.range { opacity: .25; }
+.legend i.inner { opacity: .5; }
 summary { cursor: pointer; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .88rem; }

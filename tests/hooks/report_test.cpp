@@ -1,0 +1,308 @@
+#include "belfry/hooks/report.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "belfry/framework/base/file.h"
+#include "hooks_support.h"
+#include "undisturbed.h"
+#include "well_formed.h"
+
+namespace belfry::hooks {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+struct ReportTest : testing::Test {
+  ReportTest() { context.folder = folder.path(); }
+
+  std::shared_ptr<Report> make(ReportOptions options = {}) {
+    options.clock = [this] { return now; };
+    options.wall_time = [this] { return ++pages, 1.7e9; };
+    return report(std::move(options));
+  }
+  /// A step of 8 rows that ends half a second later, after an eighth of waiting for input.
+  void step(Hook& hook, double loss, std::span<const std::pair<std::string, double>> values = {},
+            std::span<const belfry::SummaryValue> summaries = {}) {
+    now += 0.5;
+    context.finish_step(hook, {.context = context,
+                               .loss = loss,
+                               .rows = 8,
+                               .input_wait_seconds = 0.125,
+                               .values = values,
+                               .times = {.compute = 0.25},
+                               .summaries = summaries});
+  }
+  std::string page() const { return read_file(folder / "report.html"); }
+  /// Of curves, as their texts: "group name series: text".
+  static std::vector<std::string> curves(const Hook& hook) {
+    std::vector<std::string> out;
+    auto state = nlohmann::json::parse(hook.state());
+    for (const auto& item : state.at("curves"))
+      out.push_back(concat(item[0].get<std::string>(), " ", item[1].get<std::string>(), " ",
+                           item[2].get<std::string>(), ": ", item[3].get<std::string>()));
+    return out;
+  }
+
+  FakeContext context;
+  TemporaryFolder folder;
+  CapturedLog log;
+  double now = 0;
+  int pages = -1;  // the time is asked for at the beginning and for each page
+};
+
+// In a text: steps a point, the latest step and value; then of each point step, steps more, finite
+// values, others, and the value.
+TEST_F(ReportTest, KeepsValuesAndSpeedByCadence) {
+  std::vector<std::pair<std::string, double>> values{{"d_loss", 3}};
+  auto hook = make({.every = Steps(2)});
+  hook->begin(context);
+  for (double loss : {4, 5, 6}) step(*hook, loss, values);
+  EXPECT_THAT(curves(*hook), ElementsAre("value d_loss : 1 3 1 3 1 0 1 0 3 3 0 1 0 3 ",
+                                         "value loss : 1 3 1 6 1 0 1 0 4 3 0 1 0 6 ",
+                                         "speed examples/s : 1 3 1 16 3 0 1 0 16 ",
+                                         "speed steps/s : 1 3 1 2 3 0 1 0 2 ",
+                                         "speed waiting for input : 1 3 1 25 3 0 1 0 25 "));
+  hook->end(context, Outcome::finished);
+  EXPECT_EQ(xml_fault(page()), "");
+  EXPECT_THAT(page(), HasSubstr("<b>2</b><span>steps/s</span>"));
+  EXPECT_THAT(page(), HasSubstr("compute</td><td>50.0%</td><td>0.8 s</td>"));
+  EXPECT_THAT(page(), HasSubstr("input</td><td>25.0%</td><td>0.4 s</td>"));
+}
+
+TEST_F(ReportTest, ValuesThatAreNotFiniteAreKeptWhateverTheCadence) {
+  auto hook = make({.every = Steps(100)});
+  hook->begin(context);
+  for (double loss : {1., 2., std::nan(""), 4.}) step(*hook, loss);
+  EXPECT_THAT(curves(*hook), ElementsAre("value loss : 1 3 0 1 0 1 0 1 3 0 0 1 "));
+  hook->end(context, Outcome::failed);
+  EXPECT_THAT(page(), HasSubstr("1 value is NaN or infinite, at step 3"));
+}
+
+TEST_F(ReportTest, WritesAtTheFirstStepByCadenceAndAtTheEnd) {
+  context.limit = 4;
+  auto hook = make({.title = "A run", .write_every = std::chrono::seconds(10)});
+  hook->begin(context);
+  EXPECT_EQ(pages, 0);
+  auto written = [&] {  // by a thread
+    while (!std::filesystem::exists(folder / "report.html")) std::this_thread::yield();
+    std::string content = page();
+    std::filesystem::remove(folder / "report.html");
+    return content;
+  };
+  step(*hook, 1);
+  EXPECT_THAT(written(),
+              AllOf(HasSubstr("<h1>A run</h1>"), HasSubstr(">running</span> step 1 of 4"),
+                    HasSubstr("<dt>Rows of a batch</dt><dd>8</dd>")));
+  now = 10;
+  step(*hook, 1);  // at 10.5, of which the first was at 0.5: due
+  EXPECT_EQ(pages, 2);
+  EXPECT_THAT(written(), HasSubstr("step 2 of 4"));
+  now = 19.5;
+  step(*hook, 1);  // at 20
+  EXPECT_EQ(pages, 2);
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(written(), AllOf(HasSubstr(">finished</span> step 3 of 4"),
+                               HasSubstr("<dt>Time of training</dt><dd>00:20</dd>")));
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(ReportTest, AFailureAndItsReasonAreShown) {
+  auto hook = make();
+  hook->begin(context);
+  step(*hook, 1);
+  try {
+    fail("disk on <fire>");
+  } catch (const Error&) {
+    hook->end(context, Outcome::failed);
+  }
+  EXPECT_THAT(page(), HasSubstr(">failed</span> step 1, "));
+  EXPECT_THAT(page(), HasSubstr("<p class=\"reason failed\">disk on &lt;fire&gt;</p>"));
+}
+
+TEST_F(ReportTest, WhatComesAfterTrainingIsWrittenAtOnce) {
+  auto hook = make();
+  EvalResult found;
+  found.set("accuracy", Array::scalar(0.5));
+  found.set("global_step", Array::scalar(1.0));
+  found.set("matrix", Array::zeros({2, 2}));
+  hook->add_evaluation(1, found, "too early");
+  hook->begin(context);
+  step(*hook, 1);
+  hook->end(context, Outcome::stopped);
+  EXPECT_THAT(page(), Not(HasSubstr("class=\"reason")));
+  TrainResult result;
+  result.outcome = Outcome::stopped;
+  result.reason = "the host asked for it";
+  hook->add_result(result);
+  EXPECT_THAT(page(), HasSubstr("<p class=\"reason stopped\">the host asked for it</p>"));
+  hook->add_evaluation(1, found, "test");
+  EXPECT_THAT(page(), HasSubstr("<b>0.5</b><span>accuracy, evaluation test</span>"));
+  hook->add_images(1, "drawn", Array::zeros({2, 4, 4, 1}));
+  EXPECT_THAT(page(), HasSubstr("alt=\"drawn, 2 of 2, at step 1\""));
+  EXPECT_THAT(curves(*hook), ElementsAre("value loss : 1 1 1 1 1 0 1 0 1 ",
+                                         "evaluation accuracy test: 1 1 1 0.5 1 0 1 0 0.5 "));
+}
+
+TEST_F(ReportTest, AsksForSummariesAndShowsThem) {
+  context.limit = 8;
+  auto hook = make({.summaries = Steps(3)});
+  hook->begin(context);
+  std::vector<std::int64_t> asked;
+  for (std::int64_t finished = 0; finished < 8; ++finished) {
+    StepRequest request{.context = context, .step = finished};
+    hook->before_step(request);
+    if (request.summaries) asked.push_back(finished + 1);
+  }
+  EXPECT_THAT(asked, ElementsAre(1, 4, 7, 8));
+  std::vector<belfry::SummaryValue> summaries{
+      {"pixels", SummaryKind::image, Array::zeros({1, 2, 2, 1})},
+      {"norm", SummaryKind::scalar, Array::scalar(2.f)},
+      {"w", SummaryKind::histogram, Array::of({3.f, 1.f, 2.f})},
+      {"words", SummaryKind::text, Array::of({std::uint8_t{'h'}, std::uint8_t{'i'}})}};
+  step(*hook, 1, {}, summaries);
+  EXPECT_THAT(
+      curves(*hook),
+      ElementsAre("value loss : 1 1 1 1 1 0 1 0 1 ", "scalar norm : 1 1 1 2 1 0 1 0 2 ",
+                  "histogram w 25: 1 1 1 2 1 0 1 0 2 ", "histogram w 5: 1 1 1 1 1 0 1 0 1 ",
+                  "histogram w 50: 1 1 1 2 1 0 1 0 2 ", "histogram w 75: 1 1 1 3 1 0 1 0 3 ",
+                  "histogram w 95: 1 1 1 3 1 0 1 0 3 "));
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(page(), HasSubstr("alt=\"pixels, 1 of 1, at step 1\""));
+  EXPECT_THAT(page(), HasSubstr("<pre class=\"text\">hi</pre>"));
+  EXPECT_THAT(page(), HasSubstr("25% to 75%"));
+}
+
+TEST_F(ReportTest, CurvesSurviveARestart) {
+  auto before = make();
+  before->begin(context);
+  for (double loss : {4, 5}) step(*before, loss);
+  before->end(context, Outcome::stopped);
+  auto after = make({.every = Steps(1)});
+  after->restore(before->state());
+  EXPECT_EQ(after->state(), before->state());
+  after->begin(context);
+  step(*after, 6);
+  EXPECT_EQ(curves(*after).at(0), "value loss : 1 3 1 6 1 0 1 0 4 3 0 1 0 6 ");
+  after->end(context, Outcome::finished);
+  EXPECT_THAT(page(), AllOf(HasSubstr("<dt>Began after steps</dt><dd>0, 2</dd>"),
+                            HasSubstr("<dt>Time of training</dt><dd>00:01</dd>"),
+                            HasSubstr("<tr><td>1</td><td>4</td>")));
+}
+
+TEST_F(ReportTest, ResultsThatCameBetweenTrainingsStay) {
+  auto hook = make();
+  hook->begin(context);
+  step(*hook, 1);
+  hook->end(context, Outcome::finished);
+  std::string state = hook->state();
+  EvalResult found;
+  found.set("loss", Array::scalar(0.5));
+  hook->add_evaluation(1, found);
+  hook->restore(state);
+  hook->begin(context);
+  EXPECT_EQ(curves(*hook).back(), "evaluation loss : 1 1 1 0.5 1 0 1 0 0.5 ");
+  hook->end(context, Outcome::finished);
+  hook->begin(context);  // of another model, as nothing is restored
+  EXPECT_THAT(curves(*hook), IsEmpty());
+  hook->end(context, Outcome::finished);
+}
+
+TEST_F(ReportTest, ADamagedStateIsAWarning) {
+  auto hook = make();
+  for (const char* state :
+       {"", "[]", R"({"seconds": 1, "runs": [], "curves": [["value", "loss", "", "1 x"]]})",
+        R"({"seconds": 1, "runs": [], "curves": [["face", "loss", "", ""]]})"})
+    hook->restore(state);
+  ASSERT_EQ(log.lines.size(), 4u);
+  for (const std::string& line : log.lines)
+    EXPECT_THAT(line, HasSubstr("report: the curves before the restart are lost: "));
+  hook->begin(context);
+  EXPECT_THAT(curves(*hook), IsEmpty());
+  hook->end(context, Outcome::finished);
+}
+
+TEST_F(ReportTest, NamesNeedNotBeText) {
+  std::vector<std::pair<std::string, double>> values{{"\xFF<", 3}};
+  auto hook = make();
+  hook->begin(context);
+  step(*hook, 1, values);
+  EXPECT_EQ(curves(*hook).back(), "value \xEF\xBF\xBD< : 1 1 1 3 1 0 1 0 3 ");
+  hook->end(context, Outcome::finished);
+  EXPECT_EQ(xml_fault(page()), "");
+}
+
+TEST_F(ReportTest, WhatCannotBeWrittenIsOneWarning) {
+  auto hook = make({.path = folder / "missing/report.html"});
+  hook->begin(context);
+  step(*hook, 1);
+  hook->end(context, Outcome::finished);
+  hook->add_result({});
+  ASSERT_EQ(log.lines.size(), 1u);
+  EXPECT_THAT(log.lines[0], AllOf(HasSubstr("report: cannot write"), HasSubstr("missing")));
+}
+
+TEST_F(ReportTest, OtherWorkersAskForSummariesAndWriteNothing) {
+  context.chief = false;
+  auto hook = make();
+  hook->begin(context);
+  StepRequest request{.context = context};
+  hook->before_step(request);
+  EXPECT_TRUE(request.summaries);
+  step(*hook, 1);
+  hook->end(context, Outcome::finished);
+  hook->add_result({});
+  EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST_F(ReportTest, CadencesMustBeAboveZero) {
+  EXPECT_EQ(error_of([] { report({.every = Steps(0)}); }),
+            "report: every must be at least 1, got 0");
+  EXPECT_EQ(error_of([] { report({.summaries = Steps(-1)}); }),
+            "report: summaries must be at least 1, got -1");
+  EXPECT_EQ(error_of([] { report({.write_every = std::chrono::seconds(0)}); }),
+            "report: write_every must be at least 1, got 0");
+}
+
+// In training: w falls from 8 by 1/4 of x = 1 a step, and the loss is w before that.
+TEST_F(ReportTest, TrainingThatGoesOnShowsAllOfIt) {
+  auto train = [&](std::int64_t steps) {
+    Estimator model({.model_fn = falling, .model_dir = folder.path(), .run = quiet()});
+    auto hook = report({.every = Steps(1), .facts = {{"x", "one"}}});
+    TrainOptions options{.max_steps = steps, .hooks = {hook}};
+    model.train(over_and_over({one_point()}), options);
+    return hook;
+  };
+  train(1);
+  auto hook = train(2);
+  auto found = curves(*hook);
+  EXPECT_EQ(found.at(0), "value loss : 1 2 1 7.75 1 0 1 0 8 2 0 1 0 7.75 ");
+  EXPECT_EQ(found.at(1), "value w : 1 2 1 7.75 1 0 1 0 8 2 0 1 0 7.75 ");
+  EXPECT_EQ(found.at(2), "rate learning_rate : 1 2 1 0.25 1 0 1 0 0.25 2 0 1 0 0.25 ");
+  EXPECT_THAT(page(),
+              AllOf(HasSubstr(">finished</span> step 2 of 2"), HasSubstr("<dt>x</dt><dd>one</dd>"),
+                    HasSubstr("<dt>Devices</dt><dd>cpu</dd>")));
+}
+
+TEST_F(ReportTest, AFailedTrainingSaysWhy) {
+  struct Failing final : Hook {
+    void after_step(const StepResult&) override { fail("it broke"); }
+  };
+  Estimator model({.model_fn = falling, .model_dir = folder.path(), .run = quiet()});
+  TrainOptions options{.max_steps = 9, .hooks = {report(), std::make_shared<Failing>()}};
+  EXPECT_THAT(error_of([&] { model.train(over_and_over({one_point()}), options); }),
+              HasSubstr("it broke"));
+  EXPECT_THAT(page(), HasSubstr("<p class=\"reason failed\">it broke"));
+}
+
+TEST(Report, LeavesTrainingAsItIs) {
+  expect_undisturbed([](Estimator&) { return report({.every = Steps(1), .summaries = Steps(1)}); });
+}
+
+}  // namespace
+}  // namespace belfry::hooks
