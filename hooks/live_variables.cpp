@@ -17,6 +17,14 @@ bool is_finite(const StepResult& result) {
          });
 }
 
+std::string results_text(const EvalResult& results) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : results)
+    if (name != "global_step" && value.elements() == 1)
+      parts.push_back(concat(name, " = ", static_cast<float>(value.item())));
+  return join(parts, ", ");
+}
+
 void check_every(const char* hook, Steps every) {
   require(every.count >= 1, hook, ": every must be at least 1, got ", every.count);
 }

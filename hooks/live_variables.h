@@ -2,8 +2,9 @@
 // What hooks share that run the model on the live variables while it trains. Internal to hooks/.
 
 #include <cstdint>
+#include <string>
 
-#include "belfry/framework/train/hook.h"
+#include "belfry/framework/train/estimator.h"
 
 namespace belfry::hooks {
 
@@ -13,6 +14,9 @@ bool has_turn(const HookContext& context, std::int64_t step, Steps every);
 
 /// Whether the loss and the model's other values are. If not, the step is no success to look at.
 bool is_finite(const StepResult& result);
+
+/// The scalars among them, but for the step: "accuracy = 0.5, loss = 1.25".
+std::string results_text(const EvalResult& results);
 
 /// Error, naming the hook: `every` is below 1.
 void check_every(const char* hook, Steps every);

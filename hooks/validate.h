@@ -6,13 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "belfry/framework/train/estimator.h"
+#include "belfry/hooks/early_stopping.h"
 
 namespace belfry::hooks {
 
-/// Which of two values of a metric is the better one.
-enum class Better : std::uint8_t { lower, higher };
+using belfry::Better;
 
 struct ValidateOptions {
   std::string metric = "loss";    ///< a scalar of EvalResult
@@ -23,9 +24,12 @@ struct ValidateOptions {
   /// Evaluations in a row without a better value after which training stops; 0: it never does.
   std::int64_t patience = 0;
   double min_change = 0;  ///< a value is better if it is by more than this; at least 0
-  /// Whether the checkpoint of the best value so far is kept, in model_dir/best. Each better value
-  /// then also writes a checkpoint into model_dir, which counts towards keep_checkpoint_max.
-  bool keep_best = true;
+  /// Evaluations after fewer steps neither stop training nor count as waited.
+  std::int64_t min_steps = 0;
+  /// Checkpoints of the best values that are kept, in model_dir/best; 0: none. Each one that is
+  /// also counts towards keep_checkpoint_max. best.json there says which they are, and of what
+  /// values; it is believed after a restart, and none of them gives way to a worse one.
+  int keep_best = 1;
   EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
   /// Called on the chief with the finished steps and the results: for a report, for instance.
   std::function<void(std::int64_t step, const EvalResult& results)> receive = {};
@@ -38,12 +42,14 @@ struct ValidateOptions {
 /// The best value and the evaluations since are part of the checkpoint, so that patience and best
 /// survive a restart; a training that goes on where patience has run out stops before its first
 /// step, unless the hook has more patience then. `estimator` must outlive the hook's training.
-/// Error: `every` below 1, negative patience or min_change, a checkpoint to evaluate; when it
-/// evaluates, an unknown metric, or whatever Estimator::evaluate() throws.
+/// Error: `every` below 1, another number below 0, a checkpoint to evaluate; in training, an
+/// unknown metric, a best.json of another metric, or whatever Estimator::evaluate() throws.
 std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn,
                                ValidateOptions options = {});
 
-/// Path of the checkpoint that validate() keeps for this model_dir, or nothing.
-std::optional<std::string> best_checkpoint(const std::string& model_dir);
+/// Path of the best checkpoint that validate() keeps for this model_dir, or an EvalSpec of this
+/// name; or nothing.
+std::optional<std::string> best_checkpoint(const std::string& model_dir,
+                                           std::string_view name = {});
 
 }  // namespace belfry::hooks

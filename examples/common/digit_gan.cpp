@@ -104,7 +104,7 @@ Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o) {
     write_grid(concat(folder, "/digits-", step, ".png"), drawn.at("generated"));
   };
   return {hooks::validate(estimator, digits_to_compare(o),
-                          {.metric = "frechet_distance", .every = every, .keep_best = false}),
+                          {.metric = "frechet_distance", .every = every, .keep_best = 0}),
           hooks::samples(estimator, data::from_arrays({{"label", labels}}) | data::batch(100),
                          {.every = every, .receive = write}),
           hooks::summaries({.of_model = every})};

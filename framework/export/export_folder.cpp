@@ -133,21 +133,28 @@ std::string write_export_folder(const std::string& dir,
   return concat(dir, "/", time);
 }
 
+std::vector<std::string> list_exports(const std::string& dir) {
+  std::vector<std::string> all;
+  std::error_code error;
+  for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code none;
+    std::string name = entry->path().filename();
+    if (is_export_name(name) && fs::exists(entry->path() / "graph.json", none))
+      all.push_back(concat(dir, "/", name));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 std::string newest_export(const std::string& path) {
   std::error_code error;
   if (fs::exists(path + "/graph.json", error)) return path;
-  std::string newest;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
-       entry.increment(error)) {
-    std::string name = entry->path().filename();
-    std::error_code none;
-    if (is_export_name(name) && fs::exists(entry->path() / "graph.json", none))
-      newest = std::max(newest, name);
-  }
-  require(!newest.empty(), "`", path,
+  std::vector<std::string> all = list_exports(path);
+  require(!all.empty(), "`", path,
           "` holds no export: there is no graph.json in it, nor in a folder in it whose name is a "
           "time of ten digits");
-  return path + "/" + newest;
+  return all.back();
 }
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace belfry {
 
@@ -15,6 +16,10 @@ inline constexpr std::string_view default_signature = "predict";
 /// temporary folder is gone; those that killed programs left behind are removed first.
 std::string write_export_folder(const std::string& dir,
                                 const std::function<void(const std::string&)>& fill);
+
+/// Paths of the exports in `dir`, oldest first: folders whose name is a time of ten digits, with a
+/// graph.json. None when there is no such folder.
+std::vector<std::string> list_exports(const std::string& dir);
 
 /// `path` if there is a graph.json in it, else the newest export in it. Error: there is none.
 std::string newest_export(const std::string& path);

@@ -75,7 +75,7 @@ TEST_F(ValidateTest, HigherMayBeBetterAndSmallChangesNotCount) {
                     .better = Better::higher,
                     .every = Steps(1),
                     .patience = 2,
-                    .keep_best = false};
+                    .keep_best = 0};
   EXPECT_EQ(train(estimator, o, 100).global_step, 3);  // 0.75 at step 1, then 0.5, 0.25
   EXPECT_EQ(best_checkpoint(dir.path()), std::nullopt);
   TemporaryFolder other;

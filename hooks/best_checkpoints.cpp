@@ -1,0 +1,65 @@
+#include "belfry/hooks/best_checkpoints.h"
+
+#include <filesystem>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/train/checkpoint.h"
+#include "belfry/hooks/validate.h"
+
+namespace belfry::hooks {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
+
+std::string best_folder(const std::string& model_dir, std::string_view name) {
+  return concat(model_dir, "/best", name.empty() ? "" : "_", name);
+}
+
+std::string keep_checkpoint(const std::string& checkpoint, const std::string& folder) {
+  create_folders(folder);
+  std::string kept = (fs::path(folder) / fs::path(checkpoint).filename()).string();
+  std::error_code no_link;
+  fs::create_hard_link(checkpoint, kept, no_link);
+  if (no_link) write_file_atomically(kept, read_file(checkpoint));
+  sync_folder(folder);
+  return kept;
+}
+
+BestCheckpoints::BestCheckpoints(std::string folder, const BestValue& before, Better better,
+                                 int keep, double min_change)
+    : list_(std::move(folder), before.metric(), better), keep_(keep), min_change_(min_change) {
+  if (list_.is_written() || !before.is_known()) return;
+  fs::path file = checkpoint_path(list_.folder(), before.step());
+  std::error_code error;
+  if (fs::exists(file, error))
+    list_.insert({file.filename().string(), before.step(), before.value()});
+}
+
+// What gives way goes when no power failure can take the new one, or the list that has it.
+void BestCheckpoints::keep(const std::string& checkpoint, double value, std::int64_t step) {
+  std::string kept = keep_checkpoint(checkpoint, list_.folder());
+  auto dropped = list_.add({fs::path(kept).filename().string(), step, value}, keep_);
+  for (const BestEntry& entry : dropped) {
+    std::error_code error;
+    std::string path = (fs::path(list_.folder()) / entry.file).string();
+    fs::remove(path, error);
+    if (error) log_warning("could not remove ", path, ": ", error.message());
+  }
+}
+
+std::optional<std::string> best_checkpoint(const std::string& model_dir, std::string_view name) {
+  std::string folder = best_folder(model_dir, name);
+  std::error_code error;
+  for (const BestEntry& entry : read_best_list(folder).value_or(std::vector<BestEntry>()))
+    if (std::string path = (fs::path(folder) / entry.file).string(); fs::exists(path, error))
+      return path;
+  auto files = list_checkpoints(folder);  // of an older version
+  if (files.empty()) return std::nullopt;
+  return files.back().path;
+}
+
+}  // namespace belfry::hooks

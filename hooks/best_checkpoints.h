@@ -1,0 +1,41 @@
+#pragma once
+// The checkpoints of the best values of a metric. Internal to hooks/; best_checkpoint() is in
+// validate.h.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "belfry/hooks/best_list.h"
+#include "belfry/hooks/best_value.h"
+
+namespace belfry::hooks {
+
+/// model_dir/best, or model_dir/best_<name>.
+std::string best_folder(const std::string& model_dir, std::string_view name = {});
+
+/// Makes the checkpoint stay in another folder too, durably: by a link, which shares the bytes; by
+/// a copy where the file system has none. Returns its path there.
+std::string keep_checkpoint(const std::string& checkpoint, const std::string& folder);
+
+/// Used by the chief alone.
+class BestCheckpoints {
+ public:
+  /// `before` tells of the best one where the folder has no list, as older ones do not.
+  BestCheckpoints(std::string folder, const BestValue& before, Better better, int keep,
+                  double min_change);
+
+  /// Whether the checkpoint of a step with this value belongs to the best.
+  bool takes(double value, std::int64_t step) const {
+    return list_.takes(value, step, keep_, min_change_);
+  }
+  /// Keeps it and removes what is no longer among the best.
+  void keep(const std::string& checkpoint, double value, std::int64_t step);
+
+ private:
+  BestList list_;
+  int keep_;
+  double min_change_;
+};
+
+}  // namespace belfry::hooks

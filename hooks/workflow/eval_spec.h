@@ -1,0 +1,62 @@
+#pragma once
+// What train_and_evaluate() evaluates, and when.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "belfry/framework/base/units.h"
+#include "belfry/framework/train/estimator.h"
+#include "belfry/hooks/early_stopping.h"
+#include "belfry/hooks/workflow/exporters.h"
+
+namespace belfry {
+
+/// Every so many passes over the training data, which have so many examples: when the rows of all
+/// steps, those before a restart included, come to a multiple of it or pass one.
+struct Epochs {
+  std::int64_t count = 1;
+  std::int64_t examples = 0;  ///< in one pass; must be set
+};
+
+/// Each checkpoint that training writes by RunConfig::save_checkpoint or because somebody asks,
+/// but for the one that it begins with. The live variables are evaluated before the next step, of
+/// a checkpoint that is written in the background when it is durable.
+struct NewCheckpoint {};
+
+/// Steps are counted from step 0, seconds from the last evaluation or the beginning of training.
+using EvalTrigger = std::variant<NewCheckpoint, Steps, std::chrono::seconds, Epochs>;
+
+/// An evaluation that goes on beside training. Aggregate; give the name first.
+struct EvalSpec {
+  /// Of its results, in the log and in model_dir/eval_<name> for TensorBoard; empty:
+  /// model_dir/eval. No two of a training have the same.
+  std::string name = {};
+  InputFn input_fn = {};
+  EvalTrigger every = NewCheckpoint();
+  /// From one evaluation's beginning to the next at least; what comes sooner is left out.
+  std::chrono::seconds throttle = std::chrono::seconds(0);
+  /// Of training, before its first evaluation.
+  std::chrono::seconds start_delay = std::chrono::seconds(0);
+  EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
+  /// What says which evaluation is the best: a scalar of EvalResult. A value that is NaN or
+  /// infinite is never better.
+  std::string metric = "loss";
+  Better better = Better::lower;
+  EarlyStopping early_stopping = {};  ///< by `metric`
+  /// Checkpoints of the best values to keep, in model_dir/best or best_<name>; 0: none. See
+  /// hooks::ValidateOptions::keep_best and hooks::best_checkpoint().
+  int keep_best = 0;
+  Exporters exporters = {};
+  /// With devices of its own, as in RunConfig::devices, the evaluation is of a checkpoint that it
+  /// asks for, on a model of its own, in a thread of its own, while training goes on. One is under
+  /// way at a time: what comes sooner is left out. What follows from its result, stopping too,
+  /// comes after the step at which it is there. input_fn, model_fn and exporters are called from
+  /// that thread. Jobs of several workers have no such thread. Empty: the live variables are
+  /// evaluated between two steps.
+  std::vector<std::string> devices = {};
+};
+
+}  // namespace belfry

@@ -1,0 +1,125 @@
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <utility>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/train/checkpoint.h"
+#include "belfry/hooks/live_variables.h"
+#include "belfry/hooks/workflow/evaluation_hook.h"
+
+namespace belfry::hooks {
+namespace {
+
+namespace fs = std::filesystem;
+
+RunConfig config_on(const std::vector<std::string>& devices, RunConfig config) {
+  config.devices = devices;
+  return config;
+}
+
+// A checkpoint is evaluated and exported from a folder of its own, where it stays until the next
+// one: in model_dir newer ones may take its place meanwhile.
+class BesideTraining final : public EvaluationHook {
+ public:
+  BesideTraining(Estimator& estimator, EvalSpec spec)
+      : EvaluationHook(estimator, std::move(spec)),
+        sibling_(estimator.sibling(config_on(spec_.devices, estimator.config()))),
+        folder_(concat(estimator.model_dir(), "/evaluating", spec_.name.empty() ? "" : "_",
+                       spec_.name)) {
+    require(
+        find_workers()->count() == 1, "evaluation `", spec_.name,
+        "`: one of several workers cannot evaluate on devices of its own; leave EvalSpec::devices "
+        "empty");
+  }
+
+  void begin(HookContext& context) override {
+    EvaluationHook::begin(context);
+    first_step_ = context.step();
+    remove_folder();
+  }
+
+  bool needs_result_now(HookContext& context, std::int64_t step) override {
+    return settled_ = schedule_.may_be_due(context, step);
+  }
+
+  void after_step(const StepResult& result) override {
+    take_result(result.context, false);
+    bool due = schedule_.due(result.context, result, settled_) && !schedule_.on_checkpoints();
+    if (!due || running_.valid() || !is_finite(result)) return;
+    wanted_ = checkpoint_path(result.context.model_dir(), result.step);
+    result.context.begin_checkpoint();
+  }
+
+  void after_save(HookContext& context, const std::string& path) override {
+    saved_ = path;
+    bool wanted = schedule_.on_checkpoints()
+                      ? context.step() != first_step_ && schedule_.allows(context)
+                      : path == wanted_;
+    if (wanted && !running_.valid()) start(context, path);
+  }
+
+  void end(HookContext& context, Outcome outcome) override {
+    if (outcome == Outcome::failed) return drop_result();
+    take_result(context, true);
+    if (evaluated_step() != context.step()) {
+      std::string last = checkpoint_path(context.model_dir(), context.step());
+      if (saved_ != last) context.save_checkpoint();
+      if (!running_.valid()) start(context, last);
+      take_result(context, true);
+    }
+    export_at_end(*sibling_);
+    remove_folder();
+  }
+
+ private:
+  void start(HookContext& context, const std::string& path) {
+    wanted_.clear();
+    schedule_.evaluated(context);
+    remove_folder();
+    running_ = std::async(std::launch::async, [this, checkpoint = keep_checkpoint(path, folder_)] {
+      return evaluate_and_export(*sibling_, spec_, true, checkpoint);
+    });
+  }
+
+  // What it threw fails training here.
+  void take_result(HookContext& context, bool wait) {
+    if (!running_.valid()) return;
+    if (wait || running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+      take(context, with_context("beside training", [&] { return running_.get(); }));
+  }
+
+  // The failure of training is the one to tell of.
+  void drop_result() {
+    try {
+      if (running_.valid()) running_.get();
+    } catch (const std::exception& error) {
+      log_line(LogLevel::error, concat("train_and_evaluate: ", error.what()));
+    }
+    remove_folder();
+  }
+
+  void remove_folder() const {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+    if (error) log_warning("could not remove ", folder_, ": ", error.message());
+  }
+
+  std::unique_ptr<Estimator> sibling_;
+  std::string folder_;
+  std::int64_t first_step_ = -1;
+  bool settled_ = false;
+  std::string wanted_;               // path of the checkpoint that was asked for
+  std::string saved_;                // path of the last one
+  std::future<Evaluation> running_;  // last: its thread uses the others
+};
+
+}  // namespace
+
+std::shared_ptr<EvaluationHook> evaluation_beside_training(Estimator& estimator, EvalSpec spec) {
+  return std::make_shared<BesideTraining>(estimator, std::move(spec));
+}
+
+}  // namespace belfry::hooks

@@ -1,0 +1,76 @@
+#include <utility>
+
+#include "belfry/hooks/live_variables.h"
+#include "belfry/hooks/workflow/evaluation_hook.h"
+
+namespace belfry::hooks {
+namespace {
+
+class BetweenSteps final : public EvaluationHook {
+ public:
+  using EvaluationHook::EvaluationHook;
+
+  void begin(HookContext& context) override {
+    EvaluationHook::begin(context);
+    first_step_ = reported_step_ = context.step();
+  }
+
+  // Listeners are told on the chief alone, so it passes on the news here. The next step has not
+  // begun: unless one is under way, as on a GPU, these are the variables that were saved.
+  void before_step(StepRequest& request) override {
+    if (!schedule_.on_checkpoints()) return;
+    HookContext& context = request.context;
+    waiting_ |= context.chief_decides(std::exchange(new_checkpoint_, false));
+    if (waiting_ && reported_step_ == request.step) evaluate_if_allowed(context);
+  }
+
+  bool needs_result_now(HookContext& context, std::int64_t step) override {
+    return settled_ = waiting_ || schedule_.may_be_due(context, step);
+  }
+
+  void after_step(const StepResult& result) override {
+    HookContext& context = result.context;
+    reported_step_ = result.step;
+    bool due = schedule_.due(context, result, settled_);
+    if (settled_) waiting_ = false;
+    if (due && is_finite(result)) evaluate(context);
+  }
+
+  void end(HookContext& context, Outcome outcome) override {
+    if (outcome == Outcome::failed) return;
+    if (evaluated_step() != context.step()) {
+      bool saved = evaluate(context);
+      // The checkpoint saver, which has ended already, knew nothing of this.
+      if (!saved && judges() && context.config().save_checkpoint) context.save_checkpoint();
+    }
+    if (context.is_chief()) export_at_end(estimator_);
+  }
+
+  void after_save(HookContext& context, const std::string&) override {
+    new_checkpoint_ |= context.step() != first_step_;
+  }
+
+ private:
+  void evaluate_if_allowed(HookContext& context) {
+    waiting_ = false;
+    if (evaluated_step() != context.step() && schedule_.allows(context)) evaluate(context);
+  }
+
+  bool evaluate(HookContext& context) {
+    schedule_.evaluated(context);
+    return take(context, evaluate_and_export(estimator_, spec_, context.is_chief()));
+  }
+
+  std::int64_t first_step_ = -1, reported_step_ = -1;
+  bool new_checkpoint_ = false;  // on the chief
+  bool waiting_ = false;         // a checkpoint has not been evaluated
+  bool settled_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<EvaluationHook> evaluation_between_steps(Estimator& estimator, EvalSpec spec) {
+  return std::make_shared<BetweenSteps>(estimator, std::move(spec));
+}
+
+}  // namespace belfry::hooks

@@ -1,0 +1,137 @@
+#include "belfry/hooks/workflow/evaluation_hook.h"
+
+#include <nlohmann/json.hpp>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/distribute/workers.h"
+#include "belfry/hooks/live_variables.h"
+#include "belfry/hooks/write_evaluation.h"
+
+namespace belfry::hooks {
+namespace {
+
+// How errors and the reason of a stop name it.
+std::string owner_of(const EvalSpec& spec) {
+  return spec.name.empty() ? "evaluation" : concat("evaluation `", spec.name, "`");
+}
+
+using ExporterCall = std::optional<std::string> (Exporter::*)(const EvaluatedState&);
+
+void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spec,
+                    const Evaluation& evaluation, std::vector<ExportWritten>& exports) {
+  for (const auto& exporter : spec.exporters) {
+    std::string name = exporter->name();
+    auto path = with_context(concat("in exporter `", name, "`"), [&] {
+      EvaluatedState state{.estimator = estimator,
+                           .checkpoint = evaluation.checkpoint,
+                           .result = evaluation.result,
+                           .step = evaluation.step,
+                           .folder = concat(estimator.model_dir(), "/export/", name)};
+      return ((*exporter).*call)(state);
+    });
+    if (path) {
+      log_info("step ", evaluation.step, ": exported ", *path);
+      exports.push_back({spec.name, name, *path, evaluation.step});
+    }
+  }
+}
+
+}  // namespace
+
+Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool is_chief,
+                               const std::string& checkpoint) {
+  return with_context(concat("in ", owner_of(spec)), [&] {
+    Evaluation done;
+    EvaluateArgs args = spec.evaluate;
+    args.checkpoint = done.checkpoint = checkpoint;
+    done.result = estimator.evaluate(spec.input_fn, args);
+    done.step = static_cast<std::int64_t>(done.result.at("global_step"));
+    if (is_chief) call_exporters(&Exporter::after_evaluation, estimator, spec, done, done.exports);
+    return done;
+  });
+}
+
+EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec)
+    : estimator_(estimator),
+      spec_(std::move(spec)),
+      schedule_(owner_of(spec_), spec_),
+      best_(owner_of(spec_), spec_.metric, spec_.better, spec_.early_stopping) {
+  require(spec_.input_fn, owner_of(spec_), ": there is no input_fn");
+  require(spec_.keep_best >= 0, owner_of(spec_), ": keep_best must be at least 0, got ",
+          spec_.keep_best);
+  require(spec_.evaluate.checkpoint.empty(), owner_of(spec_),
+          ": what training has learnt is evaluated, not the checkpoint ",
+          spec_.evaluate.checkpoint);
+}
+
+void EvaluationHook::begin(HookContext& context) {
+  schedule_.begin(context);
+  if (spec_.keep_best > 0 && context.is_chief())
+    kept_.emplace(best_folder(context.model_dir(), spec_.name), best_, spec_.better,
+                  spec_.keep_best, spec_.early_stopping.min_change);
+  if (auto reason = best_.reason_to_stop(context.step())) context.request_stop(*reason);
+}
+
+std::string EvaluationHook::state() const {
+  if (best_.state().empty() && schedule_.examples() == 0) return {};
+  return nlohmann::json{{"best", best_.state()}, {"examples", schedule_.examples()}}.dump();
+}
+
+void EvaluationHook::restore(const std::string& state) {
+  if (state.empty()) return;
+  auto json = nlohmann::json::parse(state, nullptr, false);
+  require(json.is_object() && json.contains("best") && json["best"].is_string()
+              && json.contains("examples") && json["examples"].is_number_integer(),
+          owner_of(spec_), ": its state in the checkpoint is damaged: ", state);
+  best_.restore(json["best"].get<std::string>());
+  schedule_.set_examples(json["examples"].get<std::int64_t>());
+}
+
+bool EvaluationHook::take(HookContext& context, Evaluation evaluation) {
+  exports_.insert(exports_.end(), evaluation.exports.begin(), evaluation.exports.end());
+  last_ = std::move(evaluation);
+  double value = last_->result.at(spec_.metric);
+  bool others = best_.is_known(), better = best_.take(value, last_->step);
+  publish(context, better, others);
+  bool saved = keep_if_best(context, value);
+  if (auto reason = best_.reason_to_stop(last_->step)) context.request_stop(*reason);
+  return saved;
+}
+
+void EvaluationHook::publish(const HookContext& context, bool better, bool others) const {
+  if (!context.is_chief()) return;
+  log_info("step ", last_->step, ": evaluated ", spec_.name.empty() ? "" : spec_.name + ": ",
+           results_text(last_->result), better || !others ? "" : concat("; ", best_.text()));
+  write_evaluation(evaluation_dir(context.model_dir(), spec_.name), last_->result, last_->step);
+}
+
+bool EvaluationHook::keep_if_best(HookContext& context, double value) {
+  if (spec_.keep_best == 0 || !context.chief_decides(kept_ && kept_->takes(value, last_->step)))
+    return false;
+  bool save = last_->checkpoint.empty();
+  std::string checkpoint = save ? context.save_checkpoint() : last_->checkpoint;
+  if (kept_) kept_->keep(checkpoint, value, last_->step);
+  return save;
+}
+
+void EvaluationHook::export_at_end(Estimator& estimator) {
+  with_context(concat("in ", owner_of(spec_)), [&] {
+    call_exporters(&Exporter::at_end, estimator, spec_, last_.value(), exports_);
+  });
+}
+
+void EvaluationHook::evaluate_without_training() {
+  bool is_chief = find_workers()->is_chief();
+  last_ = evaluate_and_export(estimator_, spec_, is_chief);
+  exports_ = last_->exports;
+  if (is_chief) export_at_end(estimator_);
+}
+
+void EvaluationHook::report(TrainAndEvaluateResult& result) const {
+  if (last_) result.evaluations[spec_.name] = last_->result;
+  if (best_.is_known()) result.best[spec_.name] = {best_.step(), best_.value()};
+  result.exports.insert(result.exports.end(), exports_.begin(), exports_.end());
+}
+
+}  // namespace belfry::hooks

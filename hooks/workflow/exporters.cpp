@@ -1,0 +1,122 @@
+#include "belfry/hooks/workflow/exporters.h"
+
+#include <filesystem>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/hooks/best_list.h"
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(const char* exporter, const std::string& name, const ExportOptions& model,
+           int keep = 0) {
+  require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
+          exporter, ": `", name, "` is no name for its folder; use one without slashes");
+  require(!model.signatures.empty(), exporter, " `", name,
+          "`: there are no signatures; set .model = {.signatures = ...}");
+  require(model.checkpoint.empty(), exporter, " `", name,
+          "`: it exports what was evaluated, not the checkpoint ", model.checkpoint);
+  require(keep >= 0, exporter, " `", name, "`: keep must be at least 0, got ", keep);
+}
+
+// What cannot be removed is left with a warning.
+void remove_export(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error) log_warning("could not remove ", path, ": ", error.message());
+}
+
+class LatestExporter final : public Exporter {
+ public:
+  explicit LatestExporter(LatestExporterOptions options) : o_(std::move(options)) {}
+
+  std::string name() const override { return o_.name; }
+  std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
+    std::string path = export_state(state, o_.model);
+    remove_old_exports(state.folder, o_.keep, o_.keep_every);
+    return path;
+  }
+
+ private:
+  LatestExporterOptions o_;
+};
+
+class BestExporter final : public Exporter {
+ public:
+  explicit BestExporter(BestExporterOptions options) : o_(std::move(options)) {}
+
+  std::string name() const override { return o_.name; }
+  // The list is read each time: it alone says what was the best, whoever wrote it.
+  std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
+    hooks::BestList list(state.folder, o_.metric, o_.better);
+    double value = state.result.at(o_.metric);
+    if (!list.is_best(value)) return std::nullopt;
+    std::string path = export_state(state, o_.model);
+    auto dropped = list.add({fs::path(path).filename().string(), state.step, value}, o_.keep);
+    for (const std::string& old : list_exports(state.folder))
+      for (const hooks::BestEntry& entry : dropped)
+        if (fs::path(old).filename() == entry.file) remove_export(old);
+    return path;
+  }
+
+ private:
+  BestExporterOptions o_;
+};
+
+class FinalExporter final : public Exporter {
+ public:
+  explicit FinalExporter(FinalExporterOptions options) : o_(std::move(options)) {}
+
+  std::string name() const override { return o_.name; }
+  std::optional<std::string> at_end(const EvaluatedState& state) override {
+    return export_state(state, o_.model);
+  }
+
+ private:
+  FinalExporterOptions o_;
+};
+
+}  // namespace
+
+std::string export_state(const EvaluatedState& state, ExportOptions options) {
+  options.checkpoint = state.checkpoint;
+  return state.estimator.export_model(state.folder, std::move(options));
+}
+
+std::shared_ptr<Exporter> latest_exporter(LatestExporterOptions options) {
+  check("latest_exporter", options.name, options.model, options.keep);
+  require(!options.keep_every || options.keep_every->count() > 0, "latest_exporter `", options.name,
+          "`: keep_every must be above 0 s, got ", options.keep_every->count(), " s");
+  return std::make_shared<LatestExporter>(std::move(options));
+}
+
+std::shared_ptr<Exporter> best_exporter(BestExporterOptions options) {
+  check("best_exporter", options.name, options.model, options.keep);
+  return std::make_shared<BestExporter>(std::move(options));
+}
+
+std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options) {
+  check("final_exporter", options.name, options.model);
+  return std::make_shared<FinalExporter>(std::move(options));
+}
+
+void remove_old_exports(const std::string& folder, int keep,
+                        std::optional<std::chrono::seconds> keep_every) {
+  std::vector<std::string> all = list_exports(folder);
+  if (keep == 0 || std::ssize(all) <= keep) return;
+  all.resize(all.size() - static_cast<std::size_t>(keep));
+  std::optional<std::int64_t> last;
+  for (const std::string& old : all) {
+    std::int64_t written = std::stoll(fs::path(old).filename());  // in unix seconds
+    if (keep_every && (!last || written - *last >= keep_every->count())) {
+      last = written;
+    } else {
+      remove_export(old);
+    }
+  }
+}
+
+}  // namespace belfry

@@ -1,0 +1,81 @@
+#pragma once
+// Who exports what was evaluated.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/export/export_model.h"
+#include "belfry/framework/train/estimator.h"
+#include "belfry/hooks/early_stopping.h"
+
+namespace belfry {
+
+/// A state of the model that an EvalSpec has evaluated.
+struct EvaluatedState {
+  Estimator& estimator;
+  std::string checkpoint;  ///< of this state; empty: it is the live one of `estimator`
+  const EvalResult& result;
+  std::int64_t step = 0;
+  std::string folder;  ///< where an exporter's exports belong: model_dir/export/<name>
+};
+
+/// Writes `state` to its folder as `options` say, whose checkpoint is left empty, and its model_fn
+/// may be. Returns the path.
+std::string export_state(const EvaluatedState& state, ExportOptions options);
+
+/// Decides which of the states that an EvalSpec evaluates are exported. Derive from it for a rule
+/// of your own. It is called on the chief alone, by one thread at a time; what it throws fails
+/// training.
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+  /// Of its folder; no two exporters of a training have the same.
+  virtual std::string name() const = 0;
+  /// After each evaluation: the path of what it has exported, if anything.
+  virtual std::optional<std::string> after_evaluation(const EvaluatedState&) { return {}; }
+  /// When training has ended, unless it failed, with the last state.
+  virtual std::optional<std::string> at_end(const EvaluatedState&) { return {}; }
+};
+using Exporters = std::vector<std::shared_ptr<Exporter>>;
+
+struct LatestExporterOptions {
+  std::string name = "latest";
+  ExportOptions model = {};  ///< see export_state(); its signatures must be set
+  int keep = 5;              ///< newest exports to keep; 0 keeps all
+  /// Beside the newest, one for each span of this length stays for good. nullopt: none.
+  std::optional<std::chrono::seconds> keep_every = {};
+};
+/// Exports after each evaluation. Error: no name, or one with slashes; no signature; a negative
+/// number to keep. The same goes for the others.
+std::shared_ptr<Exporter> latest_exporter(LatestExporterOptions options);
+
+struct BestExporterOptions {
+  std::string name = "best";
+  ExportOptions model = {};
+  std::string metric = "loss";    ///< a scalar of EvalResult
+  Better better = Better::lower;  ///< a NaN or infinite value is never better
+  int keep = 5;                   ///< the best of its exports to keep; 0 keeps all
+};
+/// Exports after an evaluation with a better value than all before. Which there were is in the file
+/// best.json in its folder: it survives restarts, and a better export never gives way to a worse
+/// one. Error, when it exports: best.json is of another metric.
+std::shared_ptr<Exporter> best_exporter(BestExporterOptions options);
+
+struct FinalExporterOptions {
+  std::string name = "final";
+  ExportOptions model = {};
+};
+/// Exports once, when training has ended.
+std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options);
+
+/// Removes the oldest exports in `folder` so that the newest `keep` remain (0: all); with
+/// `keep_every` also the first of the older ones, and each that was written at least so long after
+/// the last one of them that stays. Things in the folder that are no exports (list_exports()) stay.
+void remove_old_exports(const std::string& folder, int keep,
+                        std::optional<std::chrono::seconds> keep_every = {});
+
+}  // namespace belfry

@@ -1,0 +1,49 @@
+#include "belfry/hooks/workflow/train_and_evaluate.h"
+
+#include <set>
+
+#include "belfry/framework/base/error.h"
+#include "belfry/hooks/workflow/evaluation_hook.h"
+
+namespace belfry {
+namespace {
+
+void check_names(const std::vector<EvalSpec>& evaluations) {
+  std::set<std::string> names, exporters;
+  for (const EvalSpec& spec : evaluations) {
+    require(spec.name.find('/') == std::string::npos, "train_and_evaluate: `", spec.name,
+            "` is no name for an evaluation; use one without slashes");
+    require(names.insert(spec.name).second, "train_and_evaluate: there are two evaluations named `",
+            spec.name, "`; EvalSpec::name tells their results apart");
+    for (const auto& exporter : spec.exporters) {
+      require(exporter, "train_and_evaluate: an exporter of evaluation `", spec.name, "` is null");
+      require(exporters.insert(exporter->name()).second,
+              "train_and_evaluate: there are two exporters named `", exporter->name(),
+              "`, which would share a folder; give one of them another name");
+    }
+  }
+}
+
+}  // namespace
+
+TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec& train,
+                                          const std::vector<EvalSpec>& evaluations) {
+  check_names(evaluations);
+  std::vector<std::shared_ptr<hooks::EvaluationHook>> hooks;
+  TrainOptions options = train.options;
+  for (const EvalSpec& spec : evaluations) {
+    hooks.push_back(spec.devices.empty() ? hooks::evaluation_between_steps(estimator, spec)
+                                         : hooks::evaluation_beside_training(estimator, spec));
+    options.hooks.push_back(hooks.back());
+    options.listeners.push_back(hooks.back());
+  }
+  TrainAndEvaluateResult result;
+  result.train = estimator.train(train.input_fn, options);
+  for (const auto& hook : hooks) {
+    if (!hook->has_evaluated()) hook->evaluate_without_training();
+    hook->report(result);
+  }
+  return result;
+}
+
+}  // namespace belfry
