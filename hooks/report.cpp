@@ -328,7 +328,7 @@ ReportData WriteReport::first_page(HookContext& context) const {
   add("Precision", to_string(config.precision));
   add("Seed", text(config.seed));
   for (const auto& [what, value] : o_.facts) add(what.c_str(), value);
-  add("Version of Belfry", BELFRY_VERSION);
+  add("Version of Belfry", std::string(version()));
   add("Began", date_text(o_.wall_time()));
   add(runs_.size() > 1 ? "Began after steps" : "Began after step", join(runs_, ", "));
   return page;

@@ -128,6 +128,9 @@ std::string write_export_folder(const std::string& dir,
   fill(folder.path());
   sync_tree(folder.path());
   std::int64_t time = unix_seconds();
+  // Names are in the order of writing, also where older ones of this second have been removed.
+  if (auto all = list_exports(dir); !all.empty())
+    time = std::max<std::int64_t>(time, std::stoll(fs::path(all.back()).filename()) + 1);
   while (!folder.rename(concat(dir, "/", time))) ++time;
   sync_folder(dir);
   return concat(dir, "/", time);

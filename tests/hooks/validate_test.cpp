@@ -1,5 +1,8 @@
 #include "belfry/hooks/validate.h"
 
+#include <nlohmann/json.hpp>
+
+#include "belfry/framework/base/file.h"
 #include "undisturbed.h"
 
 namespace belfry::hooks {
@@ -89,6 +92,81 @@ TEST_F(ValidateTest, HigherMayBeBetterAndSmallChangesNotCount) {
   EXPECT_EQ(train(third, o, 4).outcome, Outcome::finished);
 }
 
+TEST_F(ValidateTest, DoesNotStopBelowTheFloorOfSteps) {
+  Estimator estimator(options());
+  ValidateOptions o{.metric = "distance", .every = Steps(2), .patience = 2, .min_steps = 9};
+  EXPECT_EQ(train(estimator, o, 100).global_step, 12);  // the best is at 4; in vain at 10 and 12
+  o.min_steps = 15;
+  EXPECT_EQ(train(estimator, o, 100).global_step, 16);  // there are enough already
+}
+
+TEST_F(ValidateTest, KeepsTheBestFew) {
+  ValidateOptions o{.metric = "distance", .every = Steps(1), .keep_best = 2};
+  auto run = [&](std::int64_t max_steps) {
+    Estimator estimator(options(saving_every(1)));
+    train(estimator, o, max_steps);
+    return saved_steps(dir.path() + "/best");
+  };
+  EXPECT_THAT(run(1), ElementsAre(1));
+  EXPECT_THAT(run(3), ElementsAre(2, 3));
+  EXPECT_THAT(run(6), ElementsAre(3, 4));  // 0.25 at step 5 is no better than at step 3
+  EXPECT_EQ(best_checkpoint(dir.path()), checkpoint_path(dir.path() + "/best", 4));
+  auto list = nlohmann::json::parse(read_file(dir / "best/best.json"));
+  EXPECT_EQ(list, (nlohmann::json{
+                      {"metric", "distance"},
+                      {"better", "lower"},
+                      {"kept",
+                       {{{"file", "checkpoint-4.safetensors"}, {"step", 4}, {"value", 0.0}},
+                        {{"file", "checkpoint-3.safetensors"}, {"step", 3}, {"value", 0.25}}}}}));
+  o.min_change = 0.5;
+  o.better = Better::lower;
+  EXPECT_THAT(run(7), ElementsAre(3, 4));
+  o.keep_best = 1;
+  EXPECT_THAT(run(8), ElementsAre(3, 4));  // until there is a better one
+}
+
+// Training goes on from a checkpoint that is older than the best, and gets worse this time.
+TEST_F(ValidateTest, WhatIsKeptGivesWayToBetterOnesAloneWhateverTheCheckpointKnows) {
+  ValidateOptions o{.metric = "distance", .every = Steps(1)};
+  auto run = [&](std::int64_t max_steps) {
+    Estimator estimator(options(saving_every(1)));
+    train(estimator, o, max_steps);
+  };
+  run(4);
+  for (std::int64_t step : {3, 4}) std::filesystem::remove(checkpoint_path(dir.path(), step));
+  input = over_and_over({one_point(-1)});  // w rises from 7.5 again
+  run(6);
+  EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(4));
+  EXPECT_EQ(load_checkpoint(*best_checkpoint(dir.path())).variables.at("w").item(), 7);
+}
+
+TEST_F(ValidateTest, KnowsTheBestOfAFolderWithoutAList) {
+  ValidateOptions o{.metric = "distance", .every = Steps(1)};
+  Estimator estimator(options());
+  train(estimator, o, 5);
+  std::filesystem::remove(dir / "best/best.json");
+  EXPECT_EQ(best_checkpoint(dir.path()), checkpoint_path(dir / "best", 4));
+  train(estimator, o, 7);
+  EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(4));
+}
+
+TEST_F(ValidateTest, AListOfAnotherMetricOrNoListIsAnError) {
+  Estimator estimator(options());
+  train(estimator, {.metric = "distance", .every = Steps(1)}, 2);
+  auto refused = [&](ValidateOptions o) { return error_of([&] { train(estimator, o, 4); }); };
+  EXPECT_THAT(refused({}), HasSubstr("/best` keeps the best by distance (lower is better), not by "
+                                     "loss (lower is better); move it away to begin anew"));
+  for (const char* bad :
+       {"", "[]", R"({"metric": "distance", "better": "lower"})",
+        R"({"metric": "distance", "better": "lower", "kept": [{"file": "x", "step": 1}]})",
+        R"({"metric": "distance", "better": "lower",
+            "kept": [{"file": "../x", "step": 1, "value": 0}]})"}) {
+    write_file_atomically(dir / "best/best.json", std::string_view(bad));
+    EXPECT_THAT(refused({.metric = "distance"}), HasSubstr("is no list of the best; move it away"));
+    EXPECT_THAT(error_of([&] { best_checkpoint(dir.path()); }), HasSubstr("is no list"));
+  }
+}
+
 TEST_F(ValidateTest, ChangesNothingOfTheTraining) {
   expect_undisturbed([](Estimator& watched) {
     return validate(watched, once({one_point(3)}), {.every = Steps(1)});
@@ -174,6 +252,8 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   auto refused = [&](ValidateOptions o) { return error_of([&] { validate(estimator, data, o); }); };
   EXPECT_EQ(refused({.every = Steps(0)}), "validate: every must be at least 1, got 0");
   EXPECT_EQ(refused({.patience = -1}), "validate: patience must be at least 0, got -1");
+  EXPECT_EQ(refused({.min_steps = -1}), "validate: min_steps must be at least 0, got -1");
+  EXPECT_EQ(refused({.keep_best = -1}), "validate: keep_best must be at least 0, got -1");
   EXPECT_EQ(refused({.min_change = -1}), "validate: min_change must be at least 0, got -1");
   EXPECT_THAT(refused({.evaluate = {.checkpoint = "x"}}), HasSubstr("not the checkpoint x"));
   EXPECT_THAT(error_of([&] { train(estimator, {.metric = "dise", .every = Steps(1)}, 1); }),

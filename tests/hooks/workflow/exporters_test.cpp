@@ -1,0 +1,136 @@
+#include "belfry/hooks/workflow/exporters.h"
+
+#include <nlohmann/json.hpp>
+
+#include "belfry/framework/base/file.h"
+#include "workflow_testing.h"
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+namespace fs = std::filesystem;
+
+struct ExportersTest : WorkflowTest {
+  EvalSpec each_step(std::shared_ptr<Exporter> exporter) const {
+    return {.name = "t", .input_fn = test, .every = Steps(1), .exporters = {std::move(exporter)}};
+  }
+  /// The steps whose w the exports hold, oldest first.
+  std::vector<double> exported(const std::string& name) const {
+    std::vector<double> steps;
+    for (const std::string& path : list_exports(dir / ("export/" + name)))
+      steps.push_back(exported_step(path));
+    return steps;
+  }
+  std::vector<std::int64_t> steps_of(const TrainAndEvaluateResult& result) const {
+    std::vector<std::int64_t> steps;
+    for (const ExportWritten& e : result.exports) steps.push_back(e.step);
+    return steps;
+  }
+};
+
+TEST_F(ExportersTest, TheLatestKeepsTheNewest) {
+  auto result = train({each_step(latest_exporter({.model = of_x(), .keep = 2}))}, 4);
+  EXPECT_THAT(steps_of(result), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(exported("latest"), ElementsAre(3, 4));
+  EXPECT_EQ(result.exports[3].path, newest_export(dir / "export/latest"));
+  EXPECT_EQ(result.exports[3].evaluation, "t");
+  EXPECT_EQ(result.exports[3].exporter, "latest");
+  train({each_step(latest_exporter({.model = of_x(), .keep = 0}))}, 8);
+  EXPECT_THAT(exported("latest"), ElementsAre(3, 4, 5, 6, 7, 8));
+}
+
+TEST_F(ExportersTest, TheBestNeverGivesWayToAWorseOne) {
+  auto best = [] {
+    return best_exporter({.name = "top", .model = of_x(), .metric = "distance", .keep = 2});
+  };
+  EXPECT_THAT(steps_of(train({each_step(best())}, 2, saving_every(1))), ElementsAre(1, 2));
+  EXPECT_THAT(steps_of(train({each_step(best())}, 6, saving_every(1))), ElementsAre(3, 4));
+  EXPECT_THAT(exported("top"), ElementsAre(3, 4));
+  auto list = nlohmann::json::parse(read_file(dir / "export/top/best.json"));
+  EXPECT_EQ(list["metric"], "distance");
+  EXPECT_EQ(list["better"], "lower");
+  ASSERT_EQ(list["kept"].size(), 2u);
+  EXPECT_EQ(list["kept"][0]["file"],
+            fs::path(newest_export(dir / "export/top")).filename().string());
+  EXPECT_EQ(list["kept"][0]["step"], 4);
+  EXPECT_EQ(list["kept"][0]["value"], 0);
+  EXPECT_EQ(list["kept"][1]["value"], 0.25);
+  // Back to step 1, which knows nothing of those that came later, and to nothing at all.
+  for (std::int64_t step : {2, 3, 4, 5, 6}) fs::remove(checkpoint_path(dir.path(), step));
+  EXPECT_THAT(steps_of(train({each_step(best())}, 6, saving_every(1))), IsEmpty());
+  for (const CheckpointFile& file : list_checkpoints(dir.path())) fs::remove(file.path);
+  EXPECT_THAT(steps_of(train({each_step(best())}, 5, saving_every(1))), IsEmpty());
+  EXPECT_THAT(exported("top"), ElementsAre(3, 4));
+}
+
+TEST_F(ExportersTest, HigherMayBeBetter) {
+  auto best =
+      best_exporter({.model = of_x(), .metric = "distance", .better = Better::higher, .keep = 0});
+  // 0.75 at step 1; 1 at step 8.
+  EXPECT_THAT(steps_of(train({each_step(best)}, 8)), ElementsAre(1, 8));
+  EXPECT_THAT(error_of([&] { train({each_step(best_exporter({.model = of_x()}))}, 9); }),
+              HasSubstr("keeps the best by distance (higher is better), not by loss (lower"));
+}
+
+TEST_F(ExportersTest, WhatIsNotFiniteIsNotTheBest) {
+  input = over_and_over({one_point(0)});
+  test = once({one_point(std::numeric_limits<float>::quiet_NaN())});
+  auto best = best_exporter({.model = of_x()});
+  EXPECT_THAT(train({each_step(best)}, 2).exports, IsEmpty());
+}
+
+TEST_F(ExportersTest, TheFinalOneComesAtTheEnd) {
+  EvalSpec spec = each_step(final_exporter({.model = of_x()}));
+  spec.metric = "distance";
+  spec.early_stopping.patience = 2;
+  auto result = train({spec}, 100);
+  EXPECT_THAT(steps_of(result), ElementsAre(6));
+  EXPECT_THAT(exported("final"), ElementsAre(6));
+}
+
+TEST_F(ExportersTest, OldExportsGoAndOtherThingsStay) {
+  for (std::int64_t time : {1000000000, 1000000050, 1000000100, 1000000250, 1000000260, 1000000300})
+    create_folders(dir / text(time)), write_file_atomically(dir / text(time) + "/graph.json", "{}");
+  for (const char* other : {"1000000001", "100000000", "1000000001x"}) create_folders(dir / other);
+  write_file_atomically(dir / "100000000/graph.json", "{}");
+  write_file_atomically(dir / "1000000002", "no folder");
+  auto left = [&] {
+    std::vector<std::string> names;
+    for (const std::string& path : list_exports(dir.path()))
+      names.push_back(path.substr(path.size() - 3));
+    return names;
+  };
+  remove_old_exports(dir.path(), 0);
+  remove_old_exports(dir.path(), 6);
+  EXPECT_EQ(left().size(), 6u);
+  remove_old_exports(dir.path(), 1, std::chrono::seconds(100));
+  EXPECT_THAT(left(), ElementsAre("000", "100", "250", "300"));
+  remove_old_exports(dir.path(), 1, std::chrono::seconds(100));
+  EXPECT_THAT(left(), ElementsAre("000", "100", "250", "300"));
+  remove_old_exports(dir.path(), 2);
+  EXPECT_THAT(left(), ElementsAre("250", "300"));
+  EXPECT_EQ(dir.names().size(), 2u + 4u);
+  remove_old_exports(dir / "nowhere", 1);
+}
+
+TEST_F(ExportersTest, WhatMakesNoSenseIsRefused) {
+  auto refused = [&](LatestExporterOptions o) { return error_of([&] { latest_exporter(o); }); };
+  EXPECT_THAT(refused({}), HasSubstr("latest_exporter `latest`: there are no signatures"));
+  EXPECT_THAT(refused({.name = "a/b", .model = of_x()}), HasSubstr("`a/b` is no name"));
+  EXPECT_THAT(refused({.name = "", .model = of_x()}), HasSubstr("`` is no name"));
+  EXPECT_EQ(refused({.model = of_x(), .keep = -1}),
+            "latest_exporter `latest`: keep must be at least 0, got -1");
+  EXPECT_THAT(refused({.model = of_x(), .keep_every = std::chrono::seconds(0)}),
+              HasSubstr("keep_every must be above 0 s"));
+  ExportOptions model = of_x();
+  model.checkpoint = "x";
+  EXPECT_THAT(error_of([&] { best_exporter({.model = model}); }),
+              HasSubstr("not the checkpoint x"));
+  EXPECT_THAT(error_of([&] { final_exporter({.name = ".."}); }), HasSubstr("`..` is no name"));
+}
+
+}  // namespace
+}  // namespace belfry

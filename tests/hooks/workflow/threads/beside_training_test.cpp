@@ -1,0 +1,129 @@
+// Evaluation on devices of its own, in a thread of its own.
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "../workflow_testing.h"
+
+namespace belfry {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSubsetOf;
+
+/// Training, step by step, tells where it is; others wait for it.
+class Steppings final : public Hook {
+ public:
+  void after_step(const StepResult& result) override {
+    std::lock_guard lock(mutex_);
+    step_ = result.step;
+    changed_.notify_all();
+  }
+  void wait_for(std::int64_t step) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(60), [&] { return step_ >= step; });
+    EXPECT_GE(step_, step) << "training does not go on";
+  }
+
+ private:
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable changed_;
+  std::int64_t step_ = 0;
+};
+
+struct BesideTraining : WorkflowTest {
+  EvalSpec spec(std::vector<std::shared_ptr<Exporter>> exporters = {}) const {
+    return {.name = "t",
+            .input_fn = test,
+            .every = Steps(2),
+            .metric = "distance",
+            .exporters = std::move(exporters),
+            .devices = {"cpu:1"}};
+  }
+};
+
+// The evaluation of step 2 does not end before step 7, when the one checkpoint kept is newer.
+TEST_F(BesideTraining, TrainingGoesOnMeanwhile) {
+  auto steppings = std::make_shared<Steppings>();
+  auto threads = std::make_shared<std::set<std::thread::id>>();
+  EvalSpec slow = spec({seen, best_exporter({.model = of_x(), .metric = "distance"})});
+  slow.keep_best = 1;
+  slow.input_fn = [&, first = true]() mutable -> InputStreamPtr {
+    threads->insert(std::this_thread::get_id());
+    if (std::exchange(first, false)) steppings->wait_for(7);
+    return std::make_unique<Batches>(std::vector{one_point()}, false);
+  };
+  Estimator estimator(options(saving_every(1, 1)));
+  auto result =
+      train_and_evaluate(estimator, {input, {.max_steps = 9, .hooks = {steppings}}}, {slow});
+  ASSERT_GE(seen->steps.size(), 2u);
+  EXPECT_EQ(seen->steps.front(), 2);
+  EXPECT_EQ(seen->steps.back(), 9);
+  EXPECT_THAT(seen->steps, IsSubsetOf({2, 8, 9}));
+  EXPECT_THAT(seen->ends, ElementsAre(9));
+  EXPECT_FALSE(threads->contains(std::this_thread::get_id()));
+  EXPECT_EQ(result.evaluations.at("t").at("global_step"), 9);
+  EXPECT_EQ(result.best.at("t").step, 2);  // 0.5, then 1 and 1.25
+  EXPECT_EQ(result.best.at("t").value, 0.5);
+  EXPECT_THAT(saved_steps(dir / "best_t"), ElementsAre(2));
+  ASSERT_EQ(result.exports.size(), 1u);
+  EXPECT_EQ(result.exports[0].step, 2);
+  EXPECT_EQ(exported_step(result.exports[0].path), 2);
+  EXPECT_FALSE(std::filesystem::exists(dir / "evaluating_t"));
+}
+
+TEST_F(BesideTraining, StopsTrainingAndChangesNothingOfIt) {
+  EvalSpec stops = spec({seen});
+  stops.every = Steps(1);
+  stops.early_stopping.patience = 1;
+  RunConfig background = saving_every(3);
+  background.save_in_background = true;
+  Estimator watched(options(background));
+  auto result = train_and_evaluate(watched, {input, {.max_steps = 1'000'000}}, {stops});
+  EXPECT_EQ(result.train.outcome, Outcome::stopped);
+  EXPECT_THAT(result.train.reason, HasSubstr("evaluation `t`: no better distance in 1"));
+  EXPECT_LT(result.train.global_step, 1'000'000);
+  EXPECT_EQ(seen->steps.back(), result.train.global_step);
+  EXPECT_EQ(scalar(watched, "w"), 8 - 0.25 * static_cast<double>(result.train.global_step));
+}
+
+TEST_F(BesideTraining, EvaluatesCheckpointsAsTheyCome) {
+  EvalSpec each = spec({seen});
+  each.every = NewCheckpoint();
+  train({each}, 9, saving_every(3));
+  EXPECT_THAT(seen->steps, IsSubsetOf({3, 6, 9}));
+  EXPECT_EQ(seen->steps.back(), 9);
+}
+
+TEST_F(BesideTraining, WhatItThrowsFailsTraining) {
+  EvalSpec broken = spec();
+  broken.input_fn = []() -> InputStreamPtr { fail("no such file"); };
+  EXPECT_THAT(error_of([&] { train({broken}, 1'000'000); }),
+              HasSubstr("no such file (in evaluation `t`) (beside training)"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "evaluating_t"));
+}
+
+TEST_F(BesideTraining, AFailedTrainingWaitsForItAndTellsOfItself) {
+  struct Fails final : Hook {
+    void after_step(const StepResult& result) override {
+      if (result.step == 3) fail("no more");
+    }
+  };
+  Estimator estimator(options());
+  EXPECT_THAT(error_of([&] {
+                train_and_evaluate(estimator,
+                                   {input, {.max_steps = 9, .hooks = {std::make_shared<Fails>()}}},
+                                   {spec({seen})});
+              }),
+              HasSubstr("no more"));
+  EXPECT_THAT(seen->steps, ElementsAre(2));
+  EXPECT_TRUE(seen->ends.empty());
+  EXPECT_FALSE(std::filesystem::exists(dir / "evaluating_t"));
+}
+
+}  // namespace
+}  // namespace belfry
