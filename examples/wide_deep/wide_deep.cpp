@@ -71,12 +71,13 @@ int main(int argc, char** argv) {
         {.model_fn = models::wide_deep(income_model()), .model_dir = o.model_dir, .run = o.run});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
     if (o.plan) return examples::print_plan(estimator, train, training);
-    auto trained = estimator.train(train, training);
-    auto found = estimator.evaluate(held_out);
+    auto result = train_and_evaluate(estimator, {train, training},
+                                     {{.input_fn = held_out, .every = Steps(1000)}});
+    const EvalResult& found = result.evaluations.at("");
     examples::Results results;
     for (const char* name : {"accuracy", "accuracy_baseline", "auc", "precision", "recall", "loss"})
       results.emplace_back(name, found.at(name));
-    results.emplace_back("global_step", static_cast<double>(trained.global_step));
+    results.emplace_back("global_step", static_cast<double>(result.train.global_step));
     return results;
   });
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,7 +41,8 @@ struct EvalSpec {
   std::chrono::seconds throttle = std::chrono::seconds(0);
   /// Of training, before its first evaluation.
   std::chrono::seconds start_delay = std::chrono::seconds(0);
-  EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
+  std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
+  bool averaged = false;                   ///< with moving averages: see EvaluateArgs
   /// What says which evaluation is the best: a scalar of EvalResult. A value that is NaN or
   /// infinite is never better.
   std::string metric = "loss";

@@ -43,9 +43,9 @@ Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool 
                                const std::string& checkpoint) {
   return with_context(concat("in ", owner_of(spec)), [&] {
     Evaluation done;
-    EvaluateArgs args = spec.evaluate;
-    args.checkpoint = done.checkpoint = checkpoint;
-    done.result = estimator.evaluate(spec.input_fn, args);
+    done.checkpoint = checkpoint;
+    done.result = estimator.evaluate(
+        spec.input_fn, {.steps = spec.steps, .checkpoint = checkpoint, .averaged = spec.averaged});
     done.step = static_cast<std::int64_t>(done.result.at("global_step"));
     if (is_chief) call_exporters(&Exporter::after_evaluation, estimator, spec, done, done.exports);
     return done;
@@ -60,9 +60,8 @@ EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec)
   require(spec_.input_fn, owner_of(spec_), ": there is no input_fn");
   require(spec_.keep_best >= 0, owner_of(spec_), ": keep_best must be at least 0, got ",
           spec_.keep_best);
-  require(spec_.evaluate.checkpoint.empty(), owner_of(spec_),
-          ": what training has learnt is evaluated, not the checkpoint ",
-          spec_.evaluate.checkpoint);
+  require(!spec_.steps || *spec_.steps > 0, owner_of(spec_), ": steps must be above 0, got ",
+          spec_.steps.value_or(0));
 }
 
 void EvaluationHook::begin(HookContext& context) {

@@ -55,8 +55,8 @@ struct TrainAndEvaluateResult {
 /// reached max_steps already evaluates and exports as at the end.
 ///
 /// Error: two EvalSpecs, or two exporters, of one name; a number out of range; a spec without
-/// input_fn or with a checkpoint to evaluate; devices of its own in a job of several workers; what
-/// train() throws, and evaluations and exporters, which then have failed the training.
+/// input_fn; devices of its own in a job of several workers; what train() throws, and evaluations
+/// and exporters, which then have failed the training.
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec& train,
                                           const std::vector<EvalSpec>& evaluations);
 

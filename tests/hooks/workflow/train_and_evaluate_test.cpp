@@ -151,6 +151,14 @@ TEST_F(TrainAndEvaluate, KeepsTheBestCheckpoints) {
   EXPECT_EQ(hooks::best_checkpoint(dir.path()), std::nullopt);
 }
 
+TEST_F(TrainAndEvaluate, LooksAtAsManyBatchesAsAsked) {
+  test = once({one_point(1), one_point(3)});
+  auto result =
+      train({{.name = "one", .input_fn = test, .steps = 1}, {.name = "all", .input_fn = test}}, 4);
+  EXPECT_EQ(result.evaluations.at("one").at("loss"), 7);
+  EXPECT_EQ(result.evaluations.at("all").at("loss"), 14);
+}
+
 TEST_F(TrainAndEvaluate, ChangesNothingOfTheTraining) {
   for (Exporters exporters : {Exporters{}, {latest_exporter({.model = of_x()})}})
     hooks::expect_undisturbed([&](Estimator& watched) {
@@ -222,7 +230,7 @@ TEST_F(TrainAndEvaluate, WhatMakesNoSenseIsRefusedBeforeTraining) {
   EXPECT_THAT(refused({.every = Epochs()}), HasSubstr("Epochs::examples must say"));
   EXPECT_THAT(refused({.throttle = -1s}), HasSubstr("throttle must be at least 0 s, got -1"));
   EXPECT_THAT(refused({.start_delay = -2s}), HasSubstr("start_delay must be at least 0 s, got -2"));
-  EXPECT_THAT(refused({.evaluate = {.checkpoint = "x"}}), HasSubstr("not the checkpoint x"));
+  EXPECT_THAT(refused({.steps = 0}), HasSubstr("steps must be above 0, got 0"));
   EXPECT_THAT(refused({.early_stopping = {.patience = -1}}), HasSubstr("patience must be"));
   EXPECT_THAT(refused({.early_stopping = {.min_steps = -1}}), HasSubstr("min_steps must be"));
   EXPECT_THAT(refused({.keep_best = -1}), HasSubstr("keep_best must be at least 0, got -1"));

@@ -1,0 +1,67 @@
+// One worker of a job: evaluate_worker MODEL_DIR. What it has found is in MODEL_DIR.found_<rank>,
+// what went wrong in MODEL_DIR.error_<rank>.
+
+#include <fstream>
+
+#include "../../workflow_testing.h"
+#include "belfry/framework/distribute/workers.h"
+
+namespace belfry {
+namespace {
+
+// "distance" is |w x - 7|.
+EstimatorSpec model(Scope s, const Batch& batch, Mode mode) {
+  EstimatorSpec spec = passing_seven(s, batch, mode);
+  Tensor w = s.shared().variable("w", {.initializer = constant_value(8)});
+  spec.metrics = {{"distance", mean_metric(abs(w * batch["x"] - 7))}};
+  return spec;
+}
+
+// Evaluates x = 1 on the chief and x = 3 elsewhere, and counts how often.
+InputFn counted(int& calls) {
+  return [&calls](const InputContext& context) -> InputStreamPtr {
+    ++calls;
+    float x = context.pipeline == 0 ? 1 : 3;
+    return std::make_unique<Batches>(std::vector{one_point(x)}, false);
+  };
+}
+
+void train(const std::string& dir, std::ostream& found) {
+  RunConfig run = saving_every(10);
+  run.batch = BatchPolicy::per_worker;
+  run.threads = 1;
+  run.reduction_timeout = std::chrono::seconds(10);
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = run});
+  int each_step = 0, checkpoints = 0, hours = 0;
+  auto result = train_and_evaluate(estimator, {over_and_over({one_point()}), {.max_steps = 100}},
+                                   {{.name = "steps",
+                                     .input_fn = counted(each_step),
+                                     .every = Steps(1),
+                                     .metric = "distance",
+                                     .early_stopping = {.patience = 3},
+                                     .keep_best = 2},
+                                    {.name = "checkpoints", .input_fn = counted(checkpoints)},
+                                    {.name = "hours",
+                                     .input_fn = counted(hours),
+                                     .every = std::chrono::hours(1),
+                                     .throttle = std::chrono::hours(1)}});
+  found << result.train.reason << "; " << result.train.global_step << "; "
+        << result.best.at("steps").step << ": " << result.best.at("steps").value << "; "
+        << each_step << ", " << checkpoints << ", " << hours;
+}
+
+}  // namespace
+}  // namespace belfry
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  std::string dir = argv[1], rank;
+  try {
+    rank = belfry::text(belfry::find_workers()->rank());
+    std::ofstream found(dir + ".found_" + rank);
+    belfry::train(dir, found);
+  } catch (const std::exception& error) {
+    std::ofstream(dir + ".error_" + rank) << error.what();
+    return 1;
+  }
+}
