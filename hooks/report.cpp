@@ -15,6 +15,7 @@
 #include "belfry/hooks/report_page.h"
 #include "belfry/hooks/report_values.h"
 #include "belfry/hooks/scheduled_rates.h"
+#include "belfry/version.h"
 
 namespace belfry::hooks {
 namespace {
