@@ -27,11 +27,12 @@ foreach(file ${package})
   endforeach()
 endforeach()
 
-# find_component(NAME expected): what find_package says to one that requires NAME.
-function(find_component name expected)
+# find_component(NAME tree expected): what find_package says to one that requires NAME of a tree.
+function(find_component name tree expected)
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/components -B ${WORK_DIR}/components
-            -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved -D COMPONENT=${name}
+    COMMAND ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/components -B ${WORK_DIR}/components/${tree}
+            -D CMAKE_PREFIX_PATH=${WORK_DIR}/${tree} -D CMAKE_CXX_COMPILER=${COMPILER}
+            -D COMPONENT=${name}
     OUTPUT_VARIABLE said ERROR_VARIABLE said)
   string(REGEX REPLACE "[ \n]+" " " said "${said}")
   string(FIND "${said}" "${expected}" at)
@@ -40,18 +41,19 @@ function(find_component name expected)
   endif()
 endfunction()
 foreach(component ${COMPONENTS})
-  find_component(${component} "-- ${component} TRUE")
+  find_component(${component} moved "-- ${component} TRUE")
 endforeach()
-find_component(gpu "Belfry has no component gpu; those that it may have are cuda, mpi, snappy and programs.")
+find_component(gpu moved "Belfry has no component gpu; those that it may have are cuda, mpi, snappy and programs.")
 # The same tree, as if built without any.
-file(GLOB_RECURSE config ${WORK_DIR}/moved/belfry-config.cmake)
+file(COPY ${WORK_DIR}/moved/ DESTINATION ${WORK_DIR}/bare)
+file(REMOVE ${WORK_DIR}/bare/bin/belfry-ckpt)
+file(GLOB_RECURSE config ${WORK_DIR}/bare/belfry-config.cmake)
 file(READ ${config} content)
 string(REGEX REPLACE "set\\(_belfry_components [^)]*\\)" "" content "${content}")
 file(WRITE ${config} "${content}")
-find_component("" "-- cuda FALSE -- mpi FALSE -- snappy FALSE")
-find_component(cuda "This Belfry was built without cuda: build and install one with -D BELFRY_CUDA=ON.")
-file(REMOVE ${WORK_DIR}/moved/bin/belfry-ckpt)
-find_component(programs "build and install it with -D BELFRY_BUILD_PROGRAMS=ON.")
+find_component("" bare "-- cuda FALSE -- mpi FALSE -- snappy FALSE -- programs FALSE")
+find_component(cuda bare "This Belfry was built without cuda: build and install one with -D BELFRY_CUDA=ON.")
+find_component(programs bare "build and install it with -D BELFRY_BUILD_PROGRAMS=ON.")
 
 find_program(pkg_config pkg-config)
 if(pkg_config)
