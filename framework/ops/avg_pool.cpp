@@ -46,8 +46,11 @@ void reference(const KernelContext& c) {
 
 }  // namespace
 
-const OpDef avg_pool_op{
-    .name = "avg_pool", .shape = shape, .gradient = gradient, .reference = reference};
+const OpDef avg_pool_op{.name = "avg_pool",
+                        .shape = shape,
+                        .gradient = gradient,
+                        .reference = reference,
+                        .flops = pool_flops};
 
 Tensor avg_pool(Tensor x, Pool2dOptions options) { return apply1(avg_pool_op, {x}, options); }
 

@@ -64,10 +64,18 @@ void reference(const KernelContext& c) {
   });
 }
 
+// An element's part in the mean (1) and in the variance (3), and one factor and one term (2).
+double flops(const Node& node) {
+  return 6.0 * static_cast<double>(node.input(0).shape().elements());
+}
+
 }  // namespace
 
-const OpDef batch_norm_train_op{
-    .name = "batch_norm_train", .shape = shape, .gradient = gradient, .reference = reference};
+const OpDef batch_norm_train_op{.name = "batch_norm_train",
+                                .shape = shape,
+                                .gradient = gradient,
+                                .reference = reference,
+                                .flops = flops};
 
 BatchNormResult batch_norm_train(Tensor x, Tensor scale, Tensor offset, double epsilon) {
   Node& node = apply(batch_norm_train_op, {x, scale, offset}, BatchNormOptions{.epsilon = epsilon});

@@ -56,10 +56,19 @@ void reference(const KernelContext& c) {
   });
 }
 
+// An element's part in the mean (1) and in the variance (3), then minus the mean, times the row's
+// factor, times scale, plus offset (4).
+double flops(const Node& node) {
+  return 8.0 * static_cast<double>(node.input(0).shape().elements());
+}
+
 }  // namespace
 
-const OpDef layer_norm_op{
-    .name = "layer_norm", .shape = shape, .gradient = gradient, .reference = reference};
+const OpDef layer_norm_op{.name = "layer_norm",
+                          .shape = shape,
+                          .gradient = gradient,
+                          .reference = reference,
+                          .flops = flops};
 
 Tensor layer_norm(Tensor x, Tensor scale, Tensor offset, double epsilon) {
   return apply1(layer_norm_op, {x, scale, offset}, LayerNormOptions{.epsilon = epsilon});

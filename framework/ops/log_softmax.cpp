@@ -33,7 +33,8 @@ const OpDef log_softmax_op{.name = "log_softmax",
                            .shape = softmax_shape,
                            .gradient = gradient,
                            .reference = reference,
-                           .in_place = first_input_in_place};
+                           .in_place = first_input_in_place,
+                           .flops = softmax_flops};
 
 Tensor log_softmax(Tensor logits, int axis) {
   return apply1(log_softmax_op, {logits}, softmax_axis("log_softmax", logits, axis));

@@ -25,7 +25,8 @@ struct Fold {
 const OpDef max_op{.name = "max",
                    .shape = reduce_shape,
                    .gradient = extremum_gradient,
-                   .reference = reduce_reference<Fold>};
+                   .reference = reduce_reference<Fold>,
+                   .flops = reduce_flops};
 
 Tensor max(Tensor x, ReduceOptions options) {
   return apply1(max_op, {x}, normalize(options, x, "max"));

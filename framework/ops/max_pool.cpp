@@ -69,8 +69,11 @@ void reference(const KernelContext& c) {
 
 }  // namespace
 
-const OpDef max_pool_op{
-    .name = "max_pool", .shape = shape, .gradient = gradient, .reference = reference};
+const OpDef max_pool_op{.name = "max_pool",
+                        .shape = shape,
+                        .gradient = gradient,
+                        .reference = reference,
+                        .flops = pool_flops};
 
 Tensor max_pool(Tensor x, Pool2dOptions options) { return apply1(max_pool_op, {x}, options); }
 

@@ -25,7 +25,8 @@ struct Fold {
 const OpDef min_op{.name = "min",
                    .shape = reduce_shape,
                    .gradient = extremum_gradient,
-                   .reference = reduce_reference<Fold>};
+                   .reference = reduce_reference<Fold>,
+                   .flops = reduce_flops};
 
 Tensor min(Tensor x, ReduceOptions options) {
   return apply1(min_op, {x}, normalize(options, x, "min"));

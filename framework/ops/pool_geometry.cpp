@@ -44,6 +44,12 @@ PoolGeometry pool_geometry(std::string_view op, const Shape& x, const Pool2dOpti
   return {.batch = x[0], .rows = rows, .columns = columns, .channels = x[3]};
 }
 
+double pool_flops(const Node& node) {
+  auto window = node.as<Pool2dOptions>().window.array();
+  return static_cast<double>(window[0] * window[1])
+         * static_cast<double>(node.output().shape.elements());
+}
+
 PoolGeometry pool_grad_geometry(std::string_view op, const Shape& y, const Pool2dOptions& options,
                                 std::array<std::int64_t, 2> input_size) {
   require(y.rank() == 4, op, ": output gradient must be [n, oh, ow, c], got ", y);

@@ -36,7 +36,8 @@ struct Fold {
 const OpDef prod_op{.name = "prod",
                     .shape = reduce_shape,
                     .gradient = gradient,
-                    .reference = reduce_reference<Fold>};
+                    .reference = reduce_reference<Fold>,
+                    .flops = reduce_flops};
 
 Tensor prod(Tensor x, ReduceOptions options) {
   return apply1(prod_op, {x}, normalize(options, x, "prod"));

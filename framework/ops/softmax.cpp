@@ -35,7 +35,8 @@ const OpDef softmax_op{.name = "softmax",
                        .shape = softmax_shape,
                        .gradient = gradient,
                        .reference = reference,
-                       .in_place = first_input_in_place};
+                       .in_place = first_input_in_place,
+                       .flops = softmax_flops};
 
 Tensor softmax(Tensor logits, int axis) {
   return apply1(softmax_op, {logits}, softmax_axis("softmax", logits, axis));

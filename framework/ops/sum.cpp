@@ -23,7 +23,8 @@ struct Fold {
 const OpDef sum_op{.name = "sum",
                    .shape = reduce_shape,
                    .gradient = gradient,
-                   .reference = reduce_reference<Fold>};
+                   .reference = reduce_reference<Fold>,
+                   .flops = reduce_flops};
 
 Tensor sum(Tensor x, ReduceOptions options) {
   return apply1(sum_op, {x}, normalize(options, x, "sum"));

@@ -6,6 +6,7 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/live_predictor.h"
+#include "belfry/framework/train/model_summary.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/training_plan.h"
 
@@ -266,6 +267,14 @@ Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) 
 
 LivePredictor Estimator::predictor(PredictOptions options) {
   return {session_at({}), std::move(options)};
+}
+
+std::string Estimator::summary(const InputFn& input_fn, Mode mode) {
+  Features batch;
+  require(open_input(input_fn, "summary")->next(batch), "summary: the input has no batch");
+  return to_string(
+      summarize([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
+                mode, signature_of(batch)));
 }
 
 std::string Estimator::explain(const InputFn& input_fn, Mode mode) {

@@ -7,6 +7,7 @@
 #include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/hook.h"
 #include "belfry/framework/train/live_predictor.h"
+#include "belfry/framework/train/model_summary.h"
 #include "belfry/framework/train/replicated.h"
 #include "belfry/framework/train/run_config.h"
 #include "belfry/framework/train/step_breakdown.h"

@@ -1,0 +1,54 @@
+#pragma once
+// A model's layers: what they compute, how large they are and how much work they are.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/train/estimator_spec.h"
+
+namespace belfry {
+
+/// Variables of one kind.
+struct VariableCount {
+  std::int64_t elements = 0, bytes = 0;
+};
+
+/// What belongs to one scope, without the scopes in it.
+struct LayerSummary {
+  std::string scope;  ///< path; empty: the root
+  /// Names of the ops of its forward pass, each once: that with the most work first, then in order.
+  std::vector<std::string> ops = {};
+  /// What it hands on: the last of its values that another scope reads, before it is flattened; if
+  /// there is none, what the first of `ops` makes. Nothing where there are no ops.
+  TensorType output = {};
+  std::int64_t parameters = 0;   ///< elements
+  std::int64_t not_trained = 0;  ///< of these; in train mode: that no update changes
+  double flops = 0;              ///< of the forward pass, of one example
+};
+
+/// A model for batches of some signature.
+///
+/// FLOPs are those of the forward pass up to the losses (in predict mode, the predictions), as the
+/// model_fn wrote it: nothing is fused or left out yet. They are the floating-point operations of
+/// OpDef::flops: matmul and convolutions, transposed and depthwise ones included, count a multiply
+/// and an add for each term of their sums, as if padding were data; pools one for each place of
+/// each window, reductions one for each element that they reduce, normalisations and softmax a
+/// number for each element that is said beside the op; any other elementwise op counts one for each
+/// element of its result. What moves data counts nothing.
+struct ModelSummary {
+  Mode mode = Mode::train;
+  std::int64_t rows = 0;                  ///< of the batch
+  std::vector<LayerSummary> layers = {};  ///< in the order of their first ops
+  VariableCount parameters = {}, not_trained = {}, statistics = {};
+  double flops = 0;  ///< of one example
+};
+
+/// Calls model_fn; runs nothing. Error: what model_fn throws, or validate() of what it returns.
+ModelSummary summarize(const ModelFn& model_fn, Mode mode, const Signature& signature);
+
+/// A table of at most 80 columns, unless paths of scopes are long, and the totals. Shapes have n
+/// for the rows of the batch.
+std::string to_string(const ModelSummary& summary);
+
+}  // namespace belfry
