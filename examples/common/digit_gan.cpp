@@ -128,7 +128,7 @@ Results results(gan::GanEstimator& estimator, const EvalResult& found, bool cond
 Results train_digit_gan(const Options& o, DigitGan d) {
   TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
   d.gan.summaries = show;
-  if (!o.plan) {
+  if (!o.plan && !o.summary) {
     auto classifier = trained_classifier(o);
     if (!classifier) return {};
     d.gan.metrics = [classifier = *classifier, conditional = d.conditional](const gan::GanModel& m,
@@ -139,6 +139,7 @@ Results train_digit_gan(const Options& o, DigitGan d) {
   gan::GanEstimator estimator({.gan = d.gan, .model_dir = o.model_dir, .run = o.run});
   for (auto& hook : judge_and_draw(estimator, o)) training.hooks.push_back(std::move(hook));
   if (o.plan) return print_plan(estimator, training_digits(o), training);
+  if (o.summary) return print_summary(estimator, training_digits(o));
   write_real(o, estimator.model_dir());
   estimator.train(training_digits(o), training);
   return results(estimator, estimator.evaluate(digits_to_compare(o)), d.conditional);

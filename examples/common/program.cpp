@@ -20,7 +20,7 @@ struct Given {
   std::optional<std::uint64_t> seed;
   std::optional<int> threads;
   std::optional<std::vector<std::string>> devices;
-  bool plan = false;
+  bool plan = false, summary = false;
   std::map<std::string, std::string> own;
 };
 
@@ -58,6 +58,8 @@ void declare(CLI::App& app, Given& given, const Options& defaults) {
         "--" + name, [&given, key = name](const std::string& text) { given.own[key] = text; },
         "[" + value + "]");
   app.add_flag("--plan", given.plan, "Say what training would do, and do nothing");
+  app.add_flag("--summary", given.summary,
+               "Show the model's layers, parameters and work, and do nothing");
   app.add_option("--config", given.config,
                  "JSON file whose keys are these names and the fields of RunConfig; the command "
                  "line goes before it");
@@ -121,6 +123,7 @@ void apply_command_line(const Given& given, Options& options) {
         run_config_from_json(nlohmann::json{{"precision", *given.precision}}.dump(), options.run);
   for (const auto& [name, value] : given.own) options.own[name] = value;
   options.plan = given.plan;
+  options.summary = given.summary;
   if (given.save_checkpoint_steps)
     options.run.save_checkpoint = Steps(*given.save_checkpoint_steps);
 }
@@ -201,6 +204,11 @@ Results print_plan(Estimator& estimator, const Dataset& dataset, const TrainOpti
   if (workers > 1 && estimator.config().batch != BatchPolicy::global)
     plan += data::describe_shards(dataset, workers);
   std::fputs(plan.c_str(), stdout);
+  return {};
+}
+
+Results print_summary(Estimator& estimator, const Dataset& dataset) {
+  std::fputs(estimator.summary(dataset).c_str(), stdout);
   return {};
 }
 

@@ -20,6 +20,7 @@ struct Options {
   std::int64_t max_steps = 1000;  ///< training ends at this step in all, earlier runs counted
   std::int64_t batch_size = 32;   ///< examples a step
   bool plan = false;              ///< say what training would do, and do nothing
+  bool summary = false;           ///< the same of what the model is made of
   RunConfig run = {.log_step_count = Steps(0)};
   /// Options of this example alone, by name, with their values: {{"image_size", "32"}} is
   /// --image_size.
@@ -33,11 +34,11 @@ struct Options {
 using Results = std::vector<std::pair<std::string, double>>;
 
 /// Reads a command line: --data_dir, --model_dir, --max_steps, --batch_size, --seed, --threads,
-/// --save_checkpoint_steps, --devices, --precision, --plan, what is in Options::own, and --config
-/// with a JSON file whose keys are these names (but for --plan) and the fields of RunConfig. The
-/// command line goes before the file, the file before `defaults`; "-" and "_" in names are alike.
-/// Nothing if --help was asked for, which is printed. Error: an unknown option or key, a value that
-/// does not fit.
+/// --save_checkpoint_steps, --devices, --precision, --plan, --summary, what is in Options::own, and
+/// --config with a JSON file whose keys are these names (but for the last two) and the fields of
+/// RunConfig. The command line goes before the file, the file before `defaults`; "-" and "_" in
+/// names are alike. Nothing if --help was asked for, which is printed. Error: an unknown option or
+/// key, a value that does not fit.
 std::optional<Options> parse(int argc, const char* const* argv, Options defaults);
 
 /// A program: parses its command line, runs `body` and prints the results, if there are any, as one
@@ -48,6 +49,9 @@ int run(int argc, const char* const* argv, Options defaults,
 /// What --plan asks for: prints Estimator::plan() and, where several workers read a part of the
 /// data each, which. No results.
 Results print_plan(Estimator& estimator, const Dataset& dataset, const TrainOptions& options);
+
+/// What --summary asks for: prints Estimator::summary(). No results.
+Results print_summary(Estimator& estimator, const Dataset& dataset);
 
 /// The usual results: accuracy and loss on the test set, steps in all, speed of training.
 Results report(const TrainResult& trained, const EvalResult& evaluated);

@@ -28,20 +28,23 @@ class DigitReader : public Estimator {
   }
 };
 
-/// Training in a thread of its own, until the application asks it to stop. The estimator does
-/// nothing else meanwhile; `control` may be used from any thread.
+/// Training in a thread of its own, until the application asks it to stop.
 class TrainingThread {
  public:
   TrainingThread(Estimator& estimator, const InputFn& input)
-      : result_(std::async(std::launch::async, [&estimator, input, this] {
-          return estimator.train(input, {.control = &control});
+      : training_(estimator.start(input)), result_(std::async(std::launch::async, [this] {
+          training_.run();
+          return training_.finish();
         })) {}
-  ~TrainingThread() { control.request_stop("the application ends"); }  // and result_ waits for it
+  ~TrainingThread() { control().request_stop("the application ends"); }  // and result_ waits for it
+
+  /// Its progress, and what it is asked for, from any thread.
+  TrainControl& control() { return training_.control(); }
 
   /// Looks at the progress again and again. An error of the training is thrown here.
   template <class Condition>
   TrainProgress wait_until(Condition reached) {
-    for (TrainProgress now = control.progress();; now = control.progress()) {
+    for (TrainProgress now = control().progress();; now = control().progress()) {
       if (reached(now)) return now;
       auto ended = result_.wait_for(std::chrono::milliseconds(1));
       if (ended == std::future_status::ready) result_.get(), fail("training ended by itself");
@@ -49,11 +52,19 @@ class TrainingThread {
   }
   TrainResult result() { return result_.get(); }
 
-  TrainControl control;
-
  private:
-  std::future<TrainResult> result_;  // goes first, as its thread uses `control`
+  Training training_;
+  std::future<TrainResult> result_;  // goes first, as its thread uses the training
 };
+
+/// How many of these digits are read right by what has been learnt so far.
+int digits_read(const LivePredictor& read, const Features& digits) {
+  Array found = read(digits).at("digit");
+  const Array& label = digits.at("label");
+  int right = 0;
+  for (std::int64_t i = 0; i < label.elements(); ++i) right += found.at(i) == label.at(i);
+  return right;
+}
 
 int main(int argc, char** argv) {
   examples::Options defaults{.max_steps = 1000};
@@ -64,21 +75,28 @@ int main(int argc, char** argv) {
                     | data::repeat() | data::batch(o.batch_size) | data::prefetch();
     Dataset test = data::drawn_digits({.split = data::Split::test}) | data::batch(500);
     if (o.plan) return examples::print_plan(reader, train, {.max_steps = o.max_steps});
+    if (o.summary) return examples::print_summary(reader, train);
     auto at = [&](double share) {
       auto step = static_cast<std::int64_t>(share * static_cast<double>(o.max_steps));
       return [step](const TrainProgress& now) { return now.step >= step; };
     };
 
+    Features digits;  // that the application wants to know
+    InputFn(test)({})->next(digits);
+    LivePredictor read = reader.predictor();
+
     TrainingThread training(reader, train);
     training.wait_until(at(0.25));
-    training.control.request_save();
+    training.control().request_save();
     training.wait_until(at(0.5));
-    training.control.pause();
+    training.control().pause();
     auto paused = training.wait_until([](const TrainProgress& now) { return now.paused; });
     log_info("paused at step ", paused.step, ", loss ", paused.loss, ", ", paused.rows, " digits");
-    training.control.resume();
+    training.control().resume();
+    training.wait_until(at(0.75));
+    log_info("after three quarters: ", digits_read(read, digits), " of 500 digits are read right");
     training.wait_until(at(1));
-    training.control.request_stop("the user has seen enough");
+    training.control().request_stop("the user has seen enough");
     TrainResult trained = training.result();
     log_info("stopped at step ", trained.global_step, ": ", trained.reason);
     return examples::report(trained, reader.evaluate(test));

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     Estimator classifier({.model_fn = lenet, .model_dir = o.model_dir, .run = o.run});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
     if (o.plan) return examples::print_plan(classifier, train, training);
+    if (o.summary) return examples::print_summary(classifier, train);
     auto trained = classifier.train(train, training);
     return examples::report(trained, classifier.evaluate(test));
   });

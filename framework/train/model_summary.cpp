@@ -218,7 +218,12 @@ std::string to_string(const ModelSummary& s) {
     shape = std::max(shape, shapes.back().size());
   }
   std::size_t taken = path + shape + counts + work + 3;  // with the spaces between them
-  std::size_t op = taken + least < columns ? columns - taken : least;
+  std::size_t room = taken + least < columns ? columns - taken : least, op = 3;
+  std::vector<std::string> ops;
+  for (const LayerSummary& layer : s.layers) {
+    ops.push_back(ops_text(layer.ops, room));
+    op = std::max(op, ops.back().size());
+  }
   auto line = [&](const std::string& scope, const std::string& ops, const std::string& output,
                   const std::string& parameters, const std::string& flops) {
     return concat(left(scope, path), left(ops, op), left(output, shape), right(parameters, counts),
@@ -229,8 +234,8 @@ std::string to_string(const ModelSummary& s) {
     const LayerSummary& layer = s.layers[i];
     std::string parameters = layer.parameters == 0 ? "" : with_commas(layer.parameters);
     if (layer.not_trained > 0) parameters += "*";
-    out += line(layer.scope.empty() ? "(root)" : layer.scope, ops_text(layer.ops, op), shapes[i],
-                parameters, layer.flops > 0 ? short_number(layer.flops) : "");
+    out += line(layer.scope.empty() ? "(root)" : layer.scope, ops[i], shapes[i], parameters,
+                layer.flops > 0 ? short_number(layer.flops) : "");
   }
   return out + totals(s);
 }

@@ -49,12 +49,14 @@ TEST(Program, DefaultsAreTheExamplesOwn) {
   EXPECT_EQ(o.run.log_step_count, Steps(0));
   EXPECT_EQ(o.run.seed, 1u);
   EXPECT_FALSE(o.plan);
+  EXPECT_FALSE(o.summary);
 }
 
 TEST(Program, ReadsEveryOption) {
-  Options o = parsed({"--data_dir", "d", "--model_dir=m", "--max_steps", "5", "--batch_size", "2",
-                      "--seed", "18446744073709551615", "--threads", "3", "--save_checkpoint_steps",
-                      "11", "--devices", "cpu:0,cpu:1", "--precision", "bf16", "--plan"});
+  Options o =
+      parsed({"--data_dir", "d", "--model_dir=m", "--max_steps", "5", "--batch_size", "2", "--seed",
+              "18446744073709551615", "--threads", "3", "--save_checkpoint_steps", "11",
+              "--devices", "cpu:0,cpu:1", "--precision", "bf16", "--plan", "--summary"});
   EXPECT_EQ(o.data_dir, "d");
   EXPECT_EQ(o.model_dir, "m");
   EXPECT_EQ(o.max_steps, 5);
@@ -65,6 +67,7 @@ TEST(Program, ReadsEveryOption) {
   EXPECT_THAT(o.run.devices, ElementsAre("cpu:0", "cpu:1"));
   EXPECT_EQ(o.run.precision, Precision::bf16);
   EXPECT_TRUE(o.plan);
+  EXPECT_TRUE(o.summary);
 }
 
 TEST(Program, ReadsTheExamplesOwnOptions) {
