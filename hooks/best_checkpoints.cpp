@@ -21,6 +21,7 @@ std::string best_folder(const std::string& model_dir, std::string_view name) {
 
 std::string keep_checkpoint(const std::string& checkpoint, const std::string& folder) {
   create_folders(folder);
+  remove_stale_temporaries(folder);  // of a copy that was killed
   std::string kept = (fs::path(folder) / fs::path(checkpoint).filename()).string();
   std::error_code no_link;
   fs::create_hard_link(checkpoint, kept, no_link);

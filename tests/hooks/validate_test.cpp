@@ -1,5 +1,6 @@
 #include "belfry/hooks/validate.h"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/file.h"
@@ -53,6 +54,18 @@ TEST_F(ValidateTest, TheBestOutlivesTheCheckpointsOfTraining) {
   train(estimator, {.metric = "distance", .every = Steps(1)}, 8);
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(8));
   EXPECT_THAT(saved_steps(dir.path() + "/best"), ElementsAre(4));
+}
+
+TEST_F(ValidateTest, WhatAKilledCopyLeftIsRemoved) {
+  create_folders(dir.path() + "/best");
+  write_file_atomically(dir.path() + "/best/.checkpoint-1.safetensors.tmp.99999999.0",
+                        "half of it");
+  Estimator estimator(options());
+  train(estimator, {.every = Steps(1)}, 2);
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path() + "/best"))
+    names.push_back(entry.path().filename());
+  EXPECT_THAT(names, UnorderedElementsAre("best.json", "checkpoint-2.safetensors"));
 }
 
 TEST_F(ValidateTest, RemembersOverRestarts) {

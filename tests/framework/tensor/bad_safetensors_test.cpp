@@ -30,6 +30,10 @@ void* operator new(std::size_t size) {
   if (void* memory = noted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__)) return memory;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return noted(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
