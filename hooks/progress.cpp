@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/step_breakdown.h"
@@ -61,22 +62,40 @@ struct Status {
   Speed speed;
 };
 
-// "[00:12<00:17, 34.1 steps/s, 4365 examples/s, loss 0.1234, input 3%, compute 87%, apply 10%]";
-// "2.1 s/step" if slow
-std::string numbers(const Status& s) {
+// "00:12<00:17", "34.1 steps/s" or, if slow, "2.1 s/step", "4365 examples/s", "loss 0.1234",
+// and the shares of time: "input 3%", "compute 87%", "apply 10%".
+std::vector<std::string> numbers(const Status& s) {
   bool known = s.speed.seconds > 0 && s.speed.steps > 0;
-  std::string out = "[" + clock_text(s.elapsed_seconds);
+  std::string times = clock_text(s.elapsed_seconds);
   if (s.last_step) {
     double left = static_cast<double>(*s.last_step - s.step) * s.speed.seconds / s.speed.steps;
-    out += "<" + (known ? clock_text(left) : "?");
+    times += "<" + (known ? clock_text(left) : "?");
   }
-  if (!known) return out + "]";
+  if (!known) return {times};
   double steps = s.speed.steps / s.speed.seconds;
-  out +=
-      ", " + (steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s");
-  out += ", " + short_number(s.speed.rows / s.speed.seconds) + " examples/s";
-  return out + printed(", loss %.4g, ", s.loss)
-         + breakdown_text(s.speed.waiting, s.speed.times, s.speed.seconds) + "]";
+  std::vector<std::string> out{
+      times, steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s",
+      short_number(s.speed.rows / s.speed.seconds) + " examples/s", printed("loss %.4g", s.loss)};
+  std::string shares = breakdown_text(s.speed.waiting, s.speed.times, s.speed.seconds);
+  for (std::size_t at = 0, end = 0; end != shares.npos; at = end + 2) {
+    end = shares.find(", ", at);
+    out.push_back(shares.substr(at, end - at));
+  }
+  return out;
+}
+
+std::string bracketed(const std::vector<std::string>& numbers) {
+  return "[" + join(numbers, ", ") + "]";
+}
+
+// As many of the numbers as fit: first go the shares of time, from the last on, then examples/s,
+// steps/s and the loss.
+std::string fitted(std::vector<std::string> numbers, std::size_t width) {
+  while (numbers.size() > 1 && bracketed(numbers).size() > width) {
+    bool has_speed = numbers.size() == 3 || numbers.size() == 4;
+    numbers.erase(numbers.end() - (has_speed ? 2 : 1));
+  }
+  return bracketed(numbers);
 }
 
 std::string count(const Status& s) {
@@ -92,12 +111,14 @@ double share_done(const Status& s) {
 
 // One column stays free: a full line would make some terminals wrap.
 std::string bar_line(const Status& s, int columns) {
-  std::string right = count(s) + numbers(s);
   auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
+  std::string percent;
+  if (s.last_step) percent = printed("%3.0f%%|", std::floor(100 * share_done(s)));
+  std::size_t before = percent.size() + (s.last_step ? 1 : 0) + count(s).size();
+  std::string right = count(s) + fitted(numbers(s), width > before ? width - before : 0);
   if (s.last_step) {
-    std::string percent = printed("%3.0f%%|", std::floor(100 * share_done(s)));
     std::size_t needed = percent.size() + right.size() + 2;
-    std::size_t cells = needed < width ? std::min<std::size_t>(width - needed, 40) : 0;
+    std::size_t cells = needed + 5 <= width ? std::min<std::size_t>(width - needed, 40) : 0;
     auto full = static_cast<std::size_t>(share_done(s) * static_cast<double>(cells));
     std::string bar = std::string(full, '#') + std::string(cells - full, ' ') + "| ";
     right = percent + (cells > 0 ? bar : " ") + right;
@@ -168,7 +189,7 @@ class Progress final : public Hook {
     } else if (result.step % options_.every.count == 0) {
       count_time(now);
       std::string last = status_.last_step ? concat("/", *status_.last_step) : "";
-      log_info("step ", result.step, last, " ", numbers(status_));
+      log_info("step ", result.step, last, " ", bracketed(numbers(status_)));
     }
   }
 
@@ -193,7 +214,11 @@ class Progress final : public Hook {
     drawn_ = now;
     drawing_->draw(line());
   }
-  std::string line() const { return bar_line(status_, options_.terminal.columns); }
+  std::string line() const {
+    const Terminal& terminal = options_.terminal;
+    int present = terminal.present_columns ? terminal.present_columns() : 0;
+    return bar_line(status_, present > 0 ? present : terminal.columns);
+  }
 
   ProgressOptions options_;
   Status status_;
@@ -213,9 +238,13 @@ Terminal stderr_terminal() {
   const char* term = std::getenv("TERM");
   if (isatty(STDERR_FILENO) == 0 || (term && std::string_view(term) == "dumb"))
     return {.columns = 0, .write = write};
-  winsize size{};
-  bool told = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return {.columns = told ? size.ws_col : 80, .write = write};
+  auto present_columns = [] {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? int{size.ws_col} : 0;
+  };
+  int columns = present_columns();
+  return {
+      .columns = columns > 0 ? columns : 80, .write = write, .present_columns = present_columns};
 }
 
 std::shared_ptr<Hook> progress(ProgressOptions options) {

@@ -13,6 +13,8 @@ namespace belfry::hooks {
 struct Terminal {
   int columns = 0;                                   ///< 0: it is no terminal
   std::function<void(std::string_view)> write = {};  ///< bytes as they are
+  /// Columns when a line is drawn, as windows change; empty, or 0: `columns`.
+  std::function<int()> present_columns = {};
 };
 /// This process's stderr. No terminal if it is redirected, or if TERM is `dumb`.
 Terminal stderr_terminal();
@@ -29,8 +31,9 @@ struct ProgressOptions {
 ///    input 3%, compute 85%, reduce 2% (+9% hidden), apply 10%]
 ///
 /// with time spent < time left, and the shares of time that belfry::breakdown_text() explains: what
-/// `input` waits for data, and so on. Speeds and shares are those of the last seconds. Log lines
-/// appear above it. Where there is no terminal, the same numbers as a log line every so many steps:
+/// `input` waits for data, and so on. Speeds and shares are those of the last seconds. Where it is
+/// narrow the bar shrinks first, then numbers are left out, the times last. Log lines appear above
+/// it. Where there is no terminal, the same numbers as a log line every so many steps:
 /// set RunConfig::log_step_count to 0 beside it. Of several workers the chief alone shows it.
 /// Error: `every` below 1.
 std::shared_ptr<Hook> progress(ProgressOptions options = {});

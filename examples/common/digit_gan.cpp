@@ -79,12 +79,13 @@ std::vector<Summary> show(const gan::GanModel& m, const Batch&) {
           histogram_summary("logits/generated", m.generated_logits)};
 }
 
-// Of images [n, 32, 32, 1].
-void write_grid(const std::string& path, const Array& images) {
+// Of images [n, 32, 32, 1]. Returns the grid.
+Array write_grid(const std::string& path, const Array& images) {
   std::vector<Array> rows;
   for (std::int64_t i = 0; i < images.shape()[0]; ++i) rows.push_back(images.row(i));
   Array grid = data::image_grid(rows, {.columns = 10, .low = -1, .high = 1});
   write_file_atomically(path, data::encode_png(grid));
+  return grid;
 }
 
 void write_real(const Options& o, const std::string& folder) {
@@ -95,16 +96,22 @@ void write_real(const Options& o, const std::string& folder) {
 }
 
 // Ten times, the last round among them; fewer for less than ten rounds.
-Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o) {
+Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o,
+                     const std::shared_ptr<hooks::Report>& page) {
   Array labels(Shape{100}, DType::i64);
   for (std::int64_t i = 0; i < 100; ++i)
     labels.span<std::int64_t>()[static_cast<std::size_t>(i)] = i % 10;
   Steps every((o.max_steps + 9) / 10);
-  auto write = [folder = estimator.model_dir()](std::int64_t step, const Features& drawn) {
-    write_grid(concat(folder, "/digits-", step, ".png"), drawn.at("generated"));
+  auto tell = [page](std::int64_t step, const EvalResult& found) {
+    page->add_evaluation(step, found);
   };
-  return {hooks::validate(estimator, digits_to_compare(o),
-                          {.metric = "frechet_distance", .every = every, .keep_best = 0}),
+  auto write = [page, folder = estimator.model_dir()](std::int64_t step, const Features& drawn) {
+    std::string path = concat(folder, "/digits-", step, ".png");
+    page->add_images(step, "digits", write_grid(path, drawn.at("generated")));
+  };
+  return {hooks::validate(
+              estimator, digits_to_compare(o),
+              {.metric = "frechet_distance", .every = every, .keep_best = 0, .receive = tell}),
           hooks::samples(estimator, data::from_arrays({{"label", labels}}) | data::batch(100),
                          {.every = every, .receive = write}),
           hooks::summaries({.of_model = every})};
@@ -137,7 +144,10 @@ Results train_digit_gan(const Options& o, DigitGan d) {
     };
   }
   gan::GanEstimator estimator({.gan = d.gan, .model_dir = o.model_dir, .run = o.run});
-  for (auto& hook : judge_and_draw(estimator, o)) training.hooks.push_back(std::move(hook));
+  auto page = hooks::report(
+      {.plan = o.plan || o.summary ? "" : estimator.plan(training_digits(o), training)});
+  for (auto& hook : judge_and_draw(estimator, o, page)) training.hooks.push_back(std::move(hook));
+  training.hooks.push_back(page);  // behind what it shows
   if (o.plan) return print_plan(estimator, training_digits(o), training);
   if (o.summary) return print_summary(estimator, training_digits(o));
   write_real(o, estimator.model_dir());

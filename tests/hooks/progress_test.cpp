@@ -68,12 +68,41 @@ TEST_F(ProgressTest, WithoutALimitThereIsNoBar) {
   EXPECT_EQ(drawn.back(), "\r1 steps [00:00, 2 steps/s, 16 examples/s, loss 0.25, input 0%]\x1b[K");
 }
 
-TEST_F(ProgressTest, ANarrowTerminalLosesTheBarFirstAndNeverWraps) {
+TEST_F(ProgressTest, ANarrowTerminalLosesTheBarThenNumbersAndNeverWraps) {
   context.limit = 10;
-  auto hook = on_terminal(40);
+  auto line_at = [&](int columns) {
+    context.finished = 0;
+    auto hook = on_terminal(columns);
+    hook->begin(context);
+    step(*hook, 2);
+    return drawn.back();
+  };
+  // 79 columns: 5 for the percentage, 63 for count and numbers, 2 for the bar's end, 9 for it.
+  EXPECT_EQ(line_at(80),
+            "\r 10%|         | 1/10 [00:02<00:18, 2 s/step, 4 examples/s, loss 0.25, input 0%]"
+            "\x1b[K");
+  EXPECT_EQ(line_at(60), "\r 10%| 1/10 [00:02<00:18, 2 s/step, 4 examples/s, loss 0.25]\x1b[K");
+  EXPECT_EQ(line_at(50), "\r 10%| 1/10 [00:02<00:18, 2 s/step, loss 0.25]\x1b[K");
+  EXPECT_EQ(line_at(40), "\r 10%| 1/10 [00:02<00:18, loss 0.25]\x1b[K");
+  EXPECT_EQ(line_at(30), "\r 10%| 1/10 [00:02<00:18]\x1b[K");
+  EXPECT_EQ(line_at(12), "\r 10%| 1/10 \x1b[K");
+}
+
+TEST_F(ProgressTest, AWindowThatIsMadeNarrowerIsNoticed) {
+  context.limit = 10;
+  int columns = 80;
+  auto hook = progress({.terminal = {.columns = 80,
+                                     .write = [this](std::string_view s) { drawn.emplace_back(s); },
+                                     .present_columns = [&] { return columns; }},
+                        .clock = [this] { return now; }});
   hook->begin(context);
+  EXPECT_EQ(drawn.back().size(), 1u + 61u + 3u);  // "  0%|", 40 cells, "| 0/10 [00:00<?]"
+  columns = 30;
   step(*hook, 2);
-  EXPECT_EQ(drawn.back(), "\r 10%| 1/10 [00:02<00:18, 2 s/step, 4 ex\x1b[K");
+  EXPECT_EQ(drawn.back(), "\r 10%| 1/10 [00:02<00:18]\x1b[K");
+  columns = 0;
+  step(*hook, 2);
+  EXPECT_THAT(drawn.back(), testing::HasSubstr("input 0%]"));
 }
 
 TEST_F(ProgressTest, HoursAreShownWhenThereAreSome) {

@@ -259,6 +259,17 @@ TEST_F(ValidateTest, LogsWhatItFound) {
                                   "distance was 0 at step 4\n"));
 }
 
+TEST_F(ValidateTest, HandsOverWhatItFound) {
+  Estimator estimator(options());
+  std::vector<std::pair<std::int64_t, double>> found;
+  train(estimator,
+        {.every = Steps(2),
+         .receive = [&](auto step,
+                        const auto& results) { found.emplace_back(step, results.at("distance")); }},
+        5);
+  EXPECT_THAT(found, ElementsAre(std::pair(2, 0.5), std::pair(4, 0.0), std::pair(5, 0.25)));
+}
+
 TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   Estimator estimator(options());
   InputFn data = once({one_point()});
