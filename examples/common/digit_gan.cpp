@@ -102,16 +102,15 @@ Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o,
   for (std::int64_t i = 0; i < 100; ++i)
     labels.span<std::int64_t>()[static_cast<std::size_t>(i)] = i % 10;
   Steps every((o.max_steps + 9) / 10);
-  auto tell = [page](std::int64_t step, const EvalResult& found) {
+  hooks::ValidateOptions judging{.metric = "frechet_distance", .every = every, .keep_best = 0};
+  judging.receive = [page](std::int64_t step, const EvalResult& found) {
     page->add_evaluation(step, found);
   };
   auto write = [page, folder = estimator.model_dir()](std::int64_t step, const Features& drawn) {
     std::string path = concat(folder, "/digits-", step, ".png");
     page->add_images(step, "digits", write_grid(path, drawn.at("generated")));
   };
-  return {hooks::validate(
-              estimator, digits_to_compare(o),
-              {.metric = "frechet_distance", .every = every, .keep_best = 0, .receive = tell}),
+  return {hooks::validate(estimator, digits_to_compare(o), judging),
           hooks::samples(estimator, data::from_arrays({{"label", labels}}) | data::batch(100),
                          {.every = every, .receive = write}),
           hooks::summaries({.of_model = every})};
@@ -147,7 +146,7 @@ Results train_digit_gan(const Options& o, DigitGan d) {
   auto page = hooks::report(
       {.plan = o.plan || o.summary ? "" : estimator.plan(training_digits(o), training)});
   for (auto& hook : judge_and_draw(estimator, o, page)) training.hooks.push_back(std::move(hook));
-  training.hooks.push_back(page);  // behind what it shows
+  training.hooks.push_back(page);
   if (o.plan) return print_plan(estimator, training_digits(o), training);
   if (o.summary) return print_summary(estimator, training_digits(o));
   write_real(o, estimator.model_dir());
