@@ -42,8 +42,9 @@ std::int64_t rows_of(const saved::Signature& signature, const Features& inputs) 
     for (std::size_t i = 0; i < type.sizes.size() && static_cast<int>(i) < shape.rank(); ++i) {
       const saved::Extent& size = type.sizes[i];
       if (!size.follows_batch()) continue;
-      std::int64_t rows = (shape[static_cast<int>(i)] - size.fixed) / size.per_row;
-      return std::max(rows, std::int64_t{0});
+      std::int64_t rest = 0;  // a file may say anything
+      if (__builtin_sub_overflow(shape[static_cast<int>(i)], size.fixed, &rest)) return 0;
+      return std::max(rest / size.per_row, std::int64_t{0});
     }
   }
   return 1;

@@ -70,3 +70,18 @@ if(pkg_config)
 else()
   message(STATUS "pkg-config is not installed: belfry.pc was not tried")
 endif()
+
+# The example of a project that serves an export.
+run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/examples/serving -B ${WORK_DIR}/serving -G ${GENERATOR}
+    -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_CXX_FLAGS=${options})
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/serving)
+run(${WORK_DIR}/serving/train ${WORK_DIR}/exports)
+run(${WORK_DIR}/moved/bin/belfry-predict ${WORK_DIR}/exports)
+execute_process(COMMAND ${WORK_DIR}/serving/serve ${WORK_DIR}/exports 10 OUTPUT_VARIABLE served
+                COMMAND_ERROR_IS_FATAL ANY)
+file(READ ${SOURCE_DIR}/examples/serving/README.md readme)
+string(FIND "${readme}" "    ${served}" at)
+if(at EQUAL -1)
+  message(FATAL_ERROR "serve printed `${served}`, which is not what its README says")
+endif()

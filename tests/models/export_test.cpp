@@ -38,6 +38,26 @@ TEST_P(ExportedModel, PredictsAsInTheProcess) {
   }
 }
 
+class ExportedModelIn16Bits : public testing::TestWithParam<SmallModel> {};
+
+TEST_P(ExportedModelIn16Bits, PredictsAsInTheProcess) {
+  const SmallModel& small = GetParam();
+  TemporaryFolder dir;
+  ModelFn model = make(small.name, small.options);
+  write_checkpoint(checkpoint_path(dir.path(), 5), random_checkpoint(model, small.batch(2)));
+  RunConfig run = quiet();
+  run.precision = Precision::bf16;
+  run.seed = 11;
+  Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = run});
+  std::string path = estimator.export_model(
+      dir.path() + "/exports",
+      {.signatures = {{"predict", {.inputs = small.signature()}}}, .onnx = false});
+  Features batch = small.batch(5), expected;
+  ASSERT_TRUE(estimator.predict(one_batch(batch), {.single_examples = false}).next(expected));
+  Features found = Predictor::load(path, {.threads = 1})(batch);
+  for (const auto& [name, value] : expected) EXPECT_TRUE(identical(found.at(name), value)) << name;
+}
+
 // The large ones are in tests/python alone.
 std::vector<SmallModel> small_models() {
   std::vector<SmallModel> models = every_model();
@@ -45,6 +65,18 @@ std::vector<SmallModel> small_models() {
   return models;
 }
 
+// One of each kind of layers.
+std::vector<SmallModel> some_models() {
+  std::vector<SmallModel> models = every_model();
+  const std::vector<std::string> some{"lenet", "mobilenet_v2", "swin_tiny", "unet", "acoustic"};
+  std::erase_if(models, [&](const SmallModel& m) {
+    return std::find(some.begin(), some.end(), m.name) == some.end();
+  });
+  return models;
+}
+
+INSTANTIATE_TEST_SUITE_P(Some, ExportedModelIn16Bits, testing::ValuesIn(some_models()),
+                         [](const auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Every, ExportedModel, testing::ValuesIn(small_models()),
                          [](const auto& info) { return info.param.name; });
 
