@@ -7,6 +7,7 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/units.h"
 #include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/export/export.h"
 #include "belfry/framework/graph/network.h"
 #include "belfry/framework/graph/print.h"
 #include "belfry/framework/graph/scope.h"

@@ -1,5 +1,5 @@
 // Predicts with an export, without the code of its model: serve EXPORTS NUMBER...
-#include <belfry/framework/export/export.h>
+#include <belfry/framework.h>
 
 #include <cstdio>
 #include <cstdlib>

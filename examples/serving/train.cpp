@@ -1,7 +1,6 @@
 // Learns the line y = 2 x + 1 and exports it: train EXPORTS
 #include <belfry/data.h>
 #include <belfry/framework.h>
-#include <belfry/framework/export/export.h>
 
 #include <cstdio>
 
