@@ -10,3 +10,4 @@
 #include "belfry/framework/layers/losses.h"
 #include "belfry/framework/layers/metrics.h"
 #include "belfry/framework/layers/normalization.h"
+#include "belfry/framework/layers/pr_curve.h"

@@ -5,7 +5,6 @@
 
 #include "../framework/train/training_testing.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/layers/pr_curve.h"
 #include "belfry/hooks/model_summaries.h"
 #include "belfry/hooks/write_evaluation.h"
 #include "events.h"

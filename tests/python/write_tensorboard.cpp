@@ -7,7 +7,6 @@
 
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/layers/layers.h"
-#include "belfry/framework/layers/pr_curve.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/train/train.h"
