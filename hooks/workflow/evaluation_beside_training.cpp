@@ -15,24 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-RunConfig config_on(const std::vector<std::string>& devices, RunConfig config) {
-  config.devices = devices;
-  return config;
-}
-
 // A checkpoint is evaluated and exported from a folder of its own, where it stays until the next
 // one: in model_dir newer ones may take its place meanwhile.
 class BesideTraining final : public EvaluationHook {
  public:
   BesideTraining(Estimator& estimator, EvalSpec spec)
       : EvaluationHook(estimator, std::move(spec)),
-        sibling_(estimator.sibling(config_on(spec_.devices, estimator.config()))),
         folder_(concat(estimator.model_dir(), "/evaluating", spec_.name.empty() ? "" : "_",
                        spec_.name)) {
-    require(
-        find_workers()->count() == 1, "evaluation `", spec_.name,
-        "`: one of several workers cannot evaluate on devices of its own; leave EvalSpec::devices "
-        "empty");
+    require(find_workers()->count() == 1, "evaluation `", spec_.name,
+            "`: one of several workers cannot evaluate on devices of its own; leave "
+            "EvalSpec::devices empty");
+    RunConfig config = estimator.config();
+    config.devices = spec_.devices;
+    sibling_ = estimator.sibling(std::move(config));
   }
 
   void begin(HookContext& context) override {

@@ -30,10 +30,7 @@ void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spe
                            .folder = concat(estimator.model_dir(), "/export/", name)};
       return ((*exporter).*call)(state);
     });
-    if (path) {
-      log_info("step ", evaluation.step, ": exported ", *path);
-      exports.push_back({spec.name, name, *path, evaluation.step});
-    }
+    if (path) exports.push_back({spec.name, name, *path, evaluation.step});
   }
 }
 
