@@ -153,7 +153,11 @@ std::shared_ptr<Session> Estimator::new_session() {
 }
 
 Session& Estimator::session() {
-  if (session_->broken()) {
+  auto broken = [this] {
+    auto turn = session_->turns().take();
+    return session_->broken();
+  };
+  if (broken()) {
     log_warning("the last training failed in a step; going on from the newest checkpoint, if any");
     session_ = new_session();
   }

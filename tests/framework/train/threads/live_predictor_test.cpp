@@ -2,6 +2,7 @@
 
 #include "belfry/framework/train/live_predictor.h"
 
+#include <cmath>
 #include <future>
 #include <thread>
 
