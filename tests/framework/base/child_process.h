@@ -38,9 +38,9 @@ class ChildProcess {
     if (!ended_) ended_ = waitpid(id_, &status_, WNOHANG) == id_;
     return !ended_;
   }
-  /// Its status, as waitpid() gives it. A program that takes ten minutes is ended.
+  /// Its status, as waitpid() gives it. A program that takes five minutes is ended.
   int wait() {
-    auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+    auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     while (running()) {
       if (std::chrono::steady_clock::now() > until)
         ::kill(id_, SIGTERM), until += std::chrono::hours(1);
