@@ -131,10 +131,10 @@ class WriteReport final : public Report {
         request.step % o_.summaries.count == 0 || request.step + 1 == request.context.last_step();
   }
 
-  bool needs_result_now(HookContext&, std::int64_t step) override {
+  bool needs_result_now(HookContext& context, std::int64_t step) override {
     if (!chief_) return false;
     asked_ = o_.clock();
-    due_ = points_.due(step, asked_);
+    due_ = points_.due(step, asked_) || step == context.last_step();
     return due_ && rates_.reads_variables();
   }
 

@@ -304,15 +304,18 @@ std::string table(const Chart& chart) {
   return out + "</table></div></details>\n";
 }
 
+// "training 0.25, evaluation 0.5 at step 10"; with the steps of each where they differ.
 std::string latest(const Chart& chart) {
+  std::int64_t step = chart.lines[0].curve->latest_step();
+  bool same = std::ranges::all_of(
+      chart.lines, [&](const Line& line) { return line.curve->latest_step() == step; });
   std::vector<std::string> out;
-  std::int64_t step = -1;
   for (const Line& line : chart.lines) {
     std::string name = chart.lines.size() > 1 ? line.name + " " : "";
-    out.push_back(name + short_value(line.curve->latest()) + chart.unit);
-    step = std::max(step, line.curve->latest_step());
+    std::string at = same ? "" : concat(" at step ", line.curve->latest_step());
+    out.push_back(name + short_value(line.curve->latest()) + chart.unit + at);
   }
-  return concat(join(out, ", "), " at step ", step);
+  return join(out, ", ") + (same ? concat(" at step ", step) : "");
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ struct Band {
 
 struct Chart {
   std::string title = {};
-  std::string unit = {};  ///< shown behind values, " ms" with its space
-  std::vector<Line> lines = {};
+  std::string unit = {};         ///< shown behind values, " ms" with its space
+  std::vector<Line> lines = {};  ///< at least one
   std::vector<Band> bands = {};  ///< below the lines, wider ones first
   bool from_zero = false;        ///< the axis begins at 0; else it may be logarithmic
 };

@@ -67,11 +67,12 @@ std::string tiles(const ReportData& data) {
   };
   for (const auto& [key, curve] : data.curves) {
     if (is_loss(key)) add(key.name, short_value(curve.latest()));
-    if (key.group == CurveGroup::evaluation)
-      add(key.name + ", " + evaluation_name(key), short_value(curve.latest()));
     if (key.group == CurveGroup::speed)
       add(key.name, short_value(curve.latest(), 3) + unit_of(key));
   }
+  for (const auto& [key, curve] : data.curves)
+    if (key.group == CurveGroup::evaluation)
+      add(key.name + ", " + evaluation_name(key), short_value(curve.latest()));
   return out.empty() ? out : "<section class=\"tiles\">\n" + out + "</section>\n";
 }
 

@@ -34,7 +34,7 @@ header p { overflow-wrap: anywhere; }
 .tile, .card, .chart { background: var(--card); border: 1px solid var(--edge);
   border-radius: .5rem; padding: .7rem .85rem; margin: 0; min-width: 0; }
 .tile b { display: block; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
-.tile span { color: var(--dim); font-size: .85rem; }
+.tile span { color: var(--dim); font-size: .85rem; overflow-wrap: anywhere; }
 figcaption { display: flex; flex-wrap: wrap; gap: 0 .75rem; justify-content: space-between;
   overflow-wrap: anywhere; }
 .now, .legend, .chart details { font-size: .82rem; color: var(--dim); }

@@ -127,6 +127,12 @@ TEST(Chart, DrawsALineAndMarksWhatIsNotFinite) {
   EXPECT_THAT(html, Not(HasSubstr("class=\"legend\"")));
 }
 
+TEST(Chart, TellsTheStepOfEachLineWhereTheyDiffer) {
+  Curve one = curve_of({{1, 2}}), other = curve_of({{3, 4}});
+  EXPECT_THAT(chart_html({.title = "x", .lines = {{"a", &one}, {"b", &other}}}),
+              HasSubstr(">a 2 at step 1, b 4 at step 3</span>"));
+}
+
 TEST(Chart, WhatFallsByMuchIsLogarithmic) {
   Curve curve = curve_of({{1, 100}, {2, 10}, {3, 1}});
   EXPECT_THAT(chart_html({.title = "x", .lines = {{"x", &curve}}}),

@@ -84,6 +84,15 @@ TEST_F(ReportTest, ValuesThatAreNotFiniteAreKeptWhateverTheCadence) {
   EXPECT_THAT(page(), HasSubstr("1 value is NaN or infinite, at step 3"));
 }
 
+TEST_F(ReportTest, TheLastStepIsAPoint) {
+  context.limit = 3;
+  auto hook = make({.every = Steps(100)});
+  hook->begin(context);
+  for (double loss : {4, 5, 6}) step(*hook, loss);
+  EXPECT_EQ(curves(*hook).at(0), "value loss : 1 3 1 6 1 0 1 0 4 3 0 1 0 6 ");
+  hook->end(context, Outcome::finished);
+}
+
 TEST_F(ReportTest, WritesAtTheFirstStepByCadenceAndAtTheEnd) {
   context.limit = 1000;
   auto hook = make({.title = "A run", .write_every = std::chrono::seconds(10)});
