@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     };
 
     Features digits;  // that the application wants to know
-    InputFn(test)({})->next(digits);
+    test.open()->next(digits);
     LivePredictor read = reader.predictor();
 
     TrainingThread training(reader, train);

@@ -168,7 +168,7 @@ std::string ops_text(const std::vector<std::string>& ops, std::size_t width) {
 
 std::string left(std::string s, std::size_t width) {
   s.resize(std::max(s.size(), width), ' ');
-  return s + " ";
+  return s + "  ";
 }
 std::string right(const std::string& s, std::size_t width) {
   return std::string(width - std::min(width, s.size()), ' ') + s;
@@ -209,15 +209,15 @@ ModelSummary summarize(const ModelFn& model_fn, Mode mode, const Signature& sign
 }
 
 std::string to_string(const ModelSummary& s) {
-  constexpr std::size_t columns = 80, counts = 11, work = 8, least = 8;
-  std::size_t path = 6, shape = 6;
+  constexpr std::size_t columns = 80, counts = 10, work = 8, least = 8;
+  std::size_t path = 5, shape = 6;
   std::vector<std::string> shapes;
   for (const LayerSummary& layer : s.layers) {
     shapes.push_back(layer.ops.empty() ? "" : shape_text(layer.output.shape, s.rows));
     path = std::max(path, layer.scope.size());
     shape = std::max(shape, shapes.back().size());
   }
-  std::size_t taken = path + shape + counts + work + 3;  // with the spaces between them
+  std::size_t taken = path + shape + counts + work + 6;  // with the spaces between them
   std::size_t room = taken + least < columns ? columns - taken : least, op = 3;
   std::vector<std::string> ops;
   for (const LayerSummary& layer : s.layers) {
