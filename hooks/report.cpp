@@ -114,7 +114,10 @@ class WriteReport final : public Report {
     begun_ = true;
     chief_ = context.is_chief();
     if (!chief_) return rates_.clear();
-    if (!std::exchange(restored_, false)) curves_.clear(), runs_.clear(), earlier_seconds_ = 0;
+    if (!std::exchange(restored_, false)) {  // another model, or a new one
+      curves_.clear(), runs_.clear(), after_end_.clear();
+      earlier_seconds_ = 0;
+    }
     for (const auto& [key, step, value] : std::exchange(after_end_, {})) add(key, step, value);
     runs_.push_back(context.step());
     if (runs_.size() > most_runs) runs_.erase(runs_.begin());

@@ -222,6 +222,7 @@ TEST_F(ReportTest, ResultsThatCameBetweenTrainingsStay) {
   hook->begin(context);
   EXPECT_EQ(curves(*hook).back(), "evaluation loss : 1 1 1 0.5 1 0 1 0 0.5 ");
   hook->end(context, Outcome::finished);
+  hook->add_evaluation(1, found);
   hook->begin(context);  // of another model, as nothing is restored
   EXPECT_THAT(curves(*hook), IsEmpty());
   hook->end(context, Outcome::finished);
