@@ -8,8 +8,7 @@
 namespace belfry {
 
 std::string Estimator::export_model(const std::string& dir, ExportOptions options) {
-  Session& live = session();
-  if (!live.workers().is_chief()) return {};
+  if (!session_->workers().is_chief()) return {};
   if (!options.model_fn)
     options.model_fn = [this](Scope scope, const Batch& batch, Mode mode) {
       return model_fn(std::move(scope), batch, mode);
@@ -19,6 +18,7 @@ std::string Estimator::export_model(const std::string& dir, ExportOptions option
   if (!options.checkpoint.empty()) {
     path = belfry::export_model(dir, options);
   } else {
+    Session& live = session();
     require(live.has_state(), "export: nothing was trained and ", model_dir_,
             " has no checkpoint; train first, or name ExportOptions::checkpoint");
     path = belfry::export_model(dir, options, live.snapshot());
