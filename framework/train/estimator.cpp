@@ -270,7 +270,8 @@ Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) 
 }
 
 LivePredictor Estimator::predictor(PredictOptions options) {
-  return {session_at({}), std::move(options)};
+  session();
+  return {session_, std::move(options)};
 }
 
 std::string Estimator::summary(const InputFn& input_fn, Mode mode) {

@@ -226,8 +226,9 @@ std::string to_string(const ModelSummary& s) {
   }
   auto line = [&](const std::string& scope, const std::string& ops, const std::string& output,
                   const std::string& parameters, const std::string& flops) {
-    return concat(left(scope, path), left(ops, op), left(output, shape), right(parameters, counts),
-                  right(flops, work), "\n");
+    std::string all = left(scope, path) + left(ops, op) + left(output, shape)
+                      + right(parameters, counts) + right(flops, work);
+    return all.substr(0, all.find_last_not_of(' ') + 1) + "\n";
   };
   std::string out = line("layer", "ops", "output", "parameters", "FLOPs");
   for (std::size_t i = 0; i < s.layers.size(); ++i) {
