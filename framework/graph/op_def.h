@@ -93,7 +93,7 @@ struct OpDef {
   /// Output i is input i reduced over the towers, in its place: the reference kernel is that of one
   /// tower. Never folded; all of a graph run in the order in which they were made.
   bool collective = false;
-  /// Floating-point operations of one execution, for reports; null counts none.
+  /// Floating-point operations of one execution: a multiply and an add are two. Null counts none.
   double (*flops)(const Node&) = nullptr;
 };
 

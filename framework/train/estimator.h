@@ -61,7 +61,7 @@ class EvalResult {
 /// begins with the newest of the live state and the checkpoints in model_dir; without either, with
 /// what EstimatorOptions::warm_start says, and all else is initialised from RunConfig::seed.
 ///
-/// Thread rules: one call at a time. TrainControl may be used from any thread.
+/// Thread rules: one call at a time; predictor(), sibling(), TrainControl: at any, from any thread.
 class Estimator {
  public:
   /// Error: the configuration is out of range, a device is unknown.
@@ -102,9 +102,9 @@ class Estimator {
   /// each gives, its parameters and its floating-point operations. Runs nothing.
   std::string summary(const InputFn& input_fn, Mode mode = Mode::train);
 
-  /// Another estimator of the same model in the same model_dir, with variables of its own: to
-  /// evaluate what this one saves on other devices, in another thread, while this one trains. Its
-  /// model_fn is this one's, called from that thread too. This estimator must outlive it.
+  /// Another estimator of this model and model_dir, with variables of its own: to evaluate what
+  /// this one saves on other devices, in another thread, while it trains. Its model_fn is this
+  /// one's, called from that thread too; this one must outlive it. Error: there are more workers.
   std::unique_ptr<Estimator> sibling(RunConfig run);
 
   /// The plan for the first batch of a stream: kernels, layouts, memory by category and the largest
