@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 // w falls from 8 by 1/4 a step, and so does the loss. "distance" is |w - 7|: 1/4 at step 3, 0 at
 // step 4, 1/4 at step 5, ...
