@@ -3,6 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include "belfry/framework/base/varint.h"
+
 namespace belfry::protobuf {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
@@ -21,19 +23,12 @@ bool WireReader::next() {
 
 std::uint64_t WireReader::varint() {
   unread_ = false;
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < 10; ++i) {
-    if (i == rest_.size()) fail_here("a varint is cut short after ", i, " bytes");
-    auto byte = std::to_integer<std::uint64_t>(rest_[i]);
-    // The tenth byte holds the highest bit alone.
-    if (i == 9 && byte > 1) break;
-    value |= (byte & 0x7f) << (7 * i);
-    if (byte < 0x80) {
-      rest_ = rest_.subspan(i + 1);
-      return value;
-    }
-  }
-  fail_here("a varint has more than 64 bits");
+  Varint number = read_varint(rest_);
+  if (number.bytes == 0 && rest_.size() < 10)
+    fail_here("a varint is cut short after ", rest_.size(), " bytes");
+  if (number.bytes == 0) fail_here("a varint has more than 64 bits");
+  rest_ = rest_.subspan(number.bytes);
+  return number.value;
 }
 
 std::uint32_t WireReader::fixed32() {
@@ -130,10 +125,7 @@ void WireWriter::text(std::uint32_t field, std::string_view value) {
   bytes(field, std::as_bytes(std::span(value)));
 }
 
-void WireWriter::packed_varint(std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out_.push_back(static_cast<std::byte>(value | 0x80));
-  out_.push_back(static_cast<std::byte>(value));
-}
+void WireWriter::packed_varint(std::uint64_t value) { append_varint(out_, value); }
 
 void WireWriter::tag(std::uint32_t field, WireType type) {
   packed_varint(std::uint64_t{field} << 3 | static_cast<std::uint8_t>(type));

@@ -69,16 +69,23 @@ void describe(const Predictor& predictor) {
   print_table(block);
 }
 
+// Error: --only names one that is not there.
+std::vector<std::string> chosen(const Predictor& predictor, const Arguments& args) {
+  std::vector<std::string> names;
+  for (const auto& [name, type] : predictor.outputs(args.inputs.signature)) names.push_back(name);
+  for (const std::string& name : args.only)
+    require(std::find(names.begin(), names.end(), name) != names.end(),
+            "--only: there is no prediction `", name, "`; there are ", join(names, ", "));
+  return args.only.empty() ? names : args.only;
+}
+
 PredictedRows predict(const Predictor& predictor, const Arguments& args) {
   PredictedRows rows;
-  std::vector<std::string> names = args.only;
-  std::vector<std::vector<Array>> parts;
+  const std::vector<std::string> names = chosen(predictor, args);
+  std::vector<std::vector<Array>> parts(names.size());
   for_each_batch(predictor, args.inputs,
                  [&](const Features& batch, const std::vector<std::string>& origins) {
                    Features out = predictor(batch, args.inputs.signature);
-                   if (names.empty())
-                     for (const auto& [name, value] : out) names.push_back(name);
-                   parts.resize(names.size());
                    for (std::size_t i = 0; i < names.size(); ++i) {
                      const Array& value = out.at(names[i]);
                      require(value.shape().rank() > 0 && value.shape()[0] == std::ssize(origins),

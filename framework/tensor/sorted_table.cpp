@@ -6,6 +6,7 @@
 
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/varint.h"
 #ifdef BELFRY_SNAPPY
 #include <snappy.h>
 #endif
@@ -39,17 +40,10 @@ class Reader {
   bool done() const { return rest_.empty(); }
 
   std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < 10 && i < rest_.size(); ++i) {
-      auto byte = std::to_integer<std::uint64_t>(rest_[i]);
-      if (i == 9 && byte > 1) break;
-      value |= (byte & 0x7f) << (7 * i);
-      if (byte < 0x80) {
-        rest_ = rest_.subspan(i + 1);
-        return value;
-      }
-    }
-    fail(where_, ": a number is cut short or has more than 64 bits");
+    Varint number = read_varint(rest_);
+    require(number.bytes > 0, where_, ": a number is cut short or has more than 64 bits");
+    rest_ = rest_.subspan(number.bytes);
+    return number.value;
   }
 
   std::string_view take(std::uint64_t count) {
@@ -158,11 +152,6 @@ class File {
   std::uint64_t next_ = 0, end_ = 0, key_bytes_ = 0;
 };
 
-void put_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
 void put(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
 }
@@ -177,9 +166,9 @@ class BlockWriter {
       std::size_t most = std::min(key.size(), last_.size());
       while (shared < most && key[shared] == last_[shared]) ++shared;
     }
-    put_varint(out_, shared);
-    put_varint(out_, key.size() - shared);
-    put_varint(out_, value.size());
+    append_varint(out_, shared);
+    append_varint(out_, key.size() - shared);
+    append_varint(out_, value.size());
     out_ += key.substr(shared) + value;
     last_ = key;
   }
@@ -190,8 +179,8 @@ class BlockWriter {
     for (std::size_t restart : restarts_) put(out_, restart, 4);
     put(out_, restarts_.size(), 4);
     std::string handle;
-    put_varint(handle, file.size());
-    put_varint(handle, out_.size());
+    append_varint(handle, file.size());
+    append_varint(handle, out_.size());
     out_ += '\0';  // not compressed
     std::uint32_t checksum = masked(crc32c(std::as_bytes(std::span(std::as_const(out_)))));
     put(out_, checksum, 4);

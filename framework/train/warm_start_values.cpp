@@ -7,6 +7,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/tensor/permute.h"
 
 namespace belfry {
 namespace {
@@ -23,36 +24,9 @@ bool has_layout_of_pytorch(const WarmStart& options, const VariableOptions& want
          || (options.layout == KernelLayout::by_name && source_name.ends_with("weight"));
 }
 
-// Axis i of the result is axis order[i] of the array.
-Array permute(const Array& array, const std::vector<int>& order) {
-  auto rank = order.size();
-  std::vector<std::int64_t> strides(rank, 1), sizes(rank), steps(rank), at(rank, 0);
-  for (std::size_t i = rank - 1; i-- > 0;)
-    strides[i] = strides[i + 1] * array.shape()[static_cast<int>(i) + 1];
-  for (std::size_t i = 0; i < rank; ++i) {
-    sizes[i] = array.shape()[order[i]];
-    steps[i] = strides[static_cast<std::size_t>(order[i])];
-  }
-  Array out(Shape(std::span<const std::int64_t>(sizes)), array.dtype());
-  std::size_t size = size_of(array.dtype());
-  const std::byte* from = array.raw_bytes().data();
-  std::byte* to = out.raw_bytes().data();
-  for (std::int64_t element = 0, offset = 0; element < out.elements(); ++element) {
-    std::memcpy(to, from + static_cast<std::size_t>(offset) * size, size);
-    to += size;
-    for (std::size_t axis = rank; axis-- > 0;) {
-      offset += steps[axis];
-      if (++at[axis] < sizes[axis]) break;
-      offset -= steps[axis] * sizes[axis];
-      at[axis] = 0;
-    }
-  }
-  return out;
-}
-
 // [out, in, ...] as [..., in, out].
 Array outputs_last(const Array& kernel) {
-  std::vector<int> order(static_cast<std::size_t>(kernel.shape().rank()));
+  std::vector<std::int64_t> order(static_cast<std::size_t>(kernel.shape().rank()));
   std::iota(order.begin(), order.end(), 2);
   order[order.size() - 2] = 1;
   order[order.size() - 1] = 0;

@@ -1,7 +1,8 @@
 #include "belfry/framework/export/onnx/converter.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "belfry/framework/tensor/permute.h"
 
 namespace belfry::onnx {
 
@@ -199,7 +200,7 @@ std::string Converter::first(Operand operand) {
     auto permutation = to_channels_first(rank_of(operand));
     const Array* known = constant_of(operand);
     value.channels_first =
-        known ? constant(transpose(*known, permutation)) : transposed(plain(operand), permutation);
+        known ? constant(permute(*known, permutation)) : transposed(plain(operand), permutation);
   }
   return *value.channels_first;
 }
@@ -228,7 +229,7 @@ bool Converter::elementwise_channels_first(std::vector<std::string>& out) {
     const Array& known = *constant_of(operand);
     std::vector<std::int64_t> shape(static_cast<std::size_t>(most - known.shape().rank()), 1);
     shape.insert(shape.end(), known.shape().begin(), known.shape().end());
-    out.push_back(constant(transpose(known.reshape(Shape(shape)), to_channels_first(most))));
+    out.push_back(constant(permute(known.reshape(Shape(shape)), to_channels_first(most))));
   }
   return true;
 }
@@ -285,30 +286,6 @@ std::vector<std::int64_t> to_channels_last(int rank) {
   for (int axis = 2; axis < rank; ++axis) order.push_back(axis);
   order.push_back(1);
   return order;
-}
-
-Array transpose(const Array& array, const std::vector<std::int64_t>& permutation) {
-  const Shape& from = array.shape();
-  std::vector<std::int64_t> sizes, own(permutation.size(), 1), strides;
-  for (std::size_t i = own.size(); i-- > 1;) own[i - 1] = own[i] * from[static_cast<int>(i)];
-  for (std::int64_t axis : permutation) {
-    sizes.push_back(from[static_cast<int>(axis)]);
-    strides.push_back(own[static_cast<std::size_t>(axis)]);
-  }
-  Array out(Shape(sizes), array.dtype());
-  std::size_t bytes = size_of(array.dtype());
-  const auto* source = static_cast<const std::byte*>(array.raw());
-  auto* target = static_cast<std::byte*>(out.raw());
-  std::vector<std::int64_t> at(sizes.size());
-  for (std::int64_t i = 0; i < out.elements(); ++i, target += bytes) {
-    std::int64_t place = std::inner_product(at.begin(), at.end(), strides.begin(), std::int64_t{0});
-    std::copy_n(source + static_cast<std::size_t>(place) * bytes, bytes, target);
-    for (std::size_t axis = at.size(); axis-- > 0;) {
-      if (++at[axis] < sizes[axis]) break;
-      at[axis] = 0;
-    }
-  }
-  return out;
 }
 
 }  // namespace belfry::onnx

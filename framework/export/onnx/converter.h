@@ -123,7 +123,5 @@ Conversions sequence_conversions();
 /// The order of axes that brings channels in front of all others but the first, and back.
 std::vector<std::int64_t> to_channels_first(int rank);
 std::vector<std::int64_t> to_channels_last(int rank);
-/// The array with its axes in this order.
-Array transpose(const Array& array, const std::vector<std::int64_t>& permutation);
 
 }  // namespace belfry::onnx

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/framework/export/onnx/converter.h"
+#include "belfry/framework/tensor/permute.h"
 
 namespace belfry::onnx {
 namespace {
@@ -60,7 +61,7 @@ std::string kernel(Converter& c, int first, int second, const Converter::Affine&
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(double{values[i]} * affine.factor[i % affine.factor.size()]);
   }
-  return c.constant(transpose(scaled, order), "kernel");
+  return c.constant(permute(scaled, order), "kernel");
 }
 
 std::string bias(Converter& c, const Converter::Affine& affine) {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "belfry/framework/export/onnx/converter.h"
+#include "belfry/framework/tensor/permute.h"
 
 namespace belfry::onnx {
 namespace {
@@ -40,7 +41,7 @@ std::string matrix(Converter& c, int input, bool transposed) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(c.rank(input)));
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
-  if (const Array* known = c.constant_input(input)) return c.constant(transpose(*known, order));
+  if (const Array* known = c.constant_input(input)) return c.constant(permute(*known, order));
   return c.transposed(c.input(input), order);
 }
 
