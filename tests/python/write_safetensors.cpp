@@ -1,8 +1,10 @@
-// Writes <folder>/checkpoint.safetensors, with every type, scalars and empty tensors. With `back`
-// as second argument, reads what read_safetensors.py has written then: rewritten.safetensors   the
-// checkpoint, through the Python package python.safetensors      the same tensors, made by numpy
-// foreign-*.safetensors   a tensor `t` each, of a type that Belfry does not have, which the rest of
-//                         the name says
+// Writes <folder>/checkpoint.safetensors, with every type, scalars and empty tensors. With `back`,
+// as second argument, reads what read_safetensors.py has written then:
+//
+//   rewritten.safetensors  the checkpoint, through the Python package
+//   python.safetensors     the same tensors, made by numpy
+//   foreign-*.safetensors  a tensor `t` each, of a type that Belfry does not have and the name says
+
 #include <bit>
 #include <cstdio>
 #include <filesystem>

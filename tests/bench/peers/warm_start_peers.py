@@ -43,20 +43,8 @@ def forward(bench, model, source, features, folder):
 
 
 def torchvision_case(bench, name, folder):
-    import torch
-    import torchvision
-    from safetensors.torch import save_file as save_state
-    torch.manual_seed(1)
-    model = getattr(torchvision.models, name)().eval()
-    for module in model.modules():  # statistics and scales that differ from channel to channel
-        if isinstance(module, torch.nn.BatchNorm2d):
-            for tensor, low, high in ((module.weight, 0.5, 1.5), (module.bias, -0.1, 0.1),
-                                      (module.running_mean, -0.1, 0.1), (module.running_var, 0.5, 1.5)):
-                torch.nn.init.uniform_(tensor, low, high)
-    save_state(model.state_dict(), f"{folder}/{name}.safetensors")
-    image = np.random.default_rng(2).standard_normal((2, 224, 224, 3)).astype(np.float32)
-    with torch.no_grad():
-        theirs = model(torch.from_numpy(image).movedim(-1, 1)).numpy()
+    from torchvision_state import write_state
+    image, theirs = write_state(name, folder)
     return forward(bench, name, f"{folder}/{name}.safetensors", {"image": image}, folder), theirs
 
 
