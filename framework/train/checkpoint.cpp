@@ -179,20 +179,36 @@ Checkpoint load_checkpoint(const std::string& path) {
   });
 }
 
+namespace {
+
+// Links are not followed: one that leads nowhere is there.
+bool is_gone(const std::string& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() == fs::file_type::not_found;
+}
+
+}  // namespace
+
 std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
   auto files = list_checkpoints(model_dir);
   std::string last_error;
-  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+  int listings = 1;
+  for (auto file = files.rbegin(); file != files.rend();) {
     try {
       Checkpoint checkpoint = load_checkpoint(file->path);
       require(checkpoint.step == file->step, "metadata entry `", step_key, "` is ", checkpoint.step,
               ", but the file's name says ", file->step, " (checkpoint ", file->path, ")");
       return checkpoint;
     } catch (const Error& error) {
-      // A training that goes on has removed it, and has written newer ones.
-      if (!fs::exists(file->path)) return load_latest_checkpoint(model_dir);
       last_error = error.what();
+      // A training that goes on has removed it, and has written newer ones.
+      if (is_gone(file->path) && listings++ < 3) {
+        files = list_checkpoints(model_dir);
+        file = files.rbegin();
+        continue;
+      }
       log_warning("checkpoint: ", file->path, " cannot be used, trying an older one: ", last_error);
+      ++file;
     }
   }
   require(files.empty(), "none of the ", files.size(), " checkpoints in ", model_dir,
