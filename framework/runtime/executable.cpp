@@ -32,6 +32,13 @@ std::uint64_t seed_of(const StepState& state) {
   return state.seed + static_cast<std::uint64_t>(state.sub_step) * 0x9e3779b97f4a7c15;
 }
 
+// Whether it has a value: a moving average that was never updated holds zeros.
+bool stands_in(const VariableStore& variables, const std::string& name) {
+  if (!variables.contains(name)) return false;
+  std::string count = name + "_count";
+  return !variables.contains(count) || variables.read(count).item() > 0;
+}
+
 }  // namespace
 
 struct Executable::Launch {
@@ -68,7 +75,7 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
   for (const Node* v : plan_->variables) {
     VariableOptions variable = v->as<VariableOptions>();
     if (std::string other = variable.name + options.variable_suffix;
-        !options.variable_suffix.empty() && variables_.contains(other))
+        !options.variable_suffix.empty() && stands_in(variables_, other))
       variable.name = other;
     variable_addresses_.push_back(variables_.get_or_create(variable, seed).data());
   }

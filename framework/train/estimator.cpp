@@ -153,15 +153,16 @@ std::shared_ptr<Session> Estimator::new_session() {
 }
 
 Session& Estimator::session() {
-  auto broken = [this] {
-    auto turn = session_->turns().take();
-    return session_->broken();
+  auto broken = [live = session_] {
+    auto turn = live->turns().take();
+    return live->broken();
   };
   if (broken()) {
     log_warning("the last training failed in a step; going on from the newest checkpoint, if any");
     session_ = new_session();
   }
   auto turn = session_->turns().take();
+  if (session_->is_training()) return *session_;
   auto files = list_checkpoints(model_dir_);
   if (files.empty() || (session_->has_state() && files.back().step <= session_->step()))
     return *session_;
@@ -251,8 +252,8 @@ EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs&
   }
   if (!sums && session->workers().count() > 1) {
     // Other workers may have some; what their sums are of is the same for any batch.
-    auto turn = session->turns().take();
     require(open_input(input_fn, "evaluate")->next(batch), "evaluate: the input has no batch");
+    auto turn = session->turns().take();
     replicas.take_nothing(batch);
     replicas.prepare_models();
     sums.emplace(replicas.model().spec().metrics);
@@ -285,19 +286,21 @@ std::string Estimator::summary(const InputFn& input_fn, Mode mode) {
 std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   Features batch;
   require(open_input(input_fn, "explain")->next(batch), "explain: the input has no batch");
-  auto turn = session_->turns().take();
+  std::shared_ptr<Session> live = session_;
+  auto turn = live->turns().take();
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
-              mode, signature_of(batch), {}, session_->complete());
-  return belfry::explain(*session_->compile(model));
+              mode, signature_of(batch), {}, live->complete());
+  return belfry::explain(*live->compile(model));
 }
 
 std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   return announcing_failure(session_, [&] {
     if (config_.save_checkpoint && session_->workers().is_chief()) probe_writable(model_dir_);
-    Session& live = session();
-    auto turn = live.turns().take();
-    return training_plan(live, config_, input_fn, options);
+    session();
+    std::shared_ptr<Session> live = session_;
+    auto turn = live->turns().take();
+    return training_plan(*live, config_, input_fn, options);
   });
 }
 

@@ -152,6 +152,7 @@ std::string Session::describe_devices() const {
 }
 
 void Session::towers_failed(const std::exception& error) {
+  towers_failed_ = true;
   for (const auto& communicator : communicators_)
     if (communicator) communicator->abort(concat("another tower failed: ", error.what()));
 }
@@ -306,12 +307,21 @@ void Session::leave_off(std::string input_position,
 }
 
 void Session::begin_training() {
+  if (towers_failed_.exchange(false))
+    for (auto& c : std::exchange(communicators_, {})) aborted_.push_back(std::move(c));
   if (communicators_.empty()) communicators_ = communicators_of(strategy_, *workers_, reduction_);
   std::erase_if(replicas_, [](const auto& entry) { return entry.first.second; });
+  ++trainings_;
 }
 
 Replicas& Session::replicas(Mode mode, bool averaged) {
   auto turn = turns_.take();
+  std::set<std::string>& to_come = averages_to_come_[mode];
+  auto has_come = [this](const std::string& variable) { return has_average(variable); };
+  if (averaged && std::any_of(to_come.begin(), to_come.end(), has_come)) {
+    replicas_.erase({mode, averaged});
+    to_come.clear();
+  }
   auto& entry = replicas_[{mode, averaged}];
   if (!entry)
     entry = std::make_unique<Replicas>(*this, mode, Hooks{}, ModelOptions{.averaged = averaged});
@@ -465,6 +475,8 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
         variable.name += moving_average_suffix;
         variable.kind = VariableKind::slot;
         any_average = true;
+      } else if (averaged && variables_.contains(concat(variable.name, moving_average_suffix))) {
+        averages_to_come_[model.mode()].insert(variable.name);
       }
       make_variable(variable, slot);
     }

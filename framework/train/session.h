@@ -1,6 +1,7 @@
 #pragma once
 // A model's variables on its towers, and the executables that use them. Internal to train/.
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,7 +34,7 @@ struct WeightSource {
 /// Lives as long as its Estimator: training, evaluation and prediction share its variables, and
 /// plans of evaluation and prediction are compiled once for each signature. Used by the thread
 /// whose turn it is, but for functions that say that they wait for theirs.
-class Session {
+class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmStart> warm_start = {});
 
@@ -57,8 +58,11 @@ class Session {
   bool broken() const { return broken_; }
 
   /// Joins the towers of all workers, unless they are joined: all workers call it. Moving averages
-  /// may change from now on, and with them what replicas() read.
+  /// may change from now on, and with them what replicas() read. Until end_training(), which comes
+  /// if this has not thrown, the variables are the training's.
   void begin_training();
+  void end_training() { --trainings_; }
+  bool is_training() const { return trainings_ > 0; }
   /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
   /// session. Waits for its turn. Error: averages are asked for and there are none.
   Replicas& replicas(Mode mode, bool averaged = false);
@@ -141,6 +145,8 @@ class Session {
   TowerThreads threads_;
   CommunicatorOptions reduction_;
   std::vector<std::shared_ptr<Communicator>> communicators_;  // of several towers, by slot
+  std::vector<std::shared_ptr<Communicator>> aborted_;        // that executables may still refer to
+  std::atomic<bool> towers_failed_ = false;
   Variables variables_;
   NamedArrays pending_;  // of the checkpoint, not yet asked for by a model
   WeightSource source_;  // of these
@@ -152,6 +158,7 @@ class Session {
   NamedArrays warm_values_;             // that no variable has taken yet
   bool has_state_ = false;
   bool broken_ = false;
+  int trainings_ = 0;  // under way
   std::string input_position_;
   bool position_of_all_ = false;
   std::map<std::string, std::string> hook_states_;
@@ -160,6 +167,8 @@ class Session {
   int split_;
   int threads_of_a_slot_;
   std::map<std::pair<Mode, bool>, std::unique_ptr<Replicas>> replicas_;
+  // Variables that averaged replicas read themselves, until their averages are first updated.
+  std::map<Mode, std::set<std::string>> averages_to_come_;
 };
 
 }  // namespace belfry

@@ -20,7 +20,8 @@ std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t 
 }  // namespace
 
 Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn, TrainOptions o)
-    : session(s),
+    : alive(s.weak_from_this().lock()),
+      session(s),
       dir_(std::move(dir)),
       config_(std::move(c)),
       options(with_control(std::move(o))),
@@ -33,6 +34,15 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
                {.micro_batches = hooks.micro_batches(), .bucket = config_.bucket}) {
   auto turn = session.turns().take();
   session.begin_training();
+  try {
+    begin();
+  } catch (...) {
+    session.end_training();
+    throw;
+  }
+}
+
+void Training::Impl::begin() {
   sync.check_start(session.step(), session.state().seed, session.strategy());
   if (options.resume_input && !session.input_position().empty()) restore_input();
   if (config_.stop_on_signals) signals.emplace();
@@ -56,7 +66,7 @@ void Training::Impl::restore_input() {
   with_context(concat("from ", origin("belfry.input")), [&] {
     std::string position = session.input_position();
     if (session.position_of_all()) position = sync.own_position(position, reads_alone());
-    if (!position.empty()) input.restore(position);
+    if (!position.empty()) waiting([&] { input.restore(position); });
   });
 }
 
@@ -79,6 +89,7 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   if (first) outcome = result.outcome = Outcome::failed;
   if (std::exception_ptr error = hooks.end(*this, outcome); error && !first) first = error;
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
+  session.end_training();
   stop_wakes.reset();
   options.control->finish();
   signals.reset();

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <future>
+#include <memory>
 #include <stop_token>
 
 #include "belfry/framework/train/hook_list.h"
@@ -19,6 +20,8 @@ namespace belfry {
 
 struct Training::Impl final : HookContext {
   Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn, TrainOptions o);
+
+  void begin();
 
   // The user's or its own: `options.control` is never null.
   TrainOptions with_control(TrainOptions o);
@@ -152,6 +155,7 @@ struct Training::Impl final : HookContext {
   // The first step, which also compiles, is left out of the speed.
   void measure_speed(std::int64_t rows);
 
+  std::shared_ptr<Session> alive;  // the estimator may leave it for another; null: a test's own
   Session& session;
   std::string dir_;
   RunConfig config_;

@@ -50,7 +50,9 @@ bool Training::Impl::start_step() {
   if (!begun_hooks && !prepare()) return false;
   StepRequest request{*this, session.step(), replicas.model().update_count(), all_updates()};
   for (const auto& hook : hooks.all()) hook->before_step(request);
-  if (request.trace) settle();  // the device has nothing else to do
+  bool summaries = request.summaries && !replicas.model().spec().summaries.empty();
+  // The device has nothing else to do, and no batch is taken yet: a hook may save.
+  if (request.trace || summaries) settle();
   trace.clear();
   return start_round({.step = session.step() + 1,
                       .chosen = request.chosen & all_updates(),
@@ -178,7 +180,7 @@ bool Training::Impl::share_out(bool any, std::uint64_t chosen, int set) {
 }
 
 void Training::Impl::take_nothing() {
-  const Features* batch = input.any();
+  const Features* batch = waiting([&] { return input.any(); });
   require(batch,
           "train: input_fn gives other workers batches but this one none, not even as the "
           "only pipeline");

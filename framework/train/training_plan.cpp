@@ -138,7 +138,11 @@ std::string memory_line(const Plan& plan, const Session& session, int tower, con
 // What the first step takes, as Training takes it.
 void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input,
                       Replicas& replicas) {
-  bool any = input.read_first();
+  auto reading = [&](auto read) {
+    auto others = session.turns().let_others();
+    return read();
+  };
+  bool any = reading([&] { return input.read_first(); });
   BatchPolicy policy = session.strategy().batch;
   if (any && policy == BatchPolicy::per_tower) {
     replicas.take(input.batches());
@@ -147,7 +151,8 @@ void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input
   }
   if (!sync.alone() && policy != BatchPolicy::global) {
     StepRows rows = sync.exchange_rows(any ? replicas.rows() : StepRows(), 0);
-    if (const Features* batch = any || rows.all == 0 ? nullptr : input.any()) {
+    const Features* batch = any || rows.all == 0 ? nullptr : reading([&] { return input.any(); });
+    if (batch) {
       replicas.take_nothing(*batch);
       any = true;
     }

@@ -200,6 +200,28 @@ TEST(TrainingSummaries, MustNotBeFewerInALaterPart) {
       HasSubstr("another number of summaries for a later micro-batch"));
 }
 
+// A tower that fails in the summaries' plan leaves the others' reductions fit for later steps.
+TEST(TrainingSummaries, MayFailOnOneOfSeveralTowers) {
+  ModelFn model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = falling(std::move(s), batch, mode);
+    spec.summaries = {scalar_summary("log", mean(log(batch["x"])))};
+    return spec;
+  };
+  RunConfig config = on_cpus(2, 1);
+  config.check_numerics = true;
+  TemporaryFolder folder;
+  CapturedLog log;
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = config});
+  Features good = points({1, 3}, {0, 0}), bad = points({1, -2}, {0, 0});
+  InputFn input = over_and_over({good, good, bad, good});
+  EXPECT_THAT(
+      error_of([&] { estimator.train(input, {.steps = 4, .hooks = {std::make_shared<Asks>()}}); }),
+      HasSubstr("while computing summaries"));
+  // On after step 2, with the batch after the one that failed; a step takes 1/4 of the mean, 2.
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
+  EXPECT_EQ(scalar(estimator, "w"), 8 - 3 * 0.5);
+}
+
 // Its arena is that of the forward pass alone: it needs less memory than a step.
 TEST(TrainingSummaries, TakeLessMemoryThanAStep) {
   Model model(layered(true, 1), Mode::train, signature_of(labelled_rows(256, 0)), {});

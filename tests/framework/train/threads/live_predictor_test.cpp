@@ -176,14 +176,38 @@ TEST_F(LivePrediction, DoesNotWaitForDataThatTrainingWaitsFor) {
   EXPECT_EQ(estimator.train(waiting, {.steps = 3, .control = &control}).steps, 3);
 }
 
-TEST_F(LivePrediction, AveragesAreThereOnceTheyHaveBegun) {
-  struct Average final : Hook {
-    void after_apply(GradientStage& stage) override {
-      std::vector<Variable> all;
-      for (const VariableGradient& g : stage.gradients) all.push_back(g.variable);
-      add_moving_averages(all, {.decay = 0.5});
+// A stream that is put where it stood after a prediction.
+TEST_F(LivePrediction, DoesNotWaitForAPositionThatTrainingRestores) {
+  struct Stream final : InputStream {
+    explicit Stream(std::function<void()> p) : predict(std::move(p)) {}
+    bool next(Features& batch) override {
+      batch = one_point(1.0f / 64);
+      return true;
     }
+    std::string save() const override { return "here"; }
+    void restore(const std::string&) override { std::async(std::launch::async, predict).get(); }
+    std::function<void()> predict;
   };
+  Estimator estimator = estimator_of(twins);
+  LivePredictor predict = estimator.predictor();
+  std::vector<double> steps;
+  InputFn waiting = [&] {
+    return std::make_unique<Stream>([&] { steps.push_back(step_of(predict(one_point()))); });
+  };
+  estimator.train(waiting, {.steps = 2});
+  estimator.train(waiting, {.steps = 1});
+  EXPECT_THAT(steps, ::testing::ElementsAre(2));
+}
+
+struct Average final : Hook {
+  void after_apply(GradientStage& stage) override {
+    std::vector<Variable> all;
+    for (const VariableGradient& g : stage.gradients) all.push_back(g.variable);
+    add_moving_averages(all, {.decay = 0.5});
+  }
+};
+
+TEST_F(LivePrediction, AveragesAreThereOnceTheyHaveBegun) {
   Estimator estimator = estimator_of(twins);
   LivePredictor predict = estimator.predictor({.keys = {"w"}, .averaged = true});
   EXPECT_THAT(error_of([&] { predict(one_point()); }), HasSubstr("no moving averages"));
@@ -193,6 +217,41 @@ TEST_F(LivePrediction, AveragesAreThereOnceTheyHaveBegun) {
   EXPECT_FALSE(predict(one_point()).contains("apart"));
   estimator.train(input, {.steps = 1, .hooks = {std::make_shared<Average>()}});
   EXPECT_EQ(predict(one_point()).at("w").at(0), 8 - 2.25 / 256);
+}
+
+// An update each for w and v: that of v comes from step 3 on, and its average with it.
+EstimatorSpec in_turn(Scope s, const Batch& batch, Mode mode) {
+  Variable w = s.variable("w", {.initializer = constant_value(8)});
+  Variable v = s.variable("v", {.initializer = constant_value(8)});
+  if (mode == Mode::predict) return {.predictions = {{"w", w.value()}, {"v", v.value()}}};
+  Tensor x = mean(batch["x"]), of_w = w.value() * x, of_v = v.value() * x;
+  return {.loss = of_w + of_v,
+          .train = {minimize(of_w, sgd({.learning_rate = 1}), {w}),
+                    minimize(of_v, sgd({.learning_rate = 1}), {v})}};
+}
+
+// Until it has one, a variable is read itself; also by a predictor that was used before.
+TEST_F(LivePrediction, AnAverageStandsInOnceItWasUpdated) {
+  struct Predicts final : Hook {
+    explicit Predicts(LivePredictor p) : predict(std::move(p)) {}
+    void before_step(StepRequest& request) override {
+      if (request.step < 2) request.chosen = 1;
+    }
+    void after_step(const StepResult&) override {
+      Features found = predict(one_point());
+      seen.emplace_back(found.at("w").item(), found.at("v").item());
+    }
+    LivePredictor predict;
+    std::vector<std::pair<double, double>> seen;
+  };
+  Estimator estimator = estimator_of(in_turn);
+  auto hook = std::make_shared<Predicts>(estimator.predictor({.averaged = true}));
+  estimator.train(over_and_over({one_point()}),
+                  {.steps = 4, .hooks = {std::make_shared<Average>(), hook}});
+  // w is 7, 6, 5, 4 and v 8, 8, 7, 6. Averages begin with the first and go half way to each later.
+  using Pair = std::pair<double, double>;
+  EXPECT_THAT(hook->seen,
+              ::testing::ElementsAre(Pair{7, 8}, Pair{6.5, 8}, Pair{5.75, 7}, Pair{4.875, 6.5}));
 }
 
 TEST_F(LivePrediction, SaysWhatIsWrong) {
