@@ -28,15 +28,28 @@ extern "C" void note_signal(int signal) {
   restore_handlers();
 }
 
+// One that came while they were put in place may have left a handler of ours.
+void save_previous(int signal, struct sigaction& previous) {
+  struct sigaction action;
+  sigaction(signal, nullptr, &action);
+  if (action.sa_handler != note_signal) previous = action;
+}
+
 void put_in_place() {
+  sigset_t both, before;
+  sigemptyset(&both);
+  sigaddset(&both, SIGINT);
+  sigaddset(&both, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &both, &before);
   struct sigaction action = {};
   action.sa_handler = note_signal;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, nullptr, &previous_int);
-  sigaction(SIGTERM, nullptr, &previous_term);
+  save_previous(SIGINT, previous_int);
+  save_previous(SIGTERM, previous_term);
   in_place = true;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace

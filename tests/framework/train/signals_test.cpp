@@ -123,5 +123,21 @@ TEST(Signals, StopAllTrainingsOfAProcess) {
   for (const TrainResult& result : results) EXPECT_EQ(result.reason, "SIGTERM");
 }
 
+// A signal that comes while handlers are put in place may leave the guard's own behind.
+TEST(SignalGuard, IsNeverWhatWasThereBefore) {
+  struct sigaction before, own;
+  sigaction(SIGTERM, nullptr, &before);
+  {
+    SignalGuard guard;
+    sigaction(SIGTERM, nullptr, &own);
+  }
+  sigaction(SIGTERM, &own, nullptr);
+  SignalGuard guard;
+  std::raise(SIGTERM);
+  EXPECT_STREQ(guard.received(), "SIGTERM");
+  EXPECT_EQ(handler_of(SIGTERM), before.sa_handler);
+  sigaction(SIGTERM, &before, nullptr);
+}
+
 }  // namespace
 }  // namespace belfry
