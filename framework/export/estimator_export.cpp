@@ -1,4 +1,6 @@
 // Estimator::export_model(): exports of a live model.
+#include <optional>
+
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/export/export_model.h"
 #include "belfry/framework/train/checkpoint_at.h"
@@ -8,21 +10,22 @@
 namespace belfry {
 
 std::string Estimator::export_model(const std::string& dir, ExportOptions options) {
-  if (!session_->workers().is_chief()) return {};
+  bool chief = session_->workers().is_chief();
+  std::optional<Checkpoint> live;
+  if (options.checkpoint.empty()) {
+    Session& now = session();
+    require(now.has_state(), "export: nothing was trained and ", model_dir_,
+            " has no checkpoint; train first, or name ExportOptions::checkpoint");
+    live = now.snapshot_of_all();
+  }
+  if (!chief) return {};
   if (!options.model_fn)
     options.model_fn = [this](Scope scope, const Batch& batch, Mode mode) {
       return model_fn(std::move(scope), batch, mode);
     };
   if (!options.precision) options.precision = config_.precision;
-  std::string path;
-  if (!options.checkpoint.empty()) {
-    path = belfry::export_model(dir, options);
-  } else {
-    Session& live = session();
-    require(live.has_state(), "export: nothing was trained and ", model_dir_,
-            " has no checkpoint; train first, or name ExportOptions::checkpoint");
-    path = belfry::export_model(dir, options, live.snapshot());
-  }
+  std::string path =
+      live ? belfry::export_model(dir, options, *live) : belfry::export_model(dir, options);
   log_info("exported ", path);
   return path;
 }

@@ -52,6 +52,9 @@ struct ExportOptions {
 ///   model.onnx         the same for other runtimes: opset 17, names of inputs and outputs as here
 ///   assets/
 ///
+/// Estimator::export_model() is called by all workers of a job and merges the values of all their
+/// towers; the chief writes, and the others return an empty path.
+///
 /// Error: there is no checkpoint, or it lacks a variable; the model is built in another way for
 /// other numbers of rows; an op cannot be expressed in ONNX (op and scope path are named); the
 /// folder cannot be written.

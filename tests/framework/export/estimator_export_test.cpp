@@ -129,5 +129,36 @@ TEST_F(EstimatorExport, OfSeveralWorkersIsTheChiefs) {
   WorkersRegistration none(nullptr);
 }
 
+// The mean of the chief's 2 and the other's 4 is 3.
+TEST_F(EstimatorExport, OfSeveralWorkersMergesTheirTowers) {
+  auto scaled = [](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor y = batch["x"]
+               * s.variable("scale", {.initializer = constant_value(2),
+                                      .kind = VariableKind::statistic,
+                                      .over_towers = OverTowers::mean});
+    if (mode == Mode::predict) return {.predictions = {{"y", y}}};
+    Variable w = s.variable("w", {});
+    return {.loss = mean(mean_squared_error(y * w, batch["y"])), .train = sgd()};
+  };
+  {
+    Estimator e = estimator(saving_every(3), scaled);
+    train(e);
+  }
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  {
+    WorkersRegistration stub([](const std::optional<WorkerOptions>&) {
+      Array four = Array::scalar(4.f);
+      return std::make_shared<StubWorkers>(
+          2, 0, std::vector<std::byte>(four.raw_bytes().begin(), four.raw_bytes().end()));
+    });
+    Estimator chief = estimator(saving_nothing(), scaled);
+    EXPECT_TRUE(identical(predicted(chief), Array::of({0.6f, -3.4f, 1.8f}, {3, 1})));
+    Array exported = served(chief.export_model(exports(), of_batch()));
+    EXPECT_TRUE(identical(exported, Array::of({0.3f * 3, -1.7f * 3, 0.9f * 3}, {3, 1})));
+  }
+  unsetenv("OMPI_COMM_WORLD_SIZE");
+  WorkersRegistration none(nullptr);
+}
+
 }  // namespace
 }  // namespace belfry
