@@ -123,6 +123,17 @@ Array image_of(const Array& file, const Column& c, const DecodeImage& decode) {
   return image;
 }
 
+// Those at the ends become 2^63 or infinity, which cast back to themselves.
+bool holds(const Array& converted, const Array& integers) {
+  if (is_floating(converted.dtype())) {
+    Array numbers = converted.cast(DType::f64);
+    if (!std::ranges::all_of(numbers.span<double>(),
+                             [](double x) { return x >= -0x1p63 && x < 0x1p63; }))
+      return false;
+  }
+  return identical(converted.cast(DType::i64), integers);
+}
+
 // Of the input's type, from what an Example holds.
 Array converted(const Array& stored, const Column& c) {
   if (c.is_u8() && is_floating(c.type.dtype)) {
@@ -134,8 +145,8 @@ Array converted(const Array& stored, const Column& c) {
     return out.cast(c.type.dtype);
   }
   Array out = stored.cast(c.type.dtype);
-  require(c.stored != StoredAs::integers || identical(out.cast(DType::i64), stored),
-          "it has numbers that ", c.type.dtype, " cannot hold");
+  require(c.stored != StoredAs::integers || holds(out, stored), "it has numbers that ",
+          c.type.dtype, " cannot hold");
   return out;
 }
 

@@ -107,6 +107,17 @@ TEST_F(ParseExamples, NameWhatIsWrong) {
               AllOf(HasSubstr("example 0"), HasSubstr("protobuf: at byte 1")));
 }
 
+// 2^62 is a float, 2^63 - 1 is not: the nearest is 2^63.
+TEST_F(ParseExamples, IntegersMustBeHeldByAFloatingInput) {
+  inputs["x"] = {.stored = StoredAs::integers};
+  Predictor predictor = load(inputs);
+  good["x"] = Integers{-3, std::int64_t{1} << 62};
+  EXPECT_EQ(error(predictor, good), "no error");
+  for (std::int64_t number : {std::int64_t{9223372036854775807}, (std::int64_t{1} << 62) + 1})
+    EXPECT_THAT(error(predictor, with("x", Integers{1, number})),
+                HasSubstr("numbers that f32 cannot hold"));
+}
+
 TEST_F(ParseExamples, AreCheckedWhenTheModelIsExported) {
   auto refused = [&](const std::string& input, const ExampleInput& how) {
     inputs[input] = how;
