@@ -15,7 +15,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_PACKAGE_DESCRIPTION "A shared library, its headers, packages for CMake and pkg-config,
-and belfry-ckpt, which looks at checkpoints.")
+belfry-ckpt, which looks at checkpoints, and belfry-predict, which serves exports.")
 if(BELFRY_CUDA)
   string(APPEND CPACK_PACKAGE_DESCRIPTION "
 It runs on NVIDIA GPUs as well, and for that is linked with libraries of

@@ -27,10 +27,11 @@ foreach(file ${package})
   endforeach()
 endforeach()
 
-# find_component(NAME tree expected): what find_package says to one that requires NAME of a tree.
+# find_component(NAME tree expected): what find_package says to one that requires NAME of a tree, each
+# in a build folder of its own, as "Found Belfry" is said once in each.
 function(find_component name tree expected)
   execute_process(
-    COMMAND ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/components -B ${WORK_DIR}/components/${tree}
+    COMMAND ${CMAKE_COMMAND} -S ${SOURCE_DIR}/tests/install/components -B ${WORK_DIR}/components/${tree}_${name}
             -D CMAKE_PREFIX_PATH=${WORK_DIR}/${tree} -D CMAKE_CXX_COMPILER=${COMPILER}
             -D COMPONENT=${name}
     OUTPUT_VARIABLE said ERROR_VARIABLE said)
@@ -38,6 +39,9 @@ function(find_component name tree expected)
   string(FIND "${said}" "${expected}" at)
   if(at EQUAL -1)
     message(SEND_ERROR "component `${name}`: expected `${expected}`, got: ${said}")
+  endif()
+  if(said MATCHES "Found Belfry" AND said MATCHES "CMake Error")
+    message(SEND_ERROR "component `${name}`: `Found Belfry` beside an error: ${said}")
   endif()
 endfunction()
 foreach(component ${COMPONENTS})

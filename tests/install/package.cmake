@@ -12,7 +12,8 @@ set(deb ${WORK_DIR}/belfry_${VERSION}_${architecture}.deb)
 # Depends on the packages of what the library is linked with, or is loaded by all that is.
 execute_process(COMMAND dpkg-deb --field ${deb} OUTPUT_VARIABLE fields COMMAND_ERROR_IS_FATAL ANY)
 foreach(pattern "Package: belfry\n" "Version: ${VERSION}\n" "Section: libdevel\n" "Maintainer: [^\n]+@"
-                "Depends: [^\n]*libc6 " "Depends: [^\n]*libdnnl[0-9]" "Depends: [^\n]*libtbb[0-9]+"
+                "belfry-ckpt" "belfry-predict" "Depends: [^\n]*libc6 "
+                "Depends: [^\n]*libdnnl[0-9]" "Depends: [^\n]*libtbb[0-9]+"
                 "Depends: [^\n]*libopencv-imgcodecs[0-9]+")
   if(NOT fields MATCHES "${pattern}")
     message(SEND_ERROR "${deb}: no field is like `${pattern}`:\n${fields}")
