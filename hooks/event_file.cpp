@@ -20,6 +20,7 @@
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/hooks/printed.h"
 
 namespace belfry::hooks {
 namespace {
@@ -29,10 +30,6 @@ using Clock = std::chrono::steady_clock;
 using Body = std::function<void(WireWriter&)>;  // the fields of an Event that are its own
 
 constexpr std::size_t write_bytes = 1 << 20;  // so much is not kept back any longer
-
-double system_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 // Readers go from file to file in the order of the names, so numbers have leading zeros.
 std::string file_name(double seconds) {

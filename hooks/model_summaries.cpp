@@ -7,15 +7,15 @@
 
 namespace belfry::hooks {
 
+Array as_pixels(const Array& image) {
+  if (image.dtype() == DType::u8) return image;
+  return data::image_grid({&image, 1}, {.columns = 1, .border = 0, .low = 0, .high = 1});
+}
+
 std::vector<Array> images_of(const belfry::SummaryValue& summary) {
   const Array& value = summary.value;
   std::vector<Array> images;
-  for (std::int64_t i = 0; i < value.shape()[0]; ++i) {
-    Array image = value.row(i);
-    if (image.dtype() != DType::u8)
-      image = data::image_grid({&image, 1}, {.columns = 1, .border = 0, .low = 0, .high = 1});
-    images.push_back(std::move(image));
-  }
+  for (std::int64_t i = 0; i < value.shape()[0]; ++i) images.push_back(as_pixels(value.row(i)));
   return images;
 }
 

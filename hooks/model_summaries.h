@@ -9,8 +9,11 @@
 
 namespace belfry::hooks {
 
-/// The images of a summary of images: u8 [h, w, c] each. Floating values from 0 to 1 become 0 to
-/// 255; those outside are taken for the nearest, NaN for 0.
+/// An image [h, w, c] as u8. Floating values from 0 to 1 become 0 to 255; those outside are taken
+/// for the nearest, NaN for 0.
+Array as_pixels(const Array& image);
+
+/// The images of a summary of images: as_pixels() of each.
 std::vector<Array> images_of(const belfry::SummaryValue& summary);
 
 /// The texts of a summary of texts, each up to its first 0.

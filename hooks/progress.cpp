@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/step_breakdown.h"
+#include "belfry/hooks/printed.h"
 
 namespace belfry::hooks {
 namespace {
@@ -22,21 +22,8 @@ namespace {
 constexpr double seconds_between_draws = 0.1;
 constexpr double memory_seconds = 3;  // after which older speeds count 1/e
 
-template <class... Args>
-std::string printed(const char* format, Args... args) {
-  std::array<char, 128> text;
-  std::snprintf(text.data(), text.size(), format, args...);
-  return text.data();
-}
-
 // Three digits, or all before the point.
 std::string short_number(double value) { return printed(value < 100 ? "%.3g" : "%.0f", value); }
-
-std::string clock_text(double seconds) {
-  auto s = static_cast<long long>(seconds);
-  return s < 3600 ? printed("%02lld:%02lld", s / 60, s % 60)
-                  : printed("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-}
 
 // Sums in which older summands fade, so that their quotients follow a change of speed.
 struct Speed {
@@ -66,10 +53,10 @@ struct Status {
 // and the shares of time: "input 3%", "compute 87%", "apply 10%".
 std::vector<std::string> numbers(const Status& s) {
   bool known = s.speed.seconds > 0 && s.speed.steps > 0;
-  std::string times = clock_text(s.elapsed_seconds);
+  std::string times = duration_text(s.elapsed_seconds);
   if (s.last_step) {
     double left = static_cast<double>(*s.last_step - s.step) * s.speed.seconds / s.speed.steps;
-    times += "<" + (known ? clock_text(left) : "?");
+    times += "<" + (known ? duration_text(left) : "?");
   }
   if (!known) return {times};
   double steps = s.speed.steps / s.speed.seconds;

@@ -12,6 +12,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/hooks/live_variables.h"
+#include "belfry/hooks/printed.h"
 #include "belfry/hooks/report_page.h"
 #include "belfry/hooks/report_values.h"
 #include "belfry/hooks/scheduled_rates.h"
@@ -22,11 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_curves = 1000, points_of_histograms = 100, most_runs = 20;
-
-double system_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+constexpr std::size_t most_curves = 1000, points_of_histograms = 100, most_runs = 20,
+                      most_bytes_of_state = 256 << 10;
 
 constexpr std::pair<CurveGroup, const char*> group_names[] = {
     {CurveGroup::value, "value"},   {CurveGroup::evaluation, "evaluation"},
@@ -37,10 +35,29 @@ std::string group_name(CurveGroup group) {
   return std::ranges::find(group_names, group, &std::pair<CurveGroup, const char*>::first)->second;
 }
 
+std::string dumped(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 CurveGroup group_of(const std::string& name) {
   for (auto [group, known] : group_names)
     if (name == known) return group;
   fail("report: its state has a curve of kind `", name, "`");
+}
+
+// With as many points a curve as there is room for; at last, as many curves.
+nlohmann::json kept(const Curves& curves) {
+  for (std::size_t most = 500;; most /= 2) {
+    nlohmann::json out = nlohmann::json::array();
+    std::size_t bytes = 0;
+    for (const auto& [key, curve] : curves) {
+      nlohmann::json item{group_name(key.group), key.name, key.series, curve.text(most)};
+      bytes += dumped(item).size() + 1;
+      if (bytes > most_bytes_of_state) break;
+      out.push_back(std::move(item));
+    }
+    if (bytes <= most_bytes_of_state || most < 4) return out;
+  }
 }
 
 // Pages of one path, in a thread of their own if nobody waits for them.
@@ -81,9 +98,11 @@ class PageWriter {
   std::future<void> writing_;  // last: its end is waited for
 };
 
-// Hooks of a training that failed are ended while what was thrown is being handled.
+// Hooks of a training that failed are ended while what was thrown is being handled; one that did
+// not fail may itself have been called while something else is.
 std::string reason_of(Outcome outcome, const HookContext& context) {
-  if (std::exception_ptr failure = std::current_exception(); failure) {
+  if (std::exception_ptr failure = std::current_exception();
+      failure && outcome == Outcome::failed) {
     try {
       std::rethrow_exception(failure);
     } catch (const std::exception& error) {
@@ -273,7 +292,7 @@ class WriteReport final : public Report {
         page_.images[value.name] = {step, shown_images(value.value, value.name)};
         return;
       case SummaryKind::text:
-        page_.texts[value.name] = {step, shown_text(value.value)};
+        page_.texts[value.name] = {step, shown_text(value)};
         return;
     }
   }
@@ -340,12 +359,9 @@ ReportData WriteReport::first_page(HookContext& context) const {
 
 std::string WriteReport::state() const {
   std::lock_guard lock(mutex_);
-  nlohmann::json curves = nlohmann::json::array();
-  for (const auto& [key, curve] : curves_)
-    curves.push_back({group_name(key.group), key.name, key.series, curve.text()});
   nlohmann::json state{
-      {"seconds", earlier_seconds_ + seconds()}, {"runs", runs_}, {"curves", curves}};
-  return state.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      {"seconds", earlier_seconds_ + seconds()}, {"runs", runs_}, {"curves", kept(curves_)}};
+  return dumped(state);
 }
 
 void WriteReport::restore(const std::string& state) {

@@ -20,7 +20,8 @@ struct ReportOptions {
   Every every = Steps(10);  ///< between points of the curves, in steps or seconds
   Steps summaries = Steps(100);  ///< between computations of EstimatorSpec::summaries
   std::chrono::seconds write_every = std::chrono::seconds(10);  ///< while training goes on
-  /// What Estimator::plan() or explain() says, memory by category among it; shown as it is.
+  /// Shown as it is. A hook is not told the plan of its training: to have it in the report, say
+  /// `.plan = estimator.plan(input_fn, {.max_steps = n})`, or explain(), before training.
   std::string plan = {};
   /// Lines of yours in the table of facts, such as hyper-parameters.
   std::vector<std::pair<std::string, std::string>> facts = {};
@@ -52,9 +53,10 @@ class Report : public Hook {
 ///   devices, batch, seed, precision, version and the like; the plan
 ///
 /// Curves keep the lowest, highest and mean value of each part once they have more than 500 points.
-/// They are part of the checkpoint, so that a training that goes on has them from the beginning;
-/// images and texts are not. Where a value is not finite, whatever the cadence, its curve is
-/// interrupted. Images with more than 512 pixels a side lose whole rows and columns.
+/// They are part of the checkpoint, so that a training that goes on has them from the beginning, if
+/// need be with fewer points, so that they take 256 KiB at most; images and texts are not. Where a
+/// value is not finite, whatever the cadence, its curve is interrupted. Images with more than 512
+/// pixels a side lose whole rows and columns.
 ///
 /// The chief alone writes, in a thread of its own, by a new file in place of the old one: at the
 /// first step, then by cadence, and at the end, saying how that came. What cannot be written is a

@@ -1,13 +1,12 @@
 #include "belfry/hooks/report_chart.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "belfry/framework/base/text.h"
 #include "belfry/hooks/html.h"
+#include "belfry/hooks/printed.h"
 
 namespace belfry::hooks {
 namespace {
@@ -15,13 +14,6 @@ namespace {
 // The image is 1000 x 1000 units, stretched to its place: so lines and texts keep their width, as
 // only lines are in it and all of them are drawn by `vector-effect: non-scaling-stroke`.
 constexpr double size = 1000;
-
-template <class... Args>
-std::string printed(const char* format, Args... args) {
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), format, args...);
-  return text.data();
-}
 
 std::string place(double units) { return printed("%.6g", std::round(units * 100) / 100); }
 

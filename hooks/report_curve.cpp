@@ -70,12 +70,15 @@ void Curve::add(std::int64_t step, double value) {
     point.not_finite = 1;
   }
   latest_step_ = step, latest_ = value;
-  auto number = [this](std::int64_t s) { return s / steps_a_point_; };
   auto at = std::ranges::lower_bound(points_, number(step), {},
                                      [&](const CurvePoint& p) { return number(p.first); });
   if (at != points_.end() && number(at->first) == number(step)) return merge(*at, point);
   points_.insert(at, point);
-  while (points_.size() > most_) {
+  thin(most_);
+}
+
+void Curve::thin(std::size_t most) {
+  while (points_.size() > most) {
     steps_a_point_ *= 2;
     std::vector<CurvePoint> fewer;
     for (const CurvePoint& p : points_) {
@@ -89,7 +92,12 @@ void Curve::add(std::int64_t step, double value) {
   }
 }
 
-std::string Curve::text() const {
+std::string Curve::text(std::size_t most) const {
+  if (points_.size() > most) {
+    Curve thinned = *this;
+    thinned.thin(most);
+    return thinned.text();
+  }
   std::string out = concat(steps_a_point_, " ", latest_step_, " ");
   out += std::isfinite(latest_) ? concat("1 ", seven_digits(latest_), " ") : "0 ";
   for (const CurvePoint& p : points_) {

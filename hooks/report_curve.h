@@ -2,6 +2,7 @@
 // Values over steps, however many there are, in bounded memory. Internal to hooks/.
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,12 +33,15 @@ class Curve {
   std::int64_t latest_step() const { return latest_step_; }          ///< that was added; -1: none
   double latest() const { return latest_; }
 
-  /// The curve as text without line breaks, numbers in seven digits; read() replaces it by one that
-  /// such a text holds. Error: it is none.
-  std::string text() const;
+  /// The curve as text without line breaks, numbers in seven digits, thinned to `most` points, at
+  /// least 2; read() replaces it by one that such a text holds. Error: it is none.
+  std::string text(std::size_t most = std::numeric_limits<std::size_t>::max()) const;
   void read(std::string_view text);
 
  private:
+  std::int64_t number(std::int64_t step) const { return step / steps_a_point_; }
+  void thin(std::size_t most);
+
   std::size_t most_;
   std::int64_t steps_a_point_ = 1;
   std::vector<CurvePoint> points_;

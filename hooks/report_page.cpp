@@ -2,24 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <ctime>
 
 #include "belfry/data/formats/image.h"
 #include "belfry/framework/base/text.h"
 #include "belfry/hooks/html.h"
+#include "belfry/hooks/printed.h"
 #include "belfry/hooks/report_chart.h"
 #include "belfry/hooks/report_style.h"
 
 namespace belfry::hooks {
 namespace {
-
-template <class... Args>
-std::string printed(const char* format, Args... args) {
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), format, args...);
-  return text.data();
-}
 
 std::string percent(double share) {
   return printed("%.1f", 100 * std::clamp(share, 0.0, 1.0)) + "%";
@@ -249,12 +242,6 @@ std::string date_text(double seconds) {
   std::array<char, 32> text;
   std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &utc);
   return text.data();
-}
-
-std::string duration_text(double seconds) {
-  auto s = static_cast<long long>(seconds);
-  return s < 3600 ? printed("%02lld:%02lld", s / 60, s % 60)
-                  : printed("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
 }  // namespace belfry::hooks

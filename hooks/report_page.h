@@ -77,7 +77,4 @@ std::string report_page(const ReportData& data);
 /// "2026-11-22 23:58:01 UTC", for seconds since 1970.
 std::string date_text(double seconds);
 
-/// "01:15" or "2:01:15".
-std::string duration_text(double seconds);
-
 }  // namespace belfry::hooks

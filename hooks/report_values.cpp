@@ -4,8 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "belfry/data/formats/image_grid.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/text.h"
+#include "belfry/hooks/model_summaries.h"
 
 namespace belfry::hooks {
 namespace {
@@ -13,11 +14,10 @@ namespace {
 constexpr std::int64_t most_images = 16, most_pixels = 512;
 constexpr std::size_t most_bytes = 10'000;
 
-// u8 [h, w, c].
+// u8 [h, w, c], always of its own memory: the caller may go on writing to the image.
 Array thinned(const Array& image) {
   std::int64_t height = image.shape()[0], width = image.shape()[1], channels = image.shape()[2];
   std::int64_t stride = (std::max(height, width) + most_pixels - 1) / most_pixels;
-  if (stride == 1) return image;
   Array out({(height + stride - 1) / stride, (width + stride - 1) / stride, channels}, DType::u8);
   auto from = image.span<std::uint8_t>();
   auto to = out.span<std::uint8_t>().begin();
@@ -51,32 +51,18 @@ std::vector<Array> shown_images(const Array& images, std::string_view name) {
                   ? images.reshape({1, images.shape()[0], images.shape()[1], images.shape()[2]})
                   : images;
   const Shape& shape = all.shape();
-  bool floating = is_floating(all.dtype());
-  require((floating || all.dtype() == DType::u8) && shape.rank() == 4
+  require((is_floating(all.dtype()) || all.dtype() == DType::u8) && shape.rank() == 4
               && (shape[3] == 1 || shape[3] == 3 || shape[3] == 4) && shape.elements() > 0,
           "report: expected images [n, h, w, 1 | 3 | 4], u8 or floating, for `", name, "`, got ",
           images.type());
   std::vector<Array> out;
-  for (std::int64_t i = 0; i < std::min(shape[0], most_images); ++i) {
-    Array row = all.row(i);
-    out.push_back(thinned(data::image_grid(
-        {&row, 1}, {.columns = 1, .border = 0, .low = 0, .high = floating ? 1.0 : 255.0})));
-  }
+  for (std::int64_t i = 0; i < std::min(shape[0], most_images); ++i)
+    out.push_back(thinned(as_pixels(all.row(i))));
   return out;
 }
 
-std::string shown_text(const Array& bytes) {
-  std::int64_t rows = bytes.shape().rank() == 2 ? bytes.shape()[0] : 1;
-  auto all = bytes.span<std::uint8_t>();
-  std::string out;
-  for (std::int64_t i = 0; i < rows && out.size() < most_bytes; ++i) {
-    auto size = all.size() / static_cast<std::size_t>(rows);
-    auto row = all.subspan(static_cast<std::size_t>(i) * size, size);
-    out.append(row.begin(), std::ranges::find(row, std::uint8_t{0}));
-    if (i + 1 < rows) out += '\n';
-  }
-  if (out.size() > most_bytes) out.resize(most_bytes);
-  return out;
+std::string shown_text(const belfry::SummaryValue& summary) {
+  return join(texts_of(summary), "\n").substr(0, most_bytes);
 }
 
 }  // namespace belfry::hooks

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/tensor/array.h"
+#include "belfry/framework/train/summary.h"
 
 namespace belfry::hooks {
 
@@ -20,7 +21,7 @@ std::array<double, 5> percentiles_of(const Array& values);
 /// and so on. Error, naming `name`: another type or shape.
 std::vector<Array> shown_images(const Array& images, std::string_view name);
 
-/// Bytes [n], or [rows, n] as a line each, up to the first 0 of each; at most 10,000 of them.
-std::string shown_text(const Array& bytes);
+/// texts_of() a summary of texts as a line each; at most 10,000 bytes.
+std::string shown_text(const belfry::SummaryValue& summary);
 
 }  // namespace belfry::hooks

@@ -11,14 +11,11 @@
 #include "belfry/hooks/event_file.h"
 #include "belfry/hooks/graph_def.h"
 #include "belfry/hooks/model_summaries.h"
+#include "belfry/hooks/printed.h"
 #include "belfry/hooks/scheduled_rates.h"
 
 namespace belfry::hooks {
 namespace {
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 class WriteSummaries final : public Summaries {
  public:
@@ -49,7 +46,7 @@ class WriteSummaries final : public Summaries {
       file_->add_graph(context.step(), std::move(graph));
     if (!options_.hyper_parameters.empty())
       file_->add(context.step(),
-                 {hyper_parameters_summary(options_.hyper_parameters, wall_seconds())});
+                 {hyper_parameters_summary(options_.hyper_parameters, system_seconds())});
   }
 
   // The other workers ask with the chief, though they do not write.
@@ -81,7 +78,7 @@ class WriteSummaries final : public Summaries {
 
   void end(HookContext& context, Outcome outcome) override {
     if (file_ && outcome == Outcome::finished && !options_.hyper_parameters.empty())
-      file_->add(context.step(), {run_finished_summary(wall_seconds())});
+      file_->add(context.step(), {run_finished_summary(system_seconds())});
     file_.reset();
     rates_.clear();
     begun_ = false;

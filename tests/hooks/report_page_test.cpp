@@ -8,6 +8,7 @@
 #include "../framework/base/error_of.h"
 #include "belfry/data/formats/image.h"
 #include "belfry/hooks/html.h"
+#include "belfry/hooks/printed.h"
 #include "belfry/hooks/report_chart.h"
 #include "belfry/hooks/report_values.h"
 #include "well_formed.h"
@@ -204,6 +205,13 @@ TEST(ReportValues, ImagesBecomeBytes) {
   EXPECT_TRUE(identical(shown[1], Array::of({std::uint8_t{255}, std::uint8_t{255}}, {1, 2, 1})));
 }
 
+TEST(ReportValues, ImagesAreCopies) {
+  Array image = Array::zeros({1, 2, 1}, DType::u8);
+  auto shown = shown_images(image, "x");
+  image.span<std::uint8_t>()[1] = 7;
+  EXPECT_TRUE(identical(shown[0], Array::zeros({1, 2, 1}, DType::u8)));
+}
+
 TEST(ReportValues, LargeImagesAndManyAreThinned) {
   Array large = Array::zeros({600, 1025, 3}, DType::u8);
   large.span<std::uint8_t>()[(3 * 1025 + 6) * 3 + 1] = 200;  // row 3, column 6, green
@@ -222,11 +230,11 @@ TEST(ReportValues, TextsEndAtTheirFirstZero) {
   std::string_view bytes("one\0xtwo\0y", 10);
   Array rows = Array::of(
       std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()), {2, 5});
-  EXPECT_EQ(shown_text(rows), "one\ntwo");
-  EXPECT_EQ(shown_text(rows.row(1)), "two");
+  EXPECT_EQ(shown_text({"t", SummaryKind::text, rows}), "one\ntwo");
+  EXPECT_EQ(shown_text({"t", SummaryKind::text, rows.row(1)}), "two");
   Array endless({20'000}, DType::u8);
   std::ranges::fill(endless.span<std::uint8_t>(), 'x');
-  EXPECT_EQ(shown_text(endless).size(), 10'000u);
+  EXPECT_EQ(shown_text({"t", SummaryKind::text, endless}).size(), 10'000u);
 }
 
 ReportData full_data(const std::string& name) {

@@ -14,9 +14,11 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 struct ReportTest : testing::Test {
   ReportTest() { context.folder = folder.path(); }
@@ -139,6 +141,18 @@ TEST_F(ReportTest, AFailureAndItsReasonAreShown) {
   EXPECT_THAT(page(), HasSubstr("<p class=\"reason failed\">disk on &lt;fire&gt;</p>"));
 }
 
+TEST_F(ReportTest, AnotherExceptionIsNoReason) {
+  auto hook = make();
+  try {
+    fail("no GPU, so let us train here");
+  } catch (const Error&) {
+    hook->begin(context);
+    step(*hook, 1);
+    hook->end(context, Outcome::finished);
+  }
+  EXPECT_THAT(page(), AllOf(HasSubstr(">finished</span> step 1"), Not(HasSubstr("no GPU"))));
+}
+
 TEST_F(ReportTest, WhatComesAfterTrainingIsWrittenAtOnce) {
   auto hook = make();
   EvalResult found;
@@ -207,6 +221,31 @@ TEST_F(ReportTest, CurvesSurviveARestart) {
   EXPECT_THAT(page(), AllOf(HasSubstr("<dt>Began after steps</dt><dd>0, 2</dd>"),
                             HasSubstr("<dt>Time of training</dt><dd>00:01</dd>"),
                             HasSubstr("<tr><td>1</td><td>4</td>")));
+}
+
+// With 500 points of each curve the state would have some 0.8 MB.
+TEST_F(ReportTest, TheStateHasABound) {
+  std::vector<std::pair<std::string, double>> values;
+  for (int i = 0; i < 96; ++i) values.emplace_back(concat("value ", 100 + i), 0);
+  context.limit = 500;
+  auto before = make({.every = Steps(1)});
+  before->begin(context);
+  for (int i = 1; i <= 500; ++i) {
+    for (auto& [name, value] : values) value = i;
+    step(*before, i, values);
+  }
+  before->end(context, Outcome::finished);
+  std::string state = before->state();
+  EXPECT_LE(state.size(), 256 * 1024 + 100);  // and what is beside the curves
+  EXPECT_GT(state.size(), 64 * 1024);
+  auto after = make();
+  after->restore(state);
+  EXPECT_EQ(after->state(), state);
+  auto found = curves(*after);
+  EXPECT_EQ(found.size(), 100u);  // 97 values and 3 of speed
+  // Steps 0 to 7 are a point, then 8 to 15, and so on to 496 to 500.
+  EXPECT_THAT(found.at(0), StartsWith("value loss : 8 500 1 500 1 6 7 0 4 1 7 8 7 8 0 11.5 8 15 "));
+  EXPECT_THAT(found.at(0), EndsWith(" 496 4 5 0 498 496 500 "));
 }
 
 TEST_F(ReportTest, ResultsThatCameBetweenTrainingsStay) {
