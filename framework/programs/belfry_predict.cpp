@@ -158,7 +158,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return belfry::programs::run(argc, argv);
+    int status = belfry::programs::run(argc, argv);
+    belfry::programs::finish_printing();
+    return status;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 2;

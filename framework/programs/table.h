@@ -6,9 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/base/error.h"
+
 namespace belfry::programs {
 
 inline void print(const std::string& line) { std::printf("%s\n", line.c_str()); }
+
+/// Before a program ends. Error: not all that was printed could be written.
+inline void finish_printing() {
+  require(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to standard output");
+}
 
 /// Columns as wide as their longest entry.
 inline void print_table(const std::vector<std::vector<std::string>>& rows) {

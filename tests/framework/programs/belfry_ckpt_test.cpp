@@ -36,6 +36,12 @@ TEST_F(BelfryCkpt, SaysItsVersion) {
   EXPECT_EQ(version.out, concat(build_info(), "\n"));
 }
 
+TEST_F(BelfryCkpt, SaysThatItCannotPrint) {
+  Ran ran = run_in(folder.path(), BELFRY_CKPT, "--version", "/dev/full");
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_EQ(ran.err, "error: cannot write to standard output\n");
+}
+
 TEST_F(BelfryCkpt, ListsCheckpoints) {
   save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
   write_file_atomically(checkpoint_path(folder.path(), 200), "damaged");

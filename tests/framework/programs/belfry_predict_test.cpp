@@ -145,6 +145,15 @@ TEST_F(BelfryPredict, PredictsFromTfRecords) {
   EXPECT_THAT(error("sums b.tfrecord"), HasSubstr("feature `x`: it has 1 values, expected 2"));
 }
 
+TEST_F(BelfryPredict, SaysThatItCannotPrint) {
+  file("a.csv", "y,x_0,x_1\n1,2,3\n");
+  for (const char* arguments : {"sums", "sums a.csv", "sums a.csv --json", "--help"}) {
+    Ran ran = run_in(folder.path(), BELFRY_PREDICT, arguments, "/dev/full");
+    EXPECT_EQ(ran.status, 2) << arguments;
+    EXPECT_EQ(ran.err, "error: cannot write to standard output\n") << arguments;
+  }
+}
+
 TEST_F(BelfryPredict, RefusesWithoutWritingAnything) {
   file("a.csv", "y,x_0,x_1\n1,2,3\n1,2,x\n");
   EXPECT_THAT(error("sums a.csv --batch 1 --output out.csv"), HasSubstr("a.csv"));

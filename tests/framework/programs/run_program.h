@@ -14,13 +14,15 @@ struct Ran {
   std::string out, err;
 };
 
-/// Runs a program in a folder, with a line of arguments.
+/// Runs a program in a folder, with a line of arguments. What it prints goes to `out`, and is read
+/// if that is a file of the folder.
 inline Ran run_in(const std::string& folder, const std::string& program,
-                  const std::string& arguments) {
+                  const std::string& arguments, const std::string& out = "out.txt") {
   std::string line =
-      "cd '" + folder + "' && '" + program + "' " + arguments + " > out.txt 2> err.txt";
+      "cd '" + folder + "' && '" + program + "' " + arguments + " > " + out + " 2> err.txt";
   int status = std::system(line.c_str());
-  return {WEXITSTATUS(status), read_file(folder + "/out.txt"), read_file(folder + "/err.txt")};
+  return {WEXITSTATUS(status), out[0] == '/' ? "" : read_file(folder + "/" + out),
+          read_file(folder + "/err.txt")};
 }
 
 }  // namespace belfry
