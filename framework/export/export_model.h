@@ -52,12 +52,9 @@ struct ExportOptions {
 ///   model.onnx         the same for other runtimes: opset 17, names of inputs and outputs as here
 ///   assets/
 ///
-/// Estimator::export_model() is called by all workers of a job and merges the values of all their
-/// towers; the chief writes, and the others return an empty path.
-///
-/// Error: there is no checkpoint, or it lacks a variable; the model is built in another way for
-/// other numbers of rows; an op cannot be expressed in ONNX (op and scope path are named); the
-/// folder cannot be written.
+/// Estimator::export_model() is for all workers of a job to call: empty on all but the chief.
+/// Error: no checkpoint, or one that lacks a variable; the model is built in another way for other
+/// numbers of rows; ONNX cannot express an op (named, with its path); the folder is not writable.
 std::string export_model(const std::string& dir, const ExportOptions& options);
 /// The same of variables in memory: `state` takes the place of the file of options.checkpoint.
 std::string export_model(const std::string& dir, const ExportOptions& options,

@@ -2,6 +2,7 @@
 
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/reduction.h"
 
 namespace belfry {
 namespace {
@@ -15,7 +16,8 @@ struct Better {
 const OpDef argmax_op{.name = "argmax",
                       .shape = argmax_shape,
                       .gradient = no_gradient,
-                      .reference = argmax_reference<Better>};
+                      .reference = argmax_reference<Better>,
+                      .flops = reduce_flops};
 
 Tensor argmax(Tensor x, int axis) {
   require_defined("argmax", {x});

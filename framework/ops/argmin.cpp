@@ -1,6 +1,7 @@
 #include "belfry/framework/ops/argmax.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/reduction.h"
 
 namespace belfry {
 namespace {
@@ -14,7 +15,8 @@ struct Better {
 const OpDef argmin_op{.name = "argmin",
                       .shape = argmax_shape,
                       .gradient = no_gradient,
-                      .reference = argmax_reference<Better>};
+                      .reference = argmax_reference<Better>,
+                      .flops = reduce_flops};
 
 Tensor argmin(Tensor x, int axis) {
   require_defined("argmin", {x});

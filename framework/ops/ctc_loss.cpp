@@ -50,10 +50,19 @@ void reference(const KernelContext& c) {
   dispatch_floating(c.input(0).dtype(), c.op, [&](auto t) { run<decltype(t)>(c, batch); });
 }
 
+// As if no row were shorter: softmax, and in each state of a frame the logarithm of the sum of
+// three exponentials, of which each counts as an element of a softmax.
+double flops(const Node& node) {
+  return softmax_flops(node) + 5.0 * 3 * static_cast<double>(node.output(2).shape.elements());
+}
+
 }  // namespace
 
-const OpDef ctc_loss_op{
-    .name = "ctc_loss", .shape = shape, .gradient = gradient, .reference = reference};
+const OpDef ctc_loss_op{.name = "ctc_loss",
+                        .shape = shape,
+                        .gradient = gradient,
+                        .reference = reference,
+                        .flops = flops};
 
 Tensor ctc_loss(Tensor logits, Tensor labels, Tensor logit_lengths, Tensor label_lengths,
                 CtcOptions options) {

@@ -35,13 +35,17 @@ void reference(const KernelContext& c) {
   });
 }
 
+// The draw is of integers: a comparison and a product.
+double flops(const Node& node) { return 2.0 * static_cast<double>(node.output().shape.elements()); }
+
 }  // namespace
 
 const OpDef dropout_op{.name = "dropout",
                        .shape = shape_rule,
                        .gradient = gradient,
                        .reference = reference,
-                       .in_place = [](const Node&) { return std::vector<int>{0}; }};
+                       .in_place = [](const Node&) { return std::vector<int>{0}; },
+                       .flops = flops};
 
 Tensor dropout(const Scope& s, Tensor x, DropoutOptions options) {
   require(options.rate >= 0 && options.rate < 1, "dropout: the rate must be in [0, 1), got ",

@@ -42,10 +42,16 @@ void reference(const KernelContext& c) {
   });
 }
 
+// Three mixes of an element: a difference, a product and a sum each.
+double flops(const Node& node) { return 9.0 * static_cast<double>(node.output().shape.elements()); }
+
 }  // namespace
 
-const OpDef resize_bilinear_op{
-    .name = "resize_bilinear", .shape = shape, .gradient = gradient, .reference = reference};
+const OpDef resize_bilinear_op{.name = "resize_bilinear",
+                               .shape = shape,
+                               .gradient = gradient,
+                               .reference = reference,
+                               .flops = flops};
 
 Tensor resize_bilinear(Tensor x, ResizeOptions options) {
   return apply1(resize_bilinear_op, {x}, options);

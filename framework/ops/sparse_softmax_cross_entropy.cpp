@@ -84,7 +84,8 @@ void reference(const KernelContext& c) {
 const OpDef sparse_softmax_cross_entropy_def{.name = "sparse_softmax_cross_entropy",
                                              .shape = shape,
                                              .gradient = gradient,
-                                             .reference = reference};
+                                             .reference = reference,
+                                             .flops = softmax_flops};
 
 Tensor sparse_softmax_cross_entropy_op(Tensor logits, Tensor labels, double label_smoothing) {
   return apply1(sparse_softmax_cross_entropy_def, {logits, labels},

@@ -79,10 +79,16 @@ std::map<std::string, Tensor> handed_on(const std::vector<const Node*>& nodes) {
   return out;
 }
 
+// All nodes of one op in one scope: their work, and what the last of them makes.
+struct OpWork {
+  double flops = 0;
+  TensorType output = {};
+};
+
 void add_work(const std::vector<const Node*>& nodes, ModelSummary& out, Layers& layers) {
   auto rows = static_cast<double>(std::max<std::int64_t>(out.rows, 1));
   std::map<std::string, Tensor> outputs = handed_on(nodes);
-  std::map<std::string, double> most;  // work of one node, by scope
+  std::map<std::string, std::map<std::string, OpWork>> work;  // by scope and name
   for (const Node* node : nodes) {
     if (node->op().view) continue;
     LayerSummary& layer = layers[node->scope()];
@@ -90,14 +96,19 @@ void add_work(const std::vector<const Node*>& nodes, ModelSummary& out, Layers& 
     layer.flops += flops;
     out.flops += flops;
     std::string name(node->op().name);
-    auto known = std::find(layer.ops.begin(), layer.ops.end(), name);
-    if (known == layer.ops.end()) known = layer.ops.insert(known, name);
-    if (layer.ops.size() > 1 && flops <= most[layer.scope]) continue;
-    most[layer.scope] = flops;
-    std::rotate(layer.ops.begin(), known, known + 1);
-    layer.output = node->output();
-    if (auto found = outputs.find(layer.scope); found != outputs.end())
-      layer.output = without_views(found->second, out.rows).type();
+    auto [op, first] = work[layer.scope].try_emplace(name);
+    if (first) layer.ops.push_back(name);
+    op->second.flops += flops;
+    op->second.output = node->output();
+  }
+  for (LayerSummary& layer : out.layers) {
+    auto& done = work.at(layer.scope);
+    auto most = std::ranges::max_element(
+        layer.ops, {}, [&](const std::string& name) { return done.at(name).flops; });
+    auto found = outputs.find(layer.scope);
+    layer.output = found == outputs.end() ? done.at(*most).output
+                                          : without_views(found->second, out.rows).type();
+    std::rotate(layer.ops.begin(), most, most + 1);
   }
 }
 

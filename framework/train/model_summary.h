@@ -20,7 +20,7 @@ struct LayerSummary {
   /// Names of the ops of its forward pass, each once: that with the most work first, then in order.
   std::vector<std::string> ops = {};
   /// What it hands on: the last of its values that another scope reads, before it is flattened; if
-  /// there is none, what the first of `ops` makes. Nothing where there are no ops.
+  /// there is none, what the last node of the first of `ops` makes. Nothing where there are no ops.
   TensorType output = {};
   std::int64_t parameters = 0;   ///< elements
   std::int64_t not_trained = 0;  ///< of these; in train mode: that no update changes
@@ -33,9 +33,9 @@ struct LayerSummary {
 /// model_fn wrote it: nothing is fused or left out yet. They are the floating-point operations of
 /// OpDef::flops: matmul and convolutions, transposed and depthwise ones included, count a multiply
 /// and an add for each term of their sums, as if padding were data; pools one for each place of
-/// each window, reductions one for each element that they reduce, normalisations and softmax a
-/// number for each element that is said beside the op; any other elementwise op counts one for each
-/// element of its result. What moves data counts nothing.
+/// each window, reductions and argmax one for each element that they reduce, normalisations,
+/// softmax, losses, dropout and bilinear resizing a number for each element that is said beside the
+/// op; any other elementwise op one for each element of its result; what moves or draws data none.
 struct ModelSummary {
   Mode mode = Mode::train;
   std::int64_t rows = 0;                  ///< of the batch

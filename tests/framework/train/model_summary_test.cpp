@@ -82,6 +82,61 @@ TEST(ModelSummary, OfASharedLayer) {
   EXPECT_EQ(found.parameters.elements, 16);
 }
 
+// 2 * 10 * 100 twice, 2 * 10 * 1, and 5 * 10 of the softmax: all of an op's nodes count together.
+TEST(ModelSummary, NamesTheOpWithTheMostWorkFirst) {
+  auto mixed = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor wide = matmul(abs(batch["x"]), s.variable("in", {.shape = {10, 100}}));
+    Tensor narrow = matmul(wide, s.variable("out", {.shape = {100, 10}}));
+    Tensor score = matmul(narrow, s.variable("score", {.shape = {10, 1}}));
+    return {.predictions = {{"score", score}, {"shares", softmax(narrow)}}};
+  };
+  auto in_scope = [&](Scope s, const Batch& batch, Mode mode) {
+    return mixed(s / "mixed", batch, mode);
+  };
+  ModelSummary found = summarize(in_scope, Mode::predict, {{"x", {{3, 10}, DType::f32}}});
+  const LayerSummary& mixture = layer(found, "mixed");
+  EXPECT_EQ(mixture.flops, 10 + 2000 + 2000 + 20 + 50);
+  EXPECT_THAT(mixture.ops, ElementsAre("matmul", "abs", "softmax"));
+  EXPECT_EQ(mixture.output.shape, Shape({3, 1}));
+}
+
+// As the comments beside the ops count.
+TEST(ModelSummary, CountsWhatComputesWithoutBeingElementwise) {
+  auto flops = [](const Signature& signature, auto result) {
+    auto model = [&](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+      return {.predictions = {{"y", result(s, batch)}}};
+    };
+    return summarize(model, Mode::predict, signature).flops;
+  };
+  Signature rows{{"x", {{3, 10}, DType::f32}}, {"label", {{3}, DType::i64}}};
+  EXPECT_EQ(flops(rows, [](Scope, const Batch& b) { return argmax(b["x"], 1); }), 10);
+  EXPECT_EQ(flops(rows, [](Scope, const Batch& b) { return argmin(b["x"], 1); }), 10);
+  EXPECT_EQ(flops(rows,
+                  [](Scope s, const Batch& b) {
+                    return dropout(s, b["x"], {.rate = 0.5f, .training = true});
+                  }),
+            2 * 10);
+  EXPECT_EQ(
+      flops(rows,
+            [](Scope, const Batch& b) { return sparse_softmax_cross_entropy(b["x"], b["label"]); }),
+      5 * 10);
+  Signature images{{"image", {{3, 2, 2, 5}, DType::f32}}};
+  EXPECT_EQ(flops(images,
+                  [](Scope, const Batch& b) {
+                    return resize_bilinear(b["image"], {.size = {4, 6}});
+                  }),
+            9 * 4 * 6 * 5);
+  Signature speech{{"x", {{3, 7, 4}, DType::f32}},
+                   {"labels", {{3, 2}, DType::i64}},
+                   {"frames", {{3}, DType::i64}},
+                   {"length", {{3}, DType::i64}}};
+  EXPECT_EQ(flops(speech,
+                  [](Scope, const Batch& b) {
+                    return ctc_loss(b["x"], b["labels"], b["frames"], b["length"]);
+                  }),
+            5 * 7 * 4 + 15 * 7 * (2 * 2 + 1));
+}
+
 TEST(ModelSummary, IsATable) {
   EXPECT_EQ(to_string(summarize(small_net, Mode::train, pictures)),
             "layer  ops                          output        parameters   FLOPs\n"
