@@ -30,14 +30,22 @@ std::string keep_checkpoint(const std::string& checkpoint, const std::string& fo
   return kept;
 }
 
-BestCheckpoints::BestCheckpoints(std::string folder, const BestValue& before, Better better,
-                                 int keep, double min_change)
-    : list_(std::move(folder), before.metric(), better), keep_(keep), min_change_(min_change) {
-  if (list_.is_written() || !before.is_known()) return;
-  fs::path file = checkpoint_path(list_.folder(), before.step());
+BestCheckpoints::BestCheckpoints(const HookContext& context, std::string_view name,
+                                 const BestValue& before, Better better, int keep,
+                                 double min_change)
+    : list_(best_folder(context.model_dir(), name), before.metric(), better),
+      keep_(keep),
+      min_change_(min_change) {
+  if (!before.is_known()) return;
   std::error_code error;
-  if (fs::exists(file, error))
+  fs::path file = checkpoint_path(list_.folder(), before.step());
+  if (!list_.is_written() && fs::exists(file, error))
     list_.insert({file.filename().string(), before.step(), before.value()});
+  // Training never evaluates again the step that it begins with.
+  std::string saved = checkpoint_path(context.model_dir(), before.step());
+  if (before.step() == context.step() && takes(before.value(), before.step())
+      && fs::exists(saved, error))
+    this->keep(saved, before.value(), before.step());
 }
 
 // What gives way goes when no power failure can take the new one, or the list that has it.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "belfry/framework/train/hook.h"
 #include "belfry/hooks/best_list.h"
 #include "belfry/hooks/best_value.h"
 
@@ -18,12 +19,13 @@ std::string best_folder(const std::string& model_dir, std::string_view name = {}
 /// a copy where the file system has none. Returns its path there.
 std::string keep_checkpoint(const std::string& checkpoint, const std::string& folder);
 
-/// Used by the chief alone.
+/// Used by the chief alone, from a training's begin on.
 class BestCheckpoints {
  public:
-  /// `before` tells of the best one where the folder has no list, as older ones do not.
-  BestCheckpoints(std::string folder, const BestValue& before, Better better, int keep,
-                  double min_change);
+  /// `before` tells of the best one where the folder has no list, as older ones do not, and where a
+  /// training was killed after it wrote the checkpoint and before keep(): that one is kept now.
+  BestCheckpoints(const HookContext& context, std::string_view name, const BestValue& before,
+                  Better better, int keep, double min_change);
 
   /// Whether the checkpoint of a step with this value belongs to the best.
   bool takes(double value, std::int64_t step) const {

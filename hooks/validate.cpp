@@ -19,8 +19,7 @@ class Validate final : public Hook {
 
   void begin(HookContext& context) override {
     if (o_.keep_best > 0 && context.is_chief())
-      kept_.emplace(best_folder(context.model_dir()), best_, o_.better, o_.keep_best,
-                    o_.min_change);
+      kept_.emplace(context, "", best_, o_.better, o_.keep_best, o_.min_change);
     stop_without_patience(context, context.step());
   }
 

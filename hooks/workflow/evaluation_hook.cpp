@@ -64,8 +64,8 @@ EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec)
 void EvaluationHook::begin(HookContext& context) {
   schedule_.begin(context);
   if (spec_.keep_best > 0 && context.is_chief())
-    kept_.emplace(best_folder(context.model_dir(), spec_.name), best_, spec_.better,
-                  spec_.keep_best, spec_.early_stopping.min_change);
+    kept_.emplace(context, spec_.name, best_, spec_.better, spec_.keep_best,
+                  spec_.early_stopping.min_change);
   if (auto reason = best_.reason_to_stop(context.step())) context.request_stop(*reason);
 }
 

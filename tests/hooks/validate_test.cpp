@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/file.h"
+#include "belfry/hooks/best_list.h"
 #include "undisturbed.h"
 
 namespace belfry::hooks {
@@ -152,6 +153,32 @@ TEST_F(ValidateTest, WhatIsKeptGivesWayToBetterOnesAloneWhateverTheCheckpointKno
   run(6);
   EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(4));
   EXPECT_EQ(load_checkpoint(*best_checkpoint(dir.path())).variables.at("w").item(), 7);
+}
+
+// What is thrown here comes after the checkpoint of step 4 and before best.json, as a kill would;
+// training then never evaluates step 4 again.
+TEST_F(ValidateTest, ABestCheckpointThatWasWrittenAndNotListedIsKeptAfterARestart) {
+  struct Dies final : CheckpointListener {
+    void after_save(HookContext& context, const std::string&) override {
+      if (context.step() == 4) fail("killed");
+    }
+  };
+  ValidateOptions o{.metric = "distance", .every = Steps(1)};
+  {
+    Estimator killed(options(saving_every(100)));
+    EXPECT_THAT(error_of([&] {
+                  killed.train(input, {.max_steps = 8,
+                                       .hooks = {validate(killed, once({one_point()}), o)},
+                                       .listeners = {std::make_shared<Dies>()}});
+                }),
+                HasSubstr("killed"));
+  }
+  ASSERT_EQ(saved_steps(dir.path()).back(), 4);
+  EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(3));
+  Estimator estimator(options(saving_every(1, 1)));
+  train(estimator, o, 8);
+  EXPECT_EQ(best_checkpoint(dir.path()), checkpoint_path(dir / "best", 4));
+  EXPECT_EQ(read_best_list(dir / "best").value().front().value, 0);
 }
 
 TEST_F(ValidateTest, KnowsTheBestOfAFolderWithoutAList) {
