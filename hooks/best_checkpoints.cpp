@@ -1,6 +1,8 @@
 #include "belfry/hooks/best_checkpoints.h"
 
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
@@ -12,6 +14,13 @@ namespace belfry::hooks {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Whose best each folder has at present.
+std::mutex owners_mutex;  // guards owners()
+std::map<std::string, std::string>& owners() {
+  static std::map<std::string, std::string> all;
+  return all;
+}
 
 }  // namespace
 
@@ -30,10 +39,26 @@ std::string keep_checkpoint(const std::string& checkpoint, const std::string& fo
   return kept;
 }
 
+FolderOwner::FolderOwner(std::string folder, const BestValue& best) : folder_(std::move(folder)) {
+  std::lock_guard lock(owners_mutex);
+  auto [other, is_new] =
+      owners().emplace(folder_, concat("the best ", best.metric(), " of ", best.owner()));
+  require(is_new, best.owner(), ": `", folder_, "` keeps ", other->second,
+          " already, not the best ", best.metric(),
+          " too; give one of them another name (ValidateOptions::name, EvalSpec::name), or "
+          "keep_best = 0");
+}
+
+FolderOwner::~FolderOwner() {
+  std::lock_guard lock(owners_mutex);
+  owners().erase(folder_);
+}
+
 BestCheckpoints::BestCheckpoints(const HookContext& context, std::string_view name,
                                  const BestValue& before, Better better, int keep,
                                  double min_change)
-    : list_(best_folder(context.model_dir(), name), before.metric(), better),
+    : owner_(best_folder(context.model_dir(), name), before),
+      list_(owner_.folder(), before.metric(), better),
       keep_(keep),
       min_change_(min_change) {
   if (!before.is_known()) return;

@@ -19,11 +19,27 @@ std::string best_folder(const std::string& model_dir, std::string_view name = {}
 /// a copy where the file system has none. Returns its path there.
 std::string keep_checkpoint(const std::string& checkpoint, const std::string& folder);
 
-/// Used by the chief alone, from a training's begin on.
+/// Keeps others of this process from keeping their best in the same folder while it lives.
+class FolderOwner {
+ public:
+  /// Error: another one lives.
+  FolderOwner(std::string folder, const BestValue& best);
+  ~FolderOwner();
+  FolderOwner(const FolderOwner&) = delete;
+  FolderOwner& operator=(const FolderOwner&) = delete;
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+/// Used by the chief alone, from a training's begin to its end.
 class BestCheckpoints {
  public:
   /// `before` tells of the best one where the folder has no list, as older ones do not, and where a
   /// training was killed after it wrote the checkpoint and before keep(): that one is kept now.
+  /// Error: another one has this folder; its list is damaged, or of another metric.
   BestCheckpoints(const HookContext& context, std::string_view name, const BestValue& before,
                   Better better, int keep, double min_change);
 
@@ -35,6 +51,7 @@ class BestCheckpoints {
   void keep(const std::string& checkpoint, double value, std::int64_t step);
 
  private:
+  FolderOwner owner_;
   BestList list_;
   int keep_;
   double min_change_;

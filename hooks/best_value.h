@@ -28,6 +28,7 @@ class BestValue {
   bool is_known() const { return step_ >= 0; }
   double value() const { return value_; }
   std::int64_t step() const { return step_; }
+  const std::string& owner() const { return owner_; }
   const std::string& metric() const { return metric_; }
   std::string text() const;  ///< "the best loss was 0.5 at step 4"
 

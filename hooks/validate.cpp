@@ -8,18 +8,23 @@
 namespace belfry::hooks {
 namespace {
 
+// How errors and the reason of a stop name it.
+std::string owner_of(const ValidateOptions& o) {
+  return o.name.empty() ? "validate" : concat("validate `", o.name, "`");
+}
+
 class Validate final : public Hook {
  public:
   Validate(Estimator& estimator, InputFn input_fn, ValidateOptions options)
       : estimator_(estimator),
         input_fn_(std::move(input_fn)),
         o_(std::move(options)),
-        best_("validate", o_.metric, o_.better,
+        best_(owner_of(o_), o_.metric, o_.better,
               {.patience = o_.patience, .min_change = o_.min_change, .min_steps = o_.min_steps}) {}
 
   void begin(HookContext& context) override {
     if (o_.keep_best > 0 && context.is_chief())
-      kept_.emplace(context, "", best_, o_.better, o_.keep_best, o_.min_change);
+      kept_.emplace(context, o_.name, best_, o_.better, o_.keep_best, o_.min_change);
     stop_without_patience(context, context.step());
   }
 
@@ -34,13 +39,17 @@ class Validate final : public Hook {
     double value = results.at(o_.metric);
     bool others = best_.is_known(), better = best_.take(value, result.step);
     if (result.context.is_chief())
-      log_info("step ", result.step, ": evaluated ", results_text(results),
-               better || !others ? "" : concat("; ", best_.text()));
+      log_info("step ", result.step, ": evaluated ", o_.name.empty() ? "" : o_.name + ": ",
+               results_text(results), better || !others ? "" : concat("; ", best_.text()));
     keep(result.context, value, result.step);
     stop_without_patience(result.context, result.step);
   }
 
-  std::string name() const override { return "validate/" + o_.metric; }
+  void end(HookContext&, Outcome) override { kept_.reset(); }
+
+  std::string name() const override {
+    return concat("validate/", o_.metric, o_.name.empty() ? "" : "/", o_.name);
+  }
   std::string state() const override { return best_.state(); }
   void restore(const std::string& state) override { best_.restore(state); }
 
@@ -59,7 +68,7 @@ class Validate final : public Hook {
   InputFn input_fn_;
   ValidateOptions o_;
   BestValue best_;
-  std::optional<BestCheckpoints> kept_;  // on the chief, if any are kept
+  std::optional<BestCheckpoints> kept_;  // of a training, on the chief, if any are kept
 };
 
 }  // namespace
@@ -68,6 +77,8 @@ std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn, ValidateO
   check_every("validate", options.every);
   require(options.keep_best >= 0, "validate: keep_best must be at least 0, got ",
           options.keep_best);
+  require(options.name.find('/') == std::string::npos, "validate: `", options.name,
+          "` is no name; use one without slashes");
   require(options.evaluate.checkpoint.empty(),
           "validate: the live variables are evaluated, not the checkpoint ",
           options.evaluate.checkpoint);

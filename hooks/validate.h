@@ -16,6 +16,8 @@ namespace belfry::hooks {
 using belfry::Better;
 
 struct ValidateOptions {
+  /// Of the folder for its best checkpoints, and in the log: give one where a training has several.
+  std::string name = {};
   std::string metric = "loss";    ///< a scalar of EvalResult
   Better better = Better::lower;  ///< a NaN or infinite value is never better
   /// Between evaluations, counted from step 0; where training has a limit its last step has one
@@ -26,9 +28,9 @@ struct ValidateOptions {
   double min_change = 0;  ///< a value is better if it is by more than this; at least 0
   /// Evaluations after fewer steps neither stop training nor count as waited.
   std::int64_t min_steps = 0;
-  /// Checkpoints of the best values that are kept, in model_dir/best; 0: none. Each one that is
-  /// also counts towards keep_checkpoint_max. best.json there says which they are, and of what
-  /// values; it is believed after a restart, and none of them gives way to a worse one.
+  /// Checkpoints of the best values that are kept, in model_dir/best or best_<name>; 0: none. Each
+  /// one that is also counts towards keep_checkpoint_max. best.json there says which they are, and
+  /// of what values; it is believed after a restart, and none of them gives way to a worse one.
   int keep_best = 1;
   EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
   /// Called on the chief with the finished steps and the results: for a report, for instance.
@@ -42,13 +44,14 @@ struct ValidateOptions {
 /// The best value and the evaluations since are part of the checkpoint, so that patience and best
 /// survive a restart; a training that goes on where patience has run out stops before its first
 /// step, unless the hook has more patience then. `estimator` must outlive the hook's training.
-/// Error: `every` below 1, another number below 0, a checkpoint to evaluate; in training, an
-/// unknown metric, a best.json of another metric, or whatever Estimator::evaluate() throws.
+/// Error: `every` below 1, another number below 0, a name with slashes, a checkpoint to evaluate;
+/// in training, an unknown metric, a best.json of another metric, another hook that keeps its best
+/// in that folder, or whatever Estimator::evaluate() throws.
 std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn,
                                ValidateOptions options = {});
 
-/// Path of the best checkpoint that validate() keeps for this model_dir, or an EvalSpec of this
-/// name; or nothing.
+/// Path of the best checkpoint that validate() or an EvalSpec of this name keeps for this
+/// model_dir; or nothing.
 std::optional<std::string> best_checkpoint(const std::string& model_dir,
                                            std::string_view name = {});
 

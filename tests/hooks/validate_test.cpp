@@ -208,6 +208,38 @@ TEST_F(ValidateTest, AListOfAnotherMetricOrNoListIsAnError) {
   }
 }
 
+TEST_F(ValidateTest, TwoKeepTheirBestInFoldersOfTheirOwn) {
+  auto run = [&](ValidateOptions one, ValidateOptions other, std::int64_t max_steps) {
+    Estimator estimator(options(saving_every(1)));
+    InputFn test = once({one_point()});
+    estimator.train(input,
+                    {.max_steps = max_steps,
+                     .hooks = {validate(estimator, test, one), validate(estimator, test, other)}});
+  };
+  ValidateOptions loss{.every = Steps(1)}, near{.metric = "distance", .every = Steps(1)};
+  EXPECT_THAT(error_of([&] { run(loss, near, 2); }),
+              HasSubstr("/best` keeps the best loss of validate already, not the best distance "
+                        "too; give one of them another name (ValidateOptions::name, "));
+  EXPECT_THAT(saved_steps(dir / "best"), testing::IsEmpty());
+  near.name = "near";
+  run(loss, near, 2);
+  run(loss, near, 6);
+  EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(6));
+  EXPECT_EQ(best_checkpoint(dir.path(), "near"), checkpoint_path(dir / "best_near", 4));
+  // It remembers by its name: 0.25 at step 5 and 0.5 at step 6 were in vain.
+  near.patience = 3;
+  Estimator estimator(options());
+  EXPECT_EQ(train(estimator, near, 100).reason,
+            "validate `near`: no better distance in 3 evaluations, the best distance was 0 at "
+            "step 4");
+  loss.name = "near";
+  EXPECT_THAT(error_of([&] { run(near, loss, 9); }),
+              HasSubstr("/best_near` keeps the best distance of validate `near` already"));
+  near.keep_best = 0;
+  loss.name = "";
+  run(near, loss, 8);
+}
+
 TEST_F(ValidateTest, ChangesNothingOfTheTraining) {
   expect_undisturbed([](Estimator& watched) {
     return validate(watched, once({one_point(3)}), {.every = Steps(1)});
@@ -307,6 +339,7 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(refused({.min_steps = -1}), "validate: min_steps must be at least 0, got -1");
   EXPECT_EQ(refused({.keep_best = -1}), "validate: keep_best must be at least 0, got -1");
   EXPECT_EQ(refused({.min_change = -1}), "validate: min_change must be at least 0, got -1");
+  EXPECT_THAT(refused({.name = "a/b"}), HasSubstr("`a/b` is no name"));
   EXPECT_THAT(refused({.evaluate = {.checkpoint = "x"}}), HasSubstr("not the checkpoint x"));
   EXPECT_THAT(error_of([&] { train(estimator, {.metric = "dise", .every = Steps(1)}, 1); }),
               HasSubstr("there is no result `dise`; there are distance, global_step, loss"));
