@@ -73,15 +73,16 @@ BestCheckpoints::BestCheckpoints(const HookContext& context, std::string_view na
     this->keep(saved, before.value(), before.step());
 }
 
-// What gives way goes when no power failure can take the new one, or the list that has it.
+// What gives way goes when no power failure can take the new one, or the list that has it; and with
+// it what an earlier training did not come to list, or to remove, before it was killed.
 void BestCheckpoints::keep(const std::string& checkpoint, double value, std::int64_t step) {
   std::string kept = keep_checkpoint(checkpoint, list_.folder());
-  auto dropped = list_.add({fs::path(kept).filename().string(), step, value}, keep_);
-  for (const BestEntry& entry : dropped) {
+  list_.add({fs::path(kept).filename().string(), step, value}, keep_);
+  for (const CheckpointFile& file : list_checkpoints(list_.folder())) {
+    if (list_.has(fs::path(file.path).filename().string())) continue;
     std::error_code error;
-    std::string path = (fs::path(list_.folder()) / entry.file).string();
-    fs::remove(path, error);
-    if (error) log_warning("could not remove ", path, ": ", error.message());
+    fs::remove(file.path, error);
+    if (error) log_warning("could not remove ", file.path, ": ", error.message());
   }
 }
 

@@ -47,7 +47,7 @@ class BestCheckpoints {
   bool takes(double value, std::int64_t step) const {
     return list_.takes(value, step, keep_, min_change_);
   }
-  /// Keeps it and removes what is no longer among the best.
+  /// Keeps it and removes the checkpoints in the folder that are not among the best.
   void keep(const std::string& checkpoint, double value, std::int64_t step);
 
  private:

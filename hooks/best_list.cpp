@@ -24,7 +24,7 @@ bool is_entry(const json& entry) {
       || !entry.contains("step") || !entry["step"].is_number_integer() || !entry.contains("value")
       || !entry["value"].is_number())
     return false;
-  // What is dropped from the list is removed: never a thing outside the folder.
+  // Never a thing outside the folder.
   auto name = entry["file"].get<std::string>();
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
@@ -39,7 +39,7 @@ json read_list(const std::string& folder) {
                && list.contains("better") && list["better"].is_string() && list.contains("kept")
                && list["kept"].is_array()
                && std::all_of(list["kept"].begin(), list["kept"].end(), is_entry);
-  require(whole, "`", path, "` is no list of the best; move it away to begin a new one");
+  require(whole, "`", path, "` is no list of the best; move its folder away to begin a new one");
   return list;
 }
 
@@ -85,15 +85,14 @@ void BestList::insert(BestEntry entry) {
   entries_.insert(after, std::move(entry));
 }
 
-std::vector<BestEntry> BestList::add(BestEntry entry, int keep) {
+void BestList::add(BestEntry entry, int keep) {
   insert(std::move(entry));
-  std::vector<BestEntry> dropped;
-  if (keep > 0 && std::ssize(entries_) > keep) {
-    dropped.assign(entries_.begin() + keep, entries_.end());
-    entries_.resize(static_cast<std::size_t>(keep));
-  }
+  if (keep > 0 && std::ssize(entries_) > keep) entries_.resize(static_cast<std::size_t>(keep));
   write();
-  return dropped;
+}
+
+bool BestList::has(const std::string& file) const {
+  return std::ranges::find(entries_, file, &BestEntry::file) != entries_.end();
 }
 
 void BestList::write() {

@@ -37,8 +37,11 @@ class BestList {
   bool is_best(double value) const;
   /// Puts it in without writing.
   void insert(BestEntry entry);
-  /// Puts it in, durably; returns what is no longer among the best `keep`, and may be removed.
-  std::vector<BestEntry> add(BestEntry entry, int keep);
+  /// Puts it in, durably; what is no longer among the best `keep` is out. What the folder has and
+  /// the list does not may then be removed.
+  void add(BestEntry entry, int keep);
+  /// Whether it lists a file or folder of this name.
+  bool has(const std::string& file) const;
 
  private:
   void write();

@@ -42,7 +42,7 @@ struct EvalSpec {
   /// Of training, before its first evaluation.
   std::chrono::seconds start_delay = std::chrono::seconds(0);
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
-  bool averaged = false;                   ///< with moving averages: see EvaluateArgs
+  bool averaged = false;  ///< with moving averages: see EvaluateArgs; exports have them too
   /// What says which evaluation is the best: a scalar of EvalResult. A value that is NaN or
   /// infinite is never better.
   std::string metric = "loss";

@@ -1,5 +1,8 @@
 #include "belfry/hooks/workflow/evaluation_hook.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
@@ -27,7 +30,8 @@ void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spe
                            .checkpoint = evaluation.checkpoint,
                            .result = evaluation.result,
                            .step = evaluation.step,
-                           .folder = concat(estimator.model_dir(), "/export/", name)};
+                           .folder = concat(estimator.model_dir(), "/export/", name),
+                           .averaged = spec.averaged};
       return ((*exporter).*call)(state);
     });
     if (path) exports.push_back({spec.name, name, *path, evaluation.step});
@@ -127,7 +131,11 @@ void EvaluationHook::evaluate_without_training() {
 void EvaluationHook::report(TrainAndEvaluateResult& result) const {
   if (last_) result.evaluations[spec_.name] = last_->result;
   if (best_.is_known()) result.best[spec_.name] = {best_.step(), best_.value()};
-  result.exports.insert(result.exports.end(), exports_.begin(), exports_.end());
+  // Later ones may have taken the place of earlier ones.
+  std::ranges::copy_if(exports_, std::back_inserter(result.exports), [](const ExportWritten& e) {
+    std::error_code error;
+    return std::filesystem::exists(e.path, error);
+  });
 }
 
 }  // namespace belfry::hooks

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/hooks/best_list.h"
 
@@ -22,10 +23,16 @@ void check(const char* exporter, const std::string& name, const ExportOptions& m
   require(keep >= 0, exporter, " `", name, "`: keep must be at least 0, got ", keep);
 }
 
-// What cannot be removed is left with a warning.
+// What cannot be removed is left with a warning. Whenever this is killed it is either whole or of
+// the name of a temporary folder of write_export_folder(), which removes it then.
 void remove_export(const std::string& path) {
+  fs::path folder = fs::path(path).parent_path(), name = fs::path(path).filename();
+  fs::path doomed = folder / concat(".export.tmp.removed.", name.string());
   std::error_code error;
-  fs::remove_all(path, error);
+  fs::remove_all(doomed, error);
+  if (!error) fs::rename(path, doomed, error);
+  if (!error) sync_folder(folder);
+  if (!error) fs::remove_all(doomed, error);
   if (error) log_warning("could not remove ", path, ": ", error.message());
 }
 
@@ -55,10 +62,10 @@ class BestExporter final : public Exporter {
     double value = state.result.at(o_.metric);
     if (!list.is_best(value)) return std::nullopt;
     std::string path = export_state(state, o_.model);
-    auto dropped = list.add({fs::path(path).filename().string(), state.step, value}, o_.keep);
+    list.add({fs::path(path).filename().string(), state.step, value}, o_.keep);
+    if (o_.keep == 0) return path;
     for (const std::string& old : list_exports(state.folder))
-      for (const hooks::BestEntry& entry : dropped)
-        if (fs::path(old).filename() == entry.file) remove_export(old);
+      if (!list.has(fs::path(old).filename().string())) remove_export(old);
     return path;
   }
 
@@ -83,6 +90,7 @@ class FinalExporter final : public Exporter {
 
 std::string export_state(const EvaluatedState& state, ExportOptions options) {
   options.checkpoint = state.checkpoint;
+  options.averaged |= state.averaged;
   return state.estimator.export_model(state.folder, std::move(options));
 }
 

@@ -20,11 +20,12 @@ struct EvaluatedState {
   std::string checkpoint;  ///< of this state; empty: it is the live one of `estimator`
   const EvalResult& result;
   std::int64_t step = 0;
-  std::string folder;  ///< where an exporter's exports belong: model_dir/export/<name>
+  std::string folder;     ///< where an exporter's exports belong: model_dir/export/<name>
+  bool averaged = false;  ///< with moving averages: see EvalSpec::averaged
 };
 
 /// Writes `state` to its folder as `options` say, whose checkpoint is left empty, and its model_fn
-/// may be. Returns the path.
+/// may be; with moving averages if either says so. Returns the path.
 std::string export_state(const EvaluatedState& state, ExportOptions options);
 
 /// Decides which of the states that an EvalSpec evaluates are exported. Derive from it for a rule
@@ -62,7 +63,8 @@ struct BestExporterOptions {
 };
 /// Exports after an evaluation with a better value than all before. Which there were is in the file
 /// best.json in its folder: it survives restarts, and a better export never gives way to a worse
-/// one. Error, when it exports: best.json is of another metric.
+/// one. Exports there that the file does not list are removed, unless all are kept. Error, when it
+/// exports: best.json is of another metric.
 std::shared_ptr<Exporter> best_exporter(BestExporterOptions options);
 
 struct FinalExporterOptions {

@@ -32,7 +32,7 @@ struct TrainAndEvaluateResult {
   TrainResult train;
   std::map<std::string, EvalResult> evaluations;  ///< the last of each EvalSpec, by name
   std::map<std::string, BestEvaluation> best;     ///< by EvalSpec::name; where there is one
-  std::vector<ExportWritten> exports;             ///< in their order; on the chief
+  std::vector<ExportWritten> exports;  ///< those that are still there, in their order; on the chief
 };
 
 /// Trains `estimator` and evaluates by each EvalSpec, in their order where several have their turn:

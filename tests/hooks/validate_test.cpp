@@ -140,6 +140,18 @@ TEST_F(ValidateTest, KeepsTheBestFew) {
   EXPECT_THAT(run(8), ElementsAre(3, 4));  // until there is a better one
 }
 
+// As a training that was killed after it wrote a checkpoint there, or before it removed one.
+TEST_F(ValidateTest, CheckpointsThatAreNotInTheListGo) {
+  ValidateOptions o{.metric = "distance", .every = Steps(1)};
+  Estimator estimator(options(saving_every(1)));
+  train(estimator, o, 2);
+  std::filesystem::copy_file(checkpoint_path(dir / "best", 2), checkpoint_path(dir / "best", 1));
+  write_file_atomically(dir / "best/notes.txt", "mine");
+  train(estimator, o, 4);
+  EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(4));
+  EXPECT_EQ(read_file(dir / "best/notes.txt"), "mine");
+}
+
 // Training goes on from a checkpoint that is older than the best, and gets worse this time.
 TEST_F(ValidateTest, WhatIsKeptGivesWayToBetterOnesAloneWhateverTheCheckpointKnows) {
   ValidateOptions o{.metric = "distance", .every = Steps(1)};
@@ -203,7 +215,8 @@ TEST_F(ValidateTest, AListOfAnotherMetricOrNoListIsAnError) {
         R"({"metric": "distance", "better": "lower",
             "kept": [{"file": "../x", "step": 1, "value": 0}]})"}) {
     write_file_atomically(dir / "best/best.json", std::string_view(bad));
-    EXPECT_THAT(refused({.metric = "distance"}), HasSubstr("is no list of the best; move it away"));
+    EXPECT_THAT(refused({.metric = "distance"}),
+                HasSubstr("is no list of the best; move its folder away"));
     EXPECT_THAT(error_of([&] { best_checkpoint(dir.path()); }), HasSubstr("is no list"));
   }
 }

@@ -1,8 +1,12 @@
 #include "belfry/hooks/workflow/exporters.h"
 
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/file.h"
+#include "belfry/hooks/moving_average.h"
 #include "workflow_testing.h"
 
 namespace belfry {
@@ -33,11 +37,11 @@ struct ExportersTest : WorkflowTest {
 
 TEST_F(ExportersTest, TheLatestKeepsTheNewest) {
   auto result = train({each_step(latest_exporter({.model = of_x(), .keep = 2}))}, 4);
-  EXPECT_THAT(steps_of(result), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(steps_of(result), ElementsAre(3, 4));  // those that are left
   EXPECT_THAT(exported("latest"), ElementsAre(3, 4));
-  EXPECT_EQ(result.exports[3].path, newest_export(dir / "export/latest"));
-  EXPECT_EQ(result.exports[3].evaluation, "t");
-  EXPECT_EQ(result.exports[3].exporter, "latest");
+  EXPECT_EQ(result.exports[1].path, newest_export(dir / "export/latest"));
+  EXPECT_EQ(result.exports[1].evaluation, "t");
+  EXPECT_EQ(result.exports[1].exporter, "latest");
   train({each_step(latest_exporter({.model = of_x(), .keep = 0}))}, 8);
   EXPECT_THAT(exported("latest"), ElementsAre(3, 4, 5, 6, 7, 8));
 }
@@ -64,6 +68,58 @@ TEST_F(ExportersTest, TheBestNeverGivesWayToAWorseOne) {
   for (const CheckpointFile& file : list_checkpoints(dir.path())) fs::remove(file.path);
   EXPECT_THAT(steps_of(train({each_step(best())}, 5, saving_every(1))), IsEmpty());
   EXPECT_THAT(exported("top"), ElementsAre(3, 4));
+}
+
+// As a training that was killed after it wrote an export, or before it removed one.
+TEST_F(ExportersTest, ExportsThatAreNotInTheListOfTheBestGo) {
+  auto best = [](int keep) {
+    return best_exporter({.model = of_x(), .metric = "distance", .keep = keep});
+  };
+  train({each_step(best(1))}, 2);
+  std::string folder = dir / "export/best";
+  fs::copy(newest_export(folder), folder + "/1000000000", fs::copy_options::recursive);
+  train({each_step(best(0))}, 3);  // all are kept
+  EXPECT_THAT(exported("best"), ElementsAre(2, 2, 3));
+  train({each_step(best(1))}, 4);
+  EXPECT_THAT(exported("best"), ElementsAre(4));
+}
+
+// By a kill at any moment of a removal no half of an export is left under its name.
+TEST_F(ExportersTest, AnExportLosesItsNameBeforeItsFiles) {
+  auto write = [&] {
+    return write_export_folder(dir.path(), [](const std::string& path) {
+      write_file_atomically(path + "/graph.json", "{}");
+    });
+  };
+  std::string old = write(), kept = write();
+  // What happens, in its order: to the names in the folder, and to the files of the export.
+  int events = ::inotify_init1(IN_NONBLOCK);
+  int names = ::inotify_add_watch(events, dir.path().c_str(), IN_MOVED_FROM | IN_DELETE);
+  ::inotify_add_watch(events, old.c_str(), IN_DELETE);
+  remove_old_exports(dir.path(), 1);
+  alignas(inotify_event) char bytes[4096];
+  ASSERT_GT(::read(events, bytes, sizeof bytes), 0);
+  ::close(events);
+  const auto* first = reinterpret_cast<const inotify_event*>(bytes);
+  EXPECT_EQ(first->wd, names);
+  EXPECT_TRUE(first->mask & IN_MOVED_FROM);
+  EXPECT_EQ(fs::path(old).filename().string(), first->name);
+  EXPECT_THAT(dir.names(), ElementsAre(fs::path(kept).filename().string()));
+  // What a kill left is finished by the next export.
+  create_folders(dir / ".export.tmp.removed.1000000000/assets");
+  write();
+  EXPECT_EQ(dir.names().size(), 2u);
+}
+
+// w is 8 at first and 7.75 after step 1: their average is that of "step 0.5".
+TEST_F(ExportersTest, WhatIsEvaluatedWithAveragesIsExportedWithThem) {
+  EvalSpec spec = each_step(latest_exporter({.model = of_x()}));
+  spec.averaged = true;
+  Estimator estimator(options());
+  train_and_evaluate(estimator,
+                     {input, {.max_steps = 1, .hooks = {hooks::moving_average({.decay = 0.5})}}},
+                     {spec});
+  EXPECT_THAT(exported("latest"), ElementsAre(0.5));
 }
 
 TEST_F(ExportersTest, HigherMayBeBetter) {
