@@ -1,7 +1,7 @@
 // A training that saves after every step is killed (SIGKILL) at random moments. Whatever the
 // moment, every checkpoint that is there can be read, the newest is none older than the last one
 // that the training was told is durable, and each is, to the bit, what a training gives that nobody
-// kills.
+// kills; so are the best checkpoint and export, where it keeps them.
 //
 // BELFRY_KILLS says how often each is killed, BELFRY_KILLS_SEED when.
 
@@ -15,6 +15,7 @@
 #include "../framework/train/golden.h"
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/hooks/best_list.h"
 #ifdef BELFRY_KILLED_WORKER
 #include "../framework/distribute/mpi/mpirun.h"
 #endif
@@ -60,6 +61,28 @@ std::set<std::string> names_in(const std::string& dir) {
   for (const auto& entry : std::filesystem::directory_iterator(dir, missing))
     out.insert(entry.path().filename().string());
   return out;
+}
+
+void expect_same_files(const std::string& one, const std::string& other) {
+  EXPECT_EQ(names_in(one), names_in(other));  // no temporary is left either
+  for (const std::string& name : names_in(other)) {
+    std::string path = concat(other, "/", name);
+    if (std::filesystem::is_directory(path)) continue;
+    EXPECT_EQ(read_file(concat(one, "/", name)), read_file(path)) << path;
+  }
+}
+
+/// The names of exports are times.
+void expect_same_best_export(const std::string& one, const std::string& other) {
+  auto found = hooks::read_best_list(one), expected = hooks::read_best_list(other);
+  ASSERT_EQ(found.has_value(), expected.has_value());
+  if (!found) return;
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().step, expected->front().step);
+  EXPECT_EQ(found->front().value, expected->front().value);
+  for (const char* file : {"/graph.json", "/model.safetensors"})
+    EXPECT_EQ(read_file(concat(one, "/", found->front().file, file)),
+              read_file(concat(other, "/", expected->front().file, file)));
 }
 
 struct Case {
@@ -152,6 +175,10 @@ void Kills::check_what_is_left(const std::string& dir) {
   for (const CheckpointFile& file : files)
     EXPECT_EQ(error_of([&] { require(load_checkpoint(file.path).step == file.step, "its step"); }),
               "no error");
+  for (const char* best : {"/best", "/export/best"})
+    for (const auto& entry :
+         hooks::read_best_list(dir + best).value_or(std::vector<hooks::BestEntry>()))
+      EXPECT_TRUE(std::filesystem::exists(concat(dir, best, "/", entry.file)));
   if (last_saved(dir) < 0) return;
   ASSERT_FALSE(files.empty());
   EXPECT_GE(files.back().step, last_saved(dir));
@@ -182,9 +209,9 @@ TEST_P(Kills, LoseNothingAndLeaveNoTrace) {
   EXPECT_EQ(expected.size(), static_cast<std::size_t>(last_step) + 1);
   for (const auto& found : {saved_by(killed), newest})
     for (const auto& [step, checksum] : found) EXPECT_EQ(checksum, expected.at(step)) << step;
-  EXPECT_EQ(names_in(killed), names_in(whole));  // no temporary is left either
-  for (const std::string& name : names_in(whole))
-    EXPECT_EQ(read_file(concat(killed, "/", name)), read_file(concat(whole, "/", name))) << name;
+  expect_same_files(killed, whole);
+  expect_same_files(killed + "/best", whole + "/best");  // best.json too
+  expect_same_best_export(killed + "/export/best", whole + "/export/best");
   std::cout << kills << " kills, seed " << seed << ": " << in_a_write
             << " while a file was written, " << before_a_save << " before a new checkpoint; "
             << reached << " steps, all checkpoints readable, none older than one promised, "

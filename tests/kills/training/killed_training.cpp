@@ -1,8 +1,8 @@
 // A training that waits for its end: killed_training KIND MODEL_DIR STEPS BACKGROUND DATA_DIR. It
 // goes on from the checkpoints in MODEL_DIR, saves after every step, in the background if that is
 // 1, and adds a line to MODEL_DIR.saved for each checkpoint of which it is told that it is durable:
-// the step and the CRC-32C of the file. Its process id is in MODEL_DIR.pid_<rank>. DATA_DIR has
-// MNIST.
+// the step and the CRC-32C of the file. One kind evaluates each step, and keeps and exports the
+// best. Its process id is in MODEL_DIR.pid_<rank>. DATA_DIR has MNIST.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,6 +25,7 @@ struct Kind {
   ModelFn model_fn;
   InputFn input;
   Hooks hooks = {};
+  std::vector<EvalSpec> evaluations = {};
 };
 
 Dataset batches_of(const Dataset& digits) {
@@ -44,8 +45,17 @@ Dataset noisy_images() {
 
 Kind kind_of(const std::string& name, const std::string& data_dir) {
   ModelFn lenet = models::lenet({.hidden = 128});  // 5 MB with Adam's slots: kills meet writes
-  if (name == "digits")
-    return {lenet, batches_of(data::drawn_digits({.count = 300, .workers = 1}))};
+  if (name == "digits") {
+    ExportOptions images{
+        .signatures = {{"predict", {.inputs = {{"image", {{28, 28, 1}, DType::f32}}}}}},
+        .onnx = false};
+    EvalSpec each_step{
+        .input_fn = data::drawn_digits({.count = 32, .workers = 1}) | data::batch(32),
+        .every = Steps(1),
+        .keep_best = 1,
+        .exporters = {best_exporter({.model = images, .keep = 1})}};
+    return {lenet, batches_of(data::drawn_digits({.count = 300, .workers = 1})), {}, {each_step}};
+  }
   if (name == "mnist") return {lenet, batches_of(data::mnist(data_dir, data::Split::train))};
   if (name == "gan")
     return {gan::gan(gan::dcgan({.size = 8, .filters = 3, .noise = 4})), noisy_images()};
@@ -83,9 +93,12 @@ void train(const std::string& kind_name, const std::string& dir, std::int64_t st
   config.threads = 1;
   config.batch = workers->count() > 1 ? BatchPolicy::per_worker : config.batch;
   Estimator estimator({.model_fn = kind.model_fn, .model_dir = dir, .run = config});
-  estimator.train(kind.input, {.max_steps = steps,
-                               .hooks = kind.hooks,
-                               .listeners = {std::make_shared<Saved>(dir + ".saved")}});
+  train_and_evaluate(estimator,
+                     {kind.input,
+                      {.max_steps = steps,
+                       .hooks = kind.hooks,
+                       .listeners = {std::make_shared<Saved>(dir + ".saved")}}},
+                     kind.evaluations);
 }
 
 }  // namespace
