@@ -49,10 +49,10 @@ class BesideTraining final : public EvaluationHook {
     result.context.begin_checkpoint();
   }
 
-  void after_save(HookContext& context, const std::string& path) override {
+  void checkpoint_written(HookContext& context, const std::string& path, bool for_best) override {
     saved_ = path;
     bool wanted = schedule_.on_checkpoints()
-                      ? context.step() != first_step_ && schedule_.allows(context)
+                      ? !for_best && context.step() != first_step_ && schedule_.allows(context)
                       : path == wanted_;
     if (wanted && !running_.valid()) start(context, path);
   }

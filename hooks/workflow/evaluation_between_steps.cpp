@@ -38,16 +38,12 @@ class BetweenSteps final : public EvaluationHook {
 
   void end(HookContext& context, Outcome outcome) override {
     if (outcome == Outcome::failed) return;
-    if (evaluated_step() != context.step()) {
-      bool saved = evaluate(context);
-      // The checkpoint saver, which has ended already, knew nothing of this.
-      if (!saved && judges() && context.config().save_checkpoint) context.save_checkpoint();
-    }
+    if (evaluated_step() != context.step()) evaluate(context);
     if (context.is_chief()) export_at_end(estimator_);
   }
 
-  void after_save(HookContext& context, const std::string&) override {
-    new_checkpoint_ |= context.step() != first_step_;
+  void checkpoint_written(HookContext& context, const std::string&, bool for_best) override {
+    new_checkpoint_ |= !for_best && context.step() != first_step_;
   }
 
  private:
@@ -56,9 +52,9 @@ class BetweenSteps final : public EvaluationHook {
     if (evaluated_step() != context.step() && schedule_.allows(context)) evaluate(context);
   }
 
-  bool evaluate(HookContext& context) {
+  void evaluate(HookContext& context) {
     schedule_.evaluated(context);
-    return take(context, evaluate_and_export(estimator_, spec_, context.is_chief()));
+    take(context, evaluate_and_export(estimator_, spec_, context.is_chief()));
   }
 
   std::int64_t first_step_ = -1, reported_step_ = -1;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
@@ -88,15 +89,25 @@ void EvaluationHook::restore(const std::string& state) {
   schedule_.set_examples(json["examples"].get<std::int64_t>());
 }
 
-bool EvaluationHook::take(HookContext& context, Evaluation evaluation) {
+void EvaluationHook::take(HookContext& context, Evaluation evaluation) {
   exports_.insert(exports_.end(), evaluation.exports.begin(), evaluation.exports.end());
   last_ = std::move(evaluation);
   double value = last_->result.at(spec_.metric);
   bool others = best_.is_known(), better = best_.take(value, last_->step);
   publish(context, better, others);
-  bool saved = keep_if_best(context, value);
+  if (spec_.early_stopping.patience > 0 || spec_.keep_best > 0) ++judged_;
+  if (!last_->checkpoint.empty()) {
+    keep_if_best(context, value, last_->checkpoint);
+  } else if (spec_.keep_best > 0) {
+    unkept_ = value;
+  }
   if (auto reason = best_.reason_to_stop(last_->step)) context.request_stop(*reason);
-  return saved;
+}
+
+bool EvaluationHook::keep_best(HookContext& context, const std::string& saved) {
+  if (!unkept_) return false;
+  double value = *std::exchange(unkept_, {});
+  return keep_if_best(context, value, saved);
 }
 
 void EvaluationHook::publish(const HookContext& context, bool better, bool others) const {
@@ -106,11 +117,11 @@ void EvaluationHook::publish(const HookContext& context, bool better, bool other
   write_evaluation(evaluation_dir(context.model_dir(), spec_.name), last_->result, last_->step);
 }
 
-bool EvaluationHook::keep_if_best(HookContext& context, double value) {
+bool EvaluationHook::keep_if_best(HookContext& context, double value, std::string checkpoint) {
   if (spec_.keep_best == 0 || !context.chief_decides(kept_ && kept_->takes(value, last_->step)))
     return false;
-  bool save = last_->checkpoint.empty();
-  std::string checkpoint = save ? context.save_checkpoint() : last_->checkpoint;
+  bool save = checkpoint.empty();
+  if (save) checkpoint = context.save_checkpoint();
   if (kept_) kept_->keep(checkpoint, value, last_->step);
   return save;
 }

@@ -25,9 +25,9 @@ struct Evaluation {
 Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool is_chief,
                                const std::string& checkpoint = {});
 
-/// What the evaluations of a spec have in common, wherever they happen. As Hook and
-/// CheckpointListener it is used by the training thread.
-class EvaluationHook : public Hook, public CheckpointListener {
+/// What the evaluations of a spec have in common, wherever they happen. Used by the training
+/// thread.
+class EvaluationHook : public Hook {
  public:
   /// Error: as train_and_evaluate().
   EvaluationHook(Estimator& estimator, EvalSpec spec);
@@ -37,32 +37,43 @@ class EvaluationHook : public Hook, public CheckpointListener {
   std::string state() const override;
   void restore(const std::string& state) override;
 
+  /// Of each checkpoint that is written; `for_best`: as one of the best of any spec.
+  virtual void checkpoint_written(HookContext& context, const std::string& path, bool for_best) = 0;
+  /// Whether keep_best() has something to do.
+  bool may_be_best() const { return unkept_.has_value(); }
+  /// Keeps a checkpoint of the live variables, which were evaluated last, if they are among the
+  /// best: `saved`, or if that is empty a new one. Whether it has saved a new one.
+  bool keep_best(HookContext& context, const std::string& saved);
+  /// Evaluations so far that have changed state().
+  std::int64_t judged() const { return judged_; }
+
   /// For a training that had nothing to do.
   void evaluate_without_training();
   bool has_evaluated() const { return last_.has_value(); }
   void report(TrainAndEvaluateResult& result) const;
 
  protected:
-  /// Logs, keeps and judges what an evaluation found; may ask to stop. Whether it has saved a
-  /// checkpoint of it, as for one of the best.
-  bool take(HookContext& context, Evaluation evaluation);
+  /// Logs and judges what an evaluation found, and keeps the checkpoint if it was of one; may ask
+  /// to stop. After one of live variables keep_best() is called when all specs have seen the step.
+  void take(HookContext& context, Evaluation evaluation);
   /// The last evaluation's state, which is that of `estimator` or a checkpoint, at the end.
   void export_at_end(Estimator& estimator);
   /// Step of the last evaluation of this training; -1: none.
   std::int64_t evaluated_step() const { return last_ ? last_->step : -1; }
-  bool judges() const { return spec_.early_stopping.patience > 0 || spec_.keep_best > 0; }
 
   Estimator& estimator_;
   const EvalSpec spec_;
   EvalSchedule schedule_;
 
  private:
-  bool keep_if_best(HookContext& context, double value);
+  bool keep_if_best(HookContext& context, double value, std::string checkpoint);
   void publish(const HookContext& context, bool better, bool others) const;
 
   BestValue best_;
   std::optional<BestCheckpoints> kept_;  // on the chief, if any are kept
   std::optional<Evaluation> last_;
+  std::optional<double> unkept_;  // value of the last, before keep_best()
+  std::int64_t judged_ = 0;
   std::vector<ExportWritten> exports_;
 };
 

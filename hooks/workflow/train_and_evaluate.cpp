@@ -3,7 +3,7 @@
 #include <set>
 
 #include "belfry/framework/base/error.h"
-#include "belfry/hooks/workflow/evaluation_hook.h"
+#include "belfry/hooks/workflow/best_saves.h"
 
 namespace belfry {
 namespace {
@@ -34,9 +34,11 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec&
   for (const EvalSpec& spec : evaluations) {
     hooks.push_back(spec.devices.empty() ? hooks::evaluation_between_steps(estimator, spec)
                                          : hooks::evaluation_beside_training(estimator, spec));
-    options.hooks.push_back(hooks.back());
-    options.listeners.push_back(hooks.back());
   }
+  auto saves = std::make_shared<hooks::BestSaves>(hooks);
+  Hooks with_saves = with_best_saves(hooks, saves);
+  options.hooks.insert(options.hooks.end(), with_saves.begin(), with_saves.end());
+  options.listeners.push_back(saves);
   TrainAndEvaluateResult result;
   result.train = estimator.train(train.input_fn, options);
   for (const auto& hook : hooks) {

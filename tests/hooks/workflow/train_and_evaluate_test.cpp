@@ -151,6 +151,48 @@ TEST_F(TrainAndEvaluate, KeepsTheBestCheckpoints) {
   EXPECT_EQ(hooks::best_checkpoint(dir.path()), std::nullopt);
 }
 
+// "loss" falls at each step, so each evaluation of `each` writes a checkpoint of the best.
+TEST_F(TrainAndEvaluate, CheckpointsOfTheBestAreNoTrigger) {
+  auto other = std::make_shared<Recorder>("other");
+  train(
+      {{.name = "new", .input_fn = test, .keep_best = 1, .exporters = {seen}},
+       {.name = "each", .input_fn = test, .every = Steps(1), .keep_best = 1, .exporters = {other}}},
+      12, saving_every(5));
+  EXPECT_THAT(seen->steps, ElementsAre(5, 10, 12));
+  EXPECT_THAT(other->steps, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+}
+
+// The rows of a step count in each checkpoint of it, also one that an earlier spec wants.
+TEST_F(TrainAndEvaluate, TheBestCheckpointKnowsWhatLaterSpecsHaveSeen) {
+  train({{.name = "a", .input_fn = test, .every = Steps(3), .keep_best = 1},
+         {.name = "b", .input_fn = test, .every = Epochs{.examples = 100}}},
+        5, saving_every(100));
+  for (std::int64_t step : {3, 5}) {
+    auto state = load_checkpoint(checkpoint_path(dir.path(), step)).hooks.at("evaluate/b");
+    EXPECT_THAT(state, HasSubstr(concat("\"examples\":", step)));
+  }
+}
+
+TEST_F(TrainAndEvaluate, TheLastStepIsSavedOnce) {
+  struct Saves final : CheckpointListener {
+    void after_save(HookContext& context, const std::string&) override {
+      steps.push_back(context.step());
+    }
+    std::vector<std::int64_t> steps;
+  };
+  auto saves = std::make_shared<Saves>();
+  Estimator estimator(options(saving_every(2)));
+  train_and_evaluate(estimator, {input, {.max_steps = 4, .listeners = {saves}}},
+                     {{.name = "a", .input_fn = test, .every = Steps(1), .keep_best = 1},
+                      {.name = "b", .input_fn = test, .every = Steps(1), .keep_best = 1}});
+  EXPECT_THAT(saves->steps, ElementsAre(0, 1, 2, 3, 4));
+  for (const char* name : {"a", "b"}) {
+    auto best = hooks::best_checkpoint(dir.path(), name);
+    ASSERT_TRUE(best);
+    EXPECT_EQ(load_checkpoint(*best).step, 4);
+  }
+}
+
 TEST_F(TrainAndEvaluate, LooksAtAsManyBatchesAsAsked) {
   test = once({one_point(1), one_point(3)});
   auto result =

@@ -11,8 +11,8 @@ std::string content(const std::string& path) {
 // After n steps w is 8 - n / 4. The chief's |w - 7| is the least at step 4, the other's |3 w - 7|
 // near 0 at steps 22 and 23, their mean 2.5 at both of these and 3 and 3.5 at steps 24 and 25: the
 // third in vain. Checkpoints come at steps 10, 20 and 25, and where the mean is among the best two
-// so far: at each step up to 22, and at 23. The evaluation of steps comes first, so that the save
-// of each step up to 23 is evaluated before the next, those of steps 24 and 25 not, and the end.
+// so far: at each step up to 22, and at 23. Those are not evaluated as new ones: steps 10 and 20
+// are, before the next, and the end.
 TEST(WorkersEvaluation, AllStopTogetherByWhatTheyFindTogether) {
   TemporaryFolder folder;
   std::string dir = folder / "model";
@@ -22,7 +22,7 @@ TEST(WorkersEvaluation, AllStopTogetherByWhatTheyFindTogether) {
   for (const char* rank : {"0", "1"})
     EXPECT_EQ(content(dir + ".found_" + rank),
               "evaluation `steps`: no better distance in 3 evaluations, the best distance was 2.5 "
-              "at step 22; 25; 22: 2.5; 25, 24, 1");
+              "at step 22; 25; 22: 2.5; 25, 3, 1");
   std::vector<std::int64_t> best;
   for (const CheckpointFile& file : list_checkpoints(dir + "/best_steps"))
     best.push_back(file.step);
