@@ -24,7 +24,8 @@ struct Epochs {
 
 /// Each checkpoint that training writes by RunConfig::save_checkpoint or because somebody asks,
 /// but for the one that it begins with. The live variables are evaluated before the next step, of
-/// a checkpoint that is written in the background when it is durable.
+/// a checkpoint that is written in the background when it is durable (by several workers after one
+/// more step). Those written for EvalSpec::keep_best do not count.
 struct NewCheckpoint {};
 
 /// Steps are counted from step 0, seconds from the last evaluation or the beginning of training.
@@ -56,7 +57,8 @@ struct EvalSpec {
   /// asks for, on a model of its own, in a thread of its own, while training goes on. One is under
   /// way at a time: what comes sooner is left out. What follows from its result, stopping too,
   /// comes after the step at which it is there. input_fn, model_fn and exporters are called from
-  /// that thread. Jobs of several workers have no such thread. Empty: the live variables are
+  /// that thread. Jobs of several workers have no such thread. The model is compiled anew for each
+  /// evaluation: this pays where one takes much longer than that. Empty: the live variables are
   /// evaluated between two steps.
   std::vector<std::string> devices = {};
 };

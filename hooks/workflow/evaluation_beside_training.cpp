@@ -15,6 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Of two checkpoints of a folder. A later one is written where one in the background has failed.
+bool is_no_older(const std::string& path, const std::string& other) {
+  return path.size() != other.size() ? path.size() > other.size() : path >= other;
+}
+
 // A checkpoint is evaluated and exported from a folder of its own, where it stays until the next
 // one: in model_dir newer ones may take its place meanwhile.
 class BesideTraining final : public EvaluationHook {
@@ -44,7 +49,7 @@ class BesideTraining final : public EvaluationHook {
   void after_step(const StepResult& result) override {
     take_result(result.context, false);
     bool due = schedule_.due(result.context, result, settled_) && !schedule_.on_checkpoints();
-    if (!due || running_.valid() || !is_finite(result)) return;
+    if (!due || running_.valid() || !wanted_.empty() || !is_finite(result)) return;
     wanted_ = checkpoint_path(result.context.model_dir(), result.step);
     result.context.begin_checkpoint();
   }
@@ -53,7 +58,7 @@ class BesideTraining final : public EvaluationHook {
     saved_ = path;
     bool wanted = schedule_.on_checkpoints()
                       ? !for_best && context.step() != first_step_ && schedule_.allows(context)
-                      : path == wanted_;
+                      : !wanted_.empty() && is_no_older(path, wanted_);
     if (wanted && !running_.valid()) start(context, path);
   }
 
@@ -71,6 +76,8 @@ class BesideTraining final : public EvaluationHook {
   }
 
  private:
+  Estimator& evaluator() override { return *sibling_; }
+
   void start(HookContext& context, const std::string& path) {
     wanted_.clear();
     schedule_.evaluated(context);

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "belfry/framework/distribute/workers.h"
 #include "belfry/hooks/live_variables.h"
 #include "belfry/hooks/workflow/evaluation_hook.h"
 
@@ -12,16 +13,20 @@ class BetweenSteps final : public EvaluationHook {
 
   void begin(HookContext& context) override {
     EvaluationHook::begin(context);
+    result_is_known_ = !context.config().save_in_background || find_workers()->count() == 1;
     first_step_ = reported_step_ = context.step();
   }
 
   // Listeners are told on the chief alone, so it passes on the news here. The next step has not
-  // begun: unless one is under way, as on a GPU, these are the variables that were saved.
+  // begun: unless one is under way, as on a GPU, these are the variables that were saved. Where the
+  // chief alone has seen its result, for a checkpoint that was written in the background, all wait
+  // for the next one.
   void before_step(StepRequest& request) override {
     if (!schedule_.on_checkpoints()) return;
     HookContext& context = request.context;
     waiting_ |= context.chief_decides(std::exchange(new_checkpoint_, false));
-    if (waiting_ && reported_step_ == request.step) evaluate_if_allowed(context);
+    if (waiting_ && result_is_known_ && reported_step_ == request.step)
+      evaluate_if_allowed(context);
   }
 
   bool needs_result_now(HookContext& context, std::int64_t step) override {
@@ -61,6 +66,7 @@ class BetweenSteps final : public EvaluationHook {
   bool new_checkpoint_ = false;  // on the chief
   bool waiting_ = false;         // a checkpoint has not been evaluated
   bool settled_ = false;
+  bool result_is_known_ = true;  // reported_step_ is the same on all workers
 };
 
 }  // namespace

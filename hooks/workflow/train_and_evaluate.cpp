@@ -24,11 +24,21 @@ void check_names(const std::vector<EvalSpec>& evaluations) {
   }
 }
 
+void check_checkpoints(const RunConfig& config, const std::vector<EvalSpec>& evaluations) {
+  if (config.save_checkpoint) return;
+  for (const EvalSpec& spec : evaluations)
+    require(spec.devices.empty() && !std::holds_alternative<NewCheckpoint>(spec.every),
+            "train_and_evaluate: evaluation `", spec.name, "` waits for checkpoints, but ",
+            "RunConfig::save_checkpoint is off; set EvalSpec::every to steps, seconds or epochs, "
+            "and no EvalSpec::devices");
+}
+
 }  // namespace
 
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec& train,
                                           const std::vector<EvalSpec>& evaluations) {
   check_names(evaluations);
+  check_checkpoints(estimator.config(), evaluations);
   std::vector<std::shared_ptr<hooks::EvaluationHook>> hooks;
   TrainOptions options = train.options;
   for (const EvalSpec& spec : evaluations) {
@@ -38,7 +48,7 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec&
   auto saves = std::make_shared<hooks::BestSaves>(hooks);
   Hooks with_saves = with_best_saves(hooks, saves);
   options.hooks.insert(options.hooks.end(), with_saves.begin(), with_saves.end());
-  options.listeners.push_back(saves);
+  if (estimator.config().save_checkpoint) options.listeners.push_back(saves);
   TrainAndEvaluateResult result;
   result.train = estimator.train(train.input_fn, options);
   for (const auto& hook : hooks) {

@@ -91,12 +91,52 @@ TEST_F(BesideTraining, StopsTrainingAndChangesNothingOfIt) {
   EXPECT_EQ(scalar(watched, "w"), 8 - 0.25 * static_cast<double>(result.train.global_step));
 }
 
+// Each step wants an evaluation while checkpoint 1 is still being written, in the background: it is
+// the first that is evaluated, not given up for a later one that is not written then either.
+TEST_F(BesideTraining, DoesNotStarveWhileCheckpointsAreWritten) {
+  EvalSpec each = spec({seen});
+  each.every = Steps(1);
+  RunConfig background = saving_every(100);
+  background.save_in_background = true;
+  Estimator estimator({.model_fn =
+                           [](Scope s, const Batch& batch, Mode mode) {
+                             EstimatorSpec out = passing_seven(s, batch, mode);
+                             if (mode == Mode::predict) return out;
+                             // 4 MiB to write
+                             Tensor ballast = s.variable("ballast", {.shape = {1 << 20}});
+                             out.loss = out.loss + mean(ballast);
+                             return out;
+                           },
+                       .model_dir = dir.path(),
+                       .run = background});
+  train_and_evaluate(estimator, {input, {.max_steps = 40}}, {each});
+  EXPECT_THAT(seen->steps.front(), 1);
+  EXPECT_THAT(seen->steps.back(), 40);
+}
+
 TEST_F(BesideTraining, EvaluatesCheckpointsAsTheyCome) {
   EvalSpec each = spec({seen});
   each.every = NewCheckpoint();
   train({each}, 9, saving_every(3));
+  ASSERT_FALSE(seen->steps.empty());
+  EXPECT_EQ(seen->steps.front(), 3);
   EXPECT_THAT(seen->steps, IsSubsetOf({3, 6, 9}));
   EXPECT_EQ(seen->steps.back(), 9);
+}
+
+TEST_F(BesideTraining, ATrainingWithNothingToDoIsEvaluatedThereToo) {
+  struct Where final : Exporter {
+    std::string name() const override { return "where"; }
+    std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
+      devices = state.estimator.config().devices;
+      return {};
+    }
+    std::vector<std::string> devices;
+  };
+  train({spec()}, 4);
+  auto where = std::make_shared<Where>();
+  EXPECT_EQ(train({spec({where})}, 4).evaluations.at("t").at("global_step"), 4);
+  EXPECT_THAT(where->devices, ElementsAre("cpu:1"));
 }
 
 TEST_F(BesideTraining, WhatItThrowsFailsTraining) {
