@@ -45,6 +45,12 @@ std::string evaluation_dir(const std::string& model_dir, std::string_view name) 
 
 void write_evaluation(const std::string& dir, const EvalResult& result, std::int64_t step,
                       const std::string& checkpoint) {
+  EventFile file(dir);
+  write_evaluation(file, result, step, checkpoint);
+}
+
+void write_evaluation(EventFile& file, const EvalResult& result, std::int64_t step,
+                      const std::string& checkpoint) {
   std::vector<SummaryValue> values;
   for (const auto& [name, value] : result) {
     if (value.elements() == 1 && name != "global_step")
@@ -52,7 +58,7 @@ void write_evaluation(const std::string& dir, const EvalResult& result, std::int
     if (auto curve = as_pr_curve(value)) values.push_back(pr_curve_summary(name, *curve));
   }
   if (!checkpoint.empty()) values.push_back(text_summary("checkpoint_path", checkpoint));
-  EventFile(dir).add(step, std::move(values));
+  file.add(step, std::move(values));
 }
 
 }  // namespace belfry::hooks

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "belfry/framework/train/estimator.h"
+#include "belfry/hooks/event_file.h"
 
 namespace belfry::hooks {
 
@@ -18,6 +19,9 @@ std::string evaluation_dir(const std::string& model_dir, std::string_view name =
 /// checkpoint's path as text, if there is one. What cannot be written is left out with a warning:
 /// see EventFile.
 void write_evaluation(const std::string& dir, const EvalResult& result, std::int64_t step,
+                      const std::string& checkpoint = {});
+/// The same to a file that is there.
+void write_evaluation(EventFile& file, const EvalResult& result, std::int64_t step,
                       const std::string& checkpoint = {});
 
 }  // namespace belfry::hooks

@@ -9,6 +9,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/train/checkpoint.h"
 #include "belfry/hooks/live_variables.h"
 #include "belfry/hooks/write_evaluation.h"
 
@@ -38,6 +39,27 @@ void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spe
     if (path) exports.push_back({spec.name, name, *path, evaluation.step});
   }
 }
+
+// Of a training that had nothing to do.
+class NoTraining final : public HookContext {
+ public:
+  NoTraining(const Estimator& estimator, std::int64_t step) : estimator_(estimator), step_(step) {}
+
+  std::int64_t step() const override { return step_; }
+  bool data_ended() const override { return true; }
+  const RunConfig& config() const override { return estimator_.config(); }
+  const std::string& model_dir() const override { return estimator_.model_dir(); }
+  Variables& variables() override { fail("nothing is trained"); }
+  bool is_chief() const override { return workers_->is_chief(); }
+  bool chief_decides(bool own) override { return workers_->all_gather(std::int32_t{own})[0] != 0; }
+  void request_stop(std::string) override {}
+  std::string save_checkpoint() override { return checkpoint_path(model_dir(), step_); }
+
+ private:
+  const Estimator& estimator_;
+  std::int64_t step_;
+  std::shared_ptr<Workers> workers_ = find_workers();
+};
 
 }  // namespace
 
@@ -110,11 +132,13 @@ bool EvaluationHook::keep_best(HookContext& context, const std::string& saved) {
   return keep_if_best(context, value, saved);
 }
 
-void EvaluationHook::publish(const HookContext& context, bool better, bool others) const {
+void EvaluationHook::publish(const HookContext& context, bool better, bool others) {
   if (!context.is_chief()) return;
   log_info("step ", last_->step, ": evaluated ", spec_.name.empty() ? "" : spec_.name + ": ",
            results_text(last_->result), better || !others ? "" : concat("; ", best_.text()));
-  write_evaluation(evaluation_dir(context.model_dir(), spec_.name), last_->result, last_->step);
+  if (!events_) events_.emplace(evaluation_dir(context.model_dir(), spec_.name));
+  write_evaluation(*events_, last_->result, last_->step);
+  events_->flush();
 }
 
 bool EvaluationHook::keep_if_best(HookContext& context, double value, std::string checkpoint) {
@@ -133,10 +157,19 @@ void EvaluationHook::export_at_end(Estimator& estimator) {
 }
 
 void EvaluationHook::evaluate_without_training() {
-  bool is_chief = find_workers()->is_chief();
-  last_ = evaluate_and_export(estimator_, spec_, is_chief);
-  exports_ = last_->exports;
-  if (is_chief) export_at_end(estimator_);
+  auto checkpoint = load_latest_checkpoint(estimator_.model_dir());
+  if (checkpoint) {
+    auto own = checkpoint->hooks.find(name());
+    if (own != checkpoint->hooks.end()) restore(own->second);
+  }
+  Estimator& where = checkpoint ? evaluator() : estimator_;
+  auto done = evaluate_and_export(where, spec_, find_workers()->is_chief());
+  NoTraining context(estimator_, done.step);
+  EvaluationHook::begin(context);
+  take(context, std::move(done));
+  if (context.chief_decides(checkpoint && checkpoint->step == context.step()))
+    keep_best(context, checkpoint_path(context.model_dir(), context.step()));
+  if (context.is_chief()) export_at_end(where);
 }
 
 void EvaluationHook::report(TrainAndEvaluateResult& result) const {

@@ -8,6 +8,7 @@
 
 #include "belfry/hooks/best_checkpoints.h"
 #include "belfry/hooks/best_value.h"
+#include "belfry/hooks/event_file.h"
 #include "belfry/hooks/workflow/eval_schedule.h"
 #include "belfry/hooks/workflow/train_and_evaluate.h"
 
@@ -47,7 +48,8 @@ class EvaluationHook : public Hook {
   /// Evaluations so far that have changed state().
   std::int64_t judged() const { return judged_; }
 
-  /// For a training that had nothing to do.
+  /// For a training that had nothing to do: evaluates the newest checkpoint, or the live variables
+  /// if there is none, as at the end.
   void evaluate_without_training();
   bool has_evaluated() const { return last_.has_value(); }
   void report(TrainAndEvaluateResult& result) const;
@@ -66,8 +68,10 @@ class EvaluationHook : public Hook {
   EvalSchedule schedule_;
 
  private:
+  /// Of what evaluates.
+  virtual Estimator& evaluator() { return estimator_; }
   bool keep_if_best(HookContext& context, double value, std::string checkpoint);
-  void publish(const HookContext& context, bool better, bool others) const;
+  void publish(const HookContext& context, bool better, bool others);
 
   BestValue best_;
   std::optional<BestCheckpoints> kept_;  // on the chief, if any are kept
@@ -75,6 +79,7 @@ class EvaluationHook : public Hook {
   std::optional<double> unkept_;  // value of the last, before keep_best()
   std::int64_t judged_ = 0;
   std::vector<ExportWritten> exports_;
+  std::optional<EventFile> events_;  // on the chief, from the first evaluation on
 };
 
 /// Between two steps, of the live variables.
