@@ -126,5 +126,31 @@ TEST(EmulatedTrace, HasAllTowersAndAllSlotsOfASplitModel) {
   }
 }
 
+// Summaries wait for the step before, whose hooks may save: no batch of a later step is taken then.
+TEST(EmulatedTrace, BeforeSummariesACheckpointIsFromBeforeTheBatch) {
+  struct Saves final : Hook {
+    void before_step(StepRequest& request) override { request.summaries = request.step == 1; }
+    void after_step(const StepResult& result) override {
+      if (result.step == 1) path = result.context.save_checkpoint();
+    }
+    std::string path;
+  };
+  ModelFn showing = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = falling(std::move(s), batch, mode);
+    spec.summaries = {scalar_summary("x", mean(batch["x"]))};
+    return spec;
+  };
+  TemporaryFolder folder;
+  RunConfig config = on("cuda");
+  config.save_checkpoint = std::nullopt;
+  Estimator estimator({.model_fn = showing, .model_dir = folder.path(), .run = config});
+  auto saves = std::make_shared<Saves>();
+  estimator.train(over_and_over({one_point()}), {.max_steps = 3, .hooks = {saves}});
+  Checkpoint saved = load_checkpoint(saves->path);
+  EXPECT_EQ(saved.step, 1);
+  EXPECT_THAT(saved.input, ::testing::HasSubstr("1"));
+  EXPECT_THAT(saved.input, ::testing::Not(::testing::HasSubstr("2")));
+}
+
 }  // namespace
 }  // namespace belfry
