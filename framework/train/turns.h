@@ -10,8 +10,8 @@
 namespace belfry {
 
 /// Lets one thread at a time have its turn, in the order in which they asked: neither a training
-/// nor those that predict beside it ever wait for more than one turn of each other. From any
-/// thread.
+/// nor any of those that predict beside it ever waits for more than one turn of each of the others.
+/// From any thread. It outlives its turns: who takes one holds its session for longer.
 class Turns {
  public:
   /// Ends when it goes, on the thread that took it.
