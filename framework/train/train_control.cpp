@@ -50,11 +50,6 @@ void TrainControl::finish() {
   progress_.running = progress_.paused = false;
 }
 
-void TrainControl::wake() {
-  std::lock_guard lock(mutex_);
-  changed_.notify_all();
-}
-
 bool TrainControl::take_save_request() {
   std::lock_guard lock(mutex_);
   return std::exchange(save_, false);

@@ -35,7 +35,6 @@ class TrainControl {
   void begin(std::int64_t step);
   void report(std::int64_t step, double loss, std::int64_t rows);
   void finish();
-  void wake();  ///< asks again whether it is interrupted
   bool take_save_request();
   /// Waits while paused and not `interrupted`, which is asked now and then; true when a stop was
   /// asked for, with its reason.

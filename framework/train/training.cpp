@@ -48,7 +48,6 @@ void Training::Impl::begin() {
   if (config_.stop_on_signals) signals.emplace();
   result.global_step = session.step();
   options.control->begin(session.step());
-  stop_wakes.emplace(options.stop, [this] { options.control->wake(); });
   start_seconds = monotonic_seconds();
 }
 
@@ -90,7 +89,6 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   if (std::exception_ptr error = hooks.end(*this, outcome); error && !first) first = error;
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
   session.end_training();
-  stop_wakes.reset();
   options.control->finish();
   signals.reset();
   return first;

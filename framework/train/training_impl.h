@@ -3,10 +3,8 @@
 // training_loop.cpp its steps.
 
 #include <exception>
-#include <functional>
 #include <future>
 #include <memory>
-#include <stop_token>
 
 #include "belfry/framework/train/hook_list.h"
 #include "belfry/framework/train/replicas.h"
@@ -179,8 +177,6 @@ struct Training::Impl final : HookContext {
   std::int64_t running_step = 0;
   double start_seconds = 0, first_step_at = 0;
   std::int64_t first_rows = 0;
-  // Until the end, a paused training notices at once that TrainOptions::stop is requested.
-  std::optional<std::stop_callback<std::function<void()>>> stop_wakes;
 };
 
 }  // namespace belfry
