@@ -61,7 +61,7 @@ class EvalResult {
 /// begins with the newest of the live state and the checkpoints in model_dir; without either, with
 /// what EstimatorOptions::warm_start says, and all else is initialised from RunConfig::seed.
 ///
-/// Thread rules: one call at a time; predictor(), sibling(), TrainControl: at any, from any thread.
+/// Thread rules: one call at a time. TrainControl, LivePredictors, siblings: from any thread.
 class Estimator {
  public:
   /// Error: the configuration is out of range, a device is unknown.
