@@ -248,5 +248,53 @@ TEST_F(EndOfData, WithoutALimitTheDataAreDoneOnce) {
   EXPECT_EQ(train().global_step, 6);
 }
 
+// Somebody else writes a newer checkpoint while a training goes on: what the training's own hooks
+// ask of the estimator leaves its variables alone. The next call begins with it.
+TEST(TrainingUnderWay, KeepsItsVariables) {
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = saving_nothing()});
+  struct Asks final : Hook {
+    explicit Asks(Estimator& e) : estimator(e) {}
+    void after_step(const StepResult& result) override {
+      if (result.step == 1) {
+        write_checkpoint(checkpoint_path(estimator.model_dir(), 50),
+                         {.variables = {{"w", Array::scalar(100.0f)}}, .step = 50});
+      }
+      values.push_back(scalar(estimator, "w"));
+    }
+    Estimator& estimator;
+    std::vector<double> values;
+  };
+  auto asks = std::make_shared<Asks>(estimator);
+  EXPECT_EQ(
+      estimator.train(over_and_over({one_point()}), {.steps = 3, .hooks = {asks}}).global_step, 3);
+  EXPECT_THAT(asks->values, ::testing::ElementsAre(7.75, 7.5, 7.25));
+  EXPECT_EQ(scalar(estimator, "w"), 100);
+  // A training that could not begin is none under way.
+  write_checkpoint(
+      checkpoint_path(dir.path(), 60),
+      {.variables = {{"w", Array::scalar(60.0f)}}, .step = 60, .input = "no position"});
+  EXPECT_NE(error_of([&] { estimator.train(over_and_over({one_point()}), {.steps = 1}); }),
+            "no error");
+  write_checkpoint(checkpoint_path(dir.path(), 70),
+                   {.variables = {{"w", Array::scalar(70.0f)}}, .step = 70});
+  EXPECT_EQ(scalar(estimator, "w"), 70);
+}
+
+// The host may keep a training that has failed while the estimator has gone on.
+TEST(TrainingUnderWay, MayOutliveTheEstimatorsVariables) {
+  TemporaryFolder dir;
+  CapturedLog log;
+  struct Thrower final : Hook {
+    void after_step(const StepResult&) override { fail("broken"); }
+  };
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = saving_nothing()});
+  Training failed =
+      estimator.start(over_and_over({one_point()}), {.hooks = {std::make_shared<Thrower>()}});
+  EXPECT_THAT(error_of([&] { failed.step(); }), ::testing::HasSubstr("broken"));
+  EXPECT_EQ(estimator.train(over_and_over({one_point()}), {.steps = 1}).global_step, 1);
+  EXPECT_EQ(failed.finish().outcome, Outcome::failed);
+}
+
 }  // namespace
 }  // namespace belfry
