@@ -15,6 +15,7 @@ void TrainControl::request_stop(std::string reason) {
 void TrainControl::request_save() {
   std::lock_guard lock(mutex_);
   save_ = true;
+  changed_.notify_all();
 }
 
 void TrainControl::pause() {
@@ -59,8 +60,9 @@ bool TrainControl::wait_and_check_stop(std::string& reason,
                                        const std::function<bool()>& interrupted) {
   std::unique_lock lock(mutex_);
   progress_.paused = pause_;
-  while (pause_ && !stop_ && !interrupted()) changed_.wait_for(lock, std::chrono::milliseconds(50));
-  progress_.paused = false;
+  while (pause_ && !stop_ && !save_ && !interrupted())
+    changed_.wait_for(lock, std::chrono::milliseconds(50));
+  progress_.paused = pause_ && save_ && !stop_;  // the pause goes on after that
   if (stop_) reason = reason_;
   return stop_;
 }

@@ -25,7 +25,7 @@ struct TrainProgress {
 class TrainControl {
  public:
   void request_stop(std::string reason = "the host asked for it");
-  void request_save();  ///< writes a checkpoint after the running step
+  void request_save();  ///< writes a checkpoint after the running step, or while it is paused
   void pause();
   void resume();
   TrainProgress progress() const;

@@ -253,7 +253,6 @@ void Training::Impl::report(const Started& step) {
 }
 
 WorkerSync::Wishes Training::Impl::wishes() {
-  if (sync.alone()) return {.stop = stopping};
   return {.stop = stopping,
           .save = begun_hooks && options.control->take_save_request(),
           .pause = options.control->pause_requested()};

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -42,7 +43,8 @@ struct EvalSpec {
   std::chrono::seconds throttle = std::chrono::seconds(0);
   /// Of training, before its first evaluation.
   std::chrono::seconds start_delay = std::chrono::seconds(0);
-  std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
+  std::optional<std::int64_t> steps =
+      {};                 ///< batches at most; none: to the end of the data, which must have one
   bool averaged = false;  ///< with moving averages: see EvaluateArgs; exports have them too
   /// What says which evaluation is the best: a scalar of EvalResult. A value that is NaN or
   /// infinite is never better.
@@ -61,6 +63,8 @@ struct EvalSpec {
   /// evaluation: this pays where one takes much longer than that. Empty: the live variables are
   /// evaluated between two steps.
   std::vector<std::string> devices = {};
+  /// Called on the chief with each result, by the training thread: Report::add_evaluation, say.
+  std::function<void(std::int64_t step, const EvalResult& results)> receive = {};
 };
 
 }  // namespace belfry

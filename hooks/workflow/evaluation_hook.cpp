@@ -139,6 +139,7 @@ void EvaluationHook::publish(const HookContext& context, bool better, bool other
   if (!events_) events_.emplace(evaluation_dir(context.model_dir(), spec_.name));
   write_evaluation(*events_, last_->result, last_->step);
   events_->flush();
+  if (spec_.receive) spec_.receive(last_->step, last_->result);
 }
 
 bool EvaluationHook::keep_if_best(HookContext& context, double value, std::string checkpoint) {

@@ -1,6 +1,7 @@
 #include "belfry/hooks/workflow/exporters.h"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
@@ -36,12 +37,22 @@ void remove_export(const std::string& path) {
   if (error) log_warning("could not remove ", path, ": ", error.message());
 }
 
+// Whether the newest export in the folder is of this step: a training that had nothing to do would
+// only write it again, and push out another.
+bool newest_is_of(const EvaluatedState& state) {
+  std::vector<std::string> all = list_exports(state.folder);
+  if (all.empty()) return false;
+  auto graph = nlohmann::json::parse(read_file(all.back() + "/graph.json"), nullptr, false);
+  return graph.is_object() && graph.value("step", std::int64_t{-1}) == state.step;
+}
+
 class LatestExporter final : public Exporter {
  public:
   explicit LatestExporter(LatestExporterOptions options) : o_(std::move(options)) {}
 
   std::string name() const override { return o_.name; }
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
+    if (newest_is_of(state)) return std::nullopt;
     std::string path = export_state(state, o_.model);
     remove_old_exports(state.folder, o_.keep, o_.keep_every);
     return path;
@@ -79,6 +90,7 @@ class FinalExporter final : public Exporter {
 
   std::string name() const override { return o_.name; }
   std::optional<std::string> at_end(const EvaluatedState& state) override {
+    if (newest_is_of(state)) return std::nullopt;
     return export_state(state, o_.model);
   }
 

@@ -50,8 +50,8 @@ struct LatestExporterOptions {
   /// Beside the newest, one for each span of this length stays for good. nullopt: none.
   std::optional<std::chrono::seconds> keep_every = {};
 };
-/// Exports after each evaluation. Error: no name, or one with slashes; no signature; a negative
-/// number to keep. The same goes for the others.
+/// Exports after each evaluation, but no step twice. Error: no name, or one with slashes; no
+/// signature; a negative number to keep. The same goes for the others.
 std::shared_ptr<Exporter> latest_exporter(LatestExporterOptions options);
 
 struct BestExporterOptions {
@@ -71,7 +71,7 @@ struct FinalExporterOptions {
   std::string name = "final";
   ExportOptions model = {};
 };
-/// Exports once, when training has ended.
+/// Exports once, when training has ended, unless its newest export is of that step.
 std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options);
 
 /// Removes the oldest exports in `folder` so that the newest `keep` remain (0: all); with

@@ -44,6 +44,10 @@ TEST_F(ExportersTest, TheLatestKeepsTheNewest) {
   EXPECT_EQ(result.exports[1].exporter, "latest");
   train({each_step(latest_exporter({.model = of_x(), .keep = 0}))}, 8);
   EXPECT_THAT(exported("latest"), ElementsAre(3, 4, 5, 6, 7, 8));
+  // A training that has nothing to do exports nothing again.
+  EXPECT_THAT(train({each_step(latest_exporter({.model = of_x(), .keep = 0}))}, 8).exports,
+              IsEmpty());
+  EXPECT_THAT(exported("latest"), ElementsAre(3, 4, 5, 6, 7, 8));
 }
 
 TEST_F(ExportersTest, TheBestNeverGivesWayToAWorseOne) {
@@ -144,6 +148,8 @@ TEST_F(ExportersTest, TheFinalOneComesAtTheEnd) {
   spec.early_stopping.patience = 2;
   auto result = train({spec}, 100);
   EXPECT_THAT(steps_of(result), ElementsAre(6));
+  EXPECT_THAT(exported("final"), ElementsAre(6));
+  train({spec}, 6);
   EXPECT_THAT(exported("final"), ElementsAre(6));
 }
 

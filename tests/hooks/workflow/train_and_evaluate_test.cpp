@@ -51,6 +51,19 @@ TEST_F(TrainAndEvaluate, EachSpecHasItsOwnStepsAndTheEnd) {
                                   "7 distance=0.75", "7 loss=6.25"));
 }
 
+TEST_F(TrainAndEvaluate, HandsOutResults) {
+  std::vector<double> losses;
+  train({{.name = "a",
+          .input_fn = test,
+          .every = Steps(2),
+          .receive =
+              [&](std::int64_t step, const EvalResult& r) {
+                losses.push_back(static_cast<double>(step) + r.at("loss"));
+              }}},
+        4);
+  EXPECT_THAT(losses, ElementsAre(2 + 7.5, 4 + 7.0));
+}
+
 TEST_F(TrainAndEvaluate, TheEndOfTheDataIsAnEnd) {
   Estimator estimator(options());
   std::vector<Features> five(5, one_point());

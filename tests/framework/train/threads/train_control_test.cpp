@@ -71,6 +71,20 @@ TEST_F(Controlled, PausesAndResumes) {
   EXPECT_FALSE(control.progress().paused);
 }
 
+TEST_F(Controlled, SavesWhileItIsPaused) {
+  start();
+  wait_until([&] { return control.progress().step >= 1; });
+  control.pause();
+  wait_until([&] { return control.progress().paused; });
+  std::int64_t step = control.progress().step;
+  control.request_save();
+  wait_until([&] { return saved_steps(dir.path()).back() == step; });
+  EXPECT_EQ(control.progress().step, step);
+  control.request_stop();
+  join();
+  EXPECT_EQ(result.global_step, step);
+}
+
 TEST_F(Controlled, APausedTrainingCanBeStopped) {
   control.pause();
   start();
