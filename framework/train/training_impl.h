@@ -127,7 +127,7 @@ struct Training::Impl final : HookContext {
 
   void report(const Started& step);
 
-  // Alone, training waits while it is paused, and saves right after the step.
+  // Alone, training saves right after the step, or here while it is paused.
   WorkerSync::Wishes wishes();
 
   void poll_outside();

@@ -253,9 +253,10 @@ void Training::Impl::report(const Started& step) {
 }
 
 WorkerSync::Wishes Training::Impl::wishes() {
-  return {.stop = stopping,
-          .save = begun_hooks && options.control->take_save_request(),
-          .pause = options.control->pause_requested()};
+  bool pause = options.control->pause_requested();
+  bool saves_here = begun_hooks && (pause || !sync.alone());
+  return {
+      .stop = stopping, .save = saves_here && options.control->take_save_request(), .pause = pause};
 }
 
 void Training::Impl::poll_outside() {
