@@ -28,7 +28,7 @@ class Position {
 
   /// Saving: notes `value`. Restoring: sets it. `name` is a string literal (it is kept, not
   /// copied). Error when restoring and the saved text has another field here, is damaged, or holds
-  /// a value outside [low, high].
+  /// a value outside [low, high]; of what is named *.index, one above half of what fits.
   void field(std::string_view name, std::int64_t& value, std::int64_t low = 0,
              std::int64_t high = std::numeric_limits<std::int64_t>::max());
   void field(std::string_view name, bool& value);

@@ -221,12 +221,5 @@ int run(int argc, char** argv) {
 }  // namespace belfry::programs
 
 int main(int argc, char** argv) {
-  try {
-    int status = belfry::programs::run(argc, argv);
-    belfry::programs::finish_printing();
-    return status;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 2;
-  }
+  return belfry::programs::run_program(belfry::programs::run, argc, argv);
 }

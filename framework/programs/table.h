@@ -1,8 +1,9 @@
 #pragma once
-// What the programs print.
+// How the programs run, and what they print.
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,17 @@ namespace belfry::programs {
 
 inline void print(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
-/// Before a program ends. Error: not all that was printed could be written.
-inline void finish_printing() {
-  require(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to standard output");
+/// What main() returns: the status of `run`, or 2 after it has printed what was thrown, also if not
+/// all that was printed could be written.
+inline int run_program(int (*run)(int, char**), int argc, char** argv) {
+  try {
+    int status = run(argc, argv);
+    require(std::fflush(stdout) == 0 && !std::ferror(stdout), "cannot write to standard output");
+    return status;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 2;
+  }
 }
 
 /// Columns as wide as their longest entry.
