@@ -61,16 +61,15 @@ BestCheckpoints::BestCheckpoints(const HookContext& context, std::string_view na
       list_(owner_.folder(), before.metric(), better),
       keep_(keep),
       min_change_(min_change) {
-  if (!before.is_known()) return;
   std::error_code error;
   fs::path file = checkpoint_path(list_.folder(), before.step());
-  if (!list_.is_written() && fs::exists(file, error))
+  if (before.is_known() && !list_.is_written() && fs::exists(file, error))
     list_.insert({file.filename().string(), before.step(), before.value()});
-  // Training never evaluates again the step that it begins with.
-  std::string saved = checkpoint_path(context.model_dir(), before.step());
-  if (before.step() == context.step() && takes(before.value(), before.step())
-      && fs::exists(saved, error))
-    this->keep(saved, before.value(), before.step());
+  // Training does not evaluate again what it has evaluated.
+  std::int64_t last = before.last_step();
+  std::string saved = checkpoint_path(context.model_dir(), last);
+  if (last == context.step() && takes(before.last_value(), last) && fs::exists(saved, error))
+    this->keep(saved, before.last_value(), last);
 }
 
 // What gives way goes when no power failure can take the new one, or the list that has it; and with
@@ -92,7 +91,7 @@ std::optional<std::string> best_checkpoint(const std::string& model_dir, std::st
   for (const BestEntry& entry : read_best_list(folder).value_or(std::vector<BestEntry>()))
     if (std::string path = (fs::path(folder) / entry.file).string(); fs::exists(path, error))
       return path;
-  auto files = list_checkpoints(folder);  // of an older version
+  auto files = list_checkpoints(folder);  // somebody removed the list
   if (files.empty()) return std::nullopt;
   return files.back().path;
 }

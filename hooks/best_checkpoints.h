@@ -37,7 +37,7 @@ class FolderOwner {
 /// Used by the chief alone, from a training's begin to its end.
 class BestCheckpoints {
  public:
-  /// `before` tells of the best one where the folder has no list, as older ones do not, and where a
+  /// `before` tells of the best one where the folder has no list, and of the last one where a
   /// training was killed after it wrote the checkpoint and before keep(): that one is kept now.
   /// Error: another one has this folder; its list is damaged, or of another metric.
   BestCheckpoints(const HookContext& context, std::string_view name, const BestValue& before,

@@ -22,8 +22,8 @@ BestValue::BestValue(std::string owner, std::string metric, Better better, Early
 }
 
 bool BestValue::take(double value, std::int64_t step) {
-  if (step <= taken_) return false;
-  taken_ = step;
+  if (step <= last_step_) return false;
+  last_ = value, last_step_ = step;
   bool better =
       std::isfinite(value) && (!is_known() || gain(better_, value, value_) > stopping_.min_change);
   if (better) {
@@ -46,9 +46,11 @@ std::string BestValue::text() const {
 }
 
 std::string BestValue::state() const {
-  if (!is_known() && waited_ == 0) return {};
-  return nlohmann::json{{"best", value_}, {"step", step_}, {"waited", waited_}, {"taken", taken_}}
-      .dump();
+  if (last_step_ < 0) return {};
+  nlohmann::json state{
+      {"best", value_}, {"step", step_}, {"waited", waited_}, {"last_step", last_step_}};
+  if (std::isfinite(last_)) state["last"] = last_;
+  return state.dump();
 }
 
 void BestValue::restore(const std::string& state) {
@@ -62,8 +64,8 @@ void BestValue::restore(const std::string& state) {
   value_ = number("best").get<double>();
   step_ = number("step").get<std::int64_t>();
   waited_ = number("waited").get<std::int64_t>();
-  // Older states do not have it.
-  taken_ = json.contains("taken") ? number("taken").get<std::int64_t>() : step_;
+  last_step_ = number("last_step").get<std::int64_t>();
+  last_ = json.contains("last") ? number("last").get<double>() : NAN;
 }
 
 }  // namespace belfry::hooks

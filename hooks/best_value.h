@@ -12,8 +12,8 @@ namespace belfry::hooks {
 /// By how much `value` is better than `other`; below 0 if it is worse.
 double gain(Better better, double value, double other);
 
-/// Keeps the best value that it is told, the step of it, and for how many evaluations there has
-/// been no better one. A NaN or infinite value is never better.
+/// Keeps the best value that it is told and the last one, their steps, and for how many evaluations
+/// there has been no better one. A NaN or infinite value is never better.
 class BestValue {
  public:
   /// Errors and reasons begin with `owner`. Error: negative patience, min_change or min_steps.
@@ -28,6 +28,8 @@ class BestValue {
   bool is_known() const { return step_ >= 0; }
   double value() const { return value_; }
   std::int64_t step() const { return step_; }
+  double last_value() const { return last_; }
+  std::int64_t last_step() const { return last_step_; }  ///< -1: there is none yet
   const std::string& owner() const { return owner_; }
   const std::string& metric() const { return metric_; }
   std::string text() const;  ///< "the best loss was 0.5 at step 4"
@@ -43,7 +45,8 @@ class BestValue {
   double value_ = 0;
   std::int64_t step_ = -1;  // of the best; -1: there is none yet
   std::int64_t waited_ = 0;
-  std::int64_t taken_ = -1;  // the last step
+  double last_ = 0;
+  std::int64_t last_step_ = -1;
 };
 
 }  // namespace belfry::hooks

@@ -339,7 +339,7 @@ ReportData WriteReport::first_page(HookContext& context) const {
   std::string name = (dir.has_filename() ? dir : dir.parent_path()).filename().string();
   ReportData page{.title = o_.title.empty() ? "Training of " + name : o_.title,
                   .model_dir = dir.string(),
-                  .plan = o_.plan,
+                  .plan = o_.plan.empty() ? context.plan() : o_.plan,
                   .step = context.step(),
                   .last_step = context.last_step()};
   auto add = [&](const char* what, const std::string& value) {

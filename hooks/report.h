@@ -20,9 +20,7 @@ struct ReportOptions {
   Every every = Steps(10);  ///< between points of the curves, in steps or seconds
   Steps summaries = Steps(100);  ///< between computations of EstimatorSpec::summaries
   std::chrono::seconds write_every = std::chrono::seconds(10);  ///< while training goes on
-  /// Shown as it is. A hook is not told the plan of its training: to have it in the report, say
-  /// `.plan = estimator.plan(input_fn, {.max_steps = n})`, or explain(), before training.
-  std::string plan = {};
+  std::string plan = {};  ///< shown as it is: Estimator::explain(), say; empty: HookContext::plan()
   /// Lines of yours in the table of facts, such as hyper-parameters.
   std::vector<std::pair<std::string, std::string>> facts = {};
   std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back

@@ -16,7 +16,7 @@ namespace belfry::hooks {
 using belfry::Better;
 
 struct ValidateOptions {
-  /// Of the folder for its best checkpoints, and in the log: give one where a training has several.
+  /// Of its results and the folder for its best checkpoints: give one where a training has several.
   std::string name = {};
   std::string metric = "loss";    ///< a scalar of EvalResult
   Better better = Better::lower;  ///< a NaN or infinite value is never better
@@ -37,9 +37,10 @@ struct ValidateOptions {
   std::function<void(std::int64_t step, const EvalResult& results)> receive = {};
 };
 
-/// Evaluates the live variables of `estimator`, which is the one that trains, and logs the results.
-/// It changes nothing of what training computes. A step whose loss, or another of the model's
-/// values, is not finite is not evaluated.
+/// Evaluates the live variables of `estimator`, which is the one that trains, logs the results and
+/// writes them for TensorBoard, in model_dir/eval or eval_<name>. It changes nothing of what
+/// training computes. A step whose loss, or another of the model's values, is not finite is not
+/// evaluated.
 ///
 /// The best value and the evaluations since are part of the checkpoint, so that patience and best
 /// survive a restart; a training that goes on where patience has run out stops before its first

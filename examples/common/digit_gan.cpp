@@ -143,8 +143,7 @@ Results train_digit_gan(const Options& o, DigitGan d) {
     };
   }
   gan::GanEstimator estimator({.gan = d.gan, .model_dir = o.model_dir, .run = o.run});
-  auto page = hooks::report(
-      {.plan = o.plan || o.summary ? "" : estimator.plan(training_digits(o), training)});
+  auto page = hooks::report();
   for (auto& hook : judge_and_draw(estimator, o, page)) training.hooks.push_back(std::move(hook));
   training.hooks.push_back(page);
   if (o.plan) return print_plan(estimator, training_digits(o), training);

@@ -31,7 +31,8 @@ struct EstimatorOptions {
 
 struct EvaluateArgs {
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
-  /// Path, or a model_dir, which stands for its newest one; empty: the live or newest state.
+  /// Path (of the best one: hooks::best_checkpoint()), or a folder of checkpoints, which stands for
+  /// its newest one; empty: the live or newest state.
   std::string checkpoint = {};
   /// With the moving averages of the variables that have one (hooks::moving_average).
   bool averaged = false;

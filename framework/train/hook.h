@@ -85,6 +85,9 @@ class HookContext {
   /// What each stage of the input pipeline has done so far: where the time goes that training waits
   /// for data. Empty for streams that do not measure themselves.
   virtual std::vector<InputStage> input_stages() const { return {}; }
+  /// What Estimator::plan() tells, but for a warm start, of this training and the batch that was
+  /// fed last. Empty while there is no batch. Compiles nothing.
+  virtual std::string plan() const { return {}; }
   /// Ends training after the running step. The first reason is the one reported.
   virtual void request_stop(std::string reason) = 0;
   /// Writes a checkpoint now; returns its path. All workers must call it; the chief writes. Error:

@@ -120,6 +120,13 @@ bool Replicas::is_prepared(std::uint64_t chosen) const {
   return true;
 }
 
+const TowerPlan* Replicas::plan(int i, std::uint64_t chosen) const {
+  const Compiled* known = find_compiled(shares_[static_cast<std::size_t>(i)].batch);
+  if (!known) return nullptr;
+  auto executable = known->executables.find({i, chosen});
+  return executable == known->executables.end() ? nullptr : &executable->second->plan();
+}
+
 void Replicas::prepare(std::uint64_t chosen) {
   for (int t = 0; t < taking_part_; ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];

@@ -3,21 +3,9 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/training_impl.h"
+#include "belfry/framework/train/training_plan.h"
 
 namespace belfry {
-namespace {
-
-// The step at which this call ends, if it is bounded.
-std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t first_step) {
-  std::optional<std::int64_t> last = options.max_steps;
-  if (options.steps) {
-    std::int64_t end = first_step + *options.steps;
-    last = last ? std::min(*last, end) : end;
-  }
-  return last;
-}
-
-}  // namespace
 
 Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn, TrainOptions o)
     : alive(s.weak_from_this().lock()),
@@ -28,7 +16,8 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
       sync(session.workers()),
       input(fn, session.input_context(),
             config_.batch == BatchPolicy::per_tower ? session.strategy().size() : 1),
-      last(belfry::last_step(options, session.step())),
+      first(session.step()),
+      last(belfry::last_step(options, first)),
       hooks(config_, options, last),
       replicas(session, Mode::train, hooks.all(),
                {.micro_batches = hooks.micro_batches(), .bucket = config_.bucket}) {
@@ -59,6 +48,21 @@ TrainOptions Training::Impl::with_control(TrainOptions o) {
 std::string Training::Impl::origin(const char* entry) const {
   if (!session.position_of_all()) return "the training before";
   return concat("entry `", entry, "` of ", checkpoint_path(dir_, session.step()));
+}
+
+std::string Training::Impl::plan() const {
+  if (!batch_rows) return {};
+  return describe_training({.session = session,
+                            .config = config_,
+                            .options = options,
+                            .hooks = hooks,
+                            .replicas = replicas,
+                            .first_step = first,
+                            .last_step = last,
+                            .batch_rows = *batch_rows,
+                            .plan = [this](int tower, std::uint64_t updates) {
+                              return replicas.plan(tower, updates & all_updates());
+                            }});
 }
 
 void Training::Impl::restore_input() {

@@ -217,6 +217,7 @@ bool Training::Impl::prepare() {
   hooks.add_last(spec.hooks);
   for (const SubStep& part : replicas.model().round())
     replicas.prepare(part.updates & all_updates());
+  batch_rows = row_count(input.batches()[0]);
   hooks.begin(*this, session.hook_states(), origin("belfry.hooks"));
   begun_hooks = true;
   over = stopping && sync.alone();

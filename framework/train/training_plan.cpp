@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <typeinfo>
 
 #include "belfry/framework/ops/collective.h"
-#include "belfry/framework/train/hook_list.h"
-#include "belfry/framework/train/replicas.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/step_input.h"
 #include "belfry/framework/train/worker_sync.h"
@@ -37,10 +36,7 @@ std::string count_text(std::int64_t count, std::string_view what) {
   return concat(count, " ", what, count == 1 ? "" : "s");
 }
 
-std::string steps_line(const Session& session, const TrainOptions& options) {
-  std::int64_t first = session.step();
-  std::optional<std::int64_t> last = options.max_steps;
-  if (options.steps) last = std::min(last.value_or(first + *options.steps), first + *options.steps);
+std::string steps_line(std::int64_t first, std::optional<std::int64_t> last) {
   std::string end = last ? concat("to ", std::max(first, *last)) : "to the end of the data";
   return concat("steps: from ", first, " ", end, "\n");
 }
@@ -78,24 +74,26 @@ std::string reduction_lines(const TowerPlan& plan) {
                     count_text(std::ssize(node.outputs()), "tensor"), ", ", bytes_text(bytes),
                     plan.slots.size() > 1 ? concat(" on slot ", s) : "", "\n");
     }
-  return out.empty() ? "" : "reductions over towers, in the order in which they start:\n" + out;
+  return out;
+}
+
+// "generator and discriminator"
+std::string titles_of(const Model& model, std::uint64_t updates) {
+  std::vector<Update> all = model.spec().train.list(model.spec().loss);
+  std::vector<std::string> titles;
+  for (std::size_t u = 0; u < all.size(); ++u)
+    if (updates >> u & 1) titles.push_back(all[u].title());
+  return join(titles, " and ");
 }
 
 // "a step is a round: generator x 3, then discriminator x 1; it takes 4 batches"
 std::string round_line(const Model& model) {
   std::span<const SubStep> round = model.round();
   if (round.size() == 1) return "";
-  std::vector<Update> updates = model.spec().train.list(model.spec().loss);
-  auto names = [&](std::uint64_t mask) {
-    std::vector<std::string> made;
-    for (std::size_t u = 0; u < updates.size(); ++u)
-      if (mask >> u & 1) made.push_back(updates[u].title());
-    return join(made, " and ");
-  };
   std::vector<std::pair<std::string, int>> runs;
   std::int64_t batches = 0;
   for (const SubStep& part : round) {
-    std::string text = names(part.updates);
+    std::string text = titles_of(model, part.updates);
     batches += part.fresh_batch;
     if (!runs.empty() && runs.back().first == text) {
       ++runs.back().second;
@@ -109,7 +107,16 @@ std::string round_line(const Model& model) {
                 batches == 1 ? " batch\n" : " batches\n");
 }
 
-std::string memory_line(const Plan& plan, const Session& session, int tower, const Device& device) {
+// What the sub-steps of a round run: each set of updates once.
+std::vector<std::uint64_t> different_parts(const Model& model) {
+  std::vector<std::uint64_t> parts;
+  for (const SubStep& part : model.round())
+    if (std::ranges::find(parts, part.updates) == parts.end()) parts.push_back(part.updates);
+  return parts;
+}
+
+std::string memory_line(const Plan& plan, const Session& session, int tower, const Device& device,
+                        const std::string& part) {
   std::int64_t parameters = 0, slots = 0;
   for (const Node* node : plan.variables) {
     const auto& variable = node->as<VariableOptions>();
@@ -130,7 +137,7 @@ std::string memory_line(const Plan& plan, const Session& session, int tower, con
   add("arena", plan.arena_bytes);
   for (const auto& [use, bytes] : plan.peak_by_use())
     peak.push_back(concat(use, " ", bytes_text(bytes)));
-  return concat("  ", device.name(), ": ", bytes_text(total), " of ",
+  return concat("  ", device.name(), part, ": ", bytes_text(total), " of ",
                 bytes_text(device.memory_limit().count), ": ", join(parts, ", "),
                 peak.empty() ? "" : concat(" (at its peak: ", join(peak, ", "), ")"), "\n");
 }
@@ -163,7 +170,61 @@ void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input
   replicas.prepare_models();
 }
 
+// By device, and where a step has several parts by these.
+std::string memory_lines(const PreparedTraining& training,
+                         const std::vector<std::uint64_t>& parts) {
+  std::string lines;
+  for (int t = 0; t < training.replicas.size(); ++t)
+    for (std::uint64_t updates : parts) {
+      const TowerPlan* plan = training.plan(t, updates);
+      std::string part =
+          parts.size() > 1 ? concat(" (", titles_of(training.replicas.model(t), updates), ")") : "";
+      for (std::size_t s = 0; plan && s < plan->slots.size(); ++s)
+        lines += memory_line(
+            *plan->slots[s], training.session, t,
+            *training.session.strategy().towers[static_cast<std::size_t>(t)].devices[s], part);
+    }
+  return lines;
+}
+
 }  // namespace
+
+std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t first_step) {
+  std::optional<std::int64_t> last = options.max_steps;
+  if (options.steps) {
+    std::int64_t end = first_step + *options.steps;
+    last = last ? std::min(*last, end) : end;
+  }
+  return last;
+}
+
+std::string describe_training(const PreparedTraining& training) {
+  const Session& session = training.session;
+  const Strategy& strategy = session.strategy();
+  const HookList& hooks = training.hooks;
+  const Model& model = training.replicas.model();
+  const Workers& workers = session.workers();
+  std::vector<std::uint64_t> parts = different_parts(model);
+  std::string reductions;
+  for (std::uint64_t updates : parts)
+    if (const TowerPlan* plan = training.plan(0, updates)) reductions += reduction_lines(*plan);
+  if (!reductions.empty())
+    reductions = "reductions over towers, in the order in which they start:\n" + reductions;
+  Hooks editing = training.options.hooks;
+  editing.insert(editing.end(), model.spec().hooks.begin(), model.spec().hooks.end());
+  return concat(steps_line(training.first_step, training.last_step),
+                workers.count() > 1
+                    ? concat("workers: ", workers.count(), ", this one is ", workers.rank(), "\n")
+                    : "",
+                strategy.describe_batch(training.batch_rows, workers.count()), "\n",
+                round_line(model), tower_lines(session, training.replicas, hooks.micro_batches()),
+                "variables: ", strategy.variables, "\n",
+                model.split() ? concat("split: ", *model.split(), "\n") : "", reductions,
+                "memory of a step, by device:\n", memory_lines(training, parts),
+                "gradients pass: average, ",
+                training.config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
+                editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
+}
 
 std::string training_plan(Session& session, const RunConfig& config, const InputFn& input_fn,
                           const TrainOptions& options) {
@@ -173,37 +234,33 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
   sync.check_start(session.step(), session.state().seed, session.strategy());
   StepInput input(input_fn, session.input_context(),
                   strategy.batch == BatchPolicy::per_tower ? strategy.size() : 1);
-  HookList hooks(config, options, options.max_steps ? options.max_steps : options.steps);
+  std::int64_t first = session.step();
+  std::optional<std::int64_t> last = last_step(options, first);
+  HookList hooks(config, options, last);
   Replicas replicas(session, Mode::train, hooks.all(),
                     {.micro_batches = hooks.micro_batches(), .bucket = config.bucket});
   take_first_batch(session, sync, input, replicas);
-  const EstimatorSpec& spec = replicas.model().spec();
-  hooks.add_last(spec.hooks);
+  hooks.add_last(replicas.model().spec().hooks);
 
-  std::string reductions, memory;
-  for (int t = 0; t < replicas.size(); ++t) {
-    auto plan = session.compile(replicas.model(t), t);
-    for (const SubStep& part : replicas.model(t).round())
-      session.check(*session.compile(replicas.model(t), t, part.updates), replicas.model(t), t);
-    if (t == 0) reductions = reduction_lines(*plan);
-    for (std::size_t s = 0; s < plan->slots.size(); ++s)
-      memory += memory_line(*plan->slots[s], session, t,
-                            *strategy.towers[static_cast<std::size_t>(t)].devices[s]);
-  }
-  Hooks editing = options.hooks;
-  editing.insert(editing.end(), spec.hooks.begin(), spec.hooks.end());
-  return concat(steps_line(session, options),
-                workers.count() > 1
-                    ? concat("workers: ", workers.count(), ", this one is ", workers.rank(), "\n")
-                    : "",
-                strategy.describe_batch(row_count(input.batches()[0]), workers.count()), "\n",
-                round_line(replicas.model()), tower_lines(session, replicas, hooks.micro_batches()),
-                "variables: ", strategy.variables, "\n",
-                replicas.model().split() ? concat("split: ", *replicas.model().split(), "\n") : "",
-                reductions, "memory of a step, by device:\n", memory, "gradients pass: average, ",
-                config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
-                editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n",
-                session.describe_warm_start(replicas.model()));
+  std::map<std::pair<int, std::uint64_t>, std::shared_ptr<const TowerPlan>> plans;
+  for (int t = 0; t < replicas.size(); ++t)
+    for (std::uint64_t updates : different_parts(replicas.model(t))) {
+      auto& plan = plans[{t, updates}] = session.compile(replicas.model(t), t, updates);
+      session.check(*plan, replicas.model(t), t);
+    }
+  return describe_training({.session = session,
+                            .config = config,
+                            .options = options,
+                            .hooks = hooks,
+                            .replicas = replicas,
+                            .first_step = first,
+                            .last_step = last,
+                            .batch_rows = row_count(input.batches()[0]),
+                            .plan =
+                                [&](int tower, std::uint64_t updates) {
+                                  return plans.at({tower, updates}).get();
+                                }})
+         + session.describe_warm_start(replicas.model());
 }
 
 }  // namespace belfry

@@ -40,29 +40,32 @@ bool BestSaves::keep(HookContext& context) {
   bool is_saved = context.chief_decides(saved_.step == context.step() && saved_.judged == judged());
   std::string path = checkpoint_path(context.model_dir(), context.step()), saved;
   if (is_saved) saved = path;
-  keeping_ = true;
+  no_news_ = true;
   for (const auto& hook : hooks_)
     if (hook->keep_best(context, saved)) saved = path;
-  keeping_ = false;
+  no_news_ = false;
   return !is_saved && !saved.empty();
 }
 
 // The saver, which has ended already, knew nothing of the evaluations at the end.
 void BestSaves::end(HookContext& context) {
-  if (!keep(context) && context.config().save_checkpoint
-      && context.chief_decides(saved_.judged != judged()))
-    context.save_checkpoint();
+  if (keep(context) || !context.config().save_checkpoint
+      || !context.chief_decides(saved_.judged != judged()))
+    return;
+  no_news_ = true;
+  context.save_checkpoint();
+  no_news_ = false;
 }
 
 void BestSaves::before_save(HookContext& context) {
   begun_ = {.step = seen_step_ == context.step() ? seen_step_ : -1,
             .judged = judged(),
-            .for_best = keeping_};
+            .is_news = !no_news_};
 }
 
 void BestSaves::after_save(HookContext& context, const std::string& path) {
   saved_ = std::exchange(begun_, {});
-  for (const auto& hook : hooks_) hook->checkpoint_written(context, path, saved_.for_best);
+  for (const auto& hook : hooks_) hook->checkpoint_written(context, path, saved_.is_news);
 }
 
 Hooks with_best_saves(const std::vector<std::shared_ptr<EvaluationHook>>& hooks,

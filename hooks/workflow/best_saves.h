@@ -34,12 +34,12 @@ class BestSaves final : public CheckpointListener {
 
   std::vector<std::shared_ptr<EvaluationHook>> hooks_;
   std::int64_t seen_step_ = -1;
-  bool keeping_ = false;  // what is saved now is one of the best
+  bool no_news_ = false;  // what is saved now is of a state that has been evaluated
   // On the chief: of a checkpoint, its step if all had seen that (else -1), and for how many
   // evaluations it knows what came of them.
   struct Save {
     std::int64_t step = -1, judged = 0;
-    bool for_best = false;
+    bool is_news = true;
   };
   Save begun_, saved_;
 };

@@ -23,9 +23,10 @@ struct Epochs {
   std::int64_t examples = 0;  ///< in one pass; must be set
 };
 
-/// Each checkpoint that training writes by RunConfig::save_checkpoint or because somebody asks,
-/// but for the one that it begins with. The live variables are evaluated before the next step, of
-/// a checkpoint that is written in the background when it is durable (by several workers after one
+/// Each checkpoint that training writes by RunConfig::save_checkpoint or because somebody asks, but
+/// for the first values'; and the one that it goes on from, if that does not know of its
+/// evaluation, as after a kill. The live variables are evaluated before the next step, of a
+/// checkpoint that is written in the background when it is durable (by several workers after one
 /// more step). Those written for EvalSpec::keep_best do not count.
 struct NewCheckpoint {};
 

@@ -40,6 +40,10 @@ class BesideTraining final : public EvaluationHook {
     EvaluationHook::begin(context);
     first_step_ = context.step();
     remove_folder();
+    std::error_code error;
+    std::string path = checkpoint_path(context.model_dir(), first_step_);
+    if (begins_unjudged(context) && schedule_.allows(context) && fs::exists(path, error))
+      start(context, path);
   }
 
   bool needs_result_now(HookContext& context, std::int64_t step) override {
@@ -54,10 +58,10 @@ class BesideTraining final : public EvaluationHook {
     result.context.begin_checkpoint();
   }
 
-  void checkpoint_written(HookContext& context, const std::string& path, bool for_best) override {
+  void checkpoint_written(HookContext& context, const std::string& path, bool is_news) override {
     saved_ = path;
     bool wanted = schedule_.on_checkpoints()
-                      ? !for_best && context.step() != first_step_ && schedule_.allows(context)
+                      ? is_news && context.step() != first_step_ && schedule_.allows(context)
                       : !wanted_.empty() && is_no_older(path, wanted_);
     if (wanted && !running_.valid()) start(context, path);
   }

@@ -15,6 +15,7 @@ class BetweenSteps final : public EvaluationHook {
     EvaluationHook::begin(context);
     result_is_known_ = !context.config().save_in_background || find_workers()->count() == 1;
     first_step_ = reported_step_ = context.step();
+    waiting_ = begins_unjudged(context);
   }
 
   // Listeners are told on the chief alone, so it passes on the news here. The next step has not
@@ -25,7 +26,8 @@ class BetweenSteps final : public EvaluationHook {
     if (!schedule_.on_checkpoints()) return;
     HookContext& context = request.context;
     waiting_ |= context.chief_decides(std::exchange(new_checkpoint_, false));
-    if (waiting_ && result_is_known_ && reported_step_ == request.step)
+    if (waiting_ && reported_step_ == request.step
+        && (result_is_known_ || request.step == first_step_))
       evaluate_if_allowed(context);
   }
 
@@ -47,8 +49,8 @@ class BetweenSteps final : public EvaluationHook {
     if (context.is_chief()) export_at_end(estimator_);
   }
 
-  void checkpoint_written(HookContext& context, const std::string&, bool for_best) override {
-    new_checkpoint_ |= !for_best && context.step() != first_step_;
+  void checkpoint_written(HookContext& context, const std::string&, bool is_news) override {
+    new_checkpoint_ |= is_news && context.step() != first_step_;
   }
 
  private:

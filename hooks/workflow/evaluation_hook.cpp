@@ -16,9 +16,8 @@
 namespace belfry::hooks {
 namespace {
 
-// How errors and the reason of a stop name it.
-std::string owner_of(const EvalSpec& spec) {
-  return spec.name.empty() ? "evaluation" : concat("evaluation `", spec.name, "`");
+std::string titled(const std::string& kind, const EvalSpec& spec) {
+  return spec.name.empty() ? kind : concat(kind, " `", spec.name, "`");
 }
 
 using ExporterCall = std::optional<std::string> (Exporter::*)(const EvaluatedState&);
@@ -65,7 +64,7 @@ class NoTraining final : public HookContext {
 
 Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool is_chief,
                                const std::string& checkpoint) {
-  return with_context(concat("in ", owner_of(spec)), [&] {
+  return with_context(concat("in ", titled("evaluation", spec)), [&] {
     Evaluation done;
     done.checkpoint = checkpoint;
     done.result = estimator.evaluate(
@@ -76,16 +75,25 @@ Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool 
   });
 }
 
-EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec)
+EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec, const std::string& kind)
     : estimator_(estimator),
       spec_(std::move(spec)),
-      schedule_(owner_of(spec_), spec_),
-      best_(owner_of(spec_), spec_.metric, spec_.better, spec_.early_stopping) {
-  require(spec_.input_fn, owner_of(spec_), ": there is no input_fn");
-  require(spec_.keep_best >= 0, owner_of(spec_), ": keep_best must be at least 0, got ",
+      schedule_(titled(kind, spec_), spec_),
+      best_(titled(kind, spec_), spec_.metric, spec_.better, spec_.early_stopping) {
+  require(spec_.input_fn, best_.owner(), ": there is no input_fn");
+  require(spec_.keep_best >= 0, best_.owner(), ": keep_best must be at least 0, got ",
           spec_.keep_best);
-  require(!spec_.steps || *spec_.steps > 0, owner_of(spec_), ": steps must be above 0, got ",
+  require(!spec_.steps || *spec_.steps > 0, best_.owner(), ": steps must be above 0, got ",
           spec_.steps.value_or(0));
+}
+
+// Values of another metric say nothing of this one.
+std::string EvaluationHook::name() const {
+  return concat("evaluate/", spec_.metric, spec_.name.empty() ? "" : "/", spec_.name);
+}
+
+bool EvaluationHook::begins_unjudged(const HookContext& context) const {
+  return schedule_.on_checkpoints() && context.step() > 0 && best_.last_step() < context.step();
 }
 
 void EvaluationHook::begin(HookContext& context) {
@@ -106,7 +114,7 @@ void EvaluationHook::restore(const std::string& state) {
   auto json = nlohmann::json::parse(state, nullptr, false);
   require(json.is_object() && json.contains("best") && json["best"].is_string()
               && json.contains("examples") && json["examples"].is_number_integer(),
-          owner_of(spec_), ": its state in the checkpoint is damaged: ", state);
+          best_.owner(), ": its state in the checkpoint is damaged: ", state);
   best_.restore(json["best"].get<std::string>());
   schedule_.set_examples(json["examples"].get<std::int64_t>());
 }
@@ -117,7 +125,8 @@ void EvaluationHook::take(HookContext& context, Evaluation evaluation) {
   double value = last_->result.at(spec_.metric);
   bool others = best_.is_known(), better = best_.take(value, last_->step);
   publish(context, better, others);
-  if (spec_.early_stopping.patience > 0 || spec_.keep_best > 0) ++judged_;
+  if (spec_.early_stopping.patience > 0 || spec_.keep_best > 0 || schedule_.on_checkpoints())
+    ++judged_;
   if (!last_->checkpoint.empty()) {
     keep_if_best(context, value, last_->checkpoint);
   } else if (spec_.keep_best > 0) {
@@ -152,7 +161,7 @@ bool EvaluationHook::keep_if_best(HookContext& context, double value, std::strin
 }
 
 void EvaluationHook::export_at_end(Estimator& estimator) {
-  with_context(concat("in ", owner_of(spec_)), [&] {
+  with_context(concat("in ", best_.owner()), [&] {
     call_exporters(&Exporter::at_end, estimator, spec_, last_.value(), exports_);
   });
 }

@@ -30,22 +30,23 @@ Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool 
 /// thread.
 class EvaluationHook : public Hook {
  public:
-  /// Error: as train_and_evaluate().
-  EvaluationHook(Estimator& estimator, EvalSpec spec);
+  /// Errors and reasons to stop begin with `kind` and the spec's name. Error: as
+  /// train_and_evaluate().
+  EvaluationHook(Estimator& estimator, EvalSpec spec, const std::string& kind = "evaluation");
 
   void begin(HookContext& context) override;
-  std::string name() const override { return "evaluate/" + spec_.name; }
+  std::string name() const override;
   std::string state() const override;
   void restore(const std::string& state) override;
 
-  /// Of each checkpoint that is written; `for_best`: as one of the best of any spec.
-  virtual void checkpoint_written(HookContext& context, const std::string& path, bool for_best) = 0;
+  /// Of each checkpoint that is written; not `is_news`: because of what evaluations have found.
+  virtual void checkpoint_written(HookContext& context, const std::string& path, bool is_news) = 0;
   /// Whether keep_best() has something to do.
   bool may_be_best() const { return unkept_.has_value(); }
   /// Keeps a checkpoint of the live variables, which were evaluated last, if they are among the
   /// best: `saved`, or if that is empty a new one. Whether it has saved a new one.
   bool keep_best(HookContext& context, const std::string& saved);
-  /// Evaluations so far that have changed state().
+  /// Evaluations so far that a checkpoint should know of.
   std::int64_t judged() const { return judged_; }
 
   /// For a training that had nothing to do: evaluates the newest checkpoint, or the live variables
@@ -62,6 +63,10 @@ class EvaluationHook : public Hook {
   void export_at_end(Estimator& estimator);
   /// Step of the last evaluation of this training; -1: none.
   std::int64_t evaluated_step() const { return last_ ? last_->step : -1; }
+  /// Whether training goes on from a checkpoint that an evaluation of each one has not come to.
+  bool begins_unjudged(const HookContext& context) const;
+  /// Lets others keep their best in the same folder.
+  void stop_keeping() { kept_.reset(); }
 
   Estimator& estimator_;
   const EvalSpec spec_;

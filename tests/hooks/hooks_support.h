@@ -18,6 +18,7 @@ class FakeContext : public HookContext {
   const RunConfig& config() const override { return config_; }
   const std::string& model_dir() const override { return folder; }
   Variables& variables() override { fail("this context has no variables"); }
+  std::string plan() const override { return plan_text; }
   void request_stop(std::string reason) override { stop_reason = std::move(reason); }
   bool is_chief() const override { return chief; }
   std::string save_checkpoint() override { fail("this context has no checkpoints"); }
@@ -32,7 +33,7 @@ class FakeContext : public HookContext {
   std::int64_t finished = 0;
   bool chief = true;
   std::optional<std::int64_t> limit;
-  std::string stop_reason;
+  std::string stop_reason, plan_text;
   std::string folder = "unused";  // model_dir
 
  private:

@@ -77,6 +77,18 @@ TEST_F(ReportTest, KeepsValuesAndSpeedByCadence) {
   EXPECT_THAT(page(), HasSubstr("input</td><td>25.0%</td><td>0.4 s</td>"));
 }
 
+TEST_F(ReportTest, ShowsThePlanOfTheTrainingOrTheOneGiven) {
+  context.plan_text = "memory of a step: 5 < 6";
+  auto hook = make();
+  hook->begin(context);
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(page(), HasSubstr("<pre>memory of a step: 5 &lt; 6</pre>"));
+  auto given = make({.plan = "mine"});
+  given->begin(context);
+  given->end(context, Outcome::finished);
+  EXPECT_THAT(page(), AllOf(HasSubstr("<pre>mine</pre>"), Not(HasSubstr("memory of a step"))));
+}
+
 TEST_F(ReportTest, ValuesThatAreNotFiniteAreKeptWhateverTheCadence) {
   auto hook = make({.every = Steps(100)});
   hook->begin(context);

@@ -5,6 +5,7 @@
 
 #include "belfry/framework/base/file.h"
 #include "belfry/hooks/best_list.h"
+#include "events.h"
 #include "undisturbed.h"
 
 namespace belfry::hooks {
@@ -193,6 +194,29 @@ TEST_F(ValidateTest, ABestCheckpointThatWasWrittenAndNotListedIsKeptAfterARestar
   EXPECT_EQ(read_best_list(dir / "best").value().front().value, 0);
 }
 
+// The same, with one that is not the best but among those to keep: 0.25 at step 5.
+TEST_F(ValidateTest, SoIsOneThatIsAmongTheBestFew) {
+  struct Dies final : CheckpointListener {
+    void after_save(HookContext& context, const std::string&) override {
+      if (context.step() == 5) fail("killed");
+    }
+  };
+  ValidateOptions o{.metric = "distance", .every = Steps(1), .keep_best = 3};
+  {
+    Estimator killed(options(saving_every(100)));
+    EXPECT_THAT(error_of([&] {
+                  killed.train(input, {.max_steps = 8,
+                                       .hooks = {validate(killed, once({one_point()}), o)},
+                                       .listeners = {std::make_shared<Dies>()}});
+                }),
+                HasSubstr("killed"));
+  }
+  EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(2, 3, 4));
+  Estimator estimator(options(saving_every(100)));
+  train(estimator, o, 8);
+  EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(3, 4, 5));
+}
+
 TEST_F(ValidateTest, KnowsTheBestOfAFolderWithoutAList) {
   ValidateOptions o{.metric = "distance", .every = Steps(1)};
   Estimator estimator(options());
@@ -332,6 +356,16 @@ TEST_F(ValidateTest, LogsWhatItFound) {
                                   "distance was 0 at step 4\n"));
 }
 
+TEST_F(ValidateTest, WritesWhatItFoundForTensorBoard) {
+  Estimator estimator(options());
+  train(estimator, {.name = "v", .metric = "distance", .every = Steps(4)}, 5);
+  std::vector<std::string> words;
+  for (const std::string& file : event_files(dir / "eval_v"))
+    for (const std::string& word : words_of(file)) words.push_back(word);
+  EXPECT_THAT(words,
+              ElementsAre("version", "4 distance=0", "4 loss=7", "5 distance=0.25", "5 loss=6.75"));
+}
+
 TEST_F(ValidateTest, HandsOverWhatItFound) {
   Estimator estimator(options());
   std::vector<std::pair<std::int64_t, double>> found;
@@ -347,7 +381,7 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   Estimator estimator(options());
   InputFn data = once({one_point()});
   auto refused = [&](ValidateOptions o) { return error_of([&] { validate(estimator, data, o); }); };
-  EXPECT_EQ(refused({.every = Steps(0)}), "validate: every must be at least 1, got 0");
+  EXPECT_EQ(refused({.every = Steps(0)}), "validate: every must be at least 1 step, got 0");
   EXPECT_EQ(refused({.patience = -1}), "validate: patience must be at least 0, got -1");
   EXPECT_EQ(refused({.min_steps = -1}), "validate: min_steps must be at least 0, got -1");
   EXPECT_EQ(refused({.keep_best = -1}), "validate: keep_best must be at least 0, got -1");
@@ -357,7 +391,11 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(error_of([&] { train(estimator, {.metric = "dise", .every = Steps(1)}, 1); }),
               HasSubstr("there is no result `dise`; there are distance, global_step, loss"));
   auto hook = validate(estimator, data);
-  EXPECT_THAT(error_of([&] { hook->restore("{}"); }), HasSubstr("has no number `best`: {}"));
+  EXPECT_EQ(error_of([&] { hook->restore("{}"); }),
+            "validate: its state in the checkpoint is damaged: {}");
+  EXPECT_THAT(error_of([&] { hook->restore(R"({"best": "{}", "examples": 0})"); }),
+              HasSubstr("validate: its state has no number `best`: {}"));
+  EXPECT_EQ(error_of([&] { validate(estimator, nullptr); }), "validate: there is no input_fn");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 namespace belfry {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -138,6 +139,48 @@ TEST_F(Planned, ACheckpointOfAnotherModelIsAnError) {
   auto other = [](Scope s, const Batch& batch, Mode mode) { return linear(s / "x", batch, mode); };
   EXPECT_THAT(error_of([&] { make(quiet(), other).plan(once({three})); }),
               HasSubstr("the checkpoint of step 1 has no variable `x/line/"));
+}
+
+struct AsksForThePlan final : Hook {
+  void begin(HookContext& context) override { plans.push_back(context.plan()); }
+  void after_step(const StepResult& result) override { plans.push_back(result.context.plan()); }
+  std::string name() const override { return "asks"; }
+  std::vector<std::string> plans;
+};
+
+TEST_F(Planned, HooksAreToldTheSame) {
+  auto asks = std::make_shared<AsksForThePlan>();
+  Hooks hooks{asks, std::make_shared<Parts>()};
+  Estimator estimator = make(on_cpus(2, 1));
+  std::string plan = estimator.plan(once({five}), {.max_steps = 2, .hooks = hooks});
+  estimator.train(over_and_over({five}), {.max_steps = 2, .hooks = hooks});
+  EXPECT_THAT(plan, HasSubstr("  cpu:1: "));
+  EXPECT_THAT(asks->plans, Each(plan));
+  EXPECT_EQ(asks->plans.size(), 3u);
+}
+
+// The first update alone has slots: two for its variable.
+TEST_F(Planned, EachPartOfARoundHasItsMemory) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Variable a = s.variable("a", {}), b = s.variable("b", {});
+    Tensor loss = mean(square(a.value() * batch["x"]));
+    return {.loss = loss,
+            .train = Updates{minimize(loss, adam(), {a}), minimize(square(b.value()), sgd(), {b})},
+            .round = {{.updates = 1}, {.updates = 1}, {.updates = 2}}};
+  };
+  auto asks = std::make_shared<AsksForThePlan>();
+  Estimator estimator = make(quiet(), model);
+  TrainOptions options{.max_steps = 2, .hooks = {asks}};
+  std::string plan = estimator.plan(over_and_over({three}), options);
+  EXPECT_THAT(plan, HasSubstr("a step is a round: adam x 2, then sgd x 1; it takes 3 batches\n"));
+  std::string adams = plan.substr(plan.find("  cpu:0 (adam): ")),
+              sgds = adams.substr(adams.find("  cpu:0 (sgd): "));
+  adams.resize(adams.find('\n')), sgds.resize(sgds.find('\n'));
+  EXPECT_THAT(adams, HasSubstr(": parameters and statistics 4 B, optimizer slots 8 B, "));
+  EXPECT_THAT(sgds, HasSubstr(": parameters and statistics 4 B, "));
+  EXPECT_THAT(sgds, Not(HasSubstr("slots")));
+  estimator.train(over_and_over({three}), options);
+  EXPECT_THAT(asks->plans, Each(plan));
 }
 
 }  // namespace

@@ -105,6 +105,45 @@ TEST_F(TrainAndEvaluate, EachCheckpointIsEvaluated) {
   EXPECT_EQ(seen->steps.back(), 7);
 }
 
+// As a kill after checkpoint 6 is written and before it is evaluated, where patience counts.
+TEST_F(TrainAndEvaluate, ACheckpointIsEvaluatedAfterARestartIfItWasNotBefore) {
+  struct Dies final : CheckpointListener {
+    void after_save(HookContext& context, const std::string&) override {
+      if (context.step() == 6) fail("killed");
+    }
+  };
+  EvalSpec spec{.input_fn = test, .metric = "distance", .exporters = {seen}};
+  spec.early_stopping.patience = 3;
+  Estimator killed(options(saving_every(3)));
+  EXPECT_THAT(error_of([&] {
+                train_and_evaluate(
+                    killed, {input, {.max_steps = 9, .listeners = {std::make_shared<Dies>()}}},
+                    {spec});
+              }),
+              HasSubstr("killed"));
+  EXPECT_THAT(seen->steps, ElementsAre(3));
+  // 0.25 at 3 is the best; 6, 9 and 12 are in vain, which is seen when step 13 begins.
+  EXPECT_EQ(train({spec}, 100, saving_every(3)).train.global_step, 13);
+  EXPECT_THAT(seen->steps, ElementsAre(3, 6, 9, 12, 13));
+  spec.early_stopping.patience = 5;  // 13 was in vain too, and is not evaluated again
+  EXPECT_EQ(train({spec}, 100, saving_every(3)).train.global_step, 17);
+  EXPECT_THAT(seen->steps, ElementsAre(3, 6, 9, 12, 13, 16, 17));
+}
+
+TEST_F(TrainAndEvaluate, TheFirstValuesAreNoCheckpointToEvaluate) {
+  Estimator estimator(options(saving_every(3)));
+  estimator.train(once({}));
+  EXPECT_THAT(steps_of({}, {3}, saving_every(3)), ElementsAre(3));
+}
+
+TEST_F(TrainAndEvaluate, PatienceWithAnotherMetricBeginsAnew) {
+  EvalSpec spec{.input_fn = test, .every = Steps(1), .metric = "distance"};
+  spec.early_stopping.patience = 2;
+  EXPECT_EQ(train({spec}, 100).train.global_step, 6);  // 0 at step 4 is the best
+  spec.metric = "loss";
+  EXPECT_EQ(train({spec}, 8).train.outcome, Outcome::finished);
+}
+
 TEST_F(TrainAndEvaluate, TimesKeepEvaluationsApart) {
   EXPECT_THAT(steps_of({.every = Steps(1), .throttle = 1h}, {4}), ElementsAre(1, 4));
   EXPECT_THAT(steps_of({.every = Steps(1), .start_delay = 1h}, {8}), ElementsAre(8));
@@ -183,7 +222,7 @@ TEST_F(TrainAndEvaluate, TheBestCheckpointKnowsWhatLaterSpecsHaveSeen) {
          {.name = "b", .input_fn = test, .every = Epochs{.examples = 100}}},
         5, saving_every(100));
   for (std::int64_t step : {3, 5}) {
-    auto state = load_checkpoint(checkpoint_path(dir.path(), step)).hooks.at("evaluate/b");
+    auto state = load_checkpoint(checkpoint_path(dir.path(), step)).hooks.at("evaluate/loss/b");
     EXPECT_THAT(state, HasSubstr(concat("\"examples\":", step)));
   }
 }

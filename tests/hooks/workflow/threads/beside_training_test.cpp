@@ -1,5 +1,6 @@
 // Evaluation on devices of its own, in a thread of its own.
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -122,6 +123,17 @@ TEST_F(BesideTraining, EvaluatesCheckpointsAsTheyCome) {
   EXPECT_EQ(seen->steps.front(), 3);
   EXPECT_THAT(seen->steps, IsSubsetOf({3, 6, 9}));
   EXPECT_EQ(seen->steps.back(), 9);
+}
+
+TEST_F(BesideTraining, EvaluatesTheCheckpointThatItGoesOnFromIfNobodyHas) {
+  Estimator(options(saving_every(3))).train(input, {.max_steps = 6});
+  EvalSpec each = spec({seen});
+  each.every = NewCheckpoint();
+  train({each}, 9, saving_every(3));
+  EXPECT_EQ(seen->steps.front(), 6);
+  EXPECT_EQ(seen->steps.back(), 9);
+  train({each}, 12, saving_every(3));
+  EXPECT_EQ(std::ranges::count(seen->steps, 9), 1);
 }
 
 TEST_F(BesideTraining, ATrainingWithNothingToDoIsEvaluatedThereToo) {
