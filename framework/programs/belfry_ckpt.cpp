@@ -119,7 +119,29 @@ int rename(const Arguments& args) {
   return write(args.to, weights);
 }
 
-int average(const Arguments& args) { return write(args.to, programs::average(args.paths)); }
+// All checkpoints of a folder, oldest first, or else the path itself.
+std::vector<std::string> files_of(const std::string& path) {
+  std::vector<std::string> out;
+  for (const CheckpointFile& file : list_checkpoints(path)) out.push_back(file.path);
+  if (out.empty()) out.push_back(path);
+  return out;
+}
+
+int average(const Arguments& args) {
+  std::vector<std::string> files;
+  for (const std::string& path : args.paths)
+    for (const std::string& file : files_of(path)) {
+      // Of TensorFlow's checkpoints in a folder only one would be read.
+      std::error_code error;
+      require(!std::filesystem::exists(std::filesystem::path(file) / "checkpoint", error),
+              "average: folder `", file, "` has checkpoints of TensorFlow's; name each: ", file,
+              "/model.ckpt-100");
+      files.push_back(file);
+    }
+  Weights mean = programs::average(files);
+  print(concat("mean of ", files.size(), files.size() == 1 ? " file" : " files"));
+  return write(args.to, mean);
+}
 
 int verify(const Arguments& args) {
   int damaged = 0;
@@ -136,11 +158,8 @@ int verify(const Arguments& args) {
     std::error_code error;
     if (!std::filesystem::exists(path, error) && !is_tensor_bundle(path)) read_weights(path);
   }
-  for (const std::string& path : args.paths) {
-    auto files = list_checkpoints(path);
-    for (const CheckpointFile& file : files) check(file.path);
-    if (files.empty()) check(path);
-  }
+  for (const std::string& path : args.paths)
+    for (const std::string& file : files_of(path)) check(file);
   return damaged;
 }
 
@@ -159,8 +178,12 @@ std::vector<Command> declare(CLI::App& app, Arguments& args) {
     to->add_option(name, args.from, "A file of weights")->required();
   };
   auto to = [&](CLI::App* command) {
-    command->add_option("TO", args.to, "*.safetensors, *.npz, or a prefix for TensorFlow's")
-        ->required();
+    command
+        ->add_option("TO", args.to,
+                     "*.safetensors, *.npz, or a prefix for TensorFlow's: a name with no\n"
+                     "extension, with .ckpt or .ckpt-STEP, or with .index after it")
+        ->required()
+        ->each(check_written_name);
   };
   CLI::App* ls = add("ls", "List the checkpoints of a folder", list);
   ls->add_option("FOLDER", args.from, "A model_dir")->required();
@@ -171,17 +194,22 @@ std::vector<Command> declare(CLI::App& app, Arguments& args) {
   from(two, "A");
   two->add_option("B", args.to, "The other one")->required();
   two->add_option("--tolerance", args.tolerance, "Elements may differ by so much [0]");
-  CLI::App* names = add("rename", "Give tensors other names", rename);
+  CLI::App* names = add("rename", "Give tensors, with their slots, other names", rename);
   from(names);
   to(names);
   names->add_option("--name", args.names, "OLD NEW")->allow_extra_args(false);
   names
       ->add_option("--rule", args.rules,
-                   "PATTERN REPLACEMENT: a regular expression of whole names; $1 is its group")
+                   "PATTERN REPLACEMENT: a regular expression of whole names; $1 is its group.\n"
+                   "The first rule that matches counts; each must rename something")
       ->allow_extra_args(false);
-  CLI::App* mean = add("average", "The mean of several files, tensor by tensor", average);
+  names->footer(
+      "What is below a renamed tensor, as the optimizer's slots are (w/adam/m is below w),\n"
+      "goes along, unless a --name or --rule renames it itself.");
+  CLI::App* mean = add(
+      "average", "The mean of files, or of all checkpoints of folders, tensor by tensor", average);
   to(mean);
-  mean->add_option("FROM", args.paths, "Files with the same tensors")->required();
+  mean->add_option("FROM", args.paths, "Files and folders, with the same tensors")->required();
   CLI::App* all = add(
       "verify", "Read files, or all checkpoints of folders; status 1 if one is damaged", verify);
   all->add_option("FROM", args.paths, "Files and folders")->required();
@@ -195,7 +223,8 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Looks at checkpoints and other files of weights, and changes them. FROM is a\n"
       "safetensors file, the index of one in several files, an NPZ file, a checkpoint of\n"
-      "TensorFlow's, or a folder with one of these.");
+      "TensorFlow's, or a folder with one of these: the newest checkpoint, unless a command\n"
+      "says that it takes all.");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(build_info()));
   Arguments args;

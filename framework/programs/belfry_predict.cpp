@@ -10,6 +10,7 @@
 #include "belfry/framework/programs/predictions.h"
 #include "belfry/framework/programs/table.h"
 #include "belfry/framework/tensor/stack.h"
+#include "belfry/version.h"
 
 namespace belfry::programs {
 namespace {
@@ -34,10 +35,16 @@ std::string how_read(const std::string& name, const ExampleInput& how) {
                 how.default_value ? concat(", default ", *how.default_value) : "");
 }
 
-void describe(const Predictor& predictor) {
+// All signatures, or the one that was asked for.
+void describe(const Predictor& predictor, const std::string& asked) {
+  auto signatures = predictor.signatures();
+  if (!asked.empty()) {
+    predictor.inputs(asked);  // throws if there is no such signature
+    signatures = {asked};
+  }
   print(concat(predictor.path(), ", step ", predictor.step()));
   std::vector<std::vector<std::string>> rows;
-  for (const std::string& signature : predictor.signatures()) {
+  for (const std::string& signature : signatures) {
     rows.push_back({"signature " + signature});
     auto add = [&](const char* what, const Predictor::Types& types) {
       for (const auto& [name, type] : types) rows.push_back({what, name, to_string(type)});
@@ -106,7 +113,8 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_option("FILE", args.inputs.paths,
                  "Images, .npy, .npz, .csv with a column for each input (x, or x_0, x_1, ...),\n"
                  "or TFRecord files of tf.train.Examples; none: describe the export");
-  app.add_option("--signature", args.inputs.signature, "Which, if there are several");
+  app.add_option("--signature", args.inputs.signature,
+                 "Which, if there are several; to describe: that one alone");
   app.add_option("--only", args.only, "Which predictions [all]")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -116,6 +124,7 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_flag("--json", args.json, "Print a line of JSON for each row");
   app.add_flag("--resize", args.inputs.resize, "Resize images to the input's size");
   app.add_flag("--raw", args.inputs.raw, "Pixels 0 to 255 instead of 0 to 1");
+  app.set_version_flag("--version", std::string(build_info()));
   app.footer(examples);
 }
 
@@ -128,6 +137,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return 0;
+  } catch (const CLI::CallForVersion& version) {
+    print(version.what());
+    return 0;
   } catch (const CLI::ParseError& error) {
     fail("command line: ", error.what(), "; --help lists the options");
   }
@@ -138,7 +150,7 @@ int run(int argc, char** argv) {
          return data::decode_image(bytes, {.channels = channels});
        }});
   if (args.inputs.paths.empty()) {
-    describe(predictor);
+    describe(predictor, args.inputs.signature);
     return 0;
   }
   PredictedRows rows = predict(predictor, args);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <regex>
 
 #include "belfry/data/formats/npz.h"
@@ -78,6 +79,19 @@ Weights read_weights(const std::string& path) {
   return out;
 }
 
+void check_written_name(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  std::size_t dot = name.rfind('.');
+  std::string extension = dot == std::string::npos ? "" : name.substr(dot);
+  bool known = extension.empty()
+                   ? !name.empty()
+                   : extension == ".safetensors" || extension == ".npz" || extension == index_suffix
+                         || extension.starts_with(".ckpt");
+  require(known, "`", path, "` asks for no format that is known; it must end with .safetensors, ",
+          ".npz, or, for a checkpoint of TensorFlow's, with .ckpt, .ckpt-STEP, .index or no ",
+          "extension");
+}
+
 std::vector<std::string> write_weights(const std::string& path, const Weights& weights) {
   if (path.ends_with(".npz")) return write_npz(path, weights);
   if (!path.ends_with(".safetensors")) return write_bundle(path, weights);
@@ -106,6 +120,7 @@ std::vector<Difference> compare(const Weights& a, const Weights& b, double toler
 
 void rename(Weights& weights, const std::vector<std::pair<std::string, std::string>>& names,
             const std::vector<std::pair<std::string, std::string>>& rules) {
+  require(!names.empty() || !rules.empty(), "rename: there is no --name and no --rule");
   for (const auto& [from, to] : names)
     require(weights.tensors.contains(from), "rename: ", weights.path, " has no tensor `", from,
             "`");
@@ -115,7 +130,8 @@ void rename(Weights& weights, const std::vector<std::pair<std::string, std::stri
     } catch (const std::regex_error& error) {
       fail("rename: `", pattern, "` is no regular expression: ", error.what());
     }
-  auto new_name = [&](const std::string& name) {
+  std::vector<bool> used(rules.size());
+  auto own_name = [&](const std::string& name) -> std::optional<std::string> {
     for (const auto& [from, to] : names)
       if (from == name) return to;
     std::smatch match;
@@ -123,10 +139,22 @@ void rename(Weights& weights, const std::vector<std::pair<std::string, std::stri
             " has a name of ", name.size(), " bytes; rules match names of at most ",
             max_matched_bytes, "; rename it by --name");
     for (std::size_t i = 0; i < rules.size(); ++i) try {
-        if (std::regex_match(name, match, patterns[i])) return match.format(rules[i].second);
+        if (!std::regex_match(name, match, patterns[i])) continue;
+        used[i] = true;
+        return match.format(rules[i].second);
       } catch (const std::regex_error& error) {
         fail("rename: `", rules[i].first, "` cannot be matched with `", name, "`: ", error.what());
       }
+    return std::nullopt;
+  };
+  auto new_name = [&](const std::string& name) {
+    if (auto own = own_name(name)) return *own;
+    for (std::size_t end = name.rfind('/'); end != std::string::npos && end > 0;
+         end = name.rfind('/', end - 1)) {
+      std::string above = name.substr(0, end);
+      if (!weights.tensors.contains(above)) continue;
+      if (auto renamed = own_name(above)) return *renamed + name.substr(end);
+    }
     return name;
   };
   NamedArrays out;
@@ -135,6 +163,9 @@ void rename(Weights& weights, const std::vector<std::pair<std::string, std::stri
     require(is_new, "rename: two tensors would be called `", place->first, "`, one of them `", name,
             "`");
   }
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    require(used[i], "rename: the rule `", rules[i].first, "` renames no tensor of ", weights.path,
+            "; a rule must match whole names, and the first that matches counts");
   weights.tensors = std::move(out);
 }
 

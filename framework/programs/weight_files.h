@@ -13,9 +13,13 @@ namespace belfry::programs {
 /// What load_weights() reads, or the arrays of an NPZ file.
 Weights read_weights(const std::string& path);
 
+/// Error: the name asks for no format that write_weights() knows.
+void check_written_name(const std::string& path);
+
 /// Writes in the format that the name asks for: `*.safetensors`, `*.npz`, which holds bf16 as f32,
-/// or else a checkpoint of TensorFlow's, `PREFIX` or `PREFIX.index`, with the number of steps as
-/// `global_step`. Metadata stay in safetensors files alone. Returns what had to be changed.
+/// or a checkpoint of TensorFlow's, `PREFIX` or `PREFIX.index`, with the number of steps as
+/// `global_step`. A PREFIX has no extension, or one that begins with `.ckpt`. Metadata stay in
+/// safetensors files alone. Returns what had to be changed.
 std::vector<std::string> write_weights(const std::string& path, const Weights& weights);
 
 /// Where two files differ.
@@ -27,7 +31,10 @@ struct Difference {
 /// at 0, those with other bits.
 std::vector<Difference> compare(const Weights& a, const Weights& b, double tolerance);
 
-/// Gives tensors other names. Error: there is no such tensor; two would have one name.
+/// Gives tensors other names: the one that `names` says, or else the first of `rules` that matches.
+/// What is below a renamed tensor goes along, as its slots are: with `w` goes `w/adam/m`, unless it
+/// is renamed itself. Error: there is no such tensor; a rule renames none; there is nothing to do;
+/// two would have one name.
 void rename(Weights& weights, const std::vector<std::pair<std::string, std::string>>& names,
             const std::vector<std::pair<std::string, std::string>>& rules);
 

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <filesystem>
+#include <map>
 
 #include "../base/temporary_folder.h"
 #include "belfry/data/formats/npz.h"
@@ -130,6 +132,60 @@ TEST_F(BelfryCkpt, RenamesTensors) {
               HasSubstr("a name is 60000 bytes long; at most 4096"));
 }
 
+// As checkpoints hold them: slots are below their variables, and some names only look alike.
+TEST_F(BelfryCkpt, RenamesSlotsWithTheirVariables) {
+  NamedArrays model{{"a/w", Array::scalar(1.0f)},
+                    {"a/w/adam/m", Array::scalar(2.0f)},
+                    {"a/w/moving_average", Array::scalar(3.0f)},
+                    {"a/w2", Array::scalar(4.0f)},
+                    {"a/w2/adam/m", Array::scalar(5.0f)}};
+  save("a.safetensors", model);
+  auto names = [&](const std::string& arguments) {
+    Ran ran = run("rename a.safetensors b.safetensors " + arguments);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    std::map<std::string, double> out;
+    for (const auto& [name, array] : tensors("b.safetensors")) out[name] = array.item();
+    return out;
+  };
+  using Names = std::map<std::string, double>;
+  EXPECT_EQ(names("--name a/w b/k"), (Names{{"b/k", 1},
+                                            {"b/k/adam/m", 2},
+                                            {"b/k/moving_average", 3},
+                                            {"a/w2", 4},
+                                            {"a/w2/adam/m", 5}}));
+  EXPECT_EQ(names("--rule 'a/(w2?)' '$1' --name a/w/moving_average average"),
+            (Names{{"w", 1}, {"w/adam/m", 2}, {"average", 3}, {"w2", 4}, {"w2/adam/m", 5}}));
+  EXPECT_EQ(names("--rule '(.*)/adam/(.)' '$1/adamw/$2' --name a/w b"),
+            (Names{{"b", 1},
+                   {"a/w/adamw/m", 2},
+                   {"b/moving_average", 3},
+                   {"a/w2", 4},
+                   {"a/w2/adamw/m", 5}}));
+  // A scope is no tensor.
+  EXPECT_EQ(names("--rule 'a(/w2)?' 'b$1'"), (Names{{"a/w", 1},
+                                                    {"a/w/adam/m", 2},
+                                                    {"a/w/moving_average", 3},
+                                                    {"b/w2", 4},
+                                                    {"b/w2/adam/m", 5}}));
+  EXPECT_THAT(run("rename --help").out, HasSubstr("(w/adam/m is below w)"));
+}
+
+TEST_F(BelfryCkpt, RefusesToRenameNothing) {
+  save("a.safetensors", two);
+  auto error = [&](const std::string& arguments) {
+    Ran ran = run("rename a.safetensors b.safetensors " + arguments);
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_FALSE(std::filesystem::exists(folder / "b.safetensors"));
+    return ran.err;
+  };
+  EXPECT_EQ(error("--rule w v --rule 'weigh(.)' 'x$1'"),
+            "error: rename: the rule `weigh(.)` renames no tensor of a.safetensors; a rule must "
+            "match whole names, and the first that matches counts\n");
+  EXPECT_THAT(error("--rule '.' 'x$&' --rule w v"), HasSubstr("the rule `w` renames no tensor"));
+  EXPECT_EQ(error(""), "error: rename: there is no --name and no --rule\n");
+}
+
 TEST_F(BelfryCkpt, AveragesFilesOfTheSameTensors) {
   save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
   NamedArrays later{{"n", Array::scalar<std::int64_t>(9)},
@@ -145,6 +201,32 @@ TEST_F(BelfryCkpt, AveragesFilesOfTheSameTensors) {
   for (const char* files :
        {"less.safetensors checkpoint-10.safetensors", "checkpoint-10.safetensors less.safetensors"})
     EXPECT_EQ(run("average x.safetensors " + std::string(files)).status, 2) << files;
+}
+
+TEST_F(BelfryCkpt, AveragesAllCheckpointsOfAFolder) {
+  std::filesystem::create_directory(folder / "run");
+  for (int step : {100, 20, 3})
+    save_checkpoint(
+        folder / "run",
+        {.variables = {{"w", Array::scalar<float>(static_cast<float>(step))}}, .step = step}, 0);
+  Ran mean = run("average mean.safetensors run");
+  EXPECT_EQ(mean.status, 0) << mean.err;
+  EXPECT_EQ(mean.out, "mean of 3 files\nwrote mean.safetensors: 1 tensors, 1 elements, 4 B\n");
+  Checkpoint checkpoint = load_checkpoint(folder / "mean.safetensors");
+  EXPECT_EQ(checkpoint.variables.at("w").item(), 41);
+  EXPECT_EQ(checkpoint.step, 100);
+  save("one.safetensors", {{"w", Array::scalar(77.0f)}});
+  EXPECT_THAT(run("average both.safetensors run one.safetensors").out,
+              StartsWith("mean of 4 files\n"));
+  EXPECT_EQ(tensors("both.safetensors").at("w").item(), 50);
+  write_file_atomically(checkpoint_path(folder / "run", 200), "damaged");
+  EXPECT_THAT(run("average x.safetensors run").err, HasSubstr("checkpoint-200.safetensors"));
+  std::filesystem::create_directory(folder / "tf");
+  write_file_atomically(folder / "tf/checkpoint", "model_checkpoint_path: \"model.ckpt-2\"\n");
+  write_tensor_bundle(folder / "tf/model.ckpt-2", two);
+  EXPECT_THAT(run("average x.safetensors tf").err,
+              HasSubstr("average: folder `tf` has checkpoints of TensorFlow's; name each"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.safetensors"));
 }
 
 TEST_F(BelfryCkpt, VerifiesWhatIsThere) {
@@ -178,6 +260,30 @@ TEST_F(BelfryCkpt, ConvertsBetweenFormats) {
   EXPECT_EQ(bundle.at("global_step").item(), 10);
   EXPECT_EQ(run("convert a.npz b.safetensors").status, 0);
   EXPECT_TRUE(identical(tensors("b.safetensors").at("n"), two.at("n")));
+}
+
+TEST_F(BelfryCkpt, WritesTheFormatThatTheNameAsksFor) {
+  save("a.safetensors", two);
+  std::filesystem::create_directory(folder / "v1.5");
+  for (const char* prefix : {"v1.5/plain", "m.ckpt-12"}) {
+    EXPECT_EQ(run(concat("convert a.safetensors ", prefix)).status, 0) << prefix;
+    EXPECT_TRUE(is_tensor_bundle(folder / prefix)) << prefix;
+  }
+  EXPECT_EQ(run("convert a.safetensors m.ckpt.index").status, 0);
+  EXPECT_TRUE(is_tensor_bundle(folder / "m.ckpt"));
+  for (const char* name : {"out.bin", "a.safetensors.index.json", "v1.5/"}) {
+    Ran ran = run(concat("convert a.safetensors ", name));
+    EXPECT_EQ(ran.status, 2) << name;
+    EXPECT_EQ(ran.err, concat("error: `", name,
+                              "` asks for no format that is known; it must end with .safetensors, "
+                              ".npz, or, for a checkpoint of TensorFlow's, with .ckpt, .ckpt-STEP, "
+                              ".index or no extension\n"));
+    EXPECT_FALSE(is_tensor_bundle(folder / name)) << name;
+  }
+  EXPECT_THAT(run("rename --name n m a.safetensors out.bin").err,
+              HasSubstr("`out.bin` asks for no format"));
+  // Before anything is read.
+  EXPECT_THAT(run("average out.bin /nowhere").err, HasSubstr("`out.bin` asks for no format"));
 }
 
 TEST_F(BelfryCkpt, SaysHowItIsUsed) {

@@ -10,6 +10,7 @@
 #include "belfry/framework/export/export.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/tensor/example.h"
+#include "belfry/version.h"
 #include "run_program.h"
 
 namespace belfry {
@@ -76,6 +77,30 @@ TEST_F(BelfryPredict, DescribesAnExport) {
                                     "  example  y          feature `z`, default 100\n"
                                     "asset      words.txt  5 B\n"));
   EXPECT_THAT(run("--help").out, HasSubstr("belfry-predict exports people.csv --json"));
+}
+
+TEST_F(BelfryPredict, SaysItsVersion) {
+  EXPECT_EQ(run("--version").out, concat(build_info(), "\n"));
+}
+
+TEST_F(BelfryPredict, DescribesTheSignatureThatIsAskedFor) {
+  ExportSignature signature{.inputs = {{"image", {{2, 2, 1}, DType::f32}}}};
+  export_model(folder / "several",
+               {.model_fn = brightness,
+                .signatures = {{"predict", signature}, {"serve", signature}},
+                .onnx = false},
+               Checkpoint{});
+  EXPECT_THAT(run("several").out, HasSubstr("signature predict\n"));
+  Ran serve = run("several --signature serve");
+  EXPECT_EQ(serve.status, 0) << serve.err;
+  EXPECT_THAT(serve.out, MatchesRegex("several/[0-9]+, step 0\n"
+                                      "signature serve\n"
+                                      "  input   image  f32\\[n, 2, 2, 1\\]\n"
+                                      "  output  mean   f32\\[n\\]\n"
+                                      "  output  all    f32\\[\\]\n"));
+  EXPECT_THAT(error("several --signature foo"),
+              MatchesRegex("error: predictor: there is no signature `foo`; several/[0-9]+ has "
+                           "predict, serve\n"));
 }
 
 TEST_F(BelfryPredict, PredictsFromCsv) {
