@@ -46,20 +46,22 @@ Sizes pads(Converter& c, const Sizes& image, const Sizes& extent, const Sizes& s
   return amounts;
 }
 
-// A kernel [window, in, out] with its axes in the order of ONNX: `first`, `second`, then the
-// window.
-std::string kernel(Converter& c, int first, int second, const Converter::Affine& affine,
-                   bool out_is_last) {
+// A kernel [window, a, b] as ONNX wants it, [b, a, window], times the factors of the channels that
+// come out: b or, of a transposed convolution, a of each group.
+std::string kernel(Converter& c, const Converter::Affine& affine, bool transposed) {
   int rank = c.rank(1);
-  Sizes order{first, second};
+  Sizes order{rank - 1, rank - 2};
   for (int axis = 0; axis < rank - 2; ++axis) order.push_back(axis);
   const Array* known = c.constant_input(1);
   if (!known) return c.transposed(c.input(1), order);
+  if (affine.factor.empty()) return c.constant(permute(*known, order), "kernel");
   Array scaled = known->clone();
-  if (out_is_last) {
-    auto values = scaled.span<float>();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>(double{values[i]} * affine.factor[i % affine.factor.size()]);
+  std::int64_t a = scaled.shape()[rank - 2], b = scaled.shape()[rank - 1];
+  std::int64_t group = b / c.whole("groups"), i = 0;
+  for (float& value : scaled.span<float>()) {
+    std::int64_t channel = transposed ? i % b / group * a + i / b % a : i % b;
+    value = static_cast<float>(double{value} * affine.factor[static_cast<std::size_t>(channel)]);
+    ++i;
   }
   return c.constant(permute(scaled, order), "kernel");
 }
@@ -69,6 +71,16 @@ std::string bias(Converter& c, const Converter::Affine& affine) {
   std::transform(affine.term.begin(), affine.term.end(), terms.span<float>().begin(),
                  [](double x) { return static_cast<float>(x); });
   return c.constant(terms, "bias");
+}
+
+// (image, kernel) or (image, kernel, bias), with the factors and terms that follow in them.
+std::vector<std::string> operands(Converter& c, bool transposed) {
+  Converter::Affine affine;
+  if (c.constant_input(1) && c.type(1).dtype == DType::f32)
+    affine = c.take_affine(c.node().outputs[0].sizes.back().fixed);
+  std::vector<std::string> inputs{c.channels_first(0), kernel(c, affine, transposed)};
+  if (affine.has_term) inputs.push_back(bias(c, affine));
+  return inputs;
 }
 
 struct ConvShape {
@@ -94,22 +106,15 @@ Attributes attributes(Converter& c, const ConvShape& shape, const Sizes& amounts
 
 void conv(Converter& c) {
   ConvShape shape = conv_shape(c);
-  int rank = c.rank(1);
   Sizes amounts =
       pads(c, space(c, c.type(0)), shape.extent, shape.stride, space(c, c.node().outputs[0]));
-  Converter::Affine affine;
-  bool fold = c.constant_input(1) && c.type(1).dtype == DType::f32;
-  if (fold) affine = c.take_affine(c.type(1).sizes.back().fixed);
   Attributes with = attributes(c, shape, amounts);
-  std::vector<std::string> inputs{c.channels_first(0), kernel(c, rank - 1, rank - 2, affine, fold)};
-  if (affine.has_term) inputs.push_back(bias(c, affine));
-  c.give_channels_first(c.add("Conv", inputs, with));
+  c.give_channels_first(c.add("Conv", operands(c, false), with));
 }
 
 // (dy, kernel): dy has the channels that are the kernel's last.
 void conv_transpose(Converter& c) {
   ConvShape shape = conv_shape(c);
-  int rank = c.rank(1);
   Sizes small = space(c, c.type(0)), large = space(c, c.node().outputs[0]);
   Sizes amounts = pads(c, large, shape.extent, shape.stride, small), more;
   std::size_t axes = small.size();
@@ -119,8 +124,7 @@ void conv_transpose(Converter& c) {
         - ((small[i] - 1) * shape.stride[i] + shape.extent[i] - amounts[i] - amounts[axes + i]));
   Attributes with = attributes(c, shape, amounts);
   with.emplace_back("output_padding", more);
-  c.give_channels_first(c.add(
-      "ConvTranspose", {c.channels_first(0), kernel(c, rank - 1, rank - 2, {}, false)}, with));
+  c.give_channels_first(c.add("ConvTranspose", operands(c, true), with));
 }
 
 void pool(Converter& c) {

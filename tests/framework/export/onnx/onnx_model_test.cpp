@@ -1,0 +1,100 @@
+// Every model's file is run by onnxruntime: tests/python/read_onnx.py.
+#include "belfry/framework/export/onnx/onnx_model.h"
+
+#include "../export_testing.h"
+
+namespace belfry::onnx {
+namespace {
+
+using ::testing::ElementsAre;
+
+// What model.onnx of predictions from x [n, 1, 1, channels] holds.
+OnnxGraph exported(const ModelFn& model, std::int64_t channels, const NamedArrays& variables) {
+  TemporaryFolder dir;
+  ExportSignature of_x{.inputs = {{"x", {{1, 1, channels}, DType::f32}}}};
+  std::string path = export_model(dir.path(), {.model_fn = model, .signatures = {{"y", of_x}}},
+                                  Checkpoint{.variables = variables});
+  NamedArrays weights = load_safetensors(path + "/model.safetensors").tensors;
+  saved::Model read = saved::model_from_json(read_file(path + "/graph.json"), weights);
+  return convert(read.signatures.at("y"), weights, "y");
+}
+
+std::vector<std::string> ops(const OnnxGraph& graph) {
+  std::vector<std::string> types;
+  for (const OnnxNode& node : graph.nodes) types.push_back(node.type);
+  return types;
+}
+
+std::vector<float> values(const OnnxGraph& graph, const std::string& initializer) {
+  auto all = graph.initializers.at(initializer).span<float>();
+  return {all.begin(), all.end()};
+}
+
+Tensor norm(const Scope& s, Tensor x) {
+  return batch_norm(s / "norm", x, {.training = false, .epsilon = 0.25});
+}
+
+// Of two channels: times 2 plus 4, times 1.5 plus 12.5.
+const NamedArrays norm_of_2{{"norm/scale", vector_of({4, 6}, {2})},
+                            {"norm/offset", vector_of({10, 20}, {2})},
+                            {"norm/moving_mean", vector_of({3, 5}, {2})},
+                            {"norm/moving_variance", vector_of({3.75f, 15.75f}, {2})}};
+
+NamedArrays with(NamedArrays variables, const NamedArrays& more) {
+  variables.insert(more.begin(), more.end());
+  return variables;
+}
+
+TEST(OnnxModel, BatchNormIsPartOfTheConvolutionBeforeIt) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = conv2d(s / "conv", batch["x"], {.filters = 2, .kernel = 1});
+    return {.predictions = {{"y", relu(norm(s, x))}}};
+  };
+  OnnxGraph graph = exported(model, 1,
+                             with(norm_of_2, {{"conv/kernel", vector_of({2, 3}, {1, 1, 1, 2})},
+                                              {"conv/bias", vector_of({1, 2}, {2})}}));
+  EXPECT_THAT(ops(graph), ElementsAre("Transpose", "Conv", "Relu", "Transpose", "Identity"));
+  ASSERT_EQ(graph.nodes[1].inputs.size(), 3u);
+  EXPECT_THAT(values(graph, graph.nodes[1].inputs[1]), ElementsAre(4, 4.5));
+  EXPECT_THAT(values(graph, graph.nodes[1].inputs[2]), ElementsAre(6, 15.5));
+  EXPECT_EQ(graph.initializers.size(), 2u);
+}
+
+// In two groups: channels 0 and 1 come from the first two of x, 2 and 3 from the others.
+TEST(OnnxModel, BatchNormIsPartOfTheTransposedConvolutionBeforeIt) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = conv2d_transpose(s / "conv", batch["x"], {.filters = 4, .kernel = 1, .groups = 2});
+    return {.predictions = {{"y", norm(s, x)}}};
+  };
+  OnnxGraph graph =
+      exported(model, 4,
+               {{"conv/kernel", vector_of({1, 2, 3, 4, 5, 6, 7, 8}, {1, 1, 2, 4})},
+                {"conv/bias", vector_of({1, 2, 3, 4}, {4})},
+                {"norm/scale", vector_of({1, 10, 100, 1000}, {4})},
+                {"norm/offset", vector_of({0, 0, 0, 7}, {4})},
+                {"norm/moving_mean", vector_of({0, 0, 1, 0}, {4})},
+                {"norm/moving_variance", vector_of({0.75f, 0.75f, 0.75f, 0.75f}, {4})}});
+  EXPECT_THAT(ops(graph), ElementsAre("Transpose", "ConvTranspose", "Transpose", "Identity"));
+  const auto& inputs = graph.nodes[1].inputs;
+  ASSERT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(graph.initializers.at(inputs[1]).shape(), (Shape{4, 2, 1, 1}));
+  EXPECT_THAT(values(graph, inputs[1]), ElementsAre(1, 50, 2, 60, 300, 7000, 400, 8000));
+  EXPECT_THAT(values(graph, inputs[2]), ElementsAre(1, 20, 200, 4007));
+}
+
+TEST(OnnxModel, AConvolutionThatOthersReadStaysAsItIs) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = conv2d(s / "conv", batch["x"], {.filters = 2, .kernel = 1, .use_bias = false});
+    return {.predictions = {{"before", x}, {"y", norm(s, x)}}};
+  };
+  OnnxGraph graph =
+      exported(model, 1, with(norm_of_2, {{"conv/kernel", vector_of({2, 3}, {1, 1, 1, 2})}}));
+  ASSERT_EQ(graph.nodes.at(1).type, "Conv");
+  ASSERT_EQ(graph.nodes[1].inputs.size(), 2u);
+  EXPECT_THAT(values(graph, graph.nodes[1].inputs[1]), ElementsAre(2, 3));
+  EXPECT_THAT(ops(graph), ElementsAre("Transpose", "Conv", "Mul", "Add", "Transpose", "Identity",
+                                      "Transpose", "Identity"));
+}
+
+}  // namespace
+}  // namespace belfry::onnx
