@@ -50,6 +50,16 @@ std::vector<std::pair<std::string, Tensor>> chosen(const NamedTensors& predictio
   return outputs;
 }
 
+// For messages: such a prediction may depend on the number of rows, as their mean does.
+std::string without_rows(const saved::Instance& instance) {
+  for (const auto& [name, value] : instance.outputs)
+    if (value.rank() == 0 || value.size(0) != instance.rows)
+      return concat(
+          "the prediction `", name, "` is ", value.type(), " for ", instance.rows,
+          " rows, and not one row an example; leave it out with ExportSignature::outputs");
+  return {};
+}
+
 saved::Signature record(const ExportOptions& options, const ExportSignature& signature) {
   std::array<std::unique_ptr<Graph>, 3> graphs;
   std::vector<saved::Instance> instances;
@@ -68,7 +78,9 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
       instances.push_back({rows, graph.get(), chosen(spec.predictions, signature.outputs)});
     });
   }
-  saved::Signature recorded = saved::record(instances);
+  auto run = [&] { return saved::record(instances); };
+  std::string odd = without_rows(instances[0]);
+  saved::Signature recorded = odd.empty() ? run() : with_context(odd, run);
   recorded.examples = signature.examples;
   return recorded;
 }

@@ -219,8 +219,10 @@ Features Predictor::single(const Features& example, std::string_view name) const
   for (const auto& [key, value] : example)
     batch.set(key, value.reshape(with_rows(value.shape(), 1)));
   for (const auto& [key, value] : (*this)(batch, name)) {
-    require(value.shape().rank() > 0 && value.shape()[0] == 1, "predictor: `", key, "` is ",
-            value.type(), " for one example; call the predictor with a batch instead");
+    require(value.shape().rank() > 0 && value.shape()[0] == 1, "predictor: the prediction `", key,
+            "` is ", value.type(),
+            " for 1 row, but single() needs one row an example; call the "
+            "predictor with a batch instead");
     outputs.set(key, value.row(0));
   }
   return outputs;

@@ -19,9 +19,11 @@ Array joined(const Replicas& replicas, std::size_t i, const std::string& name) {
   if (replicas.size() == 1) return first.clone();
   for (int t = 0; t < replicas.size(); ++t) {
     const Shape& shape = replicas.executable(t).output(i).shape();
-    require(shape.rank() > 0 && shape[0] == replicas.share(t).rows.count, "predict: `", name,
-            "` is ", replicas.executable(t).output(i).type(), " for ", replicas.share(t).rows.count,
-            " rows; over several towers a prediction has one row an example");
+    std::int64_t rows = replicas.share(t).rows.count;
+    require(shape.rank() > 0 && shape[0] == rows, "predict: the prediction `", name, "` is ",
+            replicas.executable(t).output(i).type(), " for ", rows, rows == 1 ? " row" : " rows",
+            " of a tower, but several towers need one row an example; leave it out with "
+            "PredictOptions::keys, or predict on one device");
   }
   Array all(first.shape().with(0, replicas.rows().all), first.dtype());
   auto* to = static_cast<std::byte*>(all.raw());

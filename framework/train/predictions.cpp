@@ -30,9 +30,10 @@ bool Predictions::next_batch() {
   self.next_row = 0;
   if (!self.options.single_examples) return true;
   for (const auto& [name, value] : self.outputs)
-    require(value.shape().rank() > 0 && value.shape()[0] == self.rows, "predict: `", name, "` is ",
-            value.type(), " but the batch has ", self.rows,
-            " rows; ask for whole batches with .single_examples = false");
+    require(value.shape().rank() > 0 && value.shape()[0] == self.rows, "predict: the prediction `",
+            name, "` is ", value.type(), " for ", self.rows, self.rows == 1 ? " row" : " rows",
+            ", but single examples need one row an example; ask for whole batches with "
+            ".single_examples = false, or leave it out with .keys");
   return true;
 }
 

@@ -325,15 +325,23 @@ TEST(Estimator, SingleExamplesNeedOneRowEach) {
   TemporaryFolder dir;
   auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
     Tensor y = dense(s / "line", batch["x"], {.units = 1});
-    return {.predictions = {{"mean", mean(y)}}};
+    return {.predictions = {{"mean", mean(y)}, {"doubled", concat({y, y}, 0)}, {"y", y}}};
   };
   Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = quiet()});
   Features p;
-  EXPECT_EQ(error_of([&] {
-              estimator.predict(once({points({1, 2}, {0, 0})})).next(p);
-            }),
-            "predict: `mean` is f32[] but the batch has 2 rows; ask for whole batches with "
-            ".single_examples = false");
+  auto error = [&](const std::string& key, const Features& batch) {
+    return error_of([&] { estimator.predict(once({batch}), {.keys = {key}}).next(p); });
+  };
+  EXPECT_EQ(error("mean", points({1, 2}, {0, 0})),
+            "predict: the prediction `mean` is f32[] for 2 rows, but single examples need one row "
+            "an example; ask for whole batches with .single_examples = false, or leave it out with "
+            ".keys");
+  EXPECT_THAT(error("doubled", points({1}, {0})),
+              testing::HasSubstr("`doubled` is f32[2, 1] for 1 row, but single"));
+  EXPECT_EQ(error("y", points({1, 2}, {0, 0})), "no error");
+  Predictions whole = estimator.predict(once({points({1, 2}, {0, 0})}), {.single_examples = false});
+  ASSERT_TRUE(whole.next(p));
+  EXPECT_EQ(p.at("mean").shape(), Shape());
 }
 
 TEST(Estimator, TwoPredictorsMayBeReadInTurn) {

@@ -165,6 +165,24 @@ TEST(Towers, AFeatureThatCannotBeCutIsNamed) {
                                  "none (a scalar)"));
 }
 
+TEST(Towers, APredictionThatCannotBeJoinedIsNamed) {
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor y = dense(s / "line", batch["x"], {.units = 1});
+    return {.predictions = {{"mean", mean(y)}, {"y", y}}};
+  };
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = on(2)});
+  Features p;
+  auto error = [&](const PredictOptions& options) {
+    return error_of([&] { estimator.predict(once({labelled_rows(4, 1)}), options).next(p); });
+  };
+  EXPECT_EQ(error({.single_examples = false}),
+            "predict: the prediction `mean` is f32[] for 2 rows of a tower, but several towers "
+            "need one row an example; leave it out with PredictOptions::keys, or predict on one "
+            "device");
+  EXPECT_EQ(error({.keys = {"y"}}), "no error");
+}
+
 // What fails in one tower is what is reported, and nobody waits for it.
 TEST(Towers, AFailureInOneTowerEndsTheStep) {
   CapturedLog log;
