@@ -16,6 +16,7 @@
 #include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/train/checkpoint.h"
 
 namespace belfry {
 namespace {
@@ -119,6 +120,21 @@ void sync_tree(const std::string& folder) {
   sync_folder(folder);
 }
 
+// For messages: the newest export in a folder of `path`, or of <path>/export, where exporters of a
+// training put theirs; empty when there is none.
+std::string newest_further_down(const std::string& path) {
+  std::string newest;
+  for (const std::string& parent : {path, path + "/export"}) {
+    std::error_code error;
+    for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
+         entry.increment(error))
+      if (auto all = list_exports(entry->path()); !all.empty())
+        if (newest.empty() || fs::path(newest).filename() < fs::path(all.back()).filename())
+          newest = all.back();
+  }
+  return newest;
+}
+
 }  // namespace
 
 std::string write_export_folder(const std::string& dir,
@@ -153,11 +169,14 @@ std::vector<std::string> list_exports(const std::string& dir) {
 std::string newest_export(const std::string& path) {
   std::error_code error;
   if (fs::exists(path + "/graph.json", error)) return path;
-  std::vector<std::string> all = list_exports(path);
-  require(!all.empty(), "`", path,
-          "` holds no export: there is no graph.json in it, nor in a folder in it whose name is a "
-          "time of ten digits");
-  return all.back();
+  if (std::vector<std::string> all = list_exports(path); !all.empty()) return all.back();
+  bool trained = !list_checkpoints(path).empty();
+  std::string below = newest_further_down(path);
+  fail("`", path, "` holds no export", trained ? ", but the checkpoints of a training" : "",
+       ": there is no graph.json in it, nor in a folder in it whose name is a time of ten digits",
+       !below.empty() ? concat("; the newest further down is `", below, "`")
+       : trained      ? "; Estimator::export_model() writes exports"
+                      : "");
 }
 
 }  // namespace belfry

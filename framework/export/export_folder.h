@@ -22,7 +22,8 @@ std::string write_export_folder(const std::string& dir,
 /// graph.json. None when there is no such folder.
 std::vector<std::string> list_exports(const std::string& dir);
 
-/// `path` if there is a graph.json in it, else the newest export in it. Error: there is none.
+/// `path` if there is a graph.json in it, else the newest export in it. Error: there is none; it is
+/// said whether `path` is a model_dir, and which export may have been meant.
 std::string newest_export(const std::string& path);
 
 }  // namespace belfry

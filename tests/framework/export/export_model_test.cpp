@@ -9,6 +9,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 namespace fs = std::filesystem;
 
 std::vector<std::string> files_in(const std::string& folder) {
@@ -138,7 +139,8 @@ TEST(ExportModel, AFailedExportLeavesNothing) {
                   return {.predictions = {{"y", b["x"] * (1 / double(b["x"].size(0)))}}};
                 };
               }),
-              AllOf(HasSubstr("constant"), HasSubstr("built differently for 2, 3 and 7 rows")));
+              AllOf(HasSubstr("constant"), HasSubstr("built differently for 2, 3 and 7 rows"),
+                    Not(HasSubstr("one row an example"))));
   EXPECT_THAT(error([](auto& o) {
                 o.model_fn = [](Scope s, const Batch& b, Mode) -> EstimatorSpec {
                   Tensor x = dropout(s / "drop", b["x"]);
@@ -169,7 +171,54 @@ TEST(Predictor, TellsWhatIsWrongWithInputs) {
   EXPECT_THAT(error({{"x", Array::of({1, 2})}}), HasSubstr("is i32[2] but must be f32[n, 2]"));
   EXPECT_THAT(error_of([&] { predictor({}, "other"); }),
               HasSubstr("there is no signature `other`"));
-  EXPECT_THAT(error_of([&] { Predictor::load(dir.path()); }), HasSubstr("holds no export"));
+}
+
+TEST(Predictor, SingleNeedsOneRowAnExample) {
+  TemporaryFolder dir;
+  ExportOptions options = line_options(dir.path());
+  options.model_fn = [](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
+    Tensor y = line(s, batch, mode).predictions[0].second;
+    return {.predictions = {{"sum", sum(y)}, {"mean", mean(y)}}};
+  };
+  options.signatures = {{"predict", of_x({"sum"})}};
+  Predictor predictor = Predictor::load(export_model(dir.path() + "/exports", options));
+  EXPECT_EQ(predictor({{"x", vector_of({1, 1, 1, 3}, {2, 2})}}).at("sum").item(), 40);
+  EXPECT_EQ(error_of([&] {
+              predictor.single({{"x", vector_of({1, 1}, {2})}});
+            }),
+            "predictor: the prediction `sum` is f32[] for 1 row, but single() needs one row an "
+            "example; call the predictor with a batch instead");
+  // 1 / n is a constant of the graph.
+  options.signatures = {{"predict", of_x({"mean"})}};
+  EXPECT_THAT(error_of([&] { export_model(dir.path() + "/exports", options); }),
+              AllOf(HasSubstr("built differently for 2, 3 and 7 rows"),
+                    HasSubstr("(the prediction `mean` is f32[] for 2 rows, and not one row an "
+                              "example; leave it out with ExportSignature::outputs)")));
+}
+
+TEST(Predictor, TellsWhatAFolderWithoutExportsIs) {
+  TemporaryFolder dir;
+  std::string run = dir.path() + "/run";
+  auto error = [](const std::string& path) { return error_of([&] { Predictor::load(path); }); };
+  const std::string none =
+      ": there is no graph.json in it, nor in a folder in it whose name is a time of ten digits";
+  EXPECT_EQ(error(run), concat("`", run, "` holds no export", none));
+  fs::create_directories(run);
+  write_checkpoint(checkpoint_path(run, 12), {.step = 12});
+  const std::string trained =
+      concat("`", run, "` holds no export, but the checkpoints of a training", none);
+  EXPECT_EQ(error(run), trained + "; Estimator::export_model() writes exports");
+  auto write = [](const std::string& path) {
+    fs::create_directories(path);
+    std::ofstream(path + "/graph.json") << "{}";
+  };
+  write(run + "/export/best/1700000000");
+  write(run + "/export/best/1700000002");
+  write(run + "/export/latest/1700000001");
+  const std::string newest =
+      concat("; the newest further down is `", run, "/export/best/1700000002`");
+  EXPECT_EQ(error(run), trained + newest);
+  EXPECT_EQ(error(run + "/export"), concat("`", run, "/export` holds no export", none, newest));
 }
 
 }  // namespace
