@@ -9,6 +9,19 @@
 
 namespace belfry {
 
+void Estimator::check_export(ExportOptions options) {
+  belfry::check_export(with_own_model(std::move(options)));
+}
+
+ExportOptions Estimator::with_own_model(ExportOptions options) {
+  if (!options.model_fn)
+    options.model_fn = [this](Scope scope, const Batch& batch, Mode mode) {
+      return model_fn(std::move(scope), batch, mode);
+    };
+  if (!options.precision) options.precision = config_.precision;
+  return options;
+}
+
 std::string Estimator::export_model(const std::string& dir, ExportOptions options) {
   bool chief = session_->workers().is_chief();
   std::optional<Checkpoint> live;
@@ -19,11 +32,7 @@ std::string Estimator::export_model(const std::string& dir, ExportOptions option
     live = now.snapshot_of_all();
   }
   if (!chief) return {};
-  if (!options.model_fn)
-    options.model_fn = [this](Scope scope, const Batch& batch, Mode mode) {
-      return model_fn(std::move(scope), batch, mode);
-    };
-  if (!options.precision) options.precision = config_.precision;
+  options = with_own_model(std::move(options));
   std::string path =
       live ? belfry::export_model(dir, options, *live) : belfry::export_model(dir, options);
   log_info("exported ", path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 
 #include "belfry/framework/base/file.h"
@@ -118,12 +119,16 @@ NamedArrays weights_of(const saved::Model& model, const Checkpoint& state, bool 
   return weights;
 }
 
+void check_asset_name(const std::string& name) {
+  require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
+          "export: `", name, "` is no name for an asset; use one without folders");
+}
+
 void copy_assets(const std::map<std::string, std::string>& assets, const std::string& folder) {
   if (assets.empty()) return;
   create_folders(folder);
   for (const auto& [name, path] : assets) {
-    require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
-            "export: `", name, "` is no name for an asset; use one without folders");
+    check_asset_name(name);
     write_file_atomically(folder + "/" + name, read_file(path));
   }
 }
@@ -138,6 +143,16 @@ void write_onnx(const saved::Model& model, const NamedArrays& weights, const std
     write_file_atomically(folder + (first ? "/model.onnx" : concat("/model.", name, ".onnx")),
                           file);
   }
+}
+
+// The model without its weights.
+saved::Model record(const ExportOptions& options) {
+  saved::Model model;
+  for (const auto& [name, signature] : options.signatures)
+    model.signatures[name] = with_context(concat("signature ", name), [&, &signature = signature] {
+      return record(options, signature);
+    });
+  return model;
 }
 
 void check(const ExportOptions& options) {
@@ -178,11 +193,8 @@ std::string export_model(const std::string& dir, const ExportOptions& options) {
 std::string export_model(const std::string& dir, const ExportOptions& options,
                          const Checkpoint& state) {
   check(options);
-  saved::Model model{.signatures = {}, .step = state.step, .seed = state.seed};
-  for (const auto& [name, signature] : options.signatures)
-    model.signatures[name] = with_context(concat("signature ", name), [&, &signature = signature] {
-      return record(options, signature);
-    });
+  saved::Model model = record(options);
+  model.step = state.step, model.seed = state.seed;
   NamedArrays weights = weights_of(model, state, options.averaged);
   return write_export_folder(dir, [&](const std::string& folder) {
     if (options.onnx) write_onnx(model, weights, folder);
@@ -198,6 +210,21 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
     write_file_atomically(folder + "/graph.json", json);
     copy_assets(options.assets, folder + "/assets");
   });
+}
+
+void check_export(const ExportOptions& options) {
+  check(options);
+  for (const auto& [name, signature] : record(options).signatures)
+    with_context(concat("signature ", name), [&signature = signature] {
+      saved::instantiate(signature, 2);
+      saved::check_examples(signature);
+    });
+  for (const auto& [name, path] : options.assets) {
+    check_asset_name(name);
+    std::error_code error;
+    require(std::filesystem::exists(path, error), "export: there is no file `", path,
+            "` for the asset `", name, "`");
+  }
 }
 
 }  // namespace belfry

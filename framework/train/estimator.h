@@ -98,6 +98,8 @@ class Estimator {
   /// Writes the live or newest state, or that of ExportOptions::checkpoint, for use without the
   /// model's code; its model_fn may stay empty. In framework/export/export_model.h.
   std::string export_model(const std::string& dir, ExportOptions options);
+  /// Error, before anything is trained, if the model cannot be exported so.
+  void check_export(ExportOptions options);
 
   /// A table of the model for the first batch of a stream: its layers by scope, with the shape that
   /// each gives, its parameters and its floating-point operations. Runs nothing.
@@ -138,6 +140,7 @@ class Estimator {
   std::shared_ptr<Session> new_session();
   void save_unsaved_steps();
   EvalResult evaluate_here(const InputFn& input_fn, const EvaluateArgs& args);
+  ExportOptions with_own_model(ExportOptions options);
 
   ModelFn model_fn_;
   std::string model_dir_;

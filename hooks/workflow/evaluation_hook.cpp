@@ -20,6 +20,10 @@ std::string titled(const std::string& kind, const EvalSpec& spec) {
   return spec.name.empty() ? kind : concat(kind, " `", spec.name, "`");
 }
 
+std::string folder_of(const Exporter& exporter, const Estimator& estimator) {
+  return concat(estimator.model_dir(), "/export/", exporter.name());
+}
+
 using ExporterCall = std::optional<std::string> (Exporter::*)(const EvaluatedState&);
 
 void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spec,
@@ -31,7 +35,7 @@ void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spe
                            .checkpoint = evaluation.checkpoint,
                            .result = evaluation.result,
                            .step = evaluation.step,
-                           .folder = concat(estimator.model_dir(), "/export/", name),
+                           .folder = folder_of(*exporter, estimator),
                            .averaged = spec.averaged};
       return ((*exporter).*call)(state);
     });
@@ -98,10 +102,19 @@ bool EvaluationHook::begins_unjudged(const HookContext& context) const {
 
 void EvaluationHook::begin(HookContext& context) {
   schedule_.begin(context);
+  if (context.is_chief()) begin_exporters();
   if (spec_.keep_best > 0 && context.is_chief())
     kept_.emplace(context, spec_.name, best_, spec_.better, spec_.keep_best,
                   spec_.early_stopping.min_change);
   if (auto reason = best_.reason_to_stop(context.step())) context.request_stop(*reason);
+}
+
+void EvaluationHook::begin_exporters() {
+  with_context(concat("in ", best_.owner()), [&] {
+    for (const auto& exporter : spec_.exporters)
+      with_context(concat("in exporter `", exporter->name(), "`"),
+                   [&] { exporter->begin(estimator_, folder_of(*exporter, estimator_)); });
+  });
 }
 
 std::string EvaluationHook::state() const {

@@ -75,6 +75,7 @@ class EvaluationHook : public Hook {
  private:
   /// Of what evaluates.
   virtual Estimator& evaluator() { return estimator_; }
+  void begin_exporters();
   bool keep_if_best(HookContext& context, double value, std::string checkpoint);
   void publish(const HookContext& context, bool better, bool others);
 

@@ -37,6 +37,23 @@ void remove_export(const std::string& path) {
   if (error) log_warning("could not remove ", path, ": ", error.message());
 }
 
+// What the exporters here have in common.
+class ModelExporter : public Exporter {
+ public:
+  ModelExporter(std::string name, ExportOptions model)
+      : name_(std::move(name)), model_(std::move(model)) {}
+
+  std::string name() const override { return name_; }
+  void begin(Estimator& estimator, const std::string&) override { estimator.check_export(model_); }
+
+ protected:
+  std::string write(const EvaluatedState& state) const { return export_state(state, model_); }
+
+ private:
+  std::string name_;
+  ExportOptions model_;
+};
+
 // Whether the newest export in the folder is of this step: a training that had nothing to do would
 // only write it again, and push out another.
 bool newest_is_of(const EvaluatedState& state) {
@@ -46,14 +63,14 @@ bool newest_is_of(const EvaluatedState& state) {
   return graph.is_object() && graph.value("step", std::int64_t{-1}) == state.step;
 }
 
-class LatestExporter final : public Exporter {
+class LatestExporter final : public ModelExporter {
  public:
-  explicit LatestExporter(LatestExporterOptions options) : o_(std::move(options)) {}
+  explicit LatestExporter(LatestExporterOptions options)
+      : ModelExporter(options.name, options.model), o_(std::move(options)) {}
 
-  std::string name() const override { return o_.name; }
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
     if (newest_is_of(state)) return std::nullopt;
-    std::string path = export_state(state, o_.model);
+    std::string path = write(state);
     remove_old_exports(state.folder, o_.keep, o_.keep_every);
     return path;
   }
@@ -62,17 +79,21 @@ class LatestExporter final : public Exporter {
   LatestExporterOptions o_;
 };
 
-class BestExporter final : public Exporter {
+class BestExporter final : public ModelExporter {
  public:
-  explicit BestExporter(BestExporterOptions options) : o_(std::move(options)) {}
+  explicit BestExporter(BestExporterOptions options)
+      : ModelExporter(options.name, options.model), o_(std::move(options)) {}
 
-  std::string name() const override { return o_.name; }
+  void begin(Estimator& estimator, const std::string& folder) override {
+    ModelExporter::begin(estimator, folder);
+    hooks::BestList(folder, o_.metric, o_.better);
+  }
   // The list is read each time: it alone says what was the best, whoever wrote it.
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
     hooks::BestList list(state.folder, o_.metric, o_.better);
     double value = state.result.at(o_.metric);
     if (!list.is_best(value)) return std::nullopt;
-    std::string path = export_state(state, o_.model);
+    std::string path = write(state);
     list.add({fs::path(path).filename().string(), state.step, value}, o_.keep);
     if (o_.keep == 0) return path;
     for (const std::string& old : list_exports(state.folder))
@@ -84,18 +105,15 @@ class BestExporter final : public Exporter {
   BestExporterOptions o_;
 };
 
-class FinalExporter final : public Exporter {
+class FinalExporter final : public ModelExporter {
  public:
-  explicit FinalExporter(FinalExporterOptions options) : o_(std::move(options)) {}
+  explicit FinalExporter(FinalExporterOptions options)
+      : ModelExporter(options.name, options.model) {}
 
-  std::string name() const override { return o_.name; }
   std::optional<std::string> at_end(const EvaluatedState& state) override {
     if (newest_is_of(state)) return std::nullopt;
-    return export_state(state, o_.model);
+    return write(state);
   }
-
- private:
-  FinalExporterOptions o_;
 };
 
 }  // namespace

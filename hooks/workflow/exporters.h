@@ -36,6 +36,9 @@ class Exporter {
   virtual ~Exporter() = default;
   /// Of its folder; no two exporters of a training have the same.
   virtual std::string name() const = 0;
+  /// Before the first step of a training, with its folder: throws what it would otherwise throw
+  /// after hours.
+  virtual void begin(Estimator&, const std::string& /*folder*/) {}
   /// After each evaluation: the path of what it has exported, if anything.
   virtual std::optional<std::string> after_evaluation(const EvaluatedState&) { return {}; }
   /// When training has ended, unless it failed, with the last state.
@@ -51,7 +54,8 @@ struct LatestExporterOptions {
   std::optional<std::chrono::seconds> keep_every = {};
 };
 /// Exports after each evaluation, but no step twice. Error: no name, or one with slashes; no
-/// signature; a negative number to keep. The same goes for the others.
+/// signature; a negative number to keep; when training begins: Estimator::check_export(). The same
+/// goes for the others.
 std::shared_ptr<Exporter> latest_exporter(LatestExporterOptions options);
 
 struct BestExporterOptions {
@@ -63,8 +67,8 @@ struct BestExporterOptions {
 };
 /// Exports after an evaluation with a better value than all before. Which there were is in the file
 /// best.json in its folder: it survives restarts, and a better export never gives way to a worse
-/// one. Exports there that the file does not list are removed, unless all are kept. Error, when it
-/// exports: best.json is of another metric.
+/// one. Exports there that the file does not list are removed, unless all are kept. Error, when
+/// training begins: best.json is of another metric.
 std::shared_ptr<Exporter> best_exporter(BestExporterOptions options);
 
 struct FinalExporterOptions {

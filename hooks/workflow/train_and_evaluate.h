@@ -55,8 +55,9 @@ struct TrainAndEvaluateResult {
 /// reached max_steps already evaluates, keeps and exports as at the end.
 ///
 /// Error: two EvalSpecs, or two exporters, of one name; a number out of range; a spec without
-/// input_fn; devices of its own in a job of several workers; what train() throws, and evaluations
-/// and exporters, which then have failed the training.
+/// input_fn; devices of its own in a job of several workers; before the first step, a model that
+/// cannot be exported as an exporter's signatures say; what train() throws, and evaluations and
+/// exporters, which then have failed the training.
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec& train,
                                           const std::vector<EvalSpec>& evaluations);
 

@@ -158,6 +158,33 @@ TEST(ExportModel, AFailedExportLeavesNothing) {
   EXPECT_THAT(error_of([&] { Predictor::load(deep); }), HasSubstr("holds no export"));
 }
 
+TEST(ExportModel, MayBeCheckedWithoutWeights) {
+  auto error = [](auto change) {
+    ExportOptions options{.model_fn = line, .signatures = {{"predict", of_x()}}};
+    change(options);
+    return error_of([&] { check_export(options); });
+  };
+  EXPECT_EQ(error([](auto&) {}), "no error");
+  EXPECT_THAT(error([](auto& o) {
+                o.assets = {{"words", "/no/such"}};
+              }),
+              HasSubstr("there is no file `/no/such` for the asset `words`"));
+  EXPECT_THAT(error([](auto& o) { o.assets = {{"../a", "/dev/null"}}; }), HasSubstr("`../a`"));
+  EXPECT_THAT(error([](auto& o) { o.signatures = {}; }), HasSubstr("there are no signatures"));
+  EXPECT_THAT(
+      error([](auto& o) {
+        o.signatures = {{"other", of_x({"z"})}};
+      }),
+      HasSubstr("there is no prediction `z`; the model has y, twice (while building the model for "
+                "x f32[2, 2]) (signature other)"));
+  EXPECT_THAT(error([](auto& o) {
+                o.signatures = {{"predict", {.inputs = {{"z", {{2}, DType::f32}}}}}};
+              }),
+              HasSubstr("(while building the model for z f32[2, 2])"));
+  EXPECT_THAT(error([](auto& o) { o.signatures["predict"].examples["z"].feature = "k"; }),
+              HasSubstr("`z`"));
+}
+
 TEST(Predictor, TellsWhatIsWrongWithInputs) {
   TemporaryFolder dir;
   ExportOptions options = line_options(dir.path());

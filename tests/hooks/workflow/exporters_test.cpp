@@ -12,6 +12,7 @@
 namespace belfry {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -192,6 +193,33 @@ TEST_F(ExportersTest, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(error_of([&] { best_exporter({.model = model}); }),
               HasSubstr("not the checkpoint x"));
   EXPECT_THAT(error_of([&] { final_exporter({.name = ".."}); }), HasSubstr("`..` is no name"));
+}
+
+TEST_F(ExportersTest, WhatCannotBeExportedIsToldBeforeTheFirstStep) {
+  struct Starts final : Hook {
+    void before_step(StepRequest&) override { ADD_FAILURE() << "a step begins"; }
+  };
+  ExportOptions other = of_x();
+  other.signatures["predict"].outputs = {"z"};
+  auto refused = [&](std::shared_ptr<Exporter> exporter) {
+    Estimator estimator(options());
+    return error_of([&] {
+      train_and_evaluate(estimator,
+                         {input, {.max_steps = 4, .hooks = {std::make_shared<Starts>()}}},
+                         {each_step(exporter)});
+    });
+  };
+  for (const auto& exporter : {latest_exporter({.name = "e", .model = other}),
+                               best_exporter({.name = "e", .model = other}),
+                               final_exporter({.name = "e", .model = other})})
+    EXPECT_THAT(refused(exporter),
+                AllOf(HasSubstr("there is no prediction `z`; the model has y (while building"),
+                      HasSubstr("(signature predict) (in exporter `e`) (in evaluation `t`)")));
+  fs::create_directories(dir / "export/best");
+  write_file_atomically(dir / "export/best/best.json",
+                        std::string_view(R"({"metric": "x", "better": "lower", "kept": []})"));
+  EXPECT_THAT(refused(best_exporter({.model = of_x()})),
+              HasSubstr("keeps the best by x (lower is better), not by loss"));
 }
 
 }  // namespace
