@@ -35,7 +35,7 @@ OnnxGraph Converter::convert(const std::string& name) {
             "` is the name of an input and of a prediction, which ONNX cannot have; rename the "
             "prediction, or set ExportOptions::onnx to false");
   for (at_ = 0; at_ < static_cast<int>(signature_.nodes.size()); ++at_)
-    if (!constants_.contains(at_) && !done_.contains(at_)) convert_node();
+    if (!constants_.contains(at_)) convert_node();
   for (const auto& [key, operand] : signature_.outputs) {
     at_ = operand.node;
     graph_.nodes.push_back({"Identity", fresh("Identity/" + key), {plain(operand)}, {key}, {}});
@@ -45,8 +45,12 @@ OnnxGraph Converter::convert(const std::string& name) {
 }
 
 void Converter::convert_node() {
-  result_ = at_;
   const saved::Node& node = this->node();
+  if (folded_.contains(at_)) {
+    const Operand& read = node.inputs[constant_input(0) ? 1 : 0];
+    values_[{at_, 0}] = values_[{read.node, read.output}];
+    return;
+  }
   if (node.op == "input") {
     const auto& name = words("name");
     if (!saved::is_run_input(name)) give(name);
@@ -175,7 +179,7 @@ void Converter::bind(Operand operand, const std::string& value, bool channels_fi
   (channels_first ? bound.channels_first : bound.plain) = value;
 }
 
-void Converter::give_channels_first(const std::string& value) { bind({result_, 0}, value, true); }
+void Converter::give_channels_first(const std::string& value) { bind({at_, 0}, value, true); }
 
 std::string Converter::weight(int node) {
   const saved::Node& of = signature_.nodes[static_cast<std::size_t>(node)];
@@ -234,31 +238,40 @@ bool Converter::elementwise_channels_first(std::vector<std::string>& out) {
   return true;
 }
 
-// ---- factors and terms behind a convolution
+// ---- factors and terms behind a convolution or a product
 
-// The one reader of the node's output if that applies a constant a channel.
-std::optional<std::pair<int, const Array*>> Converter::affine_reader(int node,
-                                                                     std::int64_t channels) const {
+// -1: there are several or none, or it is a result.
+int Converter::only_reader(int node) const {
   const auto& readers = readers_[static_cast<std::size_t>(node)];
-  if (readers.size() != 1 || readers[0] < 0) return std::nullopt;
-  const saved::Node& reader = signature_.nodes[static_cast<std::size_t>(readers[0])];
-  bool first = reader.inputs[0] == Operand{node, 0};
-  bool known_op = reader.op == "mul" || reader.op == "add" || (reader.op == "sub" && first);
-  if (!known_op) return std::nullopt;
-  const Array* other = constant_of(reader.inputs[first ? 1 : 0]);
-  if (!other || other->dtype() != DType::f32 || !(other->shape() == Shape{channels}))
-    return std::nullopt;
-  return std::pair(readers[0], other);
+  return readers.size() == 1 ? readers[0] : -1;
 }
 
-Converter::Affine Converter::take_affine(std::int64_t channels) {
+// What the node applies along the last axis of its operand `of`; null: nothing of the kind, or not
+// the same to all elements of one of the channels.
+const Array* Converter::affine_operand(int node, int of, std::int64_t channels) const {
+  const saved::Node& reader = signature_.nodes[static_cast<std::size_t>(node)];
+  bool first = reader.inputs[0] == Operand{of, 0};
+  if (reader.op != "mul" && reader.op != "add" && !(reader.op == "sub" && first)) return nullptr;
+  const Array* other = constant_of(reader.inputs[first ? 1 : 0]);
+  if (!other || other->dtype() != DType::f32 || other->shape().rank() != 1) return nullptr;
+  std::int64_t size = other->shape()[0];
+  const auto& sizes = signature_.type({of, 0}).sizes;
+  bool along_last = !sizes.empty() && sizes.back() == Extent{size, 0};
+  return along_last && size > 0 && channels % size == 0 ? other : nullptr;
+}
+
+// Reshapes keep the order of the elements. So behind them, if the size of the last axis divides the
+// number of channels, those of channel i are at i modulo that size.
+Converter::Affine Converter::affine_behind(std::int64_t channels) const {
   auto count = static_cast<std::size_t>(channels);
   Affine affine{std::vector<double>(count, 1), std::vector<double>(count, 0)};
-  for (auto next = affine_reader(at_, channels); next; next = affine_reader(result_, channels)) {
-    auto [reader, values] = *next;
-    const std::string& op = signature_.nodes[static_cast<std::size_t>(reader)].op;
+  for (int at = at_, next = only_reader(at); next >= 0; at = next, next = only_reader(at)) {
+    const std::string& op = signature_.nodes[static_cast<std::size_t>(next)].op;
+    if (op == "reshape") continue;
+    const Array* values = affine_operand(next, at, channels);
+    if (!values) break;
     for (std::size_t i = 0; i < count; ++i) {
-      double value = values->at(static_cast<std::int64_t>(i));
+      double value = values->at(static_cast<std::int64_t>(i) % values->shape()[0]);
       if (op == "mul") {
         affine.factor[i] *= value;
         affine.term[i] *= value;
@@ -266,11 +279,17 @@ Converter::Affine Converter::take_affine(std::int64_t channels) {
         affine.term[i] += op == "add" ? value : -value;
       }
     }
-    affine.has_term = affine.has_term || op != "mul";
-    done_.insert(reader);
-    result_ = reader;
+    (op == "mul" ? affine.has_factor : affine.has_term) = true;
+    affine.nodes.insert(next);
   }
   return affine;
+}
+
+std::string Converter::bias(const Affine& affine) {
+  Array terms({static_cast<std::int64_t>(affine.term.size())}, DType::f32);
+  std::transform(affine.term.begin(), affine.term.end(), terms.span<float>().begin(),
+                 [](double x) { return static_cast<float>(x); });
+  return constant(terms, "bias");
 }
 
 // ---- orders of axes

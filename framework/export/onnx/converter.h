@@ -70,12 +70,16 @@ class Converter {
   bool elementwise_channels_first(std::vector<std::string>& out);
 
   /// The factors and terms [channels] that are applied to the node's output and nothing else reads,
-  /// one after the other. What they make is what give_channels_first() then gives.
+  /// one after the other, behind reshapes too.
   struct Affine {
     std::vector<double> factor, term;
-    bool has_term = false;
+    bool has_factor = false, has_term = false;
+    std::set<int> nodes = {};
   };
-  Affine take_affine(std::int64_t channels);
+  Affine affine_behind(std::int64_t channels) const;
+  /// Leaves them out of the graph, as what the node gives has them in it.
+  void fold(const Affine& affine) { folded_.insert(affine.nodes.begin(), affine.nodes.end()); }
+  std::string bias(const Affine& affine);  ///< its terms
 
   [[noreturn]] void unsupported(const std::string& why) const;
 
@@ -93,7 +97,8 @@ class Converter {
   std::string named(const std::string& word);
   std::string weight(int node);
   const Array* constant_of(Operand operand) const;
-  std::optional<std::pair<int, const Array*>> affine_reader(int node, std::int64_t channels) const;
+  int only_reader(int node) const;
+  const Array* affine_operand(int node, int of, std::int64_t channels) const;
   int rank_of(Operand operand) const;
 
   const saved::Signature& signature_;
@@ -101,9 +106,9 @@ class Converter {
   std::vector<std::vector<int>> readers_;  // of output 0, by node; -1: a result
   std::vector<std::vector<bool>> used_;
   OnnxGraph graph_;
-  int at_ = 0, result_ = 0;  // node at hand, and the one that its output stands for
+  int at_ = 0;  // node at hand
   std::map<Key, Value> values_;
-  std::set<int> done_;  // as parts of another
+  std::set<int> folded_;  // into a node before: what they read is what they make
   std::set<std::string> names_;
   std::map<std::pair<std::string, DType>, std::string> scalars_;
   std::string batch_;  // i64 [1], the rows

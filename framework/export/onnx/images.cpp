@@ -54,7 +54,7 @@ std::string kernel(Converter& c, const Converter::Affine& affine, bool transpose
   for (int axis = 0; axis < rank - 2; ++axis) order.push_back(axis);
   const Array* known = c.constant_input(1);
   if (!known) return c.transposed(c.input(1), order);
-  if (affine.factor.empty()) return c.constant(permute(*known, order), "kernel");
+  if (!affine.has_factor) return c.constant(permute(*known, order), "kernel");
   Array scaled = known->clone();
   std::int64_t a = scaled.shape()[rank - 2], b = scaled.shape()[rank - 1];
   std::int64_t group = b / c.whole("groups"), i = 0;
@@ -66,20 +66,14 @@ std::string kernel(Converter& c, const Converter::Affine& affine, bool transpose
   return c.constant(permute(scaled, order), "kernel");
 }
 
-std::string bias(Converter& c, const Converter::Affine& affine) {
-  Array terms({static_cast<std::int64_t>(affine.term.size())}, DType::f32);
-  std::transform(affine.term.begin(), affine.term.end(), terms.span<float>().begin(),
-                 [](double x) { return static_cast<float>(x); });
-  return c.constant(terms, "bias");
-}
-
 // (image, kernel) or (image, kernel, bias), with the factors and terms that follow in them.
 std::vector<std::string> operands(Converter& c, bool transposed) {
   Converter::Affine affine;
   if (c.constant_input(1) && c.type(1).dtype == DType::f32)
-    affine = c.take_affine(c.node().outputs[0].sizes.back().fixed);
+    affine = c.affine_behind(c.node().outputs[0].sizes.back().fixed);
+  c.fold(affine);
   std::vector<std::string> inputs{c.channels_first(0), kernel(c, affine, transposed)};
-  if (affine.has_term) inputs.push_back(bias(c, affine));
+  if (affine.has_term) inputs.push_back(c.bias(affine));
   return inputs;
 }
 

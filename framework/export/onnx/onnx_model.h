@@ -11,10 +11,11 @@
 namespace belfry::onnx {
 
 /// The signature as a graph of ONNX, with names of inputs and outputs as there. What depends on
-/// weights alone is computed here; factors and terms of channels right behind a convolution or a
-/// transposed one, batch norm among them, become part of its kernel and bias. Random numbers become
-/// inputs, by the scope path and name of the op that draws them: generator/random_normal. Error,
-/// naming op and scope path: there is no conversion of the op.
+/// weights alone is computed here; factors and terms of channels behind a convolution, a transposed
+/// one or a product with weights, batch norm among them, become part of its kernel and bias, even
+/// behind reshapes. Random numbers become inputs, by the scope path and name of the op that draws
+/// them: generator/random_normal. Error, naming op and scope path: there is no conversion of the
+/// op.
 OnnxGraph convert(const saved::Signature& signature, const NamedArrays& weights,
                   const std::string& name);
 

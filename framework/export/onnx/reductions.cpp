@@ -45,9 +45,27 @@ std::string matrix(Converter& c, int input, bool transposed) {
   return c.transposed(c.input(input), order);
 }
 
+// Of weights [.., in, out], times the factors of what comes out.
+std::string scaled(Converter& c, const Array& weights, const std::vector<double>& factor) {
+  Array products = weights.clone();
+  std::size_t i = 0;
+  for (float& value : products.span<float>())
+    value = static_cast<float>(double{value} * factor[i++ % factor.size()]);
+  return c.constant(products, "kernel");
+}
+
+// Terms alone stay as they are: folded they would be an Add again.
 void matmul(Converter& c) {
-  std::string a = matrix(c, 0, c.flag("transpose_a")), b = matrix(c, 1, c.flag("transpose_b"));
-  c.give(c.add("MatMul", {a, b}));
+  bool transpose_b = c.flag("transpose_b");
+  std::string a = matrix(c, 0, c.flag("transpose_a"));
+  const Array* weights = c.constant_input(1);
+  Converter::Affine affine;
+  if (weights && weights->dtype() == DType::f32 && !transpose_b)
+    affine = c.affine_behind(c.node().outputs[0].sizes.back().fixed);
+  if (!affine.has_factor) return c.give(c.add("MatMul", {a, matrix(c, 1, transpose_b)}));
+  c.fold(affine);
+  std::string product = c.add("MatMul", {a, scaled(c, *weights, affine.factor)});
+  c.give(affine.has_term ? c.add("Add", {product, c.bias(affine)}) : product);
 }
 
 void layer_norm(Converter& c) {

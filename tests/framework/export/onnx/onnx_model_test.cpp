@@ -96,5 +96,103 @@ TEST(OnnxModel, AConvolutionThatOthersReadStaysAsItIs) {
                                       "Transpose", "Identity"));
 }
 
+// conv1d is a conv2d of images with one row, and a reshape.
+TEST(OnnxModel, BatchNormIsPartOfAConvolutionBeforeAReshape) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = reshape(batch["x"], {-1, 1, 1});
+    x = conv1d(s / "conv", x, {.filters = 2, .kernel = 1});
+    return {.predictions = {{"y", relu(norm(s, x))}}};
+  };
+  OnnxGraph graph = exported(model, 1,
+                             with(norm_of_2, {{"conv/kernel", vector_of({2, 3}, {1, 1, 2})},
+                                              {"conv/bias", vector_of({1, 2}, {2})}}));
+  ASSERT_THAT(ops(graph), ElementsAre("Reshape", "Reshape", "Transpose", "Conv", "Transpose",
+                                      "Reshape", "Relu", "Identity"));
+  ASSERT_EQ(graph.nodes[3].inputs.size(), 3u);
+  EXPECT_THAT(values(graph, graph.nodes[3].inputs[1]), ElementsAre(4, 4.5));
+  EXPECT_THAT(values(graph, graph.nodes[3].inputs[2]), ElementsAre(6, 15.5));
+  EXPECT_EQ(graph.nodes[6].inputs, graph.nodes[5].outputs);
+}
+
+TEST(OnnxModel, AConvolutionBeforeAReshapeThatOthersReadStaysAsItIs) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = conv2d(s / "conv", batch["x"], {.filters = 2, .kernel = 1, .use_bias = false});
+    x = reshape(x, {-1, 2});
+    return {.predictions = {{"before", x}, {"y", norm(s, x)}}};
+  };
+  OnnxGraph graph =
+      exported(model, 1, with(norm_of_2, {{"conv/kernel", vector_of({2, 3}, {1, 1, 1, 2})}}));
+  ASSERT_THAT(ops(graph), ElementsAre("Transpose", "Conv", "Transpose", "Reshape", "Mul", "Add",
+                                      "Identity", "Identity"));
+  ASSERT_EQ(graph.nodes[1].inputs.size(), 2u);
+  EXPECT_THAT(values(graph, graph.nodes[1].inputs[1]), ElementsAre(2, 3));
+}
+
+// The two elements of a row behind the reshape are two pixels of one channel.
+TEST(OnnxModel, FactorsThatDifferWithinAChannelStay) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = reshape(batch["x"], {-1, 2, 1, 1});
+    x = conv2d(s / "conv", x, {.filters = 1, .kernel = 1, .use_bias = false});
+    return {.predictions = {{"y", norm(s, reshape(x, {-1, 2}))}}};
+  };
+  OnnxGraph graph =
+      exported(model, 2, with(norm_of_2, {{"conv/kernel", vector_of({2}, {1, 1, 1, 1})}}));
+  EXPECT_THAT(ops(graph), ElementsAre("Reshape", "Transpose", "Conv", "Transpose", "Reshape", "Mul",
+                                      "Add", "Identity"));
+}
+
+TEST(OnnxModel, FactorsThatRepeatElementsStay) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = conv2d(s / "conv", batch["x"], {.filters = 2, .kernel = 1, .use_bias = false});
+    return {.predictions = {{"y", reshape(x, {-1, 1}) * s.variable("factor", {.shape = {2}})}}};
+  };
+  OnnxGraph graph = exported(
+      model, 1,
+      {{"conv/kernel", vector_of({2, 3}, {1, 1, 1, 2})}, {"factor", vector_of({4, 5}, {2})}});
+  EXPECT_THAT(ops(graph),
+              ElementsAre("Transpose", "Conv", "Transpose", "Reshape", "Mul", "Identity"));
+}
+
+// As generators begin: the four units are two pixels of two channels.
+TEST(OnnxModel, BatchNormIsPartOfTheDenseLayerBeforeAReshape) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = dense(s / "dense", reshape(batch["x"], {-1, 2}), {.units = 4});
+    return {.predictions = {{"y", norm(s, reshape(x, {-1, 1, 2, 2}))}}};
+  };
+  OnnxGraph graph =
+      exported(model, 2,
+               with(norm_of_2, {{"dense/kernel", vector_of({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4})},
+                                {"dense/bias", vector_of({1, 2, 3, 4}, {4})}}));
+  ASSERT_THAT(ops(graph), ElementsAre("Reshape", "MatMul", "Add", "Reshape", "Identity"));
+  ASSERT_EQ(graph.nodes[1].inputs.size(), 2u);
+  EXPECT_THAT(values(graph, graph.nodes[1].inputs[1]), ElementsAre(2, 3, 6, 6, 10, 9, 14, 12));
+  EXPECT_EQ(graph.nodes[2].inputs[0], graph.nodes[1].outputs[0]);
+  EXPECT_THAT(values(graph, graph.nodes[2].inputs[1]), ElementsAre(6, 15.5, 10, 18.5));
+}
+
+TEST(OnnxModel, FactorsAloneAddNoBiasToAProduct) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = matmul(reshape(batch["x"], {-1, 1}), s.variable("kernel", {.shape = {1, 2}}));
+    return {.predictions = {{"y", relu(s.variable("factor", {.shape = {2}}) * x)}}};
+  };
+  OnnxGraph graph = exported(
+      model, 1, {{"kernel", vector_of({2, 3}, {1, 2})}, {"factor", vector_of({4, 5}, {2})}});
+  ASSERT_THAT(ops(graph), ElementsAre("Reshape", "MatMul", "Relu", "Identity"));
+  EXPECT_THAT(values(graph, graph.nodes[1].inputs[1]), ElementsAre(8, 15));
+  EXPECT_EQ(graph.nodes[2].inputs, graph.nodes[1].outputs);
+}
+
+TEST(OnnxModel, AProductWithABiasAloneHasTheVariables) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = matmul(reshape(batch["x"], {-1, 1}), s.variable("kernel", {.shape = {1, 2}}));
+    return {.predictions = {{"y", x + s.variable("term", {.shape = {2}})}}};
+  };
+  OnnxGraph graph =
+      exported(model, 1, {{"kernel", vector_of({2, 3}, {1, 2})}, {"term", vector_of({4, 5}, {2})}});
+  ASSERT_THAT(ops(graph), ElementsAre("Reshape", "MatMul", "Add", "Identity"));
+  EXPECT_EQ(graph.nodes[1].inputs[1], "kernel");
+  EXPECT_EQ(graph.nodes[2].inputs[1], "term");
+}
+
 }  // namespace
 }  // namespace belfry::onnx
