@@ -19,13 +19,11 @@ class Validate final : public EvaluationHook {
   void after_step(const StepResult& result) override {
     HookContext& context = result.context;
     if (!needs_result_now(context, result.step) || !is_finite(result)) return;
-    take(context, evaluate_and_export(estimator_, spec_, context.is_chief()));
+    take(context, evaluate(estimator_, context.is_chief()));
     keep_best(context, "");
   }
 
   void end(HookContext&, Outcome) override { stop_keeping(); }
-
-  void checkpoint_written(HookContext&, const std::string&, bool) override {}
 };
 
 }  // namespace

@@ -16,7 +16,8 @@ namespace belfry::hooks {
 using belfry::Better;
 
 struct ValidateOptions {
-  /// Of its results and the folder for its best checkpoints: give one where a training has several.
+  /// Of its results and the folder for its best checkpoints: unlike those of other evaluations of
+  /// the training, those of EvalSpecs too.
   std::string name = {};
   std::string metric = "loss";    ///< a scalar of EvalResult
   Better better = Better::lower;  ///< a NaN or infinite value is never better
@@ -45,9 +46,10 @@ struct ValidateOptions {
 /// The best value and the evaluations since are part of the checkpoint, so that patience and best
 /// survive a restart; a training that goes on where patience has run out stops before its first
 /// step, unless the hook has more patience then. `estimator` must outlive the hook's training.
-/// Error: `every` below 1, another number below 0, a name with slashes, a checkpoint to evaluate;
-/// in training, an unknown metric, a best.json of another metric, another hook that keeps its best
-/// in that folder, or whatever Estimator::evaluate() throws.
+/// Error: no input_fn, `every` or `evaluate.steps` below 1, another number below 0, a name with
+/// slashes, a checkpoint to evaluate; in training, an unknown metric, a best.json of another
+/// metric, another hook that keeps its best in that folder, or whatever Estimator::evaluate()
+/// throws.
 std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn,
                                ValidateOptions options = {});
 

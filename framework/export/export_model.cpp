@@ -51,14 +51,13 @@ std::vector<std::pair<std::string, Tensor>> chosen(const NamedTensors& predictio
   return outputs;
 }
 
-// For messages: such a prediction may depend on the number of rows, as their mean does.
+// For messages: what is no prediction of examples may depend on the number of rows, as a mean does.
 std::string without_rows(const saved::Instance& instance) {
   for (const auto& [name, value] : instance.outputs)
-    if (value.rank() == 0 || value.size(0) != instance.rows)
-      return concat(
-          "the prediction `", name, "` is ", value.type(), " for ", instance.rows,
-          " rows, and not one row an example; leave it out with ExportSignature::outputs");
-  return {};
+    if (value.rank() > 0 && value.size(0) == instance.rows) return {};
+  const auto& [name, value] = instance.outputs.front();
+  return concat("the prediction `", name, "` is ", value.type(), " for ", instance.rows,
+                " rows, and not one row an example; leave it out with ExportSignature::outputs");
 }
 
 saved::Signature record(const ExportOptions& options, const ExportSignature& signature) {

@@ -86,13 +86,14 @@ void check_written_name(const std::string& path) {
   bool known = extension.empty()
                    ? !name.empty()
                    : extension == ".safetensors" || extension == ".npz" || extension == index_suffix
-                         || extension.starts_with(".ckpt");
+                         || extension == ".ckpt" || extension.starts_with(".ckpt-");
   require(known, "`", path, "` asks for no format that is known; it must end with .safetensors, ",
           ".npz, or, for a checkpoint of TensorFlow's, with .ckpt, .ckpt-STEP, .index or no ",
           "extension");
 }
 
 std::vector<std::string> write_weights(const std::string& path, const Weights& weights) {
+  check_written_name(path);
   if (path.ends_with(".npz")) return write_npz(path, weights);
   if (!path.ends_with(".safetensors")) return write_bundle(path, weights);
   save_safetensors(path, weights.tensors, weights.metadata);

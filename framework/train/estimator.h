@@ -116,9 +116,9 @@ class Estimator {
 
   /// What train() with the same arguments would do, without running a step: steps, workers, the
   /// rows of each tower, the sums over towers in the order in which they start, the memory of each
-  /// device, the order of hooks, the table of a warm start. Makes no variable and writes no
-  /// checkpoint; with several workers all must call it. Error: what train() would throw before its
-  /// first step, but for what hooks throw in begin().
+  /// device (for each part of a round), the order of hooks, the table of a warm start. Makes no
+  /// variable and writes no checkpoint; with several workers all must call it. Error: what train()
+  /// would throw before its first step, but for what hooks throw in begin().
   std::string plan(const InputFn& input_fn, TrainOptions options = {});
 
   const std::string& model_dir() const { return model_dir_; }

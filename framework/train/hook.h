@@ -85,8 +85,8 @@ class HookContext {
   /// What each stage of the input pipeline has done so far: where the time goes that training waits
   /// for data. Empty for streams that do not measure themselves.
   virtual std::vector<InputStage> input_stages() const { return {}; }
-  /// What Estimator::plan() tells, but for a warm start, of this training and the batch that was
-  /// fed last. Empty while there is no batch. Compiles nothing.
+  /// What Estimator::plan() tells, but for a warm start, of this training and its first batch: from
+  /// begin() on.
   virtual std::string plan() const { return {}; }
   /// Ends training after the running step. The first reason is the one reported.
   virtual void request_stop(std::string reason) = 0;

@@ -57,6 +57,10 @@ class Model {
   /// How it was cut, if ModelOptions::split asked for it.
   const std::optional<SplitPlan>& split() const { return split_; }
   std::size_t update_count() const { return updates_.size(); }
+  /// A bit for each.
+  std::uint64_t all_updates() const {
+    return update_count() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << update_count()) - 1;
+  }
   /// All variables, in the order of their making.
   std::vector<VariableOptions> variables() const;
   /// The sub-steps of a step: at least one.

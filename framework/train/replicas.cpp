@@ -120,11 +120,10 @@ bool Replicas::is_prepared(std::uint64_t chosen) const {
   return true;
 }
 
-const TowerPlan* Replicas::plan(int i, std::uint64_t chosen) const {
+const TowerPlan& Replicas::plan(int i, std::uint64_t chosen) const {
   const Compiled* known = find_compiled(shares_[static_cast<std::size_t>(i)].batch);
-  if (!known) return nullptr;
-  auto executable = known->executables.find({i, chosen});
-  return executable == known->executables.end() ? nullptr : &executable->second->plan();
+  ensure(known && known->executables.contains({i, chosen}), "plan: prepare() comes first");
+  return known->executables.at({i, chosen})->plan();
 }
 
 void Replicas::prepare(std::uint64_t chosen) {

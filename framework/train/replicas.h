@@ -61,8 +61,8 @@ class Replicas {
 
   /// Of a tower that takes part: all have the same updates, names and so on.
   const Model& model(int i = 0) const { return *towers_[static_cast<std::size_t>(i)].model; }
-  /// Of such a tower; null before prepare(chosen).
-  const TowerPlan* plan(int i, std::uint64_t chosen) const;
+  /// Of such a tower, as prepare(chosen) has made it for the batch at hand.
+  const TowerPlan& plan(int i, std::uint64_t chosen) const;
   std::size_t models() const { return models_.size(); }
 
   /// The towers that take part: their results of run(), which stay until the next one.

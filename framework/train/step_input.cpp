@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/train/model.h"
 
 namespace belfry {
 
@@ -67,6 +68,10 @@ const Features* StepInput::any() {
   if (first.count == 0 && open({.towers = context_.towers})->next(first.batches[0]))
     first.count = 1;
   return first.count > 0 ? &first.batches[0] : nullptr;
+}
+
+std::int64_t StepInput::batch_rows() const {
+  return batches().empty() ? 0 : row_count(batches()[0]);
 }
 
 std::string StepInput::position() const { return held_ ? position_before_ : stream_->save(); }

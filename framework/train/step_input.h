@@ -30,6 +30,8 @@ class StepInput {
     const Set& read = sets_[static_cast<std::size_t>(set)];
     return {read.batches.data(), read.count};
   }
+  /// Of the first of these; 0: there is none.
+  std::int64_t batch_rows() const;
   /// Any batch of the data: the last that was read, or else the first of all workers' parts. Null:
   /// there is none.
   const Features* any();

@@ -16,8 +16,7 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
       sync(session.workers()),
       input(fn, session.input_context(),
             config_.batch == BatchPolicy::per_tower ? session.strategy().size() : 1),
-      first(session.step()),
-      last(belfry::last_step(options, first)),
+      last(belfry::last_step(options, session.step())),
       hooks(config_, options, last),
       replicas(session, Mode::train, hooks.all(),
                {.micro_batches = hooks.micro_batches(), .bucket = config_.bucket}) {
@@ -50,21 +49,6 @@ std::string Training::Impl::origin(const char* entry) const {
   return concat("entry `", entry, "` of ", checkpoint_path(dir_, session.step()));
 }
 
-std::string Training::Impl::plan() const {
-  if (!batch_rows) return {};
-  return describe_training({.session = session,
-                            .config = config_,
-                            .options = options,
-                            .hooks = hooks,
-                            .replicas = replicas,
-                            .first_step = first,
-                            .last_step = last,
-                            .batch_rows = *batch_rows,
-                            .plan = [this](int tower, std::uint64_t updates) {
-                              return replicas.plan(tower, updates & all_updates());
-                            }});
-}
-
 void Training::Impl::restore_input() {
   with_context(concat("from ", origin("belfry.input")), [&] {
     std::string position = session.input_position();
@@ -79,11 +63,6 @@ void Training::Impl::request_stop(std::string reason) {
   // The end of the steps asked for is no interruption; it comes without a reason.
   result.outcome = reason.empty() ? Outcome::finished : Outcome::stopped;
   result.reason = std::move(reason);
-}
-
-std::uint64_t Training::Impl::all_updates() const {
-  std::size_t count = replicas.model().update_count();
-  return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
 std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {

@@ -39,7 +39,7 @@ struct Training::Impl final : HookContext {
   const std::string& model_dir() const override { return dir_; }
   Variables& variables() override { return session.variables(); }
   std::vector<InputStage> input_stages() const override { return input.stages(); }
-  std::string plan() const override;
+  std::string plan() const override { return plan_; }
   bool is_chief() const override { return sync.is_chief(); }
   bool chief_decides(bool own) override { return sync.chief_decides(own); }
   double clock() const override { return sync.clock(); }
@@ -126,6 +126,9 @@ struct Training::Impl final : HookContext {
   // done; the call after this one begins anew.
   bool prepare();
 
+  // For the first batch, when all is compiled.
+  std::string describe() const;
+
   void report(const Started& step);
 
   // Alone, training saves right after the step, or here while it is paused.
@@ -140,8 +143,6 @@ struct Training::Impl final : HookContext {
     auto others = session.turns().let_others();
     return body();
   }
-
-  std::uint64_t all_updates() const;
 
   std::exception_ptr end_hooks(Outcome outcome);
 
@@ -162,7 +163,6 @@ struct Training::Impl final : HookContext {
   TrainOptions options;
   WorkerSync sync;
   StepInput input;
-  std::int64_t first;
   std::optional<std::int64_t> last;
   HookList hooks;
   Replicas replicas;
@@ -175,8 +175,8 @@ struct Training::Impl final : HookContext {
   bool over = false;        // no worker runs another step
   int steps_under_way = 0;  // the variables may be those of no step, or not be judged yet
   std::optional<Started> started;
-  std::future<std::string> writing;        // a checkpoint, in the background
-  std::optional<std::int64_t> batch_rows;  // of the first batch, once all is compiled for it
+  std::future<std::string> writing;  // a checkpoint, in the background
+  std::string plan_;
   std::int64_t running_step = 0;
   double start_seconds = 0, first_step_at = 0;
   std::int64_t first_rows = 0;

@@ -4,6 +4,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/training_impl.h"
+#include "belfry/framework/train/training_plan.h"
 
 namespace belfry {
 
@@ -48,14 +49,15 @@ bool Training::Impl::start_step() {
   running_step = session.step() + 1;
   if (!agree_to_go_on()) return false;
   if (!begun_hooks && !prepare()) return false;
-  StepRequest request{*this, session.step(), replicas.model().update_count(), all_updates()};
+  StepRequest request{*this, session.step(), replicas.model().update_count(),
+                      replicas.model().all_updates()};
   for (const auto& hook : hooks.all()) hook->before_step(request);
   bool summaries = request.summaries && !replicas.model().spec().summaries.empty();
   // The device has nothing else to do, and no batch is taken yet: a hook may save.
   if (request.trace || summaries) settle();
   trace.clear();
   return start_round({.step = session.step() + 1,
-                      .chosen = request.chosen & all_updates(),
+                      .chosen = request.chosen & replicas.model().all_updates(),
                       .traced = request.trace,
                       .summaries = request.summaries});
 }
@@ -209,19 +211,32 @@ bool Training::Impl::prepare() {
         "begin its data anew");
   if (is_chief())
     log_info("training on ", session.describe_devices(), ", ",
-             session.strategy().describe_batch(row_count(input.batches()[0]),
-                                               session.workers().count()));
+             session.strategy().describe_batch(input.batch_rows(), session.workers().count()));
   replicas.prepare_models();
   const EstimatorSpec& spec = replicas.model().spec();
   for (const auto& [name, tensor] : spec.values) values.emplace_back(name, 0.0);
   hooks.add_last(spec.hooks);
   for (const SubStep& part : replicas.model().round())
-    replicas.prepare(part.updates & all_updates());
-  batch_rows = row_count(input.batches()[0]);
+    replicas.prepare(part.updates & replicas.model().all_updates());
+  plan_ = describe();
   hooks.begin(*this, session.hook_states(), origin("belfry.hooks"));
   begun_hooks = true;
   over = stopping && sync.alone();
   return !over;
+}
+
+std::string Training::Impl::describe() const {
+  return describe_training({.session = session,
+                            .config = config_,
+                            .options = options,
+                            .hooks = hooks,
+                            .replicas = replicas,
+                            .first_step = session.step(),
+                            .last_step = last,
+                            .batch_rows = input.batch_rows(),
+                            .plan = [this](int tower, std::uint64_t updates) -> const TowerPlan& {
+                              return replicas.plan(tower, updates);
+                            }});
 }
 
 void Training::Impl::report(const Started& step) {

@@ -62,7 +62,7 @@ std::string tower_lines(const Session& session, const Replicas& replicas, int mi
 }
 
 // The reductions of a tower, each slot's in the order in which they start.
-std::string reduction_lines(const TowerPlan& plan) {
+std::string reduction_lines(const TowerPlan& plan, const std::string& part) {
   std::string out;
   for (std::size_t s = 0; s < plan.slots.size(); ++s)
     for (const Instruction& instruction : plan.slots[s]->instructions) {
@@ -70,7 +70,7 @@ std::string reduction_lines(const TowerPlan& plan) {
       const Node& node = *instruction.node;
       std::int64_t bytes = 0;
       for (const TensorType& type : node.outputs()) bytes += type.bytes();
-      out += concat("  ", node.as<AllReduceOptions>().name, ": ",
+      out += concat("  ", node.as<AllReduceOptions>().name, part, ": ",
                     count_text(std::ssize(node.outputs()), "tensor"), ", ", bytes_text(bytes),
                     plan.slots.size() > 1 ? concat(" on slot ", s) : "", "\n");
     }
@@ -107,11 +107,13 @@ std::string round_line(const Model& model) {
                 batches == 1 ? " batch\n" : " batches\n");
 }
 
-// What the sub-steps of a round run: each set of updates once.
+// The sets of updates that the sub-steps of a round make, each once.
 std::vector<std::uint64_t> different_parts(const Model& model) {
   std::vector<std::uint64_t> parts;
-  for (const SubStep& part : model.round())
-    if (std::ranges::find(parts, part.updates) == parts.end()) parts.push_back(part.updates);
+  for (const SubStep& part : model.round()) {
+    std::uint64_t updates = part.updates & model.all_updates();
+    if (std::ranges::find(parts, updates) == parts.end()) parts.push_back(updates);
+  }
   return parts;
 }
 
@@ -170,20 +172,31 @@ void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input
   replicas.prepare_models();
 }
 
-// By device, and where a step has several parts by these.
-std::string memory_lines(const PreparedTraining& training,
-                         const std::vector<std::uint64_t>& parts) {
+// Behind names, where a step has several parts: " (generator)".
+std::string label_of(const Model& model, std::uint64_t updates) {
+  return different_parts(model).size() > 1 ? concat(" (", titles_of(model, updates), ")") : "";
+}
+
+std::string reductions_of_parts(const PreparedTraining& training) {
+  const Model& model = training.replicas.model();
   std::string lines;
-  for (int t = 0; t < training.replicas.size(); ++t)
-    for (std::uint64_t updates : parts) {
-      const TowerPlan* plan = training.plan(t, updates);
-      std::string part =
-          parts.size() > 1 ? concat(" (", titles_of(training.replicas.model(t), updates), ")") : "";
-      for (std::size_t s = 0; plan && s < plan->slots.size(); ++s)
-        lines += memory_line(
-            *plan->slots[s], training.session, t,
-            *training.session.strategy().towers[static_cast<std::size_t>(t)].devices[s], part);
+  for (std::uint64_t updates : different_parts(model))
+    lines += reduction_lines(training.plan(0, updates), label_of(model, updates));
+  return lines.empty() ? "" : "reductions over towers, in the order in which they start:\n" + lines;
+}
+
+std::string memory_of_parts(const PreparedTraining& training) {
+  std::string lines = "memory of a step, by device:\n";
+  for (int t = 0; t < training.replicas.size(); ++t) {
+    const Model& model = training.replicas.model(t);
+    const auto& devices = training.session.strategy().towers[static_cast<std::size_t>(t)].devices;
+    for (std::uint64_t updates : different_parts(model)) {
+      const TowerPlan& plan = training.plan(t, updates);
+      for (std::size_t s = 0; s < plan.slots.size(); ++s)
+        lines +=
+            memory_line(*plan.slots[s], training.session, t, *devices[s], label_of(model, updates));
     }
+  }
   return lines;
 }
 
@@ -204,12 +217,6 @@ std::string describe_training(const PreparedTraining& training) {
   const HookList& hooks = training.hooks;
   const Model& model = training.replicas.model();
   const Workers& workers = session.workers();
-  std::vector<std::uint64_t> parts = different_parts(model);
-  std::string reductions;
-  for (std::uint64_t updates : parts)
-    if (const TowerPlan* plan = training.plan(0, updates)) reductions += reduction_lines(*plan);
-  if (!reductions.empty())
-    reductions = "reductions over towers, in the order in which they start:\n" + reductions;
   Hooks editing = training.options.hooks;
   editing.insert(editing.end(), model.spec().hooks.begin(), model.spec().hooks.end());
   return concat(steps_line(training.first_step, training.last_step),
@@ -219,8 +226,8 @@ std::string describe_training(const PreparedTraining& training) {
                 strategy.describe_batch(training.batch_rows, workers.count()), "\n",
                 round_line(model), tower_lines(session, training.replicas, hooks.micro_batches()),
                 "variables: ", strategy.variables, "\n",
-                model.split() ? concat("split: ", *model.split(), "\n") : "", reductions,
-                "memory of a step, by device:\n", memory_lines(training, parts),
+                model.split() ? concat("split: ", *model.split(), "\n") : "",
+                reductions_of_parts(training), memory_of_parts(training),
                 "gradients pass: average, ",
                 training.config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
                 editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
@@ -255,11 +262,10 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
                             .replicas = replicas,
                             .first_step = first,
                             .last_step = last,
-                            .batch_rows = row_count(input.batches()[0]),
-                            .plan =
-                                [&](int tower, std::uint64_t updates) {
-                                  return plans.at({tower, updates}).get();
-                                }})
+                            .batch_rows = input.batch_rows(),
+                            .plan = [&](int tower, std::uint64_t updates) -> const TowerPlan& {
+                              return *plans.at({tower, updates});
+                            }})
          + session.describe_warm_start(replicas.model());
 }
 

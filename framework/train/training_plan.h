@@ -27,8 +27,8 @@ struct PreparedTraining {
   std::int64_t first_step = 0;
   std::optional<std::int64_t> last_step = {};
   std::int64_t batch_rows = 0;  ///< of a tower with BatchPolicy::per_tower, else of this worker
-  /// What a tower runs for a sub-step with these updates.
-  std::function<const TowerPlan*(int tower, std::uint64_t updates)> plan;
+  /// What a tower runs for a sub-step with these of the model's updates.
+  std::function<const TowerPlan&(int tower, std::uint64_t updates)> plan;
 };
 /// See Estimator::plan(), but without the warm start.
 std::string describe_training(const PreparedTraining& training);

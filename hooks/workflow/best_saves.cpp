@@ -40,10 +40,10 @@ bool BestSaves::keep(HookContext& context) {
   bool is_saved = context.chief_decides(saved_.step == context.step() && saved_.judged == judged());
   std::string path = checkpoint_path(context.model_dir(), context.step()), saved;
   if (is_saved) saved = path;
-  no_news_ = true;
+  is_news_ = false;
   for (const auto& hook : hooks_)
     if (hook->keep_best(context, saved)) saved = path;
-  no_news_ = false;
+  is_news_ = true;
   return !is_saved && !saved.empty();
 }
 
@@ -52,15 +52,15 @@ void BestSaves::end(HookContext& context) {
   if (keep(context) || !context.config().save_checkpoint
       || !context.chief_decides(saved_.judged != judged()))
     return;
-  no_news_ = true;
+  is_news_ = false;
   context.save_checkpoint();
-  no_news_ = false;
+  is_news_ = true;
 }
 
 void BestSaves::before_save(HookContext& context) {
   begun_ = {.step = seen_step_ == context.step() ? seen_step_ : -1,
             .judged = judged(),
-            .is_news = !no_news_};
+            .is_news = is_news_};
 }
 
 void BestSaves::after_save(HookContext& context, const std::string& path) {

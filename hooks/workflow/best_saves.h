@@ -9,8 +9,8 @@
 
 namespace belfry::hooks {
 
-/// Keeps the best checkpoints of all specs when all have seen the step, and tells them of the
-/// checkpoints that are not written for that. Its hooks stand before and behind theirs. Used by the
+/// Keeps the best checkpoints of all specs when all have seen the step, and tells them of each
+/// checkpoint that is written. Its hooks stand before and behind theirs. Used by the
 /// training thread.
 class BestSaves final : public CheckpointListener {
  public:
@@ -34,7 +34,7 @@ class BestSaves final : public CheckpointListener {
 
   std::vector<std::shared_ptr<EvaluationHook>> hooks_;
   std::int64_t seen_step_ = -1;
-  bool no_news_ = false;  // what is saved now is of a state that has been evaluated
+  bool is_news_ = true;  // what is saved now, to those who evaluate checkpoints
   // On the chief: of a checkpoint, its step if all had seen that (else -1), and for how many
   // evaluations it knows what came of them.
   struct Save {

@@ -23,11 +23,12 @@ struct Epochs {
   std::int64_t examples = 0;  ///< in one pass; must be set
 };
 
-/// Each checkpoint that training writes by RunConfig::save_checkpoint or because somebody asks, but
-/// for the first values'; and the one that it goes on from, if that does not know of its
-/// evaluation, as after a kill. The live variables are evaluated before the next step, of a
-/// checkpoint that is written in the background when it is durable (by several workers after one
-/// more step). Those written for EvalSpec::keep_best do not count.
+/// Each checkpoint that training writes by RunConfig::save_checkpoint or because somebody asks,
+/// but for that of step 0 and those written for EvalSpec::keep_best. The live variables are
+/// evaluated before the next step, of a checkpoint that is written in the background when it is
+/// durable (by several workers after one more step). A training that goes on from a checkpoint
+/// evaluates it first, unless it tells that this was done: so does the last one, which is written
+/// once more for that; after a kill, results of the newest one may come twice.
 struct NewCheckpoint {};
 
 /// Steps are counted from step 0, seconds from the last evaluation or the beginning of training.

@@ -61,7 +61,8 @@ class BesideTraining final : public EvaluationHook {
   void checkpoint_written(HookContext& context, const std::string& path, bool is_news) override {
     saved_ = path;
     bool wanted = schedule_.on_checkpoints()
-                      ? is_news && context.step() != first_step_ && schedule_.allows(context)
+                      ? is_news && (context.step() != first_step_ || begins_unjudged(context))
+                            && schedule_.allows(context)
                       : !wanted_.empty() && is_no_older(path, wanted_);
     if (wanted && !running_.valid()) start(context, path);
   }
@@ -87,7 +88,7 @@ class BesideTraining final : public EvaluationHook {
     schedule_.evaluated(context);
     remove_folder();
     running_ = std::async(std::launch::async, [this, checkpoint = keep_checkpoint(path, folder_)] {
-      return evaluate_and_export(*sibling_, spec_, true, checkpoint);
+      return evaluate(*sibling_, true, checkpoint);
     });
   }
 

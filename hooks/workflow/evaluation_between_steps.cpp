@@ -40,12 +40,12 @@ class BetweenSteps final : public EvaluationHook {
     reported_step_ = result.step;
     bool due = schedule_.due(context, result, settled_);
     if (settled_) waiting_ = false;
-    if (due && is_finite(result)) evaluate(context);
+    if (due && is_finite(result)) evaluate_now(context);
   }
 
   void end(HookContext& context, Outcome outcome) override {
     if (outcome == Outcome::failed) return;
-    if (evaluated_step() != context.step()) evaluate(context);
+    if (evaluated_step() != context.step()) evaluate_now(context);
     if (context.is_chief()) export_at_end(estimator_);
   }
 
@@ -56,12 +56,12 @@ class BetweenSteps final : public EvaluationHook {
  private:
   void evaluate_if_allowed(HookContext& context) {
     waiting_ = false;
-    if (evaluated_step() != context.step() && schedule_.allows(context)) evaluate(context);
+    if (evaluated_step() != context.step() && schedule_.allows(context)) evaluate_now(context);
   }
 
-  void evaluate(HookContext& context) {
+  void evaluate_now(HookContext& context) {
     schedule_.evaluated(context);
-    take(context, evaluate_and_export(estimator_, spec_, context.is_chief()));
+    take(context, evaluate(estimator_, context.is_chief()));
   }
 
   std::int64_t first_step_ = -1, reported_step_ = -1;

@@ -66,23 +66,11 @@ class NoTraining final : public HookContext {
 
 }  // namespace
 
-Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool is_chief,
-                               const std::string& checkpoint) {
-  return with_context(concat("in ", titled("evaluation", spec)), [&] {
-    Evaluation done;
-    done.checkpoint = checkpoint;
-    done.result = estimator.evaluate(
-        spec.input_fn, {.steps = spec.steps, .checkpoint = checkpoint, .averaged = spec.averaged});
-    done.step = static_cast<std::int64_t>(done.result.at("global_step"));
-    if (is_chief) call_exporters(&Exporter::after_evaluation, estimator, spec, done, done.exports);
-    return done;
-  });
-}
-
 EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec, const std::string& kind)
     : estimator_(estimator),
       spec_(std::move(spec)),
       schedule_(titled(kind, spec_), spec_),
+      kind_(kind),
       best_(titled(kind, spec_), spec_.metric, spec_.better, spec_.early_stopping) {
   require(spec_.input_fn, best_.owner(), ": there is no input_fn");
   require(spec_.keep_best >= 0, best_.owner(), ": keep_best must be at least 0, got ",
@@ -93,7 +81,7 @@ EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec, const std::s
 
 // Values of another metric say nothing of this one.
 std::string EvaluationHook::name() const {
-  return concat("evaluate/", spec_.metric, spec_.name.empty() ? "" : "/", spec_.name);
+  return concat(kind_, "/", spec_.metric, spec_.name.empty() ? "" : "/", spec_.name);
 }
 
 bool EvaluationHook::begins_unjudged(const HookContext& context) const {
@@ -130,6 +118,20 @@ void EvaluationHook::restore(const std::string& state) {
           best_.owner(), ": its state in the checkpoint is damaged: ", state);
   best_.restore(json["best"].get<std::string>());
   schedule_.set_examples(json["examples"].get<std::int64_t>());
+}
+
+Evaluation EvaluationHook::evaluate(Estimator& estimator, bool is_chief,
+                                    const std::string& checkpoint) const {
+  return with_context(concat("in ", best_.owner()), [&] {
+    Evaluation done;
+    done.checkpoint = checkpoint;
+    done.result = estimator.evaluate(
+        spec_.input_fn,
+        {.steps = spec_.steps, .checkpoint = checkpoint, .averaged = spec_.averaged});
+    done.step = static_cast<std::int64_t>(done.result.at("global_step"));
+    if (is_chief) call_exporters(&Exporter::after_evaluation, estimator, spec_, done, done.exports);
+    return done;
+  });
 }
 
 void EvaluationHook::take(HookContext& context, Evaluation evaluation) {
@@ -186,7 +188,7 @@ void EvaluationHook::evaluate_without_training() {
     if (own != checkpoint->hooks.end()) restore(own->second);
   }
   Estimator& where = checkpoint ? evaluator() : estimator_;
-  auto done = evaluate_and_export(where, spec_, find_workers()->is_chief());
+  auto done = evaluate(where, find_workers()->is_chief());
   NoTraining context(estimator_, done.step);
   EvaluationHook::begin(context);
   take(context, std::move(done));

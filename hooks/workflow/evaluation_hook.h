@@ -22,12 +22,8 @@ struct Evaluation {
   std::vector<ExportWritten> exports;
 };
 
-/// Evaluates the live variables, or `checkpoint`, and on the chief lets the exporters have them.
-Evaluation evaluate_and_export(Estimator& estimator, const EvalSpec& spec, bool is_chief,
-                               const std::string& checkpoint = {});
-
 /// What the evaluations of a spec have in common, wherever they happen. Used by the training
-/// thread.
+/// thread, but for evaluate().
 class EvaluationHook : public Hook {
  public:
   /// Errors and reasons to stop begin with `kind` and the spec's name. Error: as
@@ -40,7 +36,7 @@ class EvaluationHook : public Hook {
   void restore(const std::string& state) override;
 
   /// Of each checkpoint that is written; not `is_news`: because of what evaluations have found.
-  virtual void checkpoint_written(HookContext& context, const std::string& path, bool is_news) = 0;
+  virtual void checkpoint_written(HookContext&, const std::string& /*path*/, bool /*is_news*/) {}
   /// Whether keep_best() has something to do.
   bool may_be_best() const { return unkept_.has_value(); }
   /// Keeps a checkpoint of the live variables, which were evaluated last, if they are among the
@@ -56,6 +52,9 @@ class EvaluationHook : public Hook {
   void report(TrainAndEvaluateResult& result) const;
 
  protected:
+  /// Evaluates the live variables, or `checkpoint`, and on the chief lets the exporters have them.
+  Evaluation evaluate(Estimator& estimator, bool is_chief,
+                      const std::string& checkpoint = {}) const;
   /// Logs and judges what an evaluation found, and keeps the checkpoint if it was of one; may ask
   /// to stop. After one of live variables keep_best() is called when all specs have seen the step.
   void take(HookContext& context, Evaluation evaluation);
@@ -63,7 +62,7 @@ class EvaluationHook : public Hook {
   void export_at_end(Estimator& estimator);
   /// Step of the last evaluation of this training; -1: none.
   std::int64_t evaluated_step() const { return last_ ? last_->step : -1; }
-  /// Whether training goes on from a checkpoint that an evaluation of each one has not come to.
+  /// Whether each checkpoint has its turn, and the one that training goes on from has not had it.
   bool begins_unjudged(const HookContext& context) const;
   /// Lets others keep their best in the same folder.
   void stop_keeping() { kept_.reset(); }
@@ -73,6 +72,7 @@ class EvaluationHook : public Hook {
   EvalSchedule schedule_;
 
  private:
+  const std::string kind_;
   /// Of what evaluates.
   virtual Estimator& evaluator() { return estimator_; }
   void begin_exporters();

@@ -388,6 +388,11 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(refused({.min_change = -1}), "validate: min_change must be at least 0, got -1");
   EXPECT_THAT(refused({.name = "a/b"}), HasSubstr("`a/b` is no name"));
   EXPECT_THAT(refused({.evaluate = {.checkpoint = "x"}}), HasSubstr("not the checkpoint x"));
+  EXPECT_EQ(refused({.evaluate = {.steps = 0}}), "validate: steps must be above 0, got 0");
+  auto broken = validate(estimator, [](const InputContext&) -> InputStreamPtr { fail("no data"); },
+                         {.name = "v", .every = Steps(1)});
+  EXPECT_EQ(error_of([&] { estimator.train(input, {.hooks = {broken}}); }),
+            "no data (in validate `v`) (in training step 1)");
   EXPECT_THAT(error_of([&] { train(estimator, {.metric = "dise", .every = Steps(1)}, 1); }),
               HasSubstr("there is no result `dise`; there are distance, global_step, loss"));
   auto hook = validate(estimator, data);

@@ -57,9 +57,9 @@ std::string kernel(Converter& c, const Converter::Affine& affine, bool transpose
   if (!affine.has_factor) return c.constant(permute(*known, order), "kernel");
   Array scaled = known->clone();
   std::int64_t a = scaled.shape()[rank - 2], b = scaled.shape()[rank - 1];
-  std::int64_t group = b / c.whole("groups"), i = 0;
+  std::int64_t per_group = b / c.whole("groups"), i = 0;
   for (float& value : scaled.span<float>()) {
-    std::int64_t channel = transposed ? i % b / group * a + i / b % a : i % b;
+    std::int64_t channel = transposed ? (i % b) / per_group * a + (i / b) % a : i % b;
     value = static_cast<float>(double{value} * affine.factor[static_cast<std::size_t>(channel)]);
     ++i;
   }

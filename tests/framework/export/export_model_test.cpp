@@ -221,6 +221,14 @@ TEST(Predictor, SingleNeedsOneRowAnExample) {
               AllOf(HasSubstr("built differently for 2, 3 and 7 rows"),
                     HasSubstr("(the prediction `mean` is f32[] for 2 rows, and not one row an "
                               "example; leave it out with ExportSignature::outputs)")));
+  // It may be another's fault.
+  options.model_fn = [](Scope, const Batch& b, Mode) -> EstimatorSpec {
+    Tensor x = b["x"];
+    return {.predictions = {{"sum", sum(x)}, {"y", x * (1 / double(x.size(0)))}}};
+  };
+  options.signatures = {{"predict", of_x()}};
+  EXPECT_THAT(error_of([&] { export_model(dir.path() + "/exports", options); }),
+              AllOf(HasSubstr("built differently"), Not(HasSubstr("one row an example"))));
 }
 
 TEST(Predictor, TellsWhatAFolderWithoutExportsIs) {

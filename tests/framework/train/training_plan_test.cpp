@@ -153,7 +153,7 @@ TEST_F(Planned, HooksAreToldTheSame) {
   Hooks hooks{asks, std::make_shared<Parts>()};
   Estimator estimator = make(on_cpus(2, 1));
   std::string plan = estimator.plan(once({five}), {.max_steps = 2, .hooks = hooks});
-  estimator.train(over_and_over({five}), {.max_steps = 2, .hooks = hooks});
+  estimator.train(over_and_over({five, three}), {.max_steps = 2, .hooks = hooks});
   EXPECT_THAT(plan, HasSubstr("  cpu:1: "));
   EXPECT_THAT(asks->plans, Each(plan));
   EXPECT_EQ(asks->plans.size(), 3u);
@@ -169,9 +169,11 @@ TEST_F(Planned, EachPartOfARoundHasItsMemory) {
             .round = {{.updates = 1}, {.updates = 1}, {.updates = 2}}};
   };
   auto asks = std::make_shared<AsksForThePlan>();
-  Estimator estimator = make(quiet(), model);
+  Estimator estimator = make(on_cpus(2, 1), model);
   TrainOptions options{.max_steps = 2, .hooks = {asks}};
   std::string plan = estimator.plan(over_and_over({three}), options);
+  EXPECT_THAT(plan, HasSubstr("  bucket 0 of adam (adam): 1 tensor, 4 B\n"));
+  EXPECT_THAT(plan, HasSubstr("  bucket 0 of sgd (sgd): 1 tensor, 4 B\n"));
   EXPECT_THAT(plan, HasSubstr("a step is a round: adam x 2, then sgd x 1; it takes 3 batches\n"));
   std::string adams = plan.substr(plan.find("  cpu:0 (adam): ")),
               sgds = adams.substr(adams.find("  cpu:0 (sgd): "));
@@ -181,6 +183,18 @@ TEST_F(Planned, EachPartOfARoundHasItsMemory) {
   EXPECT_THAT(sgds, Not(HasSubstr("slots")));
   estimator.train(over_and_over({three}), options);
   EXPECT_THAT(asks->plans, Each(plan));
+}
+
+// Bits of no update, as in the mask of all, are no other part.
+TEST_F(Planned, PartsThatAreTheSameAreToldOnce) {
+  auto model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = linear(s, batch, mode);
+    spec.round = {{}, {.updates = 1}};
+    return spec;
+  };
+  std::string plan = make(quiet(), model).plan(over_and_over({three}));
+  EXPECT_THAT(plan, HasSubstr("memory of a step, by device:\n  cpu:0: "));
+  EXPECT_EQ(plan.find("cpu:0: ", plan.find("memory") + 40), std::string::npos) << plan;
 }
 
 }  // namespace

@@ -131,8 +131,13 @@ TEST_F(TrainAndEvaluate, ACheckpointIsEvaluatedAfterARestartIfItWasNotBefore) {
 }
 
 TEST_F(TrainAndEvaluate, TheFirstValuesAreNoCheckpointToEvaluate) {
+  struct Fails final : Hook {
+    void before_step(StepRequest&) override { fail("no step"); }
+  };
   Estimator estimator(options(saving_every(3)));
-  estimator.train(once({}));
+  EXPECT_THAT(error_of([&] { estimator.train(input, {.hooks = {std::make_shared<Fails>()}}); }),
+              HasSubstr("no step"));
+  ASSERT_THAT(saved_steps(dir.path()), ElementsAre(0));
   EXPECT_THAT(steps_of({}, {3}, saving_every(3)), ElementsAre(3));
 }
 
@@ -222,7 +227,7 @@ TEST_F(TrainAndEvaluate, TheBestCheckpointKnowsWhatLaterSpecsHaveSeen) {
          {.name = "b", .input_fn = test, .every = Epochs{.examples = 100}}},
         5, saving_every(100));
   for (std::int64_t step : {3, 5}) {
-    auto state = load_checkpoint(checkpoint_path(dir.path(), step)).hooks.at("evaluate/loss/b");
+    auto state = load_checkpoint(checkpoint_path(dir.path(), step)).hooks.at("evaluation/loss/b");
     EXPECT_THAT(state, HasSubstr(concat("\"examples\":", step)));
   }
 }
@@ -317,6 +322,17 @@ TEST_F(TrainAndEvaluate, ATrainingThatFailsExportsNothingMore) {
               HasSubstr("no more"));
   EXPECT_THAT(seen->steps, ElementsAre(2));
   EXPECT_THAT(seen->ends, IsEmpty());
+}
+
+TEST_F(TrainAndEvaluate, MayGoOnBesideValidate) {
+  Estimator estimator(options());
+  hooks::ValidateOptions beside{
+      .name = "v", .metric = "distance", .every = Steps(2), .patience = 2};
+  auto result = train_and_evaluate(
+      estimator, {input, {.max_steps = 20, .hooks = {hooks::validate(estimator, test, beside)}}},
+      {{.name = "v", .input_fn = test, .every = Steps(2), .metric = "distance"}});
+  EXPECT_EQ(result.train.reason,
+            "validate `v`: no better distance in 2 evaluations, the best distance was 0 at step 4");
 }
 
 TEST_F(TrainAndEvaluate, WhatFailsIsNamed) {

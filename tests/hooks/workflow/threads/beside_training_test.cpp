@@ -136,6 +136,22 @@ TEST_F(BesideTraining, EvaluatesTheCheckpointThatItGoesOnFromIfNobodyHas) {
   EXPECT_EQ(std::ranges::count(seen->steps, 9), 1);
 }
 
+// A training that failed between two steps goes on from a state that only then is written.
+TEST_F(BesideTraining, EvaluatesTheStateThatItGoesOnFromWhenThatIsWritten) {
+  struct Fails final : Hook {
+    void before_step(StepRequest& request) override {
+      if (request.step == 5) fail("no more");
+    }
+  };
+  EvalSpec each = spec({seen});
+  each.every = NewCheckpoint();
+  Estimator estimator(options(saving_every(3)));
+  EXPECT_THAT(error_of([&] { estimator.train(input, {.hooks = {std::make_shared<Fails>()}}); }),
+              HasSubstr("no more"));
+  train_and_evaluate(estimator, {input, {.max_steps = 9}}, {each});
+  EXPECT_EQ(seen->steps.front(), 5);
+}
+
 TEST_F(BesideTraining, ATrainingWithNothingToDoIsEvaluatedThereToo) {
   struct Where final : Exporter {
     std::string name() const override { return "where"; }

@@ -16,7 +16,7 @@ std::string content(const std::string& path) {
 TEST(WorkersEvaluation, AllStopTogetherByWhatTheyFindTogether) {
   TemporaryFolder folder;
   std::string dir = folder / "model";
-  MpiJob job(BELFRY_EVALUATE_WORKER, {dir}, 2, dir + ".log");
+  MpiJob job(BELFRY_EVALUATE_WORKER, {"train", dir}, 2, dir + ".log");
   ASSERT_EQ(job.wait(), 0) << content(dir + ".log") << content(dir + ".error_0")
                            << content(dir + ".error_1");
   for (const char* rank : {"0", "1"})
@@ -27,6 +27,17 @@ TEST(WorkersEvaluation, AllStopTogetherByWhatTheyFindTogether) {
   for (const CheckpointFile& file : list_checkpoints(dir + "/best_steps"))
     best.push_back(file.step);
   EXPECT_EQ(best, (std::vector<std::int64_t>{22, 23}));
+}
+
+// Before the first step, although what is saved later waits for one.
+TEST(WorkersEvaluation, AllEvaluateTheCheckpointThatTheyGoOnFrom) {
+  TemporaryFolder folder;
+  std::string dir = folder / "model";
+  MpiJob job(BELFRY_EVALUATE_WORKER, {"go_on", dir}, 2, dir + ".log");
+  ASSERT_EQ(job.wait(), 0) << content(dir + ".log") << content(dir + ".error_0")
+                           << content(dir + ".error_1");
+  EXPECT_EQ(content(dir + ".found_0"), "2 at 10 12");
+  EXPECT_EQ(content(dir + ".found_1"), "2 at ");
 }
 
 }  // namespace

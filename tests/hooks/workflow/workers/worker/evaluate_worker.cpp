@@ -1,5 +1,5 @@
-// One worker of a job: evaluate_worker MODEL_DIR. What it has found is in MODEL_DIR.found_<rank>,
-// what went wrong in MODEL_DIR.error_<rank>.
+// One worker of a job: evaluate_worker WHAT MODEL_DIR. What it has found is in
+// MODEL_DIR.found_<rank>, what went wrong in MODEL_DIR.error_<rank>.
 
 #include <fstream>
 
@@ -26,12 +26,16 @@ InputFn counted(int& calls) {
   };
 }
 
-void train(const std::string& dir, std::ostream& found) {
+RunConfig saving_every_tenth() {
   RunConfig run = saving_every(10);
   run.batch = BatchPolicy::per_worker;
   run.threads = 1;
   run.reduction_timeout = std::chrono::seconds(10);
-  Estimator estimator({.model_fn = model, .model_dir = dir, .run = run});
+  return run;
+}
+
+void train(const std::string& dir, std::ostream& found) {
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = saving_every_tenth()});
   int each_step = 0, checkpoints = 0, hours = 0;
   auto result = train_and_evaluate(estimator, {over_and_over({one_point()}), {.max_steps = 100}},
                                    {{.name = "steps",
@@ -50,16 +54,31 @@ void train(const std::string& dir, std::ostream& found) {
         << each_step << ", " << checkpoints << ", " << hours;
 }
 
+// The checkpoint of step 10 was never evaluated.
+void go_on(const std::string& dir, std::ostream& found) {
+  RunConfig run = saving_every_tenth();
+  InputFn input = over_and_over({one_point()});
+  Estimator({.model_fn = model, .model_dir = dir, .run = run}).train(input, {.max_steps = 10});
+  run.save_in_background = true;
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = run});
+  int calls = 0;
+  std::vector<std::int64_t> steps;
+  train_and_evaluate(estimator, {input, {.max_steps = 12}},
+                     {{.input_fn = counted(calls),
+                       .receive = [&](std::int64_t step, const auto&) { steps.push_back(step); }}});
+  found << calls << " at " << join(steps, " ");
+}
+
 }  // namespace
 }  // namespace belfry
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
-  std::string dir = argv[1], rank;
+  if (argc != 3) return 2;
+  std::string what = argv[1], dir = argv[2], rank;
   try {
     rank = belfry::text(belfry::find_workers()->rank());
     std::ofstream found(dir + ".found_" + rank);
-    belfry::train(dir, found);
+    what == "train" ? belfry::train(dir, found) : belfry::go_on(dir, found);
   } catch (const std::exception& error) {
     std::ofstream(dir + ".error_" + rank) << error.what();
     return 1;
