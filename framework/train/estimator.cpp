@@ -304,7 +304,7 @@ std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   });
 }
 
-std::unique_ptr<Estimator> Estimator::sibling(RunConfig run) {
+std::unique_ptr<Estimator> Estimator::sibling(RunConfig run, std::string model_dir) {
   int workers = session_->workers().count();
   require(
       workers == 1, "sibling: this process is one of ", workers,
@@ -312,7 +312,7 @@ std::unique_ptr<Estimator> Estimator::sibling(RunConfig run) {
       "or in a process of its own");
   return std::make_unique<Estimator>(EstimatorOptions{
       .model_fn = [this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
-      .model_dir = model_dir_,
+      .model_dir = model_dir.empty() ? model_dir_ : std::move(model_dir),
       .run = std::move(run),
       .warm_start = warm_start_});
 }

@@ -105,10 +105,11 @@ class Estimator {
   /// each gives, its parameters and its floating-point operations. Runs nothing.
   std::string summary(const InputFn& input_fn, Mode mode = Mode::train);
 
-  /// Another estimator of this model and model_dir, with variables of its own: to evaluate what
-  /// this one saves on other devices, in another thread, while it trains. Its model_fn is this
-  /// one's, called from that thread too; this one must outlive it. Error: there are more workers.
-  std::unique_ptr<Estimator> sibling(RunConfig run);
+  /// Another estimator of this model, with variables of its own: to evaluate what this one saves on
+  /// other devices, in another thread, while it trains. Its model_fn is this one's, called from
+  /// that thread too; this one must outlive it. `model_dir`: where it finds checkpoints; empty:
+  /// this one's. Error: there are more workers.
+  std::unique_ptr<Estimator> sibling(RunConfig run, std::string model_dir = {});
 
   /// The plan for the first batch of a stream: kernels, layouts, memory by category and the largest
   /// tensors. Runs nothing.

@@ -21,7 +21,8 @@ bool is_no_older(const std::string& path, const std::string& other) {
 }
 
 // A checkpoint is evaluated and exported from a folder of its own, where it stays until the next
-// one: in model_dir newer ones may take its place meanwhile.
+// one: in model_dir newer ones may take its place meanwhile. The estimator of that folder takes its
+// values and keeps its plan.
 class BesideTraining final : public EvaluationHook {
  public:
   BesideTraining(Estimator& estimator, EvalSpec spec)
@@ -33,8 +34,10 @@ class BesideTraining final : public EvaluationHook {
             "EvalSpec::devices empty");
     RunConfig config = estimator.config();
     config.devices = spec_.devices;
-    sibling_ = estimator.sibling(std::move(config));
+    sibling_ = estimator.sibling(std::move(config), folder_);
   }
+
+  ~BesideTraining() override { remove_folder(); }
 
   void begin(HookContext& context) override {
     EvaluationHook::begin(context);
@@ -77,17 +80,23 @@ class BesideTraining final : public EvaluationHook {
       take_result(context, true);
     }
     export_at_end(*sibling_);
-    remove_folder();
   }
 
  private:
-  Estimator& evaluator() override { return *sibling_; }
+  Estimator& evaluator(const std::string& checkpoint) override {
+    keep_alone(checkpoint);
+    return *sibling_;
+  }
+
+  std::string keep_alone(const std::string& checkpoint) const {
+    remove_folder();
+    return keep_checkpoint(checkpoint, folder_);
+  }
 
   void start(HookContext& context, const std::string& path) {
     wanted_.clear();
     schedule_.evaluated(context);
-    remove_folder();
-    running_ = std::async(std::launch::async, [this, checkpoint = keep_checkpoint(path, folder_)] {
+    running_ = std::async(std::launch::async, [this, checkpoint = keep_alone(path)] {
       return evaluate(*sibling_, true, checkpoint);
     });
   }
@@ -106,7 +115,6 @@ class BesideTraining final : public EvaluationHook {
     } catch (const std::exception& error) {
       log_line(LogLevel::error, concat("train_and_evaluate: ", error.what()));
     }
-    remove_folder();
   }
 
   void remove_folder() const {

@@ -20,14 +20,15 @@ std::string titled(const std::string& kind, const EvalSpec& spec) {
   return spec.name.empty() ? kind : concat(kind, " `", spec.name, "`");
 }
 
-std::string folder_of(const Exporter& exporter, const Estimator& estimator) {
-  return concat(estimator.model_dir(), "/export/", exporter.name());
+std::string folder_of(const Exporter& exporter, const std::string& model_dir) {
+  return concat(model_dir, "/export/", exporter.name());
 }
 
 using ExporterCall = std::optional<std::string> (Exporter::*)(const EvaluatedState&);
 
-void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spec,
-                    const Evaluation& evaluation, std::vector<ExportWritten>& exports) {
+void call_exporters(ExporterCall call, const std::string& model_dir, Estimator& estimator,
+                    const EvalSpec& spec, const Evaluation& evaluation,
+                    std::vector<ExportWritten>& exports) {
   for (const auto& exporter : spec.exporters) {
     std::string name = exporter->name();
     auto path = with_context(concat("in exporter `", name, "`"), [&] {
@@ -35,7 +36,7 @@ void call_exporters(ExporterCall call, Estimator& estimator, const EvalSpec& spe
                            .checkpoint = evaluation.checkpoint,
                            .result = evaluation.result,
                            .step = evaluation.step,
-                           .folder = folder_of(*exporter, estimator),
+                           .folder = folder_of(*exporter, model_dir),
                            .averaged = spec.averaged};
       return ((*exporter).*call)(state);
     });
@@ -100,8 +101,9 @@ void EvaluationHook::begin(HookContext& context) {
 void EvaluationHook::begin_exporters() {
   with_context(concat("in ", best_.owner()), [&] {
     for (const auto& exporter : spec_.exporters)
-      with_context(concat("in exporter `", exporter->name(), "`"),
-                   [&] { exporter->begin(estimator_, folder_of(*exporter, estimator_)); });
+      with_context(concat("in exporter `", exporter->name(), "`"), [&] {
+        exporter->begin(estimator_, folder_of(*exporter, estimator_.model_dir()));
+      });
   });
 }
 
@@ -125,11 +127,12 @@ Evaluation EvaluationHook::evaluate(Estimator& estimator, bool is_chief,
   return with_context(concat("in ", best_.owner()), [&] {
     Evaluation done;
     done.checkpoint = checkpoint;
-    done.result = estimator.evaluate(
-        spec_.input_fn,
-        {.steps = spec_.steps, .checkpoint = checkpoint, .averaged = spec_.averaged});
+    done.result =
+        estimator.evaluate(spec_.input_fn, {.steps = spec_.steps, .averaged = spec_.averaged});
     done.step = static_cast<std::int64_t>(done.result.at("global_step"));
-    if (is_chief) call_exporters(&Exporter::after_evaluation, estimator, spec_, done, done.exports);
+    if (is_chief)
+      call_exporters(&Exporter::after_evaluation, estimator_.model_dir(), estimator, spec_, done,
+                     done.exports);
     return done;
   });
 }
@@ -177,7 +180,8 @@ bool EvaluationHook::keep_if_best(HookContext& context, double value, std::strin
 
 void EvaluationHook::export_at_end(Estimator& estimator) {
   with_context(concat("in ", best_.owner()), [&] {
-    call_exporters(&Exporter::at_end, estimator, spec_, last_.value(), exports_);
+    call_exporters(&Exporter::at_end, estimator_.model_dir(), estimator, spec_, last_.value(),
+                   exports_);
   });
 }
 
@@ -187,7 +191,9 @@ void EvaluationHook::evaluate_without_training() {
     auto own = checkpoint->hooks.find(name());
     if (own != checkpoint->hooks.end()) restore(own->second);
   }
-  Estimator& where = checkpoint ? evaluator() : estimator_;
+  Estimator& where = checkpoint
+                         ? evaluator(checkpoint_path(estimator_.model_dir(), checkpoint->step))
+                         : estimator_;
   auto done = evaluate(where, find_workers()->is_chief());
   NoTraining context(estimator_, done.step);
   EvaluationHook::begin(context);

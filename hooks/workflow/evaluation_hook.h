@@ -52,7 +52,8 @@ class EvaluationHook : public Hook {
   void report(TrainAndEvaluateResult& result) const;
 
  protected:
-  /// Evaluates the live variables, or `checkpoint`, and on the chief lets the exporters have them.
+  /// Evaluates the live or newest state of `estimator`, which is that of `checkpoint` if that is
+  /// not empty, and on the chief lets the exporters have it.
   Evaluation evaluate(Estimator& estimator, bool is_chief,
                       const std::string& checkpoint = {}) const;
   /// Logs and judges what an evaluation found, and keeps the checkpoint if it was of one; may ask
@@ -72,13 +73,13 @@ class EvaluationHook : public Hook {
   EvalSchedule schedule_;
 
  private:
-  const std::string kind_;
-  /// Of what evaluates.
-  virtual Estimator& evaluator() { return estimator_; }
+  /// What evaluates the newest checkpoint, of this path.
+  virtual Estimator& evaluator(const std::string& /*checkpoint*/) { return estimator_; }
   void begin_exporters();
   bool keep_if_best(HookContext& context, double value, std::string checkpoint);
   void publish(const HookContext& context, bool better, bool others);
 
+  const std::string kind_;
   BestValue best_;
   std::optional<BestCheckpoints> kept_;  // on the chief, if any are kept
   std::optional<Evaluation> last_;

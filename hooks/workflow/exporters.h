@@ -17,7 +17,7 @@ namespace belfry {
 /// A state of the model that an EvalSpec has evaluated.
 struct EvaluatedState {
   Estimator& estimator;
-  std::string checkpoint;  ///< of this state; empty: it is the live one of `estimator`
+  std::string checkpoint;  ///< of this state; empty: it is the live one of `estimator` alone
   const EvalResult& result;
   std::int64_t step = 0;
   std::string folder;     ///< where an exporter's exports belong: model_dir/export/<name>

@@ -30,7 +30,7 @@ struct Recorder final : Exporter {
   std::string name() const override { return own_name; }
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
     EXPECT_EQ(state.result.at("distance"), distance_at(state.step));
-    EXPECT_EQ(state.folder, state.estimator.model_dir() + "/export/" + own_name);
+    EXPECT_TRUE(state.folder.ends_with("/export/" + own_name)) << state.folder;
     steps.push_back(state.step);
     return {};
   }

@@ -152,6 +152,25 @@ TEST_F(BesideTraining, EvaluatesTheStateThatItGoesOnFromWhenThatIsWritten) {
   EXPECT_EQ(seen->steps.front(), 5);
 }
 
+TEST_F(BesideTraining, BuildsTheModelOnce) {
+  std::atomic<int> built = 0;
+  EstimatorOptions counting = options(saving_every(1));
+  counting.model_fn = [&](Scope s, const Batch& batch, Mode mode) {
+    if (mode == Mode::evaluate) ++built;
+    return passing_seven(s, batch, mode);
+  };
+  Estimator estimator(counting);
+  auto latest = latest_exporter({.model = of_x(), .keep = 0});
+  auto result = train_and_evaluate(estimator, {input, {.max_steps = 60}}, {spec({seen, latest})});
+  ASSERT_GE(seen->steps.size(), 2u);
+  EXPECT_EQ(built, 1);
+  ASSERT_EQ(result.exports.size(), seen->steps.size());
+  for (const ExportWritten& e : result.exports) {
+    EXPECT_EQ(exported_step(e.path), static_cast<double>(e.step));
+    EXPECT_TRUE(e.path.starts_with(dir / "export/latest/")) << e.path;
+  }
+}
+
 TEST_F(BesideTraining, ATrainingWithNothingToDoIsEvaluatedThereToo) {
   struct Where final : Exporter {
     std::string name() const override { return "where"; }
@@ -165,6 +184,7 @@ TEST_F(BesideTraining, ATrainingWithNothingToDoIsEvaluatedThereToo) {
   auto where = std::make_shared<Where>();
   EXPECT_EQ(train({spec({where})}, 4).evaluations.at("t").at("global_step"), 4);
   EXPECT_THAT(where->devices, ElementsAre("cpu:1"));
+  EXPECT_FALSE(std::filesystem::exists(dir / "evaluating_t"));
 }
 
 TEST_F(BesideTraining, WhatItThrowsFailsTraining) {
