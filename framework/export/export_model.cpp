@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
 
 #include "belfry/framework/base/file.h"
@@ -118,16 +117,12 @@ NamedArrays weights_of(const saved::Model& model, const Checkpoint& state, bool 
   return weights;
 }
 
-void check_asset_name(const std::string& name) {
-  require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
-          "export: `", name, "` is no name for an asset; use one without folders");
-}
-
 void copy_assets(const std::map<std::string, std::string>& assets, const std::string& folder) {
   if (assets.empty()) return;
   create_folders(folder);
   for (const auto& [name, path] : assets) {
-    check_asset_name(name);
+    require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
+            "export: `", name, "` is no name for an asset; use one without folders");
     write_file_atomically(folder + "/" + name, read_file(path));
   }
 }
@@ -218,12 +213,6 @@ void check_export(const ExportOptions& options) {
       saved::instantiate(signature, 2);
       saved::check_examples(signature);
     });
-  for (const auto& [name, path] : options.assets) {
-    check_asset_name(name);
-    std::error_code error;
-    require(std::filesystem::exists(path, error), "export: there is no file `", path,
-            "` for the asset `", name, "`");
-  }
 }
 
 }  // namespace belfry

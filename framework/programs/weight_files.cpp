@@ -86,7 +86,7 @@ void check_written_name(const std::string& path) {
   bool known = extension.empty()
                    ? !name.empty()
                    : extension == ".safetensors" || extension == ".npz" || extension == index_suffix
-                         || extension == ".ckpt" || extension.starts_with(".ckpt-");
+                         || std::regex_match(extension, std::regex(R"(\.ckpt(-\d+)?)"));
   require(known, "`", path, "` asks for no format that is known; it must end with .safetensors, ",
           ".npz, or, for a checkpoint of TensorFlow's, with .ckpt, .ckpt-STEP, .index or no ",
           "extension");

@@ -169,7 +169,7 @@ Session& Estimator::session() {
   auto checkpoint = load_latest_checkpoint(model_dir_);
   if (!checkpoint || (session_->has_state() && checkpoint->step <= session_->step()))
     return *session_;
-  if (checkpoint->seed != config_.seed)
+  if (checkpoint->seed != config_.seed && !session_->has_state())
     log_warning("seed: the checkpoint was trained with seed ", checkpoint->seed,
                 ", which stays; RunConfig has ", config_.seed);
   session_->restore(std::move(*checkpoint));

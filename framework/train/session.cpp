@@ -475,7 +475,8 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
         variable.name += moving_average_suffix;
         variable.kind = VariableKind::slot;
         any_average = true;
-      } else if (averaged && variables_.contains(concat(variable.name, moving_average_suffix))) {
+      } else if (std::string average = concat(variable.name, moving_average_suffix);
+                 averaged && (variables_.contains(average) || pending_.contains(average))) {
         averages_to_come_[model.mode()].insert(variable.name);
       }
       make_variable(variable, slot);

@@ -61,7 +61,8 @@ struct EvalSpec {
   /// asks for, on a model of its own, in a thread of its own, while training goes on. One is under
   /// way at a time: what comes sooner is left out. What follows from its result, stopping too,
   /// comes after the step at which it is there. input_fn, model_fn and exporters are called from
-  /// that thread. Jobs of several workers have no such thread. Empty: the live variables are
+  /// that thread, exporters' begin() from the training's. What it needs on the devices stays there
+  /// to the end. Jobs of several workers have no such thread. Empty: the live variables are
   /// evaluated between two steps.
   std::vector<std::string> devices = {};
   /// Called on the chief with each result, by the training thread: Report::add_evaluation, say.

@@ -37,7 +37,10 @@ class BesideTraining final : public EvaluationHook {
     sibling_ = estimator.sibling(std::move(config), folder_);
   }
 
-  ~BesideTraining() override { remove_folder(); }
+  ~BesideTraining() override {
+    drop_result();
+    remove_folder();
+  }
 
   void begin(HookContext& context) override {
     EvaluationHook::begin(context);
@@ -83,21 +86,22 @@ class BesideTraining final : public EvaluationHook {
   }
 
  private:
-  Estimator& evaluator(const std::string& checkpoint) override {
+  Estimator& evaluator_of(const std::string& checkpoint) override {
     keep_alone(checkpoint);
     return *sibling_;
   }
 
-  std::string keep_alone(const std::string& checkpoint) const {
+  CheckpointFile keep_alone(const std::string& checkpoint) const {
     remove_folder();
-    return keep_checkpoint(checkpoint, folder_);
+    keep_checkpoint(checkpoint, folder_);
+    return list_checkpoints(folder_).at(0);
   }
 
   void start(HookContext& context, const std::string& path) {
     wanted_.clear();
     schedule_.evaluated(context);
-    running_ = std::async(std::launch::async, [this, checkpoint = keep_alone(path)] {
-      return evaluate(*sibling_, true, checkpoint);
+    running_ = std::async(std::launch::async, [this, saved = keep_alone(path)] {
+      return evaluate(*sibling_, true, saved);
     });
   }
 

@@ -90,8 +90,12 @@ bool EvaluationHook::begins_unjudged(const HookContext& context) const {
 }
 
 void EvaluationHook::begin(HookContext& context) {
-  schedule_.begin(context);
   if (context.is_chief()) begin_exporters();
+  begin_evaluations(context);
+}
+
+void EvaluationHook::begin_evaluations(HookContext& context) {
+  schedule_.begin(context);
   if (spec_.keep_best > 0 && context.is_chief())
     kept_.emplace(context, spec_.name, best_, spec_.better, spec_.keep_best,
                   spec_.early_stopping.min_change);
@@ -123,13 +127,15 @@ void EvaluationHook::restore(const std::string& state) {
 }
 
 Evaluation EvaluationHook::evaluate(Estimator& estimator, bool is_chief,
-                                    const std::string& checkpoint) const {
+                                    const std::optional<CheckpointFile>& saved) const {
   return with_context(concat("in ", best_.owner()), [&] {
     Evaluation done;
-    done.checkpoint = checkpoint;
+    if (saved) done.checkpoint = saved->path;
     done.result =
         estimator.evaluate(spec_.input_fn, {.steps = spec_.steps, .averaged = spec_.averaged});
     done.step = static_cast<std::int64_t>(done.result.at("global_step"));
+    require(!saved || done.step == saved->step, "step ", done.step, " was evaluated, not that of `",
+            done.checkpoint, "`: somebody else has changed its folder");
     if (is_chief)
       call_exporters(&Exporter::after_evaluation, estimator_.model_dir(), estimator, spec_, done,
                      done.exports);
@@ -185,22 +191,34 @@ void EvaluationHook::export_at_end(Estimator& estimator) {
   });
 }
 
+// The other workers would wait for one that throws in vain.
 void EvaluationHook::evaluate_without_training() {
+  try {
+    evaluate_newest();
+  } catch (const std::exception& error) {
+    find_workers()->announce_failure(error.what());
+    throw;
+  }
+}
+
+void EvaluationHook::evaluate_newest() {
+  bool is_chief = find_workers()->is_chief();
+  if (is_chief) begin_exporters();
   auto checkpoint = load_latest_checkpoint(estimator_.model_dir());
   if (checkpoint) {
     auto own = checkpoint->hooks.find(name());
     if (own != checkpoint->hooks.end()) restore(own->second);
   }
   Estimator& where = checkpoint
-                         ? evaluator(checkpoint_path(estimator_.model_dir(), checkpoint->step))
+                         ? evaluator_of(checkpoint_path(estimator_.model_dir(), checkpoint->step))
                          : estimator_;
-  auto done = evaluate(where, find_workers()->is_chief());
+  auto done = evaluate(where, is_chief);
   NoTraining context(estimator_, done.step);
-  EvaluationHook::begin(context);
+  begin_evaluations(context);
   take(context, std::move(done));
   if (context.chief_decides(checkpoint && checkpoint->step == context.step()))
     keep_best(context, checkpoint_path(context.model_dir(), context.step()));
-  if (context.is_chief()) export_at_end(where);
+  if (is_chief) export_at_end(where);
 }
 
 void EvaluationHook::report(TrainAndEvaluateResult& result) const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/train/checkpoint.h"
 #include "belfry/hooks/best_checkpoints.h"
 #include "belfry/hooks/best_value.h"
 #include "belfry/hooks/event_file.h"
@@ -52,10 +53,10 @@ class EvaluationHook : public Hook {
   void report(TrainAndEvaluateResult& result) const;
 
  protected:
-  /// Evaluates the live or newest state of `estimator`, which is that of `checkpoint` if that is
-  /// not empty, and on the chief lets the exporters have it.
+  /// Evaluates the live or newest state of `estimator`, and on the chief lets the exporters have
+  /// it. `saved`: the checkpoint that it is of. Error: it is of another step.
   Evaluation evaluate(Estimator& estimator, bool is_chief,
-                      const std::string& checkpoint = {}) const;
+                      const std::optional<CheckpointFile>& saved = {}) const;
   /// Logs and judges what an evaluation found, and keeps the checkpoint if it was of one; may ask
   /// to stop. After one of live variables keep_best() is called when all specs have seen the step.
   void take(HookContext& context, Evaluation evaluation);
@@ -73,9 +74,11 @@ class EvaluationHook : public Hook {
   EvalSchedule schedule_;
 
  private:
-  /// What evaluates the newest checkpoint, of this path.
-  virtual Estimator& evaluator(const std::string& /*checkpoint*/) { return estimator_; }
+  /// One whose newest checkpoint is this one.
+  virtual Estimator& evaluator_of(const std::string& /*checkpoint*/) { return estimator_; }
   void begin_exporters();
+  void begin_evaluations(HookContext& context);
+  void evaluate_newest();
   bool keep_if_best(HookContext& context, double value, std::string checkpoint);
   void publish(const HookContext& context, bool better, bool others);
 

@@ -65,50 +65,57 @@ bool newest_is_of(const EvaluatedState& state) {
 
 class LatestExporter final : public ModelExporter {
  public:
-  explicit LatestExporter(LatestExporterOptions options)
-      : ModelExporter(options.name, options.model), o_(std::move(options)) {}
+  explicit LatestExporter(LatestExporterOptions o)
+      : ModelExporter(std::move(o.name), std::move(o.model)),
+        keep_(o.keep),
+        keep_every_(o.keep_every) {}
 
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
     if (newest_is_of(state)) return std::nullopt;
     std::string path = write(state);
-    remove_old_exports(state.folder, o_.keep, o_.keep_every);
+    remove_old_exports(state.folder, keep_, keep_every_);
     return path;
   }
 
  private:
-  LatestExporterOptions o_;
+  int keep_;
+  std::optional<std::chrono::seconds> keep_every_;
 };
 
 class BestExporter final : public ModelExporter {
  public:
-  explicit BestExporter(BestExporterOptions options)
-      : ModelExporter(options.name, options.model), o_(std::move(options)) {}
+  explicit BestExporter(BestExporterOptions o)
+      : ModelExporter(std::move(o.name), std::move(o.model)),
+        metric_(std::move(o.metric)),
+        better_(o.better),
+        keep_(o.keep) {}
 
   void begin(Estimator& estimator, const std::string& folder) override {
     ModelExporter::begin(estimator, folder);
-    hooks::BestList(folder, o_.metric, o_.better);
+    hooks::BestList(folder, metric_, better_);
   }
   // The list is read each time: it alone says what was the best, whoever wrote it.
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
-    hooks::BestList list(state.folder, o_.metric, o_.better);
-    double value = state.result.at(o_.metric);
+    hooks::BestList list(state.folder, metric_, better_);
+    double value = state.result.at(metric_);
     if (!list.is_best(value)) return std::nullopt;
     std::string path = write(state);
-    list.add({fs::path(path).filename().string(), state.step, value}, o_.keep);
-    if (o_.keep == 0) return path;
+    list.add({fs::path(path).filename().string(), state.step, value}, keep_);
+    if (keep_ == 0) return path;
     for (const std::string& old : list_exports(state.folder))
       if (!list.has(fs::path(old).filename().string())) remove_export(old);
     return path;
   }
 
  private:
-  BestExporterOptions o_;
+  std::string metric_;
+  Better better_;
+  int keep_;
 };
 
 class FinalExporter final : public ModelExporter {
  public:
-  explicit FinalExporter(FinalExporterOptions options)
-      : ModelExporter(options.name, options.model) {}
+  using ModelExporter::ModelExporter;
 
   std::optional<std::string> at_end(const EvaluatedState& state) override {
     if (newest_is_of(state)) return std::nullopt;
@@ -138,7 +145,7 @@ std::shared_ptr<Exporter> best_exporter(BestExporterOptions options) {
 
 std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options) {
   check("final_exporter", options.name, options.model);
-  return std::make_shared<FinalExporter>(std::move(options));
+  return std::make_shared<FinalExporter>(std::move(options.name), std::move(options.model));
 }
 
 void remove_old_exports(const std::string& folder, int keep,

@@ -16,8 +16,9 @@ namespace belfry {
 
 /// A state of the model that an EvalSpec has evaluated.
 struct EvaluatedState {
+  /// That has evaluated it. Beside training its model_dir is a temporary one; write to `folder`.
   Estimator& estimator;
-  std::string checkpoint;  ///< of this state; empty: it is the live one of `estimator` alone
+  std::string checkpoint;  ///< of this state; empty: there is none, it is live in `estimator`
   const EvalResult& result;
   std::int64_t step = 0;
   std::string folder;     ///< where an exporter's exports belong: model_dir/export/<name>

@@ -90,5 +90,32 @@ TEST(GradientHooksInTraining, AnAverageOfNothingIsNotEvaluated) {
   EXPECT_EQ(error(), "no error");
 }
 
+// b is not updated in the first step. Then a's average is 7.75, and after three 7.4375; b's, after
+// two of its own, 7.625, where b is 7.5.
+TEST(GradientHooksInTraining, AnAverageThatComesLaterIsEvaluatedByWhoeverReadsCheckpoints) {
+  struct FirstWithoutB final : Hook {
+    void before_step(StepRequest& request) override {
+      if (request.step == 0) request.chosen = 1;
+    }
+  };
+  TemporaryFolder dir;
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Variable a = s.variable("a", {.initializer = constant_value(8)}),
+             b = s.variable("b", {.initializer = constant_value(8)});
+    Tensor one = mean(batch["x"]), of_a = a.value() * one, of_b = b.value() * one;
+    Optimizer optimizer = sgd({.learning_rate = 0.25});
+    return {.loss = of_a + of_b,
+            .train = Updates{minimize(of_a, optimizer, {a}), minimize(of_b, optimizer, {b})}};
+  };
+  EstimatorOptions options{.model_fn = model, .model_dir = dir.path(), .run = saving_every(1)};
+  Estimator trains(options), reads(options);
+  auto loss = [&] { return reads.evaluate(once({one_point()}), {.averaged = true}).at("loss"); };
+  Hooks hooks{moving_average({.decay = 0.5}), std::make_shared<FirstWithoutB>()};
+  trains.train(over_and_over({one_point()}), {.max_steps = 1, .hooks = hooks});
+  EXPECT_EQ(loss(), 7.75 + 8);
+  trains.train(over_and_over({one_point()}), {.max_steps = 3, .hooks = hooks});
+  EXPECT_EQ(loss(), 7.4375 + 7.625);
+}
+
 }  // namespace
 }  // namespace belfry::hooks

@@ -271,7 +271,8 @@ TEST_F(BelfryCkpt, WritesTheFormatThatTheNameAsksFor) {
   }
   EXPECT_EQ(run("convert a.safetensors m.ckpt.index").status, 0);
   EXPECT_TRUE(is_tensor_bundle(folder / "m.ckpt"));
-  for (const char* name : {"out.bin", "a.safetensors.index.json", "v1.5/"}) {
+  for (const char* name :
+       {"out.bin", "a.safetensors.index.json", "v1.5/", "m.ckptfoo", "m.ckpt-", "m.ckpt-foo"}) {
     Ran ran = run(concat("convert a.safetensors ", name));
     EXPECT_EQ(ran.status, 2) << name;
     EXPECT_EQ(ran.err, concat("error: `", name,

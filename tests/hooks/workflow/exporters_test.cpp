@@ -195,6 +195,29 @@ TEST_F(ExportersTest, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(error_of([&] { final_exporter({.name = ".."}); }), HasSubstr("`..` is no name"));
 }
 
+TEST_F(ExportersTest, BeginBeforeAllElse) {
+  struct Notes final : Exporter {
+    explicit Notes(std::string& c) : calls(c) {}
+    std::string name() const override { return "notes"; }
+    void begin(Estimator& estimator, const std::string& folder) override {
+      EXPECT_EQ(folder, estimator.model_dir() + "/export/notes");
+      calls += "begin ";
+    }
+    std::optional<std::string> after_evaluation(const EvaluatedState&) override {
+      calls += "after ";
+      return {};
+    }
+    std::optional<std::string> at_end(const EvaluatedState&) override {
+      calls += "end ";
+      return {};
+    }
+    std::string& calls;
+  };
+  std::string calls;
+  for (int i = 0; i < 2; ++i) train({each_step(std::make_shared<Notes>(calls))}, 2);
+  EXPECT_EQ(calls, "begin after after end begin after end ");  // there is nothing more to do
+}
+
 TEST_F(ExportersTest, WhatCannotBeExportedIsToldBeforeTheFirstStep) {
   struct Starts final : Hook {
     void before_step(StepRequest&) override { ADD_FAILURE() << "a step begins"; }

@@ -29,7 +29,7 @@ struct TrainAndEvaluate : WorkflowTest {
 };
 
 TEST_F(TrainAndEvaluate, EachSpecHasItsOwnStepsAndTheEnd) {
-  auto other = std::make_shared<Recorder>("other");
+  auto other = std::make_shared<Recorder>("other", dir.path());
   auto result = train({{.name = "a", .input_fn = test, .every = Steps(2), .exporters = {seen}},
                        {.name = "b", .input_fn = test, .every = Steps(3), .exporters = {other}}},
                       7);
@@ -82,7 +82,7 @@ TEST_F(TrainAndEvaluate, EpochsEndWithTheRowsOfAPass) {
   TemporaryFolder other;
   // Batches of 2 and a pass of 5: 6 rows after step 3, 10 after step 5, 16 after step 8.
   Estimator estimator({.model_fn = passing_seven, .model_dir = other.path(), .run = quiet()});
-  seen->steps.clear();
+  seen->steps.clear(), seen->root = other.path();
   train_and_evaluate(
       estimator, {over_and_over({points({1, 1}, {0, 0})}), {.max_steps = 9}},
       {{.input_fn = test, .every = Epochs{.count = 1, .examples = 5}, .exporters = {seen}}});
@@ -95,7 +95,7 @@ TEST_F(TrainAndEvaluate, EachCheckpointIsEvaluated) {
   RunConfig background = saving_every(3);
   background.save_in_background = true;  // some steps later; the last one is waited for
   Estimator estimator({.model_fn = passing_seven, .model_dir = other.path(), .run = background});
-  seen->steps.clear();
+  seen->steps.clear(), seen->root = other.path();
   train_and_evaluate(estimator, {input, {.max_steps = 7}},
                      {{.input_fn = test, .exporters = {seen}}});
   // Checkpoint 3 is durable before 6 is begun, so one is seen in between: at steps 3, 4 or 5.
@@ -212,7 +212,7 @@ TEST_F(TrainAndEvaluate, KeepsTheBestCheckpoints) {
 
 // "loss" falls at each step, so each evaluation of `each` writes a checkpoint of the best.
 TEST_F(TrainAndEvaluate, CheckpointsOfTheBestAreNoTrigger) {
-  auto other = std::make_shared<Recorder>("other");
+  auto other = std::make_shared<Recorder>("other", dir.path());
   train(
       {{.name = "new", .input_fn = test, .keep_best = 1, .exporters = {seen}},
        {.name = "each", .input_fn = test, .every = Steps(1), .keep_best = 1, .exporters = {other}}},
@@ -324,6 +324,7 @@ TEST_F(TrainAndEvaluate, ATrainingThatFailsExportsNothingMore) {
   EXPECT_THAT(seen->ends, IsEmpty());
 }
 
+// Of one name too: what they remember is not mixed.
 TEST_F(TrainAndEvaluate, MayGoOnBesideValidate) {
   Estimator estimator(options());
   hooks::ValidateOptions beside{

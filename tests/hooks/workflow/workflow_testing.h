@@ -26,11 +26,12 @@ inline double distance_at(std::int64_t step) {
 
 /// Notes the steps at which it is called, and checks that it is shown what they have learnt.
 struct Recorder final : Exporter {
-  explicit Recorder(std::string n) : own_name(std::move(n)) {}
+  Recorder(std::string n, std::string model_dir)
+      : own_name(std::move(n)), root(std::move(model_dir)) {}
   std::string name() const override { return own_name; }
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
     EXPECT_EQ(state.result.at("distance"), distance_at(state.step));
-    EXPECT_TRUE(state.folder.ends_with("/export/" + own_name)) << state.folder;
+    EXPECT_EQ(state.folder, root + "/export/" + own_name);
     steps.push_back(state.step);
     return {};
   }
@@ -39,7 +40,7 @@ struct Recorder final : Exporter {
     ends.push_back(state.step);
     return {};
   }
-  std::string own_name;
+  std::string own_name, root;
   std::vector<std::int64_t> steps, ends;
 };
 
@@ -67,7 +68,7 @@ struct WorkflowTest : testing::Test {
   CapturedLog log;
   TemporaryFolder dir;
   InputFn input = over_and_over({one_point()}), test = once({one_point()});
-  std::shared_ptr<Recorder> seen = std::make_shared<Recorder>("seen");
+  std::shared_ptr<Recorder> seen = std::make_shared<Recorder>("seen", dir.path());
 };
 
 }  // namespace belfry
