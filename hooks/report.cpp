@@ -174,7 +174,7 @@ class WriteReport final : public Report {
     if (due) add_rates_and_speed(result, now);
     for (const belfry::SummaryValue& value : result.summaries) add_summary(value, result.step);
     bool first = !written_;
-    if (first) page_.facts.insert(page_.facts.begin(), {"Rows of a batch", text(result.rows)});
+    if (first) page_.facts.insert(page_.facts.begin(), {"Rows of a step", text(result.rows)});
     if (!writer_->busy()
         && (first || now - *written_ >= static_cast<double>(o_.write_every.count()))) {
       written_ = now;

@@ -125,7 +125,7 @@ TEST_F(ReportTest, WritesAtTheFirstStepByCadenceAndAtTheEnd) {
   EXPECT_EQ(pages, 1);
   EXPECT_THAT(written(),
               AllOf(HasSubstr("<h1>A run</h1>"), HasSubstr(">running</span> step 1 of 1000"),
-                    HasSubstr("<dt>Rows of a batch</dt><dd>8</dd>")));
+                    HasSubstr("<dt>Rows of a step</dt><dd>8</dd>")));
   now = 10;
   // At 10.5, unless the thread is still busy.
   for (step(*hook, 1); pages < 2; context.finish_step(*hook, {.context = context}))
