@@ -159,6 +159,14 @@ void check(const ExportOptions& options) {
             "` is no name for a signature; use one without dots, spaces and slashes");
 }
 
+void check_runs(const saved::Model& model) {
+  for (const auto& [name, signature] : model.signatures)
+    with_context(concat("signature ", name), [&signature = signature] {
+      saved::instantiate(signature, 2);
+      saved::check_examples(signature);
+    });
+}
+
 }  // namespace
 
 Signature inputs_like(const Features& batch, const std::vector<std::string>& names) {
@@ -195,11 +203,7 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
     NamedArrays all = weights;
     std::string json = saved::to_json(model, all);
     // As it will be read, before anybody does.
-    for (const auto& [name, signature] : saved::model_from_json(json, all).signatures)
-      with_context(concat("signature ", name), [&signature = signature] {
-        saved::instantiate(signature, 2);
-        saved::check_examples(signature);
-      });
+    check_runs(saved::model_from_json(json, all));
     save_safetensors(folder + "/model.safetensors", all);
     write_file_atomically(folder + "/graph.json", json);
     copy_assets(options.assets, folder + "/assets");
@@ -208,11 +212,7 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
 
 void check_export(const ExportOptions& options) {
   check(options);
-  for (const auto& [name, signature] : record(options).signatures)
-    with_context(concat("signature ", name), [&signature = signature] {
-      saved::instantiate(signature, 2);
-      saved::check_examples(signature);
-    });
+  check_runs(record(options));
 }
 
 }  // namespace belfry

@@ -83,10 +83,12 @@ void check_written_name(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   std::size_t dot = name.rfind('.');
   std::string extension = dot == std::string::npos ? "" : name.substr(dot);
+  bool is_step = extension.starts_with(".ckpt-") && extension.size() > 6
+                 && extension.find_first_not_of("0123456789", 6) == std::string::npos;
   bool known = extension.empty()
                    ? !name.empty()
                    : extension == ".safetensors" || extension == ".npz" || extension == index_suffix
-                         || std::regex_match(extension, std::regex(R"(\.ckpt(-\d+)?)"));
+                         || extension == ".ckpt" || is_step;
   require(known, "`", path, "` asks for no format that is known; it must end with .safetensors, ",
           ".npz, or, for a checkpoint of TensorFlow's, with .ckpt, .ckpt-STEP, .index or no ",
           "extension");

@@ -32,6 +32,24 @@ struct ValidateTest : testing::Test {
     return estimator.train(
         input, {.max_steps = max_steps, .hooks = {validate(estimator, once({one_point()}), o)}});
   }
+  /// What is thrown here comes after the checkpoint of that step and before best.json, as a kill
+  /// would.
+  void kill_at(std::int64_t step, const ValidateOptions& o) const {
+    struct Dies final : CheckpointListener {
+      explicit Dies(std::int64_t s) : last(s) {}
+      void after_save(HookContext& context, const std::string&) override {
+        if (context.step() == last) fail("killed");
+      }
+      std::int64_t last;
+    };
+    Estimator killed(options(saving_every(100)));
+    EXPECT_THAT(error_of([&] {
+                  killed.train(input, {.max_steps = 8,
+                                       .hooks = {validate(killed, once({one_point()}), o)},
+                                       .listeners = {std::make_shared<Dies>(step)}});
+                }),
+                HasSubstr("killed"));
+  }
   TemporaryFolder dir;
   InputFn input = over_and_over({one_point()});
 };
@@ -168,24 +186,10 @@ TEST_F(ValidateTest, WhatIsKeptGivesWayToBetterOnesAloneWhateverTheCheckpointKno
   EXPECT_EQ(load_checkpoint(*best_checkpoint(dir.path())).variables.at("w").item(), 7);
 }
 
-// What is thrown here comes after the checkpoint of step 4 and before best.json, as a kill would;
-// training then never evaluates step 4 again.
+// Training never evaluates step 4 again.
 TEST_F(ValidateTest, ABestCheckpointThatWasWrittenAndNotListedIsKeptAfterARestart) {
-  struct Dies final : CheckpointListener {
-    void after_save(HookContext& context, const std::string&) override {
-      if (context.step() == 4) fail("killed");
-    }
-  };
   ValidateOptions o{.metric = "distance", .every = Steps(1)};
-  {
-    Estimator killed(options(saving_every(100)));
-    EXPECT_THAT(error_of([&] {
-                  killed.train(input, {.max_steps = 8,
-                                       .hooks = {validate(killed, once({one_point()}), o)},
-                                       .listeners = {std::make_shared<Dies>()}});
-                }),
-                HasSubstr("killed"));
-  }
+  kill_at(4, o);
   ASSERT_EQ(saved_steps(dir.path()).back(), 4);
   EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(3));
   Estimator estimator(options(saving_every(1, 1)));
@@ -196,21 +200,8 @@ TEST_F(ValidateTest, ABestCheckpointThatWasWrittenAndNotListedIsKeptAfterARestar
 
 // The same, with one that is not the best but among those to keep: 0.25 at step 5.
 TEST_F(ValidateTest, SoIsOneThatIsAmongTheBestFew) {
-  struct Dies final : CheckpointListener {
-    void after_save(HookContext& context, const std::string&) override {
-      if (context.step() == 5) fail("killed");
-    }
-  };
   ValidateOptions o{.metric = "distance", .every = Steps(1), .keep_best = 3};
-  {
-    Estimator killed(options(saving_every(100)));
-    EXPECT_THAT(error_of([&] {
-                  killed.train(input, {.max_steps = 8,
-                                       .hooks = {validate(killed, once({one_point()}), o)},
-                                       .listeners = {std::make_shared<Dies>()}});
-                }),
-                HasSubstr("killed"));
-  }
+  kill_at(5, o);
   EXPECT_THAT(saved_steps(dir / "best"), ElementsAre(2, 3, 4));
   Estimator estimator(options(saving_every(100)));
   train(estimator, o, 8);

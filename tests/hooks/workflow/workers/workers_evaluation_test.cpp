@@ -8,6 +8,12 @@ std::string content(const std::string& path) {
   return std::filesystem::exists(path) ? read_file(path) : "";
 }
 
+void run_two(const char* what, const std::string& dir) {
+  MpiJob job(BELFRY_EVALUATE_WORKER, {what, dir}, 2, dir + ".log");
+  EXPECT_EQ(job.wait(), 0) << content(dir + ".log") << content(dir + ".error_0")
+                           << content(dir + ".error_1");
+}
+
 // After n steps w is 8 - n / 4. The chief's |w - 7| is the least at step 4, the other's |3 w - 7|
 // near 0 at steps 22 and 23, their mean 2.5 at both of these and 3 and 3.5 at steps 24 and 25: the
 // third in vain. Checkpoints come at steps 10, 20 and 25, and where the mean is among the best two
@@ -16,9 +22,7 @@ std::string content(const std::string& path) {
 TEST(WorkersEvaluation, AllStopTogetherByWhatTheyFindTogether) {
   TemporaryFolder folder;
   std::string dir = folder / "model";
-  MpiJob job(BELFRY_EVALUATE_WORKER, {"train", dir}, 2, dir + ".log");
-  ASSERT_EQ(job.wait(), 0) << content(dir + ".log") << content(dir + ".error_0")
-                           << content(dir + ".error_1");
+  run_two("train", dir);
   for (const char* rank : {"0", "1"})
     EXPECT_EQ(content(dir + ".found_" + rank),
               "evaluation `steps`: no better distance in 3 evaluations, the best distance was 2.5 "
@@ -33,9 +37,7 @@ TEST(WorkersEvaluation, AllStopTogetherByWhatTheyFindTogether) {
 TEST(WorkersEvaluation, AllEvaluateTheCheckpointThatTheyGoOnFrom) {
   TemporaryFolder folder;
   std::string dir = folder / "model";
-  MpiJob job(BELFRY_EVALUATE_WORKER, {"go_on", dir}, 2, dir + ".log");
-  ASSERT_EQ(job.wait(), 0) << content(dir + ".log") << content(dir + ".error_0")
-                           << content(dir + ".error_1");
+  run_two("go_on", dir);
   EXPECT_EQ(content(dir + ".found_0"), "2 at 10 12");
   EXPECT_EQ(content(dir + ".found_1"), "2 at ");
 }
