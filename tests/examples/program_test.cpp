@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "../framework/base/temporary_folder.h"
+
 namespace belfry::examples {
 namespace {
 
@@ -28,16 +30,12 @@ std::string error_of(std::vector<const char*> arguments) {
 
 class File {
  public:
-  explicit File(const std::string& content) : path_(testing::TempDir() + "belfry_options.json") {
-    std::ofstream(path_) << content;
-  }
-  ~File() { std::remove(path_.c_str()); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
+  explicit File(const std::string& content) { std::ofstream(path_) << content; }
   const char* path() const { return path_.c_str(); }
 
  private:
-  std::string path_;
+  TemporaryFolder folder_;
+  std::string path_ = folder_ / "options.json";
 };
 
 TEST(Program, DefaultsAreTheExamplesOwn) {
@@ -194,8 +192,7 @@ TEST(Program, ThePlanIsPrintedInPlaceOfResults) {
     EXPECT_TRUE(o.plan);
     Dataset data = data::from_arrays({{"x", Array::zeros(Shape{5, 1}, DType::f32)}})
                    | data::batch(o.batch_size);
-    Estimator estimator(
-        {.model_fn = mean_of_x, .model_dir = testing::TempDir() + "belfry_plan", .run = o.run});
+    Estimator estimator({.model_fn = mean_of_x, .model_dir = new_folder(), .run = o.run});
     return print_plan(estimator, data, {.max_steps = o.max_steps});
   };
   Outcome o = outcome_of(body, {"--plan", "--batch_size", "5", "--devices", "cpu:0,cpu:1"});

@@ -103,7 +103,7 @@ TEST(Acoustic, LearnsToSpell) {
                     .kernel = 5,
                     .dropout = 0,
                     .optimizer = adam({.learning_rate = 0.02})};
-  Estimator estimator({.model_fn = acoustic(o), .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = acoustic(o), .model_dir = new_folder(), .run = quiet()});
   EvalResult before = estimator.evaluate(one_batch(words));
   EXPECT_GT(before.at("character_error_rate"), 0.3);
   estimator.train(one_batch(words, true), {.steps = 200});

@@ -160,9 +160,8 @@ Features ones(std::vector<std::int64_t> labels) {
 }
 
 EstimatorOptions small_classifier() {
-  return {.model_fn = mlp({.hidden = {4}, .classes = 3}),
-          .model_dir = testing::TempDir(),
-          .run = quiet()};
+  return {
+      .model_fn = mlp({.hidden = {4}, .classes = 3}), .model_dir = new_folder(), .run = quiet()};
 }
 
 TEST(BadInput, LabelsOutOfRangeAreNamedWithTheirRow) {
@@ -178,9 +177,8 @@ TEST(BadInput, LabelsOutOfRangeAreNamedWithTheirRow) {
 }
 
 TEST(BadInput, MasksOutOfRangeAreNamedWithTheirRow) {
-  Estimator estimator({.model_fn = unet({.depth = 1, .filters = 1}),
-                       .model_dir = testing::TempDir(),
-                       .run = quiet()});
+  Estimator estimator(
+      {.model_fn = unet({.depth = 1, .filters = 1}), .model_dir = new_folder(), .run = quiet()});
   Array image = Array::zeros({2, 4, 4, 1}), mask = Array::zeros({2, 4, 4, 1});
   mask.span<float>()[0] = 1;
   mask.span<float>()[21] = 255;
@@ -244,7 +242,7 @@ Features black(std::vector<std::int64_t> labels) {
 }
 
 EstimatorOptions trained_by(ModelFn model) {
-  return {.model_fn = std::move(model), .model_dir = testing::TempDir(), .run = quiet()};
+  return {.model_fn = std::move(model), .model_dir = new_folder(), .run = quiet()};
 }
 
 TEST(BadInput, BatchesWithoutRowsCountNothingForGans) {

@@ -42,7 +42,7 @@ class Forward {
       }
       return {.predictions = {{"y", network(s.shared(), batch["x"])}}};
     };
-    Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+    Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
     Features out;
     auto predictions = estimator.predict(one_batch({{"x", x}}), {.single_examples = false});
     EXPECT_TRUE(predictions.next(out));

@@ -19,7 +19,7 @@ Estimator with(Head head) {
   ModelFn model = [head](Scope, const Batch& batch, Mode mode) {
     return head(batch["logits"], batch, mode, sgd());
   };
-  return Estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+  return Estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
 }
 EvalResult evaluated(const Head& head, const Features& batch) {
   return with(head).evaluate(one_batch(batch));

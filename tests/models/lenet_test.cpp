@@ -20,7 +20,7 @@ TEST(Lenet, ClassesAreAnOption) {
 
 TEST(Lenet, LearnsAFewImagesByHeart) {
   Estimator estimator(
-      {.model_fn = lenet({.dropout = 0}), .model_dir = testing::TempDir(), .run = quiet()});
+      {.model_fn = lenet({.dropout = 0}), .model_dir = new_folder(), .run = quiet()});
   InputFn images = random_images({4, 12, 12, 1}, 2);
   double before = estimator.train(images, {.steps = 1}).loss;
   double after = estimator.train(images, {.steps = 30}).loss;
@@ -29,7 +29,7 @@ TEST(Lenet, LearnsAFewImagesByHeart) {
 }
 
 TEST(Lenet, PredictsClassesAndTheirProbabilities) {
-  Estimator estimator({.model_fn = lenet(), .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = lenet(), .model_dir = new_folder(), .run = quiet()});
   InputFn images = random_images({3, 12, 12, 1}, 10);
   estimator.train(images, {.steps = 1});
   Features prediction;

@@ -29,7 +29,7 @@ TEST(MakeModel, FieldsComeFromJson) {
 TEST(MakeModel, OptimizersHaveNames) {
   ModelFn model =
       make("mlp", R"({"optimizer": {"name": "momentum", "learning_rate": 0.5, "nesterov": true}})");
-  Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
   estimator.train(random_images({2, 4, 4, 1}, 10), {.steps = 1});
   EXPECT_THAT(estimator.variable_names(), Contains("head/kernel/momentum/accumulator"));
   EXPECT_TRUE(make("lenet", R"({"optimizer": {"name": "lamb", "decay_min_rank": 1}})"));
@@ -53,7 +53,7 @@ TEST(MakeModel, ColumnsAndHeadsAreObjects) {
   EXPECT_EQ(parameter_count(model, rows), 44 + 36 + 36 + 28);
   ModelFn counts = make("linear", R"({"columns": {"numeric": [{"feature": "x"}]},
                                       "head": {"name": "poisson", "label": "y"}})");
-  Estimator estimator({.model_fn = counts, .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = counts, .model_dir = new_folder(), .run = quiet()});
   EXPECT_NEAR(estimator.evaluate(rows).at("prediction/mean"), 1, 1e-9);
 }
 

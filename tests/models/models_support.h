@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../framework/base/temporary_folder.h"
 #include "belfry/framework/framework.h"
 
 namespace belfry::models {

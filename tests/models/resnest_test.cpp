@@ -84,7 +84,7 @@ TEST(Resnest, HalvesFromStageToStage) {
 TEST(Resnest, LearnsLabelsByHeart) {
   ResnestOptions o = small;
   o.optimizer = adam({.learning_rate = 0.01}), o.batch_norm_momentum = 0.5;
-  Estimator estimator({.model_fn = resnest50(o), .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = resnest50(o), .model_dir = new_folder(), .run = quiet()});
   InputFn input = random_images({4, 16, 16, 1}, 2);
   estimator.train(input, {.steps = 30});
   EXPECT_EQ(estimator.evaluate(input, {.steps = 1}).at("accuracy"), 1);

@@ -47,7 +47,7 @@ TEST(Resnet50, TheStemGoesWithTheImagesUnlessItIsNamed) {
 TEST(Resnet18, LearnsAFewImagesByHeart) {
   Estimator estimator(
       {.model_fn = resnet18({.classes = 2, .optimizer = momentum({.learning_rate = 0.01})}),
-       .model_dir = testing::TempDir(),
+       .model_dir = new_folder(),
        .run = quiet()});
   InputFn images = random_images({4, 8, 8, 3}, 2);
   double before = estimator.train(images, {.steps = 1}).loss;
@@ -57,7 +57,7 @@ TEST(Resnet18, LearnsAFewImagesByHeart) {
 
 TEST(Resnet18, KeepsMovingStatistics) {
   Estimator estimator({.model_fn = resnet18({.batch_norm_momentum = 0}),
-                       .model_dir = testing::TempDir(),
+                       .model_dir = new_folder(),
                        .run = quiet()});
   InputFn images = random_images({2, 8, 8, 3}, 10);
   estimator.train(images, {.steps = 1});

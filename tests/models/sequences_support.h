@@ -60,7 +60,7 @@ inline auto near(std::vector<double> expected, double tolerance = 1e-10) {
 /// The error of one training step.
 inline std::string training_error(const ModelFn& model_fn, const Features& features) {
   return error_of([&] {
-    Estimator estimator({.model_fn = model_fn, .model_dir = testing::TempDir(), .run = quiet()});
+    Estimator estimator({.model_fn = model_fn, .model_dir = new_folder(), .run = quiet()});
     estimator.train(one_batch(features, true), {.steps = 1});
   });
 }

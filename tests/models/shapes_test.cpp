@@ -168,9 +168,8 @@ TEST(BatchesWithoutRows, CountNothing) {
   for (const auto& [name, options, batch] : small_models()) {
     Features empty;
     for (const auto& [feature, array] : batch) empty.set(feature, array.rows(0, 0));
-    Estimator estimator({.model_fn = make(name, options),
-                         .model_dir = concat(testing::TempDir(), "/rows_", name),
-                         .run = quiet()});
+    Estimator estimator(
+        {.model_fn = make(name, options), .model_dir = new_folder(), .run = quiet()});
     EvalResult whole = estimator.evaluate(in_turn({batch}));
     EvalResult with_empty = estimator.evaluate(in_turn({batch, empty}));
     for (const auto& [metric, value] : whole) {

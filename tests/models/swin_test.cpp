@@ -221,7 +221,7 @@ TEST(Swin, WhatDoesNotFitIsRefused) {
 TEST(Swin, LearnsLabelsByHeart) {
   SwinOptions o = small;
   o.optimizer = adam({.learning_rate = 0.01});
-  Estimator estimator({.model_fn = swin_tiny(o), .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = swin_tiny(o), .model_dir = new_folder(), .run = quiet()});
   InputFn input = random_images({3, 8, 8, 1}, 3);
   estimator.train(input, {.steps = 60});
   EXPECT_EQ(estimator.evaluate(input, {.steps = 1}).at("accuracy"), 1);

@@ -172,7 +172,7 @@ Columns a_times_b() {
   return out;
 }
 double loss_after(std::int64_t steps, const ModelFn& model) {
-  Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
   estimator.train(one_batch(exclusive_or(), true), {.steps = steps});
   return estimator.evaluate(one_batch(exclusive_or())).at("loss");
 }
@@ -188,7 +188,7 @@ TEST(Dnn, LearnsItFromVectors) {
 
 TEST(WideDeep, EachPartHasItsOptimizer) {
   WideDeepOptions o{.wide = a_times_b(), .deep = a_and_b(), .hidden = {8}};
-  Estimator estimator({.model_fn = wide_deep(o), .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = wide_deep(o), .model_dir = new_folder(), .run = quiet()});
   estimator.train(one_batch(exclusive_or(), true), {.steps = 1});
   EXPECT_THAT(estimator.variable_names(),
               ::testing::IsSupersetOf({"wide/bias/ftrl/linear", "wide/a_x_b/table/ftrl/accumulator",
@@ -210,7 +210,7 @@ TEST(WideDeep, BothPartsSeeTheSameLoss) {
   WideDeepOptions o{.wide = a, .deep = a, .hidden = {}};
   o.wide_optimizer = sgd({.learning_rate = 1});
   o.deep_optimizer = sgd({.learning_rate = 0});
-  Estimator estimator({.model_fn = wide_deep(o), .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = wide_deep(o), .model_dir = new_folder(), .run = quiet()});
   estimator.train(one_batch(batch, true), {.steps = 1});
   Array kernel = estimator.variable_value("deep/logits/kernel");
   Array table = estimator.variable_value("deep/columns/a/table");
@@ -239,7 +239,7 @@ TEST(Mlp, TakesAnyHead) {
                        .hidden = {16},
                        .optimizer = adam({.learning_rate = 0.02}),
                        .head = regression_head({.label = "y"})});
-  Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+  Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
   estimator.train(one_batch(batch, true), {.steps = 300});
   EXPECT_LT(estimator.evaluate(one_batch(batch)).at("loss"), 0.05);
 }

@@ -88,7 +88,7 @@ TEST(Transformer, LearnsWhatComesFirst) {
                                                   .longest = 6,
                                                   .dropout = 0,
                                                   .optimizer = adam({.learning_rate = 0.01})}),
-                         .model_dir = concat(testing::TempDir(), "/first", learned),
+                         .model_dir = new_folder(),
                          .run = quiet()});
     estimator.train(one_batch(batch, true), {.steps = 100});
     EXPECT_EQ(estimator.evaluate(one_batch(batch)).at("accuracy"), 1);

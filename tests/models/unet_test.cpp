@@ -61,7 +61,7 @@ std::vector<std::pair<ModelFn, InputFn>> tiny() {
 
 TEST(Unet, LearnsAThreshold) {
   for (const auto& [model, input] : tiny()) {
-    Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+    Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
     estimator.train(input, {.steps = 120});
     EvalResult result = estimator.evaluate(input, {.steps = 1});
     EXPECT_GT(result.at("dice"), 0.9);
@@ -104,7 +104,7 @@ TEST(MaskSpec, MeasuresWhatIsSetAndTheRest) {
       Tensor x = batch["image"] * s.variable("w", {.initializer = ones()});
       return mask_spec(s, x, batch, mode, {.threshold = threshold, .optimizer = sgd()});
     };
-    Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+    Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
     return estimator.evaluate(one_batch(input()));
   };
   EvalResult low = results(0.4), high = results(0.6);
@@ -117,7 +117,7 @@ TEST(MaskSpec, MeasuresWhatIsSetAndTheRest) {
 TEST(Unet, WhatDoesNotFitIsRefused) {
   auto training = [](const ModelFn& model, const InputFn& input) {
     return error_of([&] {
-      Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+      Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
       estimator.train(input, {.steps = 1});
     });
   };

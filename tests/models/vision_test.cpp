@@ -61,7 +61,7 @@ TEST(Models, LearnAFewImagesByHeart) {
         Case{"mobilenet",
              mobilenet_v2({.classes = 2, .width = 0.25, .dropout = 0, .optimizer = small_steps})},
         Case{"mlp", mlp({.classes = 2, .optimizer = small_steps})}}) {
-    Estimator estimator({.model_fn = model, .model_dir = testing::TempDir(), .run = quiet()});
+    Estimator estimator({.model_fn = model, .model_dir = new_folder(), .run = quiet()});
     InputFn images = random_images({4, 32, 32, 3}, 2);
     double before = estimator.train(images, {.steps = 1}).loss;
     double after = estimator.train(images, {.steps = 15}).loss;

@@ -1,12 +1,12 @@
 // Covers idx.cpp and mnist.cpp.
 #include "belfry/data/formats/idx.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "../../framework/base/temporary_folder.h"
 #include "pipeline.h"
 
 namespace belfry::data {
@@ -28,15 +28,7 @@ Bytes header(const std::vector<std::uint32_t>& sizes, std::uint32_t type = 8) {
 
 class Idx : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    directory_ = std::filesystem::path(::testing::TempDir())
-                 / ("belfry_idx_" + name + "_" + std::to_string(::getpid()));
-    std::filesystem::create_directories(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  std::string path(const std::string& name) const { return directory_ / name; }
   std::string write(const Bytes& bytes, const std::string& name = "file") const {
     std::ofstream(path(name), std::ios::binary) << bytes;
     return path(name);
@@ -58,10 +50,10 @@ class Idx : public ::testing::Test {
   std::string error_of_mnist(const Bytes& images, const Bytes& labels) const {
     write(images, "train-images-idx3-ubyte");
     write(labels, "train-labels-idx1-ubyte");
-    return error_of([&] { mnist(directory_.string(), Split::train); });
+    return error_of([&] { mnist(directory_.path(), Split::train); });
   }
 
-  std::filesystem::path directory_;
+  TemporaryFolder directory_;
 };
 
 TEST_F(Idx, ReadsPlainAndGzippedFiles) {
@@ -154,7 +146,7 @@ TEST_F(Idx, AMissingFileIsNamed) {
   EXPECT_EQ(error_of([&] { read_idx(path("nothing")); }),
             "cannot read `" + path("nothing")
                 + "`: No such file or directory; check the path; its folder must exist");
-  EXPECT_EQ(error_of([&] { mnist(directory_.string(), Split::test); }),
+  EXPECT_EQ(error_of([&] { mnist(directory_.path(), Split::test); }),
             "mnist: found neither " + path("t10k-images-idx3-ubyte") + " nor "
                 + path("t10k-images-idx3-ubyte.gz")
                 + "; the directory must hold the four files of MNIST");
@@ -166,7 +158,7 @@ TEST_F(Idx, MnistScalesPixelsAndReadsLabels) {
   pixels[784 + 29] = '\x33';  // image 1, row 1, column 1: 51 / 255 = 0.2
   write_gzip(header({2, 28, 28}) + pixels, "t10k-images-idx3-ubyte.gz");
   write(header({2}) + Bytes("\x07\x09", 2), "t10k-labels-idx1-ubyte");
-  Dataset data = mnist(directory_.string(), Split::test);
+  Dataset data = mnist(directory_.path(), Split::test);
   EXPECT_EQ(data.cardinality(), 2);
   InputStreamPtr stream = open(data);
   Features element;

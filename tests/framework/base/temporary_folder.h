@@ -1,13 +1,16 @@
 #pragma once
-// A folder for one test, removed with all it holds when the test ends.
+// Folders that no other test sees: tests run beside each other, and gtest's TempDir() is one for
+// all.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <filesystem>
 #include <set>
 #include <string>
 
+/// A folder for one test, removed with all it holds when the test ends.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(::testing::TempDir() + "belfry.XXXXXX") {
@@ -32,3 +35,12 @@ class TemporaryFolder {
  private:
   std::string path_;
 };
+
+/// A new empty folder that stays until the program ends.
+inline std::string new_folder() {
+  static const TemporaryFolder all;
+  static std::atomic<int> made = 0;
+  std::string path = all / std::to_string(made++);
+  std::filesystem::create_directory(path);
+  return path;
+}

@@ -115,7 +115,7 @@ InputFn corners() {
 
 TEST(Acgan, BothNetworksLearnTheClasses) {
   Estimator estimator(
-      {.model_fn = acgan(of_classes()), .model_dir = testing::TempDir(), .run = models::quiet()});
+      {.model_fn = acgan(of_classes()), .model_dir = new_folder(), .run = models::quiet()});
   estimator.train(corners(), {.steps = 1});
   EvalResult before = estimator.evaluate(corners(), {.steps = 10});
   estimator.train(corners(), {.steps = 400});
@@ -129,7 +129,7 @@ TEST(Acgan, BothNetworksLearnTheClasses) {
 TEST(Acgan, DcgansNetworksHaveALogitMoreThanClasses) {
   DcganOptions networks{.size = 8, .filters = 4, .noise = 3, .classes = 3};
   Estimator estimator({.model_fn = acgan({.networks = networks}),
-                       .model_dir = testing::TempDir(),
+                       .model_dir = new_folder(),
                        .run = models::quiet()});
   InputFn images = models::random_images({4, 8, 8, 1}, 3);
   EXPECT_EQ(estimator.train(images, {.steps = 2}).global_step, 2);
@@ -200,7 +200,7 @@ InfoganOptions of_points() {
 
 TEST(Infogan, DataComeToShowTheirCode) {
   Estimator estimator(
-      {.model_fn = infogan(of_points()), .model_dir = testing::TempDir(), .run = models::quiet()});
+      {.model_fn = infogan(of_points()), .model_dir = new_folder(), .run = models::quiet()});
   InputFn points = models::random_images({32, 2}, 1);
   estimator.train(points, {.steps = 1});
   double before = estimator.evaluate(points, {.steps = 10}).at("category_accuracy");
@@ -213,7 +213,7 @@ TEST(Infogan, DataComeToShowTheirCode) {
 TEST(Infogan, PredictsCodesThatAreAskedFor) {
   DcganOptions networks{.size = 8, .filters = 4, .noise = 3};
   Estimator estimator({.model_fn = infogan({.networks = networks}),
-                       .model_dir = testing::TempDir(),
+                       .model_dir = new_folder(),
                        .run = models::quiet()});
   InputFn images = models::random_images({4, 8, 8, 1}, 3);
   estimator.train(images, {.steps = 1});

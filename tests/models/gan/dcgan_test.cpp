@@ -68,7 +68,7 @@ TEST(Dcgan, Trains) {
   DcganOptions o{.size = 8, .filters = 4, .noise = 3, .classes = 10};
   GanEstimator estimator(
       {{.generator = dcgan_generator(o), .discriminator = dcgan_discriminator(o)},
-       testing::TempDir(),
+       new_folder(),
        run});
   InputFn images = models::random_images({4, 8, 8, 1}, 10);
   EXPECT_EQ(estimator.train(images, {.steps = 2}).global_step, 2);
