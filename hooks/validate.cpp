@@ -33,6 +33,8 @@ std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn, ValidateO
           "` is no name; use one without slashes");
   require(o.evaluate.checkpoint.empty(),
           "validate: the live variables are evaluated, not the checkpoint ", o.evaluate.checkpoint);
+  require(!o.evaluate.stop.stop_possible(),
+          "validate: evaluate.stop is for Estimator::evaluate(); set evaluate.steps");
   EvalSpec spec{.name = o.name,
                 .input_fn = std::move(input_fn),
                 .every = o.every,

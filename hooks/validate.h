@@ -33,7 +33,7 @@ struct ValidateOptions {
   /// one that is also counts towards keep_checkpoint_max. best.json there says which they are, and
   /// of what values; it is believed after a restart, and none of them gives way to a worse one.
   int keep_best = 1;
-  EvaluateArgs evaluate = {};  ///< its `checkpoint` stays empty
+  EvaluateArgs evaluate = {};  ///< its `checkpoint` and `stop` stay empty
   /// Called on the chief with the finished steps and the results: for a report, for instance.
   std::function<void(std::int64_t step, const EvalResult& results)> receive = {};
 };
@@ -47,9 +47,9 @@ struct ValidateOptions {
 /// survive a restart; a training that goes on where patience has run out stops before its first
 /// step, unless the hook has more patience then. `estimator` must outlive the hook's training.
 /// Error: no input_fn, `every` or `evaluate.steps` below 1, another number below 0, a name with
-/// slashes, a checkpoint to evaluate; in training, an unknown metric, a best.json of another
-/// metric, another hook that keeps its best in that folder, or whatever Estimator::evaluate()
-/// throws.
+/// slashes, a checkpoint to evaluate or a token to stop by; in training, an unknown metric, a
+/// best.json of another metric, another hook that keeps its best in that folder, or whatever
+/// Estimator::evaluate() throws.
 std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn,
                                ValidateOptions options = {});
 

@@ -56,6 +56,12 @@ auto announcing_failure(const std::shared_ptr<Session>& session, Body body) {
   }
 }
 
+EvalResult of_step(std::int64_t step) {
+  EvalResult out;
+  out.set("global_step", Array::scalar(static_cast<double>(step)));
+  return out;
+}
+
 // Sums over batches: the states of metrics, and the loss weighted by rows.
 class Accumulator {
  public:
@@ -88,13 +94,14 @@ class Accumulator {
       for (double& value : state) value = *from++;
   }
 
+  std::int64_t rows() const { return rows_; }
+
   EvalResult result(const NamedMetrics& metrics, std::int64_t step) const {
     require(rows_ > 0, "evaluate: the input has no rows");
-    EvalResult out;
+    EvalResult out = of_step(step);
     for (std::size_t m = 0; m < metrics.size(); ++m)
       out.set(metrics[m].first, metrics[m].second.value(states_[m]));
     out.set("loss", Array::scalar(loss_ / static_cast<double>(rows_)));
-    out.set("global_step", Array::scalar(static_cast<double>(step)));
     return out;
   }
 
@@ -230,17 +237,24 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
 
 EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
   check_limit(args.steps, "evaluate: steps");
+  require(session_->workers().count() == 1 || !args.stop.stop_possible(),
+          "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
   return announcing_failure(session_, [&] { return evaluate_here(input_fn, args); });
 }
 
 EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs& args) {
   std::shared_ptr<Session> session = session_at(args.checkpoint);
-  InputStreamPtr input = open_input(input_fn, "evaluate", session->input_context());
+  InputContext context = session->input_context();
+  context.stop = args.stop;
+  InputStreamPtr input = open_input(input_fn, "evaluate", context);
   Features batch;
   std::optional<Accumulator> sums;
   Replicas& replicas = session->replicas(Mode::evaluate, args.averaged);
   std::int64_t first_row = 0;
-  for (std::int64_t i = 0; (!args.steps || i < *args.steps) && input->next(batch); ++i) {
+  auto goes_on = [&](std::int64_t done) {
+    return !args.stop.stop_requested() && (!args.steps || done < *args.steps);
+  };
+  for (std::int64_t i = 0; goes_on(i) && input->next(batch); ++i) {
     auto turn = session->turns().take();
     replicas.split(batch);
     replicas.prepare();
@@ -258,8 +272,9 @@ EvalResult Estimator::evaluate_here(const InputFn& input_fn, const EvaluateArgs&
     replicas.prepare_models();
     sums.emplace(replicas.model().spec().metrics);
   }
+  if (sums) sums->merge(session->workers());
+  if (args.stop.stop_requested() && (!sums || sums->rows() == 0)) return of_step(session->step());
   require(sums, "evaluate: the input has no batch");
-  sums->merge(session->workers());
   return sums->result(replicas.model().spec().metrics, session->step());
 }
 

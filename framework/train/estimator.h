@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct EvaluateArgs {
   std::string checkpoint = {};
   /// With the moving averages of the variables that have one (hooks::moving_average).
   bool averaged = false;
+  /// Once requested, the evaluation ends with the running batch: its result is of those so far, and
+  /// has "global_step" alone if they have no rows. Not in a job of several workers.
+  std::stop_token stop = {};
 };
 
 /// What evaluate() found: "loss" (the mean over batches, each weighted by its rows, as is each
@@ -85,7 +89,8 @@ class Estimator {
   /// The same, to be driven step by step.
   Training start(const InputFn& input_fn, TrainOptions options = {});
 
-  /// Error: no data, or `steps` is not above 0.
+  /// The mean over a stream, which must have an end unless `steps` or `stop` sets one. Error: no
+  /// data and no stop; `steps` is not above 0; a token in a job of several workers.
   EvalResult evaluate(const InputFn& input_fn, EvaluateArgs args = {});
 
   /// Lazy: nothing runs before the first prediction is asked for. Random numbers are step 0's.

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stop_token>
 
 #include "belfry/framework/base/file.h"
 #include "belfry/hooks/best_list.h"
@@ -379,6 +380,8 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(refused({.min_change = -1}), "validate: min_change must be at least 0, got -1");
   EXPECT_THAT(refused({.name = "a/b"}), HasSubstr("`a/b` is no name"));
   EXPECT_THAT(refused({.evaluate = {.checkpoint = "x"}}), HasSubstr("not the checkpoint x"));
+  std::stop_source stop;
+  EXPECT_THAT(refused({.evaluate = {.stop = stop.get_token()}}), HasSubstr("evaluate.stop is"));
   EXPECT_EQ(refused({.evaluate = {.steps = 0}}), "validate: steps must be above 0, got 0");
   auto broken = validate(estimator, [](const InputContext&) -> InputStreamPtr { fail("no data"); },
                          {.name = "v", .every = Steps(1)});

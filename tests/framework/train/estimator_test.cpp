@@ -207,68 +207,6 @@ TEST(Estimator, ValuesAreThoseThatTheStepReads) {
   EXPECT_THAT(watch->seen, ElementsAre(8, 7.75, 7.5));  // a variable is read before the update
 }
 
-// ---- evaluate
-
-TEST(Estimator, EvaluationWeighsBatchesByRows) {
-  TemporaryFolder dir;
-  Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = quiet()});
-  Features full = points({1, 1, 1, 1}, {1, 1, 1, 1}), rest = points({1}, {3});
-  EvalResult result = estimator.evaluate(once({full, rest}));  // untrained: y = 0
-  EXPECT_DOUBLE_EQ(result.at("loss"), (4 * 1 + 1 * 9) / 5.0);
-  EXPECT_DOUBLE_EQ(result.at("error"), (4 * 1 + 3) / 5.0);
-  EXPECT_EQ(result.at("global_step"), 0);
-  EXPECT_TRUE(result.contains("error"));
-  EXPECT_EQ(error_of([&] { result.at("accuracy"); }),
-            "evaluate: there is no result `accuracy`; there are error, global_step, loss");
-}
-
-TEST(Estimator, AnEmptyBatchWeighsNothing) {
-  TemporaryFolder dir;
-  Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = quiet()});
-  EvalResult result = estimator.evaluate(once({points({}, {}), points({1}, {3})}));
-  EXPECT_EQ(result.at("loss"), 9);
-  EXPECT_EQ(result.at("error"), 3);
-}
-
-TEST(Estimator, EvaluationStopsAfterItsSteps) {
-  TemporaryFolder dir;
-  Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = quiet()});
-  InputFn input = over_and_over({one_point(1, 1), one_point(1, 3)});
-  EXPECT_EQ(estimator.evaluate(input, {.steps = 1}).at("loss"), 1);
-  EXPECT_EQ(estimator.evaluate(input, {.steps = 4}).at("loss"), 5);
-  EXPECT_EQ(estimator.evaluate(once({one_point()}), {.steps = 9}).at("loss"), 1);
-  EXPECT_EQ(error_of([&] { estimator.evaluate(once({})); }), "evaluate: the input has no batch");
-}
-
-TEST(Estimator, EvaluatesTheLiveStateOrANamedCheckpoint) {
-  TemporaryFolder dir;
-  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = saving_every(2)});
-  InputFn input = over_and_over({one_point()});
-  estimator.train(input, {.steps = 5});
-  EXPECT_EQ(estimator.evaluate(input, {.steps = 1}).at("loss"), 8 - 5 * 0.25);
-  EvalResult earlier =
-      estimator.evaluate(input, {.steps = 1, .checkpoint = checkpoint_path(dir.path(), 2)});
-  EXPECT_EQ(earlier.at("loss"), 7.5);
-  EXPECT_EQ(earlier.at("global_step"), 2);
-  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 6);  // which changed nothing
-  Estimator other({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
-  EXPECT_EQ(other.evaluate(input, {.steps = 1}).at("global_step"), 6);
-  EXPECT_EQ(other.latest_checkpoint(), checkpoint_path(dir.path(), 6));
-}
-
-TEST(Estimator, EvaluationChangesNothing) {
-  TemporaryFolder a, b;
-  Estimator with({.model_fn = linear, .model_dir = a.path(), .run = quiet()});
-  Estimator without({.model_fn = linear, .model_dir = b.path(), .run = quiet()});
-  InputFn input = over_and_over({one_point(1, 2), one_point(3, 1)});
-  for (int i = 0; i < 4; ++i) {
-    with.evaluate(once({one_point(5, 5)}));
-    with.train(input, {.steps = 1});
-    without.train(input, {.steps = 1});
-  }
-  EXPECT_TRUE(identical(with.variable_value("line/kernel"), without.variable_value("line/kernel")));
-}
-
 // ---- predict
 
 TEST(Estimator, PredictsOneExampleAtATime) {

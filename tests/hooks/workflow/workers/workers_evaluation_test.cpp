@@ -42,5 +42,14 @@ TEST(WorkersEvaluation, AllEvaluateTheCheckpointThatTheyGoOnFrom) {
   EXPECT_EQ(content(dir + ".found_1"), "2 at ");
 }
 
+TEST(WorkersEvaluation, NoneStopsAlone) {
+  TemporaryFolder folder;
+  std::string dir = folder / "model";
+  run_two("stop", dir);
+  for (const char* rank : {"0", "1"})
+    EXPECT_EQ(content(dir + ".found_" + rank),
+              "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
+}
+
 }  // namespace
 }  // namespace belfry

@@ -69,6 +69,12 @@ void go_on(const std::string& dir, std::ostream& found) {
   found << calls << " at " << join(steps, " ");
 }
 
+void stop(const std::string& dir, std::ostream& found) {
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = saving_every_tenth()});
+  std::stop_source stop;
+  found << error_of([&] { estimator.evaluate(once({one_point()}), {.stop = stop.get_token()}); });
+}
+
 }  // namespace
 }  // namespace belfry
 
@@ -78,7 +84,9 @@ int main(int argc, char** argv) {
   try {
     rank = belfry::text(belfry::find_workers()->rank());
     std::ofstream found(dir + ".found_" + rank);
-    what == "train" ? belfry::train(dir, found) : belfry::go_on(dir, found);
+    if (what == "train") belfry::train(dir, found);
+    if (what == "go_on") belfry::go_on(dir, found);
+    if (what == "stop") belfry::stop(dir, found);
   } catch (const std::exception& error) {
     std::ofstream(dir + ".error_" + rank) << error.what();
     return 1;
