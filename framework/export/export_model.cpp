@@ -212,7 +212,13 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
 
 void check_export(const ExportOptions& options) {
   check(options);
-  check_runs(record(options));
+  saved::Model model = record(options);
+  check_runs(model);
+  if (!options.onnx) return;
+  for (const auto& [name, signature] : model.signatures)
+    with_context(concat("signature ", name), [&, &signature = signature, &name = name] {
+      onnx::check_convertible(signature, name);
+    });
 }
 
 }  // namespace belfry

@@ -61,8 +61,7 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
                          const Checkpoint& state);
 
 /// Error, if export_model() would throw one because of the model or the signatures, whatever the
-/// weights; but for what ONNX cannot express. Runs nothing. Estimator::check_export() is the same
-/// with its own model.
+/// weights. Runs no op. Estimator::check_export() is the same with its own model.
 void check_export(const ExportOptions& options);
 
 }  // namespace belfry

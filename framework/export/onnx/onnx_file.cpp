@@ -107,13 +107,21 @@ std::int64_t data_type(DType dtype) {
   fail("internal error in Belfry: unknown dtype");
 }
 
-std::vector<std::byte> to_bytes(const OnnxGraph& graph) {
-  std::int64_t weights = 0;
-  for (const auto& [name, value] : graph.initializers) weights += value.bytes();
+std::int64_t weight_bytes(const OnnxGraph& graph) {
+  std::int64_t bytes = 0;
+  for (const auto& [name, value] : graph.initializers) bytes += value.bytes();
+  return bytes;
+}
+
+void check_size(std::int64_t weights) {
   require(weights < std::numeric_limits<std::int32_t>::max() - (1 << 24),
           "onnx: ", bytes_text(weights),
           " of weights; an ONNX file holds 2 GiB at most; set "
           "ExportOptions::onnx to false");
+}
+
+std::vector<std::byte> to_bytes(const OnnxGraph& graph) {
+  check_size(weight_bytes(graph));
   WireWriter to;
   to.varint(1, ir_version);
   to.text(2, "belfry");

@@ -37,8 +37,13 @@ struct OnnxGraph {
 
 std::int64_t data_type(DType dtype);  ///< TensorProto.DataType
 
-/// The file. Sizes that follow the batch have names, "N" or "4*N". Error: beyond 2 GiB, which is
-/// all that Protocol Buffers can hold.
+std::int64_t weight_bytes(const OnnxGraph& graph);
+
+/// Error: with so many bytes of weights a file would be beyond 2 GiB, which is all that Protocol
+/// Buffers can hold.
+void check_size(std::int64_t weights);
+
+/// The file. Sizes that follow the batch have names, "N" or "4*N". Error: see check_size().
 std::vector<std::byte> to_bytes(const OnnxGraph& graph);
 
 }  // namespace belfry::onnx

@@ -1,6 +1,8 @@
 #include "belfry/framework/export/onnx/onnx_model.h"
 
 #include <algorithm>
+#include <memory>
+#include <set>
 
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/onnx/converter.h"
@@ -24,28 +26,53 @@ std::vector<bool> known_nodes(const saved::Signature& signature) {
   return known;
 }
 
-// The values of known nodes that others read.
-std::map<int, Array> known_values(const saved::Signature& signature, const NamedArrays& weights) {
-  std::vector<bool> known = known_nodes(signature);
+// Known nodes, with those whose value others read.
+struct Known {
+  explicit Known(const saved::Signature& signature) : nodes(known_nodes(signature)) {
+    auto want = [&](const Operand& o) {
+      if (nodes[static_cast<std::size_t>(o.node)]) wanted.insert(o.node);
+    };
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (!nodes[i])
+        std::for_each(signature.nodes[i].inputs.begin(), signature.nodes[i].inputs.end(), want);
+    for (const auto& [name, output] : signature.outputs) want(output);
+  }
+
+  // No values yet. Nodes that nobody wants stay so: as known they are not converted.
+  std::map<int, Array> no_values() const {
+    std::map<int, Array> values;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (nodes[i]) values[static_cast<int>(i)] = {};
+    return values;
+  }
+
+  std::vector<bool> nodes;
   std::set<int> wanted;
-  auto want = [&](const Operand& o) {
-    if (known[static_cast<std::size_t>(o.node)]) wanted.insert(o.node);
-  };
-  for (std::size_t i = 0; i < known.size(); ++i)
-    if (!known[i])
-      std::for_each(signature.nodes[i].inputs.begin(), signature.nodes[i].inputs.end(), want);
-  for (const auto& [name, output] : signature.outputs) want(output);
+};
+
+std::map<int, Array> known_values(const saved::Signature& signature, const NamedArrays& weights) {
+  Known known(signature);
+  std::map<int, Array> values = known.no_values();
+  if (known.wanted.empty()) return values;
   saved::Signature part{signature.nodes, {}};
-  for (int node : wanted) part.outputs.emplace_back(text(node), Operand{node, 0});
-  std::map<int, Array> values;
-  // Nodes that nobody wants stay here as known, so that they are not converted.
-  for (std::size_t i = 0; i < known.size(); ++i)
-    if (known[i]) values[static_cast<int>(i)] = {};
-  if (wanted.empty()) return values;
+  for (int node : known.wanted) part.outputs.emplace_back(text(node), Operand{node, 0});
   saved::GraphOf built = saved::instantiate(part, 2);
   auto results = evaluate(built.outputs, {weights.begin(), weights.end()}, {.fast = false});
   auto result = results.begin();
-  for (int node : wanted) values[node] = *result++;
+  for (int node : known.wanted) values[node] = *result++;
+  return values;
+}
+
+// Zeros, all in the same memory. Error: one of them alone is too large for a file.
+std::map<int, Array> zeros_for_known(const saved::Signature& signature) {
+  Known known(signature);
+  std::map<int, Array> values = known.no_values();
+  auto type = [&](int node) { return signature.type({node, 0}).at(0); };
+  std::int64_t most = 0;
+  for (int node : known.wanted) most = std::max(most, type(node).bytes());
+  check_size(most);
+  auto zeros = std::make_shared<Array>(Array::zeros({most}, DType::u8));
+  for (int node : known.wanted) values[node] = Array(type(node), zeros->raw(), zeros);
   return values;
 }
 
@@ -54,6 +81,10 @@ std::map<int, Array> known_values(const saved::Signature& signature, const Named
 OnnxGraph convert(const saved::Signature& signature, const NamedArrays& weights,
                   const std::string& name) {
   return Converter(signature, known_values(signature, weights)).convert(name);
+}
+
+void check_convertible(const saved::Signature& signature, const std::string& name) {
+  check_size(weight_bytes(Converter(signature, zeros_for_known(signature)).convert(name)));
 }
 
 std::vector<std::byte> to_onnx(const saved::Signature& signature, const NamedArrays& weights,

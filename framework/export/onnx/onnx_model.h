@@ -19,6 +19,10 @@ namespace belfry::onnx {
 OnnxGraph convert(const saved::Signature& signature, const NamedArrays& weights,
                   const std::string& name);
 
+/// Error: to_onnx() would throw one, whatever the weights; what depends on them alone is not
+/// computed. Takes the memory of the largest, and of those that the file holds in another order.
+void check_convertible(const saved::Signature& signature, const std::string& name);
+
 std::vector<std::byte> to_onnx(const saved::Signature& signature, const NamedArrays& weights,
                                const std::string& name);
 

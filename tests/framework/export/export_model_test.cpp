@@ -178,6 +178,39 @@ TEST(ExportModel, MayBeCheckedWithoutWeights) {
               HasSubstr("(while building the model for z f32[2, 2])"));
   EXPECT_THAT(error([](auto& o) { o.signatures["predict"].examples["z"].feature = "k"; }),
               HasSubstr("`z`"));
+  auto drops_out = [](auto& o) {
+    o.model_fn = [](Scope s, const Batch& b, Mode) -> EstimatorSpec {
+      Tensor x = dense(s / "fc", b["x"], {.units = 3});
+      return {.predictions = {{"y", dropout(s / "drop", x)}}};
+    };
+  };
+  EXPECT_THAT(error(drops_out), AllOf(HasSubstr("dropout (at drop)"), HasSubstr("cannot be"),
+                                      HasSubstr("(signature predict)")));
+  EXPECT_EQ(error([&](auto& o) { drops_out(o), o.onnx = false; }), "no error");
+  // A weight that must not be 0.
+  EXPECT_EQ(error([](auto& o) {
+              o.model_fn = [](Scope s, const Batch& b, Mode) -> EstimatorSpec {
+                Tensor w = s.variable("w", {.dtype = DType::i32, .initializer = ones()});
+                return {.predictions = {{"y", b["x"] * cast(6 / w, DType::f32)}}};
+              };
+            }),
+            "no error");
+  // So many of 8 bytes a row, which are not there.
+  auto large = [](int count, std::int64_t rows) {
+    return [=](Scope s, const Batch& b, Mode) -> EstimatorSpec {
+      Tensor y = b["x"];
+      for (int i = 0; i < count; ++i) {
+        Variable w = s.variable(concat("w", i), {.shape = {rows, 2}});
+        y = y + mean(reshape(y, {-1, 1, 2}) * w, {.axes = {1}});
+      }
+      return {.predictions = {{"y", y}}};
+    };
+  };
+  EXPECT_THAT(error([&](auto& o) { o.model_fn = large(40, 8 << 20); }),
+              HasSubstr("2.5 GiB of weights; an ONNX file holds 2 GiB at most"));
+  EXPECT_THAT(error([&](auto& o) { o.model_fn = large(1, std::int64_t{1} << 40); }),
+              HasSubstr("8.0 TiB of weights; an ONNX file"));
+  EXPECT_EQ(error([&](auto& o) { o.model_fn = large(40, 8 << 20), o.onnx = false; }), "no error");
 }
 
 TEST(Predictor, TellsWhatIsWrongWithInputs) {

@@ -16,6 +16,7 @@ OnnxGraph exported(const ModelFn& model, std::int64_t channels, const NamedArray
                                   Checkpoint{.variables = variables});
   NamedArrays weights = load_safetensors(path + "/model.safetensors").tensors;
   saved::Model read = saved::model_from_json(read_file(path + "/graph.json"), weights);
+  check_convertible(read.signatures.at("y"), "y");
   return convert(read.signatures.at("y"), weights, "y");
 }
 
