@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <regex>
+#include <set>
 
 #include "belfry/data/formats/npz.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
@@ -124,9 +125,12 @@ std::vector<Difference> compare(const Weights& a, const Weights& b, double toler
 void rename(Weights& weights, const std::vector<std::pair<std::string, std::string>>& names,
             const std::vector<std::pair<std::string, std::string>>& rules) {
   require(!names.empty() || !rules.empty(), "rename: there is no --name and no --rule");
-  for (const auto& [from, to] : names)
+  std::set<std::string> named;
+  for (const auto& [from, to] : names) {
     require(weights.tensors.contains(from), "rename: ", weights.path, " has no tensor `", from,
             "`");
+    require(named.insert(from).second, "rename: `", from, "` is named twice");
+  }
   std::vector<std::regex> patterns;
   for (const auto& [pattern, replacement] : rules) try {
       patterns.emplace_back(pattern);

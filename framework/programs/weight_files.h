@@ -33,8 +33,8 @@ std::vector<Difference> compare(const Weights& a, const Weights& b, double toler
 
 /// Gives tensors other names: the one that `names` says, or else the first of `rules` that matches.
 /// What is below a renamed tensor goes along, as its slots are: with `w` goes `w/adam/m`, unless it
-/// is renamed itself. Error: there is no such tensor; a rule renames none; there is nothing to do;
-/// two would have one name.
+/// is renamed itself. Error: there is no such tensor, or it is named twice; a rule renames none;
+/// there is nothing to do; two would have one name.
 void rename(Weights& weights, const std::vector<std::pair<std::string, std::string>>& names,
             const std::vector<std::pair<std::string, std::string>>& rules);
 

@@ -113,6 +113,8 @@ TEST_F(BelfryCkpt, RenamesTensors) {
   EXPECT_EQ(tensors("b.safetensors").at("count").item(), 2);
   EXPECT_THAT(run("rename a.safetensors c.safetensors --name x y").err,
               HasSubstr("has no tensor `x`"));
+  EXPECT_THAT(run("rename a.safetensors c.safetensors --name n x --name n y").err,
+              HasSubstr("rename: `n` is named twice"));
   Ran twice = run("rename a.safetensors c.safetensors --rule '.*' same");
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("two tensors would be called `same`"));
