@@ -3,6 +3,9 @@
 cmake_minimum_required(VERSION 3.22)
 
 file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/tests/*.h ${SOURCE_DIR}/tests/*.cpp)
+if(NOT files)
+  message(FATAL_ERROR "there are no tests in ${SOURCE_DIR}")
+endif()
 list(REMOVE_ITEM files tests/framework/base/temporary_folder.h)
 foreach(file ${files})
   file(STRINGS ${SOURCE_DIR}/${file} lines REGEX "TempDir\\(|temp_directory_path|\"/tmp")
