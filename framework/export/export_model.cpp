@@ -127,16 +127,20 @@ void copy_assets(const std::map<std::string, std::string>& assets, const std::st
   }
 }
 
+// Errors name the signature.
+template <class Body>
+void for_each_signature(const saved::Model& model, Body body) {
+  for (const auto& [name, signature] : model.signatures)
+    with_context(concat("signature ", name),
+                 [&, &name = name, &signature = signature] { body(name, signature); });
+}
+
 void write_onnx(const saved::Model& model, const NamedArrays& weights, const std::string& folder) {
-  for (const auto& [name, signature] : model.signatures) {
+  for_each_signature(model, [&](const std::string& name, const saved::Signature& signature) {
     bool first = model.signatures.begin()->first == name;
-    std::vector<std::byte> file =
-        with_context(concat("signature ", name), [&, &signature = signature, &name = name] {
-          return onnx::to_onnx(signature, weights, name);
-        });
     write_file_atomically(folder + (first ? "/model.onnx" : concat("/model.", name, ".onnx")),
-                          file);
-  }
+                          onnx::to_onnx(signature, weights, name));
+  });
 }
 
 // The model without its weights.
@@ -160,11 +164,10 @@ void check(const ExportOptions& options) {
 }
 
 void check_runs(const saved::Model& model) {
-  for (const auto& [name, signature] : model.signatures)
-    with_context(concat("signature ", name), [&signature = signature] {
-      saved::instantiate(signature, 2);
-      saved::check_examples(signature);
-    });
+  for_each_signature(model, [](const std::string&, const saved::Signature& signature) {
+    saved::instantiate(signature, 2);
+    saved::check_examples(signature);
+  });
 }
 
 }  // namespace
@@ -214,9 +217,8 @@ void check_export(const ExportOptions& options) {
   check(options);
   saved::Model model = record(options);
   check_runs(model);
-  if (!options.onnx) return;
-  for (const auto& [name, signature] : model.signatures)
-    with_context(concat("signature ", name), [&, &signature = signature, &name = name] {
+  if (options.onnx)
+    for_each_signature(model, [](const std::string& name, const saved::Signature& signature) {
       onnx::check_convertible(signature, name);
     });
 }
