@@ -34,9 +34,9 @@ struct DatasetInfo {
   /// be made from shares of them (take, zip): pipeline i of n gets its elements j with j % n == i,
   /// unless the sources behind it were told to share by file or not at all.
   bool whole = false;
-  /// Of a transform that makes several elements of each of its input's (flat_map, unbatch): where
-  /// those are too few for the pipelines, its own elements are shared instead, unless the sources
-  /// behind it were told to share by file or not at all.
+  /// The transform makes several elements of each of its input's (flat_map, unbatch): where those
+  /// are too few for the pipelines, its own elements are shared instead, unless the sources behind
+  /// it were told to share by file or not at all.
   bool expands = false;
   /// false: every pipeline reads all of it, whatever the policy. For what goes with each element of
   /// something that is shared (the choices of choose_from).
@@ -49,8 +49,9 @@ class FeaturesIterator {
   using value_type = Features;
   using difference_type = std::ptrdiff_t;
   explicit FeaturesIterator(InputStreamPtr stream) : stream_(std::move(stream)) { ++*this; }
-  Features& operator*() { return current_; }
-  Features* operator->() { return &current_; }
+  Features& operator*() const& { return current_; }
+  Features operator*() && { return std::move(current_); }  // *dataset.begin() outlives the iterator
+  Features* operator->() const { return &current_; }
   FeaturesIterator& operator++() {
     ended_ = !stream_->next(current_);
     return *this;
@@ -60,9 +61,10 @@ class FeaturesIterator {
 
  private:
   InputStreamPtr stream_;
-  Features current_;
+  mutable Features current_;
   bool ended_ = false;
 };
+static_assert(std::input_iterator<FeaturesIterator>);
 
 /// Starts a pass.
 using MakeIterator = std::function<IteratorPtr(const Pass&)>;

@@ -35,7 +35,7 @@ inline void copy_name(const Element& other, Element& out) {
 /// "element 17, epoch 2", or "element 17, epoch 2, of digits.tfrecord at byte 4096"
 std::string to_string(const Element& element);
 
-/// What a stage of a pipeline is called. Stages of one name in one pipeline are numbered from the
+/// The name of a stage of a pipeline. Stages of one name in one pipeline are numbered from the
 /// source on: "map 1", "map 2".
 struct StageName {
   std::string text;

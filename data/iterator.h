@@ -96,7 +96,7 @@ struct Pass {
   std::shared_ptr<Profile> profile;  ///< null: nothing is measured
   Meter* meter = nullptr;            ///< of this stage; Dataset::iterate sets it
   StageName name;                    ///< of this stage; Dataset::iterate sets it
-  /// Of all stages; null: Dataset::iterate finds them.
+  /// The names of all stages; null: Dataset::iterate finds them.
   std::shared_ptr<const StageNames> names;
   bool made_from_element = false;  ///< see inner()
 

@@ -73,7 +73,7 @@ BestCheckpoints::BestCheckpoints(const HookContext& context, std::string_view na
   if (list_.is_written()) remove_unlisted();
 }
 
-// What gives way goes when no power failure can take the new one, or the list that has it.
+// A file that gives way is removed only once no power failure can take the new one, or its list.
 void BestCheckpoints::keep(const std::string& checkpoint, double value, std::int64_t step) {
   std::string kept = keep_checkpoint(checkpoint, list_.folder());
   list_.add({fs::path(kept).filename().string(), step, value}, keep_);

@@ -176,7 +176,7 @@ class WriteReport final : public Report {
     bool first = !written_;
     if (first) page_.facts.insert(page_.facts.begin(), {"Rows of a step", text(result.rows)});
     if (!writer_->busy()
-        && (first || now - *written_ >= static_cast<double>(o_.write_every.count()))) {
+        && (first || now - *written_ >= std::chrono::duration<double>(o_.write_every).count())) {
       written_ = now;
       page_.stages = result.context.input_stages();
       writer_->write_beside(current_page());

@@ -19,7 +19,7 @@ struct ReportOptions {
   std::string title = {};   ///< empty: "Training of <last part of model_dir>"
   Every every = Steps(10);  ///< between points of the curves, in steps or seconds
   Steps summaries = Steps(100);  ///< between computations of EstimatorSpec::summaries
-  std::chrono::seconds write_every = std::chrono::seconds(10);  ///< while training goes on
+  std::chrono::milliseconds write_every = std::chrono::seconds(10);  ///< while training goes on
   std::string plan = {};  ///< shown as it is: Estimator::explain(), say; empty: HookContext::plan()
   /// Lines of yours in the table of facts, such as hyper-parameters.
   std::vector<std::pair<std::string, std::string>> facts = {};

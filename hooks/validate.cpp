@@ -3,6 +3,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/hooks/live_variables.h"
 #include "belfry/hooks/workflow/evaluation_hook.h"
+#include "belfry/hooks/write_evaluation.h"
 
 namespace belfry::hooks {
 namespace {
@@ -32,8 +33,7 @@ class Validate final : public EvaluationHook {
 }  // namespace
 
 std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn, ValidateOptions o) {
-  require(o.name.find('/') == std::string::npos, "validate: `", o.name,
-          "` is no name; use one without slashes");
+  check_evaluation_name("validate", o.name);
   require(o.evaluate.checkpoint.empty(),
           "validate: the live variables are evaluated, not the checkpoint ", o.evaluate.checkpoint);
   require(!o.evaluate.stop.stop_possible(),

@@ -32,8 +32,9 @@ struct ValidateOptions {
   /// Training stops when the metric is as good as this.
   std::optional<double> target = {};
   /// Checkpoints of the best values that are kept, in model_dir/best or best_<name>; 0: none. Each
-  /// one that is also counts towards keep_checkpoint_max. best.json there says which they are, and
-  /// of what values; it is believed after a restart, and none of them gives way to a worse one.
+  /// one that is also counts towards RunConfig::keep_checkpoints. best.json there says which they
+  /// are, and of what values; it is believed after a restart, and none of them gives way to a worse
+  /// one.
   int keep_best = 1;
   EvaluateArgs evaluate = {};  ///< its `checkpoint` and `stop` stay empty
   /// Called on the chief with the finished steps and the results: for a report, for instance.

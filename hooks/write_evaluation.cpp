@@ -43,6 +43,11 @@ std::string evaluation_dir(const std::string& model_dir, std::string_view name) 
   return concat(model_dir, "/eval", name.empty() ? "" : "_", name);
 }
 
+void check_evaluation_name(std::string_view caller, std::string_view name) {
+  require(name.find('/') == std::string_view::npos, caller, ": `", name,
+          "` is no name for an evaluation; use one without slashes");
+}
+
 void write_evaluation(const std::string& dir, const EvalResult& result, std::int64_t step,
                       const std::string& checkpoint) {
   EventFile file(dir);

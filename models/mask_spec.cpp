@@ -59,8 +59,11 @@ EstimatorSpec independent(const Scope& s, Tensor logits, const Batch& batch, Mod
     return {.predictions = {{"probability", probability}, {"mask", marked}}};
   Tensor mask = batch["mask"];
   at_scope(s.path(), [&] {
+    bool of_classes = logits.size(-1) > 1 && !is_floating(mask.dtype())
+                      && mask.shape().elements() * logits.size(-1) == logits.shape().elements();
     require(mask.shape() == logits.shape(), "mask_spec: the mask is ", mask.type(),
-            " but its image needs ", logits.shape());
+            " but its image needs ", logits.shape(),
+            of_classes ? "; where it holds the class of each pixel set the option exclusive" : "");
     require(is_floating(mask.dtype()), "mask_spec: the mask must be of a floating type, got ",
             mask.type(), "; cast it first, for example by data::to_float()");
   });

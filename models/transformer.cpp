@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "belfry/framework/base/option_checks.h"
+#include "belfry/framework/layers/layer_support.h"
 #include "belfry/models/classifier.h"
 #include "belfry/models/feature_checks.h"
 
@@ -74,7 +75,7 @@ class Encoder {
     require(places <= o_.longest, "transformer: a batch of ", places,
             " places is longer than the option longest, ", o_.longest);
     double deviation = 1 / std::sqrt(static_cast<double>(o_.width));
-    Tensor all = s.variable("positions", {.shape = {o_.longest, o_.width},
+    Tensor all = s.variable("positions", {.shape = layers::shape_at(s, {o_.longest, o_.width}),
                                           .dtype = x.dtype() == DType::f64 ? x.dtype() : DType::f32,
                                           .initializer = normal(0, deviation)});
     return cast(slice(all, {.begin = {0, 0}, .size = {places, o_.width}}), x.dtype());

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "belfry/framework/layers/attention.h"
+#include "belfry/framework/layers/layer_support.h"
 #include "belfry/models/require_multiple.h"
 
 namespace belfry::models {
@@ -65,8 +66,8 @@ Array neighbours(const Grid& g, const WindowAttentionOptions& o) {
 // [heads, pixels, pixels].
 Tensor position_bias(const Scope& s, const WindowAttentionOptions& o) {
   std::int64_t pixels = o.window * o.window, differences = (2 * o.window - 1) * (2 * o.window - 1);
-  Tensor table = s.variable(
-      "bias_table", {.shape = {differences, o.heads}, .initializer = truncated_normal(0, 0.02)});
+  Tensor table = s.variable("bias_table", {.shape = layers::shape_at(s, {differences, o.heads}),
+                                           .initializer = truncated_normal(0, 0.02)});
   Tensor bias = gather(table, constant(s, difference_numbers(o.window)));
   return transpose(reshape(bias, {pixels, pixels, o.heads}), {2, 0, 1});
 }

@@ -351,9 +351,12 @@ void CsvReader::convert(const Column& c, const Field& field, std::size_t place, 
             c.column.type, "; a column may have a .default_value");
     convert_field(c.column, c.words, field.text, place, out);
   } catch (const Error& error) {
+    std::string column = concat("column `", c.column.name, "`");
+    if (!c.column.fields.empty())
+      column = concat("column `", c.column.fields[place], "` of feature `", c.column.name, "`");
     fail(name_, ": line ", record_.line, ", byte ",
-         record_.offset + static_cast<std::int64_t>(field.offset), ", column `", c.column.name,
-         "`: ", error.what());
+         record_.offset + static_cast<std::int64_t>(field.offset), ", ", column, ": ",
+         error.what());
   }
 }
 

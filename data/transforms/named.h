@@ -5,7 +5,7 @@
 
 namespace belfry::data {
 
-/// What a transform that applies the user's function is called: "map(decode)", or "map" if the
+/// The name of a transform that applies the user's function: "map(decode)", or "map" if the
 /// function has no name.
 inline std::string name_with(std::string kind, const std::string& given,
                              const std::string& of_function) {

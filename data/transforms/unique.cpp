@@ -26,7 +26,7 @@ class Unique final : public Iterator {
     return false;
   }
 
-  // What was seen is read again.
+  // A position holds only how many were taken: restore() reads them again to know what was seen.
   void position(Position& at) override {
     std::int64_t taken = taken_;
     at.field("unique.taken", taken);

@@ -7,9 +7,9 @@
 
 namespace belfry {
 
-/// Those of `names` that are most like `name`, the most alike first, at most `count`: by the
-/// characters to insert, delete or replace, of which there are no more than half of the longer
-/// name's.
+/// At most `count` of `names`, the nearest to `name` first. The distance is the number of
+/// characters to insert, delete or replace (Levenshtein 1966); a name whose distance is above half
+/// of the longer name's length is left out.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names,
                                        std::size_t count = 3);
 

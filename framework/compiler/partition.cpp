@@ -63,7 +63,7 @@ class Partitioner {
     std::vector<Tensor> inputs;
     for (const Tensor& t : node.inputs()) inputs.push_back(at(t, slot));
     Node& made = at_slot(slot).graph->add(node.op(), std::move(inputs), node.options(),
-                                          {node.scope(), slot, node.phase()});
+                                          {node.scope(), slot, node.phase(), node.first_row()});
     copies(node, slot) = outputs_of(made);
     roots_[index(node)] = &made;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 
 #include "belfry/framework/base/file.h"
@@ -15,6 +16,7 @@
 #include "belfry/framework/optimizers/moving_average.h"
 #include "belfry/framework/tensor/stack.h"
 #include "belfry/framework/train/checkpoint_at.h"
+#include "belfry/framework/train/variable_misfits.h"
 
 namespace belfry {
 namespace {
@@ -92,25 +94,37 @@ const Array* average_of(const std::string& variable, const NamedArrays& variable
   return has ? &average->second : nullptr;
 }
 
+// Those that the model reads in any signature, each once.
+std::vector<VariableOptions> variables_of(const saved::Model& model) {
+  std::map<std::string, TensorType> types;
+  for (const auto& [key, signature] : model.signatures)
+    for (const saved::Node& node : signature.nodes)
+      if (node.op == variable_op.name)
+        types.emplace(std::get<std::string>(node.option("name")), node.outputs[0].at(0));
+  std::vector<VariableOptions> variables;
+  for (const auto& [name, type] : types) variables.push_back({.name = name, .type = type});
+  return variables;
+}
+
 // The weights that the model reads.
 NamedArrays weights_of(const saved::Model& model, const Checkpoint& state, bool averaged) {
+  std::vector<VariableOptions> variables = variables_of(model);
+  KnownVariables known;
+  for (const auto& [name, value] : state.variables) known.emplace(name, value.type());
+  std::string misfits = describe_misfits(variables, known);
+  require(misfits.empty(), "export: the checkpoint of step ", state.step,
+          " does not fit the model:", misfits,
+          "\ngive layers the same names and shapes in all modes");
   NamedArrays weights;
   bool any_average = false;
-  for (const auto& [key, signature] : model.signatures) {
-    for (const saved::Node& node : signature.nodes) {
-      if (node.op != variable_op.name) continue;
-      const auto& name = std::get<std::string>(node.option("name"));
-      auto found = state.variables.find(name);
-      require(found != state.variables.end(), "export: the checkpoint of step ", state.step,
-              " has no variable `", name, "`, which the model asks for");
-      const Array* average = averaged ? average_of(name, state.variables) : nullptr;
-      if (average) any_average = true;
-      const Array& value = average ? *average : found->second;
-      TensorType wanted = node.outputs[0].at(0);
-      require(value.type() == wanted, "export: the checkpoint of step ", state.step,
-              " has variable `", name, "` as ", value.type(), " but the model asks for ", wanted);
-      weights[name] = value;
+  for (const VariableOptions& variable : variables) {
+    const Array* average = averaged ? average_of(variable.name, state.variables) : nullptr;
+    if (average) {
+      any_average = true;
+      require(average->type() == variable.type, "export: the moving average of `", variable.name,
+              "` is ", average->type(), "; expected ", variable.type);
     }
+    weights[variable.name] = average ? *average : state.variables.at(variable.name);
   }
   require(any_average || !averaged,
           "export: there are no moving averages of variables; train with hooks::moving_average()");

@@ -1,5 +1,6 @@
 #include "belfry/framework/graph/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "belfry/framework/graph/leaves.h"
@@ -73,6 +74,7 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
   node->scope_ = placement.scope;
   node->slot_ = placement.slot;
   node->phase_ = placement.phase;
+  node->first_row_ = std::max(first_row_, placement.first_row);
   Node& added = *nodes_.emplace_back(std::move(node));
   if (op.mutates) {
     for (int i : added.mutated())

@@ -65,6 +65,8 @@ class Node {
   const std::string& scope() const { return scope_; }  ///< path, for example "discriminator/down1"
   int slot() const { return slot_; }  ///< which device of its tower's group it runs on
   Phase phase() const { return phase_; }
+  /// Of its tower's batch, where it was made for a part of the rows, as begin_micro_batch() has it.
+  std::int64_t first_row() const { return first_row_; }
   bool is(const OpDef& op) const { return op_ == &op; }
   /// Inputs written in place; empty for all but effects.
   std::vector<int> mutated() const {
@@ -82,6 +84,7 @@ class Node {
   std::string scope_;
   int slot_ = 0;
   Phase phase_ = Phase::forward;
+  std::int64_t first_row_ = 0;
 };
 
 /// All outputs of a node.
@@ -102,6 +105,7 @@ struct Placement {
   std::string scope;
   int slot = 0;
   Phase phase = Phase::forward;
+  std::int64_t first_row = 0;  ///< as Node::first_row()
 };
 
 /// Nodes in topological order: every node comes after its inputs.

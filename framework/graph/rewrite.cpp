@@ -22,7 +22,7 @@ class Copier final : public Rewriting {
   }
 
   Node* visit(const Node& old) {
-    Placement place{old.scope(), old.slot(), old.phase()};
+    Placement place{old.scope(), old.slot(), old.phase(), old.first_row()};
     auto& slot = map_[static_cast<std::size_t>(old.id())];
     if (!old.op().mutates) {
       Graph::PlacementGuard guard(to_, place);

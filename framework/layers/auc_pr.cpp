@@ -6,7 +6,7 @@
 namespace belfry {
 namespace {
 
-// What is predicted to be true at a threshold, by weight.
+// The weight of the examples that are predicted to be true at a threshold.
 struct Found {
   double right, all;
 };
@@ -39,7 +39,7 @@ double area_between(const Found& from, const Found& to, Summation summation) {
   fail("internal error in Belfry: unknown summation");
 }
 
-// Of threshold_counts() over everything.
+// The area of the curve that `state`, summed over all batches by threshold_counts(), describes.
 Array area(std::span<const double> state, Summation summation) {
   std::size_t count = state.size() / 2 - 1;
   auto at = [&](std::size_t i) { return Found{state[i], state[i] + state[count + i]}; };

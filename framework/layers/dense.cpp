@@ -11,7 +11,7 @@ Tensor layers::dense(const Scope& s, Tensor x, const DenseOptions& o,
   layers::require_at(s, o.units >= 1, "dense: units must be at least 1, got ", o.units);
   layers::require_features(s, "dense", x, 2);
   Graph::PlacementGuard guard(s.graph(), s.placement());
-  Tensor kernel = s.variable("kernel", {.shape = {x.size(-1), o.units},
+  Tensor kernel = s.variable("kernel", {.shape = layers::shape_at(s, {x.size(-1), o.units}),
                                         .dtype = layers::parameter_dtype(s, x),
                                         .initializer = o.kernel_initializer});
   // One large product in place of a batch of small ones.

@@ -8,10 +8,11 @@ Tensor depthwise_conv2d(const Scope& s, Tensor x, DepthwiseConv2dLayerOptions o)
                      o.multiplier);
   layers::require_image(s, "depthwise_conv2d", x, o.kernel.array());
   Graph::PlacementGuard guard(s.graph(), s.placement());
-  Tensor kernel =
-      s.variable("kernel", {.shape = {o.kernel.rows, o.kernel.columns, x.size(3), o.multiplier},
-                            .dtype = layers::parameter_dtype(s, x),
-                            .initializer = o.kernel_initializer});
+  Tensor kernel = s.variable(
+      "kernel",
+      {.shape = layers::shape_at(s, {o.kernel.rows, o.kernel.columns, x.size(3), o.multiplier}),
+       .dtype = layers::parameter_dtype(s, x),
+       .initializer = o.kernel_initializer});
   Tensor y = depthwise_conv2d(x, kernel,
                               {.stride = o.stride, .dilation = o.dilation, .padding = o.padding});
   return o.use_bias ? layers::add_bias(s, y, o.bias_initializer) : y;

@@ -1,7 +1,9 @@
 #pragma once
 // What the layers share, those of models/ included.
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,6 +20,14 @@ template <class... Args>
 void require_at(const Scope& s, bool condition, const Args&... args) {
   if (condition) return;
   fail(args..., " (at ", s.path().empty() ? "the root scope" : s.path(), ")");
+}
+
+/// The shape of a variable of `s`. Errors are those of Shape and name the place.
+inline Shape shape_at(const Scope& s, std::span<const std::int64_t> sizes) {
+  return at_scope(s.path(), [&] { return Shape(sizes); });
+}
+inline Shape shape_at(const Scope& s, std::initializer_list<std::int64_t> sizes) {
+  return shape_at(s, std::span(sizes.begin(), sizes.size()));
 }
 
 /// Error unless x is floating and has at least `rank` axes, the last not
@@ -59,9 +69,9 @@ Tensor convolution(const Scope& s, std::string_view layer, const Tensor& x, cons
   if (direction == Direction::transposed) std::swap(first, second);
   std::vector<std::int64_t> sizes(window.begin(), window.end());
   sizes.insert(sizes.end(), {first / o.groups, second});
-  Tensor kernel = s.variable(
-      "kernel",
-      {.shape = Shape(sizes), .dtype = parameter_dtype(s, x), .initializer = o.kernel_initializer});
+  Tensor kernel = s.variable("kernel", {.shape = shape_at(s, sizes),
+                                        .dtype = parameter_dtype(s, x),
+                                        .initializer = o.kernel_initializer});
   Tensor y = convolve(kernel);
   return o.use_bias ? add_bias(s, y, o.bias_initializer) : y;
 }

@@ -87,7 +87,7 @@ struct HuberOptions {
 /// 1964).
 Tensor huber(Tensor predictions, Tensor targets, HuberOptions options = {});
 
-/// What the last axis of masks means to the losses of overlap.
+/// The meaning of the last axis of masks to the losses of overlap.
 enum class MaskChannels : std::uint8_t {
   together,     ///< nothing: all elements of an example are one mask; p = sigmoid(logits)
   independent,  ///< it holds masks, each with a loss of its own; p = sigmoid(logits)
@@ -130,7 +130,8 @@ struct FocalLossOptions {
 Tensor focal_loss(Tensor logits, Tensor targets, FocalLossOptions options = {});
 
 struct WeightedCrossEntropyOptions {
-  /// Of the targets of 1, at least 0: one for all, or one for each element of the last axis.
+  /// The weights of targets of 1, at least 0: one for all, or one for each element of the last
+  /// axis.
   std::vector<double> positive_weight = {1};
   Tensor weights = {};  ///< [n]; none: all 1
 };

@@ -21,8 +21,8 @@ DType norm_type(std::span<const Tensor> tensors) {
   return DType::f32;
 }
 
-// What numbers of which this is the largest are multiplied by before they are squared: the squares
-// of f32 would overflow from 2^64 on. Powers of two round nothing.
+// The factor that numbers are multiplied by before they are squared; `largest` is the largest of
+// them. The squares of f32 would overflow from 2^64 on. Powers of two round nothing.
 Tensor scale_for_squares(Tensor largest) {
   auto number = [&](double x) { return constant(largest.graph(), x, largest.dtype()); };
   double large = largest.dtype() == DType::f64 ? 0x1p400 : 0x1p40;

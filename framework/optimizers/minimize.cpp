@@ -68,6 +68,8 @@ Gradients compute_gradients(const Update& update, Tensor weight) {
 
 void apply_gradients(const Update& update, const Gradients& gradients, Tensor condition) {
   if (gradients.empty()) return;
+  require(update.optimizer.apply, "apply_gradients: the optimizer of the update `", update.title(),
+          "` has no apply");
   for (const auto& [variable, gradient, rate] : gradients) {
     require(variable != Variable(), "apply_gradients: a variable is undefined");
     require(gradient.defined(), "apply_gradients: the gradient of `", variable.name(),

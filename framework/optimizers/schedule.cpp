@@ -16,6 +16,7 @@ Schedule::Schedule(double value)
 Tensor Schedule::exact(Tensor step) const {
   require((step.type() == TensorType{{}, DType::i64}), "schedule: the step is ", step.type(),
           "; expected i64[]");
+  require(function_, "schedule: the function is empty");
   Tensor value = function_(step);
   require(value.defined(), "schedule: the function gave an undefined tensor");
   require(value.rank() == 0 && is_floating(value.dtype()), "schedule: the function gave ",

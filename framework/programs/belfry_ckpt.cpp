@@ -149,7 +149,9 @@ int verify(const Arguments& args) {
     try {
       print(concat("ok       ", path, ": ", size_text(read_weights(path).tensors)));
     } catch (const Error& error) {
-      print(concat("damaged  ", path, ": ", error.what()));
+      std::string why = error.what(), place = concat(" (in `", path, "`)");
+      if (why.ends_with(place)) why.resize(why.size() - place.size());  // the line begins with it
+      print(concat("damaged  ", path, ": ", why));
       damaged = 1;
     }
   };

@@ -73,8 +73,7 @@ class Reader {
     const Input& input =
         only_input(inputs_, "an image", "put several into one .npz or into tf.train.Examples");
     std::vector<Array> images;
-    for (const std::string& path : paths)
-      images.push_back(with_context(path, [&] { return image(path, input.type); }));
+    for (const std::string& path : paths) images.push_back(image(path, input.type));
     use_({{input.name, stack_rows(images, input.type)}}, {paths.begin(), paths.end()});
   }
   void read_npy(const std::string& path) {
@@ -104,14 +103,14 @@ Array Reader::image(const std::string& path, const TensorType& type) {
   const Shape& shape = type.shape;
   bool takes_images = shape.rank() == 3 && (shape[2] == 1 || shape[2] == 3 || shape[2] == 4)
                       && (is_floating(type.dtype) || type.dtype == DType::u8);
-  require(takes_images, "an image cannot be the input ", type, " of one example");
+  require(takes_images, path, ": an image cannot be the input ", type, " of one example");
   std::string file = read_file(path);
   data::ImageOptions wanted{.channels = static_cast<int>(shape[2])};
   Features image{{"image", data::decode_image(std::as_bytes(std::span(file)), wanted, path)}};
   const Shape& found = image.at("image").shape();
   PhiloxStream unused(philox_key(0, ""));
   if (found != shape) {
-    require(options_.resize, "the image has ", found[0], " x ", found[1],
+    require(options_.resize, path, ": the image has ", found[0], " x ", found[1],
             " pixels but the input has ", shape[0], " x ", shape[1], "; --resize resizes it");
     image = data::resize({.height = shape[0], .width = shape[1]})(image, unused);
   }

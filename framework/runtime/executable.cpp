@@ -280,8 +280,10 @@ void Executable::launch(std::size_t from, std::size_t to) {
       const Instruction& instruction = plan_->instructions[i];
       bool waited = instruction.role == Instruction::Role::finish
                     || instruction.role == Instruction::Role::receive;
-      const std::string& scope = instruction.node->scope();
-      if (!waited && !scope.empty()) error.add_context("at " + scope);
+      const Node& node = *instruction.node;
+      if (!waited && !node.scope().empty()) error.add_context("at " + node.scope());
+      if (node.first_row() > 0)
+        error.add_context(concat("in a part whose row 0 is row ", node.first_row()));
       throw;
     }
   }

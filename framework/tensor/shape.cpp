@@ -13,8 +13,8 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     require(sizes[i] >= 0, "shape: axis ", i, " has the negative size ", sizes[i]);
     // Strides are products of the other sizes, so those of an empty shape have to fit as well.
-    require(sizes[i] <= std::numeric_limits<std::int64_t>::max() / 16 / elements_,
-            "shape: more elements than a 64-bit count of bytes can hold");
+    require(sizes[i] <= std::numeric_limits<std::int64_t>::max() / 16 / elements_, "shape: [",
+            join(sizes, ", "), "]: more elements than a 64-bit count of bytes can hold");
     sizes_[i] = sizes[i];
     empty = empty || sizes[i] == 0;
     elements_ *= std::max<std::int64_t>(sizes[i], 1);

@@ -82,46 +82,50 @@ std::string hooks_text(const std::map<std::string, std::string>& hooks) {
   return nlohmann::json(hooks).dump();
 }
 
-// Whether a checkpoint that would be removed is one of those that stay for good. What is in the
-// folder already stays whatever its time says, as it does when somebody copies it.
-bool stays(const CheckpointFile& file, const std::string& kept,
-           std::optional<std::chrono::seconds> keep_every) {
-  if (!keep_every) return false;
-  auto files = list_checkpoints(kept);
-  if (files.empty()) return true;
-  return fs::last_write_time(file.path) - fs::last_write_time(files.back().path) >= *keep_every;
+WrittenAt written_at(const CheckpointFile& file) {
+  auto time = fs::last_write_time(file.path).time_since_epoch();
+  return {file.step, std::chrono::duration_cast<std::chrono::milliseconds>(time)};
 }
 
-void remove_or_keep(const CheckpointFile& file, const std::string& kept,
-                    std::optional<std::chrono::seconds> keep_every) {
-  std::string what = concat("remove ", file.path);
-  try {
-    if (!stays(file, kept, keep_every)) {
-      fs::remove(file.path);
-      return;
-    }
-    std::string to = checkpoint_path(kept, file.step);
-    what = concat("move ", file.path, " to ", to);
-    create_folders(kept);
-    fs::rename(file.path, to);
-    sync_folder(kept);
-  } catch (const std::exception& error) {  // the new checkpoint is written all the same
-    log_warning("checkpoint: could not ", what, ": ", error.what());
-  }
+// Whether one that is no longer among the newest moves to the folder `kept`.
+bool stays(const CheckpointFile& older, const CheckpointFile& next, const std::string& kept,
+           const KeepRules& rules) {
+  if (!rules.ask_for_times()) return stays(rules, {older.step}, {next.step}, std::nullopt);
+  std::optional<WrittenAt> last;
+  for (const CheckpointFile& file : list_checkpoints(kept))
+    if (file.step < older.step) last = written_at(file);
+  return stays(rules, written_at(older), {next.step}, last);
+}
+
+void move(const CheckpointFile& file, const std::string& folder) {
+  create_folders(folder);
+  fs::rename(file.path, checkpoint_path(folder, file.step));
+  sync_folder(folder);
 }
 
 // Newer ones than the one just written are damaged, or it would not have been written: they go
 // first, and nothing good is given up for them.
-void remove_oldest(const std::string& model_dir, std::int64_t newest_step, int keep,
-                   std::optional<std::chrono::seconds> keep_every) {
-  if (keep == 0) return;
+void remove_oldest(const std::string& model_dir, std::int64_t newest_step, const KeepRules& rules) {
+  if (rules.newest == 0) return;
+  const std::string kept = kept_folder(model_dir);
   auto files = list_checkpoints(model_dir);
   auto newer = std::ranges::find_if(files, [&](auto& file) { return file.step > newest_step; });
   std::rotate(files.begin(), newer, files.end());
-  const auto doomed = std::ssize(files) - keep, damaged = files.end() - newer;
-  for (std::ptrdiff_t i = 0; i < doomed; ++i)
-    remove_or_keep(files[static_cast<std::size_t>(i)], kept_folder(model_dir),
-                   i < damaged ? std::nullopt : keep_every);
+  const auto old = std::ssize(files) - rules.newest, damaged = files.end() - newer;
+  for (std::ptrdiff_t i = 0; i < old; ++i) {
+    const CheckpointFile& file = files[static_cast<std::size_t>(i)];
+    std::string what = concat("remove ", file.path);
+    try {
+      if (i >= damaged && stays(file, files[static_cast<std::size_t>(i + 1)], kept, rules)) {
+        what = concat("move ", file.path, " to ", kept);
+        move(file, kept);
+      } else {
+        fs::remove(file.path);
+      }
+    } catch (const std::exception& error) {  // the new checkpoint is written all the same
+      log_warning("checkpoint: could not ", what, ": ", error.what());
+    }
+  }
 }
 
 }  // namespace
@@ -155,11 +159,11 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   save_safetensors(path, checkpoint.variables, metadata);
 }
 
-std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep,
-                            std::optional<std::chrono::seconds> keep_every) {
+std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint,
+                            const KeepRules& keep) {
   std::string path = checkpoint_path(model_dir, checkpoint.step);
   write_checkpoint(path, checkpoint);
-  remove_oldest(model_dir, checkpoint.step, keep, keep_every);
+  remove_oldest(model_dir, checkpoint.step, keep);
   return path;
 }
 
@@ -168,7 +172,7 @@ Checkpoint load_checkpoint(const std::string& path) {
   return with_context("checkpoint " + path, [&] {
     require(field(file.metadata, format_key) == format_version, "checkpoint format ",
             field(file.metadata, format_key), " is not the one that this version reads, ",
-            format_version, "; a newer Belfry wrote it: update to read it");
+            format_version, "; if a newer Belfry wrote it, update to read it");
     Checkpoint out;
     out.step = number<std::int64_t>(file.metadata, step_key);
     require(out.step >= 0, "metadata entry `", step_key, "` is negative: ", out.step);
@@ -210,7 +214,7 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
         file = files.rbegin();
         continue;
       }
-      log_warning("checkpoint: ", file->path, " cannot be used, trying an older one: ", last_error);
+      log_warning("cannot use a checkpoint, trying an older one: ", last_error);
       ++file;
     }
   }

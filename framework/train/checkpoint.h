@@ -1,7 +1,6 @@
 #pragma once
 // Checkpoints: one safetensors file each, <model_dir>/checkpoint-<step>.safetensors.
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/tensor/safetensors.h"
+#include "belfry/framework/train/keep_rules.h"
 
 namespace belfry {
 
@@ -38,12 +38,11 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir);
 /// The folder in `model_dir` of the checkpoints that stay for good.
 std::string kept_folder(const std::string& model_dir);
 
-/// Writes atomically and durably; then removes the oldest so that `keep` remain (0: all). With
-/// `keep_every`, the first that would be removed moves to kept_folder() instead, and so does each
-/// that was written at least so long after the last one there. Error: it cannot be written; the
-/// older ones are then as they were.
-std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint, int keep,
-                            std::optional<std::chrono::seconds> keep_every = {});
+/// Writes atomically and durably; then removes the older ones that are not to be kept. What stays
+/// beside the newest moves to kept_folder(). Error: it cannot be written; the older ones are then
+/// as they were.
+std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint,
+                            const KeepRules& keep);
 
 /// The same to any path, with nothing removed.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);

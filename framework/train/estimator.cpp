@@ -1,5 +1,7 @@
 #include "belfry/framework/train/estimator.h"
 
+#include <unistd.h>
+
 #include <exception>
 #include <filesystem>
 
@@ -132,14 +134,17 @@ void Estimator::save_unsaved_steps() {
   auto files = list_checkpoints(model_dir_);
   if (!files.empty() && files.back().step >= live.step()) return;
   std::unique_ptr<LockFile> lock = prepare_model_dir();
-  log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoint_max,
-                                     config_.keep_checkpoint_every));
+  log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoints));
 }
 
-// To be written by this process alone; null where it writes nothing.
+// To be written by this process alone; null where it cannot write. Hooks may do so even if training
+// saves nothing: the best checkpoints, exports, a checkpoint that they ask for.
 std::unique_ptr<LockFile> Estimator::prepare_model_dir() {
-  if (!config_.save_checkpoint || !session_->workers().is_chief()) return nullptr;
-  probe_writable(model_dir_);
+  if (!session_->workers().is_chief()) return nullptr;
+  if (config_.save_checkpoint)
+    probe_writable(model_dir_);
+  else if (::access(model_dir_.c_str(), W_OK) != 0)
+    return nullptr;
   std::unique_ptr<LockFile> lock = lock_model_dir(model_dir_);
   remove_stale_temporaries(model_dir_);
   return lock;

@@ -109,19 +109,20 @@ void EvaluationRun::run() {
   bool others_may_have_some = session_->workers().count() > 1;
   if (!sums_ && others_may_have_some && !stopped()) {
     auto turn = session_->turns().take();
-    prepare_without_rows();
-    sums_.emplace(replicas_.model().spec().metrics);
+    if (prepare_without_rows()) sums_.emplace(replicas_.model().spec().metrics);
   }
   require(sums_ || stopped(), "evaluate: the input has no batch");
 }
 
 // What the other workers' sums are of is the same for any batch.
-void EvaluationRun::prepare_without_rows() {
+bool EvaluationRun::prepare_without_rows() {
   Features batch;
-  require(open_input(input_fn_, "evaluate", {.stop = stop_})->next(batch) || stopped(),
-          "evaluate: the input has no batch");
+  bool any = open_input(input_fn_, "evaluate", {.stop = stop_})->next(batch);
+  if (stopped()) return false;
+  require(any, "evaluate: the input has no batch");
   replicas_.take_nothing(batch);
   replicas_.prepare_models();
+  return true;
 }
 
 EvalResult EvaluationRun::result(bool stopped) {
@@ -149,7 +150,7 @@ std::vector<std::string> EvaluationRun::try_out() {
     args_.averaged ? replicas_.prepare_models() : replicas_.prepare();
   } else {
     require(session_->workers().count() > 1, "evaluate: the input has no batch");
-    prepare_without_rows();
+    if (!prepare_without_rows()) return {};
   }
   std::vector<std::string> scalars{"global_step", "loss"};
   for (const auto& [name, metric] : replicas_.model().spec().metrics) {

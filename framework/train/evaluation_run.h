@@ -51,7 +51,8 @@ class EvaluationRun {
   std::vector<std::string> try_out();
 
  private:
-  void prepare_without_rows();
+  /// For a worker without data. False: a stop came first.
+  bool prepare_without_rows();
 
   std::shared_ptr<Session> session_;
   InputFn input_fn_;

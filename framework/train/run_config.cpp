@@ -52,18 +52,18 @@ std::vector<std::string> names(const Json& value, std::string_view key) {
   return value.get<std::vector<std::string>>();
 }
 
-std::optional<std::chrono::seconds> span_or_null(const Json& value, std::string_view key) {
-  if (value.is_null()) return std::nullopt;
-  return std::chrono::seconds(whole_number(value, key));
-}
-
 std::optional<Every> cadence(const Json& value, std::string_view key) {
   if (value.is_null()) return std::nullopt;
   bool one = value.is_object() && value.size() == 1;
   if (one && value.contains("steps"))
     return Steps(whole_number(value["steps"], concat(key, ".steps")));
-  if (one && value.contains("seconds"))
-    return std::chrono::seconds(whole_number(value["seconds"], concat(key, ".seconds")));
+  if (one && value.contains("seconds")) {
+    std::int64_t seconds = whole_number(value["seconds"], concat(key, ".seconds"));
+    constexpr std::int64_t most = largest<std::int64_t> / 1000;
+    require(seconds >= -most && seconds <= most, "config: `", key, ".seconds` must be at most ",
+            most, ", got ", seconds);
+    return std::chrono::seconds(seconds);
+  }
   if (one && value.contains("milliseconds"))
     return std::chrono::milliseconds(
         whole_number(value["milliseconds"], concat(key, ".milliseconds")));
@@ -78,6 +78,24 @@ Json cadence_json(const std::optional<Every>& every) {
   auto ms = std::get<std::chrono::milliseconds>(*every).count();
   if (ms % 1000 != 0) return {{"milliseconds", ms}};
   return {{"seconds", ms / 1000}};
+}
+
+void set_keep_rules(KeepRules& rules, const Json& value, std::string_view key) {
+  require(value.is_object(), "config: `", key,
+          "` must be {\"newest\": n, \"every\": a cadence, \"multiples_of\": n}, got ",
+          value.dump());
+  for (const auto& [name, part] : value.items()) {
+    std::string whole = concat(key, ".", name);
+    if (name == "newest") {
+      rules.newest = small_number(part, whole);
+    } else if (name == "every") {
+      rules.every = cadence(part, whole);
+    } else if (name == "multiples_of") {
+      rules.multiples_of = Steps(whole_number(part, whole));
+    } else {
+      fail("config: unknown key `", whole, "`; known are every, multiples_of, newest");
+    }
+  }
 }
 
 template <class Enum>
@@ -119,10 +137,8 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"save_checkpoint_steps",
        [](auto& c, auto& v, auto k) { c.save_checkpoint = Steps(whole_number(v, k)); }},
       {"save_in_background", [](auto& c, auto& v, auto k) { c.save_in_background = truth(v, k); }},
-      {"keep_checkpoint_every",
-       [](auto& c, auto& v, auto k) { c.keep_checkpoint_every = span_or_null(v, k); }},
-      {"keep_checkpoint_max",
-       [](auto& c, auto& v, auto k) { c.keep_checkpoint_max = small_number(v, k); }},
+      {"keep_checkpoints",
+       [](auto& c, auto& v, auto k) { set_keep_rules(c.keep_checkpoints, v, k); }},
       {"log_step_count",
        [](auto& c, auto& v, auto k) { c.log_step_count = Steps(whole_number(v, k)); }},
       {"precision",
@@ -176,8 +192,6 @@ RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
 }
 
 std::string to_json(const RunConfig& c) {
-  Json keep_every = nullptr;
-  if (c.keep_checkpoint_every) keep_every = c.keep_checkpoint_every->count();
   return Json{{"devices", c.devices},
               {"split", c.split.slots},
               {"batch", to_string(c.batch)},
@@ -187,8 +201,10 @@ std::string to_json(const RunConfig& c) {
               {"reduction_timeout", c.reduction_timeout.count()},
               {"save_checkpoint", cadence_json(c.save_checkpoint)},
               {"save_in_background", c.save_in_background},
-              {"keep_checkpoint_max", c.keep_checkpoint_max},
-              {"keep_checkpoint_every", keep_every},
+              {"keep_checkpoints",
+               {{"newest", c.keep_checkpoints.newest},
+                {"every", cadence_json(c.keep_checkpoints.every)},
+                {"multiples_of", c.keep_checkpoints.multiples_of.count}}},
               {"log_step_count", c.log_step_count.count},
               {"seed", c.seed},
               {"precision", to_string(c.precision)},
@@ -221,12 +237,7 @@ void validate(const RunConfig& c) {
   if (c.save_checkpoint)
     require(is_positive(*c.save_checkpoint), "RunConfig: save_checkpoint must be above 0, got ",
             *c.save_checkpoint, "; std::nullopt turns saving off");
-  require(c.keep_checkpoint_max >= 0, "RunConfig: keep_checkpoint_max must be at least 0, got ",
-          c.keep_checkpoint_max);
-  require(!c.keep_checkpoint_every || c.keep_checkpoint_every->count() > 0,
-          "RunConfig: keep_checkpoint_every must be above 0 s, got ",
-          c.keep_checkpoint_every.value_or(std::chrono::seconds(0)).count(),
-          "; std::nullopt keeps none but the newest");
+  validate(c.keep_checkpoints, "RunConfig: keep_checkpoints");
   require(c.log_step_count.count >= 0, "RunConfig: log_step_count must be at least 0, got ",
           c.log_step_count.count);
   require(c.threads >= 0, "RunConfig: threads must be at least 0, got ", c.threads);

@@ -10,6 +10,7 @@
 
 #include "belfry/framework/base/units.h"
 #include "belfry/framework/distribute/strategy.h"
+#include "belfry/framework/train/keep_rules.h"
 
 namespace belfry {
 
@@ -60,11 +61,10 @@ struct RunConfig {
   /// waits for it; train() returns when the last one is durable. Off: a step that saves waits for
   /// the disk.
   bool save_in_background = false;
-  /// Newest checkpoints to keep; 0 keeps all.
-  int keep_checkpoint_max = 5;
-  /// Beside the newest, one for each span of this length stays for good: instead of being removed
-  /// it moves to the folder `kept` in model_dir. nullopt: none.
-  std::optional<std::chrono::seconds> keep_checkpoint_every = {};
+  /// Which checkpoints stay. One that does though it is no longer among the newest moves to the
+  /// folder `kept` in model_dir, where nothing is ever removed. In JSON {"newest": n, "every": a
+  /// cadence or null, "multiples_of": n}; what is left out is as it was.
+  KeepRules keep_checkpoints = {};
   /// Steps between log lines with loss and speed; 0 logs none.
   Steps log_step_count = Steps(100);
   /// Of first values and of random ops. A checkpoint's own seed goes before it.
@@ -85,7 +85,7 @@ struct RunConfig {
   /// at first what the device has.
   Bytes memory_limit = Bytes(0);
   /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
-  /// place during train() only; a second signal takes its usual course.
+  /// place during train() only; a second signal takes its usual course. See SignalGuard.
   bool stop_on_signals = true;
   /// A loss, or another of EstimatorSpec::values, that is NaN or infinite fails training, unless
   /// the step applied nothing (hooks::skip_non_finite). false: a warning says so, once until all

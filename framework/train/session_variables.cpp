@@ -95,6 +95,7 @@ void Session::restore(Checkpoint checkpoint, WeightSource source) {
   seed_ = checkpoint.seed;
   for (const VariableOptions& options : wanted) {
     outside_.erase(options.name);
+    made_elsewhere_.erase(options.name);
     take_value(variables_.options(options.name));
   }
   input_position_ = std::move(checkpoint.input);
@@ -156,10 +157,10 @@ WeightSource Session::source_of_variables(Mode mode) const {
   if (mode == Mode::train)
     return {"the training before",
             "a model_fn must make the same variables in every training of an Estimator"};
-  return {"what is trained",
-          "give layers the same names and shapes in all modes, or set "
-          "VariableArgs::outside_training of a "
-          "variable that training is not to have"};
+  return {
+      "what is trained",
+      "give layers the same names and shapes in all modes, or set VariableArgs::outside_training "
+      "of a variable that training is not to have"};
 }
 
 void Session::check_variables(const TowerPlan& plan, const Model& model) const {
@@ -168,7 +169,8 @@ void Session::check_variables(const TowerPlan& plan, const Model& model) const {
   KnownVariables known = trained_;
   add_saved(pending_, known);
   for (const std::string& name : variables_.names())
-    if (trained_.empty()) known.emplace(name, variables_.options(name).type);
+    if (!outside_.contains(name) && !made_elsewhere_.contains(name))
+      known.emplace(name, variables_.options(name).type);
   std::set<std::string> used;
   for (const auto& slot : plan.slots)
     for (const Node* v : slot->variables) used.insert(v->as<VariableOptions>().name);

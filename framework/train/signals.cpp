@@ -17,17 +17,25 @@
 namespace belfry {
 namespace {
 
-// A handler can reach nothing but statics, and take no lock. What was in place before is written
-// while no handler is.
+// A handler can reach nothing but statics, and take no lock. What was in place before a
+// signal's handler is written while that is not ours.
 std::atomic<bool> in_place = false;
 std::atomic<int> signals = 0;  // noted so far
 std::atomic<int> last_signal = 0;
 struct sigaction previous_int, previous_term;
 sem_t noted;  // posted for each
 
+extern "C" void note_signal(int signal);
+
+// Puts back what was in place before a handler of ours. Where only one is ours, a signal came
+// between the placing of the two.
 void restore_handlers() {
-  sigaction(SIGINT, &previous_int, nullptr);
-  sigaction(SIGTERM, &previous_term, nullptr);
+  struct sigaction action;
+  for (auto [signal, previous] :
+       {std::pair(SIGINT, &previous_int), std::pair(SIGTERM, &previous_term)}) {
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == note_signal) sigaction(signal, previous, nullptr);
+  }
   in_place = false;
 }
 
@@ -45,17 +53,6 @@ void save_previous(int signal, struct sigaction& previous) {
   struct sigaction action;
   sigaction(signal, nullptr, &action);
   if (action.sa_handler != note_signal) previous = action;
-}
-
-// Of a handler of ours: one signal may have come between the placing of the two.
-void take_away() {
-  struct sigaction action;
-  for (auto [signal, previous] :
-       {std::pair(SIGINT, &previous_int), std::pair(SIGTERM, &previous_term)}) {
-    sigaction(signal, nullptr, &action);
-    if (action.sa_handler == note_signal) sigaction(signal, previous, nullptr);
-  }
-  in_place = false;
 }
 
 // Runs body() while this thread hears no signal but those of its own faults; so do threads that it
@@ -117,7 +114,7 @@ class SignalWatch {
       std::erase(guards_, &guard);
     }
     if (!guards_.empty()) return;
-    take_away();
+    restore_handlers();
     over_ = true;
     sem_post(&noted);
     thread_.join();

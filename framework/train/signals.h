@@ -7,8 +7,10 @@
 namespace belfry {
 
 /// While it lives, the first SIGINT or SIGTERM is noted instead of ending the process, and restores
-/// what was in place before, so that a second one does. Guards that live side by side, one for each
-/// training of a process, all hear of it. Made and destroyed on any thread.
+/// what was in place before, so that a second one does. A handler that somebody has placed since
+/// stays; if it passes signals on to the one that it found, they are all noted. Guards that live
+/// side by side, one for each training of a process, all hear of it. Made and destroyed on any
+/// thread.
 class SignalGuard {
  public:
   /// Error: there is no thread to wait for signals on.

@@ -5,21 +5,16 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/batch_digest.h"
 #include "belfry/framework/train/model.h"
+#include "belfry/framework/train/open_input.h"
 
 namespace belfry {
 
 StepInput::StepInput(InputFn input_fn, InputContext context, int batches_a_set)
     : input_fn_(std::move(input_fn)),
       context_(std::move(context)),
-      stream_(open(context_)),
+      stream_(open_input(input_fn_, "train", context_)),
       batches_a_set_(static_cast<std::size_t>(batches_a_set)),
       sets_(1) {}
-
-InputStreamPtr StepInput::open(const InputContext& context) const {
-  InputStreamPtr fresh = input_fn_(context);
-  require(fresh, "train: input_fn returned no stream");
-  return fresh;
-}
 
 void StepInput::restore(const std::string& position) {
   restored_ = true;
@@ -58,7 +53,7 @@ bool StepInput::read_first() {
 }
 
 bool StepInput::begin_anew() {
-  stream_ = open(context_);
+  stream_ = open_input(input_fn_, "train", context_);
   return read_first();
 }
 
@@ -84,7 +79,8 @@ bool StepInput::take_all(int sets) {
 const Features* StepInput::any() {
   Set& first = sets_[0];
   first.batches.resize(batches_a_set_);
-  if (first.count == 0 && open({.towers = context_.towers})->next(first.batches[0]))
+  InputContext all{.towers = context_.towers};
+  if (first.count == 0 && open_input(input_fn_, "train", all)->next(first.batches[0]))
     first.count = 1;
   return first.count > 0 ? &first.batches[0] : nullptr;
 }

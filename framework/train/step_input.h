@@ -12,7 +12,7 @@ namespace belfry {
 /// Batches from a stream, in sets: one batch, or one a tower. Used by one thread at a time.
 class StepInput {
  public:
-  /// Opens the stream. Error: input_fn returned none.
+  /// Opens the stream. Error: there is no input_fn, or it gives none.
   StepInput(InputFn input_fn, InputContext context, int batches_a_set);
 
   /// Goes on from a position that position() gave.
@@ -51,7 +51,6 @@ class StepInput {
   std::vector<InputStage> stages() const { return stream_->stages(); }
 
  private:
-  InputStreamPtr open(const InputContext& context) const;
   struct Set {
     std::vector<Features> batches;
     std::size_t count = 0;

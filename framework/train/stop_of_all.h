@@ -2,6 +2,7 @@
 // One stop for the workers of a job. Internal to train/.
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>

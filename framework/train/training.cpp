@@ -67,9 +67,14 @@ void Training::Impl::restore_input() {
     if (position.empty()) return;
     try {
       waiting([&] { input.restore(position); });
-    } catch (const Error&) {
+    } catch (Error& error) {
       // Data that a stop has ended fit no position. No batch is read, so the position stays.
-      if (!outside.requested()) throw;
+      if (outside.requested()) return;
+      std::uint64_t seed = session.state().seed;
+      if (seed != config_.seed)
+        error.add_context(concat("RunConfig::seed is ", config_.seed, ", the training began with ",
+                                 seed, "; data that are shuffled by it may be the reason"));
+      throw;
     }
   });
 }

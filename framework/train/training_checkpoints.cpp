@@ -55,8 +55,7 @@ std::string Training::Impl::save_checkpoint() {
   if (!before.empty()) checkpoint_written(before);
   Checkpoint checkpoint = take_snapshot();
   if (!is_chief()) return checkpoint_path(dir_, session.step());
-  std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoint_max,
-                                             config_.keep_checkpoint_every);
+  std::string path = belfry::save_checkpoint(dir_, checkpoint, config_.keep_checkpoints);
   checkpoint_written(path);
   return path;
 }
@@ -70,11 +69,10 @@ void Training::Impl::begin_checkpoint() {
   finish_writing(true);
   Checkpoint snapshot = take_snapshot();
   if (!is_chief()) return;
-  auto write = [dir = dir_, checkpoint = std::move(snapshot), keep = config_.keep_checkpoint_max,
-                every = config_.keep_checkpoint_every] {
+  auto write = [dir = dir_, checkpoint = std::move(snapshot), keep = config_.keep_checkpoints] {
     return with_context(
         concat("while checkpoint ", checkpoint.step, " was written in the background"),
-        [&] { return belfry::save_checkpoint(dir, checkpoint, keep, every); });
+        [&] { return belfry::save_checkpoint(dir, checkpoint, keep); });
   };
   writing = std::async(std::launch::async, std::move(write));
 }

@@ -307,13 +307,14 @@ WorkerSync::Wishes Training::Impl::wishes() {
 void Training::Impl::poll_outside() {
   std::string reason;
   auto interrupted = [this] { return outside.requested(); };
-  bool stop = sync.alone() ? options.control->wait_and_check_stop(reason, interrupted)
+  bool told = sync.alone() ? options.control->wait_and_check_stop(reason, interrupted)
                            : options.control->stop_requested(reason);
-  if (stop) request_stop(std::move(reason));
-  if (options.stop.stop_requested()) request_stop("the stop token asked for it");
-  if (signals && signals->received()) request_stop(signals->received());
-  // Who asked may not have come to that yet.
-  if (stop || options.stop.stop_requested() || (signals && signals->received())) outside.request();
+  bool token = options.stop.stop_requested();
+  const char* signal = signals ? signals->received() : nullptr;
+  if (told) request_stop(std::move(reason));
+  if (token) request_stop("the stop token asked for it");
+  if (signal) request_stop(signal);
+  if (told || token || signal) outside.request();  // who asked may not have come to that yet
 }
 
 void Training::Impl::heed_stop() {

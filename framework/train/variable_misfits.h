@@ -1,5 +1,5 @@
 #pragma once
-// What a model asks for that is not there. Internal to train/.
+// What a model asks for that is not there. Internal to train/ and export/.
 
 #include <map>
 #include <span>

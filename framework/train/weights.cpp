@@ -94,7 +94,7 @@ Weights from_folder(const fs::path& folder) {
   for (auto file = checkpoints.rbegin(); file != checkpoints.rend(); ++file) try {
       return from_safetensors(file->path);
     } catch (const Error& error) {
-      log_warning("checkpoint: ", file->path, " cannot be used: ", error.what());
+      log_warning("cannot use a checkpoint, trying something older: ", error.what());
     }
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
     if (is_file(folder / name)) return load_weights((folder / name).string());

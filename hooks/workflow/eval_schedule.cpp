@@ -14,8 +14,8 @@ std::int64_t examples_between(const Epochs& epochs) { return epochs.count * epoc
 
 EvalSchedule::EvalSchedule(const std::string& owner, const EvalSpec& spec)
     : trigger_(spec.every),
-      throttle_(static_cast<double>(spec.throttle.count())),
-      start_delay_(static_cast<double>(spec.start_delay.count())) {
+      throttle_(std::chrono::duration<double>(spec.throttle).count()),
+      start_delay_(std::chrono::duration<double>(spec.start_delay).count()) {
   if (auto* steps = std::get_if<Steps>(&trigger_))
     require(steps->count >= 1, owner, ": every must be at least 1 step, got ", steps->count);
   if (auto* time = std::get_if<std::chrono::milliseconds>(&trigger_))

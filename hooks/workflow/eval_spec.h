@@ -42,9 +42,9 @@ struct EvalSpec {
   InputFn input_fn = {};
   EvalTrigger every = NewCheckpoint();
   /// From one evaluation's beginning to the next at least; what comes sooner is left out.
-  std::chrono::seconds throttle = std::chrono::seconds(0);
+  std::chrono::milliseconds throttle = std::chrono::milliseconds(0);
   /// Of training, before its first evaluation.
-  std::chrono::seconds start_delay = std::chrono::seconds(0);
+  std::chrono::milliseconds start_delay = std::chrono::milliseconds(0);
   std::optional<std::int64_t> steps =
       {};                 ///< batches at most; none: to the end of the data, which must have one
   bool averaged = false;  ///< with moving averages: see EvaluateArgs; exports have them too

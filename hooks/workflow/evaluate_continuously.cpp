@@ -14,13 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-void check_name(const char* caller, const std::string& name) {
-  require(name.find('/') == std::string::npos, caller, ": `", name,
-          "` is no name for an evaluation; use one without slashes");
-}
-
 void check(const EvaluateContinuouslyOptions& o) {
-  check_name("evaluate_continuously", o.name);
+  hooks::check_evaluation_name("evaluate_continuously", o.name);
   auto zero = std::chrono::milliseconds(0);
   require(o.poll > zero, "evaluate_continuously: poll must be above 0 ms, got ", o.poll.count());
   require(o.throttle >= zero && o.timeout.value_or(zero) >= zero,
@@ -52,7 +47,7 @@ void publish(Estimator& estimator, const EvalResult& result, const std::string& 
 
 EvalResult evaluate_and_write(Estimator& estimator, const InputFn& input_fn,
                               const EvaluateArgs& args, const std::string& name) {
-  check_name("evaluate_and_write", name);
+  hooks::check_evaluation_name("evaluate_and_write", name);
   EvalResult result = estimator.evaluate(input_fn, args);
   if (!result.stopped()) publish(estimator, result, name);
   return result;
@@ -75,10 +70,13 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Inpu
       continue;
     }
     Clock::time_point began = news = Clock::now();
+    // Data without an end are found here: `stop`, which evaluate() is given, might be their end.
+    EvaluateArgs args{.steps = o.steps, .averaged = o.averaged};
+    if (seen < 0) estimator.check_evaluation(input_fn, args, o.stop);
+    args.stop = o.stop;
     seen = newest;
     if (o.wanted && !o.wanted(newest)) continue;
-    EvalResult result =
-        estimator.evaluate(input_fn, {.steps = o.steps, .averaged = o.averaged, .stop = o.stop});
+    EvalResult result = estimator.evaluate(input_fn, args);
     if (result.stopped()) break;
     // A still newer one may have taken its place meanwhile.
     seen = std::max(seen, static_cast<std::int64_t>(result.at("global_step")));

@@ -34,8 +34,8 @@ struct EvaluateContinuouslyOptions {
 /// Evaluates each newest checkpoint in the model_dir of `estimator`, which another process writes,
 /// as it comes: those that came while one was evaluated are passed over but for the newest. Logs
 /// the results and writes them for TensorBoard. It only reads the checkpoints. Returns the last
-/// result; nothing if there was none. Error: a time below 0, `poll` of 0, what
-/// Estimator::evaluate() throws.
+/// result; nothing if there was none. Error: a time below 0, `poll` of 0, data known to be endless
+/// and no `steps`, what Estimator::evaluate() throws.
 std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const InputFn& input_fn,
                                                 const EvaluateContinuouslyOptions& options = {});
 

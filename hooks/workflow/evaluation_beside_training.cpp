@@ -120,6 +120,7 @@ class BesideTraining final : public EvaluationHook {
 
   void start(HookContext& context, const std::string& path) {
     wanted_.clear();
+    if (stop_->requested()) return;  // it would only hear of it, maybe before training does
     CheckpointFile saved = keep_alone(path);
     if (!is_wanted(context, saved.step)) return schedule_.refused(context);
     schedule_.evaluated(context);

@@ -95,8 +95,7 @@ bool EvaluationHook::begins_unjudged(const HookContext& context) const {
 void EvaluationHook::begin(HookContext& context) {
   failure_ = nullptr;
   if (context.is_chief()) begin_exporters();
-  with_context(concat("in ", best_.owner(), ", tried out before the first step"),
-               [&] { try_out(context.stop()); });
+  with_context(concat("in ", best_.owner(), ", tried out first"), [&] { try_out(context.stop()); });
   begin_evaluations(context);
 }
 

@@ -13,15 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check(const char* exporter, const std::string& name, const ExportOptions& model,
-           int keep = 0) {
+void check(const char* exporter, const std::string& name, const ExportOptions& model) {
   require(!name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos,
           exporter, ": `", name, "` is no name for its folder; use one without slashes");
   require(!model.signatures.empty(), exporter, " `", name,
           "`: there are no signatures; set .model = {.signatures = ...}");
   require(model.checkpoint.empty(), exporter, " `", name,
           "`: it exports what was evaluated, not the checkpoint ", model.checkpoint);
-  require(keep >= 0, exporter, " `", name, "`: keep must be at least 0, got ", keep);
 }
 
 // What cannot be removed is left with a warning. Whenever this is killed it is either whole or of
@@ -54,32 +52,36 @@ class ModelExporter : public Exporter {
   ExportOptions model_;
 };
 
+// Nothing if its graph.json does not say: somebody may have damaged it.
+std::optional<std::int64_t> step_of(const std::string& exported) {
+  try {
+    return nlohmann::json::parse(read_file(exported + "/graph.json")).at("step");
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
 // Whether the newest export in the folder is of this step: a training that had nothing to do would
 // only write it again, and push out another.
 bool newest_is_of(const EvaluatedState& state) {
   std::vector<std::string> all = list_exports(state.folder);
-  if (all.empty()) return false;
-  auto graph = nlohmann::json::parse(read_file(all.back() + "/graph.json"), nullptr, false);
-  return graph.is_object() && graph.value("step", std::int64_t{-1}) == state.step;
+  return !all.empty() && step_of(all.back()) == state.step;
 }
 
 class LatestExporter final : public ModelExporter {
  public:
   explicit LatestExporter(LatestExporterOptions o)
-      : ModelExporter(std::move(o.name), std::move(o.model)),
-        keep_(o.keep),
-        keep_every_(o.keep_every) {}
+      : ModelExporter(std::move(o.name), std::move(o.model)), keep_(o.keep) {}
 
   std::optional<std::string> after_evaluation(const EvaluatedState& state) override {
     if (newest_is_of(state)) return std::nullopt;
     std::string path = write(state);
-    remove_old_exports(state.folder, keep_, keep_every_);
+    remove_old_exports(state.folder, keep_);
     return path;
   }
 
  private:
-  int keep_;
-  std::optional<std::chrono::seconds> keep_every_;
+  KeepRules keep_;
 };
 
 class BestExporter final : public ModelExporter {
@@ -133,14 +135,15 @@ std::string export_state(const EvaluatedState& state, ExportOptions options) {
 }
 
 std::shared_ptr<Exporter> latest_exporter(LatestExporterOptions options) {
-  check("latest_exporter", options.name, options.model, options.keep);
-  require(!options.keep_every || options.keep_every->count() > 0, "latest_exporter `", options.name,
-          "`: keep_every must be above 0 s, got ", options.keep_every->count(), " s");
+  check("latest_exporter", options.name, options.model);
+  validate(options.keep, concat("latest_exporter `", options.name, "`: keep"));
   return std::make_shared<LatestExporter>(std::move(options));
 }
 
 std::shared_ptr<Exporter> best_exporter(BestExporterOptions options) {
-  check("best_exporter", options.name, options.model, options.keep);
+  check("best_exporter", options.name, options.model);
+  require(options.keep >= 0, "best_exporter `", options.name, "`: keep must be at least 0, got ",
+          options.keep);
   return std::make_shared<BestExporter>(std::move(options));
 }
 
@@ -149,18 +152,26 @@ std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options) {
   return std::make_shared<FinalExporter>(std::move(options.name), std::move(options.model));
 }
 
-void remove_old_exports(const std::string& folder, int keep,
-                        std::optional<std::chrono::seconds> keep_every) {
-  std::vector<std::string> all = list_exports(folder);
-  if (keep == 0 || std::ssize(all) <= keep) return;
-  all.resize(all.size() - static_cast<std::size_t>(keep));
-  std::optional<std::int64_t> last;
-  for (const std::string& old : all) {
-    std::int64_t written = std::stoll(fs::path(old).filename());  // in unix seconds
-    if (keep_every && (!last || written - *last >= keep_every->count())) {
+void remove_old_exports(const std::string& folder, const KeepRules& keep) {
+  struct Export {
+    std::string path;
+    WrittenAt written;
+  };
+  std::vector<Export> all;
+  for (const std::string& path : list_exports(folder)) {
+    std::chrono::seconds time(std::stoll(fs::path(path).filename()));
+    std::optional<std::int64_t> step = 0;
+    if (keep.ask_for_steps()) step = step_of(path);
+    if (step) all.push_back({path, {*step, time}});  // one that is damaged stays
+  }
+  std::optional<WrittenAt> last;
+  auto older = keep.newest == 0 ? 0 : std::ssize(all) - keep.newest;
+  for (std::ptrdiff_t i = 0; i < older; ++i) {
+    const auto& [path, written] = all[static_cast<std::size_t>(i)];
+    if (stays(keep, written, all[static_cast<std::size_t>(i + 1)].written, last)) {
       last = written;
     } else {
-      remove_export(old);
+      remove_export(path);
     }
   }
 }

@@ -1,7 +1,6 @@
 #pragma once
 // Who exports what was evaluated.
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,13 +52,11 @@ using Exporters = std::vector<std::shared_ptr<Exporter>>;
 struct LatestExporterOptions {
   std::string name = "latest";
   ExportOptions model = {};  ///< see export_state(); its signatures must be set
-  int keep = 5;              ///< newest exports to keep; 0 keeps all
-  /// Beside the newest, one for each span of this length stays for good. nullopt: none.
-  std::optional<std::chrono::seconds> keep_every = {};
+  KeepRules keep = {};       ///< which exports stay
 };
 /// Exports after each evaluation, but no step twice. Error: no name, or one with slashes; no
-/// signature; a negative number to keep; when training begins: Estimator::check_export(). The same
-/// goes for the others.
+/// signature; a number to keep that is out of range; when training begins:
+/// Estimator::check_export(). The same goes for the others.
 std::shared_ptr<Exporter> latest_exporter(LatestExporterOptions options);
 
 struct BestExporterOptions {
@@ -82,10 +79,9 @@ struct FinalExporterOptions {
 /// Exports once, when training has ended, unless its newest export is of that step.
 std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options);
 
-/// Removes the oldest exports in `folder` so that the newest `keep` remain (0: all); with
-/// `keep_every` also the first of the older ones, and each that was written at least so long after
-/// the last one of them that stays. Things in the folder that are no exports (list_exports()) stay.
-void remove_old_exports(const std::string& folder, int keep,
-                        std::optional<std::chrono::seconds> keep_every = {});
+/// Removes the older exports in `folder` that are not to be kept. Things in the folder that are no
+/// exports (list_exports()) stay, as do, where the rules ask for steps, those that do not say
+/// theirs.
+void remove_old_exports(const std::string& folder, const KeepRules& keep);
 
 }  // namespace belfry

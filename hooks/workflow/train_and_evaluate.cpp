@@ -4,6 +4,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/hooks/workflow/best_saves.h"
+#include "belfry/hooks/write_evaluation.h"
 
 namespace belfry {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 void check_names(const std::vector<EvalSpec>& evaluations) {
   std::set<std::string> names, exporters;
   for (const EvalSpec& spec : evaluations) {
-    require(spec.name.find('/') == std::string::npos, "train_and_evaluate: `", spec.name,
-            "` is no name for an evaluation; use one without slashes");
+    hooks::check_evaluation_name("train_and_evaluate", spec.name);
     require(names.insert(spec.name).second, "train_and_evaluate: there are two evaluations named `",
             spec.name, "`; EvalSpec::name tells their results apart");
     for (const auto& exporter : spec.exporters) {

@@ -55,7 +55,7 @@ void complete(InfoganOptions& o) {
   if (o.generator) return;
   dcgan_generator(o.networks);  // checks the options
   o.generator = [networks = o.networks](Scope s, Tensor code, const Batch&, Mode mode) {
-    Tensor z = random_normal(s / "noise", {code.size(0), networks.noise});
+    Tensor z = random_uniform(s / "noise", {code.size(0), networks.noise}, -1, 1);
     return dcgan_images(s, concat({z, code}, 1), networks, mode);
   };
 }

@@ -44,7 +44,8 @@ struct InfoganOptions {
   /// is the paper's (appendix C.1), five times the discriminator's: with equal ones codes mean
   /// little.
   GanOptions gan = {.generator_optimizer = adam({.learning_rate = 1e-3, .beta1 = 0.5})};
-  /// Makes data from noise of its own and code_numbers(); not set: DCGAN's.
+  /// Makes data from noise of its own and code_numbers(); not set: DCGAN's, with noise that is
+  /// uniform in [-1, 1) as the continuous numbers are: beside normal noise codes mean less.
   std::function<Tensor(Scope, Tensor numbers, const Batch&, Mode)> generator = {};
 };
 /// An InfoGAN, whose recognition network is the discriminator with more logits. Feature: "image"

@@ -129,7 +129,7 @@ void run(const Arguments& args) {
   Checkpoint checkpoint;
   checkpoint.seed = RunConfig().seed;
   checkpoint.variables = load_safetensors(args.weights).tensors;
-  save_checkpoint(folder, checkpoint, 0);
+  save_checkpoint(folder, checkpoint, {.newest = 0});
   Estimator estimator({.model_fn = model, .model_dir = folder});
   save_safetensors(args.output, bench::predict_batch(estimator, features));
 }

@@ -67,6 +67,9 @@ TEST(Pipeline, IsReadInARangeFor) {
       for (std::int64_t value : batch.at("value").span<std::int64_t>()) seen.push_back(value);
     EXPECT_EQ(seen, (Values{0, 1, 2}));
   }
+  std::string names;
+  for (const auto& [name, array] : *range(3).begin()) names += name;  // the iterator is gone
+  EXPECT_EQ(names, "value");
   for (const Features& batch : range(0)) FAIL() << to_string(signature_of(batch));
   std::vector<Features> kept;
   for (const Features& batch : range(3)) kept.push_back(batch);

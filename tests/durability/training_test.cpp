@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Saving, TrainingOnAFailingDisk, ::testing::Values(false
 
 TEST(KeptCheckpoints, AreThereAfterAPowerFailure) {
   auto save = [](const std::string& folder, std::int64_t step) {
-    save_checkpoint(folder, {.step = step}, 1, std::chrono::seconds(1));
+    save_checkpoint(folder, {.step = step}, {.newest = 1, .every = std::chrono::seconds(1)});
   };
   DiskLog changes = log_of([&](const std::string& folder) { save(folder, 1); },
                            [&](const std::string& folder) { save(folder, 2); });

@@ -108,7 +108,9 @@ std::vector<FileKind> file_kinds() {
        },
        [](auto& folder) { return unpacked(folder + "/f"); }},
       {"checkpoint",
-       [](auto& folder, auto& content) { save_checkpoint(folder, checkpoint(content), 1); },
+       [](auto& folder, auto& content) {
+         save_checkpoint(folder, checkpoint(content), {.newest = 1});
+       },
        latest_checkpoint},
       {"elements", [](auto& folder, auto& content) { write_elements(folder + "/f", content); },
        [](auto& folder) { return elements(folder + "/f"); }},

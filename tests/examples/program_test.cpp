@@ -102,13 +102,14 @@ TEST(Program, TakesHyphensForUnderscoresInNamesOnly) {
 }
 
 TEST(Program, CommandLineGoesBeforeFileBeforeDefaults) {
-  File file(R"({"max_steps": 20, "batch_size": 21, "seed": 22, "keep_checkpoint_max": 2})");
+  File file(
+      R"({"max_steps": 20, "batch_size": 21, "seed": 22, "keep_checkpoints": {"newest": 2}})");
   Options o = parsed({"--max_steps", "30", "--config", file.path()},
                      {.model_dir = "m", .max_steps = 10, .batch_size = 11});
   EXPECT_EQ(o.max_steps, 30);
   EXPECT_EQ(o.batch_size, 21);
   EXPECT_EQ(o.run.seed, 22u);
-  EXPECT_EQ(o.run.keep_checkpoint_max, 2);
+  EXPECT_EQ(o.run.keep_checkpoints.newest, 2);
   EXPECT_EQ(o.model_dir, "m");
 }
 

@@ -70,6 +70,21 @@ TEST_F(ValidateTest, StopsWhenNothingGetsBetterAndKeepsTheBest) {
   EXPECT_EQ(best.at("global_step"), 4);
 }
 
+TEST_F(ValidateTest, AnEvaluationThatFailsCostsNoStep) {
+  Estimator estimator(options());
+  InputFn data = [opened = 0, points = once({one_point()})](const InputContext& context) mutable {
+    if (++opened > 2) fail("no such file");
+    return points(context);
+  };
+  EXPECT_THAT(error_of([&] {
+                estimator.train(input, {.max_steps = 9,
+                                        .hooks = {validate(estimator, data, {.every = Steps(2)})}});
+              }),
+              HasSubstr("no such file"));
+  EXPECT_EQ(saved_steps(dir.path()).back(), 4);
+  EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 5);
+}
+
 TEST_F(ValidateTest, TheBestOutlivesTheCheckpointsOfTraining) {
   RunConfig run = saving_every(1, 1);
   Estimator estimator(options(run));
@@ -413,7 +428,7 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
   auto broken = validate(estimator, [](const InputContext&) -> InputStreamPtr { fail("no data"); },
                          {.name = "v", .every = Steps(1)});
   EXPECT_EQ(error_of([&] { estimator.train(input, {.hooks = {broken}}); }),
-            "no data (in validate `v`, tried out before the first step) (in training step 1)");
+            "no data (in validate `v`, tried out first) (in training step 1)");
   EXPECT_THAT(error_of([&] { train(estimator, {.metric = "dise", .every = Steps(1)}, 1); }),
               HasSubstr("there is no result `dise` that is a number; there are global_step, loss, "
                         "distance; the nearest is `distance`"));

@@ -219,6 +219,25 @@ TEST_P(Kills, LoseNothingAndLeaveNoTrace) {
             << " promised ones bit-identical to those of an undisturbed run\n";
 }
 
+// Until the first has died, whose lock counts no more.
+TEST(SecondTraining, IsRefusedWithTheProcessThatTrains) {
+  TemporaryFolder folder;
+  std::string dir = folder / "model";
+  auto start = [&](const std::string& steps, const std::string& log) {
+    return ChildProcess({BELFRY_KILLED_TRAINING, "digits", dir, steps, "0", ""}, log);
+  };
+  ChildProcess first = start("1000000", dir + ".log");
+  while (first.running() && last_saved(dir) < 1)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_NE(start("1000000", dir + ".second").wait(), 0);
+  EXPECT_THAT(read_file(dir + ".second"),
+              ::testing::HasSubstr(concat("somebody else trains in `", dir, "`: process ",
+                                          first.id(), " on host ")));
+  ASSERT_EQ(::kill(first.id(), SIGKILL), 0);
+  first.wait();
+  EXPECT_EQ(start(text(last_saved(dir) + 1), dir + ".log").wait(), 0) << read_file(dir + ".log");
+}
+
 std::vector<Case> cases() {
   std::vector<Case> out;
   for (const char* kind : {"digits", "mnist", "gan", "averaged"})

@@ -106,6 +106,12 @@ TEST(BadInput, MasksOfAnotherSizeOrTypeAreRefused) {
     EXPECT_THAT(error(of({2, 8, 8})), HasSubstr("the mask is f32[2, 8, 8] but"));
     EXPECT_THAT(error(of({3, 8, 8, 1})), HasSubstr("the mask is f32[3, 8, 8, 1] but"));
     EXPECT_THAT(error(of({2, 8, 8, 1}, DType::u8)), HasSubstr("u8[2, 8, 8, 1]"));
+    small.classes = 3;
+    EXPECT_THAT(
+        error(of({2, 8, 8}, DType::i64)),
+        HasSubstr("the mask is i64[2, 8, 8] but its image needs [2, 8, 8, 3]; where it holds "
+                  "the class of each pixel set the option exclusive"));
+    small.classes = 1;
   }
   for (const ModelFn& model :
        {unet_resnest(), unet_swin({.channels = 4, .blocks = {1, 1}, .heads = {1, 2}, .window = 4})})

@@ -92,6 +92,23 @@ TEST(NothingGiven, ToAnEstimator) {
               HasSubstr("no forward function"));
 }
 
+TEST(NothingGiven, ToOptimizers) {
+  auto training_with = [](const Optimizer& optimizer) {
+    return error_of([&] {
+      ModelFn model = [&](Scope s, const Batch& batch, Mode mode) {
+        EstimatorSpec spec = linear(std::move(s), batch, mode);
+        spec.train = optimizer;
+        return spec;
+      };
+      Estimator({.model_fn = model, .run = saving_nothing()}).train(once({one_point()}));
+    });
+  };
+  EXPECT_THAT(training_with(sgd({.learning_rate = Schedule::Function()})),
+              HasSubstr("schedule: the function is empty"));
+  EXPECT_THAT(training_with({.name = "mine", .apply = {}, .learning_rate = 0.1}),
+              HasSubstr("has no apply"));
+}
+
 TEST(NothingGiven, ToHooks) {
   TemporaryFolder dir;
   Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = quiet()});
@@ -116,10 +133,37 @@ TEST(NothingGiven, ToHooks) {
   EXPECT_EQ(error_of([&] { estimator.train(once({one_point()}), {.hooks = all}); }), "no error");
 }
 
+TEST(NothingGiven, ToEvaluations) {
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = quiet()});
+  estimator.train(once({one_point()}));
+  const std::string told = "evaluate: there is no input_fn";
+  EXPECT_EQ(error_of([&] { estimator.evaluate({}); }), told);
+  EXPECT_EQ(error_of([&] { estimator.check_evaluation({}); }), told);
+  EXPECT_EQ(error_of([&] { evaluate_and_write(estimator, {}); }), told);
+  EXPECT_EQ(error_of([&] { evaluate_continuously(estimator, {}, {.max_steps = 1}); }), told);
+  // Neither asked whether nor told.
+  EvaluateContinuouslyOptions silent{.max_steps = 1, .wanted = {}, .receive = {}};
+  EXPECT_TRUE(evaluate_continuously(estimator, once({one_point()}), silent).has_value());
+}
+
+TEST(NothingGiven, ToTheLog) {
+  CapturedLog log;
+  LogSink captured = set_log_sink({});
+  EXPECT_FALSE(set_log_sink(captured));  // the default's, which writes
+  log_info("heard");
+  EXPECT_EQ(log.info, "heard\n");
+}
+
 TEST(NothingGiven, ToModels) {
   EXPECT_THAT(error_of([] { models::Frozen(models::FrozenOptions{}); }),
               HasSubstr("frozen: there is no model_fn"));
   EXPECT_THAT(error_of([] { gan::gan({}); }), HasSubstr("gan: "));
+  gan::GanOptions o = gan::dcgan();
+  o.loss.generator = {};
+  EXPECT_THAT(error_of([&] { gan::gan(o); }), HasSubstr("gan: "));
+  o.loss = {.generator = gan::hinge().generator, .discriminator = {}};
+  EXPECT_THAT(error_of([&] { gan::gan(o); }), HasSubstr("gan: "));
 }
 
 }  // namespace

@@ -117,7 +117,9 @@ TEST_F(CsvSource, SeveralFieldsAreNumbersThatAreThere) {
                           HasSubstr("no field 2 for column `b`: the record has 2")));
   EXPECT_THAT(
       words(csv({path}, {{.name = "value", .type = CsvType::f32, .fields = {"a", "b"}}})),
-      ElementsAre("1,2", HasSubstr("line 3, byte 10, column `value`: `x` is not of type f32")));
+      ElementsAre(
+          "1,2",
+          HasSubstr("line 3, byte 10, column `b` of feature `value`: `x` is not of type f32")));
 }
 
 TEST_F(CsvSource, EachFileHasItsOwnHeader) {

@@ -9,6 +9,7 @@
 namespace belfry {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Two layers, so that 16 bits round what goes from one to the other.
@@ -102,6 +103,40 @@ TEST_F(EstimatorExport, AsksTheModelFnOfASubclass) {
   Constant e({.model_dir = dir.path() + "/model", .run = run});
   train(e);
   EXPECT_TRUE(identical(served(e.export_model(exports(), of_batch())), predicted(e)));
+}
+
+// Untrained weights are not exported in silence.
+TEST_F(EstimatorExport, OfOtherScopesThanTheTrainingsIsAnError) {
+  auto other = [](Scope s, const Batch& b, Mode mode) {
+    return curve(mode == Mode::train ? s / "fc1" : s / "fc_1", b, mode);
+  };
+  for (bool restarted : {false, true}) {
+    Estimator trained = estimator(saving_every(3), other);
+    if (!restarted) train(trained);
+    EXPECT_THAT(error_of([&] { trained.export_model(exports(), of_batch()); }),
+                AllOf(HasSubstr("missing: `fc_1/"), HasSubstr("left over: `fc1/"),
+                      HasSubstr("\ngive layers the same names and shapes in all modes")))
+        << restarted;
+  }
+}
+
+TEST_F(EstimatorExport, AddsNothingToCheckpoints) {
+  Estimator e = estimator(saving_every(1));
+  train(e);
+  std::vector<std::string> names = e.variable_names();
+  predicted(e);
+  e.export_model(exports(), of_batch());
+  e.evaluate(once({batch}));
+  EXPECT_EQ(e.variable_names(), names);
+  train(e, 1);
+  auto names_in = [&](std::int64_t step) {
+    std::vector<std::string> out;
+    for (const auto& [name, value] :
+         load_checkpoint(checkpoint_path(e.model_dir(), step)).variables)
+      out.push_back(name);
+    return out;
+  };
+  EXPECT_EQ(names_in(4), names_in(3));
 }
 
 TEST_F(EstimatorExport, NeedsAState) {

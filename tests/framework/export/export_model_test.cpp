@@ -128,7 +128,7 @@ TEST(ExportModel, AFailedExportLeavesNothing) {
                 };
               }),
               AllOf(HasSubstr("line.safetensors"), HasSubstr("the checkpoint of step 12"),
-                    HasSubstr("has no variable `other/kernel`")));
+                    HasSubstr("missing: `other/kernel` f32[2, 1], the nearest: line/kernel")));
   EXPECT_THAT(error([&](auto& o) { o.checkpoint = dir.path(); }),
               HasSubstr("there is no checkpoint"));
   EXPECT_THAT(error([&](auto& o) { o.checkpoint = {}; }),

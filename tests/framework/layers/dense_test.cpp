@@ -84,6 +84,9 @@ TEST(Dense, ErrorsSayWhatAndWhere) {
   auto error = [&](Tensor x, DenseOptions o) { return error_of([&] { dense(s, x, o); }); };
   Tensor x = tensor(graph, {1, 2}, {1.0f, 2.0f});
   EXPECT_EQ(error(x, {.units = 0}), "dense: units must be at least 1, got 0 (at fc1)");
+  EXPECT_EQ(error(x, {.units = std::int64_t{1} << 60}),
+            "shape: [2, 1152921504606846976]: more elements than a 64-bit count of bytes can hold "
+            "(at fc1)");
   EXPECT_EQ(error(tensor(graph, {2}, {1.0f, 2.0f}), {.units = 1}),
             "dense: x must have at least 2 axes, got f32[2] (at fc1)");
   EXPECT_EQ(error(tensor(graph, {1, 2}, {1, 2}), {.units = 1}),

@@ -45,7 +45,8 @@ TEST_F(BelfryCkpt, SaysThatItCannotPrint) {
 }
 
 TEST_F(BelfryCkpt, ListsCheckpoints) {
-  save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
+  save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}},
+                  {.newest = 0});
   write_file_atomically(checkpoint_path(folder.path(), 200), "damaged");
   Ran ls = run("ls .");
   EXPECT_EQ(ls.status, 0) << ls.err;
@@ -57,7 +58,8 @@ TEST_F(BelfryCkpt, ListsCheckpoints) {
 
 TEST_F(BelfryCkpt, ShowsWhatAFileHolds) {
   save_checkpoint(folder.path(),
-                  {.variables = two, .step = 10, .seed = 4, .input = {}, .hooks = {}}, 0);
+                  {.variables = two, .step = 10, .seed = 4, .input = {}, .hooks = {}},
+                  {.newest = 0});
   Ran show = run("show checkpoint-10.safetensors --statistics");
   EXPECT_EQ(show.status, 0) << show.err;
   EXPECT_THAT(show.out, HasSubstr("belfry.global_step: 10\n"));
@@ -189,10 +191,12 @@ TEST_F(BelfryCkpt, RefusesToRenameNothing) {
 }
 
 TEST_F(BelfryCkpt, AveragesFilesOfTheSameTensors) {
-  save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
+  save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}},
+                  {.newest = 0});
   NamedArrays later{{"n", Array::scalar<std::int64_t>(9)},
                     {"w", Array::of<float>({3, 2, 0, -8}, {2, 2})}};
-  save_checkpoint(folder.path(), {.variables = later, .step = 20, .input = {}, .hooks = {}}, 0);
+  save_checkpoint(folder.path(), {.variables = later, .step = 20, .input = {}, .hooks = {}},
+                  {.newest = 0});
   Ran mean = run("average mean.safetensors checkpoint-10.safetensors checkpoint-20.safetensors");
   EXPECT_EQ(mean.status, 0) << mean.err;
   Checkpoint checkpoint = load_checkpoint(folder / "mean.safetensors");
@@ -210,7 +214,8 @@ TEST_F(BelfryCkpt, AveragesAllCheckpointsOfAFolder) {
   for (int step : {100, 20, 3})
     save_checkpoint(
         folder / "run",
-        {.variables = {{"w", Array::scalar<float>(static_cast<float>(step))}}, .step = step}, 0);
+        {.variables = {{"w", Array::scalar<float>(static_cast<float>(step))}}, .step = step},
+        {.newest = 0});
   Ran mean = run("average mean.safetensors run");
   EXPECT_EQ(mean.status, 0) << mean.err;
   EXPECT_EQ(mean.out, "mean of 3 files\nwrote mean.safetensors: 1 tensors, 1 elements, 4 B\n");
@@ -232,8 +237,8 @@ TEST_F(BelfryCkpt, AveragesAllCheckpointsOfAFolder) {
 }
 
 TEST_F(BelfryCkpt, VerifiesWhatIsThere) {
-  std::string path =
-      save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, 0);
+  std::string path = save_checkpoint(
+      folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}}, {.newest = 0});
   EXPECT_EQ(run("verify .").status, 0);
   std::string bytes = read_file(path);
   bytes.back() ^= 1;
@@ -241,6 +246,7 @@ TEST_F(BelfryCkpt, VerifiesWhatIsThere) {
   Ran verify = run("verify .");
   EXPECT_EQ(verify.status, 1);
   EXPECT_THAT(verify.out, StartsWith("damaged  ./checkpoint-10.safetensors: the checksum"));
+  EXPECT_EQ(verify.out.find("checkpoint-10", 30), std::string::npos) << verify.out;  // named once
   Ran missing = run("verify . nowhere");
   EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.err, HasSubstr("error: there is no file"));
@@ -250,7 +256,8 @@ TEST_F(BelfryCkpt, VerifiesWhatIsThere) {
 TEST_F(BelfryCkpt, ConvertsBetweenFormats) {
   NamedArrays all = two;
   all["half"] = Array::scalar(0.5f).cast(DType::bf16);
-  save_checkpoint(folder.path(), {.variables = all, .step = 10, .input = {}, .hooks = {}}, 0);
+  save_checkpoint(folder.path(), {.variables = all, .step = 10, .input = {}, .hooks = {}},
+                  {.newest = 0});
   Ran npz = run("convert . a.npz");
   EXPECT_THAT(npz.out, StartsWith("half: bf16 as f32\nwrote a.npz: 3 tensors"));
   Features arrays = data::read_npz(folder / "a.npz");

@@ -171,9 +171,11 @@ inline void add_bad_sizes(std::vector<BadFile>& to) {
   for (const char* number : {"9223372036854775808", "18446744073709551615"})
     bad(number, std::string("tensor `w`: axis 0 of shape has the size ") + number
                     + ", more than 64 bits with a sign can hold");
-  for (const char* shape : {"9223372036854775807", "4611686018427387904", "4294967296,4294967296",
-                            "2097152,2097152,2097152,2097152", "9223372036854775807,0"})
-    bad(shape, "shape: more elements than a 64-bit count of bytes can hold (tensor `w`)");
+  for (const std::string shape :
+       {"9223372036854775807", "4611686018427387904", "4294967296, 4294967296",
+        "2097152, 2097152, 2097152, 2097152", "9223372036854775807, 0"})
+    bad(shape,
+        "shape: [" + shape + "]: more elements than a 64-bit count of bytes can hold (tensor `w`)");
   bad("1,1,1,1,1,1,1,1,1", "tensor `w`: shape has more than 8 axes");
   bad("500000000000000000",
       "f32[500000000000000000] takes 2000000000000000000 bytes, but data_offsets [0, 4] span 4");

@@ -1,5 +1,6 @@
 #include "belfry/framework/train/checkpoint.h"
 
+#include "belfry/data/data.h"
 #include "belfry/framework/base/file.h"
 #include "training_testing.h"
 
@@ -30,7 +31,7 @@ void damage(const std::string& path) {
 
 TEST(Checkpoint, HoldsEverything) {
   TemporaryFolder dir;
-  std::string path = save_checkpoint(dir.path(), example(12), 5);
+  std::string path = save_checkpoint(dir.path(), example(12), {.newest = 5});
   EXPECT_EQ(path, dir / "checkpoint-12.safetensors");
   EXPECT_EQ(path, checkpoint_path(dir.path(), 12));
   Checkpoint read = load_checkpoint(path), wrote = example(12);
@@ -44,7 +45,7 @@ TEST(Checkpoint, HoldsEverything) {
 
 TEST(Checkpoint, AreListedByStep) {
   TemporaryFolder dir;
-  for (std::int64_t step : {100, 9, 20}) save_checkpoint(dir.path(), example(step), 0);
+  for (std::int64_t step : {100, 9, 20}) save_checkpoint(dir.path(), example(step), {.newest = 0});
   for (const char* other :
        {"checkpoint-.safetensors", "checkpoint-x.safetensors", "checkpoint--1.safetensors",
         "checkpoint-5.safetensors.bak", "checkpoint-99999999999999999999.safetensors", "notes.txt"})
@@ -55,9 +56,10 @@ TEST(Checkpoint, AreListedByStep) {
 
 TEST(Checkpoint, TheNewestStay) {
   TemporaryFolder dir;
-  for (std::int64_t step = 1; step <= 6; ++step) save_checkpoint(dir.path(), example(step), 3);
+  for (std::int64_t step = 1; step <= 6; ++step)
+    save_checkpoint(dir.path(), example(step), {.newest = 3});
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(4, 5, 6));
-  save_checkpoint(dir.path(), example(7), 0);  // 0 keeps all
+  save_checkpoint(dir.path(), example(7), {.newest = 0});  // 0 keeps all
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(4, 5, 6, 7));
 }
 
@@ -65,15 +67,56 @@ TEST(Checkpoint, OneForEachSpanStaysForGood) {
   TemporaryFolder dir;
   auto begin = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
   for (std::int64_t step = 1; step <= 8; ++step) {  // one a minute
-    std::string path = save_checkpoint(dir.path(), example(step), 2, std::chrono::seconds(100));
+    std::string path = save_checkpoint(dir.path(), example(step),
+                                       {.newest = 2, .every = std::chrono::seconds(100)});
     std::filesystem::last_write_time(path, begin + std::chrono::minutes(step));
   }
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(7, 8));
   EXPECT_THAT(saved_steps(kept_folder(dir.path())), ElementsAre(1, 3, 5));
   EXPECT_EQ(load_checkpoint(checkpoint_path(dir / "kept", 3)).step, 3);
-  save_checkpoint(dir.path(), example(9), 1);  // without the option those that stayed still do
+  save_checkpoint(dir.path(), example(9),
+                  {.newest = 1});  // without the option those that stayed still do
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(9));
   EXPECT_THAT(saved_steps(kept_folder(dir.path())), ElementsAre(1, 3, 5));
+}
+
+TEST(Checkpoint, SomeStayByTheirSteps) {
+  TemporaryFolder dir;
+  for (std::int64_t step : {0, 4, 8, 12, 16, 20, 24, 25, 26})
+    save_checkpoint(dir.path(), example(step),
+                    {.newest = 2, .every = Steps(10), .multiples_of = Steps(12)});
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(25, 26));
+  // The last of step 0, of 1..10 and of 11..20; the multiples 0, 12 and 24.
+  EXPECT_THAT(saved_steps(kept_folder(dir.path())), ElementsAre(0, 8, 12, 20, 24));
+}
+
+// An earlier training, which came further, has left the checkpoint of step 900 in `kept`.
+TEST(Checkpoint, ASpanIsMeasuredFromTheStepBefore) {
+  TemporaryFolder dir;
+  auto begin = std::filesystem::file_time_type::clock::now() - std::chrono::hours(9);
+  for (std::int64_t step : {100, 900}) {
+    write_checkpoint(checkpoint_path(dir.path(), step), example(step));
+    create_folders(kept_folder(dir.path()));
+    std::string kept = checkpoint_path(kept_folder(dir.path()), step);
+    std::filesystem::rename(checkpoint_path(dir.path(), step), kept);
+    std::filesystem::last_write_time(kept, begin);
+  }
+  for (std::int64_t step = 501; step <= 506; ++step) {
+    std::string path =
+        save_checkpoint(dir.path(), example(step), {.newest = 1, .every = std::chrono::hours(1)});
+    std::filesystem::last_write_time(path, begin + std::chrono::minutes(50 + 15 * (step - 501)));
+  }
+  // Of 50, 65, 80, ... minutes after the one of step 100 only that of 65 is beyond an hour.
+  EXPECT_THAT(saved_steps(kept_folder(dir.path())), ElementsAre(100, 502, 900));
+}
+
+TEST(Checkpoint, ALinkThatLeadsNowhereIsRemoved) {
+  TemporaryFolder dir;
+  std::filesystem::create_symlink("nowhere", checkpoint_path(dir.path(), 1));
+  CapturedLog log;
+  for (std::int64_t step : {2, 3}) save_checkpoint(dir.path(), example(step), {.newest = 1});
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(3));
+  EXPECT_EQ(log.warnings, "");
 }
 
 TEST(Checkpoint, WhatCannotMoveIsWarnedOf) {
@@ -81,11 +124,11 @@ TEST(Checkpoint, WhatCannotMoveIsWarnedOf) {
   write_file_atomically(dir / "kept", "a file where the folder would be");
   CapturedLog log;
   for (std::int64_t step : {1, 2})
-    save_checkpoint(dir.path(), example(step), 1, std::chrono::seconds(1));
+    save_checkpoint(dir.path(), example(step), {.newest = 1, .every = std::chrono::seconds(1)});
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(1, 2));
   EXPECT_THAT(log.warnings,
               AllOf(HasSubstr(concat("could not move ", checkpoint_path(dir.path(), 1), " to ",
-                                     checkpoint_path(dir / "kept", 1), ": ")),
+                                     kept_folder(dir.path()), ": ")),
                     HasSubstr("Not a directory")));
 }
 
@@ -116,34 +159,40 @@ TEST(Checkpoint, OlderFilesDoNotSayHowTheyWereTrained) {
 
 TEST(Checkpoint, ADamagedNewerOneCostsNoGoodOne) {
   TemporaryFolder dir;
-  save_checkpoint(dir.path(), example(10), 1);
-  save_checkpoint(dir.path(), example(20), 0);
+  save_checkpoint(dir.path(), example(10), {.newest = 1});
+  save_checkpoint(dir.path(), example(20), {.newest = 0});
   damage(checkpoint_path(dir.path(), 20));
-  save_checkpoint(dir.path(), example(15), 1);
+  save_checkpoint(dir.path(), example(15), {.newest = 1});
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(15));
   CapturedLog log;
   EXPECT_EQ(load_latest_checkpoint(dir.path())->step, 15);
-  for (std::int64_t step : {20, 30}) save_checkpoint(dir.path(), example(step), 3);
-  save_checkpoint(dir.path(), example(10), 3);
+  for (std::int64_t step : {20, 30}) save_checkpoint(dir.path(), example(step), {.newest = 3});
+  save_checkpoint(dir.path(), example(10), {.newest = 3});
   EXPECT_THAT(saved_steps(dir.path()),
               ElementsAre(10, 20, 30));  // 15 is newer than what was just written
 }
 
 TEST(Checkpoint, AnOlderOneStandsInForADamagedOne) {
   TemporaryFolder dir;
-  for (std::int64_t step : {1, 2, 3}) save_checkpoint(dir.path(), example(step), 0);
+  for (std::int64_t step : {1, 2, 3}) save_checkpoint(dir.path(), example(step), {.newest = 0});
   damage(checkpoint_path(dir.path(), 3));
   CapturedLog log;
   EXPECT_EQ(load_latest_checkpoint(dir.path())->step, 2);
-  EXPECT_THAT(log.warnings, AllOf(HasSubstr("checkpoint-3.safetensors cannot be used, trying an "
-                                            "older one: "),
-                                  Not(HasSubstr("checkpoint-2"))));
+  EXPECT_THAT(log.warnings,
+              ::testing::StartsWith("cannot use a checkpoint, trying an older one: "));
+  auto times = [&](const std::string& path) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = log.warnings.find(path, at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(times(checkpoint_path(dir.path(), 3)), 1u);
+  EXPECT_EQ(times(checkpoint_path(dir.path(), 2)), 0u);
 }
 
 TEST(Checkpoint, WhenAllAreDamagedNothingIsMadeUp) {
   TemporaryFolder dir;
   for (std::int64_t step : {1, 2}) {
-    save_checkpoint(dir.path(), example(step), 0);
+    save_checkpoint(dir.path(), example(step), {.newest = 0});
     damage(checkpoint_path(dir.path(), step));
   }
   CapturedLog log;
@@ -172,15 +221,16 @@ TEST(Checkpoint, OtherFilesAreNamedAsWhatTheyAre) {
 
 TEST(Checkpoint, StatesAreText) {
   TemporaryFolder dir;
-  save_checkpoint(dir.path(), example(1), 0);
+  save_checkpoint(dir.path(), example(1), {.newest = 0});
   Checkpoint bad = example(2);
   bad.hooks["best"] = "\xff\xfe";
-  EXPECT_EQ(error_of([&] { save_checkpoint(dir.path(), bad, 1); }),
+  EXPECT_EQ(error_of([&] { save_checkpoint(dir.path(), bad, {.newest = 1}); }),
             "checkpoint: name or state of hook `best` is not UTF-8 text; write bytes as "
             "hexadecimal digits");
   bad = example(3);
   bad.input = "\xff";
-  EXPECT_THAT(error_of([&] { save_checkpoint(dir.path(), bad, 1); }), HasSubstr("UTF-8"));
+  EXPECT_THAT(error_of([&] { save_checkpoint(dir.path(), bad, {.newest = 1}); }),
+              HasSubstr("UTF-8"));
   EXPECT_THAT(saved_steps(dir.path()), ElementsAre(1));  // and nothing was lost
   EXPECT_EQ(dir.names().size(), 1u);
 }
@@ -202,7 +252,8 @@ TEST_F(Resuming, TrainingGoesOnFromAnOlderOne) {
   CapturedLog log;
   Estimator estimator = make(falling, saving_every(1, 1));
   EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
-  EXPECT_THAT(log.warnings, HasSubstr("checkpoint-3.safetensors cannot be used"));
+  EXPECT_THAT(log.warnings, AllOf(HasSubstr("cannot use a checkpoint, trying an older one: "),
+                                  HasSubstr("checkpoint-3.safetensors")));
   EXPECT_EQ(scalar(estimator, "w"), 8 - 3 * 0.25);
   EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 3)).step, 3);  // written anew
 }
@@ -265,6 +316,24 @@ TEST_F(Resuming, AnotherProcessMayHaveGoneOn) {
   EXPECT_EQ(first.evaluate(input, {.steps = 1}).at("global_step"), 5);
   EXPECT_EQ(first.train(input, {.steps = 1}).global_step, 6);
   EXPECT_EQ(scalar(first, "w"), 8 - 6 * 0.25);
+}
+
+TEST_F(Resuming, DataShuffledWithAnotherSeedAreToldOfIt) {
+  auto train = [&](std::uint64_t seed) {
+    RunConfig config = quiet();
+    config.seed = seed;
+    auto shuffled = data::generator([x = 0.0f](std::stop_token) mutable -> std::optional<Features> {
+                      return one_point(x += 1);
+                    })
+                    | data::take(8) | data::shuffle(4, {.seed = seed});
+    make(falling, config).train(shuffled, {.steps = 1});
+  };
+  train(5);
+  CapturedLog log;
+  EXPECT_THAT(error_of([&] { train(6); }),
+              AllOf(HasSubstr("shuffle.seed"),
+                    HasSubstr("(RunConfig::seed is 6, the training began with 5; data that are")));
+  train(5);
 }
 
 TEST_F(Resuming, TheCheckpointsSeedStays) {

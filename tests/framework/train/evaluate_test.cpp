@@ -3,6 +3,8 @@
 #include <functional>
 #include <stop_token>
 
+#include "../base/resident_bytes.h"
+#include "belfry/data/data.h"
 #include "training_testing.h"
 
 namespace belfry {
@@ -123,6 +125,21 @@ TEST(Evaluate, TakesTheLiveStateOrANamedCheckpoint) {
   Estimator other({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
   EXPECT_EQ(other.evaluate(input, {.steps = 1}).at("global_step"), 6);
   EXPECT_EQ(other.latest_checkpoint(), checkpoint_path(dir.path(), 6));
+}
+
+TEST(Evaluate, LeavesNothingBehind) {
+  if (freed_memory_is_kept) GTEST_SKIP() << "sanitizers keep freed memory";
+  auto same = [](Features in) { return in; };
+  Dataset data = data::from_arrays(points({1, 2, 3}, {1, 2, 3})) | data::map(same, {.workers = 4})
+                 | data::batch(3) | data::threads(16);
+  Estimator estimator({.model_fn = linear, .run = saving_nothing()});
+  auto evaluate = [&](int times) {
+    for (int i = 0; i < times; ++i) ASSERT_EQ(estimator.evaluate(data).at("error"), 2);
+  };
+  evaluate(500);
+  std::int64_t before = resident_bytes();
+  evaluate(10'000);
+  EXPECT_LT(resident_bytes() - before, 3 << 20);
 }
 
 TEST(Evaluate, ChangesNothing) {

@@ -49,6 +49,29 @@ TEST(MicroBatches, GradientsTakeNoMoreMemoryWithMoreParts) {
   for (int parts : {4, 8, 16}) EXPECT_LE(arena(parts), two) << parts;
 }
 
+EstimatorSpec classifier(Scope s, const Batch& batch, Mode) {
+  Tensor logits = dense(s / "out", batch["x"], {.units = 4});
+  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = sgd()};
+}
+
+// Row 4 of 6 is the first of the third of three parts.
+TEST(MicroBatches, ErrorsCountRowsOfTheWholeBatch) {
+  Features batch = labelled_rows(6, 0);
+  Array labels = batch.at("label").clone();
+  labels.span<std::int64_t>()[4] = -1;
+  batch.set("label", labels);
+  auto told = [&](int towers) {
+    return error_of([&] {
+      variables_after(classifier, on_cpus(towers, 1), once({batch}), 1,
+                      {std::make_shared<Parts>(3)});
+    });
+  };
+  EXPECT_THAT(told(1), HasSubstr("label -1 at row 0 is outside 0..3 (at out) (in a part whose row "
+                                 "0 is row 4) (in training step 1)"));
+  EXPECT_THAT(told(2), HasSubstr("at row 0 is outside 0..3 (at out) (in a part whose row 0 is row "
+                                 "1) (on tower 1, whose row 0 is row 3 of the batch's 6) (in"));
+}
+
 TEST(MicroBatches, AreAskedForBeforeTheModelIsBuilt) {
   ModelFn model = [](Scope s, const Batch& batch, Mode mode) {
     EstimatorSpec spec = linear(std::move(s), batch, mode);

@@ -17,7 +17,7 @@ TEST(RunConfig, HasTheUsualDefaults) {
   RunConfig config = run_config_from_json("{}");
   EXPECT_THAT(config.devices, ElementsAre("cpu"));
   EXPECT_EQ(config.save_checkpoint, Every(std::chrono::seconds(600)));
-  EXPECT_EQ(config.keep_checkpoint_max, 5);
+  EXPECT_EQ(config.keep_checkpoints.newest, 5);
   EXPECT_EQ(config.log_step_count, Steps(100));
   EXPECT_TRUE(config.stop_on_signals);
   EXPECT_FALSE(config.check_numerics);
@@ -25,12 +25,13 @@ TEST(RunConfig, HasTheUsualDefaults) {
 
 TEST(RunConfig, ReadsEveryField) {
   RunConfig config = run_config_from_json(R"({"devices": ["cpu:0"], "save_checkpoint_steps": 500,
-      "keep_checkpoint_max": 0, "log_step_count": 7, "seed": 18446744073709551615, "threads": 3,
-      "memory_limit": 1000000, "stop_on_signals": false, "check_numerics": true, "split": 2})");
+      "keep_checkpoints": {"newest": 0}, "log_step_count": 7, "seed": 18446744073709551615,
+      "threads": 3, "memory_limit": 1000000, "stop_on_signals": false, "check_numerics": true,
+      "split": 2})");
   EXPECT_THAT(config.devices, ElementsAre("cpu:0"));
   EXPECT_EQ(config.split.slots, 2);
   EXPECT_EQ(config.save_checkpoint, Every(Steps(500)));
-  EXPECT_EQ(config.keep_checkpoint_max, 0);
+  EXPECT_EQ(config.keep_checkpoints.newest, 0);
   EXPECT_EQ(config.log_step_count, Steps(7));
   EXPECT_EQ(config.seed, 0xFFFFFFFFFFFFFFFF);
   EXPECT_EQ(config.threads, 3);
@@ -59,7 +60,8 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
   // Each value is another than the default, and each key is one that JSON may have.
   std::string all =
       R"({"batch":"per_tower","bucket":5,"capture_steps":false,"check_numerics":true,)"
-      R"("devices":["cpu:0","cpu:1+cpu:2"],"fail_on_non_finite":false,"keep_checkpoint_every":7200,"keep_checkpoint_max":3,)"
+      R"("devices":["cpu:0","cpu:1+cpu:2"],"fail_on_non_finite":false,)"
+      R"("keep_checkpoints":{"every":{"steps":7200},"multiples_of":12,"newest":3},)"
       R"("log_step_count":8,"memory_limit":9,"precision":"bf16","reduction":"hierarchical",)"
       R"("reduction_timeout":10,"save_checkpoint":{"steps":11},"save_in_background":true,)"
       R"("seed":18446744073709551615,"split":2,"stop_on_signals":false,"tf32":false,"threads":4,)"
@@ -67,7 +69,7 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
   EXPECT_EQ(to_json(run_config_from_json(all)), all);
   std::string usual = to_json(RunConfig());
   EXPECT_THAT(usual, HasSubstr(R"("save_checkpoint":{"seconds":600})"));
-  EXPECT_THAT(usual, HasSubstr(R"("keep_checkpoint_every":null)"));
+  EXPECT_THAT(usual, HasSubstr(R"("keep_checkpoints":{"every":null,"multiples_of":0,"newest":5})"));
   EXPECT_EQ(to_json(run_config_from_json(usual)), usual);
   EXPECT_THAT(to_json(run_config_from_json(R"({"save_checkpoint": null})")),
               HasSubstr(R"("save_checkpoint":null)"));
@@ -78,8 +80,7 @@ TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error("{"), "config: expected a JSON object of RunConfig fields");
   EXPECT_EQ(error(R"({"sed": 1})"),
             "config: unknown key `sed`; known are batch, bucket, capture_steps, check_numerics, "
-            "devices, fail_on_non_finite, keep_checkpoint_every, keep_checkpoint_max, "
-            "log_step_count, memory_limit, "
+            "devices, fail_on_non_finite, keep_checkpoints, log_step_count, memory_limit, "
             "precision, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
             "save_in_background, seed, split, stop_on_signals, tf32, threads, variables");
   EXPECT_EQ(error(R"({"threads": "two"})"),
@@ -87,12 +88,21 @@ TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error(R"({"threads": 1.5})"), "config: `threads` must be a whole number, got 1.5");
   EXPECT_EQ(error(R"({"threads": 4294967297})"),
             "config: `threads` must be in 0..2147483647, got 4294967297");
-  EXPECT_EQ(error(R"({"keep_checkpoint_max": -1})"),
-            "config: `keep_checkpoint_max` must be in 0..2147483647, got -1");
+  EXPECT_EQ(error(R"({"keep_checkpoints": 5})"),
+            "config: `keep_checkpoints` must be {\"newest\": n, \"every\": a cadence, "
+            "\"multiples_of\": n}, got 5");
+  EXPECT_EQ(error(R"({"keep_checkpoints": {"max": 5}})"),
+            "config: unknown key `keep_checkpoints.max`; known are every, multiples_of, newest");
+  EXPECT_EQ(error(R"({"keep_checkpoints": {"newest": -1}})"),
+            "config: `keep_checkpoints.newest` must be in 0..2147483647, got -1");
   EXPECT_EQ(
-      error(R"({"keep_checkpoint_every": 0})"),
-      "RunConfig: keep_checkpoint_every must be above 0 s, got 0; std::nullopt keeps none but "
-      "the newest");
+      error(R"({"keep_checkpoints": {"every": {"seconds": 0}}})"),
+      "RunConfig: keep_checkpoints.every must be above 0, got 0 s; std::nullopt turns it off");
+  EXPECT_EQ(error(R"({"keep_checkpoints": {"every": {"seconds": 9223372036854775807}}})"),
+            "config: `keep_checkpoints.every.seconds` must be at most 9223372036854775, got "
+            "9223372036854775807");
+  EXPECT_EQ(error(R"({"keep_checkpoints": {"multiples_of": -1}})"),
+            "RunConfig: keep_checkpoints.multiples_of must be at least 0, got -1");
   EXPECT_EQ(error(R"({"seed": -1})"),
             "config: `seed` must be a whole number of at least 0, got -1");
   EXPECT_EQ(error(R"({"memory_limit": 18446744073709551615})"),
@@ -129,9 +139,9 @@ TEST(RunConfig, RangesAreChecked) {
   config.threads = -1;
   EXPECT_EQ(error_of([&] { validate(config); }), "RunConfig: threads must be at least 0, got -1");
   config = {};
-  config.keep_checkpoint_max = -1;
+  config.keep_checkpoints.newest = -1;
   EXPECT_EQ(error_of([&] { Estimator({.model_fn = falling, .model_dir = "x", .run = config}); }),
-            "RunConfig: keep_checkpoint_max must be at least 0, got -1");
+            "RunConfig: keep_checkpoints.newest must be at least 0, got -1");
 }
 
 TEST(RunConfig, DevicesMustExist) {

@@ -66,7 +66,7 @@ TEST(Signals, APausedTrainingHearsThem) {
   control.pause();
   std::thread sender([&] {
     while (!control.progress().paused) std::this_thread::yield();
-    kill(getpid(), SIGTERM);
+    raise(SIGTERM);
   });
   TrainResult result = estimator.train(over_and_over({one_point()}), {.control = &control});
   sender.join();
@@ -81,6 +81,20 @@ TEST(SignalGuard, NotesTheFirstAndStepsAside) {
   std::raise(SIGTERM);
   EXPECT_STREQ(guard.received(), "SIGTERM");
   EXPECT_EQ(handler_of(SIGTERM), before);  // a second one takes its usual course
+}
+
+TEST(SignalGuard, LeavesAHandlerThatWasPlacedSince) {
+  auto before = handler_of(SIGINT);
+  auto other = +[](int) {};
+  {
+    SignalGuard guard;
+    signal(SIGINT, other);
+    std::raise(SIGTERM);
+    EXPECT_STREQ(guard.received(), "SIGTERM");
+    EXPECT_EQ(handler_of(SIGINT), other);
+  }
+  EXPECT_EQ(handler_of(SIGINT), other);
+  signal(SIGINT, before);
 }
 
 // The first is waited for in vain: the input does not heed it.

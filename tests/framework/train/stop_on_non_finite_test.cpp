@@ -48,6 +48,28 @@ TEST(StopOnNonFinite, MayOnlyWarnOnceUntilAllIsFiniteAgain) {
   EXPECT_EQ(log.warnings, std::string(line) + line);
 }
 
+// The loss of the second of four steps is NaN, and nothing is learnt from it here.
+TEST(StopOnNonFinite, ATrainingGoesOnWhereItOnlyWarns) {
+  CapturedLog log;
+  ModelFn model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor w = s.variable("w", {.initializer = constant_value(8)});
+    return {.loss = mean(w + stop_gradient(batch["x"])), .train = sgd({.learning_rate = 1})};
+  };
+  float nan = std::nanf("");
+  InputFn input = once({one_point(), one_point(nan), one_point(), one_point()});
+  for (bool fails : {true, false}) {
+    TemporaryFolder dir;
+    RunConfig run = quiet();
+    run.fail_on_non_finite = fails;
+    Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = run});
+    std::int64_t steps = 0;
+    std::string error = error_of([&] { steps = estimator.train(input).steps; });
+    EXPECT_EQ(steps, fails ? 0 : 4);
+    EXPECT_THAT(fails ? error : log.warnings,
+                ::testing::HasSubstr("the loss is NaN after step 2;"));
+  }
+}
+
 TEST(StopOnNonFinite, StepsApplyTheirUpdatesUnlessTold) {
   NoContext context;
   EXPECT_THAT(

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -48,6 +51,13 @@ inline InputFn once(std::vector<Features> list) {
   return [list] { return std::make_unique<Batches>(list, false); };
 }
 
+/// Returns when somebody requests `stop`.
+inline void wait_for(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any().wait(lock, stop, [] { return false; });
+}
+
 /// Rows of x [n, 1] with their y [n, 1].
 inline Features points(const std::vector<float>& x, const std::vector<float>& y) {
   auto n = static_cast<std::int64_t>(x.size());
@@ -82,7 +92,7 @@ inline RunConfig quiet() {
 inline RunConfig saving_every(std::int64_t steps, int keep = 0) {
   RunConfig config = quiet();
   config.save_checkpoint = Steps(steps);
-  config.keep_checkpoint_max = keep;
+  config.keep_checkpoints.newest = keep;
   return config;
 }
 inline RunConfig saving_nothing() {

@@ -126,6 +126,27 @@ TEST_F(TrainingsVariables, MayBeOutsideAndInTrainingToo) {
   EXPECT_EQ(load_checkpoint(checkpoint_path(dir.path(), 4)).variables.at("steps").item(), 4);
 }
 
+// Training may do without one that the checkpoint has; whoever has it goes on with its value.
+TEST_F(TrainingsVariables, OfTheCheckpointMayBeLeftToEvaluations) {
+  bool training_has_it = true;
+  auto model = [&](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = linear(s, batch, mode);
+    if (mode == Mode::train && !training_has_it) return spec;
+    Variable offset =
+        s.variable("offset", {.initializer = constant_value(3), .kind = VariableKind::statistic});
+    if (mode == Mode::train) assign(offset, offset + 1);
+    if (mode == Mode::evaluate) spec.metrics.emplace_back("offset", mean_metric(offset.value()));
+    return spec;
+  };
+  make(model).train(data);
+  training_has_it = false;
+  Estimator restarted = make(model);
+  EXPECT_EQ(restarted.evaluate(data).at("offset"), 5);
+  restarted.train(data, {.resume_input = false});
+  InputFn other_shapes = once({points({1, 2}, {1, 2})});
+  EXPECT_EQ(restarted.evaluate(other_shapes).at("offset"), 5);
+}
+
 // What no plan uses was never made.
 TEST_F(TrainingsVariables, ThatAreNotUsedDoNotCount) {
   auto model = [](Scope s, const Batch& batch, Mode mode) {
@@ -164,6 +185,22 @@ TEST_F(TrainingsVariables, OfTowersMustBeTheSame) {
                 return spec;
               }),
               HasSubstr("variable 2 of tower 1's model is none and of tower 0's `seen` (f32[])"));
+  auto pair = [](Scope s, const Batch& b, std::vector<std::pair<const char*, Shape>> variables) {
+    Tensor loss = mean(b["x"]);
+    for (const auto& [name, shape] : variables)
+      loss = loss + mean(s.variable(name, {.shape = shape}).value());
+    return EstimatorSpec{.loss = loss, .train = sgd()};
+  };
+  EXPECT_THAT(two([&](Scope s, const Batch& b, Mode, int call) {
+                return pair(s, b, {{"a", {2 + call}}});
+              }),
+              HasSubstr("variable 0 of tower 1's model is `a` (f32[3]) and of tower 0's `a` "
+                        "(f32[2]); a model_fn must make the same variables on every tower"));
+  EXPECT_THAT(two([&](Scope s, const Batch& b, Mode, int call) {
+                return call == 0 ? pair(s, b, {{"a", {2}}, {"b", {2}}})
+                                 : pair(s, b, {{"b", {2}}, {"a", {2}}});
+              }),
+              HasSubstr("variable 0 of tower 1's model is `b` (f32[2]) and of tower 0's `a` "));
 }
 
 }  // namespace

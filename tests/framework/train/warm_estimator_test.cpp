@@ -75,7 +75,7 @@ TEST_F(WarmEstimator, WhatCannotBeHadIsAnErrorOrKeepsItsFirstValue) {
 TEST_F(WarmEstimator, AModelDirIsASource) {
   save_checkpoint(folder / ".",
                   {.variables = {{"w", Array::scalar(5.0f)}}, .step = 90, .input = {}, .hooks = {}},
-                  0);
+                  {.newest = 0});
   EstimatorOptions other = options();
   other.warm_start->from = folder.path();
   Estimator estimator(other);

@@ -48,6 +48,7 @@ TEST(EvalSchedule, ThrottlesAndDelays) {
   EXPECT_THAT(steps_of({.every = Steps(2), .throttle = 6s}, 12, 3),
               ElementsAre(2, 4, 6, 8, 10, 12));
   EXPECT_THAT(steps_of({.every = Steps(2), .throttle = 7s}, 12, 3), ElementsAre(2, 6, 10));
+  EXPECT_THAT(steps_of({.every = Steps(2), .throttle = 6001ms}, 12, 3), ElementsAre(2, 6, 10));
   EXPECT_THAT(steps_of({.every = Steps(2), .start_delay = 19s}, 12, 3), ElementsAre(8, 10, 12));
   EXPECT_THAT(steps_of({.every = Steps(2), .throttle = 7s, .start_delay = 18s}, 12, 3),
               ElementsAre(6, 10));

@@ -37,17 +37,18 @@ struct ExportersTest : WorkflowTest {
 };
 
 TEST_F(ExportersTest, TheLatestKeepsTheNewest) {
-  auto result = train({each_step(latest_exporter({.model = of_x(), .keep = 2}))}, 4);
+  auto result = train({each_step(latest_exporter({.model = of_x(), .keep = {.newest = 2}}))}, 4);
   EXPECT_THAT(steps_of(result), ElementsAre(3, 4));  // those that are left
   EXPECT_THAT(exported("latest"), ElementsAre(3, 4));
   EXPECT_EQ(result.exports[1].path, newest_export(dir / "export/latest"));
   EXPECT_EQ(result.exports[1].evaluation, "t");
   EXPECT_EQ(result.exports[1].exporter, "latest");
-  train({each_step(latest_exporter({.model = of_x(), .keep = 0}))}, 8);
+  train({each_step(latest_exporter({.model = of_x(), .keep = {.newest = 0}}))}, 8);
   EXPECT_THAT(exported("latest"), ElementsAre(3, 4, 5, 6, 7, 8));
   // A training that has nothing to do exports nothing again.
-  EXPECT_THAT(train({each_step(latest_exporter({.model = of_x(), .keep = 0}))}, 8).exports,
-              IsEmpty());
+  EXPECT_THAT(
+      train({each_step(latest_exporter({.model = of_x(), .keep = {.newest = 0}}))}, 8).exports,
+      IsEmpty());
   EXPECT_THAT(exported("latest"), ElementsAre(3, 4, 5, 6, 7, 8));
 }
 
@@ -101,7 +102,7 @@ TEST_F(ExportersTest, AnExportLosesItsNameBeforeItsFiles) {
   int events = ::inotify_init1(IN_NONBLOCK);
   int names = ::inotify_add_watch(events, dir.path().c_str(), IN_MOVED_FROM | IN_DELETE);
   ::inotify_add_watch(events, old.c_str(), IN_DELETE);
-  remove_old_exports(dir.path(), 1);
+  remove_old_exports(dir.path(), {.newest = 1});
   alignas(inotify_event) char bytes[4096];
   ASSERT_GT(::read(events, bytes, sizeof bytes), 0);
   ::close(events);
@@ -166,17 +167,37 @@ TEST_F(ExportersTest, OldExportsGoAndOtherThingsStay) {
       names.push_back(path.substr(path.size() - 3));
     return names;
   };
-  remove_old_exports(dir.path(), 0);
-  remove_old_exports(dir.path(), 6);
+  remove_old_exports(dir.path(), {.newest = 0});
+  remove_old_exports(dir.path(), {.newest = 6});
   EXPECT_EQ(left().size(), 6u);
-  remove_old_exports(dir.path(), 1, std::chrono::seconds(100));
+  remove_old_exports(dir.path(), {.newest = 1, .every = std::chrono::seconds(100)});
   EXPECT_THAT(left(), ElementsAre("000", "100", "250", "300"));
-  remove_old_exports(dir.path(), 1, std::chrono::seconds(100));
+  remove_old_exports(dir.path(), {.newest = 1, .every = std::chrono::seconds(100)});
   EXPECT_THAT(left(), ElementsAre("000", "100", "250", "300"));
-  remove_old_exports(dir.path(), 2);
+  remove_old_exports(dir.path(), {.newest = 2});
   EXPECT_THAT(left(), ElementsAre("250", "300"));
   EXPECT_EQ(dir.names().size(), 2u + 4u);
-  remove_old_exports(dir / "nowhere", 1);
+  remove_old_exports(dir / "nowhere", {.newest = 1});
+}
+
+TEST_F(ExportersTest, OldExportsStayByTheirSteps) {
+  for (int i = 1; i <= 8; ++i) {
+    std::string folder = dir / text(1000000000 + i);
+    create_folders(folder);
+    write_file_atomically(folder + "/graph.json", concat(R"({"step": )", 10 * i, "}"));
+  }
+  auto left = [&] {
+    std::string last_digits;
+    for (const std::string& path : list_exports(dir.path())) last_digits += path.back();
+    return last_digits;
+  };
+  remove_old_exports(dir.path(), {.newest = 2, .every = Steps(30), .multiples_of = Steps(40)});
+  EXPECT_EQ(left(), "34678");  // the last of 1..30 and of 31..60; 40; the newest
+  write_file_atomically(dir / "1000000003/graph.json", R"({"step": "three"})");
+  remove_old_exports(dir.path(), {.newest = 1, .multiples_of = Steps(20)});
+  EXPECT_EQ(left(), "3468");  // the damaged one beside 40, 60 and the newest
+  remove_old_exports(dir.path(), {.newest = 1});
+  EXPECT_EQ(left(), "8");
 }
 
 TEST_F(ExportersTest, WhatMakesNoSenseIsRefused) {
@@ -184,10 +205,10 @@ TEST_F(ExportersTest, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(refused({}), HasSubstr("latest_exporter `latest`: there are no signatures"));
   EXPECT_THAT(refused({.name = "a/b", .model = of_x()}), HasSubstr("`a/b` is no name"));
   EXPECT_THAT(refused({.name = "", .model = of_x()}), HasSubstr("`` is no name"));
-  EXPECT_EQ(refused({.model = of_x(), .keep = -1}),
-            "latest_exporter `latest`: keep must be at least 0, got -1");
-  EXPECT_THAT(refused({.model = of_x(), .keep_every = std::chrono::seconds(0)}),
-              HasSubstr("keep_every must be above 0 s"));
+  EXPECT_EQ(refused({.model = of_x(), .keep = {.newest = -1}}),
+            "latest_exporter `latest`: keep.newest must be at least 0, got -1");
+  EXPECT_EQ(error_of([&] { best_exporter({.model = of_x(), .keep = -1}); }),
+            "best_exporter `best`: keep must be at least 0, got -1");
   ExportOptions model = of_x();
   model.checkpoint = "x";
   EXPECT_THAT(error_of([&] { best_exporter({.model = model}); }),

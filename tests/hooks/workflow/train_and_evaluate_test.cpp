@@ -351,10 +351,21 @@ TEST_F(TrainAndEvaluate, WhatFailsIsNamed) {
   EXPECT_EQ(saved_steps(dir.path()).back(), 2);  // nor were the steps lost
   spec.exporters.clear();
   spec.metric = "dise";
-  EXPECT_THAT(error_of([&] { train({spec}, 4); }),
-              HasSubstr("there is no result `dise` that is a number; there are global_step, loss, "
-                        "distance; the nearest is `distance` (in evaluation `t`, tried out before "
-                        "the first step)"));
+  EXPECT_THAT(
+      error_of([&] { train({spec}, 4); }),
+      HasSubstr("there is no result `dise` that is a number; there are global_step, loss, "
+                "distance; the nearest is `distance` (in evaluation `t`, tried out first)"));
+}
+
+TEST_F(TrainAndEvaluate, EvaluationDataThatAreNotBatchedAreFoundBeforeTheFirstStep) {
+  Dataset rows = data::from_arrays(points({1, 2}, {1, 2}));
+  EvalSpec spec{.name = "t", .input_fn = rows, .every = Steps(2)};
+  Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = quiet()});
+  EXPECT_THAT(error_of([&] {
+                train_and_evaluate(estimator, {input, {.max_steps = 4}}, {spec});
+              }),
+              HasSubstr("(in evaluation `t`, tried out first)"));
+  EXPECT_THAT(saved_steps(dir.path()), IsEmpty());
 }
 
 // The evaluation of step 4 has no data. Nobody has asked for a checkpoint of that step.
@@ -406,6 +417,16 @@ TEST_F(TrainAndEvaluate, EarlyStoppingStopsWithTheStepThatWasEvaluated) {
     EXPECT_THAT(seen->steps, ElementsAre(4, 8, 12, 16));
     EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, 4, 8, 12, 16));
   }
+}
+
+// 0.5 at step 2.
+TEST_F(TrainAndEvaluate, StopsWhenAValueIsGoodEnough) {
+  EvalSpec spec{.name = "t", .input_fn = test, .every = Steps(1), .metric = "distance"};
+  spec.early_stopping.target = 0.5;
+  TrainResult result = train({spec}, 100).train;
+  EXPECT_EQ(result.outcome, Outcome::stopped);
+  EXPECT_EQ(result.global_step, 2);
+  EXPECT_THAT(result.reason, HasSubstr("distance is 0.5 at step 2, which is as good as 0.5"));
 }
 
 TEST_F(TrainAndEvaluate, WhatMakesNoSenseIsRefusedBeforeTraining) {

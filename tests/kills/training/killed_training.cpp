@@ -88,7 +88,7 @@ void train(const std::string& kind_name, const std::string& dir, std::int64_t st
   Kind kind = kind_of(kind_name, data_dir);
   RunConfig config;
   config.save_checkpoint = Steps(1);
-  config.keep_checkpoint_max = 2;
+  config.keep_checkpoints.newest = 2;
   config.save_in_background = background;
   config.threads = 1;
   config.batch = workers->count() > 1 ? BatchPolicy::per_worker : config.batch;

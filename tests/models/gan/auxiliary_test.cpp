@@ -8,6 +8,9 @@
 
 #include "../../framework/base/error_of.h"
 #include "../models_support.h"
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/random.h"
+#include "belfry/framework/runtime/evaluate.h"
 #include "belfry/models/gan/acgan.h"
 #include "belfry/models/gan/conditioning.h"
 #include "belfry/models/gan/infogan.h"
@@ -196,6 +199,33 @@ InfoganOptions of_points() {
   o.gan.real = "image";
   o.gan.generator_optimizer = o.gan.discriminator_optimizer = adam({.learning_rate = 5e-3});
   return o;
+}
+
+// Appendix C.1 of the paper.
+TEST(Infogan, TheGeneratorsRateIsFiveTimesTheDiscriminators) {
+  Graph graph;
+  Tensor step = constant(graph, 0, DType::i64);
+  GanOptions o = InfoganOptions().gan;
+  EXPECT_EQ(evaluate({o.generator_optimizer.learning_rate(step)})[0].item(), 1e-3f);
+  EXPECT_EQ(evaluate({o.discriminator_optimizer.learning_rate(step)})[0].item(), 2e-4f);
+}
+
+// As in the program of the paper's authors.
+TEST(Infogan, NoiseIsUniform) {
+  Graph graph;
+  Batch batch(graph, {{"image", {{4, 8, 8, 1}, DType::f32}}});
+  infogan({.networks = {.size = 8, .filters = 4}})(Scope(graph), batch, Mode::evaluate);
+  int drawn = 0;
+  for (const auto& node : graph) {
+    EXPECT_NE(node->op().name, "random_normal");
+    if (node->op().name != "random_uniform") continue;
+    const auto& o = node->as<RandomOptions>();
+    if (!node->scope().ends_with("noise")) continue;
+    EXPECT_EQ(o.a, -1);
+    EXPECT_EQ(o.b, 1);
+    ++drawn;
+  }
+  EXPECT_EQ(drawn, 1);
 }
 
 TEST(Infogan, DataComeToShowTheirCode) {

@@ -19,7 +19,7 @@ EstimatorSpec classifier(Scope s, const Batch& batch, Mode) {
 RunConfig saving_often() {
   RunConfig config = on_cpus(1, 1);
   config.save_checkpoint = Steps(2);
-  config.keep_checkpoint_max = 2;
+  config.keep_checkpoints.newest = 2;
   return config;
 }
 

@@ -79,5 +79,15 @@ TEST(TwoTrainings, InTwoThreadsAreThoseOfOne) {
   }
 }
 
+TEST(TwoTrainings, OfOneEstimatorAreAnError) {
+  Estimator estimator({.model_fn = linear, .run = saving_nothing()});
+  TrainControl control;
+  std::jthread first([&] { estimator.train(over_and_over({one_point()}), {.control = &control}); });
+  while (control.progress().step < 1) std::this_thread::yield();
+  EXPECT_THAT(error_of([&] { estimator.train(over_and_over({one_point()}), {.steps = 1}); }),
+              testing::HasSubstr("this Estimator is training already"));
+  control.request_stop("enough");
+}
+
 }  // namespace
 }  // namespace belfry

@@ -1,9 +1,6 @@
 #pragma once
 // The model and the input of the workers, and of the trainings that they are compared with.
 
-#include <condition_variable>
-#include <mutex>
-
 #include "../comparing.h"
 #include "../resuming_model.h"
 #include "belfry/framework/base/file.h"
@@ -52,10 +49,7 @@ inline InputFn waiting_batches(std::string sign) {
       bool next(Features& batch) override {
         if (++reads <= 3) return own->next(batch);
         write_file_atomically(sign, std::string_view("waits"));
-        std::mutex mutex;
-        std::condition_variable_any never;
-        std::unique_lock lock(mutex);
-        never.wait(lock, stop, [] { return false; });
+        wait_for(stop);
         return false;
       }
       std::string save() const override { return own->save(); }

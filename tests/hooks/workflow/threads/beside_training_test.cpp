@@ -160,7 +160,7 @@ TEST_F(BesideTraining, BuildsTheModelOnce) {
     return passing_seven(s, batch, mode);
   };
   Estimator estimator(counting);
-  auto latest = latest_exporter({.model = of_x(), .keep = 0});
+  auto latest = latest_exporter({.model = of_x(), .keep = {.newest = 0}});
   auto result = train_and_evaluate(estimator, {input, {.max_steps = 60}}, {spec({seen, latest})});
   ASSERT_GE(seen->steps.size(), 2u);
   EXPECT_EQ(built, 1);
@@ -196,6 +196,38 @@ TEST_F(BesideTraining, WhatItThrowsFailsTraining) {
   EXPECT_THAT(error_of([&] { train({broken}, 1'000'000); }),
               HasSubstr("no such file (in evaluation `t`) (beside training)"));
   EXPECT_FALSE(std::filesystem::exists(dir / "evaluating_t"));
+}
+
+// Nobody but the failure asks for the last checkpoint.
+TEST_F(BesideTraining, WhatItThrowsCostsNoStep) {
+  struct Last final : Hook {
+    void after_step(const StepResult& result) override { step = result.step; }
+    std::int64_t step = 0;
+  };
+  auto last = std::make_shared<Last>();
+  EvalSpec broken = spec();
+  broken.input_fn = [&, opened = 0](const InputContext& context) mutable {
+    if (++opened > 2) fail("no such file");
+    return test(context);
+  };
+  Estimator estimator(options());
+  EXPECT_THAT(
+      error_of([&] {
+        train_and_evaluate(estimator, {input, {.max_steps = 1'000'000, .hooks = {last}}}, {broken});
+      }),
+      HasSubstr("(beside training)"));
+  EXPECT_EQ(saved_steps(dir.path()).back(), last->step);
+  EXPECT_EQ(Estimator(options()).train(input, {.steps = 1}).global_step, last->step + 1);
+}
+
+TEST_F(BesideTraining, MayBeRefused) {
+  EvalSpec odd = spec({seen});
+  odd.wanted = [](std::int64_t step) { return step % 4 == 0; };
+  train({odd}, 200);
+  ASSERT_FALSE(seen->steps.empty());
+  for (std::int64_t step : seen->steps) EXPECT_EQ(step % 4, 0);
+  odd.wanted = [](std::int64_t) { return false; };
+  EXPECT_TRUE(train({odd}, 300).evaluations.empty());
 }
 
 // What a killed training has left in the folder is neither evaluated nor in the way.

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "../workflow_testing.h"
+#include "belfry/data/data.h"
 #include "belfry/hooks/write_evaluation.h"
 
 namespace belfry {
@@ -36,6 +37,7 @@ TEST_F(Continuously, EachNewestCheckpointIsEvaluated) {
   };
   Estimator evaluator(options());
   auto last = evaluate_continuously(evaluator, test, o);
+  trainer.join();  // it may still be logging
   EXPECT_THAT(steps, ElementsAre(2, 7));
   EXPECT_EQ(last.value().at("global_step"), 7);
   EXPECT_FALSE(std::filesystem::is_empty(hooks::evaluation_dir(dir.path())));
@@ -72,6 +74,22 @@ TEST_F(Continuously, LeavesOutWhatIsNotWanted) {
   o.wanted = [](std::int64_t step) { return step != 3; };
   Estimator evaluator(options());
   EXPECT_FALSE(evaluate_continuously(evaluator, test, o).has_value());
+}
+
+TEST_F(Continuously, DataHaveAnEnd) {
+  train_to(1);
+  Dataset endless =
+      data::from_arrays({{"x", one_point().at("x")}}) | data::repeat() | data::batch(1);
+  EvaluateContinuouslyOptions o = noting();
+  o.max_steps = 1;
+  std::stop_source stop;
+  o.stop = stop.get_token();
+  Estimator evaluator(options());
+  EXPECT_THAT(error_of([&] { evaluate_continuously(evaluator, endless, o); }),
+              HasSubstr("the data never end; set `steps`"));
+  EXPECT_THAT(steps, testing::IsEmpty());
+  o.steps = 2;
+  EXPECT_EQ(evaluate_continuously(evaluator, endless, o).value().at("distance"), 0.75);
 }
 
 TEST_F(Continuously, TimesAreChecked) {

@@ -8,7 +8,7 @@ std::string content(const std::string& path) {
   return std::filesystem::exists(path) ? read_file(path) : "";
 }
 
-void run_two(const char* what, const std::string& dir) {
+void run_two(const std::string& what, const std::string& dir) {
   MpiJob job(BELFRY_EVALUATE_WORKER, {what, dir}, 2, dir + ".log");
   EXPECT_EQ(job.wait(), 0) << content(dir + ".log") << content(dir + ".error_0")
                            << content(dir + ".error_1");
@@ -49,6 +49,30 @@ TEST(WorkersEvaluation, NoneStopsAlone) {
   for (const char* rank : {"0", "1"})
     EXPECT_EQ(content(dir + ".found_" + rank),
               "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
+}
+
+// The one worker that is asked tells the other, and both save what they have.
+TEST(WorkersEvaluation, AStopOfOneReachesTheEvaluationOfAll) {
+  for (std::string kind : {"signal", "control", "token"}) {
+    TemporaryFolder folder;
+    std::string dir = folder / "model";
+    run_two("stop_by_" + kind, dir);
+    for (const char* rank : {"0", "1"})
+      EXPECT_EQ(content(dir + ".found_" + rank), "stopped 2 0") << kind;
+    EXPECT_EQ(list_checkpoints(dir).back().step, 2) << kind;
+  }
+}
+
+TEST(WorkersEvaluation, AFailureOfOneCostsNoStep) {
+  for (const char* what : {"fail", "fail_validate"}) {
+    TemporaryFolder folder;
+    std::string dir = folder / "model";
+    MpiJob job(BELFRY_EVALUATE_WORKER, {what, dir}, 2, dir + ".log", true);
+    job.wait();
+    for (const char* rank : {"0", "1"})
+      EXPECT_THAT(content(dir + ".error_" + rank), testing::HasSubstr("no such file")) << what;
+    EXPECT_EQ(list_checkpoints(dir).back().step, 2) << what;
+  }
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     BatchPolicy policy = global ? BatchPolicy::global : BatchPolicy::per_worker;
     RunConfig config = worker_config(policy, argv[3]);
     config.save_checkpoint = Steps(2);
-    config.keep_checkpoint_max = 2;
+    config.keep_checkpoints.newest = 2;
     Estimator estimator({.model_fn = worker_model, .model_dir = dir, .run = config});
     // The chief may use checkpoints by itself, also before others join it.
     if (auto checkpoint = estimator.latest_checkpoint(); checkpoint && find_workers()->is_chief()) {

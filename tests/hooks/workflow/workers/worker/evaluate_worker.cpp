@@ -1,7 +1,11 @@
 // One worker of a job: evaluate_worker WHAT MODEL_DIR. What it has found is in
 // MODEL_DIR.found_<rank>, what went wrong in MODEL_DIR.error_<rank>.
 
+#include <signal.h>
+
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "../../workflow_testing.h"
 #include "belfry/framework/distribute/workers.h"
@@ -75,6 +79,68 @@ void stop(const std::string& dir, std::ostream& found) {
   found << error_of([&] { estimator.evaluate(once({one_point()}), {.stop = stop.get_token()}); });
 }
 
+// Evaluations after every second step are tried out with one point; later ones wait for ever.
+InputFn waiting(std::atomic<bool>& waits) {
+  return [&waits, first = true](const InputContext& context) mutable -> InputStreamPtr {
+    struct Waits final : InputStream {
+      bool next(Features&) override {
+        *waits = true;
+        wait_for(stop);
+        return false;
+      }
+      std::stop_token stop;
+      std::atomic<bool>* waits = nullptr;
+    };
+    if (std::exchange(first, false))
+      return std::make_unique<Batches>(std::vector{one_point()}, false);
+    auto stream = std::make_unique<Waits>();
+    stream->stop = context.stop;
+    stream->waits = &waits;
+    return stream;
+  };
+}
+
+// Worker 1 alone is asked to stop, in the evaluation of step 2, in which all wait.
+void stop_evaluation(const std::string& dir, const std::string& kind, bool asked,
+                     std::ostream& found) {
+  RunConfig run = saving_every_tenth();
+  run.stop_on_signals = true;
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = run});
+  TrainControl control;
+  std::stop_source source;
+  std::atomic<bool> waits = false;
+  std::thread stops([&] {
+    while (!waits) std::this_thread::yield();
+    if (!asked) return;
+    if (kind == "signal") raise(SIGTERM);
+    if (kind == "control") control.request_stop("enough");
+    if (kind == "token") source.request_stop();
+  });
+  TrainOptions options{.max_steps = 100, .control = &control, .stop = source.get_token()};
+  auto result = train_and_evaluate(estimator, {over_and_over({one_point()}), options},
+                                   {{.input_fn = waiting(waits), .every = Steps(2)}});
+  stops.join();
+  found << to_string(result.train.outcome) << " " << result.train.global_step << " "
+        << result.evaluations.size();
+}
+
+// What fails on worker 1 after step 2 costs no worker a step: not the one of an evaluation, and
+// not the one of validate().
+void fail_evaluation(const std::string& dir, bool fails, bool validates) {
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = saving_every_tenth()});
+  InputFn input = over_and_over({one_point()});
+  InputFn bad = [fails, opened = 0](const InputContext&) mutable -> InputStreamPtr {
+    if (++opened == 2 && fails) fail("no such file");
+    return std::make_unique<Batches>(std::vector{one_point()}, false);
+  };
+  if (validates)
+    estimator.train(
+        input, {.max_steps = 100, .hooks = {hooks::validate(estimator, bad, {.every = Steps(2)})}});
+  else
+    train_and_evaluate(estimator, {input, {.max_steps = 100}},
+                       {{.name = "t", .input_fn = bad, .every = Steps(2)}});
+}
+
 }  // namespace
 }  // namespace belfry
 
@@ -87,6 +153,10 @@ int main(int argc, char** argv) {
     if (what == "train") belfry::train(dir, found);
     if (what == "go_on") belfry::go_on(dir, found);
     if (what == "stop") belfry::stop(dir, found);
+    if (what.starts_with("stop_by_"))
+      belfry::stop_evaluation(dir, what.substr(8), rank == "1", found);
+    if (what == "fail") belfry::fail_evaluation(dir, rank == "1", false);
+    if (what == "fail_validate") belfry::fail_evaluation(dir, rank == "1", true);
   } catch (const std::exception& error) {
     std::ofstream(dir + ".error_" + rank) << error.what();
     return 1;
