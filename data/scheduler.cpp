@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -19,107 +20,148 @@ namespace belfry::data {
 
 namespace tbb = oneapi::tbb;
 
-namespace {
+// oneTBB's threads, and who asks for one.
+//
+// oneTBB promises an arena no thread beyond the first: those that are busy in an arena where
+// nothing waits any more count against what the other arenas ask for. So new work goes to one
+// arena, as wide as everything that may run at once. What waits in an older one may wait long:
+// hence nobody's work belongs to an arena, and each of their threads serves whoever is next.
+struct Scheduler::Process {
+  std::mutex mutex;  // guards what follows, and what every Threads has
 
-// What the process has of oneTBB. An arena that is destroyed while tasks wait in it is never freed;
-// so arenas are not destroyed but go round.
-class Process {
- public:
-  std::unique_ptr<tbb::task_arena> take(int threads) {
-    std::lock_guard lock(mutex_);
-    auto& spare = spare_[threads];
-    if (spare.empty())
-      return std::make_unique<tbb::task_arena>(threads, /*reserved_for_masters=*/0);
-    auto arena = std::move(spare.back());
-    spare.pop_back();
-    return arena;
-  }
-
-  void give_back(int threads, std::unique_ptr<tbb::task_arena> arena) {
-    std::lock_guard lock(mutex_);
-    spare_[threads].push_back(std::move(arena));
+  static Process& instance() {
+    static auto* out = new Process;  // oneTBB's threads may outlive every static object
+    return *out;
   }
 
   // oneTBB starts no more threads than the process has cores unless told to. The limit belongs to
-  // the process and the lowest one asked for counts, so there is one request here, for all that
-  // was ever claimed at once; a lower limit set by the host stays in force.
-  void claim(int threads) {
-    std::lock_guard lock(mutex_);
-    claimed_ += threads;
-    int wanted = std::min(tbb::info::default_concurrency() + claimed_, most_threads);
-    if (wanted <= allowed_) return;
-    allowed_ = wanted;
-    control_ = std::make_unique<tbb::global_control>(
-        tbb::global_control::max_allowed_parallelism,
-        static_cast<std::size_t>(allowed_) + 1);  // it counts a calling thread too
+  // the process and the lowest one asked for counts, so there is one request here, for all that was
+  // ever claimed `beyond` them at once; a lower limit set by the host stays in force.
+  void claim(int more, int more_beyond) {
+    threads += more;
+    beyond += more_beyond;
+    int wanted = std::min(tbb::info::default_concurrency() + beyond, most_threads);
+    if (wanted > allowed) {
+      allowed = wanted;
+      control = std::make_unique<tbb::global_control>(
+          tbb::global_control::max_allowed_parallelism,
+          static_cast<std::size_t>(allowed) + 1);  // it counts a calling thread too
+    }
   }
 
-  void give_up(int threads) {
-    std::lock_guard lock(mutex_);
-    claimed_ -= threads;
+  void give_up(int fewer, int fewer_beyond) {
+    threads -= fewer;
+    beyond -= fewer_beyond;
+  }
+
+  void ask(std::shared_ptr<Threads> who) {
+    asking.push_back(std::move(who));
+    call_threads();
   }
 
  private:
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::map<int, std::vector<std::unique_ptr<tbb::task_arena>>> spare_;  // by number of threads
-  std::unique_ptr<tbb::global_control> control_;
-  int claimed_ = 0, allowed_ = 0;
+  struct Arena {
+    explicit Arena(int width) : threads(width, /*reserved_for_masters=*/0) {}
+    tbb::task_arena threads;
+    std::size_t called = 0;  // threads that have yet to come
+  };
+
+  // One for each that asks, to the arena of the width of now.
+  void call_threads() {
+    int width = std::min(threads, most_threads);
+    auto& arena = arenas[width];
+    if (!arena) arena = std::make_unique<Arena>(width);
+    for (; arena->called < asking.size(); ++arena->called)
+      arena->threads.enqueue([arena = arena.get()] { instance().work(arena); });
+  }
+
+  void work(Arena* arena);
+
+  std::deque<std::shared_ptr<Threads>> asking;  // once for each thread that they need now
+  // By width, and never destroyed: what one leaves waiting when it goes is never freed.
+  std::map<int, std::unique_ptr<Arena>> arenas;
+  std::unique_ptr<tbb::global_control> control;
+  int threads = 0, beyond = 0, allowed = 0;
 };
 
-Process& process() {
-  static auto* out = new Process;  // oneTBB's threads may outlive every static object
-  return *out;
-}
-
-// Work that waits, by the number of its scheduler. A oneTBB task carries that number and nothing
-// else: it may run long after its scheduler has gone.
-struct Queues {
-  std::mutex mutex;
-  // Guarded by mutex:
-  std::map<std::uint64_t, std::deque<std::function<void()>>> waiting;
-  std::uint64_t last = 0;
-};
-
-Queues& queues() {
-  static auto* out = new Queues;  // as above
-  return *out;
-}
-
-void run_one(std::uint64_t scheduler) {
-  std::function<void()> task;
-  {
-    std::lock_guard lock(queues().mutex);
-    auto queue = queues().waiting.find(scheduler);
-    if (queue == queues().waiting.end() || queue->second.empty()) return;
-    task = std::move(queue->second.front());
-    queue->second.pop_front();
-  }
-  task();
-}
-
-}  // namespace
-
-struct Scheduler::Threads {
-  Threads(int threads, bool claimed)
-      : count(threads), claims(claimed ? threads : 0), arena(process().take(threads)) {
-    process().claim(claims);
-    std::lock_guard lock(queues().mutex);
-    number = ++queues().last;
-    queues().waiting[number];
-  }
+// So many threads, and the tasks that wait for them.
+struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
+  Threads(int count, int beyond) : count_(count), beyond_(beyond) {}
   ~Threads() {
-    std::unique_lock lock(queues().mutex);
-    auto dropped = queues().waiting.extract(number);
-    lock.unlock();  // before the tasks' destructors run
-    process().give_up(claims);
-    process().give_back(count, std::move(arena));
+    std::lock_guard lock(process_.mutex);
+    if (claimed_) process_.give_up(count_, beyond_);
   }
 
-  int count, claims;
-  std::unique_ptr<tbb::task_arena> arena;
-  std::uint64_t number = 0;
+  // Those of a scheduler with a limit are its own; those without one share these.
+  static std::shared_ptr<Threads> of_all() {
+    static auto* mutex = new std::mutex;  // never destroyed, as above
+    static auto* shared = new std::weak_ptr<Threads>;
+    std::lock_guard lock(*mutex);
+    auto out = shared->lock();
+    if (!out) *shared = out = std::make_shared<Threads>(default_threads(), /*beyond=*/0);
+    return out;
+  }
+
+  void run(const Scheduler* scheduler, std::function<void()> task) {
+    std::lock_guard lock(process_.mutex);
+    waiting_.emplace_back(scheduler, std::move(task));
+    if (running_ == count_) return;
+    ++running_;
+    if (!claimed_) process_.claim(count_, beyond_);
+    claimed_ = true;
+    process_.ask(shared_from_this());
+  }
+
+  void drop(const Scheduler* scheduler) {
+    std::deque<Waiting> dropped;  // their destructors run without the lock
+    std::lock_guard lock(process_.mutex);
+    auto kept = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                      [&](auto& each) { return each.first != scheduler; });
+    std::move(kept, waiting_.end(), std::back_inserter(dropped));
+    waiting_.erase(kept, waiting_.end());
+  }
+
+  // Runs the next task without the lock. False: nothing waits any more, and the thread is free.
+  bool run_next(std::unique_lock<std::mutex>& lock) {
+    if (!waiting_.empty()) {
+      auto task = std::move(waiting_.front().second);
+      waiting_.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;  // before the lock is taken again: its destructor may run another pipeline's
+      lock.lock();
+    }
+    if (waiting_.empty()) --running_;
+    return !waiting_.empty();
+  }
+
+ private:
+  using Waiting = std::pair<const Scheduler*, std::function<void()>>;
+
+  Process& process_ = Process::instance();
+  const int count_, beyond_;  // of them, beyond the cores
+  // Guarded by the process's mutex:
+  std::deque<Waiting> waiting_;
+  int running_ = 0;  // that run a task or are asked for
+  bool claimed_ = false;
 };
+
+// One task of each in turn, so that none keeps a thread from the others where threads are short.
+void Scheduler::Process::work(Arena* arena) {
+  std::unique_lock lock(mutex);
+  --arena->called;
+  while (!asking.empty()) {
+    std::shared_ptr<Threads> next = std::move(asking.front());
+    asking.pop_front();
+    if (next->run_next(lock)) {
+      asking.push_back(std::move(next));
+    } else {
+      lock.unlock();
+      next = nullptr;  // its destructor takes the lock
+      lock.lock();
+    }
+  }
+}
 
 int default_threads() { return std::clamp(tbb::info::default_concurrency() - 1, 1, most_threads); }
 
@@ -139,7 +181,7 @@ void require_workers(std::string_view what, int workers) {
 Scheduler::Scheduler(std::optional<int> limit, Bytes memory)
     : limit_(limit), memory_(memory), left_(std::make_shared<Budget>(memory.count)) {
   require_threads(threads());
-  own_ = std::make_unique<Threads>(threads(), limit_.has_value());
+  threads_ = limit_ ? std::make_shared<Threads>(*limit_, *limit_) : Threads::of_all();
 }
 
 Scheduler::Scheduler(std::optional<int> limit, const Scheduler& other)
@@ -147,7 +189,7 @@ Scheduler::Scheduler(std::optional<int> limit, const Scheduler& other)
   left_ = other.left_;
 }
 
-Scheduler::~Scheduler() = default;
+Scheduler::~Scheduler() { threads_->drop(this); }
 
 std::shared_ptr<Scheduler> Scheduler::for_workers(int workers,
                                                   std::shared_ptr<Scheduler> scheduler) {
@@ -155,13 +197,6 @@ std::shared_ptr<Scheduler> Scheduler::for_workers(int workers,
   return std::make_shared<Scheduler>(workers, *scheduler);
 }
 
-void Scheduler::run(std::function<void()> task) {
-  std::uint64_t number = own_->number;
-  {
-    std::lock_guard lock(queues().mutex);
-    queues().waiting[number].push_back(std::move(task));
-  }
-  own_->arena->enqueue([number] { run_one(number); });
-}
+void Scheduler::run(std::function<void()> task) { threads_->run(this, std::move(task)); }
 
 }  // namespace belfry::data

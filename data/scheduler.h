@@ -26,18 +26,18 @@ void require_threads(int count);
 /// `autotune`.
 void require_workers(std::string_view what, int workers);
 
-/// What one input pipeline may use: threads, as a oneTBB arena (the threads themselves are oneTBB's
-/// and shared by the process), and memory for buffers that grow by themselves. Every stream has its
-/// own scheduler; `data::threads(n)` gives the pipeline before it another. Thread rules: any thread
-/// may call it.
+/// What one input pipeline may use: threads (oneTBB's, which the process shares), and memory for
+/// buffers that grow by themselves. Every stream has its own scheduler; `data::threads(n)` gives
+/// the pipeline before it another. Thread rules: any thread may call it.
 class Scheduler {
  public:
   static constexpr Bytes default_memory = Bytes(std::int64_t{1} << 30);
 
   /// `limit` is what the program asked for; more threads than cores are honoured (work that waits
   /// for disks or networks gains from them) by raising oneTBB's limit for the process, unless the
-  /// host has set one itself. Nothing: default_threads(), for those who do not say how many they
-  /// want. Error: a limit below 1 or above most_threads.
+  /// host has set one itself. So many tasks do run at once: what others run takes nothing from
+  /// them. Where threads are short after all, schedulers take turns. Nothing: default_threads(),
+  /// shared by all who do not say how many they want. Error: a limit below 1 or above most_threads.
   explicit Scheduler(std::optional<int> limit = {}, Bytes memory = default_memory);
   /// Other threads, and the memory that `other` has left, shared with it.
   Scheduler(std::optional<int> limit, const Scheduler& other);
@@ -62,11 +62,12 @@ class Scheduler {
   void run(std::function<void()> task);
 
  private:
+  struct Process;
   struct Threads;
   std::optional<int> limit_;
   Bytes memory_;
   std::shared_ptr<Budget> left_;  // of the memory
-  std::unique_ptr<Threads> own_;
+  std::shared_ptr<Threads> threads_;
 };
 
 }  // namespace belfry::data

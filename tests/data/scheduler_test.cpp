@@ -1,6 +1,11 @@
 #include "belfry/data/scheduler.h"
 
+#include <oneapi/tbb/global_control.h>
+
 #include <atomic>
+#include <chrono>
+#include <functional>
+#include <latch>
 #include <thread>
 
 #include "../framework/base/resident_bytes.h"
@@ -43,6 +48,66 @@ TEST(Scheduler, RunsAsManyTasksAtOnceAsItWasAskedFor) {
   EXPECT_EQ(second.threads(), 4);
 }
 
+TEST(Scheduler, ThreadsAtWorkForOthersTakeNothingFromIt) {
+  Scheduler first(8), second(2);
+  std::atomic<int> begun = 0, met = 0, ended = 0;
+  for (int i = 0; i < 2; ++i)
+    first.run([&] {
+      ++begun;
+      while (met < 2) std::this_thread::yield();
+      ++ended;
+    });
+  while (begun < 2) std::this_thread::yield();
+  // oneTBB's other threads see that nothing waits, and go.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < 2; ++i)
+    second.run([&] {
+      ++met;
+      while (met < 2) std::this_thread::yield();  // hangs unless both run at once
+      ++ended;
+    });
+  while (ended < 4) std::this_thread::yield();
+  EXPECT_EQ(met, 2);
+}
+
+// Their claims grow while the first ones still wait for threads.
+TEST(Scheduler, ThoseThatBeginTogetherGetAllTheirThreads) {
+  for (int round = 0; round < 30; ++round) {
+    Scheduler first(32), second(32);
+    std::latch all(64), ended(64);
+    auto meet = [&] {
+      all.arrive_and_wait();  // hangs unless all 64 run at once
+      ended.count_down();
+    };
+    for (int i = 0; i < 32; ++i) first.run(meet);
+    for (int i = 0; i < 32; ++i) second.run(meet);
+    ended.wait();
+  }
+}
+
+// The host allows two threads beside its own, and the first has work without end for both.
+TEST(Scheduler, ThoseThatShareTooFewThreadsTakeTurns) {
+  namespace tbb = oneapi::tbb;
+  tbb::global_control host(tbb::global_control::max_allowed_parallelism, 3);
+  Scheduler first(2), second(2);
+  std::atomic<bool> served = false;
+  std::latch ended(3);
+  std::function<void()> goes_on = [&] {
+    if (served)
+      ended.count_down();
+    else
+      first.run(goes_on);
+  };
+  first.run(goes_on);
+  first.run(goes_on);
+  second.run([&] {
+    served = true;
+    ended.count_down();
+  });
+  ended.wait();
+  EXPECT_TRUE(served);
+}
+
 TEST(Scheduler, TakesMemoryBack) {
   Scheduler scheduler(1, Bytes(100));
   EXPECT_TRUE(scheduler.reserve(Bytes(60)));
@@ -71,7 +136,7 @@ TEST(Scheduler, StreamsLeaveNothingBehind) {
   };
   read(200);
   std::int64_t before = resident_bytes();
-  read(1000);
+  read(10'000);
   EXPECT_LT(resident_bytes() - before, 3 << 20);
 }
 
