@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <fstream>
 
@@ -14,6 +16,21 @@ inline std::int64_t resident_bytes() {
   std::int64_t total = 0, resident = 0;
   file >> total >> resident;
   return resident * sysconf(_SC_PAGE_SIZE);
+}
+
+/// By how many bytes the memory in use grows in one call of `round`: the median of five, after one
+/// that does not count. A leak shows in each; a thread that takes its first memory late, in one.
+template <typename Round>
+std::int64_t growth_of(Round round) {
+  round();
+  std::array<std::int64_t, 5> growths;
+  for (std::int64_t& growth : growths) {
+    std::int64_t before = resident_bytes();
+    round();
+    growth = resident_bytes() - before;
+  }
+  std::nth_element(growths.begin(), growths.begin() + 2, growths.end());
+  return growths[2];
 }
 
 /// Sanitizers watch freed memory for a while, so that resident_bytes() says nothing.
