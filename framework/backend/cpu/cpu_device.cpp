@@ -10,6 +10,7 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/shared_memory.h"
+#include "belfry/framework/backend/cpu/widened_kernel.h"
 
 namespace belfry::cpu {
 namespace {
@@ -112,7 +113,7 @@ std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) {
   if (found == factories().end()) return nullptr;
   for (const KernelFactory& factory : found->second)
     if (auto kernel = factory(node, threads)) return kernel;
-  return nullptr;
+  return make_widened_kernel(node, threads);
 }
 
 }  // namespace belfry::cpu

@@ -97,9 +97,10 @@ std::unique_ptr<Kernel> make(const Node& node, int threads) {
   g.batch /= pieces;
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
-  return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnConvForward>(node, threads, pieces, *conv,
-                                               choose(*conv, g, o.bias));
+  return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
+    Description d = choose(*conv, g, o.bias);
+    if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;
+    return std::make_unique<OnednnConvForward>(node, threads, pieces, *conv, d);
   });
 }
 

@@ -60,8 +60,10 @@ std::unique_ptr<Kernel> make(const Node& node, int threads) {
   ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
-  return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, describe(*conv));
+  return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
+    Description d = describe(*conv);
+    if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;
+    return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, d);
   });
 }
 

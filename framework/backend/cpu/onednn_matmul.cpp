@@ -120,8 +120,10 @@ std::unique_ptr<Kernel> make(const Node& node, int threads) {
   if (!type || empty) return nullptr;
   bool f32_matrix = node.output().dtype == DType::f32 && node.output().shape.rank() == 2;
   if (f32_matrix && gemm_is_faster(node)) return std::make_unique<OnednnGemm>(node, threads);
-  return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnMatmul>(node, threads, describe_product(node, *type));
+  return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
+    auto d = describe_product(node, *type);
+    if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;
+    return std::make_unique<OnednnMatmul>(node, threads, d);
   });
 }
 

@@ -25,6 +25,17 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
   return std::nullopt;
 }
 
+bool slower_than_f32(DType dtype, std::string_view implementation) {
+  if (dtype == DType::f32) return false;
+  using dnnl::cpu_isa;
+  auto bits = [](cpu_isa isa) { return static_cast<int>(isa); };
+  int wanted = bits(cpu_isa::avx512_core_bf16);
+  bool multiplies_bf16 = (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+  bool product = implementation.starts_with("gemm") || implementation.starts_with("x64:gemm");
+  return implementation.starts_with("ref") || implementation.starts_with("simple")
+         || (product && !multiplies_bf16);
+}
+
 std::string layout_text(const dnnl::memory::desc& layout) {
   BlockedLayout b = blocked_layout(layout);
   return concat("onednn ", dnnl_dt2str(dnnl::memory::convert_to_c(b.type)), " dims ",

@@ -1,4 +1,4 @@
-// Ops that copy or convert elements: broadcast_to, and cast from bytes to floats.
+// broadcast_to.
 
 #include <algorithm>
 #include <cstring>
@@ -52,41 +52,12 @@ class BroadcastKernel final : public Kernel {
   TileOperand operand_;
 };
 
-class BytesToFloatKernel final : public Kernel {
- public:
-  BytesToFloatKernel(const Node& node, int threads)
-      : loops_(simd().elementwise), threads_(threads), elements_(node.output().shape.elements()) {}
-
-  std::string_view implementation() const override { return "simd"; }
-
-  void run(const KernelArguments& a, Stream&) override {
-    parallel_for(elements_, elements_worth_sharing, threads_,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   loops_.from_bytes(static_cast<const std::uint8_t*>(a.inputs[0]) + begin,
-                                     static_cast<float*>(a.outputs[0]) + begin, end - begin);
-                 });
-  }
-
- private:
-  const ElementwiseLoops& loops_;
-  int threads_;
-  std::int64_t elements_;
-};
-
 std::unique_ptr<Kernel> make_broadcast(const Node& node, int threads) {
   if (node.output().dtype != DType::f32) return nullptr;
   return std::make_unique<BroadcastKernel>(node, threads);
 }
 
-std::unique_ptr<Kernel> make_cast(const Node& node, int threads) {
-  DType from = node.input(0).dtype();
-  bool bytes = from == DType::u8 || from == DType::boolean;
-  if (!bytes || node.output().dtype != DType::f32) return nullptr;
-  return std::make_unique<BytesToFloatKernel>(node, threads);
-}
-
 const KernelRegistration broadcast(broadcast_to_op, make_broadcast);
-const KernelRegistration cast_registration(cast_op, make_cast);
 
 }  // namespace
 }  // namespace belfry::cpu

@@ -8,8 +8,33 @@
 #include <string_view>
 
 #include "belfry/framework/ops/update_functors.h"
+#include "belfry/framework/tensor/dtype.h"
 
 namespace belfry::cpu {
+
+/// Loops for each type of the elements that they read and write. They compute in float.
+template <template <class> class Loops>
+struct ForTypes {
+  Loops<float> f32;
+  Loops<BFloat16> bf16;
+  Loops<Float16> f16;
+
+  template <class T>
+  const Loops<T>& of() const {
+    if constexpr (std::is_same_v<T, float>)
+      return f32;
+    else if constexpr (std::is_same_v<T, BFloat16>)
+      return bf16;
+    else
+      return f16;
+  }
+};
+
+template <class T>
+struct ConvertLoops {
+  void (*load)(const T* x, float* y, std::int64_t n);
+  void (*store)(const float* x, T* y, std::int64_t n);  ///< rounds to nearest, ties to even
+};
 
 /// An elementwise op on `n` floats, a multiple of 16; booleans are 0 or 1. `out` may be an operand.
 /// Operands that the op does not have are null.
@@ -133,6 +158,7 @@ struct RandomLoops {
 /// All loops for one instruction set.
 struct SimdLoops {
   std::string_view isa;  ///< "x86-64-v4", "baseline"
+  const ForTypes<ConvertLoops>& convert;
   const ElementwiseLoops& elementwise;
   const ColumnLoops& columns;
   const BatchNormLoops& batch_norm;

@@ -52,5 +52,12 @@ TEST(CpuOnednnPrimitive, FailuresNameOpAndStatus) {
          "input: oneDNN could not prepare the primitive: runtime_error");
 }
 
+TEST(CpuOnednnPrimitive, ReferencesFor16BitsAreSlowerThanF32) {
+  EXPECT_TRUE(slower_than_f32(DType::bf16, "ref:any"));
+  EXPECT_FALSE(slower_than_f32(DType::f32, "ref:any"));  // nothing else is there
+  EXPECT_FALSE(slower_than_f32(DType::bf16, "brgconv:avx512_core_bf16"));
+  EXPECT_FALSE(slower_than_f32(DType::bf16, "jit_bf16:avx512_core"));
+}
+
 }  // namespace
 }  // namespace belfry::cpu

@@ -3,6 +3,7 @@
 namespace belfry::cpu::BELFRY_ISA {
 
 const SimdLoops loops{.isa = BELFRY_ISA_NAME,
+                      .convert = convert_loops,
                       .elementwise = elementwise_loops,
                       .columns = column_loops,
                       .batch_norm = batch_norm_loops,

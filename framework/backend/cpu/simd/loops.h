@@ -6,6 +6,7 @@
 
 namespace belfry::cpu::BELFRY_ISA {
 
+extern const ForTypes<ConvertLoops> convert_loops;
 extern const ElementwiseLoops elementwise_loops;
 extern const ColumnLoops column_loops;
 extern const BatchNormLoops batch_norm_loops;
