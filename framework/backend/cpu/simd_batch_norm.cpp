@@ -5,17 +5,18 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
-#include "belfry/framework/backend/cpu/simd_loops.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {
 namespace {
 
 /// x as a matrix [rows, c]. The workspace holds two vectors of doubles a chunk, then floats.
+template <class T>
 class BatchNormKernel : public Kernel {
  public:
   BatchNormKernel(const Shape& x, int threads)
-      : loops_(simd().batch_norm),
+      : loops_(simd().batch_norm.of<T>()),
         threads_(threads),
         c_(x[x.rank() - 1]),
         rows_(c_ > 0 ? x.elements() / c_ : 0),
@@ -45,21 +46,26 @@ class BatchNormKernel : public Kernel {
                  [&](std::int64_t begin, std::int64_t end) { body(end - begin, begin * c_); });
   }
 
-  const BatchNormLoops& loops_;
+  const BatchNormLoops<T>& loops_;
   int threads_;
   std::int64_t c_, rows_;
   RowChunks chunks_;
 };
 
-class BatchNormTrainKernel final : public BatchNormKernel {
+template <class T>
+class BatchNormTrainKernel final : public BatchNormKernel<T> {
+  using Base = BatchNormKernel<T>;
+  using Base::c_, Base::chunks_, Base::loops_, Base::rows_, Base::threads_;
+  using Base::first_sums, Base::for_rows, Base::second_sums, Base::vector;
+
  public:
   BatchNormTrainKernel(const Node& node, int threads)
-      : BatchNormKernel(node.input(0).shape(), threads), options_(node.as<BatchNormOptions>()) {}
+      : BatchNormKernel<T>(node.input(0).shape(), threads), options_(node.as<BatchNormOptions>()) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const float*>(a.inputs[0]);
-    const auto* residual = options_.residual ? static_cast<const float*>(a.inputs[3]) : nullptr;
-    auto* y = static_cast<float*>(a.outputs[0]);
+    const auto* x = static_cast<const T*>(a.inputs[0]);
+    const auto* residual = options_.residual ? static_cast<const T*>(a.inputs[3]) : nullptr;
+    auto* y = static_cast<T*>(a.outputs[0]);
     statistics(a, x);
     const float* factor = vector(a.workspace, 0);
     const auto* offset = static_cast<const float*>(a.inputs[2]);
@@ -72,7 +78,7 @@ class BatchNormTrainKernel final : public BatchNormKernel {
 
  private:
   /// Writes mean, variance and inverse standard deviation, and scale over the latter's reciprocal.
-  void statistics(const KernelArguments& a, const float* x) const {
+  void statistics(const KernelArguments& a, const T* x) const {
     double *mean = first_sums(a.workspace, 0), *squares = second_sums(a.workspace, 0);
     if (rows_ == 0) std::fill_n(mean, 2 * c_, 0.0);
     if (rows_ > 0)
@@ -101,20 +107,24 @@ class BatchNormTrainKernel final : public BatchNormKernel {
   BatchNormOptions options_;
 };
 
-class BatchNormGradKernel final : public BatchNormKernel {
+template <class T>
+class BatchNormGradKernel final : public BatchNormKernel<T> {
+  using Base = BatchNormKernel<T>;
+  using Base::c_, Base::chunks_, Base::loops_, Base::rows_, Base::threads_;
+  using Base::first_sums, Base::for_rows, Base::second_sums, Base::vector;
+
  public:
   BatchNormGradKernel(const Node& node, int threads)
-      : BatchNormKernel(node.input(1).shape(), threads),
+      : BatchNormKernel<T>(node.input(1).shape(), threads),
         options_(node.as<BatchNormGradOptions>()) {}
 
   void run(const KernelArguments& a, Stream&) override {
     bool relu = options_.activation == Activation::relu;
-    const auto *dy = static_cast<const float*>(a.inputs[0]),
-               *x = static_cast<const float*>(a.inputs[1]),
-               *mean = static_cast<const float*>(a.inputs[3]),
-               *y = relu ? static_cast<const float*>(a.inputs[5]) : nullptr;
-    auto *dx = static_cast<float*>(a.outputs[0]),
-         *dresidual = options_.residual ? static_cast<float*>(a.outputs[3]) : nullptr;
+    const auto *dy = static_cast<const T*>(a.inputs[0]), *x = static_cast<const T*>(a.inputs[1]),
+               *y = relu ? static_cast<const T*>(a.inputs[5]) : nullptr;
+    const auto* mean = static_cast<const float*>(a.inputs[3]);
+    auto *dx = static_cast<T*>(a.outputs[0]),
+         *dresidual = options_.residual ? static_cast<T*>(a.outputs[3]) : nullptr;
     parameters(a, dy, x, y, mean);
     const float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
                 *shift = vector(a.workspace, 2);
@@ -126,7 +136,7 @@ class BatchNormGradKernel final : public BatchNormKernel {
 
  private:
   /// Writes dscale and doffset, and the vectors that the gradient of x needs.
-  void parameters(const KernelArguments& a, const float* dy, const float* x, const float* y,
+  void parameters(const KernelArguments& a, const T* dy, const T* x, const T* y,
                   const float* mean) const {
     chunks_.for_each(threads_, [&](std::int64_t k) {
       std::int64_t at = chunks_.begin(k) * c_;
@@ -156,10 +166,10 @@ class BatchNormGradKernel final : public BatchNormKernel {
   BatchNormGradOptions options_;
 };
 
-template <class K, int X>
+template <template <class> class K, int X>
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
-  if (node.input(X).dtype() != DType::f32) return nullptr;
-  return std::make_unique<K>(node, threads);
+  return kernel_for_type(node.input(X).dtype(),
+                         [&](auto t) { return std::make_unique<K<decltype(t)>>(node, threads); });
 }
 
 const KernelRegistration train(batch_norm_train_op, make<BatchNormTrainKernel, 0>);

@@ -1,10 +1,11 @@
 // broadcast_to.
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/backend/cpu/simd_operand.h"
 #include "belfry/framework/ops/defs.h"
 
@@ -17,6 +18,7 @@ class BroadcastKernel final : public Kernel {
       : loops_(simd()),
         threads_(threads),
         elements_(node.output().shape.elements()),
+        dtype_(node.output().dtype),
         operand_(node.input(0).type(), node.output().shape) {}
 
   std::string_view implementation() const override { return "simd"; }
@@ -26,34 +28,42 @@ class BroadcastKernel final : public Kernel {
 
   void run(const KernelArguments& a, Stream&) override {
     if (elements_ == 0) return;
-    auto* y = static_cast<float*>(a.outputs[0]);
     auto* pattern = static_cast<float*>(a.workspace);
-    bool repeats = operand_.access() == TileOperand::Access::pattern;
-    if (repeats) operand_.build_pattern(a.inputs[0], pattern, tile);
+    if (repeats()) operand_.build_pattern(loops_, a.inputs[0], pattern, tile);
     parallel_for(elements_, elements_worth_sharing, threads_,
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t at = begin; at < end; at += tile) {
-                     std::int64_t n = std::min(tile, end - at);
-                     if (repeats)
-                       std::memcpy(y + at, pattern + at % operand_.period(),
-                                   static_cast<std::size_t>(n) * sizeof(float));
-                     else
-                       operand_.load(loops_, a.inputs[0], at, n, y + at);
-                   }
+                   for (std::int64_t at = begin; at < end; at += tile)
+                     run_tile(a, pattern, at, std::min(tile, end - at));
                  });
   }
 
  private:
   static constexpr std::int64_t tile = 4096;
 
+  bool repeats() const { return operand_.access() == TileOperand::Access::pattern; }
+
+  void run_tile(const KernelArguments& a, const float* pattern, std::int64_t at,
+                std::int64_t n) const {
+    if (repeats()) {
+      store_floats(loops_, dtype_, pattern + at % operand_.period(), n, a.outputs[0], at);
+    } else if (dtype_ == DType::f32) {
+      operand_.load(loops_, a.inputs[0], at, n, static_cast<float*>(a.outputs[0]) + at);
+    } else {
+      alignas(64) std::array<float, tile> values;
+      operand_.load(loops_, a.inputs[0], at, n, values.data());
+      store_floats(loops_, dtype_, values.data(), n, a.outputs[0], at);
+    }
+  }
+
   const SimdLoops& loops_;
   int threads_;
   std::int64_t elements_;
+  DType dtype_;
   TileOperand operand_;
 };
 
 std::unique_ptr<Kernel> make_broadcast(const Node& node, int threads) {
-  if (node.output().dtype != DType::f32) return nullptr;
+  if (!has_loops(node.output().dtype)) return nullptr;
   return std::make_unique<BroadcastKernel>(node, threads);
 }
 

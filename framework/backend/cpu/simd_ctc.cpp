@@ -26,7 +26,7 @@ class CtcKernel : public Kernel {
   CtcKernel(const Node& node, int logits, int threads)
       : batch_(CtcBatch::of(node.input(logits).shape(), node.input(logits + 1).shape(),
                             node.as<CtcOptions>())),
-        loops_(simd().rows),
+        loops_(simd().rows.f32),
         threads_(threads) {}
   std::string_view implementation() const override { return "simd"; }
 
@@ -50,7 +50,7 @@ class CtcKernel : public Kernel {
   }
 
   CtcBatch batch_;
-  const RowLoops& loops_;
+  const RowLoops<float>& loops_;
   int threads_;
 };
 

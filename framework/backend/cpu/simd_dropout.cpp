@@ -2,17 +2,18 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
-#include "belfry/framework/backend/cpu/simd_loops.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry::cpu {
 namespace {
 
+template <class T>
 class DropoutKernel final : public Kernel {
  public:
   DropoutKernel(const Node& node, int threads)
-      : loops_(simd().random), threads_(threads), mask_(node.as<DropoutMask>()) {
+      : loops_(simd().random.of<T>()), threads_(threads), mask_(node.as<DropoutMask>()) {
     const Shape& x = node.output().shape;
     scalar_ = x.rank() == 0;
     rows_ = scalar_ ? 1 : x[0];
@@ -36,26 +37,26 @@ class DropoutKernel final : public Kernel {
                      std::int64_t at = row * width_ + first;
                      auto global_row = static_cast<std::uint32_t>(scalar_ ? 0 : state[2] + row);
                      loops_.dropout(key.value, global_row, step, first, mask_.rate, scale,
-                                    static_cast<const float*>(a.inputs[0]) + at,
-                                    static_cast<float*>(a.outputs[0]) + at,
+                                    static_cast<const T*>(a.inputs[0]) + at,
+                                    static_cast<T*>(a.outputs[0]) + at,
                                     std::min(piece, width_ - first));
                    }
                  });
   }
 
  private:
-  const RandomLoops& loops_;
+  const RandomLoops<T>& loops_;
   int threads_;
   DropoutMask mask_;
   bool scalar_;
   std::int64_t rows_, width_;
 };
 
-const KernelRegistration dropout(dropout_op,
-                                 [](const Node& node, int threads) -> std::unique_ptr<Kernel> {
-                                   if (node.output().dtype != DType::f32) return nullptr;
-                                   return std::make_unique<DropoutKernel>(node, threads);
-                                 });
+const KernelRegistration dropout(dropout_op, [](const Node& node, int threads) {
+  return kernel_for_type(node.output().dtype, [&](auto t) {
+    return std::make_unique<DropoutKernel<decltype(t)>>(node, threads);
+  });
+});
 
 }  // namespace
 }  // namespace belfry::cpu

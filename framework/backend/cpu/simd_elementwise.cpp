@@ -1,13 +1,14 @@
 // Elementwise ops and fused chains of them. The output is cut into tiles; all instructions run over
-// one tile, its intermediate values staying in cache, before the next.
+// one tile, its intermediate values staying in cache, before the next. Of 16-bit operands the tiles
+// are made floats first, and the result is rounded once.
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/backend/cpu/simd_operand.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/fused_elementwise.h"
@@ -49,7 +50,7 @@ struct Step {
 
 class ElementwiseKernel final : public Kernel {
  public:
-  /// Null when the loops lack an op or an operand is neither f32 nor bool.
+  /// Null when the loops lack an op or an operand is neither floating with loops nor bool.
   static std::unique_ptr<Kernel> make(const Node& node,
                                       const std::vector<FusedInstruction>& program, int threads);
 
@@ -72,7 +73,7 @@ class ElementwiseKernel final : public Kernel {
   const SimdLoops& loops_;
   int threads_;
   std::int64_t elements_;
-  bool boolean_out_;
+  DType out_;  // other than f32: values are converted tile by tile
   std::vector<TileOperand> inputs_;
   std::vector<std::int64_t> pattern_at_;  // of each input in the workspace
   std::int64_t pattern_floats_ = 0;
@@ -84,7 +85,7 @@ class ElementwiseKernel final : public Kernel {
 std::unique_ptr<Kernel> ElementwiseKernel::make(const Node& node,
                                                 const std::vector<FusedInstruction>& program,
                                                 int threads) {
-  auto known = [](DType dtype) { return dtype == DType::f32 || dtype == DType::boolean; };
+  auto known = [](DType dtype) { return has_loops(dtype) || dtype == DType::boolean; };
   if (!known(node.output().dtype)) return nullptr;
   for (const Tensor& input : node.inputs())
     if (!known(input.dtype())) return nullptr;
@@ -98,7 +99,7 @@ ElementwiseKernel::ElementwiseKernel(const Node& node, int threads)
     : loops_(simd()),
       threads_(threads),
       elements_(node.output().shape.elements()),
-      boolean_out_(node.output().dtype == DType::boolean) {
+      out_(node.output().dtype) {
   for (const Tensor& input : node.inputs()) inputs_.emplace_back(input.type(), node.output().shape);
 }
 
@@ -133,7 +134,7 @@ bool ElementwiseKernel::plan(const std::vector<FusedInstruction>& program) {
       last_use[a] = program.size();  // once
     }
     bool last = i + 1 == program.size();
-    if (!last || boolean_out_) step.slot = slots.take();
+    if (!last || out_ != DType::f32) step.slot = slots.take();
     slot_of[inputs_.size() + i] = step.slot;
     steps_.push_back(step);
   }
@@ -151,7 +152,7 @@ void ElementwiseKernel::run(const KernelArguments& arguments, Stream&) {
   if (elements_ == 0) return;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (inputs_[i].access() == TileOperand::Access::pattern)
-      inputs_[i].build_pattern(arguments.inputs[i], patterns + pattern_at_[i], tile_);
+      inputs_[i].build_pattern(loops_, arguments.inputs[i], patterns + pattern_at_[i], tile_);
   std::int64_t grain = std::max<std::int64_t>(elements_worth_sharing / tile_, 1) * tile_;
   parallel_for(elements_, grain, threads_, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::array<float, scratch_floats> scratch;
@@ -208,13 +209,8 @@ void ElementwiseKernel::run_tile(const KernelArguments& arguments, std::int64_t 
 
 void ElementwiseKernel::store(const KernelArguments& arguments, std::int64_t at, std::int64_t n,
                               const float* values) const {
-  if (boolean_out_) {
-    loops_.elementwise.to_booleans(values, static_cast<std::uint8_t*>(arguments.outputs[0]) + at,
-                                   n);
-  } else if (n < lanes) {
-    std::memcpy(static_cast<float*>(arguments.outputs[0]) + at, values,
-                static_cast<std::size_t>(n) * sizeof(float));
-  }
+  if (out_ != DType::f32 || n < lanes)
+    store_floats(loops_, out_, values, n, arguments.outputs[0], at);
 }
 
 std::unique_ptr<Kernel> make_single(const Node& node, int threads) {

@@ -4,16 +4,17 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
-#include "belfry/framework/backend/cpu/simd_loops.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {
 namespace {
 
+template <class T>
 class LayerNormKernel final : public Kernel {
  public:
   LayerNormKernel(const Node& node, int threads)
-      : loops_(simd().rows),
+      : loops_(simd().rows.of<T>()),
         threads_(threads),
         c_(node.input(1).shape()[0]),
         rows_(node.output(1).shape.elements()),
@@ -29,30 +30,31 @@ class LayerNormKernel final : public Kernel {
     parallel_for(
         rows_, rows_worth_sharing(c_), threads_, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
-            const float* x = static_cast<const float*>(a.inputs[0]) + r * c_;
+            const T* x = static_cast<const T*>(a.inputs[0]) + r * c_;
             double mean = loops_.sum(x, c_) / n;
             means[r] = static_cast<float>(mean);
             double off = mean - double{means[r]};
             double variance = std::max(loops_.squares(x, means[r], c_) / n - off * off, 0.0);
             inverses[r] = static_cast<float>(1 / std::sqrt(variance + epsilon_));
             loops_.normalize(x, means[r], inverses[r], scale, offset,
-                             static_cast<float*>(a.outputs[0]) + r * c_, c_);
+                             static_cast<T*>(a.outputs[0]) + r * c_, c_);
           }
         });
   }
 
  private:
-  const RowLoops& loops_;
+  const RowLoops<T>& loops_;
   int threads_;
   std::int64_t c_, rows_;
   double epsilon_;
 };
 
 /// The workspace holds the sums of dscale and doffset of each chunk of rows.
+template <class T>
 class LayerNormGradKernel final : public Kernel {
  public:
   LayerNormGradKernel(const Node& node, int threads)
-      : loops_(simd().rows),
+      : loops_(simd().rows.of<T>()),
         threads_(threads),
         c_(node.input(2).shape()[0]),
         chunks_(node.input(3).shape().elements(), c_) {}
@@ -81,9 +83,9 @@ class LayerNormGradKernel final : public Kernel {
  private:
   /// The sums before dx, which may take the place of dy.
   void run_row(const KernelArguments& a, std::int64_t r, double* dscale, double* doffset) const {
-    const float *dy = static_cast<const float*>(a.inputs[0]) + r * c_,
-                *x = static_cast<const float*>(a.inputs[1]) + r * c_,
-                *scale = static_cast<const float*>(a.inputs[2]);
+    const T *dy = static_cast<const T*>(a.inputs[0]) + r * c_,
+            *x = static_cast<const T*>(a.inputs[1]) + r * c_;
+    const auto* scale = static_cast<const float*>(a.inputs[2]);
     float mean = static_cast<const float*>(a.inputs[3])[r];
     double inverse = double{static_cast<const float*>(a.inputs[4])[r]};
     loops_.normalize_parameters(dy, x, mean, static_cast<float>(inverse), dscale, doffset, c_);
@@ -93,19 +95,19 @@ class LayerNormGradKernel final : public Kernel {
     loops_.normalize_gradient(dy, x, scale, mean, static_cast<float>(inverse),
                               static_cast<float>(inverse * inverse * inverse * product / n),
                               static_cast<float>(inverse * sum / n),
-                              static_cast<float*>(a.outputs[0]) + r * c_, c_);
+                              static_cast<T*>(a.outputs[0]) + r * c_, c_);
   }
 
-  const RowLoops& loops_;
+  const RowLoops<T>& loops_;
   int threads_;
   std::int64_t c_;
   RowChunks chunks_;
 };
 
-template <class K, int X>
+template <template <class> class K, int X>
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
-  if (node.input(X).dtype() != DType::f32) return nullptr;
-  return std::make_unique<K>(node, threads);
+  return kernel_for_type(node.input(X).dtype(),
+                         [&](auto t) { return std::make_unique<K<decltype(t)>>(node, threads); });
 }
 
 const KernelRegistration forward(layer_norm_op, make<LayerNormKernel, 0>);

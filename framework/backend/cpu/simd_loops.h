@@ -59,71 +59,74 @@ struct ElementwiseLoops {
 
 /// Reductions of a matrix x [rows, c] over its rows. Sums accumulate in float over at most 64 rows,
 /// beyond that in double.
+template <class T>
 struct ColumnLoops {
-  void (*sum)(const float* x, std::int64_t rows, std::int64_t c, double* sums);
-  void (*max)(const float* x, std::int64_t rows, std::int64_t c, float* out);  ///< NaN wins
-  void (*min)(const float* x, std::int64_t rows, std::int64_t c, float* out);  ///< NaN wins
+  void (*sum)(const T* x, std::int64_t rows, std::int64_t c, double* sums);
+  void (*max)(const T* x, std::int64_t rows, std::int64_t c, T* out);  ///< NaN wins
+  void (*min)(const T* x, std::int64_t rows, std::int64_t c, T* out);  ///< NaN wins
 };
 
 /// Batch normalisation of a matrix x [rows, c]. Vectors over channels have c elements.
+template <class T>
 struct BatchNormLoops {
   /// Means and sums of squared deviations from them, rows >= 1.
-  void (*moments)(const float* x, std::int64_t rows, std::int64_t c, double* mean, double* squares);
+  void (*moments)(const T* x, std::int64_t rows, std::int64_t c, double* mean, double* squares);
   /// Takes the moments of b_rows more rows into those of a_rows (Chan, Golub, LeVeque 1979).
   void (*merge)(double* mean, double* squares, double a_rows, const double* b_mean,
                 const double* b_squares, double b_rows, std::int64_t c);
   /// y = (x - mean) factor + offset + residual; then max(y, 0) if relu. residual may be null.
-  void (*normalize)(const float* x, const float* residual, const float* mean, const float* factor,
-                    const float* offset, bool relu, std::int64_t rows, std::int64_t c, float* y);
+  void (*normalize)(const T* x, const T* residual, const float* mean, const float* factor,
+                    const float* offset, bool relu, std::int64_t rows, std::int64_t c, T* y);
   /// With g = dy where y > 0, else 0 (dy itself when y is null): sums of g and of g (x - mean).
-  void (*gradient_sums)(const float* dy, const float* x, const float* y, const float* mean,
-                        std::int64_t rows, std::int64_t c, double* sums, double* products);
+  void (*gradient_sums)(const T* dy, const T* x, const T* y, const float* mean, std::int64_t rows,
+                        std::int64_t c, double* sums, double* products);
   /// dx = factor g - slope (x - mean) - shift; dresidual = g unless null.
-  void (*gradient)(const float* dy, const float* x, const float* y, const float* mean,
-                   const float* factor, const float* slope, const float* shift, std::int64_t rows,
-                   std::int64_t c, float* dx, float* dresidual);
+  void (*gradient)(const T* dy, const T* x, const T* y, const float* mean, const float* factor,
+                   const float* slope, const float* shift, std::int64_t rows, std::int64_t c, T* dx,
+                   T* dresidual);
 };
 
 /// Functions of one row of n floats.
+template <class T>
 struct RowLoops {
-  double (*sum)(const float* x, std::int64_t n);
-  float (*max)(const float* x, std::int64_t n);                    ///< NaN wins; -inf of none
-  float (*min)(const float* x, std::int64_t n);                    ///< NaN wins; inf of none
-  double (*exp_sum)(const float* x, float shift, std::int64_t n);  ///< sum of exp(x - shift)
+  double (*sum)(const T* x, std::int64_t n);
+  float (*max)(const T* x, std::int64_t n);                    ///< NaN wins; -inf of none
+  float (*min)(const T* x, std::int64_t n);                    ///< NaN wins; inf of none
+  double (*exp_sum)(const T* x, float shift, std::int64_t n);  ///< sum of exp(x - shift)
   /// y = exp(x - shift) factor
-  void (*scaled_exp)(const float* x, float shift, float factor, float* y, std::int64_t n);
+  void (*scaled_exp)(const T* x, float shift, float factor, T* y, std::int64_t n);
   /// y = (exp(x - shift) - rest) factor
-  void (*cross_entropy_gradient)(const float* x, float shift, float rest, float factor, float* y,
+  void (*cross_entropy_gradient)(const T* x, float shift, float rest, float factor, T* y,
                                  std::int64_t n);
-  void (*subtract)(const float* x, float shift, float rest, float* y,
-                   std::int64_t n);                               ///< y = (x - shift) - rest
-  double (*squares)(const float* x, float mean, std::int64_t n);  ///< sum of (x - mean)^2
+  void (*subtract)(const T* x, float shift, float rest, T* y,
+                   std::int64_t n);                           ///< y = (x - shift) - rest
+  double (*squares)(const T* x, float mean, std::int64_t n);  ///< sum of (x - mean)^2
   /// y = (x - mean) factor scale + offset
-  void (*normalize)(const float* x, float mean, float factor, const float* scale,
-                    const float* offset, float* y, std::int64_t n);
+  void (*normalize)(const T* x, float mean, float factor, const float* scale, const float* offset,
+                    T* y, std::int64_t n);
   /// Sums of dy scale, and of dy scale (x - mean).
-  void (*normalize_sums)(const float* dy, const float* x, const float* scale, float mean,
-                         std::int64_t n, double* sum, double* product);
+  void (*normalize_sums)(const T* dy, const T* x, const float* scale, float mean, std::int64_t n,
+                         double* sum, double* product);
   /// dx = factor dy scale - slope (x - mean) - shift
-  void (*normalize_gradient)(const float* dy, const float* x, const float* scale, float mean,
-                             float factor, float slope, float shift, float* dx, std::int64_t n);
+  void (*normalize_gradient)(const T* dy, const T* x, const float* scale, float mean, float factor,
+                             float slope, float shift, T* dx, std::int64_t n);
   /// dscale += dy (x - mean) factor; doffset += dy
-  void (*normalize_parameters)(const float* dy, const float* x, float mean, float factor,
-                               double* dscale, double* doffset, std::int64_t n);
+  void (*normalize_parameters)(const T* dy, const T* x, float mean, float factor, double* dscale,
+                               double* doffset, std::int64_t n);
 };
 
 /// Pools of channels-last images: one pixel of the result from `count` taps, pointers to the pixels
 /// of c channels that it is made of.
+template <class T>
 struct PoolLoops {
   /// The largest tap at each channel, NaN being the largest of all, and its place; the first wins.
-  void (*max)(const float* const* taps, const std::uint8_t* places, int count, std::int64_t c,
-              float* y, std::uint8_t* index);
+  void (*max)(const T* const* taps, const std::uint8_t* places, int count, std::int64_t c, T* y,
+              std::uint8_t* index);
   /// dx = sum over taps of dy where the tap's index is its place.
-  void (*max_gradient)(const float* const* dy, const std::uint8_t* const* index,
-                       const std::uint8_t* places, int count, std::int64_t c, float* dx);
+  void (*max_gradient)(const T* const* dy, const std::uint8_t* const* index,
+                       const std::uint8_t* places, int count, std::int64_t c, T* dx);
   /// y = sum over taps of tap * weight.
-  void (*weighted_sum)(const float* const* taps, const float* weights, int count, std::int64_t c,
-                       float* y);
+  void (*weighted_sum)(const T* const* taps, const float* weights, int count, std::int64_t c, T* y);
 };
 
 /// A rule of update_functors.h on n elements of a variable, its gradient and its slots.
@@ -148,11 +151,12 @@ struct UpdateLoops {
 };
 
 /// Random numbers of one row, as framework/ops/draw.h lays them out.
+template <class T>
 struct RandomLoops {
   /// y = uniform number >= rate ? x * scale : 0, for the row's elements from `first`, a multiple of
   /// 4; x, y and n are those of this piece.
   void (*dropout)(std::uint64_t key, std::uint32_t row, std::uint64_t step, std::int64_t first,
-                  float rate, float scale, const float* x, float* y, std::int64_t n);
+                  float rate, float scale, const T* x, T* y, std::int64_t n);
 };
 
 /// All loops for one instruction set.
@@ -160,12 +164,12 @@ struct SimdLoops {
   std::string_view isa;  ///< "x86-64-v4", "baseline"
   const ForTypes<ConvertLoops>& convert;
   const ElementwiseLoops& elementwise;
-  const ColumnLoops& columns;
-  const BatchNormLoops& batch_norm;
-  const RowLoops& rows;
-  const PoolLoops& pools;
+  const ForTypes<ColumnLoops>& columns;
+  const ForTypes<BatchNormLoops>& batch_norm;
+  const ForTypes<RowLoops>& rows;
+  const ForTypes<PoolLoops>& pools;
   const UpdateLoops& updates;
-  const RandomLoops& random;
+  const ForTypes<RandomLoops>& random;
 };
 
 /// Those compiled in that this machine can run, best first.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/strided_walk.h"
 
 namespace belfry::cpu {
@@ -13,8 +13,7 @@ constexpr std::int64_t longest_pattern = 16384;  // beyond it, copying a tile at
 
 }  // namespace
 
-TileOperand::TileOperand(const TensorType& operand, const Shape& out)
-    : boolean_(operand.dtype == DType::boolean) {
+TileOperand::TileOperand(const TensorType& operand, const Shape& out) : dtype_(operand.dtype) {
   Strides strides = broadcast_strides(operand.shape, out);
   for (int i = out.rank() - 1; i >= 0; --i) {
     if (out[i] == 1) continue;
@@ -27,7 +26,7 @@ TileOperand::TileOperand(const TensorType& operand, const Shape& out)
   bool repeats = axes_.size() == 2 && axes_[0].stride == 1 && axes_[1].stride == 0
                  && axes_[0].size <= longest_pattern;
   if (axes_.empty() || (axes_.size() == 1 && axes_[0].stride == 1)) {
-    access_ = boolean_ ? Access::convert : Access::direct;
+    access_ = dtype_ == DType::f32 ? Access::direct : Access::convert;
   } else if (axes_.size() == 1) {
     access_ = Access::pattern;
     period_ = 1;
@@ -43,28 +42,22 @@ std::int64_t TileOperand::pattern_size(std::int64_t tile) const {
   return access_ == Access::pattern ? period_ + tile : 0;
 }
 
-void TileOperand::build_pattern(const void* data, float* pattern, std::int64_t tile) const {
-  for (std::int64_t i = 0; i < period_; ++i)
-    pattern[i] =
-        boolean_ ? static_cast<const std::uint8_t*>(data)[i] : static_cast<const float*>(data)[i];
+void TileOperand::build_pattern(const SimdLoops& loops, const void* data, float* pattern,
+                                std::int64_t tile) const {
+  load_floats(loops, dtype_, data, 0, period_, pattern);
   for (std::int64_t i = period_; i < period_ + tile; ++i) pattern[i] = pattern[i - period_];
 }
 
 void TileOperand::load(const SimdLoops& loops, const void* data, std::int64_t at, std::int64_t n,
                        float* tile) const {
-  if (access_ == Access::direct)
-    std::memcpy(tile, static_cast<const float*>(data) + at,
-                static_cast<std::size_t>(n) * sizeof(float));
-  else if (access_ == Access::convert)
-    loops.elementwise.from_bytes(static_cast<const std::uint8_t*>(data) + at, tile, n);
-  else if (boolean_)
-    load_runs(static_cast<const std::uint8_t*>(data), at, n, tile);
+  if (access_ == Access::direct || access_ == Access::convert)
+    load_floats(loops, dtype_, data, at, n, tile);
   else
-    load_runs(static_cast<const float*>(data), at, n, tile);
+    load_runs(loops, data, at, n, tile);
 }
 
-template <class T>
-void TileOperand::load_runs(const T* data, std::int64_t at, std::int64_t n, float* tile) const {
+void TileOperand::load_runs(const SimdLoops& loops, const void* data, std::int64_t at,
+                            std::int64_t n, float* tile) const {
   std::array<std::int64_t, Shape::max_rank> index{};
   std::int64_t rest = at, offset = 0;
   for (std::size_t a = 0; a < axes_.size(); ++a) {
@@ -75,10 +68,8 @@ void TileOperand::load_runs(const T* data, std::int64_t at, std::int64_t n, floa
   const Axis& inner = axes_[0];
   for (std::int64_t done = 0; done < n;) {
     std::int64_t run = std::min(inner.size - index[0], n - done);
-    if (inner.stride == 0)
-      std::fill_n(tile + done, run, static_cast<float>(data[offset]));
-    else
-      for (std::int64_t i = 0; i < run; ++i) tile[done + i] = static_cast<float>(data[offset + i]);
+    load_floats(loops, dtype_, data, offset, inner.stride == 0 ? 1 : run, tile + done);
+    if (inner.stride == 0) std::fill_n(tile + done, run, tile[done]);
     done += run;
     offset -= index[0] * inner.stride;
     index[0] = 0;

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
-#include "belfry/framework/backend/cpu/simd_loops.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/pool_geometry.h"
 
@@ -54,10 +54,11 @@ AxisTaps outputs_of(const WindowAxis& axis) {
 
 /// Goes through the pixels of its result [batch, rows, columns, c] and calls a loop with the taps
 /// of each on the other side.
+template <class T>
 class PoolKernel : public Kernel {
  public:
   PoolKernel(const PoolGeometry& g, bool gradient, int threads)
-      : loops_(simd().pools),
+      : loops_(simd().pools.of<T>()),
         threads_(threads),
         batch_(g.batch),
         rows_(gradient ? g.rows.in : g.rows.out),
@@ -93,7 +94,7 @@ class PoolKernel : public Kernel {
                  });
   }
 
-  const PoolLoops& loops_;
+  const PoolLoops<T>& loops_;
 
  private:
   void collect(std::int64_t image, std::int64_t row, std::int64_t column, Taps& taps) const {
@@ -117,65 +118,76 @@ class PoolKernel : public Kernel {
   std::int64_t channels() const { return c_; }
 };
 
-class MaxPoolKernel final : public PoolKernel {
+template <class T>
+class MaxPoolKernel final : public PoolKernel<T> {
+  using typename PoolKernel<T>::Taps;
+  using PoolKernel<T>::channels, PoolKernel<T>::for_pixels, PoolKernel<T>::loops_;
+
  public:
-  MaxPoolKernel(const PoolGeometry& g, int threads) : PoolKernel(g, false, threads) {}
+  MaxPoolKernel(const PoolGeometry& g, int threads) : PoolKernel<T>(g, false, threads) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const float*>(a.inputs[0]);
+    const auto* x = static_cast<const T*>(a.inputs[0]);
     for_pixels([&](const Taps& taps, std::int64_t at) {
-      std::array<const float*, most_taps> pixels;
+      std::array<const T*, most_taps> pixels;
       for (std::size_t t = 0; t < static_cast<std::size_t>(taps.count); ++t)
         pixels[t] = x + taps.offset[t];
       loops_.max(pixels.data(), taps.place.data(), taps.count, channels(),
-                 static_cast<float*>(a.outputs[0]) + at,
-                 static_cast<std::uint8_t*>(a.outputs[1]) + at);
+                 static_cast<T*>(a.outputs[0]) + at, static_cast<std::uint8_t*>(a.outputs[1]) + at);
     });
   }
 };
 
-class MaxPoolGradKernel final : public PoolKernel {
+template <class T>
+class MaxPoolGradKernel final : public PoolKernel<T> {
+  using typename PoolKernel<T>::Taps;
+  using PoolKernel<T>::channels, PoolKernel<T>::for_pixels, PoolKernel<T>::loops_;
+
  public:
-  MaxPoolGradKernel(const PoolGeometry& g, int threads) : PoolKernel(g, true, threads) {}
+  MaxPoolGradKernel(const PoolGeometry& g, int threads) : PoolKernel<T>(g, true, threads) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* dy = static_cast<const float*>(a.inputs[0]);
+    const auto* dy = static_cast<const T*>(a.inputs[0]);
     const auto* index = static_cast<const std::uint8_t*>(a.inputs[1]);
     for_pixels([&](const Taps& taps, std::int64_t at) {
-      std::array<const float*, most_taps> pixels;
+      std::array<const T*, most_taps> pixels;
       std::array<const std::uint8_t*, most_taps> winners;
       for (std::size_t t = 0; t < static_cast<std::size_t>(taps.count); ++t) {
         pixels[t] = dy + taps.offset[t];
         winners[t] = index + taps.offset[t];
       }
       loops_.max_gradient(pixels.data(), winners.data(), taps.place.data(), taps.count, channels(),
-                          static_cast<float*>(a.outputs[0]) + at);
+                          static_cast<T*>(a.outputs[0]) + at);
     });
   }
 };
 
 /// Both directions: an output is the sum of its inputs over their number, a gradient of an input
 /// the sum of those of its outputs, each over that output's number of inputs.
-class AveragePoolKernel final : public PoolKernel {
+template <class T>
+class AveragePoolKernel final : public PoolKernel<T> {
+  using typename PoolKernel<T>::Taps;
+  using PoolKernel<T>::channels, PoolKernel<T>::for_pixels, PoolKernel<T>::loops_;
+
  public:
   AveragePoolKernel(const PoolGeometry& g, bool gradient, int threads)
-      : PoolKernel(g, gradient, threads), gradient_(gradient) {
+      : PoolKernel<T>(g, gradient, threads), gradient_(gradient) {
     for (std::int64_t oh = 0; oh < g.rows.out; ++oh)
       for (std::int64_t ow = 0; ow < g.columns.out; ++ow)
         weights_.push_back(static_cast<float>(1.0 / static_cast<double>(g.count(oh, ow))));
   }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const float*>(a.inputs[0]);
+    const auto* x = static_cast<const T*>(a.inputs[0]);
     for_pixels([&](const Taps& taps, std::int64_t at) {
-      std::array<const float*, most_taps> pixels;
+      std::array<const T*, most_taps> pixels;
       std::array<float, most_taps> weights;
       for (std::size_t t = 0; t < static_cast<std::size_t>(taps.count); ++t) {
         pixels[t] = x + taps.offset[t];
         weights[t] = weight(gradient_ ? taps.offset[t] : at);
       }
       loops_.weighted_sum(pixels.data(), weights.data(), taps.count, channels(),
-                          static_cast<float*>(a.outputs[0]) + at);
+                          static_cast<T*>(a.outputs[0]) + at);
     });
   }
 
@@ -190,25 +202,31 @@ class AveragePoolKernel final : public PoolKernel {
   std::vector<float> weights_;  // [output rows, output columns]
 };
 
-bool suits(const PoolGeometry& g, const Tensor& x) {
-  return x.dtype() == DType::f32 && g.channels > 0 && g.rows.window * g.columns.window <= most_taps;
+bool suits(const PoolGeometry& g) {
+  return g.channels > 0 && g.rows.window * g.columns.window <= most_taps;
 }
 
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
   const Tensor& x = node.input(0);
   PoolGeometry g = pool_geometry(node.op().name, x.shape(), node.as<Pool2dOptions>());
-  if (!suits(g, x)) return nullptr;
-  if (node.is(max_pool_op)) return std::make_unique<MaxPoolKernel>(g, threads);
-  return std::make_unique<AveragePoolKernel>(g, false, threads);
+  if (!suits(g)) return nullptr;
+  return kernel_for_type(x.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    using T = decltype(t);
+    if (node.is(max_pool_op)) return std::make_unique<MaxPoolKernel<T>>(g, threads);
+    return std::make_unique<AveragePoolKernel<T>>(g, false, threads);
+  });
 }
 
 std::unique_ptr<Kernel> make_gradient(const Node& node, int threads) {
   const Tensor& dy = node.input(0);
   const auto& o = node.as<PoolGradOptions>();
   PoolGeometry g = pool_grad_geometry(node.op().name, dy.shape(), o.window, o.input_size);
-  if (!suits(g, dy)) return nullptr;
-  if (node.is(max_pool_grad_op)) return std::make_unique<MaxPoolGradKernel>(g, threads);
-  return std::make_unique<AveragePoolKernel>(g, true, threads);
+  if (!suits(g)) return nullptr;
+  return kernel_for_type(dy.dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    using T = decltype(t);
+    if (node.is(max_pool_grad_op)) return std::make_unique<MaxPoolGradKernel<T>>(g, threads);
+    return std::make_unique<AveragePoolKernel<T>>(g, true, threads);
+  });
 }
 
 const KernelRegistration max_registration(max_pool_op, make), average(avg_pool_op, make),

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
-#include "belfry/framework/backend/cpu/simd_loops.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/reduce.h"
 
@@ -39,6 +39,7 @@ std::optional<Reduction> reduction(const Node& node) {
 }
 
 /// Each [reduced, inner] matrix is summed in chunks of rows.
+template <class T>
 class SumKernel final : public Kernel {
  public:
   SumKernel(const Reduction& r, int threads)
@@ -50,8 +51,8 @@ class SumKernel final : public Kernel {
   }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const float*>(a.inputs[0]);
-    auto* y = static_cast<float*>(a.outputs[0]);
+    const auto* x = static_cast<const T*>(a.inputs[0]);
+    auto* y = static_cast<T*>(a.outputs[0]);
     auto* partial = static_cast<double*>(a.workspace);
     std::int64_t per_chunk = std::max<std::int64_t>(r_.reduced * r_.inner / chunks_.count(), 1);
     parallel_for(r_.outer * chunks_.count(), rows_worth_sharing(per_chunk), threads_,
@@ -64,17 +65,17 @@ class SumKernel final : public Kernel {
       for (std::int64_t k = 1; k < chunks_.count(); ++k)
         for (std::int64_t j = 0; j < r_.inner; ++j) total[j] += total[k * r_.inner + j];
       for (std::int64_t j = 0; j < r_.inner; ++j)
-        y[o * r_.inner + j] = static_cast<float>(total[j]);
+        y[o * r_.inner + j] = static_cast<T>(static_cast<float>(total[j]));
     }
   }
 
  private:
-  void sum_chunk(const float* x, std::int64_t i, double* sums) const {
+  void sum_chunk(const T* x, std::int64_t i, double* sums) const {
     std::int64_t k = i % chunks_.count(), row = i / chunks_.count() * r_.reduced + chunks_.begin(k);
     if (r_.inner == 1)
-      *sums = loops_.rows.sum(x + row, chunks_.size(k));
+      *sums = loops_.rows.of<T>().sum(x + row, chunks_.size(k));
     else
-      loops_.columns.sum(x + row * r_.inner, chunks_.size(k), r_.inner, sums);
+      loops_.columns.of<T>().sum(x + row * r_.inner, chunks_.size(k), r_.inner, sums);
   }
 
   const SimdLoops& loops_;
@@ -83,25 +84,26 @@ class SumKernel final : public Kernel {
   RowChunks chunks_;
 };
 
+template <class T>
 class ExtremumKernel final : public Kernel {
  public:
   ExtremumKernel(const Reduction& r, bool max, int threads)
       : r_(r),
         threads_(threads),
-        columns_(max ? simd().columns.max : simd().columns.min),
-        row_(max ? simd().rows.max : simd().rows.min) {}
+        columns_(max ? simd().columns.of<T>().max : simd().columns.of<T>().min),
+        row_(max ? simd().rows.of<T>().max : simd().rows.of<T>().min) {}
 
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const float*>(a.inputs[0]);
-    auto* y = static_cast<float*>(a.outputs[0]);
+    const auto* x = static_cast<const T*>(a.inputs[0]);
+    auto* y = static_cast<T*>(a.outputs[0]);
     parallel_for(r_.outer, rows_worth_sharing(r_.reduced * r_.inner), threads_,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t o = begin; o < end; ++o) {
-                     const float* matrix = x + o * r_.reduced * r_.inner;
+                     const T* matrix = x + o * r_.reduced * r_.inner;
                      if (r_.inner == 1)
-                       y[o] = row_(matrix, r_.reduced);
+                       y[o] = static_cast<T>(row_(matrix, r_.reduced));
                      else
                        columns_(matrix, r_.reduced, r_.inner, y + o * r_.inner);
                    }
@@ -111,16 +113,18 @@ class ExtremumKernel final : public Kernel {
  private:
   Reduction r_;
   int threads_;
-  void (*columns_)(const float*, std::int64_t, std::int64_t, float*);
-  float (*row_)(const float*, std::int64_t);
+  void (*columns_)(const T*, std::int64_t, std::int64_t, T*);
+  float (*row_)(const T*, std::int64_t);
 };
 
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
-  if (node.input(0).dtype() != DType::f32) return nullptr;
   std::optional<Reduction> r = reduction(node);
   if (!r) return nullptr;
-  if (node.is(sum_op)) return std::make_unique<SumKernel>(*r, threads);
-  return std::make_unique<ExtremumKernel>(*r, node.is(max_op), threads);
+  return kernel_for_type(node.input(0).dtype(), [&](auto t) -> std::unique_ptr<Kernel> {
+    using T = decltype(t);
+    if (node.is(sum_op)) return std::make_unique<SumKernel<T>>(*r, threads);
+    return std::make_unique<ExtremumKernel<T>>(*r, node.is(max_op), threads);
+  });
 }
 
 const KernelRegistration sum_registration(sum_op, make), max_registration(max_op, make),

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
-#include "belfry/framework/backend/cpu/simd_loops.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 
@@ -12,10 +12,11 @@ namespace belfry::cpu {
 namespace {
 
 /// Rows of k logits.
+template <class T>
 class RowKernel : public Kernel {
  public:
   RowKernel(const Shape& logits, int threads)
-      : loops_(simd().rows), threads_(threads), k_(logits[logits.rank() - 1]) {
+      : loops_(simd().rows.of<T>()), threads_(threads), k_(logits[logits.rank() - 1]) {
     rows_ = k_ > 0 ? logits.elements() / k_ : 0;
   }
   std::string_view implementation() const override { return "simd"; }
@@ -30,19 +31,22 @@ class RowKernel : public Kernel {
                  });
   }
 
-  const RowLoops& loops_;
+  const RowLoops<T>& loops_;
   int threads_;
   std::int64_t k_, rows_ = 0;
 };
 
-class SoftmaxKernel final : public RowKernel {
+template <class T>
+class SoftmaxKernel final : public RowKernel<T> {
+  using RowKernel<T>::k_, RowKernel<T>::loops_, RowKernel<T>::for_rows;
+
  public:
-  SoftmaxKernel(const Shape& x, bool log, int threads) : RowKernel(x, threads), log_(log) {}
+  SoftmaxKernel(const Shape& x, bool log, int threads) : RowKernel<T>(x, threads), log_(log) {}
 
   void run(const KernelArguments& a, Stream&) override {
     for_rows([&](std::int64_t r) {
-      const float* x = static_cast<const float*>(a.inputs[0]) + r * k_;
-      float* y = static_cast<float*>(a.outputs[0]) + r * k_;
+      const T* x = static_cast<const T*>(a.inputs[0]) + r * k_;
+      T* y = static_cast<T*>(a.outputs[0]) + r * k_;
       float highest = loops_.max(x, k_);
       double sum = loops_.exp_sum(x, highest, k_);
       if (log_)
@@ -70,10 +74,13 @@ class Labels {
   const void* data_;
 };
 
-class CrossEntropyKernel final : public RowKernel {
+template <class T>
+class CrossEntropyKernel final : public RowKernel<T> {
+  using RowKernel<T>::k_, RowKernel<T>::loops_, RowKernel<T>::rows_, RowKernel<T>::for_rows;
+
  public:
   CrossEntropyKernel(const Node& node, int threads)
-      : RowKernel(node.input(0).shape(), threads),
+      : RowKernel<T>(node.input(0).shape(), threads),
         smoothing_(node.as<CrossEntropyOptions>().label_smoothing),
         label_type_(node.input(1).dtype()) {}
 
@@ -84,10 +91,10 @@ class CrossEntropyKernel final : public RowKernel {
               " at row ", r, " is outside 0..", k_ - 1);
     auto *loss = static_cast<float*>(a.outputs[0]), *log_sums = static_cast<float*>(a.outputs[1]);
     for_rows([&](std::int64_t r) {
-      const float* x = static_cast<const float*>(a.inputs[0]) + r * k_;
+      const T* x = static_cast<const T*>(a.inputs[0]) + r * k_;
       float highest = loops_.max(x, k_);
       double log_sum = double{highest} + std::log(loops_.exp_sum(x, highest, k_));
-      double value = (1 - smoothing_) * (log_sum - double{x[labels[r]]});
+      double value = (1 - smoothing_) * (log_sum - double{static_cast<float>(x[labels[r]])});
       if (smoothing_ != 0)
         value += smoothing_ * (log_sum - loops_.sum(x, k_) / static_cast<double>(k_));
       loss[r] = static_cast<float>(value);
@@ -100,10 +107,13 @@ class CrossEntropyKernel final : public RowKernel {
   DType label_type_;
 };
 
-class CrossEntropyGradKernel final : public RowKernel {
+template <class T>
+class CrossEntropyGradKernel final : public RowKernel<T> {
+  using RowKernel<T>::k_, RowKernel<T>::loops_, RowKernel<T>::for_rows;
+
  public:
   CrossEntropyGradKernel(const Node& node, int threads)
-      : RowKernel(node.input(1).shape(), threads),
+      : RowKernel<T>(node.input(1).shape(), threads),
         smoothing_(node.as<CrossEntropyOptions>().label_smoothing),
         label_type_(node.input(2).dtype()) {}
 
@@ -113,11 +123,18 @@ class CrossEntropyGradKernel final : public RowKernel {
                *log_sums = static_cast<const float*>(a.inputs[3]);
     auto rest = static_cast<float>(smoothing_ / static_cast<double>(k_));
     for_rows([&](std::int64_t r) {
-      float* dx = static_cast<float*>(a.outputs[0]) + r * k_;
-      loops_.cross_entropy_gradient(static_cast<const float*>(a.inputs[1]) + r * k_, log_sums[r],
-                                    rest, dy[r], dx, k_);
+      const T* x = static_cast<const T*>(a.inputs[1]) + r * k_;
+      T* dx = static_cast<T*>(a.outputs[0]) + r * k_;
       std::int64_t label = labels[r];
-      if (label >= 0 && label < k_) dx[label] -= static_cast<float>(1 - smoothing_) * dy[r];
+      bool inside = label >= 0 && label < k_;
+      float logit = inside ? static_cast<float>(x[label]) : 0;  // dx may take the place of x
+      loops_.cross_entropy_gradient(x, log_sums[r], rest, dy[r], dx, k_);
+      float share = static_cast<float>(1 - smoothing_);
+      if (!inside) return;
+      if constexpr (std::is_same_v<T, float>)
+        dx[label] -= share * dy[r];
+      else  // not from what was rounded: the two are nearly equal where the prediction is right
+        dx[label] = static_cast<T>((std::exp(logit - log_sums[r]) - rest - share) * dy[r]);
     });
   }
 
@@ -128,14 +145,17 @@ class CrossEntropyGradKernel final : public RowKernel {
 
 std::unique_ptr<Kernel> make_softmax(const Node& node, int threads) {
   const Tensor& x = node.input(0);
-  if (x.dtype() != DType::f32 || node.as<AxisOptions>().axis != x.rank() - 1) return nullptr;
-  return std::make_unique<SoftmaxKernel>(x.shape(), node.is(log_softmax_op), threads);
+  if (node.as<AxisOptions>().axis != x.rank() - 1) return nullptr;
+  return kernel_for_type(x.dtype(), [&](auto t) {
+    return std::make_unique<SoftmaxKernel<decltype(t)>>(x.shape(), node.is(log_softmax_op),
+                                                        threads);
+  });
 }
 
-template <class K, int Logits>
+template <template <class> class K, int Logits>
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
-  if (node.input(Logits).dtype() != DType::f32) return nullptr;
-  return std::make_unique<K>(node, threads);
+  return kernel_for_type(node.input(Logits).dtype(),
+                         [&](auto t) { return std::make_unique<K<decltype(t)>>(node, threads); });
 }
 
 const KernelRegistration softmax_registration(softmax_op, make_softmax);

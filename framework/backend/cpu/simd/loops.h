@@ -8,12 +8,12 @@ namespace belfry::cpu::BELFRY_ISA {
 
 extern const ForTypes<ConvertLoops> convert_loops;
 extern const ElementwiseLoops elementwise_loops;
-extern const ColumnLoops column_loops;
-extern const BatchNormLoops batch_norm_loops;
-extern const RowLoops row_loops;
-extern const PoolLoops pool_loops;
+extern const ForTypes<ColumnLoops> column_loops;
+extern const ForTypes<BatchNormLoops> batch_norm_loops;
+extern const ForTypes<RowLoops> row_loops;
+extern const ForTypes<PoolLoops> pool_loops;
 extern const UpdateLoops update_loops;
-extern const RandomLoops random_loops;
+extern const ForTypes<RandomLoops> random_loops;
 extern const SimdLoops loops;
 
 }  // namespace belfry::cpu::BELFRY_ISA

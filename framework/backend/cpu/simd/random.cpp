@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #endif
 
+#include "belfry/framework/backend/cpu/simd/element.h"
 #include "belfry/framework/backend/cpu/simd/loops.h"
 
 namespace belfry::cpu::BELFRY_ISA {
@@ -84,8 +85,9 @@ BELFRY_INLINE void draw(std::uint64_t key, std::uint32_t block, std::uint32_t ro
 
 #endif
 
+template <class T>
 void dropout(std::uint64_t key, std::uint32_t row, std::uint64_t step, std::int64_t first,
-             float rate, float scale, const float* x, float* y, std::int64_t n) {
+             float rate, float scale, const T* x, T* y, std::int64_t n) {
   Words words;
   alignas(64) float factors[4 * blocks];
   for (std::int64_t i = 0; i < n; i += 4 * blocks) {
@@ -99,14 +101,17 @@ void dropout(std::uint64_t key, std::uint32_t row, std::uint64_t step, std::int6
     std::int64_t count = least(4 * blocks, n - i);
     BELFRY_VECTORIZE
     for (std::int64_t l = 0; l < count; ++l) {
-      float value = x[i + l] * factors[l];
-      y[i + l] = factors[l] != 0 ? value : 0;  // infinity times 0 would be NaN
+      float scaled = value(x, i + l) * factors[l];
+      store(y, i + l, factors[l] != 0 ? scaled : 0);  // infinity times 0 would be NaN
     }
   }
 }
 
+template <class T>
+constexpr RandomLoops<T> table{.dropout = dropout<T>};
+
 }  // namespace
 
-const RandomLoops random_loops{.dropout = dropout};
+const ForTypes<RandomLoops> random_loops{table<float>, table<BFloat16>, table<Float16>};
 
 }  // namespace belfry::cpu::BELFRY_ISA

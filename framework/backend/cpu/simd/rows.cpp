@@ -1,5 +1,5 @@
+#include "belfry/framework/backend/cpu/simd/element.h"
 #include "belfry/framework/backend/cpu/simd/loops.h"
-#include "belfry/framework/backend/cpu/simd/math.h"
 
 namespace belfry::cpu::BELFRY_ISA {
 namespace {
@@ -51,23 +51,25 @@ BELFRY_INLINE void sum_row(std::int64_t n, double (&total)[N], const Terms& term
   }
 }
 
-double sum(const float* x, std::int64_t n) {
+template <class T>
+double sum(const T* x, std::int64_t n) {
   double total[1] = {};
-  sum_row<1>(n, total, [=](std::int64_t i, float* t) { t[0] = x[i]; });
+  sum_row<1>(n, total, [=](std::int64_t i, float* t) { t[0] = value(x, i); });
   return total[0];
 }
 
-double squares(const float* x, float mean, std::int64_t n) {
+template <class T>
+double squares(const T* x, float mean, std::int64_t n) {
   double total[1] = {};
   sum_row<1>(n, total, [=](std::int64_t i, float* t) {
-    float d = x[i] - mean;
+    float d = value(x, i) - mean;
     t[0] = d * d;
   });
   return total[0];
 }
 
-template <class Better>
-BELFRY_INLINE float extremum(const float* x, std::int64_t n, float first, const Better& better) {
+template <class T, class Better>
+BELFRY_INLINE float extremum(const T* x, std::int64_t n, float first, const Better& better) {
   std::int64_t whole = n / block * block;
   float winner = first;
   if (whole > 0) {
@@ -75,39 +77,43 @@ BELFRY_INLINE float extremum(const float* x, std::int64_t n, float first, const 
     for (float& b : best) b = first;
     for (std::int64_t i = 0; i < whole; i += block) {
       BELFRY_VECTORIZE
-      for (std::int64_t l = 0; l < block; ++l) best[l] = better(best[l], x[i + l]);
+      for (std::int64_t l = 0; l < block; ++l) best[l] = better(best[l], value(x, i + l));
     }
     winner = fold(best, block, better);
   }
-  for (std::int64_t i = whole; i < n; ++i) winner = better(winner, x[i]);
+  for (std::int64_t i = whole; i < n; ++i) winner = better(winner, value(x, i));
   return winner;
 }
 
-float max(const float* x, std::int64_t n) {
+template <class T>
+float max(const T* x, std::int64_t n) {
   return extremum(x, n, -infinity, [](float a, float b) { return a >= b || a != a ? a : b; });
 }
 
-float min(const float* x, std::int64_t n) {
+template <class T>
+float min(const T* x, std::int64_t n) {
   return extremum(x, n, infinity, [](float a, float b) { return a <= b || a != a ? a : b; });
 }
 
 /// y[i] = f(x[i]). The last elements are a vector under a mask where the machine has such.
-template <class F>
-BELFRY_INLINE void map_row(const float* x, float* y, std::int64_t n, const F& f) {
+template <class T, class Y, class F>
+BELFRY_INLINE void map_row(const T* x, Y* y, std::int64_t n, const F& f) {
   std::int64_t whole = n / lanes * lanes, rest = n - whole;
   BELFRY_VECTORIZE
-  for (std::int64_t i = 0; i < whole; ++i) y[i] = f(x[i]);
+  for (std::int64_t i = 0; i < whole; ++i) store(y, i, f(value(x, i)));
   if (rest == 0) return;
   BELFRY_VECTORIZE
   for (std::int64_t l = 0; l < lanes; ++l)
-    if (l < rest) y[whole + l] = f(x[whole + l]);
+    if (l < rest) store(y, whole + l, f(value(x, whole + l)));
 }
 
-void scaled_exp(const float* x, float shift, float factor, float* y, std::int64_t n) {
+template <class T>
+void scaled_exp(const T* x, float shift, float factor, T* y, std::int64_t n) {
   map_row(x, y, n, [=](float v) { return exp(v - shift) * factor; });
 }
 
-double exp_sum(const float* x, float shift, std::int64_t n) {
+template <class T>
+double exp_sum(const T* x, float shift, std::int64_t n) {
   constexpr std::int64_t tile = 512;
   alignas(64) float values[tile];
   double total = 0;
@@ -119,61 +125,71 @@ double exp_sum(const float* x, float shift, std::int64_t n) {
   return total;
 }
 
-void cross_entropy_gradient(const float* x, float shift, float rest, float factor, float* y,
+template <class T>
+void cross_entropy_gradient(const T* x, float shift, float rest, float factor, T* y,
                             std::int64_t n) {
   map_row(x, y, n, [=](float v) { return (exp(v - shift) - rest) * factor; });
 }
 
-void subtract(const float* x, float shift, float rest, float* y, std::int64_t n) {
+template <class T>
+void subtract(const T* x, float shift, float rest, T* y, std::int64_t n) {
   map_row(x, y, n, [=](float v) { return (v - shift) - rest; });
 }
 
-void normalize(const float* x, float mean, float factor, const float* scale, const float* offset,
-               float* y, std::int64_t n) {
+template <class T>
+void normalize(const T* x, float mean, float factor, const float* scale, const float* offset, T* y,
+               std::int64_t n) {
   BELFRY_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scale[i] + offset[i];
+  for (std::int64_t i = 0; i < n; ++i)
+    store(y, i, (value(x, i) - mean) * factor * scale[i] + offset[i]);
 }
 
-void normalize_sums(const float* dy, const float* x, const float* scale, float mean, std::int64_t n,
+template <class T>
+void normalize_sums(const T* dy, const T* x, const float* scale, float mean, std::int64_t n,
                     double* sum, double* product) {
   double total[2] = {};
   sum_row<2>(n, total, [=](std::int64_t i, float* t) {
-    t[0] = dy[i] * scale[i];
-    t[1] = t[0] * (x[i] - mean);
+    t[0] = value(dy, i) * scale[i];
+    t[1] = t[0] * (value(x, i) - mean);
   });
   *sum = total[0];
   *product = total[1];
 }
 
-void normalize_gradient(const float* dy, const float* x, const float* scale, float mean,
-                        float factor, float slope, float shift, float* dx, std::int64_t n) {
+template <class T>
+void normalize_gradient(const T* dy, const T* x, const float* scale, float mean, float factor,
+                        float slope, float shift, T* dx, std::int64_t n) {
   BELFRY_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i)
-    dx[i] = factor * (dy[i] * scale[i]) - slope * (x[i] - mean) - shift;
+    store(dx, i, factor * (value(dy, i) * scale[i]) - slope * (value(x, i) - mean) - shift);
 }
 
-void normalize_parameters(const float* dy, const float* x, float mean, float factor, double* dscale,
+template <class T>
+void normalize_parameters(const T* dy, const T* x, float mean, float factor, double* dscale,
                           double* doffset, std::int64_t n) {
   BELFRY_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i) {
-    dscale[i] += static_cast<double>(dy[i] * ((x[i] - mean) * factor));
-    doffset[i] += static_cast<double>(dy[i]);
+    dscale[i] += static_cast<double>(value(dy, i) * ((value(x, i) - mean) * factor));
+    doffset[i] += static_cast<double>(value(dy, i));
   }
 }
 
+template <class T>
+constexpr RowLoops<T> table{.sum = sum<T>,
+                            .max = max<T>,
+                            .min = min<T>,
+                            .exp_sum = exp_sum<T>,
+                            .scaled_exp = scaled_exp<T>,
+                            .cross_entropy_gradient = cross_entropy_gradient<T>,
+                            .subtract = subtract<T>,
+                            .squares = squares<T>,
+                            .normalize = normalize<T>,
+                            .normalize_sums = normalize_sums<T>,
+                            .normalize_gradient = normalize_gradient<T>,
+                            .normalize_parameters = normalize_parameters<T>};
+
 }  // namespace
 
-const RowLoops row_loops{.sum = sum,
-                         .max = max,
-                         .min = min,
-                         .exp_sum = exp_sum,
-                         .scaled_exp = scaled_exp,
-                         .cross_entropy_gradient = cross_entropy_gradient,
-                         .subtract = subtract,
-                         .squares = squares,
-                         .normalize = normalize,
-                         .normalize_sums = normalize_sums,
-                         .normalize_gradient = normalize_gradient,
-                         .normalize_parameters = normalize_parameters};
+const ForTypes<RowLoops> row_loops{table<float>, table<BFloat16>, table<Float16>};
 
 }  // namespace belfry::cpu::BELFRY_ISA
