@@ -4,6 +4,7 @@
 #include <map>
 
 #include "belfry/framework/compiler/plan.h"
+#include "belfry/framework/compiler/reference_use.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/transfer.h"
 
@@ -130,6 +131,8 @@ std::string explain(const Plan& plan) {
              " GFLOP a step, ", plan.threads, plan.threads == 1 ? " thread\n" : " threads\n");
   for (std::size_t i = 0; i < plan.instructions.size(); ++i)
     out += line_of(plan.instructions[i], i);
+  if (std::string slow = describe_reference_use(plan); !slow.empty())
+    out += concat("reference kernels, on one thread: ", slow, "\n");
   out += concat("memory: ", bytes_text(plan.bytes()), "\n");
   out += row("parameters and statistics", plan.variable_bytes(false));
   out += row("optimizer slots", plan.variable_bytes(true));

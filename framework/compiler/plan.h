@@ -122,8 +122,8 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
                                                std::span<Device* const> devices,
                                                CompileOptions options = {});
 
-/// The plan for people: kernels with their shapes and implementations, then memory by category and
-/// the ten largest tensors by scope path.
+/// The plan for people: kernels with their shapes and implementations, what is left to reference
+/// kernels, then memory by category and the ten largest tensors by scope path.
 std::string explain(const Plan& plan);
 /// Slot after slot, where there are several.
 std::string explain(const TowerPlan& plan);

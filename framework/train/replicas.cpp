@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/compiler/reference_use.h"
 #include "belfry/framework/train/session.h"
 
 namespace belfry {
@@ -25,6 +26,15 @@ void take_chiefs_cuts(Workers& workers, SplitPlan& plan) {
   workers.broadcast(cuts);
   ensure(cuts.size() == own.size(), "split: the chief has another number of cuts");
   std::copy(cuts.begin(), cuts.end(), own.begin());
+}
+
+void warn_of_references(const TowerPlan& plan) {
+  for (const auto& slot : plan.slots)
+    if (references_are_noticeable(*slot))
+      log_warning(
+          "train: for a part of the step there are only reference kernels, which run on one thread "
+          "and may take many times as long as others: ",
+          describe_reference_use(*slot));
 }
 
 }  // namespace
@@ -163,6 +173,7 @@ void Replicas::prepare(std::uint64_t chosen) {
       bool first = t == 0 && models_.size() == 1 && compiled.executables.size() == 1;
       if (first && slots_ > 1)
         log_info(mode_, ": a step needs ", memory_text(*plan, session_.strategy()));
+      if (first && mode_ == Mode::train && session_.workers().is_chief()) warn_of_references(*plan);
     }
     tower.model = &compiled.model;
     tower.executable = executable.get();

@@ -117,11 +117,6 @@ Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmSt
       seed_(config.seed),
       split_(config.split.slots),
       threads_of_a_slot_(threads_of_a_slot(config, strategy_)) {
-  if (precision_ == Precision::f16 && workers_->is_chief()
-      && strategy_.towers[0].devices[0]->host_accessible())
-    log_warning(
-        "precision: CPUs have no fast kernels for f16, so a step takes many times as long as in "
-        "f32 or bf16");
   require(split_ <= strategy_.slots(), "RunConfig: split is into ", split_, " slots but tower ",
           strategy_.towers[0].name(), " has ", strategy_.slots(),
           "; name as many devices, joined by +, in each entry of devices");

@@ -43,6 +43,26 @@ struct SmallModel {
     }
     return of;
   }
+  /// batch() with what the model is trained on; acoustic has labels for 5 rows.
+  Features training_batch(std::int64_t n) const {
+    Features of = batch(n);
+    auto counted = [](const Shape& shape, std::int64_t kinds) {
+      Array values(shape, DType::i64);
+      std::int64_t i = 0;
+      for (std::int64_t& x : values.span<std::int64_t>()) x = i++ % kinds;
+      return values;
+    };
+    if (name == "acoustic") {
+      of.set("label", Array::of({1, 2, 3, 1, 2, 2, 1, 3, 3, 2}, Shape{n, 2}));
+      of.set("label_length", Array::of<std::int64_t>({2, 1, 2, 1, 2}));
+    } else if (name.starts_with("unet")) {
+      Shape mask = of.at("image").shape();
+      of.set("mask", counted(mask.with(mask.rank() - 1, 1), 2).cast(DType::f32));
+    } else {
+      of.set("label", counted(Shape{n}, 4));
+    }
+    return of;
+  }
 };
 
 inline void PrintTo(const SmallModel& model, std::ostream* out) { *out << model.name; }

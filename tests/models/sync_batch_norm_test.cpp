@@ -14,28 +14,6 @@ std::string with(const std::string& options, const std::string& field) {
   return "{" + field + (options == "{}" ? "" : ", ") + options.substr(options.find('{') + 1);
 }
 
-// `model` with what it is trained on, n rows.
-Features training_batch(const SmallModel& model, std::int64_t n) {
-  Features batch = model.batch(n);
-  auto add = [&](const char* name, const Shape& shape, std::int64_t kinds) {
-    Array values(shape, DType::i64);
-    std::int64_t i = 0;
-    for (std::int64_t& x : values.span<std::int64_t>()) x = i++ % kinds;
-    batch.set(name, values);
-  };
-  if (model.name == "acoustic") {
-    batch.set("label", Array::of({1, 2, 3, 1, 2, 2, 1, 3, 3, 2}, Shape{n, 2}));
-    batch.set("label_length", Array::of<std::int64_t>({2, 1, 2, 1, 2}));
-  } else if (model.name.starts_with("unet")) {
-    Shape mask = batch.at("image").shape();
-    add("mask", mask.with(mask.rank() - 1, 1), 2);
-    batch.set("mask", batch.at("mask").cast(DType::f32));
-  } else {
-    add("label", Shape{n}, 4);
-  }
-  return batch;
-}
-
 bool has_batch_norm(const Graph& graph) {
   return std::ranges::any_of(graph.variables(), [](const Node* node) {
     return node->as<VariableOptions>().name.ends_with("moving_mean");
@@ -48,7 +26,7 @@ struct Counts {
 // Of a training step of two towers, before gradients.
 Counts counts_of(const SmallModel& model, const std::string& options) {
   Graph graph(2);
-  Features features = training_batch(model, 5);
+  Features features = model.training_batch(5);
   make(model.name, options)(Scope(graph), Batch(graph, signature_of(features)), Mode::train);
   Counts out;
   for (const auto& node : graph) {
@@ -87,8 +65,8 @@ TEST(SyncBatchNorm, SeveralTowersTrainAsOne) {
     if (!small) continue;
     ModelFn model_fn = make(model.name, with(model.options, R"("sync_batch_norm": true,
                                "optimizer": {"name": "sgd", "learning_rate": 0.01})"));
-    Features batch = training_batch(model, 5);
-    for (const auto& [name, array] : training_batch(model, 5))
+    Features batch = model.training_batch(5);
+    for (const auto& [name, array] : model.training_batch(5))
       if (is_floating(array.dtype())) batch.set(name, array.cast(DType::f64));
     SCOPED_TRACE(model.name);
     gan::expect_towers_are_one(model_fn, one_batch(batch, true), 2, 1e-9);

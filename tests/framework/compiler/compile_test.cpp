@@ -1,5 +1,6 @@
 // Whole plans: order, places, what reads what, and the report about them.
 
+#include "belfry/framework/compiler/reference_use.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/runtime/executable.h"
 #include "compiler_testing.h"
@@ -295,6 +296,22 @@ TEST(Explain, ListsKernelsMemoryAndTheLargest) {
                     HasSubstr("optimizer slots             0 B"),
                     HasSubstr("inputs                      64.0 KiB"),
                     HasSubstr("largest tensors:\n  512.0 KiB   fc/kernel")));
+}
+
+TEST(Explain, SaysWhatIsLeftToReferenceKernels) {
+  Graph graph;
+  Tensor x = f32(graph, "x", {100, 10});
+  std::shared_ptr<const Plan> fast = plan_of({exp(x)}), slow = plan_of({prod(x, {.axes = {1}})});
+  EXPECT_TRUE(reference_use(*fast).empty());
+  EXPECT_THAT(explain(*fast), Not(HasSubstr("reference")));
+  ASSERT_EQ(reference_use(*slow).size(), 1u);
+  EXPECT_EQ(reference_use(*slow)[0].bytes, 4 * (1000 + 100));
+  EXPECT_THAT(explain(*slow),
+              HasSubstr("reference kernels, on one thread: 1 kernel, 100.0 % of the "
+                        "bytes read and written: prod f32 100.0 %\n"));
+  EXPECT_FALSE(references_are_noticeable(*slow));  // a step of a few microseconds
+  Tensor large = f32(graph, "large", {1000, 1000});
+  EXPECT_TRUE(references_are_noticeable(*plan_of({prod(large, {.axes = {1}})})));
 }
 
 }  // namespace

@@ -160,13 +160,30 @@ TEST(LossScale, IsInThePlan) {
                         "hooks: StopOnNonFinite, WatchLossScale\n"));
 }
 
-TEST(PrecisionOption, F16OnACpuIsWarnedOf) {
+/// The product of many numbers, which has no fast kernel on a CPU.
+EstimatorSpec multiplying(Scope s, const Batch& batch, Mode) {
+  Tensor x = batch["x"] * s.variable("w", {.shape = {1}, .initializer = ones()});
+  return {.loss = mean(prod(broadcast_to(x, {x.size(0), 100'000}), {.axes = {1}})),
+          .train = sgd({.learning_rate = 0.1})};
+}
+
+TEST(PrecisionOption, StepsOnReferenceKernelsAreWarnedOfOnce) {
   TemporaryFolder folder;
   for (Precision precision : {Precision::f32, Precision::bf16, Precision::f16}) {
-    CapturedLog log;
-    Estimator estimator({.model_fn = linear, .model_dir = folder.path(), .run = in(precision)});
-    bool warned = log.warnings.find("CPUs have no fast kernels for f16") != std::string::npos;
-    EXPECT_EQ(warned, precision == Precision::f16);
+    for (bool multiplies : {false, true}) {
+      CapturedLog log;
+      Estimator estimator({.model_fn = multiplies ? multiplying : linear,
+                           .model_dir = folder.path() + (multiplies ? "/a" : "/b"),
+                           .run = in(precision)});
+      estimator.train(over_and_over({points({1, 1}, {1, 1})}), {.steps = 2});
+      std::size_t first = log.warnings.find("there are only reference kernels"),
+                  last = log.warnings.rfind("there are only reference kernels");
+      EXPECT_EQ(first != std::string::npos, multiplies) << log.warnings;
+      EXPECT_EQ(first, last) << log.warnings;
+      if (multiplies) {
+        EXPECT_THAT(log.warnings, HasSubstr("prod f32"));
+      }
+    }
   }
 }
 
