@@ -59,7 +59,7 @@ struct SmallModel {
       Shape mask = of.at("image").shape();
       of.set("mask", counted(mask.with(mask.rank() - 1, 1), 2).cast(DType::f32));
     } else {
-      of.set("label", counted(Shape{n}, 4));
+      of.set("label", counted(Shape{n}, 2));
     }
     return of;
   }

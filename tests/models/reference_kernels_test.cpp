@@ -32,19 +32,19 @@ std::shared_ptr<const Plan> training_plan(const SmallModel& small, Precision pre
 }
 
 /// Of these a reference kernel is all that is wanted: rows are copied, added or looked at one after
-/// the other; what has whole numbers alone, or f64, are labels and places, of which there are few.
+/// the other; what is made of whole numbers, or is f64, are labels and places, of which there are
+/// few.
 bool suits_a_reference(const Node& node) {
   for (const OpDef* op :
        {&gather_op, &gather_grad_op, &embedding_lookup_op, &check_range_op, &assign_op})
     if (node.is(*op)) return true;
-  auto among_operands = [&](auto accepts) {
-    auto accepted = [&](const auto& x) { return accepts(x.dtype); };
-    return std::any_of(node.outputs().begin(), node.outputs().end(), accepted)
-           || std::any_of(node.inputs().begin(), node.inputs().end(),
-                          [&](const Tensor& t) { return accepts(t.dtype()); });
-  };
-  return !among_operands(is_floating)
-         || among_operands([](DType dtype) { return dtype == DType::f64; });
+  bool floating = false, wide = false;
+  for (const Tensor& t : node.inputs()) {
+    floating |= is_floating(t.dtype());
+    wide |= t.dtype() == DType::f64;
+  }
+  for (const TensorType& type : node.outputs()) wide |= type.dtype == DType::f64;
+  return !floating || wide;
 }
 
 double share(double part, double all) { return all > 0 ? part / all : 0; }
