@@ -1,4 +1,6 @@
-// Training speed of a model on a fixed random batch, beside the speed of its convolutions alone.
+// Training speed of a model on fixed random batches, beside the speed of its convolutions alone.
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +21,8 @@ namespace {
 struct Arguments {
   std::string model = "lenet";
   std::int64_t batch_size = 64;
+  std::int64_t rows = 100'000;  ///< of each table
+  std::string optimizer = "adagrad";
   int steps = 30;
   int threads = 0;
   int towers = 1;
@@ -28,8 +32,10 @@ struct Arguments {
 Arguments parse(int argc, char** argv) {
   Arguments out;
   bench::read_options(argc, argv,
-                      {{"--model", &out.model},  // lenet, resnet18
+                      {{"--model", &out.model},  // lenet, resnet18, tables
                        {"--batch_size", &out.batch_size},
+                       {"--rows", &out.rows},            // tables alone
+                       {"--optimizer", &out.optimizer},  // tables alone: adagrad, sgd, adam
                        {"--steps", &out.steps},
                        {"--threads", &out.threads},
                        {"--towers", &out.towers},
@@ -37,7 +43,7 @@ Arguments parse(int argc, char** argv) {
   return out;
 }
 
-Features random_batch(const Arguments& args) {
+Features random_images(const Arguments& args) {
   std::int64_t n = args.batch_size;
   Shape shape = args.model == "lenet" ? Shape{n, 28, 28, 1} : Shape{n, 32, 32, 3};
   Array image(shape, DType::f32), label(Shape{n}, DType::i64);
@@ -46,6 +52,63 @@ Features random_batch(const Arguments& args) {
   for (std::int64_t& y : label.span<std::int64_t>())
     y = static_cast<std::int64_t>(random.below(10));
   return {{"image", image}, {"label", label}};
+}
+
+// Clicks on advertisements: numbers, and identities of which each has a table.
+constexpr int number_count = 13, table_count = 26;
+
+std::string table_name(int i) { return concat("c", i); }
+
+Features random_clicks(const Arguments& args, std::uint64_t seed) {
+  std::int64_t n = args.batch_size;
+  PhiloxStream random(philox_key(seed, "batch"));
+  Array numbers(Shape{n, number_count}, DType::f32), label(Shape{n}, DType::f32);
+  for (float& x : numbers.span<float>()) x = random.uniform();
+  for (float& y : label.span<float>()) y = static_cast<float>(random.below(2));
+  Features out{{"numbers", numbers}, {"label", label}};
+  for (int i = 0; i < table_count; ++i) {
+    Array ids(Shape{n}, DType::i64);
+    for (std::int64_t& id : ids.span<std::int64_t>())
+      id = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(args.rows)));
+    out.set(table_name(i), ids);
+  }
+  return out;
+}
+
+ModelFn tables(const Arguments& args) {
+  models::Columns columns{.numeric = {{.feature = "numbers"}}};
+  for (int i = 0; i < table_count; ++i)
+    columns.categorical.push_back({.feature = table_name(i), .categories = args.rows, .width = 16});
+  Optimizer optimizer = args.optimizer == "adagrad" ? adagrad({.learning_rate = 0.05})
+                        : args.optimizer == "sgd"   ? sgd({.learning_rate = 0.05})
+                                                    : adam();
+  return models::dnn({.columns = columns, .hidden = {256, 128}, .optimizer = optimizer});
+}
+
+ModelFn model_of(const Arguments& args) {
+  require(args.model == "lenet" || args.model == "resnet18" || args.model == "tables",
+          "unknown model ", args.model);
+  return args.model == "lenet"    ? models::lenet()
+         : args.model == "tables" ? tables(args)
+                                  : models::resnet18();
+}
+
+// One for models of images. Several where it matters which rows of memory a step touches.
+std::vector<Features> batches_of(const Arguments& args) {
+  if (args.model != "tables") return {random_images(args)};
+  std::vector<Features> out;
+  for (std::uint64_t seed = 0; seed < 32; ++seed) out.push_back(random_clicks(args, seed));
+  return out;
+}
+
+// Of all threads of this process.
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 double median(std::vector<double> times) {
@@ -121,47 +184,50 @@ Rate convolution_rate(const Plan& plan, Device& device, bool profile) {
 }
 
 void run(const Arguments& args) {
-  require(args.model == "lenet" || args.model == "resnet18", "unknown model ", args.model);
-  ModelFn model_fn = args.model == "lenet" ? models::lenet() : models::resnet18();
+  ModelFn model_fn = model_of(args);
   RunConfig config;
   config.threads = args.threads;
   config.devices.clear();
   for (int i = 0; i < args.towers; ++i) config.devices.push_back("cpu:" + text(i));
   Session session(model_fn, config);
-  Features batch = random_batch(args);
+  std::vector<Features> batches = batches_of(args);
   session.begin_training();
   Replicas replicas(session, Mode::train);
-  replicas.split(batch);
+  replicas.split(batches[0]);
   replicas.prepare();
   const Plan& plan = *replicas.executable(0).plan().slots[0];
   if (args.profile) std::fputs(explain(plan).c_str(), stderr);
 
   std::vector<double> times;
   StepTimes parts;
+  double cpu = 0;
   for (int i = 0; i < args.steps + 3; ++i) {
+    if (i == 3) cpu = cpu_seconds();
     double start = monotonic_seconds();
-    replicas.split(batch);
+    replicas.split(batches[static_cast<std::size_t>(i) % batches.size()]);
     replicas.run();
     session.finish_step();
     if (i >= 3)
       times.push_back(monotonic_seconds() - start), parts += Replicas::times(replicas.started());
   }
+  cpu = (cpu_seconds() - cpu) / args.steps;
   parts = parts / args.steps;
   double seconds = median(times);
   Rate convolutions = convolution_rate(plan, session.variables().store(0).device(), args.profile);
-  double step_rate = args.towers * plan.flops / seconds,
-         convolution_rate = convolutions.flops / convolutions.seconds;
+  double step_rate = args.towers * plan.flops / seconds;
+  double convolution_rate =
+      convolutions.flops > 0 ? convolutions.flops / convolutions.seconds : step_rate;
   std::printf(
       "{\"model\": \"%s\", \"batch_size\": %lld, \"examples_per_second\": %.1f, \"ms_per_step\": "
-      "%.3f, "
+      "%.3f, \"cpu_ms_per_step\": %.3f, \"plan_mb\": %.1f, "
       "\"gflops\": %.1f, \"convolution_gflops\": %.1f, \"share\": %.3f, \"towers\": %d, "
       "\"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
       "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f}\n",
       args.model.c_str(), static_cast<long long>(args.batch_size),
-      static_cast<double>(args.batch_size) / seconds, seconds * 1e3, step_rate / 1e9,
-      convolution_rate / 1e9, step_rate / convolution_rate, args.towers, parts.copy * 1e3,
-      parts.compute * 1e3, parts.exposed_reduction * 1e3, parts.hidden_reduction * 1e3,
-      parts.apply * 1e3);
+      static_cast<double>(args.batch_size) / seconds, seconds * 1e3, cpu * 1e3,
+      static_cast<double>(plan.arena_bytes) / 1e6, step_rate / 1e9, convolution_rate / 1e9,
+      step_rate / convolution_rate, args.towers, parts.copy * 1e3, parts.compute * 1e3,
+      parts.exposed_reduction * 1e3, parts.hidden_reduction * 1e3, parts.apply * 1e3);
 }
 
 }  // namespace

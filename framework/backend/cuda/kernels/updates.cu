@@ -56,6 +56,7 @@ __global__ void update_all(Batch<2 + Form::slots> batch, const Rule* rules, cons
 template <template <class> class Rule, template <class> class Form>
 std::unique_ptr<Kernel> kernel(const Node& node) {
   const auto& options = node.as<typename Rule<float>::Options>();
+  if (is_lazy(options, 2)) return nullptr;
   UpdateLayout layout = update_layout<Rule>(options, node.inputs().size());
   return dispatch_floating(node.inputs().back().dtype(), node.op().name, [&](auto t) {
     using T = decltype(t);
