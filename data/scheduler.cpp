@@ -59,6 +59,11 @@ struct Scheduler::Process {
     call_threads();
   }
 
+  // How many it had asked for. The threads that were called for them come and find nothing.
+  int take_back(const Threads* who) {
+    return static_cast<int>(std::erase_if(asking, [&](auto& each) { return each.get() == who; }));
+  }
+
  private:
   struct Arena {
     explicit Arena(int width) : threads(width, /*reserved_for_masters=*/0) {}
@@ -119,6 +124,8 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
                                       [&](auto& each) { return each.first != scheduler; });
     std::move(kept, waiting_.end(), std::back_inserter(dropped));
     waiting_.erase(kept, waiting_.end());
+    // Where no thread is free, what asks for one would keep this object, and its claim, for long.
+    if (waiting_.empty()) running_ -= process_.take_back(this);
   }
 
   // Runs the next task without the lock. False: nothing waits any more, and the thread is free.

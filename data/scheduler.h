@@ -36,8 +36,9 @@ class Scheduler {
   /// `limit` is what the program asked for; more threads than cores are honoured (work that waits
   /// for disks or networks gains from them) by raising oneTBB's limit for the process, unless the
   /// host has set one itself. So many tasks do run at once: what others run takes nothing from
-  /// them. Where threads are short after all, schedulers take turns. Nothing: default_threads(),
-  /// shared by all who do not say how many they want. Error: a limit below 1 or above most_threads.
+  /// them. Where threads are short after all, schedulers take turns, task by task; that of a map
+  /// lasts as long as there is work for it. Nothing: default_threads(), shared by all who do not
+  /// say how many they want. Error: a limit below 1 or above most_threads.
   explicit Scheduler(std::optional<int> limit = {}, Bytes memory = default_memory);
   /// Other threads, and the memory that `other` has left, shared with it.
   Scheduler(std::optional<int> limit, const Scheduler& other);

@@ -98,9 +98,14 @@ const Array* average_of(const std::string& variable, const NamedArrays& variable
 std::vector<VariableOptions> variables_of(const saved::Model& model) {
   std::map<std::string, TensorType> types;
   for (const auto& [key, signature] : model.signatures)
-    for (const saved::Node& node : signature.nodes)
-      if (node.op == variable_op.name)
-        types.emplace(std::get<std::string>(node.option("name")), node.outputs[0].at(0));
+    for (const saved::Node& node : signature.nodes) {
+      if (node.op != variable_op.name) continue;
+      TensorType own = node.outputs[0].at(0);
+      auto [known, is_new] = types.emplace(std::get<std::string>(node.option("name")), own);
+      require(known->second == own, "export: variable `", known->first, "` is ", own,
+              " in signature ", key, " and ", known->second,
+              " in one before it; its type must be the same in all");
+    }
   std::vector<VariableOptions> variables;
   for (const auto& [name, type] : types) variables.push_back({.name = name, .type = type});
   return variables;
@@ -110,7 +115,7 @@ std::vector<VariableOptions> variables_of(const saved::Model& model) {
 NamedArrays weights_of(const saved::Model& model, const Checkpoint& state, bool averaged) {
   std::vector<VariableOptions> variables = variables_of(model);
   KnownVariables known;
-  for (const auto& [name, value] : state.variables) known.emplace(name, value.type());
+  add_saved(state.variables, known);
   std::string misfits = describe_misfits(variables, known);
   require(misfits.empty(), "export: the checkpoint of step ", state.step,
           " does not fit the model:", misfits,
@@ -230,6 +235,7 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
 void check_export(const ExportOptions& options) {
   check(options);
   saved::Model model = record(options);
+  (void)variables_of(model);  // which may differ between signatures
   check_runs(model);
   if (options.onnx)
     for_each_signature(model, [](const std::string& name, const saved::Signature& signature) {

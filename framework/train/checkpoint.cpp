@@ -161,6 +161,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint,
                             const KeepRules& keep) {
+  validate(keep, "save_checkpoint: keep");
   std::string path = checkpoint_path(model_dir, checkpoint.step);
   write_checkpoint(path, checkpoint);
   remove_oldest(model_dir, checkpoint.step, keep);

@@ -138,13 +138,17 @@ void Estimator::save_unsaved_steps() {
 }
 
 // To be written by this process alone; null where it cannot write. Hooks may do so even if training
-// saves nothing: the best checkpoints, exports, a checkpoint that they ask for.
+// saves nothing: the best checkpoints, exports, a checkpoint that they ask for. So the folder is
+// made for the lock, which would otherwise begin after they have made it.
 std::unique_ptr<LockFile> Estimator::prepare_model_dir() {
   if (!session_->workers().is_chief()) return nullptr;
-  if (config_.save_checkpoint)
+  if (config_.save_checkpoint) {
     probe_writable(model_dir_);
-  else if (::access(model_dir_.c_str(), W_OK) != 0)
-    return nullptr;
+  } else {
+    std::error_code cannot;
+    std::filesystem::create_directories(model_dir_, cannot);
+    if (::access(model_dir_.c_str(), W_OK) != 0) return nullptr;
+  }
   std::unique_ptr<LockFile> lock = lock_model_dir(model_dir_);
   remove_stale_temporaries(model_dir_);
   return lock;

@@ -15,8 +15,8 @@ namespace belfry {
 struct KeepRules {
   int newest = 5;  ///< 0 keeps all, whatever the others say
   /// A time: the first stays, and each that was written at least so long after the last one that
-  /// stayed. Steps(n): the last of the steps 1 to n stays, of n + 1 to 2 n, and so on. nullopt:
-  /// none.
+  /// stayed. Steps(n): the last of the steps 1 to n stays, of n + 1 to 2 n, and so on, and step 0,
+  /// which is of none of these. nullopt: none.
   std::optional<Every> every = {};
   Steps multiples_of = Steps(0);  ///< what is of a step that this divides stays; 0: none
 

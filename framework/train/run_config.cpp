@@ -60,8 +60,8 @@ std::optional<Every> cadence(const Json& value, std::string_view key) {
   if (one && value.contains("seconds")) {
     std::int64_t seconds = whole_number(value["seconds"], concat(key, ".seconds"));
     constexpr std::int64_t most = largest<std::int64_t> / 1000;
-    require(seconds >= -most && seconds <= most, "config: `", key, ".seconds` must be at most ",
-            most, ", got ", seconds);
+    require(seconds >= -most && seconds <= most, "config: `", key, ".seconds` must be in 1..", most,
+            ", got ", seconds);
     return std::chrono::seconds(seconds);
   }
   if (one && value.contains("milliseconds"))

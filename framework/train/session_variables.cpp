@@ -44,18 +44,6 @@ std::vector<Array> values_of_towers(const NamedArrays& saved, const VariableOpti
   return own;
 }
 
-// Of one tower, as tower_name() gives it.
-bool is_of_one_tower(const std::string& name) {
-  std::size_t at = name.rfind("/tower_");
-  return at != std::string::npos
-         && name.find_first_not_of("0123456789", at + 7) == std::string::npos;
-}
-
-void add_saved(const NamedArrays& saved, KnownVariables& to) {
-  for (const auto& [name, value] : saved)
-    if (!is_of_one_tower(name)) to.emplace(name, value.type());
-}
-
 void require_fit(const std::string& misfits, const WeightSource& source) {
   require(misfits.empty(), source.name, " does not fit the model:", misfits, "\n", source.remedy);
 }

@@ -46,15 +46,17 @@ bool StepInput::settle(std::size_t sets, bool all_read, bool may_put_back) {
   return all_read;
 }
 
-bool StepInput::read_first() {
+bool StepInput::read_first(bool need_any) {
   position_before_ = stream_->save();
   was_read_ = true;
-  return settle(1, held_ = take(0), true);
+  held_ = take(0);
+  if (!held_ && need_any) any();
+  return settle(1, held_, true);
 }
 
-bool StepInput::begin_anew() {
+bool StepInput::begin_anew(bool need_any) {
   stream_ = open_input(input_fn_, "train", context_);
-  return read_first();
+  return read_first(need_any);
 }
 
 bool StepInput::read(int sets, bool may_put_back) {
@@ -79,7 +81,7 @@ bool StepInput::take_all(int sets) {
 const Features* StepInput::any() {
   Set& first = sets_[0];
   first.batches.resize(batches_a_set_);
-  InputContext all{.towers = context_.towers};
+  InputContext all{.towers = context_.towers, .stop = context_.stop};
   if (first.count == 0 && open_input(input_fn_, "train", all)->next(first.batches[0]))
     first.count = 1;
   return first.count > 0 ? &first.batches[0] : nullptr;

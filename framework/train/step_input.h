@@ -18,10 +18,10 @@ class StepInput {
   /// Goes on from a position that position() gave.
   void restore(const std::string& position);
   /// Reads the first set that the first step takes and holds it: a position is that of before it.
-  /// False when there is nothing.
-  bool read_first();
+  /// False when there is nothing; `need_any`: then looks for what any() gives.
+  bool read_first(bool need_any = false);
   /// The same from the beginning of the data.
-  bool begin_anew();
+  bool begin_anew(bool need_any = false);
   /// Reads the `sets` that the next step takes; the first may be held already. False when the data
   /// end before the last of them has begun: what was read of the others is lost; and when
   /// stopped(). `may_put_back`: put_back() may follow.

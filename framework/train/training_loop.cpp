@@ -215,12 +215,15 @@ void Training::Impl::end_of_data() {
   request_stop("");
 }
 
+// A worker without data looks for the batch that stands for its own before all agree on a stop,
+// which may end that wait too.
 bool Training::Impl::prepare() {
-  bool any = waiting([&] { return input.read_first(); });
+  bool need_any = !reads_alone();
+  bool any = waiting([&] { return input.read_first(need_any); });
   if (stopped_reading()) return false;
   bool begins_anew = input.restored() && last;
   if (begins_anew && !(reads_alone() ? any : sync.any_of_all(any))) {
-    any = waiting([&] { return input.begin_anew(); });
+    any = waiting([&] { return input.begin_anew(need_any); });
     if (stopped_reading()) return false;
   }
   if (!share_out(any, 0)) {

@@ -26,7 +26,19 @@ std::string nearest_text(const std::string& name, const std::vector<std::string>
   return nearest.empty() ? "" : concat(", the nearest: ", join(nearest, ", "));
 }
 
+// Session writes it as <name of the variable>/tower_<number>.
+bool is_of_one_tower(const std::string& name) {
+  std::size_t at = name.rfind("/tower_");
+  return at != std::string::npos
+         && name.find_first_not_of("0123456789", at + 7) == std::string::npos;
+}
+
 }  // namespace
+
+void add_saved(const NamedArrays& saved, KnownVariables& to) {
+  for (const auto& [name, value] : saved)
+    if (!is_of_one_tower(name)) to.emplace(name, value.type());
+}
 
 std::string describe_misfits(std::span<const VariableOptions> wanted, const KnownVariables& known) {
   std::set<std::string> asked_for;

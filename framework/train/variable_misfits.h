@@ -6,11 +6,15 @@
 #include <string>
 
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/tensor/safetensors.h"
 
 namespace belfry {
 
 /// Variables that are there, by name.
 using KnownVariables = std::map<std::string, TensorType, std::less<>>;
+
+/// Adds those of a checkpoint, which also holds what each tower had of those that differ over them.
+void add_saved(const NamedArrays& saved, KnownVariables& to);
 
 /// A table of the variables that the model wants and that are missing, with the nearest names, or
 /// are there with another type, and of what is left over; a line each. Empty: all that it wants is

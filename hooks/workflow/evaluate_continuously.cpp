@@ -70,12 +70,13 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Inpu
       continue;
     }
     Clock::time_point began = news = Clock::now();
-    // Data without an end are found here: `stop`, which evaluate() is given, might be their end.
-    EvaluateArgs args{.steps = o.steps, .averaged = o.averaged};
-    if (seen < 0) estimator.check_evaluation(input_fn, args, o.stop);
-    args.stop = o.stop;
     seen = newest;
     if (o.wanted && !o.wanted(newest)) continue;
+    EvaluateArgs args{.steps = o.steps, .averaged = o.averaged};
+    // For evaluate() a stop might be the end of data that have none. Here it is not meant to be.
+    if (!last && !o.steps && o.stop.stop_possible())
+      estimator.check_evaluation(input_fn, args, o.stop);
+    args.stop = o.stop;
     EvalResult result = estimator.evaluate(input_fn, args);
     if (result.stopped()) break;
     // A still newer one may have taken its place meanwhile.

@@ -153,6 +153,7 @@ std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options) {
 }
 
 void remove_old_exports(const std::string& folder, const KeepRules& keep) {
+  validate(keep, "remove_old_exports: keep");
   struct Export {
     std::string path;
     WrittenAt written;

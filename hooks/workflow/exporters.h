@@ -81,7 +81,7 @@ std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options);
 
 /// Removes the older exports in `folder` that are not to be kept. Things in the folder that are no
 /// exports (list_exports()) stay, as do, where the rules ask for steps, those that do not say
-/// theirs.
+/// theirs. Error, and nothing is removed: a rule is out of its range.
 void remove_old_exports(const std::string& folder, const KeepRules& keep);
 
 }  // namespace belfry

@@ -82,15 +82,16 @@ TEST(Profile, SaysWhoWorkedAndWhoWaited) {
 }
 
 TEST(Profile, SaysWhoWasHeldUp) {
-  InputStreamPtr stream = open(range(20) | prefetch(3));
+  InputStreamPtr stream = open(range(2000) | prefetch(3));
   Features element;
-  for (int i = 0; i < 10; ++i) {
-    stream->next(element);
+  auto held_up = [&] {
+    InputStage prefetch = stream->stages()[0];
+    return prefetch.downstream > 0.01 && prefetch.queue > 1.0;
+  };
+  // On a busy machine its thread may come late.
+  while (!held_up() && stream->next(element))
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  InputStage prefetch = stream->stages()[0];
-  EXPECT_GT(prefetch.downstream, 0.01);
-  EXPECT_GT(prefetch.queue, 1.0);
+  EXPECT_TRUE(held_up());
 }
 
 TEST(Profile, IsATable) {

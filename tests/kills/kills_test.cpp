@@ -229,7 +229,9 @@ TEST(SecondTraining, IsRefusedWithTheProcessThatTrains) {
   ChildProcess first = start("1000000", dir + ".log");
   while (first.running() && last_saved(dir) < 1)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_NE(start("1000000", dir + ".second").wait(), 0);
+  // Held, so that few steps are left for the second if nobody refuses it.
+  ASSERT_EQ(::kill(first.id(), SIGSTOP), 0);
+  EXPECT_NE(start(text(last_saved(dir) + 10), dir + ".second").wait(), 0);
   EXPECT_THAT(read_file(dir + ".second"),
               ::testing::HasSubstr(concat("somebody else trains in `", dir, "`: process ",
                                           first.id(), " on host ")));

@@ -15,11 +15,18 @@ namespace {
 
 using Description = dnnl::convolution_backward_weights::primitive_desc;
 
-Description describe(const OnednnConv& conv) {
+/// On AVX2, oneDNN 2.6's kernel for windows of one tap with gaps between them writes beyond its
+/// scratch memory where fewer than 8 channels go in. It takes no gradient in plain layout.
+bool overruns(const ConvGeometry& g) {
+  bool gaps = g.depth.stride > 1 || g.rows.stride > 1 || g.columns.stride > 1;
+  return g.taps() == 1 && gaps && g.in_channels < 8;
+}
+
+Description describe(const OnednnConv& conv, const ConvGeometry& g) {
+  const dnnl::memory::desc& kernel = overruns(g) ? conv.kernel : conv.any_kernel;
   return describe_gradient<dnnl::convolution_backward_weights>(
-      conv.forward(conv.any_kernel, false), workspace_attributes(),
-      dnnl::algorithm::convolution_direct, conv.x, conv.any_kernel, conv.y, conv.stride,
-      conv.dilation, conv.before, conv.after);
+      conv.forward(kernel, false), workspace_attributes(), dnnl::algorithm::convolution_direct,
+      conv.x, kernel, conv.y, conv.stride, conv.dilation, conv.before, conv.after);
 }
 
 class OnednnConvGradKernel final : public Kernel {
@@ -61,7 +68,7 @@ std::unique_ptr<Kernel> make(const Node& node, int threads) {
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&] {
-    return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, describe(*conv));
+    return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, describe(*conv, g));
   });
 }
 

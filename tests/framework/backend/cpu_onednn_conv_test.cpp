@@ -30,6 +30,8 @@ const Case cases[] = {
     {{2, 6, 5, 4}, {3, 3, 4, 6}, Conv2dOptions{.padding = Padding::explicit_amounts(2, 0, 1, 3)}},
     {{2, 5, 5, 2}, {2, 2, 2, 3}, Conv2dOptions{.padding = Padding::explicit_amounts(4, 3, 5, 4)}},
     {{2, 8, 8, 8}, {1, 1, 8, 8}, Conv2dOptions{.stride = {3, 3}, .padding = valid_padding}},
+    {{1, 28, 28, 3}, {1, 1, 3, 16}, Conv2dOptions{.stride = {2, 2}}},
+    {{1, 6, 6, 2}, {1, 1, 2, 3}, Conv2dOptions{.stride = {2, 2}}},
     {{2, 10, 10, 32}, {3, 3, 1, 32}, Conv2dOptions{.groups = 32}},  // depthwise
     {{2, 10, 10, 6}, {3, 3, 1, 12}, Conv2dOptions{.stride = {2, 2}, .groups = 6}},
     {{2, 8, 8, 32}, {3, 3, 8, 64}, Conv2dOptions{.groups = 4}},

@@ -53,8 +53,8 @@ inline std::vector<Tensor> inputs_like(Graph& graph, const std::vector<Array>& a
   return out;
 }
 
-/// The node's outputs, then its mutated inputs, after one run on copies of `inputs`. The memory
-/// behind each output and in the workspace is filled with NaN first.
+/// The node's outputs, then its mutated inputs, after one run on copies of `inputs`. Outputs and
+/// the workspace are filled with NaN first; what lies behind the workspace must stay as it is.
 inline std::vector<Array> run_kernel(Kernel& kernel, const Node& node,
                                      const std::vector<Array>& inputs) {
   auto poison = [](Array& array) {
@@ -71,10 +71,15 @@ inline std::vector<Array> run_kernel(Kernel& kernel, const Node& node,
     poison(outputs.back());
     output_data.push_back(outputs.back().raw());
   }
-  Array workspace(Shape{kernel.workspace().count}, DType::u8);
+  constexpr std::size_t behind = 8192;
+  Array workspace(Shape{kernel.workspace().count + std::int64_t{behind}}, DType::u8);
   poison(workspace);
   auto stream = find_device("cpu")->make_stream();
   kernel.run({input_data, output_data, workspace.raw()}, *stream);
+  auto tail = workspace.raw_bytes().last(behind);
+  EXPECT_TRUE(
+      std::all_of(tail.begin(), tail.end(), [](std::byte b) { return b == std::byte{0xff}; }))
+      << node.op().name << " writes beyond its workspace";
   for (int i : node.mutated()) outputs.push_back(copies[static_cast<std::size_t>(i)]);
   return outputs;
 }

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Two layers, so that 16 bits round what goes from one to the other.
 EstimatorSpec curve(Scope s, const Batch& batch, Mode mode) {
@@ -118,6 +119,17 @@ TEST_F(EstimatorExport, OfOtherScopesThanTheTrainingsIsAnError) {
                       HasSubstr("\ngive layers the same names and shapes in all modes")))
         << restarted;
   }
+}
+
+// What each tower had of a variable is no variable that the model could have meant.
+TEST_F(EstimatorExport, VariablesOfSingleTowersAreNotLeftOver) {
+  Checkpoint state;
+  for (const char* name : {"seen", "seen/tower_0", "seen/tower_1"})
+    state.variables[name] = Array::scalar(1.0f);
+  ExportOptions options = of_batch();
+  options.model_fn = curve;
+  EXPECT_THAT(error_of([&] { export_model(exports(), options, state); }),
+              AllOf(HasSubstr("left over: `seen` f32[]"), Not(HasSubstr("tower"))));
 }
 
 TEST_F(EstimatorExport, AddsNothingToCheckpoints) {

@@ -178,6 +178,11 @@ TEST(ExportModel, MayBeCheckedWithoutWeights) {
               HasSubstr("(while building the model for z f32[2, 2])"));
   EXPECT_THAT(error([](auto& o) { o.signatures["predict"].examples["z"].feature = "k"; }),
               HasSubstr("`z`"));
+  EXPECT_EQ(error([](auto& o) {
+              o.signatures["wide"].inputs = {{"x", {{3}, DType::f32}}};
+            }),
+            "export: variable `line/kernel` is f32[3, 1] in signature wide and f32[2, 1] in one "
+            "before it; its type must be the same in all");
   auto drops_out = [](auto& o) {
     o.model_fn = [](Scope s, const Batch& b, Mode) -> EstimatorSpec {
       Tensor x = dense(s / "fc", b["x"], {.units = 3});

@@ -235,6 +235,17 @@ TEST(Checkpoint, StatesAreText) {
   EXPECT_EQ(dir.names().size(), 1u);
 }
 
+TEST(Checkpoint, RulesThatCannotBeFollowedAreRefusedFirst) {
+  TemporaryFolder dir;
+  auto error = [&](const KeepRules& keep) {
+    return error_of([&] { save_checkpoint(dir.path(), example(1), keep); });
+  };
+  EXPECT_EQ(error({.newest = -1}), "save_checkpoint: keep.newest must be at least 0, got -1");
+  EXPECT_EQ(error({.every = Steps(0)}),
+            "save_checkpoint: keep.every must be above 0, got 0 steps; std::nullopt turns it off");
+  EXPECT_TRUE(dir.names().empty());
+}
+
 // ---- the Estimator with checkpoints
 
 class Resuming : public ::testing::Test {

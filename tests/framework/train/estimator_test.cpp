@@ -445,6 +445,17 @@ TEST(ModelDir, IsWrittenByOneTraining) {
   EXPECT_FALSE(std::filesystem::exists(dir / "training.lock"));
 }
 
+TEST(ModelDir, IsWrittenByOneTrainingThatSavesNothingAndMakesIt) {
+  TemporaryFolder dir;
+  EstimatorOptions options{
+      .model_fn = linear, .model_dir = dir / "made/now", .run = saving_nothing()};
+  Estimator first(options), second(options);
+  Training training = first.start(over_and_over({one_point()}));
+  EXPECT_THAT(error_of([&] { second.start(over_and_over({one_point()})); }),
+              HasSubstr("somebody else trains in"));
+  training.finish();
+}
+
 TEST(ModelDir, IsThatOfTheClusterIfThereIsNoOther) {
   TemporaryFolder dir, own;
   setenv("TF_CONFIG", concat(R"({"model_dir": ")", dir.path(), R"("})").c_str(), 1);

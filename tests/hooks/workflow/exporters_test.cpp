@@ -198,6 +198,11 @@ TEST_F(ExportersTest, OldExportsStayByTheirSteps) {
   EXPECT_EQ(left(), "3468");  // the damaged one beside 40, 60 and the newest
   remove_old_exports(dir.path(), {.newest = 1});
   EXPECT_EQ(left(), "8");
+  EXPECT_EQ(error_of([&] { remove_old_exports(dir.path(), {.newest = -1}); }),
+            "remove_old_exports: keep.newest must be at least 0, got -1");
+  EXPECT_THAT(error_of([&] { remove_old_exports(dir.path(), {.every = Steps(0)}); }),
+              HasSubstr("remove_old_exports: keep.every must be above 0, got 0 steps"));
+  EXPECT_EQ(left(), "8");
 }
 
 TEST_F(ExportersTest, WhatMakesNoSenseIsRefused) {

@@ -41,30 +41,45 @@ inline InputFn batches_of(std::int64_t count) {
   };
 }
 
-/// batches_of(1000), but the last pipeline waits after its third until it is stopped, and makes
-/// the file `sign` when it does.
+/// After so many batches of another stream it waits until it is stopped, and makes the file `sign`
+/// when it does.
+class Waits final : public InputStream {
+ public:
+  Waits(InputStreamPtr own, int batches, std::stop_token stop, std::string sign)
+      : own_(std::move(own)), left_(batches), stop_(std::move(stop)), sign_(std::move(sign)) {}
+
+  bool next(Features& batch) override {
+    if (left_-- > 0) return own_->next(batch);
+    write_file_atomically(sign_, std::string_view("waits"));
+    wait_for(stop_);
+    return false;
+  }
+  std::string save() const override { return own_->save(); }
+
+ private:
+  InputStreamPtr own_;
+  int left_;
+  std::stop_token stop_;
+  std::string sign_;
+};
+
+/// batches_of(1000), but the last pipeline waits after its third.
 inline InputFn waiting_batches(std::string sign) {
   return [sign = std::move(sign)](const InputContext& context) -> InputStreamPtr {
-    struct Waits final : InputStream {
-      bool next(Features& batch) override {
-        if (++reads <= 3) return own->next(batch);
-        write_file_atomically(sign, std::string_view("waits"));
-        wait_for(stop);
-        return false;
-      }
-      std::string save() const override { return own->save(); }
-      InputStreamPtr own;
-      std::stop_token stop;
-      std::string sign;
-      int reads = 0;
-    };
     InputStreamPtr own = batches_of(1000)(context);
     if (context.pipeline < context.pipelines - 1) return own;
-    auto waits = std::make_unique<Waits>();
-    waits->own = std::move(own);
-    waits->stop = context.stop;
-    waits->sign = sign;
-    return waits;
+    return std::make_unique<Waits>(std::move(own), 3, context.stop, sign);
+  };
+}
+
+/// Of several pipelines the last has nothing; one alone, which would have all, waits for it.
+inline InputFn batches_for_others(std::string sign) {
+  return [sign = std::move(sign)](const InputContext& context) -> InputStreamPtr {
+    InputStreamPtr own = batches_of(1000)(context);
+    if (context.pipelines == 1)
+      return std::make_unique<Waits>(std::move(own), 0, context.stop, sign);
+    if (context.pipeline < context.pipelines - 1) return own;
+    return batches_of(0)(context);
   };
 }
 

@@ -103,23 +103,38 @@ TEST(WorkersTraining, WorkersMayHaveNoData) {
   EXPECT_EQ(content(stopped + ".loss_1"), content(whole + ".loss_0"));
 }
 
-// Worker 1 waits for its fourth batch, the others for it, and one of all hears the signal.
+// Once one of two workers waits for data, and the other for it, a signal is sent to `hearing`.
+void expect_stopped_where_it_waits(const std::string& dir, const std::string& policy, int hearing) {
+  MpiJob job = Job(2).start(dir, policy, "1", 8);
+  while (job.running() && !std::filesystem::exists(dir + ".waits"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_EQ(kill(static_cast<pid_t>(std::stol(content(dir + ".pid_" + text(hearing)))), SIGTERM),
+            0);
+  ASSERT_EQ(job.wait(), 0) << content(dir + ".log");
+  for (const char* rank : {"0", "1"}) EXPECT_EQ(content(dir + ".error_" + rank), "");
+}
+
+// Worker 1 waits for its fourth batch.
 TEST(WorkersTraining, AStopOfOneReachesAllThatWait) {
   TemporaryFolder folder;
   std::string whole = folder / "whole";
   ASSERT_EQ(Job(2).start(whole, "per_worker", "1", 8).wait(), 0) << content(whole + ".log");
   for (int hearing : {0, 1}) {
     std::string dir = folder / text(hearing);
-    MpiJob job = Job(2).start(dir, "waiting", "1", 8);
-    while (job.running() && !std::filesystem::exists(dir + ".waits"))
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ASSERT_EQ(kill(static_cast<pid_t>(std::stol(content(dir + ".pid_" + text(hearing)))), SIGTERM),
-              0);
-    ASSERT_EQ(job.wait(), 0) << content(dir + ".log");
-    for (const char* rank : {"0", "1"}) EXPECT_EQ(content(dir + ".error_" + rank), "");
+    ASSERT_NO_FATAL_FAILURE(expect_stopped_where_it_waits(dir, "waiting", hearing));
     EXPECT_EQ(list_checkpoints(dir).back().step, 3);
     ASSERT_EQ(Job(2).start(dir, "per_worker", "1", 8).wait(), 0) << content(dir + ".log");
     EXPECT_EQ(read_file(checkpoint_path(dir, 8)), read_file(checkpoint_path(whole, 8)));
+  }
+}
+
+// Worker 1 has none, and looks for one that shows what the others' are like.
+TEST(WorkersTraining, AStopReachesAWorkerThatLooksForABatchOfOthers) {
+  TemporaryFolder folder;
+  for (int hearing : {0, 1}) {
+    std::string dir = folder / text(hearing);
+    ASSERT_NO_FATAL_FAILURE(expect_stopped_where_it_waits(dir, "for_others", hearing));
+    EXPECT_TRUE(list_checkpoints(dir).empty());
   }
 }
 

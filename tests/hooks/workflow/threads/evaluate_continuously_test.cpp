@@ -46,7 +46,7 @@ TEST_F(Continuously, EachNewestCheckpointIsEvaluated) {
 
 TEST_F(Continuously, EndsWhenNothingComesAnyMore) {
   EvaluateContinuouslyOptions o = noting();
-  o.timeout = milliseconds(20);
+  o.timeout = milliseconds(200);
   Estimator evaluator(options());
   EXPECT_FALSE(evaluate_continuously(evaluator, test, o).has_value());
   train_to(3);
@@ -71,9 +71,19 @@ TEST_F(Continuously, LeavesOutWhatIsNotWanted) {
   train_to(3);
   EvaluateContinuouslyOptions o = noting();
   o.max_steps = 3;
+  std::stop_source stop;
+  o.stop = stop.get_token();
   o.wanted = [](std::int64_t step) { return step != 3; };
+  int opened = 0;
+  InputFn counted = [&](const InputContext& context) { return ++opened, test(context); };
   Estimator evaluator(options());
-  EXPECT_FALSE(evaluate_continuously(evaluator, test, o).has_value());
+  EXPECT_FALSE(evaluate_continuously(evaluator, counted, o).has_value());
+  EXPECT_EQ(opened, 0);
+  // Nor are the data opened but for the evaluation where that says what there is to say.
+  o.wanted = nullptr;
+  o.steps = 1;
+  EXPECT_TRUE(evaluate_continuously(evaluator, counted, o).has_value());
+  EXPECT_EQ(opened, 1);
 }
 
 TEST_F(Continuously, DataHaveAnEnd) {

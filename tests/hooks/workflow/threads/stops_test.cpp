@@ -18,10 +18,12 @@ using testing::IsEmpty;
 
 enum class Kind { signal, control, token };
 
-// Batches of x = 1, 2, ... `count`, and then nothing until somebody stops it; 0: all of them.
-data::Generate counting(int count) {
-  return [count, x = 0](std::stop_token stop) mutable -> std::optional<Features> {
+// Batches of x = 1, 2, ... `count`, and then nothing until somebody stops it, which it says in
+// `waits`; 0: all of them.
+data::Generate counting(int count, std::atomic<bool>* waits = nullptr) {
+  return [=, x = 0](std::stop_token stop) mutable -> std::optional<Features> {
     if (x == count && count > 0) {
+      if (waits) *waits = true;
       wait_for(stop);
       return std::nullopt;
     }
@@ -186,10 +188,14 @@ TEST_P(Stops, AreHeardInAnEvaluationThatWaits) {
 }
 
 TEST_P(Stops, AreHeardInAnEvaluationThatReadsAhead) {
-  std::thread stopper = stop_after(2);
+  bool first = true;
+  InputFn ahead = [&, waits = data::generator(counting(3, &reading))
+                              | data::prefetch(2)](const InputContext& c) {
+    return std::exchange(first, false) ? test(c) : waits.open(c);
+  };
+  std::thread stopper = stop_after(2, true);
   Estimator estimator(options(listening()));
-  EvalSpec spec{
-      .name = "t", .input_fn = data::generator(counting(3)) | data::prefetch(2), .every = Steps(2)};
+  EvalSpec spec{.name = "t", .input_fn = ahead, .every = Steps(2)};
   auto result = train_and_evaluate(estimator, {input, stoppable()}, {spec});
   stopper.join();
   expect_stopped(result.train, 2);

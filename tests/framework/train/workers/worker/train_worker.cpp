@@ -1,9 +1,10 @@
 // One worker of a job: train_worker MODEL_DIR POLICY TOWERS STEPS PAUSE_MS, where the policy
-// "uneven" is per_worker on uneven_batches(), "waiting" on waiting_batches(), and "different" is
-// global where worker 1 reads other batches. It goes on from the checkpoints in MODEL_DIR, saves
-// every other step, asks for summaries in every third and sleeps PAUSE_MS after each. Its process
-// id is in MODEL_DIR.pid_<rank>, what went wrong in MODEL_DIR.error_<rank>, what it evaluated in
-// MODEL_DIR.loss_<rank>, what it drew then in MODEL_DIR.noise_<rank>.
+// "uneven" is per_worker on uneven_batches(), "waiting" on waiting_batches(), "for_others" on
+// batches_for_others(), and "different" is global where worker 1 reads other batches. It goes on
+// from the checkpoints in MODEL_DIR, saves every other step, asks for summaries in every third and
+// sleeps PAUSE_MS after each. Its process id is in MODEL_DIR.pid_<rank>, what went wrong in
+// MODEL_DIR.error_<rank>, what it evaluated in MODEL_DIR.loss_<rank>, what it drew then in
+// MODEL_DIR.noise_<rank>.
 
 #include <unistd.h>
 
@@ -53,6 +54,7 @@ int main(int argc, char** argv) {
     }
     InputFn input = uneven ? uneven_batches() : batches_of(1000);
     if (std::string(argv[2]) == "waiting") input = waiting_batches(dir + ".waits");
+    if (std::string(argv[2]) == "for_others") input = batches_for_others(dir + ".waits");
     if (std::string(argv[2]) == "different")
       input = [](const InputContext&) -> InputStreamPtr {
         return std::make_unique<EveryBatch>(find_workers()->rank() == 1 ? 5 : 0, 1, 1000);

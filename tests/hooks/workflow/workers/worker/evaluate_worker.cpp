@@ -100,7 +100,8 @@ InputFn waiting(std::atomic<bool>& waits) {
   };
 }
 
-// Worker 1 alone is asked to stop, in the evaluation of step 2, in which all wait.
+// Worker 1 alone is asked to stop, in the evaluation of step 2, in which it waits. The other may
+// hear of it before it comes to wait.
 void stop_evaluation(const std::string& dir, const std::string& kind, bool asked,
                      std::ostream& found) {
   RunConfig run = saving_every_tenth();
@@ -109,17 +110,17 @@ void stop_evaluation(const std::string& dir, const std::string& kind, bool asked
   TrainControl control;
   std::stop_source source;
   std::atomic<bool> waits = false;
-  std::thread stops([&] {
+  auto stop = [&] {
     while (!waits) std::this_thread::yield();
-    if (!asked) return;
     if (kind == "signal") raise(SIGTERM);
     if (kind == "control") control.request_stop("enough");
     if (kind == "token") source.request_stop();
-  });
+  };
+  std::jthread stops;
+  if (asked) stops = std::jthread(stop);
   TrainOptions options{.max_steps = 100, .control = &control, .stop = source.get_token()};
   auto result = train_and_evaluate(estimator, {over_and_over({one_point()}), options},
                                    {{.input_fn = waiting(waits), .every = Steps(2)}});
-  stops.join();
   found << to_string(result.train.outcome) << " " << result.train.global_step << " "
         << result.evaluations.size();
 }
