@@ -5,7 +5,6 @@
 // as of the update op; then in groups, one a variable: the variable, its slots, and for each
 // look-up the gradient of the rows and their indices.
 
-#include <functional>
 #include <map>
 #include <vector>
 

@@ -100,6 +100,8 @@ struct FtrlOptions {
 /// accumulator; linear, from 0. A step with a learning rate of 0 changes nothing. A gradient of 0
 /// does: the variable follows the learning rate, and one that began elsewhere than at 0 goes there
 /// at once. With `lazy` it begins to when it has a gradient, as with TensorFlow's sparse gradients.
+/// For variables that began at 0 and a learning rate that stays the same, `lazy` changes no bit,
+/// whatever the penalties are.
 Optimizer ftrl(const FtrlOptions& options = {});
 
 struct LambOptions {

@@ -368,6 +368,32 @@ TEST(Ftrl, LazyLeavesRowsWithoutAGradientAlone) {
       0.1);
 }
 
+// Weights from 0 under a constant rate: a row without a gradient would get the value that it has.
+TEST(Ftrl, LazyChangesNoBitOfWhatBeganAtZero) {
+  for (double power : {-0.5, -0.3})
+    for (double penalty : {0.0, 0.01}) {
+      auto trained = [&](bool lazy) {
+        Graph graph;
+        Variable table = Scope(graph).variable("table", {{9, 3}, DType::f32, zeros()});
+        Tensor ids = input(graph, "ids", {{2}, DType::i64});
+        Tensor found = embedding_lookup(table, ids);
+        Update update = minimize(sum(exp(found)),
+                                 ftrl({.learning_rate = 0.1,
+                                       .learning_rate_power = power,
+                                       .l1 = penalty,
+                                       .l2 = penalty,
+                                       .lazy = lazy}),
+                                 {table});
+        apply_gradients(update, compute_gradients(update));
+        Training training(graph, {update.loss});
+        for (std::int64_t t = 0; t < 20; ++t)
+          training.step({{"ids", Array::of({t * 5 % 8, t * t % 7}, {2})}});
+        return training.variable("table");
+      };
+      EXPECT_EQ(trained(true), trained(false)) << power << ", " << penalty;
+    }
+}
+
 // By default a moment goes on falling, and moves the row.
 TEST(Adam, WithoutLazyEveryRowMoves) {
   Graph graph;
