@@ -5,6 +5,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/session.h"
+#include "belfry/framework/train/variable_misfits.h"
 
 namespace belfry {
 namespace {
@@ -137,13 +138,10 @@ void Replicas::check_alike(int tower, const Model& model) const {
   const Model& first = *towers_[0].model;
   if (mode_ != Mode::train || tower == 0 || &model == &first) return;
   std::vector<VariableOptions> own = model.variables(), others = first.variables();
-  auto alike = [](const VariableOptions& a, const VariableOptions& b) {
-    return a.name == b.name && a.type == b.type;
-  };
-  auto [a, b] = std::ranges::mismatch(own, others, alike);
+  auto [a, b] = std::ranges::mismatch(own, others, is_alike);
   if (a == own.end() && b == others.end()) return;
   auto name = [](auto at, auto end) {
-    return at == end ? std::string("none") : concat("`", at->name, "` (", at->type, ")");
+    return at == end ? std::string("none") : describe_variable(*at);
   };
   const int first_here = session_.place().first;
   fail("train: variable ", a - own.begin(), " of tower ", first_here + tower, "'s model is ",

@@ -72,6 +72,11 @@ class Session : public std::enable_shared_from_this<Session> {
     return training_stop_;
   }
   void heed_training_stop() { training_stop_ = {}; }
+  /// Where there is no training: evaluations heed `stop` as if it were one's. Waits for its turn.
+  void listen_to(std::stop_token stop) {
+    auto turn = turns_.take();
+    training_stop_ = std::move(stop);
+  }
   /// Error: one is under way. Waits for its turn.
   void require_no_training() const;
   /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
@@ -98,6 +103,12 @@ class Session : public std::enable_shared_from_this<Session> {
   /// other batch has others, and neither have evaluation and prediction but where that is meant.
   /// Error: those had others before.
   void fix_variables(const Model& model);
+  /// What the checkpoint and all trainings have, slots included; nothing: there was none. Waits for
+  /// its turn.
+  std::optional<KnownVariables> known_variables() const;
+  /// Error: the checkpoint, or the training, lacks a variable of this plan or has it with another
+  /// type.
+  void check_variables(const TowerPlan& plan, const Model& model) const;
   /// Makes nothing: Error where make_executable() would throw one.
   void check(const TowerPlan& plan, const Model& model, int tower);
   /// Whether a variable has memory of its own on this tower.
@@ -145,7 +156,6 @@ class Session : public std::enable_shared_from_this<Session> {
   std::int64_t largest_batch(const Model& model, int tower);
   std::vector<VariableOptions> variables_to_save() const;
   WeightSource source_of_variables(Mode mode) const;
-  void check_variables(const TowerPlan& plan, const Model& model) const;
   bool is_saved(const VariableOptions& options) const;
   void make_variable(const VariableOptions& options, int slot, Mode mode);
   bool has_average(const std::string& variable) const;

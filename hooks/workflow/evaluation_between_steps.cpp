@@ -45,10 +45,10 @@ class BetweenSteps final : public EvaluationHook {
 
   void end(HookContext& context, Outcome outcome) override {
     if (outcome == Outcome::failed) return;
-    throw_failure();
+    failure_.rethrow();
     if (is_stopped(context)) return;
     if (evaluated_step() != context.step()) evaluate_now(context);
-    throw_failure();
+    failure_.rethrow();
     if (context.is_chief() && evaluated_step() == context.step()) export_at_end(estimator_);
   }
 
