@@ -118,8 +118,8 @@ TEST(NothingGiven, ToMetrics) {
     return spec;
   };
   Estimator estimator({.model_fn = model, .run = saving_nothing()});
-  EXPECT_EQ(error_of([&] { estimator.evaluate(once({one_point()})); }),
-            "model_fn: metric `error` is undefined");
+  EXPECT_THAT(error_of([&] { estimator.evaluate(once({one_point()})); }),
+              HasSubstr("model_fn: metric `error` is undefined"));
 }
 
 TEST(NothingGiven, ToHooks) {
