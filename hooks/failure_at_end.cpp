@@ -17,7 +17,7 @@ void FailureAtEnd::take(HookContext& context, std::exception_ptr error) {
   context.request_stop(concat(owner_, " failed"));
 }
 
-std::exception_ptr FailureAtEnd::of_chief() const {
+std::exception_ptr FailureAtEnd::error_of_chief() const {
   return std::make_exception_ptr(Error(concat(owner_, ": the chief has failed")));
 }
 

@@ -10,7 +10,8 @@
 namespace belfry::hooks {
 
 /// What fails in a hook between two steps and has changed nothing of the training: training stops
-/// and saves, and fails at the hook's end, where rethrow() is called.
+/// and saves, and fails at the hook's end, where rethrow() is called, also where training has
+/// failed since: the list of hooks tells the first failure and logs the others.
 class FailureAtEnd {
  public:
   /// Reasons to stop begin with `owner`.
@@ -32,7 +33,7 @@ class FailureAtEnd {
       error = std::current_exception();
     }
     if (!context.chief_decides(error != nullptr)) return true;
-    take(context, error ? error : of_chief());
+    take(context, error ? error : error_of_chief());
     return false;
   }
   void rethrow() const {
@@ -40,7 +41,7 @@ class FailureAtEnd {
   }
 
  private:
-  std::exception_ptr of_chief() const;
+  std::exception_ptr error_of_chief() const;
 
   std::string owner_;
   std::exception_ptr error_;

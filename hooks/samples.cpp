@@ -65,9 +65,7 @@ class Samples final : public Hook {
     });
   }
 
-  void end(HookContext&, Outcome outcome) override {
-    if (outcome != Outcome::failed) failure_.rethrow();
-  }
+  void end(HookContext&, Outcome) override { failure_.rethrow(); }
 
  private:
   // The first batch; with averages later, of which there are none before the first step.

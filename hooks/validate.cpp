@@ -25,9 +25,9 @@ class Validate final : public EvaluationHook {
     keep_best(context, "");
   }
 
-  void end(HookContext&, Outcome outcome) override {
+  void end(HookContext&, Outcome) override {
     stop_keeping();
-    if (outcome != Outcome::failed) failure_.rethrow();
+    failure_.rethrow();
   }
 };
 

@@ -6,7 +6,7 @@
 
 namespace belfry {
 
-/// What an exception says; one that is no std::exception says nothing.
+/// What an exception says; "an unknown exception" for one that is no std::exception.
 inline std::string what_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

@@ -112,8 +112,8 @@ class Estimator {
                                             const std::stop_token& stop = {});
 
   /// For train_and_evaluate() where nothing is left to train: evaluations heed `stop`, which is
-  /// requested on all workers together, as that of a training that is under way. Until a training
-  /// begins, or it is called with another one.
+  /// requested on all workers together, as that of a training that is under way. This lasts until a
+  /// training begins or heed() is called again.
   void heed(std::stop_token stop);
 
   /// Lazy: nothing runs before the first prediction is asked for. Random numbers are step 0's.
@@ -126,8 +126,8 @@ class Estimator {
   /// Writes the live or newest state, or that of ExportOptions::checkpoint, for use without the
   /// model's code; its model_fn may stay empty. In framework/export/export_model.h.
   std::string export_model(const std::string& dir, ExportOptions options);
-  /// Error if the model cannot be exported so; before anything is trained, whatever is trained
-  /// later, and then also if it reads variables, or averages, that training does not have.
+  /// Error if the model cannot be exported so. Once a training has begun, also if the model reads
+  /// variables, or averages, that the training does not have.
   void check_export(ExportOptions options);
 
   /// A table of the model for the first batch of a stream: its layers by scope, with the shape that

@@ -25,7 +25,7 @@ class OutsideStop {
   void request() { stop_.request(); }
   /// Who has asked here; nothing: nobody, but maybe another worker.
   std::optional<std::string> reason() const;
-  /// Hears nothing from now on.
+  /// Hears signals and other workers no more.
   void close();
 
  private:

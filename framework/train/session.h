@@ -75,7 +75,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Where there is no training: evaluations heed `stop` as if it were one's. Waits for its turn.
   void listen_to(std::stop_token stop) {
     auto turn = turns_.take();
-    training_stop_ = std::move(stop);
+    if (trainings_ == 0) training_stop_ = std::move(stop);
   }
   /// Error: one is under way. Waits for its turn.
   void require_no_training() const;

@@ -28,7 +28,7 @@ EvalSchedule::EvalSchedule(const std::string& owner, const EvalSpec& spec)
             epochs->examples);
     require(epochs->count <= std::numeric_limits<std::int64_t>::max() / epochs->examples, owner,
             ": every = ", epochs->count, " epochs of ", epochs->examples,
-            " examples are more than 2^63 - 1 examples, which nobody counts; set fewer epochs");
+            " examples are more than can be counted; set fewer epochs");
   }
   require(throttle_ >= 0, owner, ": throttle must be at least 0 s, got ", throttle_);
   require(start_delay_ >= 0, owner, ": start_delay must be at least 0 s, got ", start_delay_);

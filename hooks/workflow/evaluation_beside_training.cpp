@@ -81,9 +81,12 @@ class BesideTraining final : public EvaluationHook {
   }
 
   void end(HookContext& context, Outcome outcome) override {
-    if (outcome == Outcome::failed) return drop_result();
-    take_result(context, true);
+    if (outcome == Outcome::failed)
+      drop_result();
+    else
+      take_result(context, true);
     failure_.rethrow();
+    if (outcome == Outcome::failed) return;
     if (is_stopped(context)) return;
     if (evaluated_step() != context.step()) {
       std::string last = checkpoint_path(context.model_dir(), context.step());
@@ -122,6 +125,7 @@ class BesideTraining final : public EvaluationHook {
 
   void start(HookContext& context, const std::string& path) {
     wanted_.clear();
+    if (failure_.has_come()) return;
     if (stop_->requested()) return;  // it would only hear of it, maybe before training does
     CheckpointFile saved = keep_alone(path);
     if (!is_wanted(context, saved.step)) return schedule_.refused(context);

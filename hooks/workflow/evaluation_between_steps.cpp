@@ -44,8 +44,8 @@ class BetweenSteps final : public EvaluationHook {
   }
 
   void end(HookContext& context, Outcome outcome) override {
-    if (outcome == Outcome::failed) return;
     failure_.rethrow();
+    if (outcome == Outcome::failed) return;
     if (is_stopped(context)) return;
     if (evaluated_step() != context.step()) evaluate_now(context);
     failure_.rethrow();

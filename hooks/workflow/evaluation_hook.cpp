@@ -192,6 +192,7 @@ void EvaluationHook::evaluate_live(HookContext& context) {
 }
 
 bool EvaluationHook::is_wanted(HookContext& context, std::int64_t step) {
+  if (failure_.has_come()) return false;
   if (!spec_.wanted) return true;
   bool wanted = false;
   bool asked = failure_.on_chief(context, [&] {

@@ -118,8 +118,10 @@ TEST(NothingGiven, ToMetrics) {
     return spec;
   };
   Estimator estimator({.model_fn = model, .run = saving_nothing()});
-  EXPECT_EQ(error_of([&] { estimator.evaluate(once({one_point()})); }),
-            "model_fn: metric `error` is undefined");
+  EXPECT_EQ(
+      error_of([&] { estimator.evaluate(once({one_point()})); }),
+      "model_fn: metric `error` is undefined (while building the evaluate model for x f32[1, 1], "
+      "y f32[1, 1])");
 }
 
 TEST(NothingGiven, ToHooks) {

@@ -100,8 +100,8 @@ TEST(EvalSchedule, EpochsOfMoreExamplesThanThereAreNumbersAreRefused) {
               EvalSchedule("evaluation",
                            {.every = Epochs{.count = 1LL << 32, .examples = 1LL << 32}});
             }),
-            "evaluation: every = 4294967296 epochs of 4294967296 examples are more than 2^63 - 1 "
-            "examples, which nobody counts; set fewer epochs");
+            "evaluation: every = 4294967296 epochs of 4294967296 examples are more than can be "
+            "counted; set fewer epochs");
   EXPECT_THAT(steps_of({.every = Epochs{.count = most, .examples = 1}}, 5, 1), IsEmpty());
   TimedContext context;
   EvalSchedule late("evaluation", {.every = Epochs{.count = most, .examples = 1}});

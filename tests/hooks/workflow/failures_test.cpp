@@ -46,8 +46,16 @@ TEST_F(Failures, OfAnyKindBesideTrainingLoseNoStep) {
     if (++opened == 2) throw 7;
     return test(context);
   };
-  EXPECT_THROW(train({opens}, 1'000'000), int);
-  EXPECT_GE(saved_steps(dir.path()).back(), 2);
+  struct Last final : Hook {
+    void after_step(const StepResult& result) override { step = result.step; }
+    std::int64_t step = 0;
+  };
+  auto last = std::make_shared<Last>();
+  TrainOptions long_one{.max_steps = 1'000'000, .hooks = {last}};
+  Estimator estimator(options());
+  EXPECT_THROW(train_and_evaluate(estimator, {input, long_one}, {opens}), int);
+  EXPECT_GT(last->step, 2);
+  EXPECT_EQ(saved_steps(dir.path()).back(), last->step);
 }
 
 TEST_F(Failures, OfWhoIsAskedLoseNoStep) {
