@@ -1,18 +1,19 @@
 // Training speed of a model on fixed random batches, beside the speed of its convolutions alone.
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "arguments.h"
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/session.h"
+#include "belfry/models/make.h"
 #include "belfry/models/models.h"
 
 namespace belfry {
@@ -20,6 +21,9 @@ namespace {
 
 struct Arguments {
   std::string model = "lenet";
+  std::string options = "{}";  ///< of the model
+  std::string config = "{}";   ///< RunConfig as JSON
+  std::string image;           ///< sizes of one image
   std::int64_t batch_size = 64;
   std::int64_t rows = 100'000;  ///< of each table
   std::string optimizer = "adagrad";
@@ -32,7 +36,10 @@ struct Arguments {
 Arguments parse(int argc, char** argv) {
   Arguments out;
   bench::read_options(argc, argv,
-                      {{"--model", &out.model},  // lenet, resnet18, tables
+                      {{"--model", &out.model},  // tables, or by the name that models::make() knows
+                       {"--options", &out.options},
+                       {"--config", &out.config},
+                       {"--image", &out.image},
                        {"--batch_size", &out.batch_size},
                        {"--rows", &out.rows},            // tables alone
                        {"--optimizer", &out.optimizer},  // tables alone: adagrad, sgd, adam
@@ -43,15 +50,30 @@ Arguments parse(int argc, char** argv) {
   return out;
 }
 
+// "224,224,3", with the batch size in front.
+Shape image_shape(const Arguments& args) {
+  std::istringstream list(args.image.empty() ? args.model == "lenet" ? "28,28,1" : "32,32,3"
+                                             : args.image);
+  std::vector<std::int64_t> sizes{args.batch_size};
+  for (std::string size; std::getline(list, size, ',');) sizes.push_back(std::stoll(size));
+  return Shape(sizes);
+}
+
 Features random_images(const Arguments& args) {
-  std::int64_t n = args.batch_size;
-  Shape shape = args.model == "lenet" ? Shape{n, 28, 28, 1} : Shape{n, 32, 32, 3};
-  Array image(shape, DType::f32), label(Shape{n}, DType::i64);
+  Shape shape = image_shape(args);
+  Array image(shape, DType::f32), label(Shape{args.batch_size}, DType::i64),
+      mask(shape.with(shape.rank() - 1, 1), DType::f32);
   PhiloxStream random(philox_key(1, "batch"));
   for (float& x : image.span<float>()) x = random.uniform();
   for (std::int64_t& y : label.span<std::int64_t>())
     y = static_cast<std::int64_t>(random.below(10));
-  return {{"image", image}, {"label", label}};
+  for (float& x : mask.span<float>()) x = static_cast<float>(random.below(2));
+  Features out{{"image", image}};
+  if (args.model.starts_with("unet"))
+    out.set("mask", mask);
+  else
+    out.set("label", label);
+  return out;
 }
 
 // Clicks on advertisements: numbers, and identities of which each has a table.
@@ -86,11 +108,7 @@ ModelFn tables(const Arguments& args) {
 }
 
 ModelFn model_of(const Arguments& args) {
-  require(args.model == "lenet" || args.model == "resnet18" || args.model == "tables",
-          "unknown model ", args.model);
-  return args.model == "lenet"    ? models::lenet()
-         : args.model == "tables" ? tables(args)
-                                  : models::resnet18();
+  return args.model == "tables" ? tables(args) : models::make(args.model, args.options);
 }
 
 // One for models of images. Several where it matters which rows of memory a step touches.
@@ -99,16 +117,6 @@ std::vector<Features> batches_of(const Arguments& args) {
   std::vector<Features> out;
   for (std::uint64_t seed = 0; seed < 32; ++seed) out.push_back(random_clicks(args, seed));
   return out;
-}
-
-// Of all threads of this process.
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 double median(std::vector<double> times) {
@@ -168,7 +176,7 @@ Rate convolution_rate(const Plan& plan, Device& device, bool profile) {
   std::map<std::string, double> by_op;
   for (const Instruction& i : plan.instructions) {
     bool computes = i.role == Instruction::Role::compute;
-    bool convolution = computes && i.node->op().name.starts_with("conv2d");
+    bool convolution = computes && i.node->op().name.starts_with("conv");
     if (!computes || (!convolution && !profile)) continue;
     double seconds = i.node->op().mutates ? 0 : Isolated(i, device).seconds(*stream);
     by_op[std::string(i.node->op().name) + " " + std::string(i.kernel->implementation())] +=
@@ -185,7 +193,7 @@ Rate convolution_rate(const Plan& plan, Device& device, bool profile) {
 
 void run(const Arguments& args) {
   ModelFn model_fn = model_of(args);
-  RunConfig config;
+  RunConfig config = run_config_from_json(args.config);
   config.threads = args.threads;
   config.devices.clear();
   for (int i = 0; i < args.towers; ++i) config.devices.push_back("cpu:" + text(i));
@@ -198,19 +206,19 @@ void run(const Arguments& args) {
   const Plan& plan = *replicas.executable(0).plan().slots[0];
   if (args.profile) std::fputs(explain(plan).c_str(), stderr);
 
-  std::vector<double> times;
+  std::vector<double> times, cpu_times;
   StepTimes parts;
-  double cpu = 0;
   for (int i = 0; i < args.steps + 3; ++i) {
-    if (i == 3) cpu = cpu_seconds();
     double start = monotonic_seconds();
+    std::clock_t cpu_start = std::clock();
     replicas.split(batches[static_cast<std::size_t>(i) % batches.size()]);
     replicas.run();
     session.finish_step();
-    if (i >= 3)
-      times.push_back(monotonic_seconds() - start), parts += Replicas::times(replicas.started());
+    if (i < 3) continue;
+    times.push_back(monotonic_seconds() - start);
+    cpu_times.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
+    parts += Replicas::times(replicas.started());
   }
-  cpu = (cpu_seconds() - cpu) / args.steps;
   parts = parts / args.steps;
   double seconds = median(times);
   Rate convolutions = convolution_rate(plan, session.variables().store(0).device(), args.profile);
@@ -224,7 +232,7 @@ void run(const Arguments& args) {
       "\"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
       "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f}\n",
       args.model.c_str(), static_cast<long long>(args.batch_size),
-      static_cast<double>(args.batch_size) / seconds, seconds * 1e3, cpu * 1e3,
+      static_cast<double>(args.batch_size) / seconds, seconds * 1e3, median(cpu_times) * 1e3,
       static_cast<double>(plan.arena_bytes) / 1e6, step_rate / 1e9, convolution_rate / 1e9,
       step_rate / convolution_rate, args.towers, parts.copy * 1e3, parts.compute * 1e3,
       parts.exposed_reduction * 1e3, parts.hidden_reduction * 1e3, parts.apply * 1e3);

@@ -247,7 +247,7 @@ class RowsUpdateKernel final : public Kernel {
 };
 
 template <template <class> class Rule>
-KernelFactory factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
+auto factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
   return [loop](const Node& node, int threads) -> std::unique_ptr<Kernel> {
     using O = RowsUpdateOptions<typename Rule<float>::Options>;
     RowsLayout layout = rows_layout<Rule>(node.as<O>(), node.inputs().size());

@@ -225,7 +225,7 @@ std::unique_ptr<Kernel> make_moving_average(const Node& node, int threads) {
 }
 
 template <template <class> class Rule>
-KernelFactory factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
+auto factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
   return [loop](const Node& node, int threads) -> std::unique_ptr<Kernel> {
     if (node.inputs().back().dtype() != DType::f32) return nullptr;
     return std::make_unique<UpdateKernel<Rule>>(node, simd().updates.*loop, threads);

@@ -175,7 +175,8 @@ TEST(CpuOnednnConv, LeavesTheRestToOthers) {
 }
 
 std::string packed_layout(const Node& node, int threads) {
-  auto packed = find_kernel(node, threads)->packed_inputs();
+  auto packed =
+      find_kernel(node, {.threads = threads, .exact_convolutions = true})->packed_inputs();
   EXPECT_EQ(packed.size(), 1u);
   EXPECT_EQ(packed.at(0).input, 1);
   return packed.at(0).layout;

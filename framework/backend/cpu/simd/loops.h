@@ -13,6 +13,7 @@ extern const RowLoops row_loops;
 extern const PoolLoops pool_loops;
 extern const UpdateLoops update_loops;
 extern const RandomLoops random_loops;
+extern const WinogradLoops winograd_loops;
 extern const SimdLoops loops;
 
 }  // namespace belfry::cpu::BELFRY_ISA
