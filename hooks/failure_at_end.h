@@ -9,8 +9,8 @@
 
 namespace belfry::hooks {
 
-/// What fails in a hook between two steps and has changed nothing of the training: training stops
-/// and saves, and fails at the hook's end, where rethrow() is called, also where training has
+/// Keeps a failure of a hook between two steps that has changed nothing of the training: training
+/// stops and saves, and fails at the hook's end, where rethrow() is called, also where training has
 /// failed since: the list of hooks tells the first failure and logs the others.
 class FailureAtEnd {
  public:

@@ -1,12 +1,12 @@
 #pragma once
-// What went wrong, where any exception may come.
+// The text of an exception of any type.
 
 #include <exception>
 #include <string>
 
 namespace belfry {
 
-/// What an exception says; "an unknown exception" for one that is no std::exception.
+/// Returns what() of a std::exception, and "an unknown exception" for all others.
 inline std::string what_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

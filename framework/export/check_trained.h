@@ -1,5 +1,5 @@
 #pragma once
-// Internal to export/.
+// Checks an export against a training before its first step. Internal to export/.
 
 #include "belfry/framework/export/export_model.h"
 #include "belfry/framework/train/variable_misfits.h"

@@ -46,7 +46,7 @@ struct RowsLayout {
   std::vector<RowsGroup> groups = {};
 };
 
-/// One input more than all else takes is the condition.
+/// If there is one more input than these need, it is the condition.
 RowsLayout rows_layout(int scalars, int slots, const std::vector<int>& lookups, std::size_t inputs);
 template <template <class> class Rule>
 RowsLayout rows_layout(const RowsUpdateOptions<typename Rule<float>::Options>& o,

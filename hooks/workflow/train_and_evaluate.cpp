@@ -35,7 +35,7 @@ void check_checkpoints(const RunConfig& config, const std::vector<EvalSpec>& eva
             "and no EvalSpec::devices");
 }
 
-// What stops training stops this too.
+// The evaluations hear whatever would stop a training.
 void evaluate_without_training(const RunConfig& config, const TrainOptions& options,
                                const std::vector<std::shared_ptr<hooks::EvaluationHook>>& hooks,
                                TrainResult& result) {

@@ -136,7 +136,7 @@ struct RandomLoops {
 inline constexpr std::int64_t winograd_channels = 16;
 
 /// Where a tile lies: its first pixel, perhaps outside, in an image of so many rows and columns.
-/// What is outside counts as 0.
+/// Pixels outside count as 0.
 struct WinogradTile {
   std::int64_t row, column, rows, columns;
 };

@@ -17,8 +17,8 @@ constexpr std::int64_t fewest_tiles = 16;  // below, transforming the kernel cos
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Of a matrix of so many elements to the next. Beginnings a power of two apart would share a few
-/// sets of the cache.
+/// The distance of a matrix of so many elements from the next. Beginnings a power of two apart
+/// would share a few sets of the cache.
 std::int64_t stride_of(std::int64_t elements) { return elements + floats_of_a_line; }
 
 Bytes bytes_of(std::int64_t floats) { return Bytes(floats * std::int64_t{sizeof(float)}); }

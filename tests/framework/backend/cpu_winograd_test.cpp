@@ -1,20 +1,12 @@
 #include <cmath>
 #include <limits>
 
-#include "belfry/framework/backend/cpu/winograd.h"
-#include "belfry/framework/ops/conv_geometry.h"
-#include "belfry/framework/ops/defs_nn.h"
-#include "cpu_onednn_testing.h"
+#include "cpu_conv_testing.h"
 
 namespace belfry::cpu {
 namespace {
 
-struct Case {
-  Shape x, kernel;
-  ConvWindow options = {};
-  bool volume() const { return options.axes() == 3; }
-  ConvGeometry geometry() const { return conv_geometry("test", x, kernel, options); }
-};
+using Case = ConvCase;
 
 const Case cases[] = {
     {{4, 8, 8, 32}, {3, 3, 32, 64}},
@@ -32,24 +24,6 @@ const Case cases[] = {
      Conv3dOptions{.padding = Padding::explicit_amounts(1, 2, 0, 1, 2, 0)}},
     {{2, 4, 12, 8, 16}, {1, 3, 3, 16, 16}, Conv3dOptions{}},
 };
-
-using Build = Tensor (*)(const std::vector<Tensor>& inputs, const Case& c);
-
-Tensor forward(const std::vector<Tensor>& in, const Case& c) {
-  return apply1(c.volume() ? conv3d_op : conv2d_op, in, ConvOptions{.window = c.options});
-}
-Tensor fused(const std::vector<Tensor>& in, const Case& c) {
-  return apply1(c.volume() ? conv3d_op : conv2d_op, in,
-                ConvOptions{.window = c.options, .bias = true, .activation = Activation::relu});
-}
-Tensor grad_input(const std::vector<Tensor>& in, const Case& c) {
-  ConvGradInputOptions options{c.options, {c.x.begin() + 1, c.x.end() - 1}};
-  return (c.volume() ? conv3d_grad_input : conv2d_grad_input)(in[0], in[1], options);
-}
-Tensor grad_kernel(const std::vector<Tensor>& in, const Case& c) {
-  ConvGradKernelOptions options{c.options, {c.kernel.begin(), c.kernel.end() - 2}};
-  return (c.volume() ? conv3d_grad_kernel : conv2d_grad_kernel)(in[0], in[1], options);
-}
 
 Array run_winograd(const Node& node, const std::vector<Array>& inputs, int threads) {
   auto stream = find_device("cpu")->make_stream();
@@ -86,7 +60,7 @@ std::vector<Array> as(DType dtype, const std::vector<Array>& arrays) {
 }
 
 /// The same in f64, by the sums of products that define it.
-Array exactly(const std::vector<Array>& inputs, const Case& c, Build build) {
+Array exactly(const std::vector<Array>& inputs, const Case& c, BuildConv build) {
   Graph graph;
   std::vector<Array> wide = as(DType::f64, inputs);
   Tensor built = build(inputs_like(graph, wide), c);
@@ -94,7 +68,7 @@ Array exactly(const std::vector<Array>& inputs, const Case& c, Build build) {
 }
 
 /// On each instruction set.
-void check(const std::vector<Array>& inputs, const Case& c, Build build) {
+void check(const std::vector<Array>& inputs, const Case& c, BuildConv build) {
   SCOPED_TRACE(concat(c.x, " ", c.kernel));
   Graph graph;
   Tensor built = build(inputs_like(graph, inputs), c);
@@ -113,22 +87,20 @@ void check(const std::vector<Array>& inputs, const Case& c, Build build) {
 Array noise(const Shape& shape, std::uint64_t seed) { return random_array(shape, seed); }
 
 TEST(Winograd, Forward) {
-  for (const Case& c : cases) check({noise(c.x, 1), noise(c.kernel, 2)}, c, forward);
+  for (const Case& c : cases) check({noise(c.x, 1), noise(c.kernel, 2)}, c, conv_forward);
 }
 
 TEST(Winograd, BiasAndRelu) {
   for (const Case& c : cases)
-    check({noise(c.x, 1), noise(c.kernel, 2), noise({c.geometry().out_channels}, 3)}, c, fused);
+    check({noise(c.x, 1), noise(c.kernel, 2), noise({c.filters()}, 3)}, c, conv_with_bias_and_relu);
 }
 
 TEST(Winograd, GradInput) {
-  for (const Case& c : cases)
-    check({noise(c.geometry().output(), 1), noise(c.kernel, 2)}, c, grad_input);
+  for (const Case& c : cases) check({noise(c.output(), 1), noise(c.kernel, 2)}, c, conv_grad_input);
 }
 
 TEST(Winograd, GradKernel) {
-  for (const Case& c : cases)
-    check({noise(c.x, 1), noise(c.geometry().output(), 2)}, c, grad_kernel);
+  for (const Case& c : cases) check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel);
 }
 
 /// The bounds that the README names, of instruction sets without fused products, too.
@@ -142,8 +114,8 @@ TEST(Winograd, ErrorsAreThoseOfTheReadme) {
                          {4, 8, 256, 128, 1.7e-6, 1.2e-6, 0.6e-6},
                          {16, 4, 512, 32, 2.5e-6, 0.8e-6, 0.7e-6}}) {
     Case c{{row.n, row.side, row.side, row.in}, {3, 3, row.in, row.out}};
-    Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.geometry().output(), 3);
-    auto expect_below = [&](double bound, const std::vector<Array>& inputs, Build build) {
+    Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.output(), 3);
+    auto expect_below = [&](double bound, const std::vector<Array>& inputs, BuildConv build) {
       Graph graph;
       Tensor built = build(inputs_like(graph, inputs), c);
       Array expected = exactly(inputs, c, build);
@@ -155,9 +127,9 @@ TEST(Winograd, ErrorsAreThoseOfTheReadme) {
         EXPECT_LT(largest_error(got, expected), 5e-6);
       }
     };
-    expect_below(row.forward, {x, kernel}, forward);
-    expect_below(row.grad_input, {dy, kernel}, grad_input);
-    expect_below(row.grad_kernel, {x, dy}, grad_kernel);
+    expect_below(row.forward, {x, kernel}, conv_forward);
+    expect_below(row.grad_input, {dy, kernel}, conv_grad_input);
+    expect_below(row.grad_kernel, {x, dy}, conv_grad_kernel);
   }
 }
 
@@ -167,7 +139,7 @@ TEST(Winograd, NaNReachesTheTilesThatReadIt) {
   x.span<float>()[0] = std::numeric_limits<float>::quiet_NaN();
   Graph graph;
   std::vector<Array> inputs{x, noise(c.kernel, 2), noise({16}, 3)};
-  Tensor built = fused(inputs_like(graph, inputs), c);
+  Tensor built = conv_with_bias_and_relu(inputs_like(graph, inputs), c);
   Array y = run_winograd(built.node(), inputs, 1);
   EXPECT_TRUE(std::isnan(y.at(0)));
   EXPECT_FALSE(std::isnan(y.at(y.elements() - 1)));
@@ -175,9 +147,9 @@ TEST(Winograd, NaNReachesTheTilesThatReadIt) {
 
 std::string_view implementation(const Case& c, KernelOptions options = {}) {
   Graph graph;
-  Tensor y = forward(inputs_like(graph, {Array(TensorType{c.x, DType::f32}),
-                                         Array(TensorType{c.kernel, DType::f32})}),
-                     c);
+  Tensor y = conv_forward(inputs_like(graph, {Array(TensorType{c.x, DType::f32}),
+                                              Array(TensorType{c.kernel, DType::f32})}),
+                          c);
   return find_kernel(y.node(), options)->implementation();
 }
 

@@ -29,7 +29,7 @@ BELFRY_INLINE void store(float* p, Vec v) { *reinterpret_cast<VecAnywhere*>(p) =
 constexpr double a = 0.625, b = 1.5;
 constexpr float a1 = a, a2 = a * a, a3 = a * a * a, b1 = b, b2 = b * b, b3 = b * b * b;
 constexpr float product = a * a * b * b, sum = a * a + b * b;
-// Of the kernel's transform: 1 over the product of a point's distances from the others.
+// The kernel's transform has as factors 1 over the product of a point's distances from the others.
 constexpr double at_0 = 1 / (a * a * b * b), at_a = 1 / (2 * a * a * (a * a - b * b)),
                  at_b = 1 / (2 * b * b * (b * b - a * a));
 constexpr float k0 = at_0, ka0 = at_a, ka1 = at_a * a, ka2 = at_a * a * a, kb0 = at_b,
