@@ -421,7 +421,7 @@ TEST(Cadence, CountsSteps) {
   EXPECT_FALSE(cadence.due(3, 1e9));  // never twice in one step
   EXPECT_FALSE(cadence.due(12, 0));
   EXPECT_TRUE(cadence.due(13, 0));
-  Cadence never(Steps(std::numeric_limits<std::int64_t>::max()));
+  Cadence never{Steps(std::numeric_limits<std::int64_t>::max())};
   never.triggered(3, 0);
   EXPECT_FALSE(never.due(4, 0));
 }
