@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/optimizers/moving_average.h"
 
 namespace belfry::hooks {
 
@@ -23,6 +24,14 @@ std::string results_text(const EvalResult& results) {
     if (name != "global_step" && value.elements() == 1)
       parts.push_back(concat(name, " = ", static_cast<float>(value.item())));
   return join(parts, ", ");
+}
+
+void check_averages(const std::string& owner, Estimator& estimator) {
+  std::vector<std::string> names = estimator.variable_names();
+  auto is_average = [](const std::string& name) { return name.ends_with(moving_average_suffix); };
+  require(std::ranges::any_of(names, is_average), owner,
+          ": averaged is set, but no variable has a moving average; add hooks::moving_average() to "
+          "TrainOptions::hooks");
 }
 
 void check_every(const char* hook, Steps every) {

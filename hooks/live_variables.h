@@ -18,6 +18,10 @@ bool is_finite(const StepResult& result);
 /// The scalars among them, but for the step: "accuracy = 0.5, loss = 1.25".
 std::string results_text(const EvalResult& results);
 
+/// Error, beginning with `owner`: the variables of `estimator`, which trains, have no moving
+/// averages.
+void check_averages(const std::string& owner, Estimator& estimator);
+
 /// Error, naming the hook: `every` is below 1.
 void check_every(const char* hook, Steps every);
 

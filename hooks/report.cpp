@@ -11,6 +11,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/what_of.h"
 #include "belfry/hooks/live_variables.h"
 #include "belfry/hooks/printed.h"
 #include "belfry/hooks/report_page.h"
@@ -101,16 +102,8 @@ class PageWriter {
 // Hooks of a training that failed are ended while what was thrown is being handled; one that did
 // not fail may itself have been called while something else is.
 std::string reason_of(Outcome outcome, const HookContext& context) {
-  if (std::exception_ptr failure = std::current_exception();
-      failure && outcome == Outcome::failed) {
-    try {
-      std::rethrow_exception(failure);
-    } catch (const std::exception& error) {
-      return error.what();
-    } catch (...) {
-      return "an unknown exception";
-    }
-  }
+  if (std::exception_ptr failure = std::current_exception(); failure && outcome == Outcome::failed)
+    return what_of(failure);
   return outcome == Outcome::finished && context.data_ended() ? "the data ended" : "";
 }
 

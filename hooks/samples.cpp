@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/hooks/failure_at_end.h"
 #include "belfry/hooks/live_variables.h"
 
 namespace belfry::hooks {
@@ -35,7 +36,21 @@ Array joined(const std::vector<Features>& batches, const std::string& name) {
 class Samples final : public Hook {
  public:
   Samples(Estimator& estimator, InputFn input_fn, SamplesOptions options)
-      : estimator_(estimator), input_fn_(std::move(input_fn)), o_(std::move(options)) {}
+      : estimator_(estimator), o_(std::move(options)) {
+    input_fn_ = [input_fn = std::move(input_fn)](const InputContext& context) {
+      InputStreamPtr input = input_fn(context);
+      require(
+          !input || !input->endless(),
+          "samples: the data never end, and all their predictions are kept in memory; leave out "
+          "repeat(), or take() as many examples as there are to look at");
+      return input;
+    };
+  }
+
+  void begin(HookContext& context) override {
+    failure_.forget();
+    if (context.is_chief()) with_context("in samples, tried out first", [&] { try_out(); });
+  }
 
   bool needs_result_now(HookContext& context, std::int64_t step) override {
     return has_turn(context, step, o_.every);
@@ -43,16 +58,33 @@ class Samples final : public Hook {
 
   void after_step(const StepResult& result) override {
     HookContext& context = result.context;
-    if (has_turn(context, result.step, o_.every) && is_finite(result) && context.is_chief())
+    if (!has_turn(context, result.step, o_.every) || !is_finite(result) || failure_.has_come())
+      return;
+    failure_.on_chief(context, [&] {
       if (auto all = predictions()) o_.receive(result.step, *all);
+    });
   }
 
+  void end(HookContext&, Outcome) override { failure_.rethrow(); }
+
  private:
+  // The first batch; with averages later, of which there are none before the first step.
+  void try_out() const {
+    if (o_.averaged) check_averages("samples", estimator_);
+    Features batch;
+    Predictions found = predict(false);
+    require(found.next(batch) || found.stopped(), "samples: the input has no batch");
+  }
+
+  Predictions predict(bool averaged) const {
+    return estimator_.predict(input_fn_,
+                              {.keys = o_.keys, .single_examples = false, .averaged = averaged});
+  }
+
   // Nothing: a stop cut them short.
   std::optional<Features> predictions() const {
     std::vector<Features> batches;
-    Predictions found = estimator_.predict(
-        input_fn_, {.keys = o_.keys, .single_examples = false, .averaged = o_.averaged});
+    Predictions found = predict(o_.averaged);
     for (const Features& batch : found) batches.push_back(batch);
     if (found.stopped()) return std::nullopt;
     require(!batches.empty(), "samples: the input has no batch");
@@ -64,6 +96,7 @@ class Samples final : public Hook {
   Estimator& estimator_;
   InputFn input_fn_;
   SamplesOptions o_;
+  FailureAtEnd failure_{"samples"};
 };
 
 }  // namespace

@@ -32,9 +32,11 @@ struct SamplesOptions {
 /// samples. Of several workers the chief alone predicts; the others wait for it, at most
 /// RunConfig::reduction_timeout.
 ///
-/// `estimator` must outlive the hook's training. Error: `every` below 1, no function; in training,
-/// which then fails, an input without a batch, predictions of several batches that differ in more
-/// than their rows, and whatever predict() or the function throws.
+/// The first batch is tried out before the first step. `estimator` must outlive the hook's
+/// training. Error: `every` below 1, no function; before the first step, data without a batch or
+/// known to be endless, averages that no hook keeps, what predict() throws; later, predictions of
+/// several batches that differ in more than their rows, and whatever predict() or the function
+/// throws: that loses no step, since training then saves before it fails.
 std::shared_ptr<Hook> samples(Estimator& estimator, InputFn input_fn, SamplesOptions options);
 
 }  // namespace belfry::hooks

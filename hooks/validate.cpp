@@ -20,13 +20,14 @@ class Validate final : public EvaluationHook {
   void after_step(const StepResult& result) override {
     HookContext& context = result.context;
     if (!needs_result_now(context, result.step) || !is_finite(result)) return;
+    if (!is_wanted(context, result.step)) return;
     evaluate_live(context);
     keep_best(context, "");
   }
 
-  void end(HookContext&, Outcome outcome) override {
+  void end(HookContext&, Outcome) override {
     stop_keeping();
-    if (outcome != Outcome::failed) throw_failure();
+    failure_.rethrow();
   }
 };
 
@@ -50,6 +51,7 @@ std::shared_ptr<Hook> validate(Estimator& estimator, InputFn input_fn, ValidateO
                                    .min_steps = o.min_steps,
                                    .target = o.target},
                 .keep_best = o.keep_best,
+                .wanted = o.wanted,
                 .receive = o.receive};
   return std::make_shared<Validate>(estimator, std::move(spec));
 }

@@ -37,6 +37,9 @@ struct ValidateOptions {
   /// one.
   int keep_best = 1;
   EvaluateArgs evaluate = {};  ///< its `checkpoint` and `stop` stay empty
+  /// Asked on the chief before each evaluation, with the finished steps: false leaves it out.
+  /// Empty: none is.
+  std::function<bool(std::int64_t step)> wanted = {};
   /// Called on the chief with the finished steps and the results: for a report, for instance.
   std::function<void(std::int64_t step, const EvalResult& results)> receive = {};
 };

@@ -6,10 +6,11 @@
 
 namespace belfry::models {
 
+/// Weights begin at 0, so that the optimizer's `lazy` saves time and changes no bit.
 struct LinearOptions {
   Columns columns = {};  ///< at least one
   Head head = binary_head();
-  Optimizer optimizer = ftrl({.learning_rate = 0.1});
+  Optimizer optimizer = ftrl({.learning_rate = 0.1, .lazy = true});
 };
 
 /// Generalised linear models: logistic, softmax, linear and Poisson regression, as the head says.

@@ -27,7 +27,7 @@ struct WideDeepOptions {
   std::vector<std::int64_t> hidden = {100, 50};
   float dropout = 0;
   Head head = binary_head();
-  Optimizer wide_optimizer = ftrl({.learning_rate = 0.1});
+  Optimizer wide_optimizer = ftrl({.learning_rate = 0.1, .lazy = true});
   Optimizer deep_optimizer = adagrad({.learning_rate = 0.05});
 };
 

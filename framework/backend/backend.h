@@ -134,7 +134,8 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual Bytes workspace() const { return Bytes(0); }  ///< scratch memory during run()
   virtual std::vector<PackedInput> packed_inputs() const { return {}; }
-  /// How it computes, for reports: "onednn", "simd", "reference".
+  /// How it computes, for reports: "onednn", "simd", "winograd", "reference"; "onednn f32"
+  /// where operands of 16 bits are converted to f32 for it.
   virtual std::string_view implementation() const = 0;
   /// Enqueues the computation. Allocates nothing, does not make the host wait. Outputs overlap
   /// inputs only where OpDef allows it. Bad data (a label out of range) is an Error, thrown here by
@@ -146,6 +147,9 @@ class Kernel {
 struct KernelOptions {
   int threads = 1;   ///< of the host that they run on
   bool tf32 = true;  ///< whether products of f32 may round their factors to 10 bits (GPUs)
+  /// Whether convolutions are computed as the sums of products that define them. If false, CPUs may
+  /// use Winograd's method, which multiplies less and rounds differently.
+  bool exact_convolutions = false;
 };
 
 /// One device. Thread rules: allocation and kernel look-up from any thread; streams as above.

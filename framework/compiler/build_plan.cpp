@@ -211,7 +211,9 @@ class Builder {
   std::shared_ptr<Kernel> kernel_for(const Node& node) {
     if (options_.fast)
       if (auto kernel =
-              device_.find_kernel(node, {.threads = plan_->threads, .tf32 = options_.tf32}))
+              device_.find_kernel(node, {.threads = plan_->threads,
+                                         .tf32 = options_.tf32,
+                                         .exact_convolutions = options_.exact_convolutions}))
         return kernel;
     require(device_.host_accessible() && node.op().reference, node.op().name,
             ": there is no kernel on ", device_.name(), " for ", join(node.outputs(), ", "),

@@ -7,10 +7,8 @@
 namespace belfry {
 namespace {
 
-using Pass = Program (*)(const Program&);
-
-constexpr Pass passes[] = {fold_constants, merge_common_subexpressions, fuse_batch_norm,
-                           fuse_bias_and_activation, fuse_elementwise};
+using Pass = std::function<Program(const Program&)>;
+using OnHost = std::function<bool(int slot)>;
 
 #ifdef NDEBUG
 constexpr bool always_verify = false;
@@ -19,11 +17,14 @@ constexpr bool always_verify = true;
 #endif
 
 Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effects,
-                  const CompileOptions& options) {
+                  const OnHost& on_host, const CompileOptions& options) {
   auto keep = [](const Node&, Rewriting&) { return std::optional<std::vector<Tensor>>(); };
   Program program = rewrite(outputs, effects, keep);
   if (!options.fast) return program;
-  for (Pass pass : passes) {
+  auto by_rows = [&](const Program& p) { return update_by_rows(p, on_host); };
+  for (const Pass& pass :
+       {Pass(fold_constants), Pass(merge_common_subexpressions), Pass(by_rows),
+        Pass(fuse_batch_norm), Pass(fuse_bias_and_activation), Pass(fuse_elementwise)}) {
     program = pass(program);
     if (always_verify || options.verify) verify(program);
   }
@@ -34,7 +35,8 @@ Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effect
 
 std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<Node* const> effects,
                                     Device& device, CompileOptions options) {
-  return build_plan(rewritten(outputs, effects, options), device, options);
+  auto on_host = [&](int) { return device.host_accessible(); };
+  return build_plan(rewritten(outputs, effects, on_host, options), device, options);
 }
 
 std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
@@ -43,7 +45,10 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
                                                CompileOptions options) {
   auto slots = static_cast<int>(devices.size());
   check_slots(outputs, effects, slots);
-  Partition parts = partition(rewritten(outputs, effects, options), slots);
+  auto on_host = [&](int slot) {
+    return devices[static_cast<std::size_t>(slot)]->host_accessible();
+  };
+  Partition parts = partition(rewritten(outputs, effects, on_host, options), slots);
   auto plan = std::make_shared<TowerPlan>();
   plan->outputs = std::move(parts.outputs);
   for (std::size_t s = 0; s < devices.size(); ++s) {

@@ -2,6 +2,8 @@
 // The rewriting passes. Each is a function from program to program; compile() runs them in the
 // order in which they stand here. Dead code goes in every one: what no root needs is not copied.
 
+#include <functional>
+
 #include "belfry/framework/graph/rewrite.h"
 
 namespace belfry {
@@ -14,6 +16,12 @@ Program fold_constants(const Program& program);
 /// Of nodes that compute the same (op, inputs, options) one remains. Commutative operands are put
 /// in order first.
 Program merge_common_subexpressions(const Program& program);
+
+/// Updates of tables that the step looks few rows up in change these rows alone, wherever that
+/// gives the bits of the whole update: the rule leaves rows with a gradient of 0 as they are, and
+/// nobody else reads the gradient, which then is nowhere in memory. For slots on whose device
+/// reference kernels run (`on_host`), as not every device has kernels for it.
+Program update_by_rows(const Program& program, const std::function<bool(int slot)>& on_host);
 
 /// add(conv2d, conv3d or matmul, bias [c]) and relu of the result become part of the convolution or
 /// matmul.

@@ -107,6 +107,7 @@ struct CompileOptions {
   bool verify = false;  ///< check the graph after each pass (always so in debug builds)
   int threads = 0;      ///< host threads that kernels may use at most; 0: one per core
   bool tf32 = true;     ///< see KernelOptions
+  bool exact_convolutions = false;  ///< see KernelOptions
 };
 
 /// Compiles what the roots need for one device, whatever slots they are on. Error: an op has no

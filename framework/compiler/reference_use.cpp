@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <map>
 
+#include "belfry/framework/ops/check_range.h"
+#include "belfry/framework/ops/defs.h"
+
 namespace belfry {
 namespace {
 
@@ -20,28 +23,42 @@ std::string percent(double share) {
   return buffer.data();
 }
 
-}  // namespace
+bool suits_a_reference(const Node& node) {
+  for (const OpDef* op :
+       {&gather_op, &gather_grad_op, &embedding_lookup_op, &check_range_op, &assign_op})
+    if (node.is(*op)) return true;
+  return std::none_of(node.inputs().begin(), node.inputs().end(),
+                      [](const Tensor& t) { return is_floating(t.dtype()); });
+}
 
-std::int64_t operand_bytes(const Instruction& instruction) {
-  const Node& node = *instruction.node;
-  std::int64_t bytes = 0;
-  for (const TensorType& type : node.outputs()) bytes += type.bytes();
-  if (instruction.role == Instruction::Role::pack) return 2 * bytes;
-  for (const Tensor& t : node.inputs()) bytes += t.type().bytes();
+/// Bytes that the node reads and writes: of a table the rows that it copies, and of a variable that
+/// it updates, which may be by rows, as many as the gradients have.
+double bytes_touched(const Node& node) {
+  double bytes = 0;
+  for (const TensorType& type : node.outputs()) bytes += static_cast<double>(type.bytes());
+  if (node.is(gather_op) || node.is(embedding_lookup_op)) return 2 * bytes;
+  std::vector<int> written = node.mutated();
+  for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+    if (std::find(written.begin(), written.end(), i) == written.end())
+      bytes += static_cast<double>(node.input(i).type().bytes());
   return bytes;
 }
+
+}  // namespace
 
 std::vector<ReferenceUse> reference_use(const Plan& plan) {
   double all = 0;
   std::map<std::string, ReferenceUse> by_name;
   for (const Instruction& i : plan.instructions) {
-    if (!i.kernel) continue;
-    auto bytes = static_cast<double>(operand_bytes(i));
+    if (i.role != Instruction::Role::compute) continue;
+    const Node& node = *i.node;
+    double bytes = bytes_touched(node);
     all += bytes;
-    if (i.kernel->implementation() != "reference") continue;
-    ReferenceUse& use = by_name[name_of(*i.node)];
+    if (i.kernel->implementation() != "reference" || suits_a_reference(node)) continue;
+    ReferenceUse& use = by_name[name_of(node)];
     ++use.kernels;
     use.bytes += bytes;
+    if (node.op().flops) use.flops += node.op().flops(node);
   }
   std::vector<ReferenceUse> out;
   for (auto& [name, use] : by_name) {

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/export/check_trained.h"
 #include "belfry/framework/export/export_model.h"
 #include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/estimator.h"
@@ -10,7 +11,10 @@
 namespace belfry {
 
 void Estimator::check_export(ExportOptions options) {
-  belfry::check_export(with_own_model(std::move(options)));
+  bool of_own_state = options.checkpoint.empty();
+  std::optional<KnownVariables> trained;
+  if (of_own_state) trained = session().known_variables();
+  belfry::check_export(with_own_model(std::move(options)), trained ? &*trained : nullptr);
 }
 
 ExportOptions Estimator::with_own_model(ExportOptions options) {

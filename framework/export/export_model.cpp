@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/export/check_trained.h"
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/onnx/onnx_model.h"
 #include "belfry/framework/export/parse_examples.h"
@@ -111,15 +112,24 @@ std::vector<VariableOptions> variables_of(const saved::Model& model) {
   return variables;
 }
 
+void require_fit(const std::vector<VariableOptions>& variables, const KnownVariables& known,
+                 const std::string& source) {
+  std::string misfits = describe_misfits(variables, known);
+  require(misfits.empty(), "export: ", source, " does not fit the model:", misfits,
+          "\ngive layers the same names and shapes in all modes");
+}
+
+void require_averages(bool any) {
+  require(any,
+          "export: there are no moving averages of variables; train with hooks::moving_average()");
+}
+
 // The weights that the model reads.
 NamedArrays weights_of(const saved::Model& model, const Checkpoint& state, bool averaged) {
   std::vector<VariableOptions> variables = variables_of(model);
   KnownVariables known;
   add_saved(state.variables, known);
-  std::string misfits = describe_misfits(variables, known);
-  require(misfits.empty(), "export: the checkpoint of step ", state.step,
-          " does not fit the model:", misfits,
-          "\ngive layers the same names and shapes in all modes");
+  require_fit(variables, known, concat("the checkpoint of step ", state.step));
   NamedArrays weights;
   bool any_average = false;
   for (const VariableOptions& variable : variables) {
@@ -131,8 +141,7 @@ NamedArrays weights_of(const saved::Model& model, const Checkpoint& state, bool 
     }
     weights[variable.name] = average ? *average : state.variables.at(variable.name);
   }
-  require(any_average || !averaged,
-          "export: there are no moving averages of variables; train with hooks::moving_average()");
+  require_averages(any_average || !averaged);
   return weights;
 }
 
@@ -232,10 +241,19 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
   });
 }
 
-void check_export(const ExportOptions& options) {
+void check_export(const ExportOptions& options) { check_export(options, nullptr); }
+
+void check_export(const ExportOptions& options, const KnownVariables* trained) {
   check(options);
   saved::Model model = record(options);
-  (void)variables_of(model);  // which may differ between signatures
+  std::vector<VariableOptions> variables = variables_of(model);  // may differ between signatures
+  if (trained) {
+    require_fit(variables, *trained, "what is trained");
+    auto has_average = [&](const VariableOptions& variable) {
+      return trained->contains(concat(variable.name, moving_average_suffix));
+    };
+    require_averages(!options.averaged || std::ranges::any_of(variables, has_average));
+  }
   check_runs(model);
   if (options.onnx)
     for_each_signature(model, [](const std::string& name, const saved::Signature& signature) {

@@ -184,8 +184,10 @@ Prepared& Predictor::Impl::prepare(Lane& lane, const saved::Signature& signature
   }
   if (prepared.size() >= static_cast<std::size_t>(options.plans)) prepared.pop_back();
   saved::GraphOf built = saved::instantiate(signature, rows);
-  auto plan =
-      compile(built.outputs, {}, *device, {.threads = options.threads, .tf32 = options.tf32});
+  auto plan = compile(built.outputs, {}, *device,
+                      {.threads = options.threads,
+                       .tf32 = options.tf32,
+                       .exact_convolutions = options.exact_convolutions});
   prepared.push_front({&signature, rows,
                        std::make_unique<Executable>(std::move(plan), *lane.variables, model.seed)});
   return prepared.front();

@@ -15,9 +15,10 @@
 namespace belfry {
 
 struct PredictorOptions {
-  std::string device = "cpu";  ///< "cpu", "cuda:1"
-  int threads = 0;             ///< host threads of one call at most; 0: one per core
-  bool tf32 = true;            ///< see RunConfig::tf32
+  std::string device = "cpu";       ///< "cpu", "cuda:1"
+  int threads = 0;                  ///< host threads of one call at most; 0: one per core
+  bool tf32 = true;                 ///< see RunConfig::tf32
+  bool exact_convolutions = false;  ///< see RunConfig::exact_convolutions
   /// Calls that compute at the same time; further ones wait. Each has memory of its own for what
   /// it computes; they share the weights.
   int parallel = 1;
@@ -34,7 +35,8 @@ struct PredictorOptions {
 ///   use(out.at("digit"));
 ///
 /// What it gives is what predict() gives for the same batch as its first, bit for bit on the same
-/// kind of device. Thread rules: any number of threads may call it. Copies share everything.
+/// kind of device with the same tf32 and exact_convolutions. Thread rules: any number of threads
+/// may call it. Copies share everything.
 class Predictor {
  public:
   /// `path`: an export, or a folder of them, which stands for the newest. Error: there is none; a

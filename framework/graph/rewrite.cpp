@@ -13,35 +13,57 @@ const Graph* graph_of(std::span<const Tensor> outputs, std::span<Node* const> ef
 
 class Copier final : public Rewriting {
  public:
-  Copier(const Graph& from, Graph& to, const RewriteRule& rule)
-      : to_(to), rule_(rule), map_(from.size()) {}
+  Copier(const Graph& from, Graph& to, const RewriteRule& rule, const EffectRule& effect_rule)
+      : to_(to), rule_(rule), effect_rule_(effect_rule), map_(from.size()) {}
 
   Graph& graph() override { return to_; }
   const Tensor& operator()(const Tensor& old) override {
     return map_[static_cast<std::size_t>(old.node().id())][static_cast<std::size_t>(old.index())];
   }
 
-  Node* visit(const Node& old) {
+  // The nodes that stand for `old`: one, unless rules say otherwise.
+  std::vector<Node*> visit(const Node& old) {
     Placement place{old.scope(), old.slot(), old.phase(), old.first_row()};
     auto& slot = map_[static_cast<std::size_t>(old.id())];
-    if (!old.op().mutates) {
-      Graph::PlacementGuard guard(to_, place);
-      if (auto replaced = rule_(old, *this)) {
-        slot = std::move(*replaced);
-        ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
-        return slot.empty() ? nullptr : &slot[0].node();
+    Graph::PlacementGuard guard(to_, place);
+    if (old.op().mutates) {
+      std::size_t before = to_.effects().size();
+      if (effect_rule_ && effect_rule_(old, *this)) {
+        auto added = to_.effects().subspan(before);
+        return {added.begin(), added.end()};
       }
+    } else if (auto replaced = rule_(old, *this)) {
+      slot = std::move(*replaced);
+      ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
+      return slot.empty() ? std::vector<Node*>() : std::vector{&slot[0].node()};
     }
     Node& copy = to_.add(old.op(), inputs(old), old.options(), place);
     for (int i = 0; i < static_cast<int>(copy.outputs().size()); ++i) slot.emplace_back(copy, i);
-    return &copy;
+    return {&copy};
   }
 
  private:
   Graph& to_;
   const RewriteRule& rule_;
+  const EffectRule& effect_rule_;
   std::vector<std::vector<Tensor>> map_;
 };
+
+Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effects,
+                  const RewriteRule& rule, const EffectRule& effect_rule) {
+  Program out{std::make_unique<Graph>(), {}, {}};
+  const Graph* from = graph_of(outputs, effects);
+  if (!from) return out;
+  auto live = live_nodes(*from, outputs, effects);
+  Copier copier(*from, *out.graph, rule, effect_rule);
+  std::vector<std::vector<Node*>> copies(from->size());
+  for (std::size_t i = 0; i < from->size(); ++i)
+    if (live[i]) copies[i] = copier.visit(from->node(i));
+  for (const Tensor& t : outputs) out.outputs.push_back(copier(t));
+  for (Node* n : effects)
+    for (Node* copy : copies[static_cast<std::size_t>(n->id())]) out.effects.push_back(copy);
+  return out;
+}
 
 }  // namespace
 
@@ -81,24 +103,11 @@ std::vector<std::vector<int>> use_counts(const Program& program) {
 
 Program rewrite(std::span<const Tensor> outputs, std::span<Node* const> effects,
                 const RewriteRule& rule) {
-  Program out{std::make_unique<Graph>(), {}, {}};
-  const Graph* from = graph_of(outputs, effects);
-  if (!from) return out;
-  auto live = live_nodes(*from, outputs, effects);
-  Copier copier(*from, *out.graph, rule);
-  std::vector<Node*> copies(from->size());
-  for (std::size_t i = 0; i < from->size(); ++i)
-    if (live[i]) copies[i] = copier.visit(from->node(i));
-  for (const Tensor& t : outputs) out.outputs.push_back(copier(t));
-  for (Node* n : effects) {
-    Node* copy = copies[static_cast<std::size_t>(n->id())];
-    out.effects.push_back(copy ? copy : &copier(Tensor(*n)).node());
-  }
-  return out;
+  return rewritten(outputs, effects, rule, {});
 }
 
-Program rewrite(const Program& program, const RewriteRule& rule) {
-  return rewrite(program.outputs, program.effects, rule);
+Program rewrite(const Program& program, const RewriteRule& rule, const EffectRule& effect_rule) {
+  return rewritten(program.outputs, program.effects, rule, effect_rule);
 }
 
 }  // namespace belfry

@@ -36,11 +36,16 @@ class Rewriting {
 using RewriteRule =
     std::function<std::optional<std::vector<Tensor>>(const Node& old, Rewriting& to)>;
 
+/// Decides what becomes of an effect: true if it has added those that take its place to the new
+/// graph, false to copy it.
+using EffectRule = std::function<bool(const Node& old, Rewriting& to)>;
+
 /// The part of `graph` that the roots need, copied through `rule` in topological order. New nodes
-/// take the place of the node they stand for. Effects are copied, never replaced.
+/// take the place of the node they stand for. Effects are copied unless there is a rule for them.
 Program rewrite(std::span<const Tensor> outputs, std::span<Node* const> effects,
                 const RewriteRule& rule);
-Program rewrite(const Program& program, const RewriteRule& rule);
+Program rewrite(const Program& program, const RewriteRule& rule,
+                const EffectRule& effect_rule = {});
 
 /// For each node by id: whether a root needs it.
 std::vector<bool> live_nodes(const Graph& graph, std::span<const Tensor> outputs,

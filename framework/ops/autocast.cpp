@@ -24,8 +24,6 @@ bool computes_in_f32(const OpDef& op) {
                                   &pow_op, &sqrt_op, &rsqrt_op, &softmax_op, &log_softmax_op});
 }
 
-bool has_16_bits(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
-
 void cast_floating(std::vector<Tensor>& inputs, DType dtype) {
   for (Tensor& t : inputs)
     if (t.defined() && is_floating(t.dtype()) && t.dtype() != dtype) t = cast(t, dtype);

@@ -1,8 +1,9 @@
-#include "belfry/framework/ops/update_rule.h"
+#include "belfry/framework/ops/rows_update.h"
 
 namespace belfry {
 
 const OpDef ftrl_update_op = update_op<update::Ftrl>();
+const OpDef ftrl_rows_update_op = rows_update_op<update::Ftrl>("ftrl_rows_update");
 
 Node& ftrl_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
                   const FtrlUpdateOptions& options, Tensor condition) {

@@ -28,7 +28,7 @@ std::vector<Tensor> gather_gradient(const GradContext& c) {
 
 void gather_reference(const KernelContext& c) {
   const ArrayView& x = c.input(0);
-  RowIndex rows(c, c.input(1), x.shape(), c.as<AxisOptions>().axis);
+  RowIndex rows(c.op, c.input(1), x.shape(), c.as<AxisOptions>().axis);
   std::int64_t bytes = rows.inner * static_cast<std::int64_t>(size_of(x.dtype()));
   auto* out = c.output().as<std::byte>();
   for (std::int64_t outer = 0; outer < rows.outer; ++outer) {

@@ -29,7 +29,7 @@ void add_rows(const T* dy, const RowIndex& rows, Sum* dx) {
 
 void reference(const KernelContext& c) {
   const auto& o = c.as<GatherGradOptions>();
-  RowIndex rows(c, c.input(1), o.shape, o.axis);
+  RowIndex rows(c.op, c.input(1), o.shape, o.axis);
   dispatch_floating(c.output().dtype(), c.op, [&](auto t) {
     using T = decltype(t);
     const T* dy = c.input(0).as<const T>();

@@ -1,8 +1,9 @@
-#include "belfry/framework/ops/update_rule.h"
+#include "belfry/framework/ops/rows_update.h"
 
 namespace belfry {
 
 const OpDef momentum_update_op = update_op<update::Momentum>();
+const OpDef momentum_rows_update_op = rows_update_op<update::Momentum>("momentum_rows_update");
 
 Node& momentum_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
                       const MomentumUpdateOptions& options, Tensor condition) {

@@ -2,7 +2,7 @@
 
 namespace belfry {
 
-RowIndex::RowIndex(const KernelContext& c, const ArrayView& indices_in, const Shape& x, int axis)
+RowIndex::RowIndex(std::string_view op, const ArrayView& indices_in, const Shape& x, int axis)
     : indices(indices_in),
       narrow(indices.dtype() == DType::i32),
       size(x[axis]),
@@ -10,8 +10,8 @@ RowIndex::RowIndex(const KernelContext& c, const ArrayView& indices_in, const Sh
   for (int i = 0; i < axis; ++i) outer *= x[i];
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x[i];
   for (std::int64_t i = 0; i < count; ++i) {
-    require(size > 0, c.op, ": index ", at(i), " at position ", i, " into an axis of size 0");
-    require(at(i) >= 0 && at(i) < size, c.op, ": index ", at(i), " at position ", i,
+    require(size > 0, op, ": index ", at(i), " at position ", i, " into an axis of size 0");
+    require(at(i) >= 0 && at(i) < size, op, ": index ", at(i), " at position ", i,
             " is outside 0..", size - 1);
   }
 }

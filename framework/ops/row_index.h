@@ -2,6 +2,7 @@
 // Indices into one axis of an array, as kernels read them.
 
 #include <cstdint>
+#include <string_view>
 
 #include "belfry/framework/graph/op_def.h"
 
@@ -10,7 +11,7 @@ namespace belfry {
 /// An array of shape x seen as [outer, size, inner] around `axis`, with indices into the middle.
 struct RowIndex {
   /// Error when an index is outside 0..size-1: names the op, the index and its position.
-  RowIndex(const KernelContext& c, const ArrayView& indices, const Shape& x, int axis);
+  RowIndex(std::string_view op, const ArrayView& indices, const Shape& x, int axis);
 
   std::int64_t at(std::int64_t i) const {
     return narrow ? indices.as<const std::int32_t>()[i] : indices.as<const std::int64_t>()[i];

@@ -1,8 +1,9 @@
-#include "belfry/framework/ops/update_rule.h"
+#include "belfry/framework/ops/rows_update.h"
 
 namespace belfry {
 
 const OpDef sgd_update_op = update_op<update::Sgd>();
+const OpDef sgd_rows_update_op = rows_update_op<update::Sgd>("sgd_rows_update");
 
 Node& sgd_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
                  const SgdUpdateOptions& options, Tensor condition) {

@@ -28,11 +28,13 @@ struct MomentumUpdateOptions {
   bool nesterov = false;
   double weight_decay = 0;  ///< L2: adds weight_decay * variable to the gradient
   int decay_min_rank = 2;
+  bool lazy = false;
   static void fields(auto& o, auto&& field) {
     field("momentum", o.momentum);
     field("nesterov", o.nesterov);
     field("weight_decay", o.weight_decay);
     field("decay_min_rank", o.decay_min_rank);
+    field("lazy", o.lazy);
   }
 };
 
@@ -42,12 +44,14 @@ struct AdamUpdateOptions {
   double epsilon = 1e-8;
   double weight_decay = 0;  ///< decoupled: subtracts rate * weight_decay * variable
   int decay_min_rank = 2;
+  bool lazy = false;
   static void fields(auto& o, auto&& field) {
     field("beta1", o.beta1);
     field("beta2", o.beta2);
     field("epsilon", o.epsilon);
     field("weight_decay", o.weight_decay);
     field("decay_min_rank", o.decay_min_rank);
+    field("lazy", o.lazy);
   }
 };
 
@@ -72,10 +76,12 @@ struct FtrlUpdateOptions {
   double learning_rate_power = -0.5;
   double l1 = 0;
   double l2 = 0;
+  bool lazy = false;
   static void fields(auto& o, auto&& field) {
     field("learning_rate_power", o.learning_rate_power);
     field("l1", o.l1);
     field("l2", o.l2);
+    field("lazy", o.lazy);
   }
 };
 
@@ -103,6 +109,15 @@ struct MovingAverageUpdateOptions {
   }
 };
 
+/// Whether idle rows of a variable of this rank are left as they are because the options say so.
+template <class Options>
+constexpr bool is_lazy(const Options& options, int rank) {
+  if constexpr (requires { options.lazy; })
+    return options.lazy && rank >= 2;
+  else
+    return false;
+}
+
 /// The scalars of one step.
 struct UpdateScalars {
   double learning_rate = 0;
@@ -112,10 +127,13 @@ struct UpdateScalars {
 /// A rule has the name of its op, the number of scalars (1: learning rate; 2: the step as well),
 /// the number of slots, constants that make() works out once a step and variable, and the formula
 /// for one element: `apply<M>(variable, gradient, slots)` changes the variable and its slots. T is
-/// the type in which it computes; M is as in functors.h.
+/// the type in which it computes; M is as in functors.h. Rules that can be applied to single rows
+/// of a table say for which options that is the same: where `keeps_idle_rows`, applying the rule to
+/// a row whose gradient is 0 changes no bit of it.
 namespace update {
 
-/// variable -= rate * gradient.
+/// variable -= rate * gradient. A decay of 0 leaves the variable out, whose infinity it would make
+/// NaN.
 template <class T>
 struct Sgd {
   using Options = SgdUpdateOptions;
@@ -123,6 +141,9 @@ struct Sgd {
   static constexpr int scalars = 1;
   static constexpr int max_slots = 0;
   static constexpr int slot_count(const Options&) { return 0; }
+  static constexpr bool keeps_idle_rows(const Options& o, int rank) {
+    return o.weight_decay == 0 || rank < o.decay_min_rank;
+  }
 
   T rate, decay;
 
@@ -132,7 +153,7 @@ struct Sgd {
   }
   template <class M>
   BELFRY_HOST_DEVICE void apply(T& variable, T gradient, T*) const {
-    variable -= rate * (gradient + decay * variable);
+    variable -= rate * (decay == T(0) ? gradient : gradient + decay * variable);
   }
 };
 
@@ -146,6 +167,7 @@ struct Momentum {
   static constexpr int scalars = 1;
   static constexpr int max_slots = 1;
   static constexpr int slot_count(const Options&) { return 1; }
+  static constexpr bool keeps_idle_rows(const Options& o, int rank) { return is_lazy(o, rank); }
 
   T rate, momentum, decay;
   bool nesterov;
@@ -177,6 +199,7 @@ struct Adam {
   static constexpr int scalars = 2;
   static constexpr int max_slots = 2;
   static constexpr int slot_count(const Options&) { return 2; }
+  static constexpr bool keeps_idle_rows(const Options& o, int rank) { return is_lazy(o, rank); }
 
   T rate_t, one_minus_beta1, one_minus_beta2, epsilon, decay;
 
@@ -247,6 +270,7 @@ struct Adagrad {
   static constexpr int scalars = 1;
   static constexpr int max_slots = 1;
   static constexpr int slot_count(const Options&) { return 1; }
+  static constexpr bool keeps_idle_rows(const Options&, int) { return true; }
 
   T rate;
 
@@ -265,7 +289,8 @@ struct Adagrad {
 /// -learning_rate_power and a' = accumulator + gradient^2,
 ///   linear += gradient - (a'^p - accumulator^p) / rate * variable
 ///   variable = |linear| > l1 ? (sign(linear) * l1 - linear) / (a'^p / rate + 2 * l2) : 0
-/// A step with a learning rate of 0 changes nothing.
+/// A step with a learning rate of 0 changes nothing. One with a gradient of 0 does: the variable
+/// follows the learning rate, and one that did not begin at 0 becomes what `linear` says.
 template <class T>
 struct Ftrl {
   using Options = FtrlUpdateOptions;
@@ -273,6 +298,7 @@ struct Ftrl {
   static constexpr int scalars = 1;
   static constexpr int max_slots = 2;
   static constexpr int slot_count(const Options&) { return 2; }
+  static constexpr bool keeps_idle_rows(const Options& o, int rank) { return is_lazy(o, rank); }
 
   T rate, power, l1, l2;
 

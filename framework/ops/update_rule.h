@@ -2,6 +2,7 @@
 // What the update ops share: shape rule, list of mutated inputs, reference kernel, node making. For
 // the .cpp files of update ops.
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
@@ -46,8 +47,15 @@ Node& apply_update(const OpDef& op, std::vector<Tensor> scalars,
                options);
 }
 
+/// Whether a row has no gradient. NaN is one.
+template <class T>
+bool is_idle(const T* gradient, std::int64_t elements) {
+  return std::all_of(gradient, gradient + elements,
+                     [](T g) { return static_cast<compute_type<T>>(g) == 0; });
+}
+
 /// Calls f(T{}, rule, variable, gradient, slots) for each group, with pointers to T; for none if
-/// the condition is false.
+/// the condition is false. A lazy rule is called for each row that is not idle.
 template <template <class> class Rule, class F>
 void for_each_group(const KernelContext& c, F&& f) {
   const auto& options = c.as<typename Rule<float>::Options>();
@@ -60,33 +68,45 @@ void for_each_group(const KernelContext& c, F&& f) {
       using T = decltype(t);
       using Compute = Rule<compute_type<T>>;
       auto rule = Compute::template make<StdMath>(options, scalars, variable.shape().rank());
-      std::array<T*, 3> slots{};
-      for (int k = 0; k < layout.slots; ++k)
-        slots[static_cast<std::size_t>(k)] = c.input(layout.slot(g, k)).template as<T>();
-      f(t, rule,
-        std::span<T>(variable.template as<T>(), static_cast<std::size_t>(variable.elements())),
-        c.input(layout.gradient(g)).template as<const T>(), slots);
+      std::int64_t elements = variable.elements();
+      bool by_rows = is_lazy(options, variable.shape().rank()) && elements > 0;
+      std::int64_t row = by_rows ? elements / variable.shape()[0] : elements;
+      auto* gradient = c.input(layout.gradient(g)).template as<const T>();
+      for (std::int64_t begin = 0; begin < elements; begin += row) {
+        if (by_rows && is_idle(gradient + begin, row)) continue;
+        std::array<T*, 3> slots{};
+        for (int k = 0; k < layout.slots; ++k)
+          slots[static_cast<std::size_t>(k)] = c.input(layout.slot(g, k)).template as<T>() + begin;
+        f(t, rule, std::span<T>(variable.template as<T>() + begin, static_cast<std::size_t>(row)),
+          gradient + begin, slots);
+      }
     });
+  }
+}
+
+/// Applies the rule to each element.
+template <template <class> class Rule, class T>
+void update_elements(const Rule<compute_type<T>>& rule, std::span<T> variable, const T* gradient,
+                     const std::array<T*, 3>& slots) {
+  using C = compute_type<T>;
+  constexpr std::size_t max_slots = Rule<C>::max_slots;
+  for (std::size_t i = 0; i < variable.size(); ++i) {
+    std::array<C, max_slots + 1> values{};
+    for (std::size_t k = 0; k < max_slots; ++k)
+      if (slots[k]) values[k] = static_cast<C>(slots[k][i]);
+    C value = static_cast<C>(variable[i]);
+    rule.template apply<StdMath>(value, static_cast<C>(gradient[i]), values.data());
+    variable[i] = static_cast<T>(value);
+    for (std::size_t k = 0; k < max_slots; ++k)
+      if (slots[k]) slots[k][i] = static_cast<T>(values[k]);
   }
 }
 
 template <template <class> class Rule>
 void update_reference(const KernelContext& c) {
   for_each_group<Rule>(
-      c, [&](auto t, const auto& rule, auto variable, auto* gradient, const auto& slots) {
-        using T = decltype(t);
-        using C = compute_type<T>;
-        constexpr std::size_t max_slots = Rule<C>::max_slots;
-        for (std::size_t i = 0; i < variable.size(); ++i) {
-          std::array<C, max_slots + 1> values{};
-          for (std::size_t k = 0; k < max_slots; ++k)
-            if (slots[k]) values[k] = static_cast<C>(slots[k][i]);
-          C value = static_cast<C>(variable[i]);
-          rule.template apply<StdMath>(value, static_cast<C>(gradient[i]), values.data());
-          variable[i] = static_cast<T>(value);
-          for (std::size_t k = 0; k < max_slots; ++k)
-            if (slots[k]) slots[k][i] = static_cast<T>(values[k]);
-        }
+      c, [](auto, const auto& rule, auto variable, auto* gradient, const auto& slots) {
+        update_elements<Rule>(rule, variable, gradient, slots);
       });
 }
 

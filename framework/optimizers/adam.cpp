@@ -21,12 +21,13 @@ Optimizer make_adam(std::string name, const Schedule& learning_rate,
 }  // namespace
 
 Optimizer adam(const AdamOptions& o) {
-  return make_adam("adam", o.learning_rate, {o.beta1, o.beta2, o.epsilon});
+  return make_adam("adam", o.learning_rate,
+                   {.beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.epsilon, .lazy = o.lazy});
 }
 
 Optimizer adamw(const AdamWOptions& o) {
   return make_adam("adamw", o.learning_rate,
-                   {o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decay_min_rank});
+                   {o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decay_min_rank, false});
 }
 
 }  // namespace belfry

@@ -37,6 +37,7 @@ std::vector<Variable> make_slots(const Variable& variable, const std::string& op
 
 Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
                          UpdateMaker update) {
+  require(update, "make_optimizer: the update of `", name, "` is empty; set a function");
   auto apply = [=](const Gradients& gradients, const ApplyArgs& args) {
     if (gradients.empty()) return;
     Graph& graph = gradients[0].variable.node().graph();

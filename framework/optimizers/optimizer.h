@@ -60,7 +60,8 @@ using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
 ///
 /// Slots are variables of kind slot, on the device of their variable, named
 /// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same
-/// name on the same variable has slots of its own: conv1/kernel/adam_1/m.
+/// name on the same variable has slots of its own: conv1/kernel/adam_1/m. Error: there is no
+/// update.
 Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
                          UpdateMaker update);
 

@@ -4,6 +4,18 @@
 //
 // Wherever there is a `weight_decay`, variables of a rank below `decay_min_rank` are left alone:
 // with 2, biases and the scales and offsets of normalisations; with 0, none.
+//
+// Tables of which a step looks few rows up cost what the look-ups touch, wherever a row without a
+// gradient keeps every bit: with sgd() without weight decay and with adagrad() by themselves; with
+// momentum(), adam() and ftrl(), which change such rows too, where `lazy` asks to leave them alone.
+//
+// Wherever there is a `lazy`, it says that in each step rows whose whole gradient is 0 are left as
+// they are, slots included, as TensorFlow's LazyAdam and PyTorch's SparseAdam do with rows that
+// were not looked up: their momentum waits for their next gradient. Rows are those along the first
+// axis of variables with two axes or more; all other variables have the exact rule. What is
+// computed is the same on all devices and towers and whatever is done to the gradient in between.
+// (A row that was looked up and got a gradient of exactly 0 is left alone too; there those two
+// decay moments.)
 
 #include "belfry/framework/optimizers/clip_weights.h"
 #include "belfry/framework/optimizers/gradient_edits.h"
@@ -28,6 +40,7 @@ struct MomentumOptions {
   bool nesterov = false;
   double weight_decay = 0;  ///< L2: added to the gradient, times the variable
   int decay_min_rank = 2;
+  bool lazy = false;  ///< leaves rows without a gradient alone; see the top of this file
 };
 /// Gradient descent with momentum as in tf.compat.v1.train.MomentumOptimizer: the learning rate is
 /// not part of the accumulator. Slot: accumulator, from 0.
@@ -38,6 +51,7 @@ struct AdamOptions {
   double beta1 = 0.9;     ///< in [0, 1)
   double beta2 = 0.999;   ///< in [0, 1)
   double epsilon = 1e-8;  ///< above 0; beside sqrt(v) before it is corrected for bias
+  bool lazy = false;      ///< leaves rows without a gradient alone; see the top of this file
 };
 /// Adam (Kingma and Ba, ICLR 2015); epsilon as in tf.compat.v1.train.AdamOptimizer. Slots: m, v,
 /// from 0. The correction for bias counts from the run's first step.
@@ -80,9 +94,14 @@ struct FtrlOptions {
   double initial_accumulator = 0.1;   ///< above 0
   double l1 = 0;                      ///< at least 0; the penalty is l1 * the sum of magnitudes
   double l2 = 0;                      ///< at least 0; the penalty is l2 * |variable|^2
+  bool lazy = false;  ///< leaves rows without a gradient alone; see the top of this file
 };
 /// FTRL-proximal (McMahan et al., KDD 2013) as in tf.compat.v1.train.FtrlOptimizer. Slots:
-/// accumulator; linear, from 0. A step with a learning rate of 0 changes nothing.
+/// accumulator; linear, from 0. A step with a learning rate of 0 changes nothing. A gradient of 0
+/// does: the variable follows the learning rate, and one that began elsewhere than at 0 goes there
+/// at once. With `lazy` it begins to when it has a gradient, as with TensorFlow's sparse gradients.
+/// For variables that began at 0 and a learning rate that stays the same, `lazy` changes no bit,
+/// whatever the penalties are.
 Optimizer ftrl(const FtrlOptions& options = {});
 
 struct LambOptions {

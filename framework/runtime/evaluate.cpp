@@ -7,8 +7,11 @@ namespace belfry {
 Evaluator::Evaluator(const std::vector<Tensor>& outputs, EvaluateOptions options)
     : options_(options) {
   auto device = find_device(options.device);
-  auto plan =
-      compile(outputs, {}, *device, {.fast = options.fast, .verify = true, .tf32 = options.tf32});
+  auto plan = compile(outputs, {}, *device,
+                      {.fast = options.fast,
+                       .verify = true,
+                       .tf32 = options.tf32,
+                       .exact_convolutions = options.exact_convolutions});
   variables_ = std::make_unique<VariableStore>(device);
   executable_ = std::make_unique<Executable>(plan, *variables_, options.seed);
 }

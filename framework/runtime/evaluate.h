@@ -21,9 +21,10 @@ struct EvaluateOptions {
   std::uint64_t seed = 0;  ///< of random ops and of variables' first values
   std::int64_t step = 0;   ///< value of global_step
   std::string device = "cpu";
-  /// See KernelOptions. Off, unlike RunConfig::tf32: who evaluates a piece of graph by itself
-  /// mostly compares numbers.
+  /// See KernelOptions. Unlike those of RunConfig: who evaluates a piece of graph by itself mostly
+  /// compares numbers.
   bool tf32 = false;
+  bool exact_convolutions = true;
 };
 
 /// Outputs of one graph, compiled once and evaluated as often as wanted. Used by one thread at a

@@ -31,6 +31,7 @@ const Info& info(DType dtype) {
 
 std::size_t size_of(DType dtype) { return info(dtype).bytes; }
 bool is_floating(DType dtype) { return info(dtype).floating; }
+bool has_16_bits(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 std::string to_string(DType dtype) { return info(dtype).name; }
 
 DType dtype_from_string(std::string_view s) {

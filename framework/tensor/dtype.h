@@ -35,6 +35,7 @@ struct Float16 {
 
 std::size_t size_of(DType dtype);  ///< in bytes
 bool is_floating(DType dtype);
+bool has_16_bits(DType dtype);                ///< bf16 or f16
 std::string to_string(DType dtype);           ///< "f32", "i64", "bool", ...
 DType dtype_from_string(std::string_view s);  ///< inverse of to_string; Error if unknown
 

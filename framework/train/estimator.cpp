@@ -7,6 +7,7 @@
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/evaluation_run.h"
 #include "belfry/framework/train/live_predictor.h"
@@ -50,8 +51,8 @@ template <class Body>
 auto announcing_failure(const std::shared_ptr<Session>& session, Body body) {
   try {
     return body();
-  } catch (const std::exception& error) {
-    session->workers().announce_failure(error.what());
+  } catch (...) {
+    session->workers().announce_failure(what_of(std::current_exception()));
     throw;
   }
 }
@@ -205,6 +206,8 @@ std::vector<std::string> Estimator::check_evaluation(const InputFn& input_fn,
   return EvaluationRun(session_, input_fn, args, both.either(stop, session_->training_stop()))
       .try_out();
 }
+
+void Estimator::heed(std::stop_token stop) { session_->listen_to(std::move(stop)); }
 
 Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) {
   auto both = std::make_unique<LinkedStop>();

@@ -99,9 +99,10 @@ class Estimator {
   /// The same, to be driven step by step.
   Training start(const InputFn& input_fn, TrainOptions options = {});
 
-  /// The mean over a stream, which must have an end unless `steps` or `stop` sets one. Error: no
-  /// data and no stop; data known to be endless and neither `steps` nor a token; `steps` is not
-  /// above 0; a token in a job of several workers.
+  /// The mean over a stream, which must have an end unless `steps` or `stop` sets one. Nothing is
+  /// written: evaluate_and_write() (hooks/workflow/evaluate_continuously.h) logs the result and
+  /// writes it for TensorBoard. Error: no data and no stop; data known to be endless and neither
+  /// `steps` nor a token; `steps` is not above 0; a token in a job of several workers.
   EvalResult evaluate(const InputFn& input_fn, EvaluateArgs args = {});
 
   /// Does what evaluate() would before its second batch, but runs nothing: makes the plan for the
@@ -109,6 +110,11 @@ class Estimator {
   /// training that is under way, is requested before the batch is there. Error: as evaluate().
   std::vector<std::string> check_evaluation(const InputFn& input_fn, const EvaluateArgs& args = {},
                                             const std::stop_token& stop = {});
+
+  /// For train_and_evaluate() where nothing is left to train: evaluations heed `stop`, which is
+  /// requested on all workers together, as that of a training that is under way. This lasts until a
+  /// training begins or heed() is called again.
+  void heed(std::stop_token stop);
 
   /// Lazy: nothing runs before the first prediction is asked for. Random numbers are step 0's.
   Predictions predict(const InputFn& input_fn, PredictOptions options = {});
@@ -120,7 +126,8 @@ class Estimator {
   /// Writes the live or newest state, or that of ExportOptions::checkpoint, for use without the
   /// model's code; its model_fn may stay empty. In framework/export/export_model.h.
   std::string export_model(const std::string& dir, ExportOptions options);
-  /// Error, before anything is trained, if the model cannot be exported so.
+  /// Error if the model cannot be exported so. Once a training has begun, also if the model reads
+  /// variables, or averages, that the training does not have.
   void check_export(ExportOptions options);
 
   /// A table of the model for the first batch of a stream: its layers by scope, with the shape that

@@ -139,6 +139,13 @@ EvalResult EvaluationRun::result(bool stopped) {
   return out;
 }
 
+// In place of Replicas::prepare(): there may be no averages yet.
+void EvaluationRun::check_models() {
+  replicas_.prepare_models();
+  const Model& model = replicas_.model();  // all have the same variables
+  session_->check_variables(*session_->compile(model), model);
+}
+
 std::vector<std::string> EvaluationRun::try_out() {
   Features batch;
   bool any = input_->next(batch);
@@ -146,8 +153,7 @@ std::vector<std::string> EvaluationRun::try_out() {
   auto turn = session_->turns().take();
   if (any) {
     replicas_.split(batch);
-    // There may be no averages yet.
-    args_.averaged ? replicas_.prepare_models() : replicas_.prepare();
+    args_.averaged ? check_models() : replicas_.prepare();
   } else {
     require(session_->workers().count() > 1, "evaluate: the input has no batch");
     if (!prepare_without_rows()) return {};

@@ -51,6 +51,7 @@ class EvaluationRun {
   std::vector<std::string> try_out();
 
  private:
+  void check_models();
   /// For a worker without data. False: a stop came first.
   bool prepare_without_rows();
 

@@ -28,7 +28,7 @@ double StepResult::value(std::string_view name) const {
 bool Cadence::due(std::int64_t step, double now) const {
   if (step == last_step_) return false;
   if (last_step_ < 0) return true;
-  if (const auto* steps = std::get_if<Steps>(&every_)) return step >= last_step_ + steps->count;
+  if (const auto* steps = std::get_if<Steps>(&every_)) return step - last_step_ >= steps->count;
   return now >= last_seconds_ + in_seconds(std::get<std::chrono::milliseconds>(every_));
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/train/built_in_hooks.h"
 #include "belfry/framework/train/loss_scale.h"
 
@@ -17,8 +18,12 @@ HookList::HookList(const RunConfig& config, const TrainOptions& options,
   if (config.log_step_count.count > 0) hooks_.push_back(log_steps(config.log_step_count));
   if (config.save_checkpoint) saver_ = save_checkpoints(*config.save_checkpoint);
   check();
-  for (const auto& listener : options.listeners)
+  std::set<const CheckpointListener*> once;
+  for (const auto& listener : options.listeners) {
     require(listener != nullptr, "train: a checkpoint listener is null");
+    require(once.insert(listener.get()).second,
+            "train: a checkpoint listener is given twice, and would hear all twice; give it once");
+  }
   require(saver_ || options.listeners.empty(),
           "train: there are checkpoint listeners but RunConfig::save_checkpoint is off");
 }
@@ -87,12 +92,11 @@ std::exception_ptr HookList::end(HookContext& context, Outcome outcome) {
   while (begun_ > 0) {
     try {
       hooks_[--begun_]->end(context, outcome);
-    } catch (const std::exception& error) {
-      bool reported = first || outcome == Outcome::failed;
-      if (reported) log_line(LogLevel::error, concat("a hook failed at its end: ", error.what()));
-      if (!first) first = std::current_exception();
     } catch (...) {
-      if (!first) first = std::current_exception();
+      std::exception_ptr error = std::current_exception();
+      bool reported = first || outcome == Outcome::failed;
+      if (reported) log_line(LogLevel::error, concat("a hook failed at its end: ", what_of(error)));
+      if (!first) first = error;
     }
     if (first) outcome = Outcome::failed;
   }

@@ -15,7 +15,7 @@ namespace belfry {
 class HookList {
  public:
   /// The user's hooks and those of train(), but for the saver. Error: one is null, two have one
-  /// name, there are listeners but nothing saves.
+  /// name, one or a listener is given twice, there are listeners but nothing saves.
   HookList(const RunConfig& config, const TrainOptions& options, std::optional<std::int64_t> last);
 
   const Hooks& all() const { return hooks_; }

@@ -316,8 +316,9 @@ bool Model::may_be_skipped(std::size_t update) const {
   return updates_[update].condition.defined();
 }
 
-std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices, int threads,
-                                                std::uint64_t chosen, bool apply) const {
+std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices,
+                                                const CompileOptions& options, std::uint64_t chosen,
+                                                bool apply) const {
   std::vector<Tensor> outputs;
   std::vector<Node*> effects;
   std::vector<Node*> reductions;
@@ -355,14 +356,14 @@ std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices
     });
     append(effects, reductions);
   }
-  return compile_tower(outputs, effects, devices, {.threads = threads, .tf32 = options_.tf32});
+  return compile_tower(outputs, effects, devices, options);
 }
 
 std::shared_ptr<const TowerPlan> Model::compile_summaries(std::span<Device* const> devices,
-                                                          int threads) const {
+                                                          const CompileOptions& options) const {
   std::vector<Tensor> outputs;
   for (const Summary& summary : spec_.summaries) outputs.push_back(summary.value);
-  return compile_tower(outputs, {}, devices, {.threads = threads, .tf32 = options_.tf32});
+  return compile_tower(outputs, {}, devices, options);
 }
 
 std::int64_t row_count(const Features& batch) {

@@ -28,7 +28,6 @@ struct ModelOptions {
   bool averaged = false;        ///< evaluation and prediction: with the variables' moving averages
   int micro_batches = 1;        ///< parts of the rows, computed one after the other
   Precision precision = Precision::f32;
-  bool tf32 = true;
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
   int split = 0;                  ///< slots that the model is cut into; 0: it says so itself
   /// Where the same model for other batches was cut: all are cut there.
@@ -80,13 +79,14 @@ class Model {
   /// towers, then a bool [] for each chosen update that may_be_skipped; evaluate: loss, then
   /// the metrics' states; predict: the predictions. `apply` false: for a tower that takes part but
   /// leaves the variables to another.
-  std::shared_ptr<const TowerPlan> compile(std::span<Device* const> devices, int threads = 0,
+  std::shared_ptr<const TowerPlan> compile(std::span<Device* const> devices,
+                                           const CompileOptions& options = {},
                                            std::uint64_t chosen = ~std::uint64_t{0},
                                            bool apply = true) const;
   /// The plan of the train mode that computes the spec's summaries, which are its outputs, and
   /// changes nothing. Scalars are of all towers, the others of this one.
   std::shared_ptr<const TowerPlan> compile_summaries(std::span<Device* const> devices,
-                                                     int threads = 0) const;
+                                                     const CompileOptions& options = {}) const;
 
  private:
   // Of one update, over all micro-batches.

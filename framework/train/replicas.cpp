@@ -6,6 +6,7 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/compiler/reference_use.h"
 #include "belfry/framework/train/session.h"
+#include "belfry/framework/train/variable_misfits.h"
 
 namespace belfry {
 namespace {
@@ -28,13 +29,14 @@ void take_chiefs_cuts(Workers& workers, SplitPlan& plan) {
   std::copy(cuts.begin(), cuts.end(), own.begin());
 }
 
-void warn_of_references(const TowerPlan& plan) {
-  for (const auto& slot : plan.slots)
-    if (references_are_noticeable(*slot))
-      log_warning(
-          "train: for a part of the step there are only reference kernels, which run on one thread "
-          "and may take many times as long as others: ",
-          describe_reference_use(*slot));
+void warn_of_references(const TowerPlan& plan, const Tower& tower) {
+  for (std::size_t s = 0; s < plan.slots.size(); ++s)
+    if (references_are_noticeable(*plan.slots[s]))
+      log_warning("train: for a part of the step on ", tower.devices[s]->name(),
+                  " there are only reference kernels, which run on one thread and may take many "
+                  "times as long as others: ",
+                  describe_reference_use(*plan.slots[s]),
+                  ". Where an op has a fast kernel in f32, compute it in f32");
 }
 
 }  // namespace
@@ -147,13 +149,10 @@ void Replicas::check_alike(int tower, const Model& model) const {
   const Model& first = *towers_[0].model;
   if (mode_ != Mode::train || tower == 0 || &model == &first) return;
   std::vector<VariableOptions> own = model.variables(), others = first.variables();
-  auto alike = [](const VariableOptions& a, const VariableOptions& b) {
-    return a.name == b.name && a.type == b.type;
-  };
-  auto [a, b] = std::ranges::mismatch(own, others, alike);
+  auto [a, b] = std::ranges::mismatch(own, others, is_alike);
   if (a == own.end() && b == others.end()) return;
   auto name = [](auto at, auto end) {
-    return at == end ? std::string("none") : concat("`", at->name, "` (", at->type, ")");
+    return at == end ? std::string("none") : describe_variable(*at);
   };
   const int first_here = session_.place().first;
   fail("train: variable ", a - own.begin(), " of tower ", first_here + tower, "'s model is ",
@@ -173,7 +172,8 @@ void Replicas::prepare(std::uint64_t chosen) {
       bool first = t == 0 && models_.size() == 1 && compiled.executables.size() == 1;
       if (first && slots_ > 1)
         log_info(mode_, ": a step needs ", memory_text(*plan, session_.strategy()));
-      if (first && mode_ == Mode::train && session_.workers().is_chief()) warn_of_references(*plan);
+      if (first && mode_ == Mode::train && session_.workers().is_chief())
+        warn_of_references(*plan, session_.strategy().towers[0]);
     }
     tower.model = &compiled.model;
     tower.executable = executable.get();

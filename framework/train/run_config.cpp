@@ -146,6 +146,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
          c.precision = one_of(v, k, {Precision::f32, Precision::bf16, Precision::f16});
        }},
       {"tf32", [](auto& c, auto& v, auto k) { c.tf32 = truth(v, k); }},
+      {"exact_convolutions", [](auto& c, auto& v, auto k) { c.exact_convolutions = truth(v, k); }},
       {"capture_steps", [](auto& c, auto& v, auto k) { c.capture_steps = truth(v, k); }},
       {"seed", [](auto& c, auto& v, auto k) { c.seed = seed(v, k); }},
       {"threads", [](auto& c, auto& v, auto k) { c.threads = small_number(v, k); }},
@@ -209,6 +210,7 @@ std::string to_json(const RunConfig& c) {
               {"seed", c.seed},
               {"precision", to_string(c.precision)},
               {"tf32", c.tf32},
+              {"exact_convolutions", c.exact_convolutions},
               {"capture_steps", c.capture_steps},
               {"threads", c.threads},
               {"memory_limit", c.memory_limit.count},

@@ -106,7 +106,6 @@ Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmSt
       config_(to_json(config)),
       check_numerics_(config.check_numerics),
       capture_steps_(config.capture_steps),
-      tf32_(config.tf32),
       precision_(config.precision),
       workers_(find_workers(WorkerOptions{.timeout_seconds = timeout(config)})),
       strategy_(make_strategy(config.devices, config.batch, config.variables)),
@@ -116,7 +115,9 @@ Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmSt
       warm_start_(std::move(warm_start)),
       seed_(config.seed),
       split_(config.split.slots),
-      threads_of_a_slot_(threads_of_a_slot(config, strategy_)) {
+      compile_options_{.threads = threads_of_a_slot(config, strategy_),
+                       .tf32 = config.tf32,
+                       .exact_convolutions = config.exact_convolutions} {
   require(split_ <= strategy_.slots(), "RunConfig: split is into ", split_, " slots but tower ",
           strategy_.towers[0].name(), " has ", strategy_.slots(),
           "; name as many devices, joined by +, in each entry of devices");
@@ -141,7 +142,8 @@ std::string Session::describe_devices() const {
   std::string text = lane_count(strategy_) == 1 ? first.description() : join(names, ", ");
   if (!first.host_accessible()) return text;
   // As many as a step gets that is worth sharing.
-  int threads = first.threads_for(std::numeric_limits<double>::infinity(), threads_of_a_slot_);
+  int threads =
+      first.threads_for(std::numeric_limits<double>::infinity(), compile_options_.threads);
   return concat(text, ", ", threads == 1 ? "1 thread" : concat("up to ", threads, " threads"),
                 lane_count(strategy_) == 1 ? "" : " each");
 }
@@ -156,7 +158,6 @@ ModelOptions Session::complete(ModelOptions options) const {
   options.towers = place().all;
   options.split = split_;
   options.precision = precision_;
-  options.tf32 = tf32_;
   if (strategy_.slots() > 1)
     options.slot_of_variable = [this](std::string_view name) { return variables_.slot_of(name); };
   return options;
@@ -166,11 +167,29 @@ std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
                                                   std::uint64_t chosen) const {
   // Each worker's first tower applies for its own.
   bool applies = strategy_.variables == VariablePlacement::mirrored || tower == 0;
-  return model.compile(devices_of(tower), threads_of_a_slot_, chosen, applies);
+  return compile_within_limits(tower, [&](const CompileOptions& options) {
+    return model.compile(devices_of(tower), options, chosen, applies);
+  });
 }
 
 std::shared_ptr<const TowerPlan> Session::compile_summaries(const Model& model, int tower) const {
-  return model.compile_summaries(devices_of(tower), threads_of_a_slot_);
+  return compile_within_limits(tower, [&](const CompileOptions& options) {
+    return model.compile_summaries(devices_of(tower), options);
+  });
+}
+
+// Winograd's method takes more memory. What others have in use is not looked at, so that bits do
+// not depend on it.
+std::shared_ptr<const TowerPlan> Session::compile_within_limits(
+    int tower,
+    const std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>& compile) const {
+  auto plan = compile(compile_options_);
+  bool on_host = strategy_.towers[0].devices[0]->host_accessible();
+  if (!on_host || compile_options_.exact_convolutions || within_limits(*plan, tower)) return plan;
+  CompileOptions exact = compile_options_;
+  exact.exact_convolutions = true;
+  auto leaner = compile(exact);
+  return within_limits(*leaner, tower) ? leaner : plan;
 }
 
 std::vector<Device*> Session::devices_of(int tower) const {
@@ -237,11 +256,24 @@ Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
 
 namespace {
 
+bool uses_winograd(const Plan& plan) {
+  return std::ranges::any_of(plan.instructions, [](const Instruction& i) {
+    return i.kernel && i.kernel->implementation().starts_with("winograd");
+  });
+}
+
 Bytes free_memory(const Device& device) {
   return Bytes(device.memory_limit().count - device.memory_in_use().count);
 }
 
 }  // namespace
+
+bool Session::within_limits(const TowerPlan& plan, int tower) const {
+  std::vector<Device*> devices = devices_of(tower);
+  for (std::size_t slot = 0; slot < devices.size(); ++slot)
+    if (plan.slots[slot]->bytes() > devices[slot]->memory_limit().count) return false;
+  return true;
+}
 
 bool Session::fits(const TowerPlan& plan, int tower) {
   for (int slot = 0; slot < strategy_.slots(); ++slot)
@@ -296,7 +328,9 @@ void Session::check_memory(const TowerPlan& plan, const Model& model, int tower)
            ? concat("a batch of ", rows, where, " instead of ", model.rows(),
                     " would fit. Less is needed with the rows in parts (hooks::accumulate), or")
            : concat("not even a batch of 1", where, " would fit. Less is needed"),
-       " with the model on several devices (RunConfig::split)\n",
+       " with the model on several devices (RunConfig::split)",
+       uses_winograd(*plan.slots[static_cast<std::size_t>(slot)]) ? " or with exact_convolutions\n"
+                                                                  : "\n",
        report.substr(report.find("memory: ")));
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,13 +73,19 @@ class Session : public std::enable_shared_from_this<Session> {
     return training_stop_;
   }
   void heed_training_stop() { training_stop_ = {}; }
+  /// Where there is no training: evaluations heed `stop` as if it were one's. Waits for its turn.
+  void listen_to(std::stop_token stop) {
+    auto turn = turns_.take();
+    if (trainings_ == 0) training_stop_ = std::move(stop);
+  }
   /// Error: one is under way. Waits for its turn.
   void require_no_training() const;
   /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
   /// session. Waits for its turn. Error: averages are asked for and there are none.
   Replicas& replicas(Mode mode, bool averaged = false);
 
-  /// The plan of a model on one of this session's towers.
+  /// The plan of a model on one of this session's towers. Convolutions are exact where only such a
+  /// plan is within the devices' limits.
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0}) const;
   std::shared_ptr<const TowerPlan> compile_summaries(const Model& model, int tower) const;
@@ -98,6 +105,12 @@ class Session : public std::enable_shared_from_this<Session> {
   /// other batch has others, and neither have evaluation and prediction but where that is meant.
   /// Error: those had others before.
   void fix_variables(const Model& model);
+  /// What the checkpoint and all trainings have, slots included; nothing: there was none. Waits for
+  /// its turn.
+  std::optional<KnownVariables> known_variables() const;
+  /// Error: the checkpoint, or the training, lacks a variable of this plan or has it with another
+  /// type.
+  void check_variables(const TowerPlan& plan, const Model& model) const;
   /// Makes nothing: Error where make_executable() would throw one.
   void check(const TowerPlan& plan, const Model& model, int tower);
   /// Whether a variable has memory of its own on this tower.
@@ -142,10 +155,14 @@ class Session : public std::enable_shared_from_this<Session> {
   void check_memory(const TowerPlan& plan, const Model& model, int tower);
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);
+  std::shared_ptr<const TowerPlan> compile_within_limits(
+      int tower,
+      const std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>& compile) const;
+  /// Whether each device would have memory for the plan if nothing else were there.
+  bool within_limits(const TowerPlan& plan, int tower) const;
   std::int64_t largest_batch(const Model& model, int tower);
   std::vector<VariableOptions> variables_to_save() const;
   WeightSource source_of_variables(Mode mode) const;
-  void check_variables(const TowerPlan& plan, const Model& model) const;
   bool is_saved(const VariableOptions& options) const;
   void make_variable(const VariableOptions& options, int slot, Mode mode);
   bool has_average(const std::string& variable) const;
@@ -157,7 +174,7 @@ class Session : public std::enable_shared_from_this<Session> {
   mutable Turns turns_;
   ModelFn model_fn_;
   std::string config_;  // as checkpoints have it
-  bool check_numerics_ = false, capture_steps_, tf32_;
+  bool check_numerics_ = false, capture_steps_;
   Precision precision_;
   std::shared_ptr<Workers> workers_;
   Strategy strategy_;
@@ -190,7 +207,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::int64_t step_ = 0;
   std::uint64_t seed_;
   int split_;
-  int threads_of_a_slot_;
+  CompileOptions compile_options_;
   std::map<std::pair<Mode, bool>, std::unique_ptr<Replicas>> replicas_;
   // Variables that averaged replicas read themselves, until their averages are first updated.
   std::map<Mode, std::set<std::string>> averages_to_come_;

@@ -151,14 +151,22 @@ WeightSource Session::source_of_variables(Mode mode) const {
       "of a variable that training is not to have"};
 }
 
-void Session::check_variables(const TowerPlan& plan, const Model& model) const {
-  if (!restored_ && trained_.empty()) return;
-  bool trains = model.mode() == Mode::train;
+std::optional<KnownVariables> Session::known_variables() const {
+  auto turn = turns_.take();
+  if (!restored_ && trained_.empty()) return std::nullopt;
   KnownVariables known = trained_;
   add_saved(pending_, known);
   for (const std::string& name : variables_.names())
     if (!outside_.contains(name) && !made_elsewhere_.contains(name))
       known.emplace(name, variables_.options(name).type);
+  return known;
+}
+
+void Session::check_variables(const TowerPlan& plan, const Model& model) const {
+  std::optional<KnownVariables> found = known_variables();
+  if (!found) return;
+  const KnownVariables& known = *found;
+  bool trains = model.mode() == Mode::train;
   std::set<std::string> used;
   for (const auto& slot : plan.slots)
     for (const Node* v : slot->variables) used.insert(v->as<VariableOptions>().name);

@@ -58,15 +58,12 @@ bool TrainControl::take_save_request() {
   return std::exchange(save_, false);
 }
 
-bool TrainControl::wait_and_check_stop(std::string& reason,
-                                       const std::function<bool()>& interrupted) {
+void TrainControl::wait_while_paused(const std::function<bool()>& interrupted) {
   std::unique_lock lock(mutex_);
   progress_.paused = pause_;
   while (pause_ && !asked_to_stop_ && !save_ && !interrupted())
     changed_.wait_for(lock, std::chrono::milliseconds(50));
   progress_.paused = pause_ && save_ && !asked_to_stop_;  // the pause goes on after that
-  if (asked_to_stop_) reason = reason_;
-  return asked_to_stop_;
 }
 
 bool TrainControl::stop_requested(std::string& reason) const {

@@ -33,16 +33,17 @@ class TrainControl {
 
  private:
   friend class Training;
+  friend class OutsideStop;
   void begin(std::int64_t step);
   void report(std::int64_t step, double loss, std::int64_t rows);
   void finish();
   bool take_save_request();
-  /// Waits while paused and not `interrupted`, which is asked now and then; true when a stop was
-  /// asked for, with its reason.
-  bool wait_and_check_stop(std::string& reason, const std::function<bool()>& interrupted);
+  /// Waits while paused and neither a stop nor a save is asked for, nor `interrupted`, which is
+  /// asked now and then.
+  void wait_while_paused(const std::function<bool()>& interrupted);
   /// Stop is requested when request_stop() was called.
   std::stop_token stop() const { return stop_.get_token(); }
-  /// For workers, which agree on what is asked for: whether this one is, without waiting.
+  /// Whether it is, with its reason.
   bool stop_requested(std::string& reason) const;
   bool pause_requested() const;
   void show_paused(bool paused);

@@ -2,6 +2,7 @@
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/train/training_impl.h"
 #include "belfry/framework/train/training_plan.h"
 
@@ -16,6 +17,7 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
       config_(std::move(c)),
       options(with_control(std::move(o))),
       sync(session.workers()),
+      outside(session.workers(), config_, options),
       input(fn, input_context(),
             config_.batch == BatchPolicy::per_tower ? session.strategy().size() : 1),
       last(belfry::last_step(options, session.step())),
@@ -34,10 +36,6 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn
 
 void Training::Impl::begin() {
   sync.check_start(session.step(), session.state().seed, session.strategy());
-  stop_of_all.emplace(session.workers(), outside);
-  outside.listen_to(options.stop);
-  outside.listen_to(options.control->stop());
-  if (config_.stop_on_signals) outside.listen_to(signals.emplace().stop());
   if (options.resume_input && !session.input_position().empty()) restore_input();
   result.global_step = session.step();
   options.control->begin(session.step());
@@ -110,21 +108,14 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
   session.end_training();
   options.control->finish();
-  stop_of_all.reset();
-  signals.reset();
+  outside.close();
   lock.reset();
   return first;
 }
 
 void Training::Impl::announce_failure(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    session.workers().announce_failure(
-        concat("training failed in step ", running_step, ": ", e.what()));
-  } catch (...) {
-    session.workers().announce_failure("training failed");
-  }
+  session.workers().announce_failure(
+      concat("training failed in step ", running_step, ": ", what_of(error)));
 }
 
 std::exception_ptr Training::Impl::leave_session() {
@@ -133,11 +124,12 @@ std::exception_ptr Training::Impl::leave_session() {
   } else if (input.was_read()) {
     try {
       session.leave_off(input_position(), hooks.states(session.hook_states()));
-    } catch (const std::exception& error) {
+    } catch (...) {
+      std::exception_ptr error = std::current_exception();
       log_line(LogLevel::error,
-               concat("train: the input cannot say where it stands: ", error.what()));
+               concat("train: the input cannot say where it stands: ", what_of(error)));
       session.mark_broken();
-      return std::current_exception();
+      return error;
     }
   }
   return {};
@@ -155,10 +147,9 @@ Training::~Training() {
   try {
     impl_->request_stop("the training was abandoned");
     finish();
-  } catch (const std::exception& error) {
-    log_line(LogLevel::error, concat("train: while ending an abandoned training: ", error.what()));
   } catch (...) {
-    log_line(LogLevel::error, "train: while ending an abandoned training: an unknown exception");
+    log_line(LogLevel::error, concat("train: while ending an abandoned training: ",
+                                     what_of(std::current_exception())));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/train/training_impl.h"
 
 namespace belfry {
@@ -36,10 +37,9 @@ void Training::Impl::end_listeners(Outcome outcome) {
   for (; listening > 0; --listening) {
     try {
       options.listeners[listening - 1]->training_ends(*this, outcome);
-    } catch (const std::exception& error) {
-      log_line(LogLevel::error, concat("a checkpoint listener failed at its end: ", error.what()));
     } catch (...) {
-      log_line(LogLevel::error, "a checkpoint listener failed at its end");
+      log_line(LogLevel::error, concat("a checkpoint listener failed at its end: ",
+                                       what_of(std::current_exception())));
     }
   }
 }
@@ -89,11 +89,10 @@ void Training::Impl::finish_writing(bool wait) {
 std::exception_ptr Training::Impl::end_writing(Outcome outcome) {
   try {
     finish_writing(true);
-  } catch (const std::exception& error) {
-    if (outcome == Outcome::failed) log_line(LogLevel::error, concat("train: ", error.what()));
-    return std::current_exception();
   } catch (...) {
-    return std::current_exception();
+    std::exception_ptr error = std::current_exception();
+    if (outcome == Outcome::failed) log_line(LogLevel::error, concat("train: ", what_of(error)));
+    return error;
   }
   return {};
 }

@@ -6,14 +6,12 @@
 #include <future>
 #include <memory>
 
-#include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/base/lock_file.h"
 #include "belfry/framework/train/hook_list.h"
+#include "belfry/framework/train/outside_stop.h"
 #include "belfry/framework/train/replicas.h"
 #include "belfry/framework/train/session.h"
-#include "belfry/framework/train/signals.h"
 #include "belfry/framework/train/step_input.h"
-#include "belfry/framework/train/stop_of_all.h"
 #include "belfry/framework/train/training.h"
 #include "belfry/framework/train/worker_sync.h"
 
@@ -183,13 +181,11 @@ struct Training::Impl final : HookContext {
   TrainControl own_control;  // when the user has none
   TrainOptions options;
   WorkerSync sync;
-  LinkedStop outside;  // whoever asks from outside to stop: a signal, the host, another worker
+  OutsideStop outside;  // before the input, which may wait while it opens
   StepInput input;
   std::optional<std::int64_t> last;
   HookList hooks;
   Replicas replicas;
-  std::optional<SignalGuard> signals;
-  std::optional<StopOfAll> stop_of_all;
   bool begun_hooks = false;
   std::size_t listening = 0;                           // listeners that have begun and not ended
   std::vector<std::pair<std::string, double>> values;  // EstimatorSpec::values

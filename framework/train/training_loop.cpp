@@ -40,7 +40,7 @@ void Training::Impl::settle_after_failure() {
   if (steps_under_way > 1) return;  // what failed may be this step
   try {
     settle();
-  } catch (const std::exception&) {
+  } catch (...) {
     // The first failure is the one to tell of.
   }
 }
@@ -307,17 +307,14 @@ WorkerSync::Wishes Training::Impl::wishes() {
           .interrupted = outside.requested()};
 }
 
+// Alone, training waits here while it is paused.
 void Training::Impl::poll_outside() {
-  std::string reason;
   auto interrupted = [this] { return outside.requested(); };
-  bool told = sync.alone() ? options.control->wait_and_check_stop(reason, interrupted)
-                           : options.control->stop_requested(reason);
-  bool token = options.stop.stop_requested();
-  const char* signal = signals ? signals->received() : nullptr;
-  if (told) request_stop(std::move(reason));
-  if (token) request_stop("the stop token asked for it");
-  if (signal) request_stop(signal);
-  if (told || token || signal) outside.request();  // who asked may not have come to that yet
+  if (sync.alone()) options.control->wait_while_paused(interrupted);
+  auto reason = outside.reason();
+  if (!reason) return;
+  request_stop(*std::move(reason));
+  outside.request();  // who asked may not have come to that yet
 }
 
 void Training::Impl::heed_stop() {

@@ -33,6 +33,14 @@ bool is_of_one_tower(const std::string& name) {
          && name.find_first_not_of("0123456789", at + 7) == std::string::npos;
 }
 
+// As an optimizer's slots and averages are.
+bool is_kept_beside_another(const std::string& name, const KnownVariables& known) {
+  for (std::size_t at = name.rfind('/'); at != std::string::npos && at > 0;
+       at = name.rfind('/', at - 1))
+    if (known.contains(std::string_view(name).substr(0, at))) return true;
+  return false;
+}
+
 }  // namespace
 
 void add_saved(const NamedArrays& saved, KnownVariables& to) {
@@ -40,12 +48,21 @@ void add_saved(const NamedArrays& saved, KnownVariables& to) {
     if (!is_of_one_tower(name)) to.emplace(name, value.type());
 }
 
+bool is_alike(const VariableOptions& a, const VariableOptions& b) {
+  return a.name == b.name && a.type == b.type && a.kind == b.kind && a.over_towers == b.over_towers;
+}
+
+std::string describe_variable(const VariableOptions& v) {
+  return concat("`", v.name, "` (", v.type, ", ", v.kind, ", ", v.over_towers, ")");
+}
+
 std::string describe_misfits(std::span<const VariableOptions> wanted, const KnownVariables& known) {
   std::set<std::string> asked_for;
   std::vector<std::string> missing, other_types, left_over;
   for (const VariableOptions& variable : wanted) asked_for.insert(variable.name);
   for (const auto& [name, type] : known)
-    if (!asked_for.contains(name)) left_over.push_back(name);
+    if (!asked_for.contains(name) && !is_kept_beside_another(name, known))
+      left_over.push_back(name);
   for (const VariableOptions& variable : wanted) {
     auto found = known.find(variable.name);
     if (found != known.end() && found->second != variable.type) {

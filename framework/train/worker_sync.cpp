@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "belfry/framework/train/hook.h"
+#include "belfry/framework/train/variable_misfits.h"
 
 namespace belfry {
 namespace {
@@ -41,7 +42,7 @@ void WorkerSync::check_start(std::int64_t step, std::uint64_t seed, const Strate
 void WorkerSync::check_variables(const std::vector<VariableOptions>& own) {
   if (alone()) return;
   std::string list;
-  for (const VariableOptions& v : own) list += concat(v.name, " ", v.type, "\n");
+  for (const VariableOptions& v : own) list += concat(describe_variable(v), "\n");
   auto text = std::as_bytes(std::span(list));
   std::vector<std::byte> chiefs(text.begin(), text.end());
   workers_.broadcast(chiefs);
@@ -54,7 +55,7 @@ void WorkerSync::check_variables(const std::vector<VariableOptions>& own) {
   auto odd = std::ranges::find_if(lines, [](std::int32_t l) { return l >= 0; });
   if (odd == lines.end()) return;
   auto at = static_cast<std::size_t>(*odd);
-  std::string here = at < own.size() ? concat("`", own[at].name, "` (", own[at].type, ")") : "none";
+  std::string here = at < own.size() ? describe_variable(own[at]) : "none";
   fail("train: variable ", at, " of worker ", odd - lines.begin(),
        "'s model is not that of worker 0's; here, on worker ", workers_.rank(), ", it is ", here,
        "; a model_fn must make the same variables in every worker");

@@ -1,6 +1,7 @@
 #include "belfry/hooks/workflow/eval_schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "belfry/framework/base/error.h"
@@ -25,6 +26,9 @@ EvalSchedule::EvalSchedule(const std::string& owner, const EvalSpec& spec)
     require(epochs->examples >= 1, owner,
             ": Epochs::examples must say how many examples a pass over the training data has, got ",
             epochs->examples);
+    require(epochs->count <= std::numeric_limits<std::int64_t>::max() / epochs->examples, owner,
+            ": every = ", epochs->count, " epochs of ", epochs->examples,
+            " examples are more than can be counted; set fewer epochs");
   }
   require(throttle_ >= 0, owner, ": throttle must be at least 0 s, got ", throttle_);
   require(start_delay_ >= 0, owner, ": start_delay must be at least 0 s, got ", start_delay_);
@@ -44,7 +48,7 @@ bool EvalSchedule::may_be_due(const HookContext& context, std::int64_t step) con
     // The rows of this step are not known yet. If there are more than in any batch before, the
     // epoch is seen to have ended one step later.
     std::int64_t between = examples_between(*epochs);
-    return epoch_ended_ || largest_batch_ == 0 || examples_ % between + largest_batch_ >= between;
+    return epoch_ended_ || largest_batch_ == 0 || largest_batch_ >= between - examples_ % between;
   }
   return false;
 }

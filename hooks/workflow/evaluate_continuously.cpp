@@ -1,5 +1,6 @@
 #include "belfry/hooks/workflow/evaluate_continuously.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -13,6 +14,7 @@ namespace belfry {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;  // compared with which no time overflows
 
 void check(const EvaluateContinuouslyOptions& o) {
   hooks::check_evaluation_name("evaluate_continuously", o.name);
@@ -23,12 +25,13 @@ void check(const EvaluateContinuouslyOptions& o) {
           o.timeout.value_or(zero).count(), " and ", o.throttle.count());
 }
 
-// Returns early when the stop is requested.
+// Returns early when the stop is requested, or after a year: a clock's nanoseconds soon overflow.
 void sleep(std::chrono::milliseconds time, const std::stop_token& stop) {
+  constexpr std::chrono::milliseconds longest = std::chrono::hours(365 * 24);
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
-  never.wait_for(lock, stop, time, [] { return false; });
+  never.wait_for(lock, stop, std::min(time, longest), [] { return false; });
 }
 
 std::int64_t newest_step(const std::string& model_dir) {
@@ -61,7 +64,7 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Inpu
   Clock::time_point news = Clock::now();
   auto is_over = [&] {
     return o.stop.stop_requested() || (o.max_steps && seen >= *o.max_steps)
-           || (o.timeout && Clock::now() - news > *o.timeout);
+           || (o.timeout && Seconds(Clock::now() - news) > *o.timeout);
   };
   while (!is_over()) {
     std::int64_t newest = newest_step(estimator.model_dir());
@@ -85,8 +88,8 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Inpu
     if (o.receive) o.receive(seen, result);
     last = std::move(result);
     news = Clock::now();
-    auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(began + o.throttle - news);
-    if (rest.count() > 0 && !is_over()) sleep(rest, o.stop);
+    auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(news - began);
+    if (taken < o.throttle && !is_over()) sleep(o.throttle - taken, o.stop);
   }
   return last;
 }

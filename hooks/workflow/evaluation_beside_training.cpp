@@ -7,6 +7,7 @@
 #include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/nearest_names.h"
+#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/train/checkpoint.h"
@@ -80,22 +81,26 @@ class BesideTraining final : public EvaluationHook {
   }
 
   void end(HookContext& context, Outcome outcome) override {
-    if (outcome == Outcome::failed) return drop_result();
-    take_result(context, true);
-    throw_failure();
+    if (outcome == Outcome::failed)
+      drop_result();
+    else
+      take_result(context, true);
+    failure_.rethrow();
+    if (outcome == Outcome::failed) return;
     if (is_stopped(context)) return;
     if (evaluated_step() != context.step()) {
       std::string last = checkpoint_path(context.model_dir(), context.step());
       if (saved_ != last) context.save_checkpoint();
       if (!running_.valid()) start(context, last);
       take_result(context, true);
-      throw_failure();
+      failure_.rethrow();
     }
     if (evaluated_step() == context.step()) export_at_end(*sibling_);
   }
 
  private:
-  Estimator& evaluator() override { return *sibling_; }
+  // Where there are no averages yet the sibling makes no variables; the training has its own.
+  Estimator& evaluator() override { return spec_.averaged ? estimator_ : *sibling_; }
   Estimator& evaluator_of(const std::string& checkpoint) override {
     keep_alone(checkpoint);
     return *sibling_;
@@ -120,6 +125,7 @@ class BesideTraining final : public EvaluationHook {
 
   void start(HookContext& context, const std::string& path) {
     wanted_.clear();
+    if (failure_.has_come()) return;
     if (stop_->requested()) return;  // it would only hear of it, maybe before training does
     CheckpointFile saved = keep_alone(path);
     if (!is_wanted(context, saved.step)) return schedule_.refused(context);
@@ -138,8 +144,8 @@ class BesideTraining final : public EvaluationHook {
     try {
       if (auto done = with_context("beside training", [&] { return running_.get(); }))
         take_or_fail(context, *std::move(done));
-    } catch (const std::exception&) {
-      fail_at_end(context, std::current_exception());
+    } catch (...) {
+      failure_.take(context, std::current_exception());
     }
   }
 
@@ -148,8 +154,8 @@ class BesideTraining final : public EvaluationHook {
     if (stop_) stop_->request();
     try {
       if (running_.valid()) running_.get();
-    } catch (const std::exception& error) {
-      log_line(LogLevel::error, concat("train_and_evaluate: ", error.what()));
+    } catch (...) {
+      log_line(LogLevel::error, concat("train_and_evaluate: ", what_of(std::current_exception())));
     }
   }
 

@@ -44,11 +44,11 @@ class BetweenSteps final : public EvaluationHook {
   }
 
   void end(HookContext& context, Outcome outcome) override {
+    failure_.rethrow();
     if (outcome == Outcome::failed) return;
-    throw_failure();
     if (is_stopped(context)) return;
     if (evaluated_step() != context.step()) evaluate_now(context);
-    throw_failure();
+    failure_.rethrow();
     if (context.is_chief() && evaluated_step() == context.step()) export_at_end(estimator_);
   }
 

@@ -10,6 +10,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/nearest_names.h"
+#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/model_dir_lock.h"
@@ -74,6 +75,7 @@ EvaluationHook::EvaluationHook(Estimator& estimator, EvalSpec spec, const std::s
     : estimator_(estimator),
       spec_(std::move(spec)),
       schedule_(titled(kind, spec_), spec_),
+      failure_(titled(kind, spec_)),
       kind_(kind),
       best_(titled(kind, spec_), spec_.metric, spec_.better, spec_.early_stopping) {
   require(spec_.input_fn, best_.owner(), ": there is no input_fn");
@@ -93,13 +95,14 @@ bool EvaluationHook::begins_unjudged(const HookContext& context) const {
 }
 
 void EvaluationHook::begin(HookContext& context) {
-  failure_ = nullptr;
+  failure_.forget();
   if (context.is_chief()) begin_exporters();
   with_context(concat("in ", best_.owner(), ", tried out first"), [&] { try_out(context.stop()); });
   begin_evaluations(context);
 }
 
 void EvaluationHook::try_out(const std::stop_token& stop) {
+  if (spec_.averaged) check_averages(best_.owner(), estimator_);
   std::vector<std::string> scalars = evaluator().check_evaluation(
       spec_.input_fn, {.steps = spec_.steps, .averaged = spec_.averaged}, stop);
   if (scalars.empty()) return;  // stopped
@@ -178,47 +181,46 @@ std::optional<Evaluation> EvaluationHook::evaluate(
 
 // What estimator.evaluate() throws it throws on all workers.
 void EvaluationHook::evaluate_live(HookContext& context) {
-  if (failure_) return;
+  if (failure_.has_come()) return;
   std::optional<Evaluation> done;
   try {
     done = evaluate(estimator_, context.is_chief());
-  } catch (const std::exception&) {
-    return fail_at_end(context, std::current_exception());
+  } catch (...) {
+    return failure_.take(context, std::current_exception());
   }
   if (done) take_or_fail(context, *std::move(done));
 }
 
-void EvaluationHook::take_or_fail(HookContext& context, Evaluation evaluation) {
-  if (context.chief_decides(evaluation.failure != nullptr)) {
-    auto of_chief = std::make_exception_ptr(Error("the chief's exporters have failed"));
-    return fail_at_end(context, evaluation.failure ? evaluation.failure : of_chief);
-  }
-  try {
-    take(context, std::move(evaluation));
-  } catch (const std::exception&) {
-    if (find_workers()->count() > 1) throw;  // the others do not know
-    fail_at_end(context, std::current_exception());
-  }
+bool EvaluationHook::is_wanted(HookContext& context, std::int64_t step) {
+  if (failure_.has_come()) return false;
+  if (!spec_.wanted) return true;
+  bool wanted = false;
+  bool asked = failure_.on_chief(context, [&] {
+    wanted =
+        with_context(concat("in ", best_.owner(), ", wanted"), [&] { return spec_.wanted(step); });
+  });
+  return asked && context.chief_decides(wanted);
 }
 
-void EvaluationHook::fail_at_end(HookContext& context, std::exception_ptr error) {
+void EvaluationHook::take_or_fail(HookContext& context, Evaluation evaluation) {
   try {
-    std::rethrow_exception(std::move(error));
-  } catch (Error& named) {
-    named.add_context(concat("after training step ", context.step()));
-    failure_ = std::current_exception();
+    take(context, std::move(evaluation));
   } catch (...) {
-    failure_ = std::current_exception();
+    failure_.take(context, std::current_exception());
   }
-  context.request_stop(concat(best_.owner(), " failed"));
 }
 
 void EvaluationHook::take(HookContext& context, Evaluation evaluation) {
+  std::exception_ptr of_exporter = std::exchange(evaluation.failure, nullptr);
+  auto fail_if_it_has = [&] {
+    if (of_exporter) std::rethrow_exception(of_exporter);
+  };
+  if (!failure_.on_chief(context, fail_if_it_has)) return;
   exports_.insert(exports_.end(), evaluation.exports.begin(), evaluation.exports.end());
   last_ = std::move(evaluation);
   double value = last_->result.at(spec_.metric);
   bool others = best_.is_known(), better = best_.take(value, last_->step);
-  publish(context, better, others);
+  if (!failure_.on_chief(context, [&] { publish(context.model_dir(), better, others); })) return;
   if (spec_.early_stopping.patience > 0 || spec_.keep_best > 0 || schedule_.on_checkpoints())
     ++judged_;
   if (!last_->checkpoint.empty()) {
@@ -235,11 +237,11 @@ bool EvaluationHook::keep_best(HookContext& context, const std::string& saved) {
   return keep_if_best(context, value, saved);
 }
 
-void EvaluationHook::publish(const HookContext& context, bool better, bool others) {
-  if (!context.is_chief()) return;
+// On the chief.
+void EvaluationHook::publish(const std::string& model_dir, bool better, bool others) {
   log_info("step ", last_->step, ": evaluated ", spec_.name.empty() ? "" : spec_.name + ": ",
            results_text(last_->result), better || !others ? "" : concat("; ", best_.text()));
-  if (!events_) events_.emplace(evaluation_dir(context.model_dir(), spec_.name));
+  if (!events_) events_.emplace(evaluation_dir(model_dir, spec_.name));
   write_evaluation(*events_, last_->result, last_->step);
   events_->flush();
   if (spec_.receive) spec_.receive(last_->step, last_->result);
@@ -262,16 +264,26 @@ void EvaluationHook::export_at_end(Estimator& estimator) {
 }
 
 // The other workers would wait for one that throws in vain.
-void EvaluationHook::evaluate_without_training() {
+bool EvaluationHook::evaluate_without_training(const std::stop_token& stop) {
   try {
-    evaluate_newest();
-  } catch (const std::exception& error) {
-    find_workers()->announce_failure(error.what());
+    return evaluate_newest(stop);
+  } catch (...) {
+    find_workers()->announce_failure(what_of(std::current_exception()));
     throw;
   }
 }
 
-void EvaluationHook::evaluate_newest() {
+std::optional<Evaluation> EvaluationHook::evaluate_heeding(Estimator& estimator, bool is_chief,
+                                                           const std::stop_token& stop) const {
+  struct Heeding {
+    ~Heeding() { estimator.heed({}); }
+    Estimator& estimator;
+  } heeding{estimator};
+  estimator.heed(stop);
+  return evaluate(estimator, is_chief);
+}
+
+bool EvaluationHook::evaluate_newest(const std::stop_token& stop) {
   bool is_chief = find_workers()->is_chief();
   bool writes = spec_.keep_best > 0 || !spec_.exporters.empty();
   std::unique_ptr<LockFile> lock;
@@ -286,19 +298,23 @@ void EvaluationHook::evaluate_newest() {
     if (own != checkpoint->hooks.end()) restore(own->second);
   }
   std::int64_t step = checkpoint ? checkpoint->step : 0;
-  if (NoTraining asking(estimator_, step); !is_wanted(asking, step)) return;
+  if (NoTraining asking(estimator_, step); !is_wanted(asking, step)) {
+    failure_.rethrow();
+    return true;
+  }
   Estimator& where = checkpoint
                          ? evaluator_of(checkpoint_path(estimator_.model_dir(), checkpoint->step))
                          : estimator_;
-  auto done = evaluate(where, is_chief);
-  if (!done) return;
-  if (done->failure) std::rethrow_exception(done->failure);
+  auto done = evaluate_heeding(where, is_chief, stop);
+  if (!done) return false;
   NoTraining context(estimator_, done->step);
   begin_evaluations(context);
   take(context, *std::move(done));
+  failure_.rethrow();
   if (context.chief_decides(checkpoint && checkpoint->step == context.step()))
     keep_best(context, checkpoint_path(context.model_dir(), context.step()));
   if (is_chief) export_at_end(where);
+  return true;
 }
 
 void EvaluationHook::report(TrainAndEvaluateResult& result) const {

@@ -11,6 +11,7 @@
 #include "belfry/hooks/best_checkpoints.h"
 #include "belfry/hooks/best_value.h"
 #include "belfry/hooks/event_file.h"
+#include "belfry/hooks/failure_at_end.h"
 #include "belfry/hooks/workflow/eval_schedule.h"
 #include "belfry/hooks/workflow/train_and_evaluate.h"
 
@@ -51,8 +52,8 @@ class EvaluationHook : public Hook {
   std::int64_t judged() const { return judged_; }
 
   /// For a training that had nothing to do: evaluates the newest checkpoint, or the live variables
-  /// if there is none, as at the end.
-  void evaluate_without_training();
+  /// if there is none, as at the end. False: `stop`, which all workers hear, has cut it short.
+  bool evaluate_without_training(const std::stop_token& stop);
   bool has_evaluated() const { return last_.has_value(); }
   void report(TrainAndEvaluateResult& result) const;
 
@@ -62,26 +63,19 @@ class EvaluationHook : public Hook {
   /// another step.
   std::optional<Evaluation> evaluate(Estimator& estimator, bool is_chief, std::stop_token stop = {},
                                      const std::optional<CheckpointFile>& saved = {}) const;
-  /// Whether EvalSpec::wanted allows one of this step. All workers ask.
-  bool is_wanted(HookContext& context, std::int64_t step) const {
-    return !spec_.wanted || context.chief_decides(!context.is_chief() || spec_.wanted(step));
-  }
+  /// Whether EvalSpec::wanted allows one of this step; not if it throws. All workers ask.
+  bool is_wanted(HookContext& context, std::int64_t step);
   /// Whether training was stopped from outside, so that it ends without an evaluation.
   static bool is_stopped(HookContext& context) {
     return context.chief_decides(context.stop().stop_requested());
   }
   /// Evaluates the live variables, and takes what was found. All workers call it.
   void evaluate_live(HookContext& context);
-  /// What an evaluation throws costs no step: training stops, saves, and then fails at the hook's
-  /// end, where throw_failure() is called.
-  void fail_at_end(HookContext& context, std::exception_ptr error);
-  void throw_failure() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-  /// take(), unless the exporters have failed; what fails fails at the end. All workers call it.
+  /// take(); what throws fails at the end.
   void take_or_fail(HookContext& context, Evaluation evaluation);
-  /// Logs and judges what an evaluation found, and keeps the checkpoint if it was of one; may ask
-  /// to stop. After one of live variables keep_best() is called when all specs have seen the step.
+  /// Judges and logs what an evaluation found, unless the exporters have failed, and keeps the
+  /// checkpoint if it was of one; may ask to stop. After one of live variables keep_best() is
+  /// called when all specs have seen the step. All workers call it.
   void take(HookContext& context, Evaluation evaluation);
   /// The last evaluation's state, which is that of `estimator` or a checkpoint, at the end.
   void export_at_end(Estimator& estimator);
@@ -95,6 +89,7 @@ class EvaluationHook : public Hook {
   Estimator& estimator_;
   const EvalSpec spec_;
   EvalSchedule schedule_;
+  FailureAtEnd failure_;  // of what an evaluation throws
 
  private:
   /// One whose newest checkpoint is this one.
@@ -103,9 +98,11 @@ class EvaluationHook : public Hook {
   void try_out(const std::stop_token& stop);
   void begin_exporters();
   void begin_evaluations(HookContext& context);
-  void evaluate_newest();
+  bool evaluate_newest(const std::stop_token& stop);
+  std::optional<Evaluation> evaluate_heeding(Estimator& estimator, bool is_chief,
+                                             const std::stop_token& stop) const;
   bool keep_if_best(HookContext& context, double value, std::string checkpoint);
-  void publish(const HookContext& context, bool better, bool others);
+  void publish(const std::string& model_dir, bool better, bool others);
 
   const std::string kind_;
   BestValue best_;
@@ -113,7 +110,6 @@ class EvaluationHook : public Hook {
   std::optional<Evaluation> last_;
   std::optional<double> unkept_;  // value of the last, before keep_best()
   std::int64_t judged_ = 0;
-  std::exception_ptr failure_;  // for the end
   std::vector<ExportWritten> exports_;
   std::optional<EventFile> events_;  // on the chief, from the first evaluation on
 };

@@ -3,6 +3,8 @@
 #include <set>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/train/outside_stop.h"
 #include "belfry/hooks/workflow/best_saves.h"
 #include "belfry/hooks/write_evaluation.h"
 
@@ -33,6 +35,19 @@ void check_checkpoints(const RunConfig& config, const std::vector<EvalSpec>& eva
             "and no EvalSpec::devices");
 }
 
+// The evaluations hear whatever would stop a training.
+void evaluate_without_training(const RunConfig& config, const TrainOptions& options,
+                               const std::vector<std::shared_ptr<hooks::EvaluationHook>>& hooks,
+                               TrainResult& result) {
+  OutsideStop outside(*find_workers(), config, options);
+  for (const auto& hook : hooks) {
+    if (hook->has_evaluated() || hook->evaluate_without_training(outside.token())) continue;
+    result.outcome = Outcome::stopped;
+    result.reason = outside.reason().value_or("another worker asked for it");
+    return;
+  }
+}
+
 }  // namespace
 
 TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec& train,
@@ -51,12 +66,9 @@ TrainAndEvaluateResult train_and_evaluate(Estimator& estimator, const TrainSpec&
   if (estimator.config().save_checkpoint) options.listeners.push_back(saves);
   TrainAndEvaluateResult result;
   result.train = estimator.train(train.input_fn, options);
-  for (const auto& hook : hooks) {
-    bool nothing_to_do = result.train.outcome == Outcome::finished && result.train.steps == 0
-                         && !hook->has_evaluated();
-    if (nothing_to_do) hook->evaluate_without_training();
-    hook->report(result);
-  }
+  if (result.train.outcome == Outcome::finished && result.train.steps == 0)
+    evaluate_without_training(estimator.config(), options, hooks, result.train);
+  for (const auto& hook : hooks) hook->report(result);
   return result;
 }
 

@@ -55,7 +55,8 @@ struct TrainAndEvaluateResult {
 /// How far early stopping has come, and epochs, are part of the checkpoint: a training that goes on
 /// where patience has run out stops before its first step, unless there is more patience then. What
 /// is best is in best.json beside the checkpoints or exports that are kept. A training that has
-/// reached max_steps already evaluates, keeps and exports as at the end.
+/// reached max_steps already evaluates, keeps and exports as at the end; what stops training stops
+/// that too, and the outcome is then `stopped`.
 ///
 /// Error: two EvalSpecs, or two exporters, of one name; a number out of range; a spec without
 /// input_fn; devices of its own in a job of several workers; before the first step, a model that

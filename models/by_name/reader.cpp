@@ -14,10 +14,11 @@ void fields(SgdOptions& o, Reader& f) {
 }
 void fields(MomentumOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("momentum", o.momentum)("nesterov", o.nesterov)(
-      "weight_decay", o.weight_decay)("decay_min_rank", o.decay_min_rank);
+      "weight_decay", o.weight_decay)("decay_min_rank", o.decay_min_rank)("lazy", o.lazy);
 }
 void fields(AdamOptions& o, Reader& f) {
-  f("learning_rate", o.learning_rate)("beta1", o.beta1)("beta2", o.beta2)("epsilon", o.epsilon);
+  f("learning_rate", o.learning_rate)("beta1", o.beta1)("beta2", o.beta2)("epsilon", o.epsilon)(
+      "lazy", o.lazy);
 }
 void fields(AdamWOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("beta1", o.beta1)("beta2", o.beta2)("epsilon", o.epsilon)(
@@ -36,7 +37,7 @@ void fields(AdagradOptions& o, Reader& f) {
 }
 void fields(FtrlOptions& o, Reader& f) {
   f("learning_rate", o.learning_rate)("learning_rate_power", o.learning_rate_power)(
-      "initial_accumulator", o.initial_accumulator)("l1", o.l1)("l2", o.l2);
+      "initial_accumulator", o.initial_accumulator)("l1", o.l1)("l2", o.l2)("lazy", o.lazy);
 }
 
 namespace {

@@ -65,7 +65,8 @@ Loss relativistic_average();
 /// sum with respect to x, |g|^2 = sum over a row + epsilon, x = real + u (generated - real), and u
 /// is drawn uniformly from [0, 1) for each row (Gulrajani et al., "Improved training of Wasserstein
 /// GANs", NeurIPS 2017, algorithm 1). A discriminator that mixes rows, as batch norm does, has no
-/// gradient of its own for each row; use layer norm.
+/// gradient of its own for each row; use layer norm. In f32 it is infinite where |g| / target is
+/// above 2^64, as its square is.
 struct GradientPenaltyOptions {
   double weight = 10;      ///< at least 0
   double target = 1;       ///< above 0

@@ -55,6 +55,7 @@ Tensor virtual_batch_norm(const Scope& s, Tensor x, const VirtualBatchNormOption
 
 Tensor with_reference_batch(const Array& reference, Tensor x,
                             const std::function<Tensor(Tensor)>& network) {
+  require(network, "with_reference_batch: the network is empty; set a function");
   const Shape& shape = reference.shape();
   require(reference.dtype() == x.dtype() && shape.rank() == x.rank() && x.rank() >= 1
               && shape.with(0, x.size(0)) == x.shape(),

@@ -41,7 +41,7 @@ Tensor virtual_batch_norm(const Scope& s, Tensor x, const VirtualBatchNormOption
 ///     return relu(virtual_batch_norm(s / "norm", both, {.reference_rows = 64}));
 ///   });
 ///
-/// Error: reference and x differ in type.
+/// Error: reference and x differ in type, or there is no network.
 Tensor with_reference_batch(const Array& reference, Tensor x,
                             const std::function<Tensor(Tensor)>& network);
 

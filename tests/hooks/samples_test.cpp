@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "belfry/data/data.h"
 #include "belfry/hooks/moving_average.h"
 #include "hooks_support.h"
 #include "undisturbed.h"
@@ -130,11 +131,35 @@ TEST_F(SamplesTest, OfOneBatchMayHaveAnyShape) {
   EXPECT_EQ(received[0].at("total").item(), 3);
 }
 
-TEST_F(SamplesTest, WhatTheFunctionThrowsEndsTraining) {
+TEST_F(SamplesTest, WhatTheFunctionThrowsEndsTrainingAndLosesNoStep) {
   Estimator estimator(options());
   SamplesOptions o = keep(2);
   o.receive = [](std::int64_t step, const Features&) { fail("no room for picture ", step); };
-  EXPECT_THAT(error_of([&] { train(estimator, o, 10); }), HasSubstr("no room for picture 2"));
+  EXPECT_EQ(error_of([&] { train(estimator, o, 10); }),
+            "no room for picture 2 (after training step 2)");
+  EXPECT_EQ(saved_steps(dir.path()).back(), 2);
+  o.receive = [](std::int64_t, const Features&) { throw 7; };
+  EXPECT_THROW(train(estimator, o, 10), int);
+  EXPECT_EQ(saved_steps(dir.path()).back(), 4);
+}
+
+TEST_F(SamplesTest, AreTriedOutBeforeTheFirstStep) {
+  Estimator estimator(options());
+  auto error = [&](const SamplesOptions& o, const InputFn& data) {
+    return error_of([&] { train(estimator, o, 10, data); });
+  };
+  EXPECT_THAT(error(keep(3, {"drwan"}), two_batches),
+              HasSubstr("there is no prediction `drwan`; the model has scaled, drawn, total (in "
+                        "samples, tried out first)"));
+  EXPECT_THAT(error(keep(3), [](const InputContext&) -> InputStreamPtr { fail("no file"); }),
+              HasSubstr("no file (in samples, tried out first)"));
+  Dataset endless = data::from_arrays(points({1}, {1})) | data::repeat() | data::batch(1);
+  EXPECT_THAT(error(keep(3), endless), HasSubstr("samples: the data never end"));
+  SamplesOptions averaged = keep(3);
+  averaged.averaged = true;
+  EXPECT_THAT(error(averaged, two_batches),
+              HasSubstr("samples: averaged is set, but no variable has a moving average"));
+  EXPECT_TRUE(saved_steps(dir.path()).empty());
 }
 
 // Each step sees w before its update: log(w - 7) is minus infinity in step 5, which ends training.

@@ -85,6 +85,17 @@ TEST_F(ValidateTest, AnEvaluationThatFailsCostsNoStep) {
   EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 5);
 }
 
+TEST_F(ValidateTest, AnEvaluationMayBeRefused) {
+  Estimator estimator(options());
+  std::vector<std::int64_t> steps;
+  train(estimator,
+        {.every = Steps(2),
+         .wanted = [](std::int64_t step) { return step != 4; },
+         .receive = [&](std::int64_t step, const EvalResult&) { steps.push_back(step); }},
+        6);
+  EXPECT_THAT(steps, ElementsAre(2, 6));
+}
+
 TEST_F(ValidateTest, TheBestOutlivesTheCheckpointsOfTraining) {
   RunConfig run = saving_every(1, 1);
   Estimator estimator(options(run));

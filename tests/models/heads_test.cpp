@@ -303,6 +303,19 @@ TEST(MultiHead, AddsLossesAndNamesTheRest) {
   EXPECT_THAT(numbers(p.at("age/value")), near({1, 3}));
 }
 
+TEST(MultiHead, AddsSums) {
+  Head both =
+      multi_head({{"a", regression_head({.label = "a", .reduction = Reduction::sum}), 2},
+                  {"b", regression_head({.label = "b", .reduction = Reduction::sum}), 0.5}});
+  Features batch{{"logits", Array::of({0.0f, 1.0f, 0.0f, 3.0f}, Shape{2, 2})},
+                 {"a", Array::of({0.0f, 2.0f})},
+                 {"b", Array::of({1.0f, 6.0f})}};
+  EvalResult r = evaluated(both, batch);
+  EXPECT_NEAR(r.at("a/loss"), 4, 1e-6);
+  EXPECT_NEAR(r.at("b/loss"), 9, 1e-6);
+  EXPECT_NEAR(r.at("loss"), 2 * 4 + 0.5 * 9, 1e-6);
+}
+
 TEST(Heads, LabelsOutOfRangeAreNamed) {
   Features batch{{"logits", column({0, 1, 2})}};
   auto error = [&](const Head& head, const Array& label) {

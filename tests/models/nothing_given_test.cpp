@@ -107,6 +107,21 @@ TEST(NothingGiven, ToOptimizers) {
               HasSubstr("schedule: the function is empty"));
   EXPECT_THAT(training_with({.name = "mine", .apply = {}, .learning_rate = 0.1}),
               HasSubstr("has no apply"));
+  EXPECT_EQ(error_of([] { make_optimizer("mine", 0.1, {}, UpdateMaker()); }),
+            "make_optimizer: the update of `mine` is empty; set a function");
+}
+
+TEST(NothingGiven, ToMetrics) {
+  ModelFn model = [](Scope s, const Batch& batch, Mode mode) {
+    EstimatorSpec spec = linear(std::move(s), batch, mode);
+    for (auto& [name, metric] : spec.metrics) metric.value = nullptr;
+    return spec;
+  };
+  Estimator estimator({.model_fn = model, .run = saving_nothing()});
+  EXPECT_EQ(
+      error_of([&] { estimator.evaluate(once({one_point()})); }),
+      "model_fn: metric `error` is undefined (while building the evaluate model for x f32[1, 1], "
+      "y f32[1, 1])");
 }
 
 TEST(NothingGiven, ToHooks) {
@@ -117,6 +132,8 @@ TEST(NothingGiven, ToHooks) {
             "samples: there is no input_fn");
   EXPECT_THAT(error_of([&] { hooks::samples(estimator, once({one_point()}), {}); }),
               HasSubstr("samples: set SamplesOptions::receive"));
+  EXPECT_EQ(error_of([] { hooks::edit_gradients(nullptr); }),
+            "edit_gradients: the function is empty");
   TrainSpec train{once({one_point()}), {}};
   EXPECT_EQ(error_of([&] { train_and_evaluate(estimator, train, {{.name = "t"}}); }),
             "evaluation `t`: there is no input_fn");
@@ -164,6 +181,14 @@ TEST(NothingGiven, ToModels) {
   EXPECT_THAT(error_of([&] { gan::gan(o); }), HasSubstr("gan: "));
   o.loss = {.generator = gan::hinge().generator, .discriminator = {}};
   EXPECT_THAT(error_of([&] { gan::gan(o); }), HasSubstr("gan: "));
+  Graph graph;
+  Array two = Array::of<float>({1, 2}, {2, 1});
+  Tensor x = input(graph, "x", {{3, 1}, DType::f32});
+  EXPECT_EQ(error_of([&] { gan::with_reference_batch(two, x, nullptr); }),
+            "with_reference_batch: the network is empty; set a function");
+  EXPECT_THAT(error_of([] { models::multi_head({{.name = "a"}}); }),
+              HasSubstr("multi_head: `a` is no head; make it with binary_head()"));
+  EXPECT_THAT(error_of([] { models::linear({.head = {}}); }), HasSubstr("linear: "));
 }
 
 }  // namespace

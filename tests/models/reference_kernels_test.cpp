@@ -4,13 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "belfry/framework/compiler/reference_use.h"
-#include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/check_range.h"
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/session.h"
 #include "every_model.h"
@@ -30,24 +26,6 @@ std::shared_ptr<const Plan> training_plan(const SmallModel& small, Precision pre
               session.complete());
   return session.compile(model)->slots[0];
 }
-
-/// Of these a reference kernel is all that is wanted: rows are copied, added or looked at one after
-/// the other; what is made of whole numbers, or is f64, are labels and places, of which there are
-/// few.
-bool suits_a_reference(const Node& node) {
-  for (const OpDef* op :
-       {&gather_op, &gather_grad_op, &embedding_lookup_op, &check_range_op, &assign_op})
-    if (node.is(*op)) return true;
-  bool floating = false, wide = false;
-  for (const Tensor& t : node.inputs()) {
-    floating |= is_floating(t.dtype());
-    wide |= t.dtype() == DType::f64;
-  }
-  for (const TensorType& type : node.outputs()) wide |= type.dtype == DType::f64;
-  return !floating || wide;
-}
-
-double share(double part, double all) { return all > 0 ? part / all : 0; }
 
 /// What oneDNN's verbose mode says of the primitives that `make` makes: "convolution,jit:avx2,...".
 std::vector<std::string> onednn_primitives(const std::function<void()>& make) {
@@ -70,19 +48,11 @@ class ReferenceKernels : public ::testing::TestWithParam<SmallModel> {};
 TEST_P(ReferenceKernels, DoNextToNothingInATrainingStep) {
   for (Precision precision : {Precision::f32, Precision::bf16, Precision::f16}) {
     auto plan = training_plan(GetParam(), precision);
-    double all = 0;
-    for (const Instruction& i : plan->instructions)
-      if (i.kernel) all += static_cast<double>(operand_bytes(i));
-    for (const Instruction& i : plan->instructions) {
-      const Node& node = *i.node;
-      if (!i.kernel || i.kernel->implementation() != "reference" || suits_a_reference(node))
-        continue;
-      double flops = node.op().flops ? node.op().flops(node) : 0;
-      EXPECT_LE(share(static_cast<double>(operand_bytes(i)), all), 0.005)
-          << to_string(node) << " in " << to_string(precision);
-      EXPECT_LE(share(flops, plan->flops), 0.005)
-          << to_string(node) << " in " << to_string(precision);
-    }
+    double share = 0, flops = 0;
+    for (const ReferenceUse& use : reference_use(*plan)) share += use.share, flops += use.flops;
+    EXPECT_LT(share, 0.005) << describe_reference_use(*plan) << " in " << to_string(precision);
+    EXPECT_LE(flops, 0.005 * plan->flops)
+        << describe_reference_use(*plan) << " in " << to_string(precision);
   }
 }
 

@@ -80,7 +80,7 @@ class CpuDevice final : public Device {
     return flops < flops_worth_sharing ? 1 : limit > 0 ? limit : omp_get_num_procs();
   }
   std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) override {
-    return cpu::find_kernel(node, options.threads);
+    return cpu::find_kernel(node, options);
   }
   std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,
                                                   const CommunicatorOptions& options) override {
@@ -108,12 +108,12 @@ KernelRegistration::KernelRegistration(const OpDef& op, KernelFactory factory) {
   factories()[&op].push_back(std::move(factory));
 }
 
-std::unique_ptr<Kernel> find_kernel(const Node& node, int threads) {
+std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) {
   auto found = factories().find(&node.op());
   if (found == factories().end()) return nullptr;
   for (const KernelFactory& factory : found->second)
-    if (auto kernel = factory(node, threads)) return kernel;
-  return make_widened_kernel(node, threads);
+    if (auto kernel = factory(node, options)) return kernel;
+  return make_widened_kernel(node, options);
 }
 
 }  // namespace belfry::cpu

@@ -8,6 +8,7 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/onednn_conv.h"
 #include "belfry/framework/backend/cpu/onednn_epilogue.h"
+#include "belfry/framework/backend/cpu/winograd.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {
@@ -89,7 +90,9 @@ class OnednnConvForward final : public Kernel {
   Primitive primitive_;
 };
 
-std::unique_ptr<Kernel> make(const Node& node, int threads) {
+std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
+  if (auto kernel = winograd_forward(node, options)) return kernel;
+  int threads = options.threads;
   const auto& o = node.as<ConvOptions>();
   ConvGeometry g = conv_geometry(node);
   if (node.output().shape.elements() == 0) return nullptr;

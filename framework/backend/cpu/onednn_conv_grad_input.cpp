@@ -6,6 +6,7 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_conv.h"
+#include "belfry/framework/backend/cpu/winograd.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {
@@ -46,7 +47,9 @@ class OnednnConvGradInput final : public Kernel {
   Primitive primitive_;
 };
 
-std::unique_ptr<Kernel> make(const Node& node, int threads) {
+std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
+  if (auto kernel = winograd_grad_input(node, options)) return kernel;
+  int threads = options.threads;
   ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;

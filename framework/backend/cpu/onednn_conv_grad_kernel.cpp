@@ -8,6 +8,7 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_conv.h"
+#include "belfry/framework/backend/cpu/winograd.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {
@@ -63,7 +64,9 @@ class OnednnConvGradKernel final : public Kernel {
   Bytes gradient_size_{0};
 };
 
-std::unique_ptr<Kernel> make(const Node& node, int threads) {
+std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
+  if (auto kernel = winograd_grad_kernel(node, options)) return kernel;
+  int threads = options.threads;
   ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;

@@ -25,15 +25,17 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
   return std::nullopt;
 }
 
-bool slower_than_f32(DType dtype, std::string_view implementation) {
+bool multiplies_bf16() {
+  auto bits = [](dnnl::cpu_isa isa) { return static_cast<int>(isa); };
+  int wanted = bits(dnnl::cpu_isa::avx512_core_bf16);
+  return (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+}
+
+bool slower_than_f32(DType dtype, std::string_view implementation, bool bf16_instructions) {
   if (dtype == DType::f32) return false;
-  using dnnl::cpu_isa;
-  auto bits = [](cpu_isa isa) { return static_cast<int>(isa); };
-  int wanted = bits(cpu_isa::avx512_core_bf16);
-  bool multiplies_bf16 = (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
   bool product = implementation.starts_with("gemm") || implementation.starts_with("x64:gemm");
   return implementation.starts_with("ref") || implementation.starts_with("simple")
-         || (product && !multiplies_bf16);
+         || (product && !bf16_instructions);
 }
 
 std::string layout_text(const dnnl::memory::desc& layout) {

@@ -20,10 +20,14 @@ const dnnl::engine& onednn_engine();
 /// oneDNN's name of an element type; nothing for types that its kernels here do not take.
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
 
+/// Whether oneDNN uses the processor's instructions for bf16, if it has them.
+bool multiplies_bf16();
+
 /// Whether oneDNN's implementation of this name computes in `dtype` more slowly than an f32 one
 /// would between conversions: for 16 bits its reference, and products that round by shifting bits
 /// where the processor has no instructions for bf16.
-bool slower_than_f32(DType dtype, std::string_view implementation);
+bool slower_than_f32(DType dtype, std::string_view implementation,
+                     bool bf16_instructions = multiplies_bf16());
 
 /// A text that two descriptors share only if the same bytes mean the same elements under both.
 std::string layout_text(const dnnl::memory::desc& layout);

@@ -1,6 +1,6 @@
 #pragma once
-// Elements of any type that our kernels compute with, as floats: the one place where operands of 16
-// bits, bytes and booleans become floats and results become what they are stored as.
+// Conversions of runs of elements whose type is known only when a kernel is made. Loops over known
+// types convert by simd/element.h.
 
 #include <cstdint>
 #include <memory>
@@ -9,8 +9,6 @@
 #include "belfry/framework/backend/cpu/simd_loops.h"
 
 namespace belfry::cpu {
-
-inline bool has_16_bits(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
 /// f32, bf16 or f16: what loops are there for.
 inline bool has_loops(DType dtype) { return dtype == DType::f32 || has_16_bits(dtype); }

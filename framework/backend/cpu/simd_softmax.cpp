@@ -127,14 +127,14 @@ class CrossEntropyGradKernel final : public RowKernel<T> {
       T* dx = static_cast<T*>(a.outputs[0]) + r * k_;
       std::int64_t label = labels[r];
       bool inside = label >= 0 && label < k_;
-      float logit = inside ? static_cast<float>(x[label]) : 0;  // dx may take the place of x
       loops_.cross_entropy_gradient(x, log_sums[r], rest, dy[r], dx, k_);
       float share = static_cast<float>(1 - smoothing_);
       if (!inside) return;
       if constexpr (std::is_same_v<T, float>)
         dx[label] -= share * dy[r];
       else  // not from what was rounded: the two are nearly equal where the prediction is right
-        dx[label] = static_cast<T>((std::exp(logit - log_sums[r]) - rest - share) * dy[r]);
+        dx[label] = static_cast<T>(
+            (std::exp(static_cast<float>(x[label]) - log_sums[r]) - rest - share) * dy[r]);
     });
   }
 

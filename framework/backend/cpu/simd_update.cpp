@@ -6,7 +6,7 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/update_rule.h"
 
 namespace belfry::cpu {
 namespace {
@@ -15,12 +15,14 @@ namespace {
 struct UpdateItem {
   std::int64_t begin = 0;  ///< place of its first element among those of all
   std::int64_t elements = 0;
+  std::int64_t row = 0;  ///< elements at one place of the first axis
   int rank = 0;
 };
 
 void append(std::vector<UpdateItem>& items, const Shape& shape) {
   std::int64_t begin = items.empty() ? 0 : items.back().begin + items.back().elements;
-  items.push_back({begin, shape.elements(), shape.rank()});
+  std::int64_t rows = shape.rank() > 0 ? std::max<std::int64_t>(shape[0], 1) : 1;
+  items.push_back({begin, shape.elements(), shape.elements() / rows, shape.rank()});
 }
 
 /// Calls body(g, from, to) for parts of all items, shared among the threads.
@@ -96,12 +98,27 @@ class UpdateKernel final : public UpdateKernelBase<Rule> {
 
   void update(const KernelArguments& a) override {
     for_parts(this->items_, this->threads_, [&](std::size_t g, std::int64_t from, std::int64_t to) {
+      const UpdateItem& item = this->items_[g];
+      Rule<float> rule = this->rule(a, item);
+      if (is_lazy(this->options_, item.rank)) return update_rows(rule, a, g, from, to);
       ItemPointers p = this->pointers(a, g, from);
-      loop_(this->rule(a, this->items_[g]), p.variable, p.gradient, p.slots.data(), to - from);
+      loop_(rule, p.variable, p.gradient, p.slots.data(), to - from);
     });
   }
 
  private:
+  // Rows that are not idle; the first and the last may be others' in part.
+  void update_rows(const Rule<float>& rule, const KernelArguments& a, std::size_t g,
+                   std::int64_t from, std::int64_t to) const {
+    std::int64_t width = this->items_[g].row;
+    for (std::int64_t row = from / width * width; row < to; row += width) {
+      if (is_idle(this->pointers(a, g, row).gradient, width)) continue;
+      std::int64_t begin = std::max(row, from), end = std::min(row + width, to);
+      ItemPointers p = this->pointers(a, g, begin);
+      loop_(rule, p.variable, p.gradient, p.slots.data(), end - begin);
+    }
+  }
+
   UpdateLoop<Rule<float>> loop_;
 };
 
@@ -208,7 +225,7 @@ std::unique_ptr<Kernel> make_moving_average(const Node& node, int threads) {
 }
 
 template <template <class> class Rule>
-KernelFactory factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
+auto factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
   return [loop](const Node& node, int threads) -> std::unique_ptr<Kernel> {
     if (node.inputs().back().dtype() != DType::f32) return nullptr;
     return std::make_unique<UpdateKernel<Rule>>(node, simd().updates.*loop, threads);

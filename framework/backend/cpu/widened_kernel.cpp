@@ -20,20 +20,13 @@ TensorType widened(TensorType type) {
   return type;
 }
 
-/// A node of the same op, inputs' shapes and options in a graph of its own, in f32.
+/// A node of the same op, inputs' shapes and options in f32. It lives as long as its kernel, which
+/// may refer to it.
 struct Twin {
   explicit Twin(const Node& node) {
-    std::vector<int> written = node.mutated();
     std::vector<Tensor> inputs;
-    for (const Tensor& t : node.inputs()) {
-      std::string name = "x" + text(inputs.size());
-      bool variable = std::find(written.begin(), written.end(), static_cast<int>(inputs.size()))
-                      != written.end();
-      inputs.push_back(
-          variable ? Tensor(graph->add(
-              variable_op, {}, VariableOptions{.name = name, .type = widened(t.type())}, {}))
-                   : input(*graph, name, widened(t.type())));
-    }
+    for (const Tensor& t : node.inputs())
+      inputs.push_back(input(*graph, "x" + text(inputs.size()), widened(t.type())));
     this->node = &graph->add(node.op(), std::move(inputs), node.options(),
                              {node.scope(), node.slot(), node.phase(), node.first_row()});
   }
@@ -42,12 +35,11 @@ struct Twin {
   Node* node = nullptr;
 };
 
-/// An operand of 16 bits and its place in f32 in the workspace, or any other, which is used as it
-/// is.
+/// The conversion of an operand of 16 bits, and its place in f32 in the workspace. None for any
+/// other operand, which is used as it is.
 struct Operand {
-  std::unique_ptr<Kernel> load = nullptr, store = nullptr;  // those that are needed
+  std::unique_ptr<Kernel> cast = nullptr;
   std::int64_t at = 0;
-  bool converted() const { return load || store; }
 };
 
 /// Packs an input that it makes f32 first.
@@ -80,15 +72,15 @@ class WidenedKernel final : public Kernel {
         kernel_(std::move(kernel)),
         implementation_(concat(kernel_->implementation(), " f32")) {
     for (PackedInput& p : kernel_->packed_inputs()) pack(node, std::move(p), threads);
-    std::vector<int> written = node.mutated();
-    auto among = [](const auto& list, int i) {
-      return std::find(list.begin(), list.end(), i) != list.end();
-    };
-    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
-      inputs_.push_back(
-          operand(node.input(i).type(), !among(packed_places_, i), among(written, i), threads));
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+      bool is_packed = std::any_of(packed_.begin(), packed_.end(),
+                                   [i](const PackedInput& p) { return p.input == i; });
+      DType dtype = node.input(i).dtype();
+      inputs_.push_back(is_packed ? Operand{}
+                                  : operand(node.input(i).type(), dtype, DType::f32, threads));
+    }
     for (const TensorType& type : node.outputs())
-      outputs_.push_back(operand(type, false, true, threads));
+      outputs_.push_back(operand(type, DType::f32, type.dtype, threads));
     addresses_.resize(inputs_.size() + outputs_.size());
   }
 
@@ -98,34 +90,28 @@ class WidenedKernel final : public Kernel {
 
   void run(const KernelArguments& a, Stream& stream) override {
     auto* workspace = static_cast<std::byte*>(a.workspace);
-    auto address = [&](const Operand& o, void* given) {
-      return o.converted() ? workspace + o.at : given;
-    };
+    auto address = [&](const Operand& o, void* given) { return o.cast ? workspace + o.at : given; };
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       addresses_[i] = address(inputs_[i], a.inputs[i]);
-      convert(inputs_[i].load, a.inputs[i], addresses_[i], stream);
+      convert(inputs_[i], a.inputs[i], addresses_[i], stream);
     }
     std::span<void*> in = std::span(addresses_).first(inputs_.size()),
                      out = std::span(addresses_).subspan(inputs_.size());
     for (std::size_t i = 0; i < outputs_.size(); ++i) out[i] = address(outputs_[i], a.outputs[i]);
     kernel_->run({in, out, workspace + bytes_}, stream);
     for (std::size_t i = 0; i < outputs_.size(); ++i)
-      convert(outputs_[i].store, out[i], a.outputs[i], stream);
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      convert(inputs_[i].store, in[i], a.inputs[i], stream);
+      convert(outputs_[i], out[i], a.outputs[i], stream);
   }
 
  private:
-  static void convert(const std::unique_ptr<Kernel>& cast, void* from, void* to, Stream& stream) {
-    if (cast) cast->run({{&from, 1}, {&to, 1}}, stream);
+  static void convert(const Operand& operand, void* from, void* to, Stream& stream) {
+    if (operand.cast) operand.cast->run({{&from, 1}, {&to, 1}}, stream);
   }
 
-  Operand operand(const TensorType& type, bool load, bool store, int threads) {
+  Operand operand(const TensorType& type, DType from, DType to, int threads) {
     Operand o;
-    if (!has_16_bits(type.dtype) || !(load || store)) return o;
-    std::int64_t elements = type.shape.elements();
-    if (load) o.load = make_cast_kernel(type.dtype, DType::f32, elements, threads);
-    if (store) o.store = make_cast_kernel(DType::f32, type.dtype, elements, threads);
+    if (!has_16_bits(type.dtype)) return o;
+    o.cast = make_cast_kernel(from, to, type.shape.elements(), threads);
     o.at = bytes_;
     bytes_ += aligned(widened(type).bytes());
     return o;
@@ -133,11 +119,7 @@ class WidenedKernel final : public Kernel {
 
   void pack(const Node& node, PackedInput p, int threads) {
     const TensorType& type = node.input(p.input).type();
-    packed_places_.push_back(p.input);
-    if (has_16_bits(type.dtype)) {
-      p.layout += " of f32";
-      p.pack = std::make_shared<WidenedPack>(type, p.pack, threads);
-    }
+    if (has_16_bits(type.dtype)) p.pack = std::make_shared<WidenedPack>(type, p.pack, threads);
     packed_.push_back(std::move(p));
   }
 
@@ -145,7 +127,6 @@ class WidenedKernel final : public Kernel {
   std::unique_ptr<Kernel> kernel_;
   std::string implementation_;
   std::vector<PackedInput> packed_;
-  std::vector<int> packed_places_;
   std::vector<Operand> inputs_, outputs_;
   std::int64_t bytes_ = 0;  // of operands in the workspace
   std::vector<void*> addresses_;
@@ -153,17 +134,19 @@ class WidenedKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_widened_kernel(const Node& node, int threads) {
+std::unique_ptr<Kernel> make_widened_kernel(const Node& node, const KernelOptions& options) {
   auto narrow = [](const TensorType& type) { return has_16_bits(type.dtype); };
   auto narrow_input = [&](const Tensor& t) { return narrow(t.type()); };
   if (std::none_of(node.inputs().begin(), node.inputs().end(), narrow_input)) return nullptr;
+  // All of a variable would be converted and rounded, of which an update may touch a few rows.
+  if (!node.mutated().empty()) return nullptr;
   Twin twin(node);
   // An op whose options name a type of 16 bits has no such twin.
   const auto& outputs = twin.node->outputs();
   if (std::any_of(outputs.begin(), outputs.end(), narrow)) return nullptr;
-  auto kernel = find_kernel(*twin.node, threads);
+  auto kernel = find_kernel(*twin.node, options);
   if (!kernel) return nullptr;
-  return std::make_unique<WidenedKernel>(node, std::move(twin), std::move(kernel), threads);
+  return std::make_unique<WidenedKernel>(node, std::move(twin), std::move(kernel), options.threads);
 }
 
 }  // namespace belfry::cpu

@@ -7,8 +7,10 @@
 
 namespace belfry::cpu {
 
-/// The kernel of the same node in f32, between conversions of its operands of 16 bits, which take
-/// some of the plan's workspace; null when there is no such operand or no such kernel.
-std::unique_ptr<Kernel> make_widened_kernel(const Node& node, int threads);
+/// The kernel of the same node in f32, between conversions of its operands of 16 bits, each of
+/// which has a place in f32 in the workspace. Its implementation() has " f32" behind the name. Null
+/// where no operand has 16 bits, where there is no kernel in f32, and for nodes that change a
+/// variable. One thread at a time may call run().
+std::unique_ptr<Kernel> make_widened_kernel(const Node& node, const KernelOptions& options);
 
 }  // namespace belfry::cpu

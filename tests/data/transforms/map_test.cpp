@@ -125,15 +125,19 @@ struct Gauge {
 };
 
 // Reads until that many calls have been in progress at once, then some more; returns the most.
-int most_at_once(int workers, int wanted, const Transform& bounded = threads(6)) {
-  Gauge gauge;
-  InputStreamPtr stream =
-      open(range(100) | repeat() | map(gauge.function(), {.workers = workers}) | bounded);
+int most_of(const Gauge& gauge, const Dataset& gauged, int wanted) {
+  InputStreamPtr stream = open(gauged);
   Features element;
   while (gauge.most < wanted) stream->next(element);
   for (int i = 0; i < 200; ++i) stream->next(element);
   stream = nullptr;
   return gauge.most;
+}
+
+int most_at_once(int workers, int wanted, const Transform& bounded = threads(6)) {
+  Gauge gauge;
+  auto gauged = map(gauge.function(), {.workers = workers});
+  return most_of(gauge, range(100) | repeat() | gauged | bounded, wanted);
 }
 
 TEST(Map, RunsAsManyAtOnceAsItHasWorkers) {
@@ -147,6 +151,13 @@ TEST(Map, HasThreadsForTheWorkersThatItIsTold) {
   EXPECT_EQ(most_at_once(workers, workers, unbounded), workers);
   // The thread that asks lends a hand.
   EXPECT_LE(most_at_once(8, 1, threads(1)), 2);
+}
+
+TEST(MapAndBatch, HasThreadsForTheWorkersThatItIsTold) {
+  int workers = default_threads() + 7;
+  Gauge gauge;
+  auto gauged = map_and_batch(gauge.function(), 3, {.workers = workers});
+  EXPECT_EQ(most_of(gauge, range(100) | repeat() | gauged, workers), workers);
 }
 
 // Each holds its threads until all of both are there.

@@ -1,20 +1,14 @@
 #include <cmath>
 #include <limits>
 
-#include "belfry/framework/ops/conv_geometry.h"
-#include "belfry/framework/ops/defs_nn.h"
-#include "cpu_onednn_testing.h"
+#include "cpu_conv_testing.h"
 
 namespace belfry::cpu {
 namespace {
 
 using ::testing::ElementsAre;
 
-struct Case {
-  Shape x = {}, kernel = {};
-  ConvWindow options = {};
-  bool volume() const { return options.axes() == 3; }
-};
+using Case = ConvCase;
 
 const Case cases[] = {
     {{8, 28, 28, 1}, {5, 5, 1, 32}},                                      // first layer of LeNet
@@ -53,66 +47,40 @@ const Case cases[] = {
     {{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, Conv3dOptions{}},
 };
 
-/// The nodes of one direction, built on inputs with the types of `arrays`.
-using Build = Tensor (*)(const std::vector<Tensor>& inputs, const Case& c);
-
-void check(const std::vector<Array>& arrays, const Case& c, Build build) {
+void check(const std::vector<Array>& arrays, const Case& c, BuildConv build) {
   Graph graph;
   Tensor y = build(inputs_like(graph, arrays), c);
   expect_onednn_matches_reference(y.node(), arrays);
 }
 
-Tensor forward(const std::vector<Tensor>& in, const Case& c) {
-  return apply1(c.volume() ? conv3d_op : conv2d_op, in, ConvOptions{.window = c.options});
-}
-
-Tensor fused(const std::vector<Tensor>& in, const Case& c) {
-  return apply1(c.volume() ? conv3d_op : conv2d_op, in,
-                ConvOptions{.window = c.options, .bias = true, .activation = Activation::relu});
-}
-
-Tensor grad_input(const std::vector<Tensor>& in, const Case& c) {
-  ConvGradInputOptions options{c.options, {c.x.begin() + 1, c.x.end() - 1}};
-  return (c.volume() ? conv3d_grad_input : conv2d_grad_input)(in[0], in[1], options);
-}
-
-Tensor grad_kernel(const std::vector<Tensor>& in, const Case& c) {
-  ConvGradKernelOptions options{c.options, {c.kernel.begin(), c.kernel.end() - 2}};
-  return (c.volume() ? conv3d_grad_kernel : conv2d_grad_kernel)(in[0], in[1], options);
-}
-
-Shape output_shape(const Case& c) {
-  return conv_geometry("test", c.x, c.kernel, c.options).output();
-}
-
-std::int64_t filters(const Case& c) { return *(c.kernel.end() - 1); }
-
 TEST(CpuOnednnConv, Forward) {
-  for (const Case& c : cases) check({random_array(c.x, 1), random_array(c.kernel, 2)}, c, forward);
+  for (const Case& c : cases)
+    check({random_array(c.x, 1), random_array(c.kernel, 2)}, c, conv_forward);
 }
 
 TEST(CpuOnednnConv, BiasAndRelu) {
   for (const Case& c : cases)
-    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({filters(c)}, 3)}, c,
-          fused);
+    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({c.filters()}, 3)}, c,
+          conv_with_bias_and_relu);
 }
 
 /// Batches that are cut into pieces, the ReLU following each: 4 x 400 KiB, 7 that no piece divides.
 TEST(CpuOnednnConv, BiasAndReluInPieces) {
   for (std::int64_t batch : {4, 6, 7}) {
     Case c{{batch, 40, 40, 2}, {3, 3, 2, 64}};
-    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({64}, 3)}, c, fused);
+    check({random_array(c.x, 1), random_array(c.kernel, 2), random_array({64}, 3)}, c,
+          conv_with_bias_and_relu);
   }
 }
 
 TEST(CpuOnednnConv, GradInput) {
   for (const Case& c : cases)
-    check({random_array(output_shape(c), 1), random_array(c.kernel, 2)}, c, grad_input);
+    check({random_array(c.output(), 1), random_array(c.kernel, 2)}, c, conv_grad_input);
 }
 
 TEST(CpuOnednnConv, GradKernel) {
   for (const Case& c : cases)
-    check({random_array(c.x, 1), random_array(output_shape(c), 2)}, c, grad_kernel);
+    check({random_array(c.x, 1), random_array(c.output(), 2)}, c, conv_grad_kernel);
 }
 
 TEST(CpuOnednnConv, BFloat16) {
@@ -120,12 +88,12 @@ TEST(CpuOnednnConv, BFloat16) {
                         {{2, 3, 6, 6, 16}, {3, 3, 3, 16, 32}, Conv3dOptions{}}}) {
     Array x = random_array(c.x, 1).cast(DType::bf16),
           kernel = random_array(c.kernel, 2).cast(DType::bf16),
-          dy = random_array(output_shape(c), 3).cast(DType::bf16),
+          dy = random_array(c.output(), 3).cast(DType::bf16),
           bias = random_array({32}, 4).cast(DType::bf16);
-    check({x, kernel}, c, forward);
-    check({x, kernel, bias}, c, fused);
-    check({dy, kernel}, c, grad_input);
-    check({x, dy}, c, grad_kernel);
+    check({x, kernel}, c, conv_forward);
+    check({x, kernel, bias}, c, conv_with_bias_and_relu);
+    check({dy, kernel}, c, conv_grad_input);
+    check({x, dy}, c, conv_grad_kernel);
   }
 }
 
@@ -133,8 +101,9 @@ TEST(CpuOnednnConv, PadsEachSideByItself) {
   std::vector<Array> arrays = {Array::of<float>({1, 2, 3, 4}, {1, 2, 2, 1}),
                                Array::of<float>({1, 1, 1, 1}, {2, 2, 1, 1})};
   Graph graph;
-  Tensor y = forward(inputs_like(graph, arrays),
-                     {.options = Conv2dOptions{.padding = Padding::explicit_amounts(1, 0, 1, 0)}});
+  Tensor y =
+      conv_forward(inputs_like(graph, arrays),
+                   {.options = Conv2dOptions{.padding = Padding::explicit_amounts(1, 0, 1, 0)}});
   Array result = run_onednn(y.node(), arrays, 1);
   EXPECT_THAT(result.span<float>(), ElementsAre(1, 3, 4, 10));
 }
@@ -149,7 +118,7 @@ TEST(CpuOnednnConv, ReluKeepsNan) {
     std::vector<Array> inputs;
     for (const Array& a : arrays) inputs.push_back(a.cast(dtype));
     Graph graph;
-    Tensor built = fused(inputs_like(graph, inputs), {});
+    Tensor built = conv_with_bias_and_relu(inputs_like(graph, inputs), {});
     const Node& node = built.node();
     if (!find_kernel(node, 1)) continue;
     Array y = run_onednn(node, inputs, 1);
@@ -172,7 +141,8 @@ TEST(CpuOnednnConv, LeavesTheRestToOthers) {
 }
 
 std::string packed_layout(const Node& node, int threads) {
-  auto packed = find_kernel(node, threads)->packed_inputs();
+  auto packed =
+      find_kernel(node, {.threads = threads, .exact_convolutions = true})->packed_inputs();
   EXPECT_EQ(packed.size(), 1u);
   EXPECT_EQ(packed.at(0).input, 1);
   return packed.at(0).layout;

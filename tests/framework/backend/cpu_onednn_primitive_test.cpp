@@ -53,10 +53,19 @@ TEST(CpuOnednnPrimitive, FailuresNameOpAndStatus) {
 }
 
 TEST(CpuOnednnPrimitive, ReferencesFor16BitsAreSlowerThanF32) {
-  EXPECT_TRUE(slower_than_f32(DType::bf16, "ref:any"));
-  EXPECT_FALSE(slower_than_f32(DType::f32, "ref:any"));  // nothing else is there
-  EXPECT_FALSE(slower_than_f32(DType::bf16, "brgconv:avx512_core_bf16"));
-  EXPECT_FALSE(slower_than_f32(DType::bf16, "jit_bf16:avx512_core"));
+  for (bool instructions : {false, true}) {
+    for (const char* slow : {"ref:any", "simple:any"}) {
+      EXPECT_TRUE(slower_than_f32(DType::bf16, slow, instructions)) << slow;
+      EXPECT_FALSE(slower_than_f32(DType::f32, slow, instructions))
+          << slow;  // nothing else is there
+    }
+    for (const char* fast : {"brgconv:avx512_core_bf16", "jit_bf16:avx512_core"})
+      EXPECT_FALSE(slower_than_f32(DType::bf16, fast, instructions)) << fast;
+    for (const char* product : {"gemm:jit", "x64:gemm:jit"}) {
+      EXPECT_EQ(slower_than_f32(DType::bf16, product, instructions), !instructions) << product;
+      EXPECT_FALSE(slower_than_f32(DType::f32, product, instructions)) << product;
+    }
+  }
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ inline std::vector<Array> packed(const Kernel& kernel, const std::vector<Array>&
 inline Array run_onednn(const Node& node, const std::vector<Array>& inputs, int threads) {
   auto stream = find_device("cpu")->make_stream();
   stream->activate(threads);
-  auto kernel = find_kernel(node, threads);
+  auto kernel = find_kernel(node, {.threads = threads, .exact_convolutions = true});
   require(kernel && kernel->implementation().starts_with("onednn"), "no oneDNN kernel for ", node);
   return run_kernel(*kernel, node, packed(*kernel, inputs, *stream)).front();
 }

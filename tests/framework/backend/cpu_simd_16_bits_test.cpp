@@ -133,6 +133,22 @@ TEST(Simd16Bits, SoftmaxAndCrossEntropy) {
   }
 }
 
+/// Where the prediction is right, the gradient is the small difference of p and 1: of a sum that is
+/// rounded first, nothing would be left. p = 1 / (1 + e^-8), p - 1 = -3.35350e-4.
+TEST(Simd16Bits, CrossEntropyOfARightPredictionKeepsItsGradient) {
+  for (DType dtype : {DType::bf16, DType::f16}) {
+    Array x = Array::of<float>({8, 0}, {1, 2}).cast(dtype), dy = Array::of<float>({1}, {1}),
+          label = Array::of<std::int64_t>({0}, {1}),
+          log_sum = Array::of<float>({8 + std::log1p(std::exp(-8.0f))}, {1});
+    Graph graph;
+    const Node& node = apply(sparse_softmax_cross_entropy_grad_op,
+                             inputs_like(graph, {dy, x, label, log_sum}), CrossEntropyOptions{});
+    auto dx = run_kernel(*find_kernel(node, 1), node, {dy, x, label, log_sum})[0];
+    EXPECT_NEAR(dx.at(0), -3.3535e-4, 3.3535e-4 / 256) << to_string(dtype);
+    EXPECT_NEAR(dx.at(1), 3.3535e-4, 3.3535e-4 / 256) << to_string(dtype);
+  }
+}
+
 TEST(Simd16Bits, Reductions) {
   struct Case {
     Shape shape;

@@ -100,6 +100,22 @@ inline std::string difference(const Array& expected, const Array& got, double ro
   return "";
 }
 
+/// Output 0 of a node with one output where it takes the place of input `i`.
+inline Array run_in_place(Kernel& kernel, const Node& node, const std::vector<Array>& inputs,
+                          int i) {
+  std::vector<Array> copies;
+  std::vector<void*> from;
+  for (const Array& x : inputs) {
+    copies.push_back(x.clone());
+    from.push_back(copies.back().raw());
+  }
+  auto place = static_cast<std::size_t>(i);
+  Array workspace(Shape{kernel.workspace().count}, DType::u8);
+  auto stream = find_device("cpu")->make_stream();
+  kernel.run({from, {&from[place], 1}, workspace.raw()}, *stream);
+  return copies[place];
+}
+
 inline void expect_simd_matches_reference(const Node& node, const std::vector<Array>& inputs,
                                           double rounding = 8) {
   auto expected = run_kernel(*make_reference_kernel(node), node, inputs);
@@ -114,6 +130,11 @@ inline void expect_simd_matches_reference(const Node& node, const std::vector<Ar
       EXPECT_EQ(difference(expected[i], a[i], rounding), "") << "output " << i;
       EXPECT_TRUE(identical(a[i], b[i])) << "output " << i << " differs between 1 and 2 threads";
     }
+    if (!node.op().in_place || node.outputs().size() != 1) continue;
+    for (int i : node.op().in_place(node))
+      if (node.input(i).type() == node.output())
+        EXPECT_TRUE(identical(run_in_place(*two, node, inputs, i), a[0]))
+            << "in the place of input " << i;
   }
 }
 

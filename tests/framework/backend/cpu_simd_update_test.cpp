@@ -98,6 +98,23 @@ TEST(SimdUpdate, Lamb) {
   }
 }
 
+// Of a lazy rule whole rows are left alone, wherever threads cut them.
+TEST(SimdUpdate, LazyRulesLeaveIdleRowsAlone) {
+  Problem p(1);
+  auto gradient = p.arrays[4].span<float>();  // of a variable [129, 257]
+  for (std::size_t row : {0u, 3u, 4u, 70u, 128u})
+    for (std::size_t i = row * 257; i < (row + 1) * 257; ++i) gradient[i] = 0;
+  gradient[4 * 257 + 256] = 1;  // not all of row 4
+  Node& node = momentum_update(p.rate, p.groups, {.lazy = true});
+  expect_simd_matches_reference(node, p.inputs(false));
+  auto after = run_kernel(*find_kernel(node, 2), node, p.inputs(false));
+  for (std::size_t row = 0; row < 129; ++row) {
+    bool idle = row == 0 || row == 3 || row == 70 || row == 128;
+    auto at = static_cast<std::int64_t>(row) * 257;
+    EXPECT_EQ(after[3].at(at) == p.arrays[5].at(at), idle) << row;
+  }
+}
+
 // With a condition: as without one where it holds, and the same bits as before where it does not.
 void expect_condition_holds_back(const Node& node, std::vector<Array> inputs, std::size_t place) {
   inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(place), Array::scalar(true));

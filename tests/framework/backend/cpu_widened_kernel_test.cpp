@@ -9,13 +9,11 @@
 namespace belfry::cpu {
 namespace {
 
-using ::testing::ElementsAre;
-
 /// What the node's widened kernel makes of `inputs`, packed inputs and workspace included.
 std::vector<Array> run_widened(const Node& node, const std::vector<Array>& inputs, int threads) {
   auto stream = find_device("cpu")->make_stream();
   stream->activate(threads);
-  auto kernel = make_widened_kernel(node, threads);
+  auto kernel = make_widened_kernel(node, {.threads = threads});
   require(kernel != nullptr, "no widened kernel for ", node);
   return run_kernel(*kernel, node, packed(*kernel, inputs, *stream));
 }
@@ -53,24 +51,6 @@ TEST(WidenedKernel, ConvolutionsAndTheirGradients) {
   }
 }
 
-/// Where kernels of 16 bits that want their weights in f32 and in 16 bits read one tensor, the two
-/// packed forms are not to be taken for each other.
-TEST(WidenedKernel, PacksUnderALayoutOfItsOwn) {
-  Array x = narrow({2, 8, 8, 16}, 1, DType::f16), kernel = narrow({3, 3, 16, 32}, 2, DType::f16);
-  Graph narrow_graph, wide_graph;
-  auto in = inputs_like(narrow_graph, {x, kernel}),
-       wide = inputs_like(wide_graph, {x.cast(DType::f32), kernel.cast(DType::f32)});
-  auto a = make_widened_kernel(conv2d(in[0], in[1], {}).node(), 1);
-  auto b = find_kernel(conv2d(wide[0], wide[1], {}).node(), 1);
-  ASSERT_TRUE(a && b);
-  EXPECT_EQ(a->implementation(), "onednn f32");
-  ASSERT_EQ(a->packed_inputs().size(), b->packed_inputs().size());
-  for (std::size_t i = 0; i < a->packed_inputs().size(); ++i) {
-    EXPECT_NE(a->packed_inputs()[i].layout, b->packed_inputs()[i].layout);
-    EXPECT_EQ(a->packed_inputs()[i].size.count, b->packed_inputs()[i].size.count);
-  }
-}
-
 TEST(WidenedKernel, Products) {
   for (DType dtype : {DType::bf16, DType::f16}) {
     Array a = narrow({33, 70}, 1, dtype), b = narrow({70, 51}, 2, dtype);
@@ -87,7 +67,7 @@ TEST(WidenedKernel, ResultMayOverwriteAnOperand) {
   auto in = inputs_like(graph, {a, b});
   const Node& node = sub(in[0], in[1]).node();
   Array expected = run_widened(node, {a, b}, 1)[0];
-  auto kernel = make_widened_kernel(node, 2);
+  auto kernel = make_widened_kernel(node, {.threads = 2});
   std::vector<Array> operands{a.clone(), b.clone()};
   std::vector<void*> from{operands[0].raw(), operands[1].raw()}, to{from[1]};
   Array workspace(Shape{kernel->workspace().count}, DType::u8);
@@ -96,28 +76,21 @@ TEST(WidenedKernel, ResultMayOverwriteAnOperand) {
   EXPECT_TRUE(identical(operands[1], expected));
 }
 
-TEST(WidenedKernel, UpdatesOfVariables) {
+TEST(WidenedKernel, NeedsAnOperandOf16BitsAndAnF32Kernel) {
+  Graph graph;
+  Tensor wide = input(graph, "x", {{4}, DType::f32}), narrow = input(graph, "n", {{4}, DType::f16});
+  EXPECT_EQ(make_widened_kernel(exp(wide).node(), {}), nullptr);
+  EXPECT_EQ(make_widened_kernel(apply(prod_op, {narrow}, ReduceOptions{{0}}), {}), nullptr);
+}
+
+/// Rounding all of a variable would not have the bits of rounding the rows that were looked up.
+TEST(WidenedKernel, LeavesUpdatesAlone) {
   Graph graph;
   VariableOptions options{.name = "w", .type = {{4}, DType::bf16}};
   Tensor rate = input(graph, "rate", {{}, DType::f32}), w(graph.add(variable_op, {}, options, {})),
          g = input(graph, "g", {{4}, DType::bf16});
   const Node& node = apply(sgd_update_op, {rate, w, g}, SgdUpdateOptions{});
-  // w - 0.5 g, exact in bf16
-  auto got =
-      run_widened(node,
-                  {Array::scalar(0.5f), Array::of({1.0f, 2.0f, -3.0f, 0.0f}).cast(DType::bf16),
-                   Array::of({2.0f, -2.0f, 0.5f, 4.0f}).cast(DType::bf16)},
-                  1);
-  ASSERT_EQ(got.size(), 1u);
-  Array w_after = got[0].cast(DType::f32);
-  EXPECT_THAT(w_after.span<float>(), ElementsAre(0.0f, 3.0f, -3.25f, -2.0f));
-}
-
-TEST(WidenedKernel, NeedsAnOperandOf16BitsAndAnF32Kernel) {
-  Graph graph;
-  Tensor wide = input(graph, "x", {{4}, DType::f32}), narrow = input(graph, "n", {{4}, DType::f16});
-  EXPECT_EQ(make_widened_kernel(exp(wide).node(), 1), nullptr);
-  EXPECT_EQ(make_widened_kernel(apply(prod_op, {narrow}, ReduceOptions{{0}}), 1), nullptr);
+  EXPECT_EQ(make_widened_kernel(node, {}), nullptr);
 }
 
 }  // namespace

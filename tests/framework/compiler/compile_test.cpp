@@ -314,5 +314,18 @@ TEST(Explain, SaysWhatIsLeftToReferenceKernels) {
   EXPECT_TRUE(references_are_noticeable(*plan_of({prod(large, {.axes = {1}})})));
 }
 
+// A table of 4 MB is no work: 3 rows of it are copied, as fast as by any other kernel.
+TEST(Explain, DoesNotTakeLookupsForSlow) {
+  Graph graph;
+  Tensor table = f32(graph, "table", {1000, 1000}), rows = input(graph, "rows", {{3}, DType::i64});
+  std::shared_ptr<const Plan> plan =
+      plan_of({exp(gather(table, rows)), prod(f32(graph, "x", {8}))});
+  std::vector<ReferenceUse> uses = reference_use(*plan);
+  ASSERT_EQ(uses.size(), 1u);
+  EXPECT_EQ(uses[0].what, "prod f32");
+  // 8 numbers in and 1 out; of 3 rows, read and written by gather, then by exp
+  EXPECT_DOUBLE_EQ(uses[0].share, 36.0 / (36 + 2 * 2 * 3 * 1000 * 4));
+}
+
 }  // namespace
 }  // namespace belfry

@@ -61,6 +61,26 @@ TEST_F(EstimatorExport, IsTheLiveStateBitForBit) {
   EXPECT_FALSE(identical(served(exports()), first));
 }
 
+// Before anything is trained nobody knows what will be.
+TEST_F(EstimatorExport, IsCheckedAgainstWhatIsTrained) {
+  auto differs = [](Scope s, const Batch& b, Mode mode) {
+    return curve(mode == Mode::predict ? s / "nets" : s / "net", b, mode);
+  };
+  Estimator e = estimator(saving_nothing(), differs);
+  EXPECT_EQ(error_of([&] { e.check_export(of_batch()); }), "no error");
+  train(e);
+  EXPECT_THAT(error_of([&] { e.check_export(of_batch()); }),
+              AllOf(HasSubstr("export: what is trained does not fit the model:\n  missing: `nets/"),
+                    HasSubstr("the nearest: net/"), Not(HasSubstr("moving_average"))));
+  Estimator plain = estimator(saving_nothing());
+  plain.train(over_and_over({batch}), {.steps = 1});
+  EXPECT_EQ(error_of([&] { plain.check_export(of_batch()); }), "no error");
+  EXPECT_THAT(error_of([&] { plain.check_export(of_batch(true)); }),
+              HasSubstr("export: there are no moving averages of variables"));
+  train(plain);
+  EXPECT_EQ(error_of([&] { plain.check_export(of_batch(true)); }), "no error");
+}
+
 TEST_F(EstimatorExport, OfIn16BitsIsIn16Bits) {
   for (Precision precision : {Precision::bf16, Precision::f16}) {
     CapturedLog log;

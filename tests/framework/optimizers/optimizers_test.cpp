@@ -7,9 +7,11 @@
 
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/reduce.h"
 #include "training.h"
 
@@ -299,6 +301,112 @@ TEST(Optimizers, OptionErrors) {
               fails("ftrl: learning_rate_power is 0.5; it must be at most 0"));
   EXPECT_THAT([] { ftrl({.l1 = -1}); }, fails("ftrl: l1 is -1; it must be at least 0"));
   EXPECT_THAT([] { lamb({.epsilon = -1}); }, fails("lamb: epsilon is -1; it must be above 0"));
+}
+
+// ---- lazy: rows without a gradient wait ---------------------------------------------------------
+
+// Looks two rows of a table up in each step. The loss is half the sum of the squares of what is
+// found: a row's gradient is its value times the number of look-ups. `textbook` changes a row that
+// was looked up in step t = 1, 2, ...; the others stay.
+void expect_lazy_descent(const Optimizer& optimizer, const Textbook& textbook, double v0 = 0) {
+  using Lookups = std::vector<std::int64_t>;
+  const std::vector<Lookups> steps = {{0, 1}, {2, 2}, {0, 2}, {1, 1}, {0, 0}};
+  for (std::int64_t rows : {3, 8})  // large beside the look-ups or not
+    for (bool fast : {true, false}) {
+      Graph graph;
+      std::vector<double> first(static_cast<std::size_t>(rows));
+      std::iota(first.begin(), first.end(), 1);
+      Variable table = Scope(graph).variable(
+          "table",
+          {{rows, 1}, DType::f64, given(Array::of(std::span<const double>(first), {rows, 1}))});
+      Tensor ids = input(graph, "ids", {{2}, DType::i64});
+      Tensor loss = sum(square(embedding_lookup(table, ids))) * 0.5;
+      Update update = minimize(loss, optimizer, {table});
+      apply_gradients(update, compute_gradients(update));
+      Training training(graph, {loss}, fast);
+      std::vector<Coordinate> expected;
+      for (std::int64_t r = 0; r < rows; ++r)
+        expected.push_back({static_cast<double>(r + 1), 0, v0, true});
+      for (int t = 1; t <= std::ssize(steps); ++t) {
+        const Lookups& found = steps[static_cast<std::size_t>(t - 1)];
+        for (std::int64_t r = 0; r < rows; ++r) {
+          auto& row = expected[static_cast<std::size_t>(r)];
+          auto count = std::ranges::count(found, r);
+          if (count > 0) textbook(row, row.w * static_cast<double>(count), t);
+        }
+        training.step({{"ids", Array::of(std::span(found), {2})}});
+        std::vector<double> got = training.variable(table.name());
+        for (std::size_t r = 0; r < expected.size(); ++r)
+          ASSERT_NEAR(got[r], expected[r].w, 1e-14 * t) << "step " << t << ", row " << r;
+      }
+    }
+}
+
+TEST(Momentum, LazyLeavesRowsWithoutAGradientAlone) {
+  expect_lazy_descent(momentum({.learning_rate = rate, .lazy = true}),
+                      [](Coordinate& c, double g, int) {
+                        c.m = 0.9 * c.m + g;
+                        c.w -= rate * c.m;
+                      });
+}
+
+TEST(Adam, LazyLeavesRowsWithoutAGradientAlone) {
+  expect_lazy_descent(adam({.learning_rate = rate, .lazy = true}),
+                      adam_textbook(0.9, 0.999, 1e-8, 0));
+}
+
+TEST(Ftrl, LazyLeavesRowsWithoutAGradientAlone) {
+  expect_lazy_descent(
+      ftrl({.learning_rate = rate, .l1 = 0.25, .l2 = 0.5, .lazy = true}),
+      [](Coordinate& c, double g, int) {
+        double grown = c.v + g * g;
+        c.m += g - (std::sqrt(grown) - std::sqrt(c.v)) / rate * c.w;
+        c.v = grown;
+        double shrunk = std::max(std::abs(c.m) - 0.25, 0.0);
+        c.w = -std::copysign(shrunk, c.m) / (std::sqrt(c.v) / rate + 2 * 0.5);
+      },
+      0.1);
+}
+
+// Weights from 0 under a constant rate: a row without a gradient would get the value that it has.
+TEST(Ftrl, LazyChangesNoBitOfWhatBeganAtZero) {
+  for (double power : {-0.5, -0.3})
+    for (double penalty : {0.0, 0.01}) {
+      auto trained = [&](bool lazy) {
+        Graph graph;
+        Variable table = Scope(graph).variable("table", {{9, 3}, DType::f32, zeros()});
+        Tensor ids = input(graph, "ids", {{2}, DType::i64});
+        Tensor found = embedding_lookup(table, ids);
+        Update update = minimize(sum(exp(found)),
+                                 ftrl({.learning_rate = 0.1,
+                                       .learning_rate_power = power,
+                                       .l1 = penalty,
+                                       .l2 = penalty,
+                                       .lazy = lazy}),
+                                 {table});
+        apply_gradients(update, compute_gradients(update));
+        Training training(graph, {update.loss});
+        for (std::int64_t t = 0; t < 20; ++t)
+          training.step({{"ids", Array::of({t * 5 % 8, t * t % 7}, {2})}});
+        return training.variable("table");
+      };
+      EXPECT_EQ(trained(true), trained(false)) << power << ", " << penalty;
+    }
+}
+
+// By default a moment goes on falling, and moves the row.
+TEST(Adam, WithoutLazyEveryRowMoves) {
+  Graph graph;
+  Variable table = Scope(graph).variable("table", {{8, 1}, DType::f64, ones()});
+  Tensor ids = input(graph, "ids", {{2}, DType::i64});
+  Update update = minimize(sum(embedding_lookup(table, ids)), adam({.learning_rate = rate}));
+  apply_gradients(update, compute_gradients(update));
+  Training training(graph, {update.loss});
+  training.step({{"ids", Array::of({std::int64_t{0}, std::int64_t{1}}, {2})}});
+  double after_one = training.variable("table")[0];
+  training.step({{"ids", Array::of({std::int64_t{1}, std::int64_t{1}}, {2})}});
+  EXPECT_LT(training.variable("table")[0], after_one);
+  EXPECT_EQ(training.variable("table")[7], 1);
 }
 
 }  // namespace

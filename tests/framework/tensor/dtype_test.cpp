@@ -135,6 +135,7 @@ TEST(DType, SizesAndNames) {
         Expected{DType::u8, 1, false, "u8"}, Expected{DType::boolean, 1, false, "bool"}}) {
     EXPECT_EQ(size_of(e.dtype), e.bytes) << e.name;
     EXPECT_EQ(is_floating(e.dtype), e.floating) << e.name;
+    EXPECT_EQ(has_16_bits(e.dtype), e.floating && size_of(e.dtype) == 2) << e.name;
     EXPECT_EQ(to_string(e.dtype), e.name);
     EXPECT_EQ(dtype_from_string(e.name), e.dtype);
     dispatch(e.dtype, [&](auto element) {

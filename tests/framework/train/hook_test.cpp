@@ -355,6 +355,14 @@ TEST_F(Hooking, NamesAreUniqueAndHooksNotNull) {
             "train: a hook is given twice: `counter`");
 }
 
+TEST_F(Hooking, AListenerHearsOnce) {
+  auto listener = std::make_shared<CheckpointListener>();
+  EXPECT_EQ(error_of([&] {
+              make().train(input, {.steps = 1, .listeners = {listener, listener}});
+            }),
+            "train: a checkpoint listener is given twice, and would hear all twice; give it once");
+}
+
 TEST_F(Hooking, ListenersNeedCheckpoints) {
   CheckpointListeners listeners{std::make_shared<CheckpointListener>()};
   EXPECT_EQ(
@@ -374,6 +382,21 @@ TEST_F(Hooking, ValuesAreFoundByName) {
   EXPECT_THAT(error_of([&] { make().train(input, {.hooks = {std::make_shared<Ask>()}}); }),
               HasSubstr("there is no value `gap`; the model has loss, w; add it to "
                         "EstimatorSpec::values"));
+}
+
+// Entries own their names.
+TEST_F(Hooking, ATraceMayBeReadAfterTraining) {
+  struct Traces final : Hook {
+    void before_step(StepRequest& r) override { r.trace = true; }
+    void after_step(const StepResult& r) override { trace.assign(r.trace.begin(), r.trace.end()); }
+    std::vector<TraceEntry> trace;
+  };
+  auto traces = std::make_shared<Traces>();
+  Estimator({.model_fn = linear, .model_dir = dir.path(), .run = quiet()})
+      .train(input, {.steps = 1, .hooks = {traces}});
+  std::vector<std::string> scopes;
+  for (const TraceEntry& entry : traces->trace) scopes.push_back(entry.scope);
+  EXPECT_THAT(scopes, ::testing::Contains("line"));
 }
 
 TEST_F(Hooking, AHookMaySaveAtAnyTime) {
@@ -398,6 +421,9 @@ TEST(Cadence, CountsSteps) {
   EXPECT_FALSE(cadence.due(3, 1e9));  // never twice in one step
   EXPECT_FALSE(cadence.due(12, 0));
   EXPECT_TRUE(cadence.due(13, 0));
+  Cadence never{Steps(std::numeric_limits<std::int64_t>::max())};
+  never.triggered(3, 0);
+  EXPECT_FALSE(never.due(4, 0));
 }
 
 TEST(Cadence, CountsSeconds) {

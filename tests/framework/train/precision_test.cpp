@@ -184,6 +184,24 @@ TEST(PrecisionOption, StepsOnReferenceKernelsAreWarnedOfOnce) {
   }
 }
 
+/// Whose gradient of 1.2 MB is averaged over towers.
+EstimatorSpec with_a_large_gradient(Scope s, const Batch& batch, Mode) {
+  Tensor w = s.variable("w", {.shape = {1, 300'000}, .initializer = ones()});
+  return {.loss = mean(square(matmul(reshape(batch["x"], {batch["x"].size(0), 1}), w))),
+          .train = sgd({.learning_rate = 0.1})};
+}
+
+TEST(PrecisionOption, SumsOverTowersAreNoReferenceKernels) {
+  TemporaryFolder folder;
+  CapturedLog log;
+  RunConfig config = in(Precision::f32);
+  config.devices = {"cpu:0", "cpu:1"};
+  Estimator estimator(
+      {.model_fn = with_a_large_gradient, .model_dir = folder.path(), .run = config});
+  estimator.train(over_and_over({points({1, 1}, {1, 1})}), {.steps = 1});
+  EXPECT_EQ(log.warnings.find("reference kernels"), std::string::npos) << log.warnings;
+}
+
 TEST(PrecisionOption, IsReadFromJson) {
   RunConfig config =
       run_config_from_json(R"({"precision": "f16", "tf32": false, "capture_steps": false})");

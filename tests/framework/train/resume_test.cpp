@@ -55,6 +55,29 @@ TEST(Resume, InPartsIsTheSameAsAtOnce) {
   EXPECT_LT(expected.back(), expected.front());
 }
 
+// Tables of which a step touches some rows, with slots that wait.
+TEST(Resume, TablesGoOnAsTheyStood) {
+  for (const Optimizer& optimizer :
+       {adagrad({.learning_rate = 0.1}), adam({.learning_rate = 0.01, .lazy = true})}) {
+    ModelFn model = [=](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+      Tensor ids = cast(abs(batch["x"] * 20), DType::i64);  // [n, 6], below 1000
+      Tensor found = embedding(s / "words", ids, {.rows = 1000, .width = 3});
+      Tensor logits = dense(s / "out", mean(found, {.axes = {1}}), {.units = 4});
+      return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+              .train = optimizer};
+    };
+    TemporaryFolder whole, parts;
+    auto train = [&](const TemporaryFolder& dir, const std::vector<std::int64_t>& lengths) {
+      for (std::int64_t steps : lengths)
+        Estimator({.model_fn = model, .model_dir = dir.path(), .run = quiet()})
+            .train(shuffled_digits, {.steps = steps});
+    };
+    train(whole, {12});
+    train(parts, {5, 1, 6});
+    expect_same_state(whole, parts, 12);
+  }
+}
+
 TEST(Resume, WorkersDoNotChangeTheWeights) {
   TemporaryFolder one;
   train_in_parts(one.path(), {15});

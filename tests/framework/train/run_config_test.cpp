@@ -60,7 +60,7 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
   // Each value is another than the default, and each key is one that JSON may have.
   std::string all =
       R"({"batch":"per_tower","bucket":5,"capture_steps":false,"check_numerics":true,)"
-      R"("devices":["cpu:0","cpu:1+cpu:2"],"fail_on_non_finite":false,)"
+      R"("devices":["cpu:0","cpu:1+cpu:2"],"exact_convolutions":true,"fail_on_non_finite":false,)"
       R"("keep_checkpoints":{"every":{"steps":7200},"multiples_of":12,"newest":3},)"
       R"("log_step_count":8,"memory_limit":9,"precision":"bf16","reduction":"hierarchical",)"
       R"("reduction_timeout":10,"save_checkpoint":{"steps":11},"save_in_background":true,)"
@@ -80,7 +80,8 @@ TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error("{"), "config: expected a JSON object of RunConfig fields");
   EXPECT_EQ(error(R"({"sed": 1})"),
             "config: unknown key `sed`; known are batch, bucket, capture_steps, check_numerics, "
-            "devices, fail_on_non_finite, keep_checkpoints, log_step_count, memory_limit, "
+            "devices, exact_convolutions, fail_on_non_finite, keep_checkpoints, log_step_count, "
+            "memory_limit, "
             "precision, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
             "save_in_background, seed, split, stop_on_signals, tf32, threads, variables");
   EXPECT_EQ(error(R"({"threads": "two"})"),

@@ -96,6 +96,34 @@ TEST(Memory, AModelOverTheLimitFailsBeforeAnythingRuns) {
                         "devices (RunConfig::split)\n"));
 }
 
+EstimatorSpec convolution(Scope s, const Batch& batch, Mode) {
+  Tensor y = conv2d(batch["x"], s.variable("kernel", {.shape = {3, 3, 32, 32}}));
+  return {.loss = mean(square(y)), .train = sgd({.learning_rate = 0.1})};
+}
+
+TEST(Memory, ConvolutionsAreDirectWhereWinogradsMethodIsOverTheLimit) {
+  Features batch{{"x", Array::zeros({4, 16, 16, 32})}};
+  auto plan_under = [&](Bytes limit) {
+    RunConfig config = quiet();
+    config.memory_limit = limit;
+    Session session(convolution, config);
+    return session
+        .compile(Model(convolution, Mode::train, signature_of(batch), {}, session.complete()))
+        ->slots[0];
+  };
+  auto is_winograd = [](const Plan& plan) {
+    return std::ranges::any_of(plan.instructions, [](const Instruction& i) {
+      return i.kernel && i.kernel->implementation() == "winograd";
+    });
+  };
+  auto plan = plan_under(Bytes(1 << 30));
+  EXPECT_TRUE(is_winograd(*plan));
+  EXPECT_TRUE(is_winograd(*plan_under(Bytes(plan->bytes()))));
+  auto leaner = plan_under(Bytes(plan->bytes() - 1));
+  EXPECT_FALSE(is_winograd(*leaner));
+  EXPECT_LT(leaner->bytes(), plan->bytes());
+}
+
 TEST(Errors, AShapeMismatchNamesItsScope) {
   TemporaryFolder dir;
   auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {

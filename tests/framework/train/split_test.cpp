@@ -196,7 +196,7 @@ TEST(Split, SlotsWorkOnDifferentMicroBatches) {
   std::vector<std::shared_ptr<Device>> cpus{find_device("cpu:0"), find_device("cpu:1")};
   std::vector<Device*> devices{cpus[0].get(), cpus[1].get()};
   Model model(chain, Mode::train, signature, {}, {.micro_batches = 3});
-  auto plan = model.compile(devices, 1);
+  auto plan = model.compile(devices, {.threads = 1});
   Lane first = lane_of(*plan->slots[0]), second = lane_of(*plan->slots[1]);
   // The rows of y are cut on slot 0 too and go over beside the activations.
   EXPECT_THAT(first.order, StartsWith("SSSSSSRRR"));
@@ -211,7 +211,7 @@ TEST(Split, GradientsAreSummedWhereTheirVariablesAre) {
   std::vector<std::shared_ptr<Device>> cpus{find_device("cpu:0"), find_device("cpu:1")};
   std::vector<Device*> devices{cpus[0].get(), cpus[1].get()};
   Model model(chain, Mode::train, signature, {}, {.towers = 2});
-  auto plan = model.compile(devices, 1);
+  auto plan = model.compile(devices, {.threads = 1});
   auto reduced = [&](std::size_t slot) {
     std::vector<std::string> types;
     for (const Instruction& i : plan->slots[slot]->instructions)

@@ -176,15 +176,26 @@ TEST_F(TrainingsVariables, OfTowersMustBeTheSame) {
       two([](Scope s, const Batch& b, Mode m, int call) {
         return linear(s / concat("call_", call), b, m);
       }),
-      HasSubstr("train: variable 0 of tower 1's model is `call_1/line/kernel` (f32[1, 1]) and "
-                "of tower 0's `call_0/line/kernel` (f32[1, 1]); a model_fn must make the same "
+      HasSubstr("train: variable 0 of tower 1's model is `call_1/line/kernel` (f32[1, 1], "
+                "parameter, mirrored) and of tower 0's `call_0/line/kernel` (f32[1, 1], parameter, "
+                "mirrored); a model_fn must make the same "
                 "variables on every tower (in training step 1)"));
-  EXPECT_THAT(two([](Scope s, const Batch& b, Mode m, int call) {
-                EstimatorSpec spec = linear(s, b, m);
-                if (call == 0) s.variable("seen", {.kind = VariableKind::statistic});
-                return spec;
-              }),
-              HasSubstr("variable 2 of tower 1's model is none and of tower 0's `seen` (f32[])"));
+  EXPECT_THAT(
+      two([](Scope s, const Batch& b, Mode m, int call) {
+        EstimatorSpec spec = linear(s, b, m);
+        if (call == 0) s.variable("seen", {.kind = VariableKind::statistic});
+        return spec;
+      }),
+      HasSubstr("variable 2 of tower 1's model is none and of tower 0's `seen` (f32[], statistic"));
+  EXPECT_THAT(
+      two([](Scope s, const Batch& b, Mode m, int call) {
+        EstimatorSpec spec = linear(s, b, m);
+        s.variable("seen", {.kind = VariableKind::statistic,
+                            .over_towers = call == 0 ? OverTowers::sum : OverTowers::mean});
+        return spec;
+      }),
+      HasSubstr("tower 1's model is `seen` (f32[], statistic, mean) and of tower 0's `seen` "
+                "(f32[], statistic, sum)"));
   auto pair = [](Scope s, const Batch& b, std::vector<std::pair<const char*, Shape>> variables) {
     Tensor loss = mean(b["x"]);
     for (const auto& [name, shape] : variables)
@@ -194,13 +205,15 @@ TEST_F(TrainingsVariables, OfTowersMustBeTheSame) {
   EXPECT_THAT(two([&](Scope s, const Batch& b, Mode, int call) {
                 return pair(s, b, {{"a", {2 + call}}});
               }),
-              HasSubstr("variable 0 of tower 1's model is `a` (f32[3]) and of tower 0's `a` "
-                        "(f32[2]); a model_fn must make the same variables on every tower"));
+              HasSubstr("variable 0 of tower 1's model is `a` (f32[3], parameter, mirrored) and of "
+                        "tower 0's `a` (f32[2], parameter, mirrored); a model_fn must make the "
+                        "same variables on every tower"));
   EXPECT_THAT(two([&](Scope s, const Batch& b, Mode, int call) {
                 return call == 0 ? pair(s, b, {{"a", {2}}, {"b", {2}}})
                                  : pair(s, b, {{"b", {2}}, {"a", {2}}});
               }),
-              HasSubstr("variable 0 of tower 1's model is `b` (f32[2]) and of tower 0's `a` "));
+              HasSubstr("variable 0 of tower 1's model is `b` (f32[2], parameter, mirrored) and of "
+                        "tower 0's `a` "));
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
+#include "../../framework/base/error_of.h"
 #include "../hooks_support.h"
 
 namespace belfry::hooks {
@@ -89,6 +92,23 @@ TEST(EvalSchedule, ALargerBatchThanAnyBeforeEndsAnEpochOneStepLate) {
       evaluated.push_back(step);
   }
   EXPECT_THAT(evaluated, ElementsAre(4));
+}
+
+TEST(EvalSchedule, EpochsOfMoreExamplesThanThereAreNumbersAreRefused) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(error_of([] {
+              EvalSchedule("evaluation",
+                           {.every = Epochs{.count = 1LL << 32, .examples = 1LL << 32}});
+            }),
+            "evaluation: every = 4294967296 epochs of 4294967296 examples are more than can be "
+            "counted; set fewer epochs");
+  EXPECT_THAT(steps_of({.every = Epochs{.count = most, .examples = 1}}, 5, 1), IsEmpty());
+  TimedContext context;
+  EvalSchedule late("evaluation", {.every = Epochs{.count = most, .examples = 1}});
+  late.begin(context);
+  late.set_examples(most - 3);
+  late.due(context, {.context = context, .step = 1, .rows = 2}, false);
+  EXPECT_TRUE(late.may_be_due(context, 2));
 }
 
 TEST(EvalSchedule, TheLastStepIsNeverLeftOut) {

@@ -1,7 +1,7 @@
 #pragma once
-// Elements of 16 bits among the loops: each is computed with as a float, and rounded when it is
-// stored. By integer arithmetic that every compiler vectorises, bit for bit as the conversions of
-// framework/tensor/dtype.h, which the processor's own would not be for NaN.
+// Elements of 16 bits among the loops: they are read as floats, and results are rounded when they
+// are stored. By integer arithmetic that every compiler vectorises, bit for bit as the conversions
+// of framework/tensor/dtype.h, which the processor's own would not be for NaN.
 
 #include "belfry/framework/backend/cpu/simd/math.h"
 #include "belfry/framework/tensor/dtype.h"

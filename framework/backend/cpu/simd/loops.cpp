@@ -10,6 +10,7 @@ const SimdLoops loops{.isa = BELFRY_ISA_NAME,
                       .rows = row_loops,
                       .pools = pool_loops,
                       .updates = update_loops,
-                      .random = random_loops};
+                      .random = random_loops,
+                      .winograd = winograd_loops};
 
 }  // namespace belfry::cpu::BELFRY_ISA

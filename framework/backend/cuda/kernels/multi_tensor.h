@@ -15,6 +15,7 @@ struct TensorGroup {
   std::array<int, N> inputs;
   std::int64_t elements = 0;
   int rank = 0;
+  unsigned row = 0;  ///< elements of a row that waits for a gradient; 0: none waits
 };
 
 /// What one launch is told of its groups, by value.
@@ -24,6 +25,7 @@ struct Batch {
   void* tensors[most][N];
   std::int64_t elements[most];
   int rank[most];
+  unsigned row[most];
   unsigned first_block[most];  // of each group; rising
   int groups = 0;
   unsigned blocks = 0;  // of all of them
@@ -64,6 +66,7 @@ void for_each_batch(const std::vector<TensorGroup<N>>& groups, const KernelArgum
       batch.tensors[at][n] = a.inputs[static_cast<std::size_t>(groups[g].inputs[n])];
     batch.elements[at] = groups[g].elements;
     batch.rank[at] = groups[g].rank;
+    batch.row[at] = groups[g].row;
     batch.first_block[at] = batch.blocks;
     batch.blocks +=
         static_cast<unsigned>((groups[g].elements + update_block<T> - 1) / update_block<T>);

@@ -26,13 +26,26 @@ struct WithSlots {
   };
 };
 
+/// Whether the row of element i has no gradient. Each of its elements asks; most rows that have one
+/// say so at once.
+template <class T>
+__device__ bool is_in_idle_row(const void* gradient, std::int64_t i, unsigned row) {
+  const T* begin = static_cast<const T*>(gradient) + i / row * row;
+  for (unsigned k = 0; k < row; ++k)
+    if (to_compute(begin[k]) != 0) return false;
+  return true;
+}
+
+/// Where `row` is not 0, rows of so many elements wait for a gradient.
 template <int N, int Tensors, class T, class Rule>
-__device__ void update_pack(const Rule& rule, void* const (&tensors)[Tensors], std::int64_t i) {
+__device__ void update_pack(const Rule& rule, void* const (&tensors)[Tensors], std::int64_t i,
+                            unsigned row) {
   using C = compute_type<T>;
   constexpr int slots = Tensors - 2;
   Pack<T, N> packs[Tensors];
   for (int n = 0; n < Tensors; ++n) packs[n] = load_pack<N>(static_cast<const T*>(tensors[n]) + i);
   for (int k = 0; k < N; ++k) {
+    if (row > 0 && is_in_idle_row<T>(tensors[1], i + k, row)) continue;
     C value = to_compute(packs[0].values[k]), own[slots + 1];
     for (int s = 0; s < slots; ++s) own[s] = to_compute(packs[2 + s].values[k]);
     rule.template apply<StdMath>(value, to_compute(packs[1].values[k]), own);
@@ -49,8 +62,13 @@ __global__ void update_all(Batch<2 + Form::slots> batch, const Rule* rules, cons
   Share share = share_of<T>(batch);
   Rule rule = Form::of(rules[batch.rank[share.group]]);
   for_each_pack<T>(share, [&](auto n, std::int64_t i) {
-    update_pack<decltype(n)::value, 2 + Form::slots, T>(rule, batch.tensors[share.group], i);
+    update_pack<decltype(n)::value, 2 + Form::slots, T>(rule, batch.tensors[share.group], i,
+                                                        batch.row[share.group]);
   });
+}
+
+unsigned row_of(const Shape& shape) {
+  return static_cast<unsigned>(shape.elements() / std::max<std::int64_t>(shape[0], 1));
 }
 
 template <template <class> class Rule, template <class> class Form>
@@ -61,6 +79,8 @@ std::unique_ptr<Kernel> kernel(const Node& node) {
     using T = decltype(t);
     using R = Rule<compute_type<T>>;
     auto groups = groups_of<Form<R>::slots>(node, layout);
+    for (auto& group : groups)
+      if (is_lazy(options, group.rank)) group.row = row_of(node.input(group.inputs[0]).shape());
     auto run = [=](const KernelArguments& a, Stream& stream) {
       auto* rules = static_cast<R*>(a.workspace);
       ScalarsOnGpu scalars = scalars_of(a, layout);

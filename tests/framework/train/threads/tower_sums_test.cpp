@@ -61,12 +61,15 @@ TEST(WeightedLosses, CountTheWeightsOfAllTowers) {
   }
 }
 
-EstimatorSpec with_table(Scope s, const Batch& batch, Mode) {
+EstimatorSpec table_trained_by(const Optimizer& optimizer, Scope s, const Batch& batch) {
   Tensor found = embedding(s / "words", batch["ids"], {.rows = 1000, .width = 4});  // [n, 3, 4]
   Tensor again = embedding_lookup(trainable_variables(s.graph(), "words")[0], batch["label"]);
   Tensor logits = dense(s / "logits", mean(found, {.axes = {1}}) * again, {.units = classes});
-  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
-          .train = adagrad({.learning_rate = 0.1})};
+  return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = optimizer};
+}
+
+EstimatorSpec with_table(Scope s, const Batch& batch, Mode) {
+  return table_trained_by(adagrad({.learning_rate = 0.1}), s, batch);
 }
 
 std::vector<Features> with_ids(std::vector<Features> data) {
@@ -88,6 +91,37 @@ TEST(SparseGradients, EqualOneTower) {
     Trained many =
         train(with_table, on(towers), input, 20, {std::make_shared<Parts>(towers == 3 ? 2 : 1)});
     EXPECT_LT(largest_difference(one.variables, many.variables), 1e-6) << towers;
+  }
+}
+
+// Rows that no tower looked up wait on all of them, however the gradients are exchanged.
+TEST(SparseGradients, LazyRulesEqualOneTower) {
+  InputFn input = over_and_over(with_ids(batches_of(uneven_rows)));
+  for (const Optimizer& optimizer : {momentum({.learning_rate = 0.1, .lazy = true}),
+                                     adam({.learning_rate = 0.01, .lazy = true})}) {
+    ModelFn model = [=](Scope s, const Batch& batch, Mode) {
+      return table_trained_by(optimizer, s, batch);
+    };
+    Trained one = train(model, on(1), input);
+    for (int towers : {2, 3}) {
+      Trained many =
+          train(model, on(towers), input, 20, {std::make_shared<Parts>(towers == 3 ? 2 : 1)});
+      EXPECT_LT(largest_difference(one.variables, many.variables), 2e-5)
+          << optimizer.name << " on " << towers;
+    }
+  }
+}
+
+TEST(SparseGradients, TheTableIsUpdatedByRows) {
+  Features batch = with_ids(batches_of({6}))[0];
+  auto device = find_device("cpu");
+  std::vector<Device*> devices{device.get()};
+  for (int towers : {1, 2}) {
+    Model model(with_table, Mode::train, signature_of(batch), {},
+                {.towers = towers, .most_rows = 6});
+    auto plan = model.compile(devices);
+    for (const PlannedBlock& block : plan->slots[0]->blocks)
+      EXPECT_NE(block.type.shape, (Shape{1000, 4})) << block.name << " on " << towers;
   }
 }
 

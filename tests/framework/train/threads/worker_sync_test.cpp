@@ -202,11 +202,18 @@ TEST(WorkerSync, ModelsHaveTheSameVariables) {
   std::string text =
                   "train: variable 1 of worker 1's model is not that of worker 0's; here, on "
                   "worker ",
+              b_here = "`b` (f32[], parameter, mirrored)",
               remedy = "; a model_fn must make the same variables in every worker";
-  EXPECT_THAT(errors({a, wide}), ElementsAre(text + "0, it is `b` (f32[])" + remedy,
-                                             text + "1, it is `b` (f32[3])" + remedy));
+  EXPECT_THAT(errors({a, wide}),
+              ElementsAre(text + "0, it is " + b_here + remedy,
+                          text + "1, it is `b` (f32[3], parameter, mirrored)" + remedy));
+  VariableOptions statistic = b, summed = b;
+  statistic.kind = VariableKind::statistic;
+  summed.over_towers = OverTowers::sum;
+  EXPECT_THAT(errors({a, statistic})[1], HasSubstr("it is `b` (f32[], statistic, mirrored)"));
+  EXPECT_THAT(errors({a, summed})[1], HasSubstr("it is `b` (f32[], parameter, sum)"));
   EXPECT_THAT(errors({a}),
-              ElementsAre(text + "0, it is `b` (f32[])" + remedy, text + "1, it is none" + remedy));
+              ElementsAre(text + "0, it is " + b_here + remedy, text + "1, it is none" + remedy));
   EXPECT_THAT(errors({b, a})[1], HasSubstr("variable 0 of worker 1's"));
   EXPECT_THAT(errors({a, b, wide})[0], HasSubstr("variable 2 of worker 1's"));
 }

@@ -102,6 +102,55 @@ TEST_F(Continuously, DataHaveAnEnd) {
   EXPECT_EQ(evaluate_continuously(evaluator, endless, o).value().at("distance"), 0.75);
 }
 
+TEST_F(Continuously, TimesMayBeAsLongAsTheyLike) {
+  train_to(2);
+  EvaluateContinuouslyOptions o = noting();
+  o.timeout = o.throttle = o.poll = milliseconds::max();
+  std::stop_source stop;
+  o.stop = stop.get_token();
+  std::jthread stopper;
+  o.receive = [&, note = o.receive](std::int64_t step, const EvalResult& r) {
+    note(step, r);
+    stopper = std::jthread([&] {
+      std::this_thread::sleep_for(milliseconds(20));
+      train_to(3);  // which the throttle keeps from being seen
+      std::this_thread::sleep_for(milliseconds(20));
+      stop.request_stop();
+    });
+  };
+  Estimator evaluator(options());
+  EXPECT_TRUE(evaluate_continuously(evaluator, test, o).has_value());
+  EXPECT_TRUE(stop.stop_requested());
+  EXPECT_THAT(steps, ElementsAre(2));
+}
+
+// A stop within an evaluation ends it, and its values do not count.
+TEST_F(Continuously, EndsInTheMiddleOfAnEvaluation) {
+  train_to(2);
+  std::stop_source stop;
+  struct Stops final : InputStream {
+    explicit Stops(std::stop_source& s) : stop(s) {}
+    bool next(Features& batch) override {
+      if (++read == 5) stop.request_stop();
+      batch = one_point();
+      return true;
+    }
+    std::stop_source& stop;
+    int read = 0;
+  };
+  EvaluateContinuouslyOptions o = noting();
+  o.stop = stop.get_token();
+  int opened = 0;  // it is tried out first
+  InputFn never_ends = [&](const InputContext& c) -> InputStreamPtr {
+    return ++opened == 1 ? test(c) : std::make_unique<Stops>(stop);
+  };
+  Estimator evaluator(options());
+  EXPECT_FALSE(evaluate_continuously(evaluator, never_ends, o).has_value());
+  EXPECT_EQ(opened, 2);
+  EXPECT_THAT(steps, testing::IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(hooks::evaluation_dir(dir.path())));
+}
+
 TEST_F(Continuously, TimesAreChecked) {
   Estimator evaluator(options());
   auto error = [&](EvaluateContinuouslyOptions o) {

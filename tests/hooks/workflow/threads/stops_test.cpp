@@ -159,6 +159,21 @@ TEST_P(Stops, AreHeardBeforeTheFirstBatch) {
   EXPECT_THAT(log.warnings, IsEmpty());
 }
 
+TEST_P(Stops, AreHeardWhileTheInputOpens) {
+  InputFn opens = [&](const InputContext& context) {
+    reading = true;
+    wait_for(context.stop);
+    return once({})(context);
+  };
+  Estimator estimator(options(listening()));
+  std::thread stopper = stop_after(0, true);
+  TrainResult result = estimator.train(opens, stoppable());
+  stopper.join();
+  EXPECT_EQ(result.outcome, Outcome::stopped);
+  EXPECT_EQ(result.reason, reason());
+  EXPECT_EQ(result.steps, 0);
+}
+
 TEST_P(Stops, AreHeardInAnEvaluation) {
   bool first = true;  // it is tried out before the first step
   InputFn never_ends = [&, endless = endless_from(5)](const InputContext& c) {
@@ -274,6 +289,32 @@ TEST_P(Stops, AreHeardInTheLastEvaluation) {
   EXPECT_THAT(seen->ends, IsEmpty());
 }
 
+TEST_P(Stops, AreHeardWhereNothingIsLeftToDo) {
+  train({}, 3);
+  std::vector<std::string> nowhere, beside{"cpu:1"};
+  for (const auto& devices : {nowhere, beside}) {
+    reading = false;
+    TrainControl fresh;
+    source = {};
+    std::thread stopper([&] {
+      while (!reading) std::this_thread::yield();
+      GetParam() == Kind::control ? fresh.request_stop("enough") : stop();
+    });
+    EvalSpec spec{.name = "t", .input_fn = waiting(), .exporters = {seen}, .devices = devices};
+    EvalSpec next{.name = "next", .input_fn = test};
+    Estimator estimator(options(listening()));
+    auto result = train_and_evaluate(
+        estimator, {input, {.max_steps = 3, .control = &fresh, .stop = source.get_token()}},
+        {spec, next});
+    stopper.join();
+    expect_stopped(result.train, 3);
+    EXPECT_TRUE(result.evaluations.empty());
+    EXPECT_THAT(seen->ends, IsEmpty());
+    // That is over.
+    EXPECT_FALSE(estimator.evaluate(test).stopped());
+  }
+}
+
 // Predicts after step 2.
 struct Predicts final : Hook {
   void after_step(const StepResult& result) override {
@@ -334,6 +375,8 @@ TEST_F(WorkflowTest, EndlessDataAreNotEvaluatedToTheirEnd) {
   EXPECT_THAT(error_of([&] { train({spec}, 4); }),
               HasSubstr(told + " (in evaluation `t`, tried out first)"));
   EXPECT_THAT(saved_steps(dir.path()), IsEmpty());
+  train({}, 4);  // there is nothing left to do
+  EXPECT_THAT(error_of([&] { train({spec}, 4); }), HasSubstr(told));
 }
 
 }  // namespace

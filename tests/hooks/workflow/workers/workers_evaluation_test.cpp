@@ -63,6 +63,16 @@ TEST(WorkersEvaluation, AStopOfOneReachesTheEvaluationOfAll) {
   }
 }
 
+TEST(WorkersEvaluation, AStopOfOneReachesTheEvaluationOfATrainingThatIsDone) {
+  for (std::string kind : {"signal", "control", "token"}) {
+    TemporaryFolder folder;
+    std::string dir = folder / "model";
+    run_two("stop_idle_by_" + kind, dir);
+    for (const char* rank : {"0", "1"})
+      EXPECT_EQ(content(dir + ".found_" + rank), "stopped 2 0") << kind;
+  }
+}
+
 TEST(WorkersEvaluation, AFailureOfOneCostsNoStep) {
   for (const char* what : {"fail", "fail_validate"}) {
     TemporaryFolder folder;
@@ -71,6 +81,21 @@ TEST(WorkersEvaluation, AFailureOfOneCostsNoStep) {
     job.wait();
     for (const char* rank : {"0", "1"})
       EXPECT_THAT(content(dir + ".error_" + rank), testing::HasSubstr("no such file")) << what;
+    EXPECT_EQ(list_checkpoints(dir).back().step, 2) << what;
+  }
+}
+
+TEST(WorkersEvaluation, AFailureOfTheChiefCostsNoStep) {
+  for (auto [what, told, owner] : {std::tuple("receive", "no paper", "evaluation `t`"),
+                                   std::tuple("wanted", "no answer", "evaluation `t`"),
+                                   std::tuple("samples", "no frame", "samples")}) {
+    TemporaryFolder folder;
+    std::string dir = folder / "model";
+    MpiJob job(BELFRY_EVALUATE_WORKER, {concat("fail_chief_", what), dir}, 2, dir + ".log", true);
+    job.wait();
+    EXPECT_THAT(content(dir + ".error_0"), testing::HasSubstr(told));
+    EXPECT_EQ(content(dir + ".error_1"),
+              concat(owner, ": the chief has failed (after training step 2)"));
     EXPECT_EQ(list_checkpoints(dir).back().step, 2) << what;
   }
 }

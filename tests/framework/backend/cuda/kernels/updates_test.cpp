@@ -100,6 +100,9 @@ std::vector<Rule> rules() {
           rule("ftrl", 2, ftrl_update, {.l1 = 0.1, .l2 = 0.1}),
           rule("ftrl of another power", 2, ftrl_update,
                {.learning_rate_power = -0.3, .l1 = 0.1, .l2 = 0.1}),
+          rule("lazy momentum", 1, momentum_update, {.nesterov = true, .lazy = true}),
+          rule("lazy adam", 2, adam_update, {.lazy = true}),
+          rule("lazy ftrl", 2, ftrl_update, {.l1 = 0.1, .l2 = 0.1, .lazy = true}),
           rule("lamb", 2, lamb_update, {.weight_decay = 0.1})};
 }
 
@@ -150,6 +153,35 @@ TEST(CudaUpdates, ConditionsHoldThemBack) {
     expect_same_on_gpu(step_of(rule, DType::f32, 1), before, 2e-6, rule.name);
     for (const auto& [name, value] : step_of(rule, DType::f32, 0).on("cuda", before, true))
       EXPECT_TRUE(identical(value, before.at(name))) << rule.name << ", " << name;
+  }
+}
+
+// Whole rows wait, wherever packs and threads cut them.
+TEST(CudaUpdates, LazyRulesLeaveIdleRowsAlone) {
+  Rule momentum = rule("lazy momentum", 1, momentum_update, {.lazy = true});
+  // Of rows 0, 3, ... each element has a gradient, of rows 1, 4, ... the last one, of others none.
+  auto kind = [](const Shape& shape, std::int64_t i) {
+    return shape.rank() == 2 ? i / shape[1] % 3 : 0;
+  };
+  for (DType dtype : floating_types) {
+    Step step = step_of(momentum, dtype);
+    for (std::size_t g = 0; g < shapes().size(); ++g) {
+      const Shape& shape = shapes()[g];
+      Array gradient = Array::zeros(shape, DType::f64);
+      for (std::int64_t i = 0; i < shape.elements(); ++i)
+        if (kind(shape, i) == 0 || (kind(shape, i) == 1 && (i + 1) % shape[1] == 0))
+          gradient.span<double>()[static_cast<std::size_t>(i)] = 2;
+      step.feed[variable_name(g) + "_gradient"] = gradient.cast(dtype);
+    }
+    Values before = variables_of(momentum, dtype);
+    expect_same_on_gpu(step, before, dtype == DType::bf16 ? 0.008 : 0.001, momentum.name);
+    Values after = step.on("cuda", before, true);
+    for (std::size_t g = 0; g < shapes().size(); ++g)
+      for (std::int64_t i = 0; i < shapes()[g].elements(); ++i) {
+        std::string name = slot_name(g, 0);
+        ASSERT_EQ(after.at(name).at(i) == before.at(name).at(i), kind(shapes()[g], i) == 2)
+            << to_string(shapes()[g]) << ", element " << i << ", " << to_string(dtype);
+      }
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "../../workflow_testing.h"
 #include "belfry/framework/distribute/workers.h"
+#include "belfry/hooks/samples.h"
 
 namespace belfry {
 namespace {
@@ -80,8 +81,8 @@ void stop(const std::string& dir, std::ostream& found) {
 }
 
 // Evaluations after every second step are tried out with one point; later ones wait for ever.
-InputFn waiting(std::atomic<bool>& waits) {
-  return [&waits, first = true](const InputContext& context) mutable -> InputStreamPtr {
+InputFn waiting(std::atomic<bool>& waits, bool tried_out) {
+  return [&waits, first = tried_out](const InputContext& context) mutable -> InputStreamPtr {
     struct Waits final : InputStream {
       bool next(Features&) override {
         *waits = true;
@@ -101,10 +102,13 @@ InputFn waiting(std::atomic<bool>& waits) {
 }
 
 // Worker 1 alone is asked to stop, in the evaluation of step 2, in which it waits. The other may
-// hear of it before it comes to wait.
-void stop_evaluation(const std::string& dir, const std::string& kind, bool asked,
+// hear of it before it comes to wait. `idle`: training has nothing left to do.
+void stop_evaluation(const std::string& dir, const std::string& kind, bool asked, bool idle,
                      std::ostream& found) {
   RunConfig run = saving_every_tenth();
+  InputFn input = over_and_over({one_point()});
+  if (idle)
+    Estimator({.model_fn = model, .model_dir = dir, .run = run}).train(input, {.max_steps = 2});
   run.stop_on_signals = true;
   Estimator estimator({.model_fn = model, .model_dir = dir, .run = run});
   TrainControl control;
@@ -118,11 +122,30 @@ void stop_evaluation(const std::string& dir, const std::string& kind, bool asked
   };
   std::jthread stops;
   if (asked) stops = std::jthread(stop);
-  TrainOptions options{.max_steps = 100, .control = &control, .stop = source.get_token()};
-  auto result = train_and_evaluate(estimator, {over_and_over({one_point()}), options},
-                                   {{.input_fn = waiting(waits), .every = Steps(2)}});
+  TrainOptions options{
+      .max_steps = idle ? 2 : 100, .control = &control, .stop = source.get_token()};
+  auto result = train_and_evaluate(estimator, {input, options},
+                                   {{.input_fn = waiting(waits, !idle), .every = Steps(2)}});
   found << to_string(result.train.outcome) << " " << result.train.global_step << " "
         << result.evaluations.size();
+}
+
+// Who receives and who is asked are so on the chief alone. What they throw after step 2 costs no
+// worker a step.
+void fail_chief(const std::string& dir, const std::string& what) {
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = saving_every_tenth()});
+  EvalSpec spec{.name = "t", .input_fn = once({one_point()}), .every = Steps(2), .keep_best = 1};
+  if (what == "receive") spec.receive = [](std::int64_t, const EvalResult&) { fail("no paper"); };
+  if (what == "wanted") spec.wanted = [](std::int64_t) -> bool { fail("no answer"); };
+  Hooks hooks;
+  if (what == "samples") {
+    spec.every = Steps(100);
+    hooks.push_back(hooks::samples(
+        estimator, once({one_point()}),
+        {.every = Steps(2), .receive = [](std::int64_t, const Features&) { fail("no frame"); }}));
+  }
+  train_and_evaluate(estimator, {over_and_over({one_point()}), {.max_steps = 100, .hooks = hooks}},
+                     {spec});
 }
 
 // What fails on worker 1 after step 2 costs no worker a step: not the one of an evaluation, and
@@ -155,7 +178,10 @@ int main(int argc, char** argv) {
     if (what == "go_on") belfry::go_on(dir, found);
     if (what == "stop") belfry::stop(dir, found);
     if (what.starts_with("stop_by_"))
-      belfry::stop_evaluation(dir, what.substr(8), rank == "1", found);
+      belfry::stop_evaluation(dir, what.substr(8), rank == "1", false, found);
+    if (what.starts_with("stop_idle_by_"))
+      belfry::stop_evaluation(dir, what.substr(13), rank == "1", true, found);
+    if (what.starts_with("fail_chief_")) belfry::fail_chief(dir, what.substr(11));
     if (what == "fail") belfry::fail_evaluation(dir, rank == "1", false);
     if (what == "fail_validate") belfry::fail_evaluation(dir, rank == "1", true);
   } catch (const std::exception& error) {

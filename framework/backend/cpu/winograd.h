@@ -1,0 +1,17 @@
+#pragma once
+// Convolutions by Winograd's method, for windows of 3x3 or 3x3x3 taps that move by one pixel. The
+// bits of a kernel do not depend on its number of threads. For errors see README, "Winograd".
+
+#include <memory>
+
+#include "belfry/framework/backend/backend.h"
+
+namespace belfry::cpu {
+
+/// Kernels of a convolution and of its two gradients; null where the method does not apply or is
+/// slower than the direct one, and where the options ask for exact convolutions.
+std::unique_ptr<Kernel> winograd_forward(const Node& node, const KernelOptions& options);
+std::unique_ptr<Kernel> winograd_grad_input(const Node& node, const KernelOptions& options);
+std::unique_ptr<Kernel> winograd_grad_kernel(const Node& node, const KernelOptions& options);
+
+}  // namespace belfry::cpu

@@ -1,0 +1,172 @@
+#include <cmath>
+#include <limits>
+
+#include "cpu_conv_testing.h"
+
+namespace belfry::cpu {
+namespace {
+
+using Case = ConvCase;
+
+const Case cases[] = {
+    {{4, 8, 8, 32}, {3, 3, 32, 64}},
+    {{16, 4, 4, 64}, {3, 3, 64, 64}},   // a tile is an image
+    {{1, 31, 18, 16}, {3, 3, 16, 48}},  // tiles that are cut off; half a panel on AVX-512
+    {{3, 15, 13, 16}, {3, 3, 16, 16}, Conv2dOptions{.padding = valid_padding}},
+    {{2, 12, 12, 16},
+     {3, 3, 16, 32},
+     Conv2dOptions{.padding = Padding::explicit_amounts(2, 0, 4, 1)}},
+    {{1, 64, 68, 16}, {3, 3, 16, 16}},  // several blocks of tiles
+    {{2, 5, 8, 8, 16}, {3, 3, 3, 16, 32}, Conv3dOptions{}},
+    {{4, 3, 10, 9, 32}, {3, 3, 3, 32, 16}, Conv3dOptions{.padding = valid_padding}},
+    {{1, 2, 24, 8, 16},
+     {3, 3, 3, 16, 16},
+     Conv3dOptions{.padding = Padding::explicit_amounts(1, 2, 0, 1, 2, 0)}},
+    {{2, 4, 12, 8, 16}, {1, 3, 3, 16, 16}, Conv3dOptions{}},
+};
+
+Array run_winograd(const Node& node, const std::vector<Array>& inputs, int threads) {
+  auto stream = find_device("cpu")->make_stream();
+  stream->activate(threads);
+  auto kernel = find_kernel(node, threads);
+  require(kernel && kernel->implementation() == "winograd", "not by Winograd's method: ", node);
+  return run_kernel(*kernel, node, packed(*kernel, inputs, *stream)).front();
+}
+
+/// Root of the mean square of a - b over that of b.
+double relative_error(const Array& a, const Array& b) {
+  double error = 0, size = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    error += (a.at(i) - b.at(i)) * (a.at(i) - b.at(i));
+    size += b.at(i) * b.at(i);
+  }
+  return std::sqrt(error / size);
+}
+
+/// Largest of |a - b| over the largest of |b|.
+double largest_error(const Array& a, const Array& b) {
+  double error = 0, size = 0;
+  for (std::int64_t i = 0; i < a.elements(); ++i) {
+    error = std::max(error, std::abs(a.at(i) - b.at(i)));
+    size = std::max(size, std::abs(b.at(i)));
+  }
+  return error / size;
+}
+
+std::vector<Array> as(DType dtype, const std::vector<Array>& arrays) {
+  std::vector<Array> out;
+  for (const Array& array : arrays) out.push_back(array.cast(dtype));
+  return out;
+}
+
+/// The same in f64, by the sums of products that define it.
+Array exactly(const std::vector<Array>& inputs, const Case& c, BuildConv build) {
+  Graph graph;
+  std::vector<Array> wide = as(DType::f64, inputs);
+  Tensor built = build(inputs_like(graph, wide), c);
+  return run_kernel(*make_reference_kernel(built.node()), built.node(), wide).front();
+}
+
+/// On each instruction set.
+void check(const std::vector<Array>& inputs, const Case& c, BuildConv build) {
+  SCOPED_TRACE(concat(c.x, " ", c.kernel));
+  Graph graph;
+  Tensor built = build(inputs_like(graph, inputs), c);
+  const Node& node = built.node();
+  Array expected = exactly(inputs, c, build);
+  for (const SimdLoops* loops : simd_choices()) {
+    UsingSimd using_loops(*loops);
+    SCOPED_TRACE(loops->isa);
+    Array got = run_winograd(node, inputs, 1);
+    EXPECT_LT(relative_error(got, expected), 3e-6);
+    EXPECT_TRUE(identical(got, run_winograd(node, inputs, 2)));
+    EXPECT_TRUE(identical(got, run_winograd(node, inputs, 3)));
+  }
+}
+
+Array noise(const Shape& shape, std::uint64_t seed) { return random_array(shape, seed); }
+
+TEST(Winograd, Forward) {
+  for (const Case& c : cases) check({noise(c.x, 1), noise(c.kernel, 2)}, c, conv_forward);
+}
+
+TEST(Winograd, BiasAndRelu) {
+  for (const Case& c : cases)
+    check({noise(c.x, 1), noise(c.kernel, 2), noise({c.filters()}, 3)}, c, conv_with_bias_and_relu);
+}
+
+TEST(Winograd, GradInput) {
+  for (const Case& c : cases) check({noise(c.output(), 1), noise(c.kernel, 2)}, c, conv_grad_input);
+}
+
+TEST(Winograd, GradKernel) {
+  for (const Case& c : cases) check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel);
+}
+
+/// The bounds that the README names, of instruction sets without fused products, too.
+TEST(Winograd, ErrorsAreThoseOfTheReadme) {
+  struct Row {
+    std::int64_t n, side, in, out;
+    double forward, grad_input, grad_kernel;
+  };
+  for (const Row& row : {Row{1, 32, 64, 64, 0.9e-6, 0.9e-6, 0.9e-6},
+                         {1, 16, 128, 128, 1.2e-6, 1.2e-6, 0.6e-6},
+                         {4, 8, 256, 128, 1.7e-6, 1.2e-6, 0.6e-6},
+                         {16, 4, 512, 32, 2.5e-6, 0.8e-6, 0.7e-6}}) {
+    Case c{{row.n, row.side, row.side, row.in}, {3, 3, row.in, row.out}};
+    Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.output(), 3);
+    auto expect_below = [&](double bound, const std::vector<Array>& inputs, BuildConv build) {
+      Graph graph;
+      Tensor built = build(inputs_like(graph, inputs), c);
+      Array expected = exactly(inputs, c, build);
+      for (const SimdLoops* loops : simd_choices()) {
+        UsingSimd using_loops(*loops);
+        SCOPED_TRACE(concat(c.x, " on ", loops->isa));
+        Array got = run_winograd(built.node(), inputs, 2);
+        EXPECT_LT(relative_error(got, expected), bound);
+        EXPECT_LT(largest_error(got, expected), 5e-6);
+      }
+    };
+    expect_below(row.forward, {x, kernel}, conv_forward);
+    expect_below(row.grad_input, {dy, kernel}, conv_grad_input);
+    expect_below(row.grad_kernel, {x, dy}, conv_grad_kernel);
+  }
+}
+
+TEST(Winograd, NaNReachesTheTilesThatReadIt) {
+  Case c{{16, 8, 8, 16}, {3, 3, 16, 16}};
+  Array x = Array::zeros(c.x);
+  x.span<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+  Graph graph;
+  std::vector<Array> inputs{x, noise(c.kernel, 2), noise({16}, 3)};
+  Tensor built = conv_with_bias_and_relu(inputs_like(graph, inputs), c);
+  Array y = run_winograd(built.node(), inputs, 1);
+  EXPECT_TRUE(std::isnan(y.at(0)));
+  EXPECT_FALSE(std::isnan(y.at(y.elements() - 1)));
+}
+
+std::string_view implementation(const Case& c, KernelOptions options = {}) {
+  Graph graph;
+  Tensor y = conv_forward(inputs_like(graph, {Array(TensorType{c.x, DType::f32}),
+                                              Array(TensorType{c.kernel, DType::f32})}),
+                          c);
+  return find_kernel(y.node(), options)->implementation();
+}
+
+TEST(Winograd, IsForWindowsOfThreeThatMoveByOne) {
+  Case c{{4, 8, 8, 16}, {3, 3, 16, 32}};
+  EXPECT_EQ(implementation(c), "winograd");
+  EXPECT_EQ(implementation(c, {.exact_convolutions = true}), "onednn");
+  for (const Case& other : {Case{{4, 8, 8, 16}, {3, 3, 16, 32}, Conv2dOptions{.stride = {2, 2}}},
+                            {{4, 8, 8, 16}, {3, 3, 16, 32}, Conv2dOptions{.dilation = {2, 2}}},
+                            {{4, 8, 8, 16}, {3, 3, 8, 32}, Conv2dOptions{.groups = 2}},
+                            {{4, 8, 8, 16}, {5, 5, 16, 32}},
+                            {{4, 8, 8, 24}, {3, 3, 24, 32}},  // channels
+                            {{4, 8, 8, 16}, {3, 3, 16, 20}},
+                            {{3, 8, 8, 16}, {3, 3, 16, 32}},    // few tiles
+                            {{32, 2, 3, 16}, {3, 3, 16, 32}}})  // mostly outside
+    EXPECT_EQ(implementation(other), "onednn") << concat(other.x, " ", other.kernel);
+}
+
+}  // namespace
+}  // namespace belfry::cpu
