@@ -11,10 +11,13 @@
 namespace belfry {
 namespace {
 
-/// Effects have no outputs: the type of what they write, which is an input.
+/// The op and the type that it computes in: f64 if it reads that, else the type of what it makes
+/// or, having no outputs, of what it writes, which is an input.
 std::string name_of(const Node& node) {
-  const TensorType& type = node.outputs().empty() ? node.inputs().back().type() : node.output();
-  return concat(node.op().name, " ", type.dtype);
+  DType dtype = node.outputs().empty() ? node.inputs().back().dtype() : node.output().dtype;
+  for (const Tensor& t : node.inputs())
+    if (t.dtype() == DType::f64) dtype = DType::f64;
+  return concat(node.op().name, " ", dtype);
 }
 
 std::string percent(double share) {

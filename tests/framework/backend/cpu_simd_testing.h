@@ -100,9 +100,8 @@ inline std::string difference(const Array& expected, const Array& got, double ro
   return "";
 }
 
-/// Output 0 of a node with one output where it takes the place of input `i`.
-inline Array run_in_place(Kernel& kernel, const Node& node, const std::vector<Array>& inputs,
-                          int i) {
+/// The output of a kernel with one where it takes the place of input `i`.
+inline Array run_in_place(Kernel& kernel, const std::vector<Array>& inputs, int i) {
   std::vector<Array> copies;
   std::vector<void*> from;
   for (const Array& x : inputs) {
@@ -131,10 +130,10 @@ inline void expect_simd_matches_reference(const Node& node, const std::vector<Ar
       EXPECT_TRUE(identical(a[i], b[i])) << "output " << i << " differs between 1 and 2 threads";
     }
     if (!node.op().in_place || node.outputs().size() != 1) continue;
-    for (int i : node.op().in_place(node))
-      if (node.input(i).type() == node.output())
-        EXPECT_TRUE(identical(run_in_place(*two, node, inputs, i), a[0]))
-            << "in the place of input " << i;
+    for (int i : node.op().in_place(node)) {
+      if (node.input(i).type() != node.output()) continue;
+      EXPECT_TRUE(identical(run_in_place(*two, inputs, i), a[0])) << "in place of input " << i;
+    }
   }
 }
 
