@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Clock::duration look_every = 50ms;
 constexpr Clock::duration shortest_sleep = 4s;
-constexpr Clock::duration longest_sleep = 32s;
+constexpr Clock::duration longest_sleep = 64s;
 
 // With as many libgomp compares its threads.
 const int cores_at_start = omp_get_num_procs();
@@ -114,7 +114,7 @@ class Waiting {
     std::lock_guard lock(mutex_);
     if (asleep_) return;
     bool again = times_ > 1 && now - since_ < shortest_sleep;
-    length_ = again ? std::min(2 * length_, longest_sleep) : shortest_sleep;
+    length_ = again ? std::min(4 * length_, longest_sleep) : shortest_sleep;
     asleep_ = true;
     until_ = now + length_;
     if (!is_llvm()) idle_.begin(std::max(cores_at_start - threads, 0) + 2);
