@@ -32,7 +32,7 @@ constexpr Clock::duration look_every = 50ms;
 constexpr Clock::duration shortest_sleep = 4s;
 constexpr Clock::duration longest_sleep = 64s;
 
-// With as many libgomp compares its threads.
+// What libgomp compares the number of its threads with.
 const int cores_at_start = omp_get_num_procs();
 
 // Of one thread's time. Threads that have their cores to themselves wait for less than 1 %.
