@@ -83,8 +83,8 @@ struct RunConfig {
   /// (hooks::profile), all with check_numerics, and those of models on several device slots.
   bool capture_steps = true;
   /// Threads of CPU kernels, for each device slot; 0: the cores divided by the slots of all towers.
-  /// They spin for a while when they have nothing to do. Where other programs want the cores, set
-  /// OMP_WAIT_POLICY=passive in the environment of the process, before it starts.
+  /// When they have nothing to do they spin for a while, or sleep where they had to wait for cores.
+  /// Who sets OMP_WAIT_POLICY in the environment of the process, before it starts, is obeyed.
   int threads = 0;
   /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,
   /// at first what the device has.

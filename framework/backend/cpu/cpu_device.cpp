@@ -10,6 +10,7 @@
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/shared_memory.h"
+#include "belfry/framework/backend/cpu/waiting.h"
 #include "belfry/framework/backend/cpu/widened_kernel.h"
 
 namespace belfry::cpu {
@@ -37,7 +38,10 @@ class CpuEvent final : public Event {
 // Runs everything at once, on the calling thread and its team.
 class CpuStream final : public Stream {
  public:
-  void activate(int threads) override { omp_set_num_threads(threads); }
+  void activate(int threads) override {
+    omp_set_num_threads(threads);
+    choose_waiting(threads);
+  }
   void copy_to_device(void* to, const void* from, Bytes size) override { copy(to, from, size); }
   void copy_to_host(void* to, const void* from, Bytes size) override { copy(to, from, size); }
   void copy_on_device(void* to, const void* from, Bytes size) override { copy(to, from, size); }

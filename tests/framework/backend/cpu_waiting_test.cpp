@@ -1,0 +1,84 @@
+// How kernels' threads wait. What is tested is that they change over, not what is gained.
+
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "belfry/framework/backend/cpu/parallel.h"
+#include "belfry/framework/backend/cpu/waiting.h"
+
+extern "C" __attribute__((weak)) int kmp_get_blocktime();  // LLVM's runtime
+
+namespace belfry::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::ptrdiff_t threads_of_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+void use_one_core() {
+  cpu_set_t allowed, first;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &allowed)) ++core;
+  CPU_ZERO(&first);
+  CPU_SET(core, &first);
+  ASSERT_EQ(sched_setaffinity(0, sizeof first, &first), 0);
+}
+
+// A step of some milliseconds on two threads.
+void step() {
+  choose_waiting(2);
+  run_pieces(
+      2,
+      [](int, const void*) {
+        auto end = Clock::now() + std::chrono::milliseconds(2);
+        while (Clock::now() < end) {
+        }
+      },
+      nullptr);
+}
+
+bool steps_until(auto condition) {
+  auto end = Clock::now() + std::chrono::minutes(2);
+  while (!condition() && Clock::now() < end) step();
+  return condition();
+}
+
+// As many threads of libgomp as make it spin less, or no time of LLVM's.
+void two_threads_on_one_core(int cores) {
+  use_one_core();
+  step();  // makes the team
+  if (kmp_get_blocktime) {
+    int usual = kmp_get_blocktime();
+    EXPECT_NE(usual, 0);
+    EXPECT_TRUE(steps_until([] { return kmp_get_blocktime() == 0; }));
+    EXPECT_TRUE(steps_until([&] { return kmp_get_blocktime() == usual; }));
+    return;
+  }
+  auto before = threads_of_process();
+  EXPECT_TRUE(steps_until([&] { return threads_of_process() > before; }));
+  // The team is one thread more than there are cores, with those that work.
+  auto asleep = before + std::max(cores - 2, 0) + 2;
+  EXPECT_TRUE(steps_until([&] { return threads_of_process() == asleep; }));
+  EXPECT_TRUE(steps_until([&] { return threads_of_process() == before; }));
+}
+
+TEST(CpuWaiting, ThreadsThatWaitForACoreSleepAndThenTryAgain) {
+  for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})
+    if (std::getenv(name)) GTEST_SKIP() << name << " is set, and obeyed";
+  if (!std::filesystem::exists("/proc/thread-self/schedstat"))
+    GTEST_SKIP() << "this system does not tell how long threads wait for cores";
+  std::thread(two_threads_on_one_core, omp_get_num_procs()).join();
+}
+
+}  // namespace
+}  // namespace belfry::cpu
