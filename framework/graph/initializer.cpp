@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "belfry/framework/graph/initial_draws.h"
+
 namespace belfry {
 namespace {
 
@@ -22,30 +24,22 @@ Fans fans(const Shape& shape) {
           receptive * static_cast<double>(shape[shape.rank() - 1])};
 }
 
-double truncated_draw(PhiloxStream& random) {
-  double x = random.normal();
-  while (std::abs(x) > 2) x = random.normal();
-  return x;
-}
-
 // The standard deviation of a unit normal cut at two standard deviations.
 constexpr double truncated_deviation = 0.87962566103423978;
-
-double scaled_draw(const Initializer& i, double variance, PhiloxStream& random) {
-  switch (i.distribution) {
-    case Kind::uniform:
-      return std::sqrt(3 * variance) * (2 * random.uniform_double() - 1);
-    case Kind::normal:
-      return std::sqrt(variance) * random.normal();
-    default:
-      return std::sqrt(variance) / truncated_deviation * truncated_draw(random);
-  }
-}
 
 double scaled_variance(const Initializer& i, const Shape& shape) {
   Fans f = fans(shape);
   double fan = i.fan == Fan::in ? f.in : i.fan == Fan::out ? f.out : (f.in + f.out) / 2;
   return i.a / std::max(1.0, fan);
+}
+
+void fill_scaled(const Initializer& i, Array& out, PhiloxKey key) {
+  double variance = scaled_variance(i, out.shape());
+  if (i.distribution == Kind::uniform)
+    return fill(out, key, UniformValues{.scale = std::sqrt(3 * variance), .centred = true});
+  bool truncated = i.distribution != Kind::normal;
+  double deviation = std::sqrt(variance) / (truncated ? truncated_deviation : 1);
+  fill(out, key, NormalValues{.scale = deviation, .truncated = truncated});
 }
 
 template <class Draw>
@@ -59,7 +53,7 @@ void fill_each(Array& out, Draw&& draw) {
 // Rows of a tall Gaussian matrix made orthonormal by modified Gram-Schmidt, applied twice for
 // accuracy; with the draws being rotation invariant, so is the result.
 std::vector<double> orthonormal_columns(std::size_t rows, std::size_t columns,
-                                        PhiloxStream& random) {
+                                        PhiloxStream random) {
   std::vector<double> m(rows * columns);  // column-major
   for (double& x : m) x = random.normal();
   for (std::size_t j = 0; j < columns; ++j) {
@@ -80,7 +74,7 @@ std::vector<double> orthonormal_columns(std::size_t rows, std::size_t columns,
   return m;
 }
 
-void fill_orthogonal(Array& out, double gain, PhiloxStream& random) {
+void fill_orthogonal(Array& out, double gain, PhiloxStream random) {
   const Shape& shape = out.shape();
   require(shape.rank() >= 2, "orthogonal initializer: needs rank 2 or more, the shape is ", shape);
   if (shape.elements() == 0) return;
@@ -100,22 +94,19 @@ void fill_orthogonal(Array& out, double gain, PhiloxStream& random) {
 }  // namespace
 
 void Initializer::fill(Array& out, PhiloxKey key) const {
-  PhiloxStream random(key);
   switch (kind) {
     case Kind::constant:
       return fill_each(out, [&] { return a; });
     case Kind::uniform:
-      return fill_each(out, [&] { return a + (b - a) * random.uniform_double(); });
+      return belfry::fill(out, key, UniformValues{.shift = a, .scale = b - a});
     case Kind::normal:
-      return fill_each(out, [&] { return a + b * random.normal(); });
+      return belfry::fill(out, key, NormalValues{.shift = a, .scale = b});
     case Kind::truncated_normal:
-      return fill_each(out, [&] { return a + b * truncated_draw(random); });
-    case Kind::variance_scaling: {
-      double variance = scaled_variance(*this, out.shape());
-      return fill_each(out, [&] { return scaled_draw(*this, variance, random); });
-    }
+      return belfry::fill(out, key, NormalValues{.shift = a, .scale = b, .truncated = true});
+    case Kind::variance_scaling:
+      return fill_scaled(*this, out, key);
     case Kind::orthogonal:
-      return fill_orthogonal(out, a, random);
+      return fill_orthogonal(out, a, PhiloxStream(key));
     case Kind::given: {
       require(value.shape() == out.shape(), "initializer: the given values have shape ",
               value.shape(), " but the variable is ", out.shape());

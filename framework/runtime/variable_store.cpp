@@ -1,5 +1,7 @@
 #include "belfry/framework/runtime/variable_store.h"
 
+#include <cstring>
+
 namespace belfry {
 
 VariableStore::VariableStore(std::shared_ptr<Device> device, int tower, VariableStore* shared)
@@ -10,15 +12,19 @@ DeviceMemory& VariableStore::get_or_create(const VariableOptions& options, std::
     return shared_->get_or_create(options, seed);
   auto found = entries_.find(options.name);
   if (found == entries_.end()) {
-    Array value = Array::zeros(options.type.shape, options.type.dtype);
-    bool zero = options.over_towers == OverTowers::sum && tower_ > 0;
-    if (!zero)
-      with_context("at " + options.name,
-                   [&] { options.initializer.fill(value, philox_key(seed, options.name)); });
     Entry entry{options,
                 device_->allocate(Bytes(options.type.bytes()), "variable " + options.name)};
-    stream_->copy_to_device(entry.memory.data(), value.raw(), Bytes(value.bytes()));
-    stream_->synchronize();
+    bool direct = device_->host_accessible();
+    Array value = direct ? Array(options.type, entry.memory.data(), nullptr) : Array(options.type);
+    if (options.over_towers == OverTowers::sum && tower_ > 0)
+      std::memset(value.raw(), 0, static_cast<std::size_t>(value.bytes()));
+    else
+      with_context("at " + options.name,
+                   [&] { options.initializer.fill(value, philox_key(seed, options.name)); });
+    if (!direct) {
+      stream_->copy_to_device(entry.memory.data(), value.raw(), Bytes(value.bytes()));
+      stream_->synchronize();
+    }
     found = entries_.emplace(options.name, std::move(entry)).first;
   }
   require(found->second.options.type == options.type, "variable `", options.name, "` is ",

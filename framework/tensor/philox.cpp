@@ -1,9 +1,7 @@
 #include "belfry/framework/tensor/philox.h"
 
-#include <cmath>
-#include <numbers>
-
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/philox_draws.h"
 
 namespace belfry {
 
@@ -38,9 +36,8 @@ std::uint64_t PhiloxStream::below(std::uint64_t bound) {
 double PhiloxStream::uniform_double() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
 double PhiloxStream::normal() {
-  double u = 1.0 - uniform_double();  // in (0, 1]: the logarithm is finite
-  double angle = 2.0 * std::numbers::pi * uniform_double();
-  return std::sqrt(-2.0 * std::log(u)) * std::cos(angle);
+  double size = uniform_double();
+  return normal_of(size, uniform_double());
 }
 
 }  // namespace belfry

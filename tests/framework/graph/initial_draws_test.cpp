@@ -1,0 +1,76 @@
+// What is drawn many at a time and by several threads is what a stream gives one after the other.
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+
+#include "belfry/framework/graph/initializer.h"
+
+namespace belfry {
+namespace {
+
+constexpr PhiloxKey key{77};
+
+Array one_by_one(const TensorType& type, const std::function<double(PhiloxStream&)>& draw) {
+  Array out(type);
+  PhiloxStream random(key);
+  dispatch(type.dtype, [&](auto t) {
+    using T = decltype(t);
+    for (T& x : out.span<T>()) x = static_cast<T>(static_cast<compute_type<T>>(draw(random)));
+  });
+  return out;
+}
+
+double cut(PhiloxStream& random) {
+  double x = random.normal();
+  while (std::abs(x) > 2) x = random.normal();
+  return x;
+}
+
+struct Case {
+  Initializer initializer;
+  std::function<double(PhiloxStream&)> draw;
+};
+
+// For a matrix of `rows` rows and 5 columns.
+std::vector<Case> cases(double rows) {
+  constexpr double cut_deviation = 0.87962566103423978;
+  return {
+      {uniform(-1, 3), [](PhiloxStream& r) { return -1 + (3.0 - -1.0) * r.uniform_double(); }},
+      {normal(2, 3), [](PhiloxStream& r) { return 2 + 3 * r.normal(); }},
+      {normal(1e-6, 0.02), [](PhiloxStream& r) { return 1e-6 + 0.02 * r.normal(); }},
+      {normal(1, 0), [](PhiloxStream& r) { return 1 + 0 * r.normal(); }},
+      {truncated_normal(1, 0.5), [](PhiloxStream& r) { return 1 + 0.5 * cut(r); }},
+      {glorot_uniform(),
+       [=](PhiloxStream& r) {
+         return std::sqrt(3 * (1 / ((rows + 5) / 2))) * (2 * r.uniform_double() - 1);
+       }},
+      {he_normal(), [=](PhiloxStream& r) { return std::sqrt(2 / rows) / cut_deviation * cut(r); }},
+      {{.kind = Initializer::Kind::variance_scaling,
+        .a = 1,
+        .distribution = Initializer::Kind::normal},
+       [=](PhiloxStream& r) { return std::sqrt(1 / rows) * r.normal(); }},
+  };
+}
+
+void expect_same(std::int64_t rows, DType dtype) {
+  TensorType type{{rows, 5}, dtype};
+  for (const Case& c : cases(static_cast<double>(rows))) {
+    Array out(type);
+    c.initializer.fill(out, key);
+    EXPECT_TRUE(identical(out, one_by_one(type, c.draw)))
+        << to_string(c.initializer) << ", " << to_string(type);
+  }
+}
+
+TEST(InitialDraws, FewAreThoseOfTheStream) {
+  for (DType dtype : {DType::f64, DType::f32, DType::bf16, DType::f16, DType::i32})
+    for (std::int64_t rows : {1, 51, 103, 2000}) expect_same(rows, dtype);
+}
+
+// 800,000 elements: three threads where there are so many cores, and several rounds.
+TEST(InitialDraws, ManyAreThoseOfTheStream) { expect_same(160'000, DType::f32); }
+
+}  // namespace
+}  // namespace belfry
