@@ -29,6 +29,7 @@ struct Arguments {
   int steps = 30;
   int threads = 0;
   int towers = 1;
+  bool convolutions = false;  ///< time them alone, too
   bool profile = false;
 };
 
@@ -46,6 +47,7 @@ Arguments parse(int argc, char** argv) {
                        {"--steps", &out.steps},
                        {"--threads", &out.threads},
                        {"--towers", &out.towers},
+                       {"--convolutions", &out.convolutions},
                        {"--profile", &out.profile}});
   return out;
 }
@@ -228,21 +230,24 @@ void run(const Arguments& args) {
   for (const auto& plan : trainer.plans()) {
     flops += plan->flops;
     arena += static_cast<double>(plan->arena_bytes);
-    add_convolutions(convolutions, *plan, trainer.store().device(), args.profile);
+    if (args.convolutions || args.profile)
+      add_convolutions(convolutions, *plan, trainer.store().device(), args.profile);
   }
-  double step_rate = args.towers * flops / done.seconds;
-  double convolution_rate =
-      convolutions.flops > 0 ? convolutions.flops / convolutions.seconds : step_rate;
+  double gflops = args.towers * flops / done.seconds / 1e9;
   auto n = static_cast<double>(args.work.batch_size);
   std::printf(
       "{\"model\": \"%s\", \"batch_size\": %.0f, \"examples_per_second\": %.1f, \"ms_per_step\": "
-      "%.3f, \"cpu_ms_per_step\": %.3f, \"plan_mb\": %.1f, "
-      "\"gflops\": %.1f, \"convolution_gflops\": %.1f, \"share\": %.3f, \"towers\": %d, "
-      "\"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
+      "%.3f, \"cpu_ms_per_step\": %.3f, \"plan_mb\": %.1f, \"gflops\": %.1f, ",
+      args.work.model.c_str(), n, n / done.seconds, done.seconds * 1e3, done.cpu_seconds * 1e3,
+      arena / 1e6, gflops);
+  if (convolutions.flops > 0) {
+    double alone = convolutions.flops / convolutions.seconds / 1e9;
+    std::printf("\"convolution_gflops\": %.1f, \"share\": %.3f, ", alone, gflops / alone);
+  }
+  std::printf(
+      "\"towers\": %d, \"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
       "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f, \"second_step\": %.3f, \"losses\": "
       "[%s]}\n",
-      args.work.model.c_str(), n, n / done.seconds, done.seconds * 1e3, done.cpu_seconds * 1e3,
-      arena / 1e6, step_rate / 1e9, convolution_rate / 1e9, step_rate / convolution_rate,
       args.towers, done.parts.copy * 1e3, done.parts.compute * 1e3,
       done.parts.exposed_reduction * 1e3, done.parts.hidden_reduction * 1e3, done.parts.apply * 1e3,
       done.second_step, join(done.losses, ", ").c_str());

@@ -32,13 +32,7 @@ class Sample:
     wall: float = math.inf
     cpu: float = math.nan
     gflops: float = math.nan
-
-
-@dataclasses.dataclass
-class Measured:
-    ours: list
-    theirs: list
-    losses: str = ""
+    losses: tuple = dataclasses.field(default=(), repr=False)
 
 
 class Machine:
@@ -79,32 +73,31 @@ class Training:
         self.common = ["--model", row.model, "--options", json.dumps(options)]
         self.alone = ["--batch_size", row.batch_size, *row.more, "--config", json.dumps(config)]
 
-    def train(self, peer, threads, steps, exchange=True):
+    def train(self, peer, threads, steps, exchange=False):
         words = [*self.common, "--threads", threads, "--steps", steps]
         if peer:
             return self.machine.theirs(
                 "torch_train.py", *words, "--exchange", self.folder, *["--bf16"] * self.bf16)
         return self.machine.ours("train_speed", *words, *self.alone, *["--exchange", self.folder] * exchange)
 
-    def compare_losses(self, steps):
-        """The first run of all, which also writes what the peer begins with."""
-        first, *_, ours = self.train(False, max(self.row.threads), steps - WARM_UP)["losses"]
-        *_, theirs = self.train(True, max(self.row.threads), steps - WARM_UP)["losses"]
-        tolerance = BF16_TOLERANCE if self.bf16 else TOLERANCE
-        agree = abs(ours - theirs) <= tolerance * max(1e-3, abs(first))
-        return f"{first:.4g} to {ours:.4g}, {theirs:.4g}" + ("" if agree else " **differ**")
-
-    def sample(self, peer):
-        out = Sample()
-        steps = self.machine.args.steps or self.row.steps
-        for threads in self.row.threads:
-            result = self.train(peer, threads, steps, exchange=False)
+    def sample(self, peer, first):
+        """Belfry's first one writes what PyTorch begins with; first ones have steps enough for losses."""
+        args, out = self.machine.args, Sample()
+        for threads in args.threads or self.row.threads:
+            steps = args.steps or self.row.steps
+            result = self.train(peer, threads, max(steps, args.loss_steps - WARM_UP) if first else steps, first)
             seconds = result["ms_per_step"] / 1e3
             if seconds < out.wall:
                 out.wall, out.gflops = seconds, result.get("gflops", math.nan)
             if threads == 1:
                 out.cpu = result["cpu_ms_per_step"] / 1e3
+            out.losses = result["losses"][:args.loss_steps]
         return out
+
+    def compare_losses(self, ours, theirs):
+        tolerance = (BF16_TOLERANCE if self.bf16 else TOLERANCE) * abs(ours[0])
+        agree = abs(ours[0] - theirs[0]) <= tolerance and abs(ours[-1] - theirs[-1]) <= tolerance
+        return f"{ours[0]:.4g} to {ours[-1]:.4g}, {theirs[-1]:.4g}" + ("" if agree else " **differ**")
 
 
 class Pipeline:
@@ -113,10 +106,7 @@ class Pipeline:
         if row.case == "photos" and not machine.args.photos:
             raise RuntimeError("needs --photos, a folder of JPEG files")
 
-    def compare_losses(self, steps):
-        return ""
-
-    def sample(self, peer):
+    def sample(self, peer, first):
         words = ["--case", self.row.case, "--threads", 2, "--seconds", self.machine.args.seconds]
         if self.row.case == "photos":
             words += ["--photos", self.machine.args.photos]
@@ -129,30 +119,28 @@ class Start:
     def __init__(self, machine, row, folder):
         self.training = Training(machine, next(r for r in ROWS if r.name == row.of), folder)
 
-    def compare_losses(self, steps):
-        self.training.train(False, 2, 1)  # writes the weights
-        return ""
+        self.training.train(False, 2, 1, exchange=True)
 
-    def sample(self, peer):
+    def sample(self, peer, first):
         begin = time.time()
-        return Sample(wall=self.training.train(peer, 2, 1, exchange=False)["second_step"] - begin)
+        return Sample(wall=self.training.train(peer, 2, 1)["second_step"] - begin)
 
 
 KINDS = {Row: Training, PipelineRow: Pipeline, StartRow: Start}
 
 
-def measure(machine, row, rounds, loss_steps):
+def measure(machine, row):
+    """The row's line of the table."""
     with tempfile.TemporaryDirectory() as folder:
-        work = KINDS[type(row)](machine, row, folder)
-        out = Measured([], [], work.compare_losses(loss_steps))
-        for number in range(rounds):
+        work, pairs = KINDS[type(row)](machine, row, folder), []
+        for number in range(machine.args.rounds):
             pair = {}
             for peer in (False, True) if number % 2 == 0 else (True, False):
-                pair[peer] = work.sample(peer)
-            out.ours.append(pair[False])
-            out.theirs.append(pair[True])
+                pair[peer] = work.sample(peer, first=number == 0)
+            pairs.append((pair[False], pair[True]))
             print(f"{row.name}, round {number + 1}: {pair[False]}, {pair[True]}", file=sys.stderr, flush=True)
-        return out
+    first_ours, first_theirs = (side.losses for side in pairs[0])
+    return table_line(row, pairs, work.compare_losses(first_ours, first_theirs) if first_ours else "")
 
 
 # ---- the table
@@ -170,13 +158,12 @@ def spread(ratios):
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def table_line(row, measured):
-    ours, theirs = ([statistics.median(s.wall for s in side) for side in (measured.ours, measured.theirs)])
-    pairs = list(zip(measured.ours, measured.theirs))
-    gflops = statistics.median(s.gflops for s in measured.ours)
+def table_line(row, pairs, losses):
+    ours, theirs = (statistics.median(side.wall for side in sides) for sides in zip(*pairs))
+    gflops = statistics.median(a.gflops for a, _ in pairs)
     rates = "" if math.isnan(gflops) else f"{gflops:.3g}, {gflops * ours / theirs:.3g}"
     return (f"| {row.title} | {duration(ours)} | {duration(theirs)} | {spread([b.wall / a.wall for a, b in pairs])} | "
-            f"{spread([b.cpu / a.cpu for a, b in pairs])} | {row.bar} | {rates} | {measured.losses} |")
+            f"{spread([b.cpu / a.cpu for a, b in pairs])} | {row.bar} | {rates} | {losses} |")
 
 
 def processor():
@@ -210,6 +197,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=0, help="timed in each run; default: the row's own number")
     parser.add_argument("--loss_steps", type=int, default=20, help="before losses are compared, at most 20")
+    parser.add_argument("--threads", type=lambda text: [int(n) for n in text.split(",")],
+                        help="of training, in place of each row's: 1 alone where the machine is busy")
     parser.add_argument("--seconds", type=float, default=4, help="of each run of a pipeline")
     parser.add_argument("--config", type=json.loads, default={}, help="RunConfig fields for all rows, as JSON")
     parser.add_argument("--photos", default="", help="folder of JPEG files for the row photos")
@@ -227,7 +216,7 @@ def main():
         if row.name not in names:
             continue
         try:
-            lines.append(table_line(row, measure(machine, row, args.rounds, args.loss_steps)))
+            lines.append(measure(machine, row))
         except (RuntimeError, ValueError) as error:
             lines.append(f"| {row.title} | | | {error} | | {row.bar} | | |")
         print(lines[-1], file=sys.stderr, flush=True)
