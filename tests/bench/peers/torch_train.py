@@ -132,7 +132,7 @@ def dcgan():
             return said(generator(f["noise"]), 1)
 
         def judge_loss(f):
-            return said(f["image"].movedim(-1, 1), 1 - 0.25 / 2) + said(generator(f["noise"]), 0)
+            return said(f["image"].movedim(-1, 1), 1) + said(generator(f["noise"]), 0)
 
         return [Update(generator, generator_loss, adam), Update(judge, judge_loss, adam)]
     return updates
