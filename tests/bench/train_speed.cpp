@@ -215,6 +215,7 @@ Run train(Trainer& trainer, int steps) {
 }
 
 void run(const Arguments& args) {
+  require(args.steps >= 1, "--steps must be at least 1, got ", args.steps);
   RunConfig config = run_config_from_json(args.config);
   config.threads = args.threads;
   config.devices.clear();
