@@ -174,16 +174,17 @@ def processor():
 
 def print_head(machine, limits):
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    print(f"{time.strftime('%Y-%m-%d')}. {processor()}, {memory:.0f} GiB, {platform.platform()}. "
-          f"Belfry at commit {commit.stdout.strip() or 'unknown'}; {machine.peer_name}, tuned: channels-last, fused "
+    git = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    commit, policy = git.stdout.strip() or "unknown", os.environ.get("OMP_WAIT_POLICY", "not set")
+    preloaded = [os.path.basename(path) for path in machine.args.preload.split(":") if path]
+    print(f"{time.strftime('%Y-%m-%d')}. {processor()}, {memory:.0f} GiB, {platform.platform()}. Load before "
+          f"and after: {machine.load_before:.1f}, {os.getloadavg()[0]:.1f}. Rounds: {machine.args.rounds}.\n")
+    print(f"Belfry at commit {commit}, OMP_WAIT_POLICY {policy}. {machine.peer_name}, tuned: channels-last, fused "
           f"optimizers, bf16 by autocast, KMP_BLOCKTIME=1, THP_MEM_ALLOC_ENABLE=1, "
-          f"preloaded: {', '.join(map(os.path.basename, filter(None, machine.args.preload.split(':')))) or 'nothing'}. "
-          f"Load before and after: {machine.load_before:.1f}, {os.getloadavg()[0]:.1f}. "
-          f"{machine.args.rounds} rounds.\n")
-    print(f"Limits measured before: multiply-adds in f32, {limits['gflops_one']} GFLOP/s on one thread, "
+          f"preloaded {' and '.join(preloaded) or 'nothing'}.\n")
+    print(f"Limits measured before: multiply-adds in f32, {limits['gflops_one']} GFLOP/s on one thread and "
           f"{limits['gflops_all']} on {limits['threads']}; memory, {limits['gb_per_second_one']} and "
-          f"{limits['gb_per_second_all']} GB/s.\n")
+          f"{limits['gb_per_second_all']} GB/s. Rates of convolutions count the products of the direct method.\n")
     print("| work | Belfry | PyTorch | PyTorch / Belfry | of CPU time, one thread | bar | GFLOP/s: Belfry, PyTorch | "
           "loss: first to last of Belfry, PyTorch |\n|---|---|---|---|---|---|---|---|")
 
