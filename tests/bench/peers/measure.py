@@ -44,8 +44,7 @@ class Machine:
     def run(self, command, peer):
         environment = dict(os.environ)
         if peer:
-            preload = [path for path in self.args.preload.split(":") if path]
-            environment.update(LD_PRELOAD=":".join(preload), KMP_BLOCKTIME="1", THP_MEM_ALLOC_ENABLE="1")
+            environment.update(LD_PRELOAD=":".join(self.args.preload), KMP_BLOCKTIME="1", THP_MEM_ALLOC_ENABLE="1")
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment)
         lines = done.stdout.strip().splitlines()
         if done.returncode != 0 or not lines:
@@ -176,7 +175,7 @@ def print_head(machine, limits):
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     git = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     commit, policy = git.stdout.strip() or "unknown", os.environ.get("OMP_WAIT_POLICY", "not set")
-    preloaded = [os.path.basename(path) for path in machine.args.preload.split(":") if path]
+    preloaded = map(os.path.basename, machine.args.preload)
     print(f"{time.strftime('%Y-%m-%d')}. {processor()}, {memory:.0f} GiB, {platform.platform()}. Load before "
           f"and after: {machine.load_before:.1f}, {os.getloadavg()[0]:.1f}. Rounds: {machine.args.rounds}.\n")
     print(f"Belfry at commit {commit}, OMP_WAIT_POLICY {policy}. {machine.peer_name}, tuned: channels-last, fused "
@@ -209,6 +208,7 @@ def main():
     if unknown:
         parser.error(f"no rows {', '.join(unknown)}; there are {', '.join(row.name for row in ROWS)}")
 
+    args.preload = [path for path in args.preload.split(":") if os.path.exists(path)]
     machine = Machine(args)
     machine.load_before = os.getloadavg()[0]
     limits = machine.ours("machine_limits", "--threads", os.cpu_count())
