@@ -1,121 +1,54 @@
 // Training speed of a model on fixed random batches, beside the speed of its convolutions alone.
+// A step of a GAN is a round.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <map>
-#include <sstream>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/session.h"
-#include "belfry/models/make.h"
-#include "belfry/models/models.h"
+#include "train_work.h"
 
 namespace belfry {
 namespace {
 
 struct Arguments {
-  std::string model = "lenet";
-  std::string options = "{}";  ///< of the model
-  std::string config = "{}";   ///< RunConfig as JSON
-  std::string image;           ///< sizes of one image
-  std::int64_t batch_size = 64;
-  std::int64_t rows = 100'000;  ///< of each table
-  std::string optimizer = "adagrad";
+  bench::WorkOptions work;
+  std::string config = "{}";  ///< RunConfig as JSON
+  std::string exchange;       ///< folder for a peer: first weights and batches
   int steps = 30;
   int threads = 0;
   int towers = 1;
+  bool convolutions = false;  ///< time them alone, too
   bool profile = false;
 };
 
 Arguments parse(int argc, char** argv) {
   Arguments out;
   bench::read_options(argc, argv,
-                      {{"--model", &out.model},  // tables, or by the name that models::make() knows
-                       {"--options", &out.options},
+                      {{"--model", &out.work.model},
+                       {"--options", &out.work.options},
+                       {"--sizes", &out.work.sizes},
+                       {"--batch_size", &out.work.batch_size},
+                       {"--rows", &out.work.rows},
+                       {"--optimizer", &out.work.optimizer},
                        {"--config", &out.config},
-                       {"--image", &out.image},
-                       {"--batch_size", &out.batch_size},
-                       {"--rows", &out.rows},            // tables alone
-                       {"--optimizer", &out.optimizer},  // tables alone: adagrad, sgd, adam
+                       {"--exchange", &out.exchange},
                        {"--steps", &out.steps},
                        {"--threads", &out.threads},
                        {"--towers", &out.towers},
+                       {"--convolutions", &out.convolutions},
                        {"--profile", &out.profile}});
-  return out;
-}
-
-// "224,224,3", with the batch size in front.
-Shape image_shape(const Arguments& args) {
-  std::istringstream list(args.image.empty() ? args.model == "lenet" ? "28,28,1" : "32,32,3"
-                                             : args.image);
-  std::vector<std::int64_t> sizes{args.batch_size};
-  for (std::string size; std::getline(list, size, ',');) sizes.push_back(std::stoll(size));
-  return Shape(sizes);
-}
-
-Features random_images(const Arguments& args) {
-  Shape shape = image_shape(args);
-  Array image(shape, DType::f32), label(Shape{args.batch_size}, DType::i64),
-      mask(shape.with(shape.rank() - 1, 1), DType::f32);
-  PhiloxStream random(philox_key(1, "batch"));
-  for (float& x : image.span<float>()) x = random.uniform();
-  for (std::int64_t& y : label.span<std::int64_t>())
-    y = static_cast<std::int64_t>(random.below(10));
-  for (float& x : mask.span<float>()) x = static_cast<float>(random.below(2));
-  Features out{{"image", image}};
-  if (args.model.starts_with("unet"))
-    out.set("mask", mask);
-  else
-    out.set("label", label);
-  return out;
-}
-
-// Clicks on advertisements: numbers, and identities of which each has a table.
-constexpr int number_count = 13, table_count = 26;
-
-std::string table_name(int i) { return concat("c", i); }
-
-Features random_clicks(const Arguments& args, std::uint64_t seed) {
-  std::int64_t n = args.batch_size;
-  PhiloxStream random(philox_key(seed, "batch"));
-  Array numbers(Shape{n, number_count}, DType::f32), label(Shape{n}, DType::f32);
-  for (float& x : numbers.span<float>()) x = random.uniform();
-  for (float& y : label.span<float>()) y = static_cast<float>(random.below(2));
-  Features out{{"numbers", numbers}, {"label", label}};
-  for (int i = 0; i < table_count; ++i) {
-    Array ids(Shape{n}, DType::i64);
-    for (std::int64_t& id : ids.span<std::int64_t>())
-      id = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(args.rows)));
-    out.set(table_name(i), ids);
-  }
-  return out;
-}
-
-ModelFn tables(const Arguments& args) {
-  models::Columns columns{.numeric = {{.feature = "numbers"}}};
-  for (int i = 0; i < table_count; ++i)
-    columns.categorical.push_back({.feature = table_name(i), .categories = args.rows, .width = 16});
-  Optimizer optimizer = args.optimizer == "adagrad" ? adagrad({.learning_rate = 0.05})
-                        : args.optimizer == "sgd"   ? sgd({.learning_rate = 0.05})
-                                                    : adam();
-  return models::dnn({.columns = columns, .hidden = {256, 128}, .optimizer = optimizer});
-}
-
-ModelFn model_of(const Arguments& args) {
-  return args.model == "tables" ? tables(args) : models::make(args.model, args.options);
-}
-
-// One for models of images. Several where it matters which rows of memory a step touches.
-std::vector<Features> batches_of(const Arguments& args) {
-  if (args.model != "tables") return {random_images(args)};
-  std::vector<Features> out;
-  for (std::uint64_t seed = 0; seed < 32; ++seed) out.push_back(random_clicks(args, seed));
   return out;
 }
 
@@ -169,10 +102,10 @@ struct Rate {
   double flops = 0, seconds = 0;
 };
 
-Rate convolution_rate(const Plan& plan, Device& device, bool profile) {
+// Adds what the convolutions of a plan take.
+void add_convolutions(Rate& to, const Plan& plan, Device& device, bool profile) {
   auto stream = device.make_stream();
   stream->activate(plan.threads);
-  Rate out;
   std::map<std::string, double> by_op;
   for (const Instruction& i : plan.instructions) {
     bool computes = i.role == Instruction::Role::compute;
@@ -182,60 +115,143 @@ Rate convolution_rate(const Plan& plan, Device& device, bool profile) {
     by_op[std::string(i.node->op().name) + " " + std::string(i.kernel->implementation())] +=
         seconds;
     if (!convolution) continue;
-    out.flops += i.node->op().flops(*i.node);
-    out.seconds += seconds;
+    to.flops += i.node->op().flops(*i.node);
+    to.seconds += seconds;
   }
   if (profile)
     for (const auto& [name, seconds] : by_op)
       std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, name.c_str());
+}
+
+// Steps of training, as Estimator::train() runs them, on batches in turn.
+class Trainer {
+ public:
+  Trainer(const Arguments& args, RunConfig config)
+      : work_(bench::make_work(args.work)), session_(work_.model, config) {
+    session_.begin_training();
+    replicas_.emplace(session_, Mode::train);
+    replicas_->split(work_.batches[0]);
+    replicas_->prepare_models();
+    for (const SubStep& part : round()) {
+      replicas_->prepare(updates_of(part));
+      plans_.push_back(replicas_->executable(0).plan().slots[0]);
+    }
+  }
+
+  double step() {  // returns the loss
+    int number = 0;
+    for (const SubStep& part : round()) {
+      if (part.fresh_batch) replicas_->split(work_.batches[taken_++ % work_.batches.size()]);
+      replicas_->prepare(updates_of(part));
+      replicas_->run(number++);
+      times_ += Replicas::times(replicas_->started());
+    }
+    session_.finish_step();
+    return replicas_->executable(0).output(0).at(0);
+  }
+
+  // First weights and the batches as safetensors; a batch's features are "0/image" and so on.
+  void write_for_peer(const std::string& folder) {
+    NamedArrays weights, batches;
+    for (const VariableOptions& v : replicas_->model().variables())
+      if (v.kind != VariableKind::slot) weights.emplace(v.name, store().read(v.name));
+    for (std::size_t i = 0; i < work_.batches.size(); ++i)
+      for (const auto& [name, array] : work_.batches[i])
+        batches.emplace(concat(i, "/", name), array);
+    save_safetensors(folder + "/weights", weights);
+    save_safetensors(folder + "/batches", batches);
+  }
+
+  /// Of each sub-step.
+  const std::vector<std::shared_ptr<const Plan>>& plans() const { return plans_; }
+  VariableStore& store() { return session_.variables().store(0); }
+  StepTimes take_times() { return std::exchange(times_, {}); }
+
+ private:
+  std::span<const SubStep> round() const { return replicas_->model().round(); }
+  std::uint64_t updates_of(const SubStep& part) const {
+    return part.updates & replicas_->model().all_updates();
+  }
+
+  bench::Work work_;
+  Session session_;
+  std::optional<Replicas> replicas_;
+  std::vector<std::shared_ptr<const Plan>> plans_;
+  std::size_t taken_ = 0;
+  StepTimes times_;
+};
+
+constexpr int warm_up = 3, kept_losses = 20;
+
+struct Run {
+  double seconds = 0, cpu_seconds = 0;  // of a step: medians
+  double second_step = 0;               // when it was over, in seconds since 1970
+  StepTimes parts;
+  std::vector<double> losses;
+};
+
+Run train(Trainer& trainer, int steps) {
+  Run out;
+  std::vector<double> times, cpu_times;
+  for (int i = 0; i < steps + warm_up; ++i) {
+    if (i == warm_up) trainer.take_times();
+    double start = monotonic_seconds();
+    std::clock_t cpu_start = std::clock();
+    double loss = trainer.step();
+    double seconds = monotonic_seconds() - start;
+    if (i < kept_losses) out.losses.push_back(loss);
+    if (i == 1)
+      out.second_step =
+          std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+              .count();
+    if (i < warm_up) continue;
+    times.push_back(seconds);
+    cpu_times.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
+  }
+  out.parts = trainer.take_times() / steps;
+  out.seconds = median(times);
+  out.cpu_seconds = median(cpu_times);
   return out;
 }
 
 void run(const Arguments& args) {
-  ModelFn model_fn = model_of(args);
+  require(args.steps >= 1, "--steps must be at least 1, got ", args.steps);
   RunConfig config = run_config_from_json(args.config);
   config.threads = args.threads;
   config.devices.clear();
   for (int i = 0; i < args.towers; ++i) config.devices.push_back("cpu:" + text(i));
-  Session session(model_fn, config);
-  std::vector<Features> batches = batches_of(args);
-  session.begin_training();
-  Replicas replicas(session, Mode::train);
-  replicas.split(batches[0]);
-  replicas.prepare();
-  const Plan& plan = *replicas.executable(0).plan().slots[0];
-  if (args.profile) std::fputs(explain(plan).c_str(), stderr);
+  Trainer trainer(args, config);
+  if (!args.exchange.empty()) trainer.write_for_peer(args.exchange);
+  if (args.profile)
+    for (const auto& plan : trainer.plans()) std::fputs(explain(*plan).c_str(), stderr);
+  Run done = train(trainer, args.steps);
 
-  std::vector<double> times, cpu_times;
-  StepTimes parts;
-  for (int i = 0; i < args.steps + 3; ++i) {
-    double start = monotonic_seconds();
-    std::clock_t cpu_start = std::clock();
-    replicas.split(batches[static_cast<std::size_t>(i) % batches.size()]);
-    replicas.run();
-    session.finish_step();
-    if (i < 3) continue;
-    times.push_back(monotonic_seconds() - start);
-    cpu_times.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
-    parts += Replicas::times(replicas.started());
+  double flops = 0, arena = 0;
+  Rate convolutions;
+  for (const auto& plan : trainer.plans()) {
+    flops += plan->flops;
+    arena += static_cast<double>(plan->arena_bytes);
+    if (args.convolutions || args.profile)
+      add_convolutions(convolutions, *plan, trainer.store().device(), args.profile);
   }
-  parts = parts / args.steps;
-  double seconds = median(times);
-  Rate convolutions = convolution_rate(plan, session.variables().store(0).device(), args.profile);
-  double step_rate = args.towers * plan.flops / seconds;
-  double convolution_rate =
-      convolutions.flops > 0 ? convolutions.flops / convolutions.seconds : step_rate;
+  double gflops = args.towers * flops / done.seconds / 1e9;
+  auto n = static_cast<double>(args.work.batch_size);
   std::printf(
-      "{\"model\": \"%s\", \"batch_size\": %lld, \"examples_per_second\": %.1f, \"ms_per_step\": "
-      "%.3f, \"cpu_ms_per_step\": %.3f, \"plan_mb\": %.1f, "
-      "\"gflops\": %.1f, \"convolution_gflops\": %.1f, \"share\": %.3f, \"towers\": %d, "
-      "\"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
-      "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f}\n",
-      args.model.c_str(), static_cast<long long>(args.batch_size),
-      static_cast<double>(args.batch_size) / seconds, seconds * 1e3, median(cpu_times) * 1e3,
-      static_cast<double>(plan.arena_bytes) / 1e6, step_rate / 1e9, convolution_rate / 1e9,
-      step_rate / convolution_rate, args.towers, parts.copy * 1e3, parts.compute * 1e3,
-      parts.exposed_reduction * 1e3, parts.hidden_reduction * 1e3, parts.apply * 1e3);
+      "{\"model\": \"%s\", \"batch_size\": %.0f, \"examples_per_second\": %.1f, \"ms_per_step\": "
+      "%.3f, \"cpu_ms_per_step\": %.3f, \"plan_mb\": %.1f, \"gflops\": %.1f, ",
+      args.work.model.c_str(), n, n / done.seconds, done.seconds * 1e3, done.cpu_seconds * 1e3,
+      arena / 1e6, gflops);
+  if (convolutions.flops > 0) {
+    double alone = convolutions.flops / convolutions.seconds / 1e9;
+    std::printf("\"convolution_gflops\": %.1f, \"share\": %.3f, ", alone, gflops / alone);
+  }
+  std::printf(
+      "\"towers\": %d, \"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
+      "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f, \"second_step\": %.3f, \"losses\": "
+      "[%s]}\n",
+      args.towers, done.parts.copy * 1e3, done.parts.compute * 1e3,
+      done.parts.exposed_reduction * 1e3, done.parts.hidden_reduction * 1e3, done.parts.apply * 1e3,
+      done.second_step, join(done.losses, ", ").c_str());
 }
 
 }  // namespace

@@ -27,9 +27,8 @@ import numpy as np
 import torch
 import torchvision
 from safetensors.numpy import load_file, save_file
-from torch import nn
-import torch.nn.functional as F
 
+import classifier_peers as images
 import encoder_peers as encoders
 import gan_peers as gans
 import sequence_peers as sequences
@@ -38,135 +37,6 @@ import table_peers as tables
 TOLERANCE = 1e-4
 # A peer's result says something only if the rows of a batch differ by this much of its largest element.
 LEAST_SPREAD = 1e-2
-
-
-class Weights:
-    """Belfry's variables by name, to be taken by the layers of a peer, each once."""
-
-    def __init__(self, variables):
-        self.left = dict(variables)
-
-    def take(self, name):
-        return torch.from_numpy(np.ascontiguousarray(self.left.pop(name)))
-
-    def into(self, layer, scope, flattened=None):
-        """The variables under `scope` into a layer. `flattened`: [h, w, c] of the image that a dense
-        layer's input was; PyTorch flattens it with channels first."""
-        pairs = {}
-        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
-            pairs = {"scale": layer.weight, "offset": layer.bias, "moving_mean": layer.running_mean,
-                     "moving_variance": layer.running_var}
-        elif isinstance(layer, nn.LayerNorm):
-            pairs = {"scale": layer.weight, "offset": layer.bias}
-        elif isinstance(layer, (nn.Embedding, nn.EmbeddingBag)):
-            pairs = {"table": layer.weight}
-        else:
-            kernel = self.left.pop(f"{scope}/kernel")
-            if flattened:
-                kernel = kernel.reshape(*flattened, -1).transpose(2, 0, 1, 3).reshape(kernel.shape)
-            # [..., in, out] is [out, in, ...] in PyTorch; that of transposed convolutions [..., out, in].
-            depthwise = getattr(layer, "groups", 1) > 1 and kernel.shape[-1] == 1
-            kernel = np.moveaxis(kernel, (-2, -1) if depthwise else (-1, -2), (0, 1))
-            self.left[f"{scope}/kernel"] = kernel
-            pairs["kernel"] = layer.weight
-            if layer.bias is not None:
-                pairs["bias"] = layer.bias
-        for name, target in pairs.items():
-            value = self.take(f"{scope}/{name}")
-            assert value.shape == target.shape, f"{scope}/{name}: {value.shape} for {target.shape}"
-            with torch.no_grad():
-                target.copy_(value)
-        return layer
-
-
-def channels_first(x):
-    return x.movedim(-1, 1)
-
-
-def conv_norm(weights, conv, norm, scope):
-    weights.into(conv, scope + "/conv")
-    weights.into(norm, scope + "/norm")
-
-
-# ---- peers: each returns the module, with its weights, and a function from features to results
-
-def of_images(module, key="logits of probabilities"):
-    return module, lambda features: {key: module(channels_first(features["image"]))}
-
-
-def mlp(weights, features):
-    layers, size, number = [], features["image"][0].numel(), 1
-    while f"hidden{number}/kernel" in weights.left:
-        units = weights.left[f"hidden{number}/kernel"].shape[1]
-        layers += [weights.into(nn.Linear(size, units), f"hidden{number}"), nn.ReLU()]
-        size, number = units, number + 1
-    module = nn.Sequential(*layers, weights.into(nn.Linear(size, 10), "head"))
-    return module, lambda f: {"logits of probabilities": module(f["image"].flatten(1))}
-
-
-def lenet(weights, features):
-    h, w, c = features["image"].shape[1:]
-    inner = (h // 4, w // 4, 64)
-    return of_images(nn.Sequential(
-        weights.into(nn.Conv2d(c, 32, 5, padding=2), "conv1"), nn.ReLU(), nn.MaxPool2d(2),
-        weights.into(nn.Conv2d(32, 64, 5, padding=2), "conv2"), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        weights.into(nn.Linear(math.prod(inner), 1024), "fc1", flattened=inner), nn.ReLU(),
-        weights.into(nn.Linear(1024, 10), "fc2")))
-
-
-def resnet(make, convolutions, small=False):
-    names = ["first", "second", "third"][:convolutions]
-
-    def peer(weights, features):
-        module = make(num_classes=weights.left["head/bias"].shape[0])
-        if small:
-            module.conv1, module.maxpool = nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.Identity()
-        conv_norm(weights, module.conv1, module.bn1, "stem")
-        blocks = [b for stage in (module.layer1, module.layer2, module.layer3, module.layer4) for b in stage]
-        for number, block in enumerate(blocks, 1):
-            for i, name in enumerate(names, 1):
-                conv_norm(weights, getattr(block, f"conv{i}"), getattr(block, f"bn{i}"), f"block{number}/{name}")
-            if block.downsample is not None:
-                conv_norm(weights, *block.downsample, f"block{number}/shortcut")
-        weights.into(module.fc, "head")
-        return of_images(module)
-
-    return peer
-
-
-def vgg(make):
-    def peer(weights, features):
-        module = make()
-        stage, number = 1, 1
-        for layer in module.features:
-            scope = f"stage{stage}/conv{number}"
-            if isinstance(layer, nn.Conv2d):
-                weights.into(layer, scope)
-            elif isinstance(layer, nn.BatchNorm2d):
-                weights.into(layer, scope + "/norm")
-            elif isinstance(layer, nn.ReLU):
-                number += 1
-            else:
-                stage, number = stage + 1, 1
-        weights.into(module.classifier[0], "hidden1", flattened=(7, 7, 512))
-        weights.into(module.classifier[3], "hidden2")
-        weights.into(module.classifier[6], "head")
-        return of_images(module)
-
-    return peer
-
-
-def mobilenet_v2(weights, features):
-    module = torchvision.models.mobilenet_v2()
-    conv_norm(weights, module.features[0][0], module.features[0][1], "stem")
-    for number, block in enumerate(list(module.features)[1:-1], 1):
-        *units, conv, norm = block.conv
-        for unit, name in zip(units, ["widen", "depthwise"][-len(units):]):
-            conv_norm(weights, unit[0], unit[1], f"block{number}/{name}")
-        conv_norm(weights, conv, norm, f"block{number}/narrow")
-    conv_norm(weights, module.features[-1][0], module.features[-1][1], "last")
-    weights.into(module.classifier[1], "head")
-    return of_images(module)
 
 
 @dataclasses.dataclass
@@ -199,18 +69,19 @@ DIGITS = {"image": (4, 32, 32, 1), "label": given(3, 1, 4, 9)}
 
 tv = torchvision.models
 CASES = [
-    Case("MLP 784-64-32-10", "mlp", mlp, (4, 28, 28, 1), '{"hidden": [64, 32]}'),
-    Case("LeNet", "lenet", lenet, (4, 28, 28, 1), parameters=3_274_634),
-    Case("VGG-11", "vgg11", vgg(tv.vgg11), (2, 224, 224, 3), parameters=132_863_336),
-    Case("VGG-13", "vgg13", vgg(tv.vgg13), (2, 224, 224, 3), parameters=133_047_848),
-    Case("VGG-16", "vgg16", vgg(tv.vgg16), (2, 224, 224, 3), parameters=138_357_544),
-    Case("VGG-16, batch norm", "vgg16", vgg(tv.vgg16_bn), (2, 224, 224, 3), '{"batch_norm": true}', 138_365_992),
-    Case("VGG-19", "vgg19", vgg(tv.vgg19), (2, 224, 224, 3), parameters=143_667_240),
-    Case("ResNet-18, 32 x 32", "resnet18", resnet(tv.resnet18, 2, small=True), (4, 32, 32, 3), parameters=11_173_962),
-    Case("ResNet-18", "resnet18", resnet(tv.resnet18, 2), (2, 224, 224, 3), '{"classes": 1000}', 11_689_512),
-    Case("ResNet-34", "resnet34", resnet(tv.resnet34, 2), (2, 224, 224, 3), '{"classes": 1000}', 21_797_672),
-    Case("ResNet-50", "resnet50", resnet(tv.resnet50, 3), (2, 224, 224, 3), parameters=25_557_032),
-    Case("MobileNetV2", "mobilenet_v2", mobilenet_v2, (2, 224, 224, 3), parameters=3_504_872),
+    Case("MLP 784-64-32-10", "mlp", images.mlp, (4, 28, 28, 1), '{"hidden": [64, 32]}'),
+    Case("LeNet", "lenet", images.lenet, (4, 28, 28, 1), parameters=3_274_634),
+    Case("VGG-11", "vgg11", images.vgg(tv.vgg11), (2, 224, 224, 3), parameters=132_863_336),
+    Case("VGG-13", "vgg13", images.vgg(tv.vgg13), (2, 224, 224, 3), parameters=133_047_848),
+    Case("VGG-16", "vgg16", images.vgg(tv.vgg16), (2, 224, 224, 3), parameters=138_357_544),
+    Case("VGG-16, batch norm", "vgg16", images.vgg(tv.vgg16_bn), (2, 224, 224, 3), '{"batch_norm": true}', 138_365_992),
+    Case("VGG-19", "vgg19", images.vgg(tv.vgg19), (2, 224, 224, 3), parameters=143_667_240),
+    Case("ResNet-18, 32 x 32", "resnet18", images.resnet(tv.resnet18, 2, small=True), (4, 32, 32, 3),
+         parameters=11_173_962),
+    Case("ResNet-18", "resnet18", images.resnet(tv.resnet18, 2), (2, 224, 224, 3), '{"classes": 1000}', 11_689_512),
+    Case("ResNet-34", "resnet34", images.resnet(tv.resnet34, 2), (2, 224, 224, 3), '{"classes": 1000}', 21_797_672),
+    Case("ResNet-50", "resnet50", images.resnet(tv.resnet50, 3), (2, 224, 224, 3), parameters=25_557_032),
+    Case("MobileNetV2", "mobilenet_v2", images.mobilenet(tv.mobilenet_v2), (2, 224, 224, 3), parameters=3_504_872),
     Case("ResNeSt-50", "resnest50", encoders.resnest(blocks=[3, 4, 6, 3]), (2, 224, 224, 3), parameters=27_483_240),
     Case("ResNeSt, 2 groups, radix 3", "resnest50", encoders.resnest(blocks=[1, 2], radix=3, groups=2), (4, 32, 24, 1),
          '{"blocks": [1, 2], "filters": 12, "radix": 3, "groups": 2, "classes": 5}'),
@@ -304,7 +175,7 @@ def compare(bench, case, seed, folder):
     model_forward(bench, case, folder, "--weights", f"{folder}/weights", "--output", f"{folder}/output")
     ours = load_file(f"{folder}/output")
 
-    weights = Weights(variables)
+    weights = images.Weights(variables)
     features = {name: torch.from_numpy(array) for name, array in {**ours, **inputs}.items()}
     module, forward = case.peer(weights, features)
     with torch.no_grad():

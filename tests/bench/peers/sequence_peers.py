@@ -50,7 +50,7 @@ def acoustic(strides):
 def encoder_layer(weights, scope, heads):
     width, hidden = weights.left[scope + "/hidden/kernel"].shape
     layer = nn.TransformerEncoderLayer(
-        width, heads, hidden, activation="gelu", batch_first=True, norm_first=True)
+        width, heads, hidden, dropout=0, activation="gelu", batch_first=True, norm_first=True)
     layer.norm1, layer.norm2 = layer_norm(weights, scope + "/norm1"), layer_norm(weights, scope + "/norm2")
     layer.linear1, layer.linear2 = linear(weights, scope + "/hidden"), linear(weights, scope + "/output")
     parts = [linear(weights, f"{scope}/attention/{name}") for name in ("query", "key", "value")]
@@ -99,8 +99,9 @@ class Transformer(nn.Module):
         x = self.norm(x)
         if not pool_mean:
             return self.head(x[:, 0])
-        rows = x if lengths is None else [row[:length] for row, length in zip(x, lengths)]
-        return self.head(torch.stack([row.mean(0) for row in rows]))
+        if lengths is None:
+            return self.head(x.mean(1))
+        return self.head(torch.stack([row[:length].mean(0) for row, length in zip(x, lengths)]))
 
 
 def transformer(feature, heads, pool_mean=True):

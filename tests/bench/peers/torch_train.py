@@ -1,146 +1,228 @@
-"""The benchmark's models in PyTorch: the same layers, losses, optimizers and batches as train_speed.cpp.
+"""Trains in PyTorch what train_speed trains, on the weights and batches that it wrote.
 
-Prints one JSON object: {"model": ..., "examples_per_second": ..., "ms_per_step": ...}. The median step
-counts. Eager mode unless --compile; memory format as asked for by --channels_last.
+    train_speed --model lenet --exchange DIR --steps 17
+    python torch_train.py --model lenet --exchange DIR --steps 17
+
+Modules are channels-last, optimizers fused, models in bf16 under autocast. Prints one JSON object: the
+median time of a step, CPU time, and the losses of the first 20 steps. A step of a GAN is a round.
 """
 
 import argparse
+import dataclasses
 import json
 import statistics
 import time
 
 import torch
-from torch import nn
 import torch.nn.functional as F
+from safetensors.numpy import load_file
+from torch import nn
+
+import classifier_peers as images
+
+WARM_UP, KEPT_LOSSES = 3, 20
 
 
-class LeNet(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv1 = nn.Conv2d(1, 32, 5, padding=2)
-        self.conv2 = nn.Conv2d(32, 64, 5, padding=2)
-        self.fc1 = nn.Linear(7 * 7 * 64, 1024)
-        self.fc2 = nn.Linear(1024, 10)
-
-    def forward(self, x):
-        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
-        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
-        x = F.relu(self.fc1(x.flatten(1)))
-        return self.fc2(F.dropout(x, 0.4, self.training))
+@dataclasses.dataclass
+class Update:
+    """What a step does to some parameters; each update takes a batch of its own."""
+    module: nn.Module
+    loss: object  # of a batch
+    optimizer: dict  # as models::make() has it
 
 
-class Block(nn.Module):
-    def __init__(self, inputs, outputs, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.norm1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.norm2 = nn.BatchNorm2d(outputs)
-        self.shortcut = nn.Identity()
-        if stride != 1 or inputs != outputs:
-            self.shortcut = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )
+# ---- what is trained: each a function of Weights, a batch, and the model's options, to updates
 
-    def forward(self, x):
-        y = F.relu(self.norm1(self.conv1(x)))
-        return F.relu(self.norm2(self.conv2(y)) + self.shortcut(x))
+def learn(peer, loss):
+    def updates(weights, batch, options):
+        module, forward = peer(weights, batch)
+        return [Update(module, lambda f: loss(*forward(f).values(), f), options["optimizer"])]
+    return updates
 
 
-class ResNet18(nn.Module):
-    """For 32x32 images: a 3x3 stem without pooling (He et al. 2016, section 4.2)."""
-
-    def __init__(self):
-        super().__init__()
-        self.stem = nn.Conv2d(3, 64, 3, 1, 1, bias=False)
-        self.norm = nn.BatchNorm2d(64)
-        blocks, inputs = [], 64
-        for width, stride in [(64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)]:
-            blocks.append(Block(inputs, width, stride))
-            inputs = width
-        self.blocks = nn.Sequential(*blocks)
-        self.head = nn.Linear(512, 10)
-
-    def forward(self, x):
-        x = self.blocks(F.relu(self.norm(self.stem(x))))
-        return self.head(x.mean((2, 3)))
+def classify(peer):
+    return learn(peer, lambda logits, f: F.cross_entropy(logits.float(), f["label"]))
 
 
-class Tables(nn.Module):
-    """models::dnn() of 13 numbers and 26 tables, whose gradients are sparse if asked for."""
+def mark(logits, f):
+    """mask_spec()'s loss: cross-entropy and Dice."""
+    logits, mask = logits.float(), f["mask"]
+    p, t = logits.sigmoid().flatten(1), mask.flatten(1)
+    dice = 1 - (2 * (p * t).sum(1) + 1) / (p.sum(1) + t.sum(1) + 1)
+    return F.binary_cross_entropy_with_logits(logits, mask) + dice.mean()
 
-    def __init__(self, rows, sparse):
-        super().__init__()
-        self.tables = nn.ModuleList(nn.EmbeddingBag(rows, 16, mode="sum", sparse=sparse) for _ in range(26))
-        self.layers = nn.Sequential(nn.Linear(13 + 26 * 16, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(),
-                                    nn.Linear(128, 1))
 
-    def forward(self, x):
-        numbers, ids = x
-        found = [table(column[:, None]) for table, column in zip(self.tables, ids)]
-        return self.layers(torch.cat([numbers, *found], 1))[:, 0]
+def resnet18():
+    from torchvision.models import resnet18
+    return classify(images.resnet(resnet18, 2, small=True))
+
+
+def resnet50():
+    from torchvision.models import resnet50
+    return classify(images.resnet(resnet50, 3))
+
+
+def mobilenet():
+    from torchvision.models import mobilenet_v2
+    return classify(images.mobilenet(mobilenet_v2))
+
+
+def swin():
+    from encoder_peers import swin
+    return classify(swin(blocks=[2, 2, 6, 2], heads=[3, 6, 12, 24], window=7))
+
+
+def unet():
+    from encoder_peers import unet
+    return learn(unet, mark)
+
+
+def transformer():
+    from sequence_peers import transformer
+    return lambda weights, batch, options: classify(transformer("token", options["heads"]))(weights, batch, options)
+
+
+def acoustic():
+    from sequence_peers import acoustic
+
+    def updates(weights, batch, options):
+        module, _ = acoustic(strides=[2])(weights, batch)
+        layers, head = module[:-2], module[-1]
+
+        def loss(f):
+            """All rows are full."""
+            logits = head(layers(f["audio"].movedim(-1, 1)).movedim(1, -1))
+            chances = logits.float().log_softmax(-1).transpose(0, 1)
+            lengths = torch.full([len(logits)], logits.shape[1])
+            return F.ctc_loss(chances, f["label"], lengths, f["label_length"], reduction="none").mean()
+
+        return [Update(module, loss, options["optimizer"])]
+    return updates
+
+
+def tables():
+    from table_peers import Deep
+
+    def updates(weights, batch, options):
+        names = [f"c{i}" for i in range(26)]
+        columns = {"numeric": [{"feature": "numbers"}],
+                   "categorical": [{"feature": name, "categories": None} for name in names]}
+        module = Deep(weights, "deep", columns)
+        for part in module.modules():
+            if isinstance(part, nn.EmbeddingBag):
+                part.sparse = True
+        return [Update(module, lambda f: F.binary_cross_entropy_with_logits(module(f)[:, 0].float(), f["label"]),
+                       {"name": "adagrad", "learning_rate": 0.05})]
+    return updates
+
+
+def dcgan():
+    from gan_peers import gan
+    adam = {"name": "adam", "learning_rate": 2e-4, "beta1": 0.5}
+
+    def updates(weights, batch, options):
+        networks, _ = gan()(weights, batch)
+        generator, judge = networks["generator"], networks["discriminator"]
+
+        def said(images, truth):
+            logits = judge(images).float()
+            return F.binary_cross_entropy_with_logits(logits, torch.full_like(logits, truth))
+
+        def generator_loss(f):
+            return said(generator(f["noise"]), 1)
+
+        def judge_loss(f):
+            return said(f["image"].movedim(-1, 1), 1) + said(generator(f["noise"]), 0)
+
+        return [Update(generator, generator_loss, adam), Update(judge, judge_loss, adam)]
+    return updates
+
+
+MODELS = {
+    "mlp": lambda: classify(images.mlp), "lenet": lambda: classify(images.lenet), "resnet18": resnet18,
+    "resnet50": resnet50, "mobilenet_v2": mobilenet, "swin_tiny": swin, "unet": unet, "unet3d": unet,
+    "transformer": transformer, "acoustic": acoustic, "tables": tables, "dcgan64": dcgan}
+
+
+# ---- how
+
+def optimizer_of(parameters, name, learning_rate, weight_decay=0, momentum=0.9, beta1=0.9):
+    if name == "adagrad":  # no fused one takes sparse gradients
+        return torch.optim.Adagrad(parameters, learning_rate, initial_accumulator_value=0.1)
+    groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
+              {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0}]
+    if name == "momentum":
+        return torch.optim.SGD(groups, learning_rate, momentum, fused=True)
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name]
+    return kind(groups, learning_rate, (beta1, 0.999), fused=True)
+
+
+def channels_last(module):
+    """Layers over time or of numbers stay as they are."""
+    for layer in module.modules():
+        for parameter in layer.parameters(recurse=False):
+            if parameter.dim() in (4, 5):
+                last = torch.channels_last if parameter.dim() == 4 else torch.channels_last_3d
+                parameter.data = parameter.data.contiguous(memory_format=last)
+
+
+class Trainer:
+    def __init__(self, model, exchange, options, bf16):
+        self.batches, self.taken, self.bf16 = [], 0, bf16
+        for name, array in sorted(load_file(f"{exchange}/batches").items()):
+            number, feature = name.split("/")
+            self.batches += [{} for _ in range(int(number) + 1 - len(self.batches))]
+            self.batches[int(number)][feature] = torch.from_numpy(array)
+        weights = images.Weights(load_file(f"{exchange}/weights"))
+        self.updates = MODELS[model]()(weights, self.batches[0], options)
+        self.all = [p for u in self.updates for p in u.module.parameters()]
+        self.optimizers = [optimizer_of(list(u.module.parameters()), **u.optimizer) for u in self.updates]
+        for u in self.updates:
+            channels_last(u.module.train())
+
+    def step(self):
+        for update, optimizer in zip(self.updates, self.optimizers):
+            if len(self.updates) > 1:  # no gradients of what is not trained now
+                for parameter in self.all:
+                    parameter.requires_grad_(False)
+                update.module.requires_grad_(True)
+            optimizer.zero_grad(set_to_none=True)
+            batch = self.batches[self.taken % len(self.batches)]
+            self.taken += 1
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+                loss = update.loss(batch)
+            loss.backward()
+            optimizer.step()
+        return loss.item()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", choices=["lenet", "resnet18", "tables"], required=True)
-    parser.add_argument("--batch_size", type=int, default=64)
-    parser.add_argument("--rows", type=int, default=100_000, help="of each table")
-    parser.add_argument("--sparse", action="store_true", help="gradients of tables")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", choices=MODELS, required=True)
+    parser.add_argument("--exchange", required=True, help="what train_speed --exchange wrote")
+    parser.add_argument("--options", default="{}", help="of the model, as train_speed has them")
+    parser.add_argument("--bf16", action="store_true")
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--channels_last", action="store_true")
-    parser.add_argument("--compile", action="store_true")
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
-    torch.manual_seed(1)
-    if args.model == "lenet":
-        model, shape = LeNet(), (1, 28, 28)
-        make_optimizer = lambda p: torch.optim.Adam(p, lr=1e-3)
-    elif args.model == "tables":
-        model = Tables(args.rows, args.sparse)
-        make_optimizer = lambda p: torch.optim.Adagrad(p, lr=0.05, initial_accumulator_value=0.1)
-    else:
-        model, shape = ResNet18(), (3, 32, 32)
-        make_optimizer = lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=5e-4)
-    n = args.batch_size
-    if args.model == "tables":
-        batches = [((torch.rand(n, 13), list(torch.randint(0, args.rows, (26, n)))),
-                    torch.randint(0, 2, (n,)).float()) for _ in range(32)]
-        loss_of = F.binary_cross_entropy_with_logits
-    else:
-        batches = [(torch.rand(n, *shape), torch.randint(0, 10, (n,)))]
-        loss_of = F.cross_entropy
-    if args.channels_last:
-        model = model.to(memory_format=torch.channels_last)
-        batches = [(x.to(memory_format=torch.channels_last), y) for x, y in batches]
-    optimizer = make_optimizer(model.parameters())
-    run = torch.compile(model) if args.compile else model
-
-    def step(number):
-        x, y = batches[number % len(batches)]
-        optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(run(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
-    for i in range(3):
-        step(i)
-    times, cpu = [], time.process_time()
-    for i in range(args.steps):
-        start = time.perf_counter()
-        step(3 + i)
+    trainer = Trainer(args.model, args.exchange, json.loads(args.options), args.bf16)
+    times, cpu_times, losses = [], [], []
+    for number in range(WARM_UP + args.steps):
+        start, cpu_start = time.perf_counter(), time.process_time()
+        losses.append(trainer.step())
         times.append(time.perf_counter() - start)
-    cpu = (time.process_time() - cpu) / args.steps
-    median = statistics.median(times)
+        cpu_times.append(time.process_time() - cpu_start)
+        if number == 1:
+            second_step = time.time()
     print(json.dumps({
         "model": args.model,
-        "peer": "torch " + torch.__version__,
-        "examples_per_second": args.batch_size / median,
-        "ms_per_step": median * 1e3,
-        "cpu_ms_per_step": cpu * 1e3,
+        "peer": "PyTorch " + torch.__version__,
+        "ms_per_step": statistics.median(times[WARM_UP:]) * 1e3,
+        "cpu_ms_per_step": statistics.median(cpu_times[WARM_UP:]) * 1e3,
+        "second_step": second_step,
+        "losses": losses[:KEPT_LOSSES],
     }))
 
 
