@@ -135,10 +135,10 @@ TEST(Winograd, ErrorsAreThoseOfTheReadme) {
                          {3, 1, 1, 16, 128, 128, 1.2e-6, 1.2e-6, 0.6e-6},
                          {3, 1, 4, 8, 256, 128, 1.7e-6, 1.2e-6, 0.6e-6},
                          {3, 1, 16, 4, 512, 32, 2.5e-6, 0.8e-6, 0.7e-6},
-                         {5, 1, 4, 14, 32, 64, 0.9e-6, 0.9e-6, 0.9e-6},
-                         {5, 1, 8, 4, 256, 64, 0.9e-6, 0.9e-6, 0.9e-6},
-                         {4, 2, 4, 32, 64, 64, 0.9e-6, 0.9e-6, 0.9e-6},
-                         {4, 2, 32, 8, 256, 32, 0.9e-6, 0.9e-6, 0.9e-6}}) {
+                         {5, 1, 4, 14, 32, 64, 0.95e-6, 1.2e-6, 1.9e-6},
+                         {5, 1, 8, 4, 256, 32, 2.5e-6, 1.1e-6, 1.1e-6},
+                         {4, 2, 4, 32, 64, 32, 1.7e-6, 0.75e-6, 0.95e-6},
+                         {4, 2, 32, 8, 256, 16, 3.7e-6, 0.65e-6, 0.8e-6}}) {
     Case c{{row.n, row.side, row.side, row.in},
            {row.window, row.window, row.in, row.out},
            Conv2dOptions{.stride = {row.stride, row.stride}}};
@@ -152,7 +152,7 @@ TEST(Winograd, ErrorsAreThoseOfTheReadme) {
         SCOPED_TRACE(concat(c.x, " ", c.kernel, " on ", loops->isa));
         Array got = run_winograd(built.node(), inputs, 2);
         EXPECT_LT(relative_error(got, expected), bound);
-        EXPECT_LT(largest_error(got, expected), 5e-6);
+        EXPECT_LT(largest_error(got, expected), 7.5e-6);
       }
     };
     expect_below(row.forward, {x, kernel}, conv_forward);

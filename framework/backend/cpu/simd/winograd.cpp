@@ -49,10 +49,22 @@ BELFRY_INLINE void store_points(const Vec (&points)[Size][Size], float* to, std:
   for (int i = 0; i < Size * Size; ++i) store(to + i * stride, points[i / Size][i % Size]);
 }
 
-/// The number of a tap in the window, or -1 outside.
-BELFRY_INLINE std::int64_t tap_at(const WinogradTaps& taps, int p, int q) {
-  std::int64_t row = taps.row + p * taps.step, column = taps.column + q * taps.step;
-  return row < taps.window && column < taps.window ? row * taps.window + column : -1;
+/// The c k numbers of tap (p, q), and whether the window has it; if not, those of its first tap.
+struct Tap {
+  BELFRY_INLINE Tap(const WinogradTaps& taps, int p, int q, std::int64_t numbers) {
+    std::int64_t row = taps.row + p * taps.step, column = taps.column + q * taps.step;
+    inside = row < taps.window && column < taps.window;
+    offset = inside * (row * taps.window + column) * numbers;
+  }
+  std::int64_t offset;
+  bool inside;
+};
+
+/// 0 outside, without a branch, which would tear products from their sums and round them apart.
+BELFRY_INLINE Vec load_tap(const float* g, const Tap& tap) {
+  using Bits [[gnu::vector_size(sizeof(Vec))]] = std::int32_t;
+  Bits mask = Bits{} - std::int32_t{tap.inside};
+  return (Vec)((Bits)load(g + tap.offset) & mask);
 }
 
 /// WinogradTransforms of Taps taps.
@@ -106,10 +118,8 @@ struct Transforms {
     for (std::int64_t j = 0; j < k; j += width) {
       Vec window[Taps][Taps], points[size][size];
       for (int q = 0; q < Taps; ++q)
-        for (int p = 0; p < Taps; ++p) {
-          std::int64_t at = tap_at(taps, p, q);
-          window[q][p] = at >= 0 ? load(g + (at * c + row) * k + j) : Vec{};
-        }
+        for (int p = 0; p < Taps; ++p)
+          window[q][p] = load_tap(g + row * k + j, Tap(taps, p, q, c * k));
       both_axes<evaluate<Points, true, Taps>>(window, points);
       store_points(points, column_of(u, j) + row * panel, u.stride);
     }
@@ -122,11 +132,9 @@ struct Transforms {
       for (std::int64_t row = 0; row < panel; ++row) {
         Vec window[Taps][Taps], points[size][size];
         for (int q = 0; q < Taps; ++q)
-          for (int p = 0; p < Taps; ++p) {
-            std::int64_t at = tap_at(taps, p, q);
+          for (int p = 0; p < Taps; ++p)
             window[Taps - 1 - q][Taps - 1 - p] =
-                at >= 0 ? load(g + (at * c + first + row) * k + j) : Vec{};
-          }
+                load_tap(g + (first + row) * k + j, Tap(taps, p, q, c * k));
         both_axes<evaluate<Points, true, Taps>>(window, points);
         store_points(points, block[0][row], panel * width);
       }
@@ -146,8 +154,8 @@ struct Transforms {
       both_axes<transposed<Points, true, Taps>>(points, window);
       for (int p = 0; p < Taps; ++p)
         for (int q = 0; q < Taps; ++q)
-          if (std::int64_t at = tap_at(taps, p, q); at >= 0)
-            store(dg + (at * c + row) * k + j, window[p][q]);
+          if (Tap tap(taps, p, q, c * k); tap.inside)
+            store(dg + tap.offset + row * k + j, window[p][q]);
     }
   }
 
