@@ -60,7 +60,8 @@ struct Tap {
   bool inside;
 };
 
-/// 0 outside, without a branch, which would tear products from their sums and round them apart.
+/// 0 outside; without a branch, which would part products from their sums, and the two are rounded
+/// as one. (The same goes for storing.)
 BELFRY_INLINE Vec load_tap(const float* g, const Tap& tap) {
   using Bits [[gnu::vector_size(sizeof(Vec))]] = std::int32_t;
   Bits mask = Bits{} - std::int32_t{tap.inside};
@@ -152,10 +153,12 @@ struct Transforms {
       Vec points[size][size], window[Taps][Taps];
       load_points(u.data + row * k + j, u.stride, points);
       both_axes<transposed<Points, true, Taps>>(points, window);
+      float unused[width];
       for (int p = 0; p < Taps; ++p)
-        for (int q = 0; q < Taps; ++q)
-          if (Tap tap(taps, p, q, c * k); tap.inside)
-            store(dg + tap.offset + row * k + j, window[p][q]);
+        for (int q = 0; q < Taps; ++q) {
+          Tap tap(taps, p, q, c * k);
+          store(tap.inside ? dg + tap.offset + row * k + j : unused, window[p][q]);
+        }
     }
   }
 
