@@ -159,23 +159,52 @@ struct RandomLoops {
                   float rate, float scale, const T* x, T* y, std::int64_t n);
 };
 
-/// Winograd's convolution F(4x4, 3x3): 4x4 results of a window of 3x3 taps from a tile of 6x6
-/// pixels, by 36 products for each pair of channels where the direct method takes 144 (Lavin & Gray
-/// 2015, section 4). Channels go in groups of this many.
+/// Winograd's convolution by a window of taps x taps: results x results of it from a tile of
+/// size x size pixels, by as many products for each pair of channels (Lavin & Gray 2015, section
+/// 4). Channels go in groups of this many.
 inline constexpr std::int64_t winograd_channels = 16;
 
 /// Where a tile lies: its first pixel, perhaps outside, in an image of so many rows and columns.
-/// Pixels outside count as 0.
+/// Its others follow in steps. Pixels outside count as 0.
 struct WinogradTile {
-  std::int64_t row, column, rows, columns;
+  std::int64_t row, column, rows, columns, step = 1;
 };
 
-/// 36 matrices, one for each point of the transformed tile. Element (row, j) of matrix i is at
+/// One matrix for each point of the transformed tile. Element (row, j) of matrix i is at
 /// data[i * stride + j / 16 * panel + row * (width of a row in its panel) + j % 16]; functions for
 /// one row are given `data` at that row.
 struct WinogradMatrix {
   float* data;
   std::int64_t stride, panel;
+};
+
+/// The taps of a kernel [window, window, c, k] that a tile is convolved with: from the tap (row,
+/// column) on in steps. Those outside the window count as 0.
+struct WinogradTaps {
+  std::int64_t row, column, window, step = 1;
+};
+
+/// The transforms for one number of taps.
+struct WinogradTransforms {
+  int size, results;
+  /// v = B' x B for the size x size pixels of c channels from the tile's first.
+  void (*input)(const float* x, const WinogradTile& tile, std::int64_t c, const WinogradMatrix& v);
+  /// m = A dy A' for the results x results pixels of k channels from the tile's first.
+  void (*output_gradient)(const float* dy, const WinogradTile& tile, std::int64_t k,
+                          const WinogradMatrix& m);
+  /// The results x results pixels from the tile's first, which is inside, = A' m A + bias, those
+  /// outside left out; then max(y, 0) if relu. bias may be null.
+  void (*output)(const WinogradMatrix& m, const float* bias, bool relu, const WinogradTile& tile,
+                 std::int64_t k, float* y);
+  /// u [c, k] = G g G', row `row` of it.
+  void (*kernel)(const float* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
+                 std::int64_t row, const WinogradMatrix& u);
+  /// u [k, c] of the taps turned by half a circle, its columns [first, first + 16).
+  void (*turned_kernel)(const float* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
+                        std::int64_t first, const WinogradMatrix& u);
+  /// The taps of dg = G' u G, of row `row` of u [c, k] (whose rows lie one behind the other).
+  void (*kernel_gradient)(const WinogradMatrix& u, const WinogradTaps& taps, std::int64_t c,
+                          std::int64_t k, std::int64_t row, float* dg);
 };
 
 /// Factors of one product: a [rows, c], u [c, k] in panels of 16 columns, [k / 16, c, 16].
@@ -184,30 +213,17 @@ struct WinogradFactors {
 };
 
 struct WinogradLoops {
-  /// v = B' x B for the 6x6 pixels of c channels from the tile's first.
-  void (*input)(const float* x, const WinogradTile& tile, std::int64_t c, const WinogradMatrix& v);
-  /// m = A dy A' for the 4x4 pixels of k channels from the tile's first.
-  void (*output_gradient)(const float* dy, const WinogradTile& tile, std::int64_t k,
-                          const WinogradMatrix& m);
-  /// The 4x4 pixels from the tile's first = A' m A + bias, those outside left out; then max(y, 0)
-  /// if relu. bias may be null.
-  void (*output)(const WinogradMatrix& m, const float* bias, bool relu, const WinogradTile& tile,
-                 std::int64_t k, float* y);
-  /// u [c, k] = G g G' for the taps g [3, 3, c, k], row `row` of it.
-  void (*kernel)(const float* g, std::int64_t c, std::int64_t k, std::int64_t row,
-                 const WinogradMatrix& u);
-  /// u [k, c] of the taps turned by half a circle, its columns [first, first + 16).
-  void (*turned_kernel)(const float* g, std::int64_t c, std::int64_t k, std::int64_t first,
-                        const WinogradMatrix& u);
-  /// dg [3, 3, c, k] = G' u G, of row `row` of u [c, k] (whose rows lie one behind the other).
-  void (*kernel_gradient)(const WinogradMatrix& u, std::int64_t c, std::int64_t k, std::int64_t row,
-                          float* dg);
+  /// For 2, 3, 4 and 5 taps.
+  WinogradTransforms transforms[4];
   /// m [rows, k] = sum of a u over `count` pairs of factors.
   void (*products)(const WinogradFactors* factors, int count, std::int64_t rows, std::int64_t c,
                    std::int64_t k, float* m);
   /// sum [c, k] += a' b with a [rows, c] and b [rows, k], both in panels of 16 columns.
   void (*add_products)(const float* a, const float* b, std::int64_t rows, std::int64_t c,
                        std::int64_t k, float* sum);
+
+  static constexpr bool has(std::int64_t taps) { return taps >= 2 && taps <= 5; }
+  const WinogradTransforms& of(std::int64_t taps) const { return transforms[taps - 2]; }
 };
 
 /// All loops for one instruction set.

@@ -1,6 +1,7 @@
 #pragma once
-// Convolutions by Winograd's method, for windows of 3x3 or 3x3x3 taps that move by one pixel. The
-// bits of a kernel do not depend on its number of threads. For errors see README, "Winograd".
+// Convolutions by Winograd's method, for windows of 2x2 to 5x5 taps that move by one pixel, or of
+// twice as many that move by two, and for such windows three planes deep. The bits of a kernel do
+// not depend on its number of threads. For errors see README, "Winograd".
 
 #include <memory>
 

@@ -5,7 +5,7 @@
 namespace belfry::golden {
 namespace {
 
-std::vector<double> losses(bool fast, const std::vector<Features>& data) {
+std::vector<double> losses(CompileOptions options, const std::vector<Features>& data) {
   Graph graph;
   Batch batch(graph, signature_of(data[0]));
   EstimatorSpec spec = lenet(Scope(graph), batch, Mode::train);
@@ -13,7 +13,8 @@ std::vector<double> losses(bool fast, const std::vector<Features>& data) {
     apply_gradients(update, compute_gradients(update));
   VariableStore variables(find_device("cpu"));
   std::vector<Tensor> outputs{spec.loss};
-  auto plan = compile(outputs, graph.effects(), variables.device(), {.fast = fast, .verify = true});
+  options.verify = true;
+  auto plan = compile(outputs, graph.effects(), variables.device(), options);
   Executable run(plan, variables, 1);
   std::vector<double> out;
   for (std::int64_t step = 0; step < 10; ++step) {
@@ -23,21 +24,26 @@ std::vector<double> losses(bool fast, const std::vector<Features>& data) {
   return out;
 }
 
-void expect_losses_on(const std::vector<Features>& data, const std::vector<double>& expected) {
-  for (bool fast : {false, true})
-    expect_losses(losses(fast, data), expected, fast ? "fast kernels" : "reference kernels");
+/// The first `steps` are those of Winograd's convolutions, too.
+void expect_losses_on(const std::vector<Features>& data, const std::vector<double>& expected,
+                      std::size_t steps) {
+  expect_losses(losses({.fast = false}, data), expected, "reference kernels");
+  expect_losses(losses({.exact_convolutions = true}, data), expected, "fast kernels");
+  std::vector<double> winograd = losses({}, data);
+  winograd.resize(steps);
+  expect_losses(winograd, expected, "Winograd's convolutions");
 }
 
-TEST(Golden, TenStepsOfLeNet) { expect_losses_on(bars(), losses_on_bars); }
+TEST(Golden, TenStepsOfLeNet) { expect_losses_on(bars(), losses_on_bars, steps_without_ties); }
 
 TEST(Golden, TenStepsOfMnist) {
   std::string why, folder = mnist_folder(why);
   if (folder.empty()) GTEST_SKIP() << why;
-  expect_losses_on(mnist(folder), losses_on_mnist);
+  expect_losses_on(mnist(folder), losses_on_mnist, losses_on_mnist.size());
 }
 
 TEST(Golden, TheEstimatorRunsTheVerySame) {
-  EXPECT_EQ(losses_of(saving_nothing(), bars(), 10), losses(true, bars()));
+  EXPECT_EQ(losses_of(saving_nothing(), bars(), 10), losses({}, bars()));
 }
 
 }  // namespace
