@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t chunk = 512;  // draws that stay in the core's cache
 
 // A thread for each 2^18 elements, half a millisecond of work and more, and no more than there are
-// cores.
+// cores, of which other towers may make first values, too.
 std::size_t parts_of(std::size_t elements) {
-  std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::size_t cores = std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
   return std::clamp<std::size_t>(elements >> 18, 1, cores);
 }
 

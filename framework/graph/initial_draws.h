@@ -1,6 +1,6 @@
 #pragma once
 // Random first values: those that a PhiloxStream would give one after the other, drawn several at a
-// time and by several threads.
+// time and, from half a million elements on, by up to eight threads of their own.
 
 #include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/philox.h"

@@ -39,7 +39,8 @@ void fill_scaled(const Initializer& i, Array& out, PhiloxKey key) {
     return fill(out, key, UniformValues{.scale = std::sqrt(3 * variance), .centred = true});
   bool truncated = i.distribution != Kind::normal;
   double deviation = std::sqrt(variance) / (truncated ? truncated_deviation : 1);
-  fill(out, key, NormalValues{.scale = deviation, .truncated = truncated});
+  // -0.0 added changes nothing, 0 would the sign of -0.0.
+  fill(out, key, NormalValues{.shift = -0.0, .scale = deviation, .truncated = truncated});
 }
 
 template <class Draw>

@@ -69,7 +69,9 @@ struct Arrays {
 };
 
 double memory_rate(int threads) {
-  constexpr std::size_t elements = std::size_t{16} << 20;  // 64 MB each: beyond most caches
+  // 64 MB each, beyond most caches; of many threads all together a GB.
+  std::size_t elements =
+      (std::size_t{16} << 20) * 6 / static_cast<std::size_t>(std::max(threads, 6));
   std::vector<Arrays> arrays(static_cast<std::size_t>(threads));
   for (Arrays& x : arrays)
     for (auto* array : {&x.a, &x.b, &x.c}) array->assign(elements, 1);

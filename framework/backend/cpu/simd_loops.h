@@ -160,8 +160,8 @@ struct RandomLoops {
 };
 
 /// Winograd's convolution by a window of taps x taps: results x results of it from a tile of
-/// size x size pixels, by as many products for each pair of channels (Lavin & Gray 2015, section
-/// 4). Channels go in groups of this many.
+/// size x size pixels, size = results + taps - 1, by as many products for each pair of channels
+/// (Lavin & Gray 2015, section 4). Channels go in groups of this many.
 inline constexpr std::int64_t winograd_channels = 16;
 
 /// Where a tile lies: its first pixel, perhaps outside, in an image of so many rows and columns.
@@ -196,13 +196,14 @@ struct WinogradTransforms {
   /// outside left out; then max(y, 0) if relu. bias may be null.
   void (*output)(const WinogradMatrix& m, const float* bias, bool relu, const WinogradTile& tile,
                  std::int64_t k, float* y);
-  /// u [c, k] = G g G', row `row` of it.
+  /// u [c, k] = G g G' for the taps g [window, window, c, k], row `row` of it.
   void (*kernel)(const float* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
                  std::int64_t row, const WinogradMatrix& u);
   /// u [k, c] of the taps turned by half a circle, its columns [first, first + 16).
   void (*turned_kernel)(const float* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
                         std::int64_t first, const WinogradMatrix& u);
-  /// The taps of dg = G' u G, of row `row` of u [c, k] (whose rows lie one behind the other).
+  /// The taps of dg [window, window, c, k] = G' u G, of row `row` of u [c, k] (whose rows lie one
+  /// behind the other); other taps stay as they are.
   void (*kernel_gradient)(const WinogradMatrix& u, const WinogradTaps& taps, std::int64_t c,
                           std::int64_t k, std::int64_t row, float* dg);
 };

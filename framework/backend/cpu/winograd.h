@@ -1,6 +1,6 @@
 #pragma once
-// Convolutions by Winograd's method, for windows of 2x2 to 5x5 taps that move by one pixel, or of
-// twice as many that move by two, and for such windows three planes deep. The bits of a kernel do
+// Convolutions by Winograd's method, for windows of 2x2 to 5x5 taps that move by one pixel and of
+// 4x4 to 6x6 that move by two, and for such windows three planes deep. The bits of a kernel do
 // not depend on its number of threads. For errors see README, "Winograd".
 
 #include <memory>

@@ -84,7 +84,9 @@ class WinogradConv final : public Kernel {
         threads_(threads) {
     auto pack = std::make_shared<TransformKernel>(g, w, turned, threads);
     packed_ = {.input = 1,
-               .layout = turned ? "winograd turned" : "winograd",
+               .layout = concat(turned ? "winograd turned " : "winograd ", g.depth.window, "x",
+                                g.rows.window, "x", g.columns.window, "x", w.in, "x", w.out, " by ",
+                                w.stride),
                .size = pack->size(),
                .pack = pack};
   }

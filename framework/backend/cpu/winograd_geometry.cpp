@@ -38,8 +38,10 @@ bool applies(const ConvGeometry& g) {
   bool depth =
       (g.depth.window == 1 || g.depth.window == 3) && g.depth.stride == 1 && g.depth.dilation == 1;
   bool square = g.rows.window == g.columns.window && g.rows.stride == g.columns.stride;
+  // Larger ones that move by two have not been measured.
   bool window = g.rows.dilation == 1 && g.columns.dilation == 1 && g.rows.stride <= 2
-                && g.rows.window >= g.rows.stride && WinogradLoops::has(taps_of(g.rows));
+                && g.rows.window >= g.rows.stride && g.rows.window <= 4 + g.rows.stride
+                && WinogradLoops::has(taps_of(g.rows));
   bool channels = g.in_channels > 0 && g.in_channels % winograd_channels == 0 && g.out_channels > 0
                   && g.out_channels % winograd_channels == 0;
   return g.groups == 1 && depth && square && window && channels;

@@ -52,7 +52,7 @@ class WinogradTiles {
 struct WinogradGeometry {
   std::int64_t in = 0, out = 0;
   WindowAxis depth = {};
-  std::int64_t taps = 0, stride = 0;      ///< of a phase and of phases along an axis
+  std::int64_t taps = 0, stride = 0;      ///< along an axis: of a phase, and how many phases
   std::vector<WinogradTiles> grids = {};  ///< one, or one for each phase
 
   std::int64_t phases() const { return stride * stride; }
@@ -72,7 +72,7 @@ struct WinogradGeometry {
 std::optional<WinogradGeometry> winograd_geometry(const Node& node, bool turned,
                                                   const KernelOptions& options);
 
-/// The taps of phase `phase`.
+/// The taps of a phase; (p, q) is number p * stride + q.
 WinogradTaps winograd_taps(const ConvGeometry& g, std::int64_t phase);
 
 /// One matrix [rows, columns] for each point of a tile, in floats.

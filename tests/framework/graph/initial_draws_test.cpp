@@ -41,6 +41,8 @@ std::vector<Case> cases(double rows) {
       {normal(2, 3), [](PhiloxStream& r) { return 2 + 3 * r.normal(); }},
       {normal(1e-6, 0.02), [](PhiloxStream& r) { return 1e-6 + 0.02 * r.normal(); }},
       {normal(1, 0), [](PhiloxStream& r) { return 1 + 0 * r.normal(); }},
+      {normal(0, 1e-40), [](PhiloxStream& r) { return 0 + 1e-40 * r.normal(); }},  // subnormal
+      {normal(0, 1e39), [](PhiloxStream& r) { return 0 + 1e39 * r.normal(); }},    // infinite
       {truncated_normal(1, 0.5), [](PhiloxStream& r) { return 1 + 0.5 * cut(r); }},
       {glorot_uniform(),
        [=](PhiloxStream& r) {
@@ -51,6 +53,10 @@ std::vector<Case> cases(double rows) {
         .a = 1,
         .distribution = Initializer::Kind::normal},
        [=](PhiloxStream& r) { return std::sqrt(1 / rows) * r.normal(); }},
+      {{.kind = Initializer::Kind::variance_scaling,
+        .a = 0,
+        .distribution = Initializer::Kind::normal},
+       [](PhiloxStream& r) { return 0 * r.normal(); }},  // with both signs
   };
 }
 

@@ -46,8 +46,8 @@ void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 
-// Every allocation of this program and its libraries goes through these, so that they can be
-// counted.
+// Every allocation of this program and its libraries, but for the old memalign(), goes through
+// these, so that they can be counted.
 void* malloc(std::size_t size) noexcept {
   count(__builtin_return_address(0));
   return __libc_malloc(size);

@@ -1,5 +1,7 @@
 #include "golden.h"
 
+#include <algorithm>
+
 #include "belfry/framework/runtime/executable.h"
 
 namespace belfry::golden {
@@ -15,6 +17,10 @@ std::vector<double> losses(CompileOptions options, const std::vector<Features>& 
   std::vector<Tensor> outputs{spec.loss};
   options.verify = true;
   auto plan = compile(outputs, graph.effects(), variables.device(), options);
+  bool winograd = std::ranges::any_of(plan->instructions, [](const Instruction& i) {
+    return i.kernel && i.kernel->implementation() == "winograd";
+  });
+  EXPECT_EQ(winograd, options.fast && !options.exact_convolutions);
   Executable run(plan, variables, 1);
   std::vector<double> out;
   for (std::int64_t step = 0; step < 10; ++step) {

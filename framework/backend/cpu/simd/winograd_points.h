@@ -33,7 +33,7 @@ struct SixPoints {
 
 /// Tiles of 5 by the points 0, a, -a, b and infinity. With a = 3/2 and b = 1/2 the products of
 /// distances of a and of -a are a power of two apart, which B' takes on. Two taps take these:
-/// of the 5x5 results of a tile of 6, a third would be outside where sides are powers of two.
+/// of the 5x5 results of a tile of 6, a third would be outside where sides are 4, 8 or 16.
 struct FivePoints {
   static constexpr int size = 5;
   static constexpr double a = 1.5, b = 0.5;
