@@ -36,8 +36,11 @@ constexpr Clock::duration look_every = 50ms;
 constexpr Clock::duration shortest_sleep = 4s;
 constexpr Clock::duration longest_sleep = 64s;
 
-// Of a thread's time. Those that have their cores to themselves wait for less than 1 %.
-constexpr double too_long_without_core = 0.1;
+// Of a thread's time, in so many looks in succession. Threads that have their cores to themselves
+// wait for less than 1 %, but for a look or two in fifty, in which something else had a core for 10
+// to 25 ms.
+constexpr double too_long_without_core = 0.2;
+constexpr int looks_in_succession = 3;
 
 // How long the calling thread has been ready to run and had no core; nothing where the system does
 // not tell.
@@ -198,18 +201,17 @@ void choose_waiting(int threads) {
   static Waiting waiting;
   thread_local int watched = 0;  // the spell in which this thread's team is watched
   thread_local Clock::time_point looked;
+  thread_local int waited = 0;  // in how many looks in succession it had waited too long
 
   Clock::time_point now = Clock::now();
   int spell = waiting.current_spell(now);
   if (is_llvm()) let_llvm_sleep(spell == 0);
   if (spell == 0 || (spell == watched && now - looked < look_every)) return;
-  std::chrono::duration<double> waited = newly_without_core(threads);
-  if (spell == watched) {
-    if (waited > too_long_without_core * (now - looked))
-      waiting.sleep(now);
-    else
-      waiting.spinning_is_right(now);
-  }
+  std::chrono::duration<double> time_without_core = newly_without_core(threads);
+  bool too_long = time_without_core > too_long_without_core * (now - looked);
+  waited = spell == watched && too_long ? waited + 1 : 0;
+  if (waited == looks_in_succession) waiting.sleep(now);
+  if (spell == watched && !too_long) waiting.spinning_is_right(now);
   watched = spell;
   looked = now;
 }
