@@ -1,6 +1,6 @@
 #pragma once
-// What a plan leaves to reference kernels: scalar loops on one thread, which may take many times as
-// long as all else.
+// Reports say what a plan leaves to reference kernels. These are scalar loops on one thread, which
+// may take many times as long as all else.
 
 #include <string>
 #include <vector>
@@ -17,9 +17,9 @@ struct ReferenceUse {
   double share = 0;  ///< of the bytes that all kernels of the plan read and write, from 0 to 1
 };
 
-/// What reference kernels compute in the plan, the largest share first. Copies of rows of tables
-/// and sums into them are left out, and what has whole numbers alone: there the reference is no
-/// slower than other kernels would be.
+/// Lists what reference kernels compute in the plan, the largest share first. Copies of rows of
+/// tables and sums into them are left out, and what has whole numbers alone: there the reference is
+/// no slower than other kernels would be.
 std::vector<ReferenceUse> reference_use(const Plan& plan);
 
 /// "3 kernels, 12.5 % of the bytes read and written: prod bf16 12.0 %, ..." with at most three

@@ -141,7 +141,7 @@ BELFRY_INLINE void near_normals_of(const Words& words, double* z, double* radius
   }
 }
 
-/// Of the blocks from `first` on, of which normals take one each and uniforms a half.
+/// Loops over the blocks from `first` on. A normal draw takes one block, a uniform one half of it.
 struct Loops {
   void (*uniforms)(PhiloxKey key, std::uint64_t first, double* out);
   void (*near_normals)(PhiloxKey key, std::uint64_t first, double* z, double* radius);

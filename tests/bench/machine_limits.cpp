@@ -1,4 +1,5 @@
-// What this machine can do at most: f32 multiply-adds in registers, and memory read and written.
+// Measures the most that this machine can do: f32 multiply-adds in registers, and memory read and
+// written.
 //
 //   machine_limits --threads 2
 //
@@ -23,8 +24,8 @@ constexpr int width = 8;
 #endif
 using Vector = float __attribute__((vector_size(width * sizeof(float))));
 
-// Of one thread, in 1e9 operations: two a multiply-add. Each sum is a chain of its own, and there
-// are enough to hide a multiply-add's latency; AVX2 has 16 registers.
+// Returns 1e9 operations of one thread, two a multiply-add. Each sum is a chain of its own, and
+// there are enough to hide a multiply-add's latency; AVX2 has 16 registers.
 template <std::size_t... Chain>
 double multiply_adds(long rounds, std::index_sequence<Chain...>) {
   Vector sums[sizeof...(Chain)] = {}, factor = {}, term = {};

@@ -36,7 +36,7 @@ fi
 if [[ ! -e $build/tests/bench/cmake_install.cmake ]]; then
   cmake -S "$source" -B "$build" -D CMAKE_BUILD_TYPE=Release -D BELFRY_BUILD_BENCHMARKS=ON >&2
 fi
-cmake --build "$build" --parallel --target train_speed pipeline_speed machine_limits >&2
+cmake --build "$build" --parallel --target train_speed start_speed pipeline_speed machine_limits >&2
 
 exec python3 "$source/tests/bench/peers/measure.py" --build "$build/tests/bench" --python "$venv/bin/python" \
   --preload "$venv/lib/libiomp5.so:$(tcmalloc)" "$@"

@@ -4,20 +4,16 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
-#include <sstream>
 
 #include "arguments.h"
 #include "belfry/framework.h"
-#include "belfry/models/make.h"
+#include "train_work.h"
 
 namespace belfry {
 namespace {
 
 struct Arguments {
-  std::string model = "lenet";    ///< a classifier that models::make() knows
-  std::string options = "{}";     ///< of the model
-  std::string image = "28,28,1";  ///< sizes of one
-  std::int64_t batch_size = 64;
+  bench::WorkOptions work;
   int threads = 0;
   double began = 0;  ///< time.monotonic() of who started the program; 0: counts from main()
 };
@@ -31,18 +27,6 @@ struct SameBatch final : InputStream {
   Features batch;
 };
 
-Features image_batch(const Arguments& args) {
-  std::vector<std::int64_t> sizes{args.batch_size};
-  std::istringstream list(args.image);
-  for (std::string size; std::getline(list, size, ',');) sizes.push_back(std::stoll(size));
-  Array image(Shape(sizes), DType::f32), label(Shape{args.batch_size}, DType::i64);
-  PhiloxStream random(philox_key(1, "batch"));
-  for (float& x : image.span<float>()) x = random.uniform();
-  for (std::int64_t& y : label.span<std::int64_t>())
-    y = static_cast<std::int64_t>(random.below(10));
-  return {{"image", image}, {"label", label}};
-}
-
 struct Moment {
   double wall =
       std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -50,11 +34,11 @@ struct Moment {
 };
 
 void run(const Arguments& args, const Moment& main_began) {
-  Features batch = image_batch(args);
-  Estimator estimator({.model_fn = models::make(args.model, args.options),
-                       .run = {.save_checkpoint = {}, .threads = args.threads}});
+  bench::Work work = bench::make_work(args.work);
+  Estimator estimator(
+      {.model_fn = work.model, .run = {.save_checkpoint = {}, .threads = args.threads}});
   Moment prepared;
-  Training training = estimator.start([&] { return std::make_unique<SameBatch>(batch); });
+  Training training = estimator.start([&] { return std::make_unique<SameBatch>(work.batches[0]); });
   training.step();
   Moment first;
   training.step();
@@ -69,7 +53,7 @@ void run(const Arguments& args, const Moment& main_began) {
   print("prepared", prepared);
   print("first", first);
   print("second", second);
-  std::printf("\"model\": \"%s\"}\n", args.model.c_str());
+  std::printf("\"model\": \"%s\"}\n", args.work.model.c_str());
 }
 
 }  // namespace
@@ -80,10 +64,10 @@ int main(int argc, char** argv) {
   return belfry::bench::run_program([&] {
     belfry::Arguments args;
     belfry::bench::read_options(argc, argv,
-                                {{"--model", &args.model},
-                                 {"--options", &args.options},
-                                 {"--image", &args.image},
-                                 {"--batch_size", &args.batch_size},
+                                {{"--model", &args.work.model},
+                                 {"--options", &args.work.options},
+                                 {"--sizes", &args.work.sizes},
+                                 {"--batch_size", &args.work.batch_size},
                                  {"--threads", &args.threads},
                                  {"--began", &args.began}});
     belfry::run(args, began);

@@ -2,7 +2,6 @@
 // A step of a GAN is a round.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -162,7 +161,7 @@ class Trainer {
     save_safetensors(folder + "/batches", batches);
   }
 
-  /// Of each sub-step.
+  // A plan for each sub-step.
   const std::vector<std::shared_ptr<const Plan>>& plans() const { return plans_; }
   VariableStore& store() { return session_.variables().store(0); }
   StepTimes take_times() { return std::exchange(times_, {}); }
@@ -185,7 +184,6 @@ constexpr int warm_up = 3, kept_losses = 20;
 
 struct Run {
   double seconds = 0, cpu_seconds = 0;  // of a step: medians
-  double second_step = 0;               // when it was over, in seconds since 1970
   StepTimes parts;
   std::vector<double> losses;
 };
@@ -200,10 +198,6 @@ Run train(Trainer& trainer, int steps) {
     double loss = trainer.step();
     double seconds = monotonic_seconds() - start;
     if (i < kept_losses) out.losses.push_back(loss);
-    if (i == 1)
-      out.second_step =
-          std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-              .count();
     if (i < warm_up) continue;
     times.push_back(seconds);
     cpu_times.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
@@ -247,11 +241,10 @@ void run(const Arguments& args) {
   }
   std::printf(
       "\"towers\": %d, \"ms_copy\": %.2f, \"ms_compute\": %.2f, \"ms_exposed_reduction\": %.2f, "
-      "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f, \"second_step\": %.3f, \"losses\": "
-      "[%s]}\n",
+      "\"ms_hidden_reduction\": %.2f, \"ms_apply\": %.2f, \"losses\": [%s]}\n",
       args.towers, done.parts.copy * 1e3, done.parts.compute * 1e3,
       done.parts.exposed_reduction * 1e3, done.parts.hidden_reduction * 1e3, done.parts.apply * 1e3,
-      done.second_step, join(done.losses, ", ").c_str());
+      join(done.losses, ", ").c_str());
 }
 
 }  // namespace

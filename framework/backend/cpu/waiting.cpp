@@ -36,9 +36,9 @@ constexpr Clock::duration look_every = 50ms;
 constexpr Clock::duration shortest_sleep = 4s;
 constexpr Clock::duration longest_sleep = 64s;
 
-// Of a thread's time, in so many looks in succession. Threads that have their cores to themselves
-// wait for less than 1 %, but for a look or two in fifty, in which something else had a core for 10
-// to 25 ms.
+// Threads are to sleep when one of them lacked a core for this share of its time, in so many looks
+// in succession. Threads that have their cores to themselves wait for less than 1 %, but for a look
+// or two in fifty, in which something else had a core for 10 to 25 ms.
 constexpr double too_long_without_core = 0.2;
 constexpr int looks_in_succession = 3;
 
@@ -137,8 +137,8 @@ bool is_llvm() {
   return llvm;
 }
 
-// What all teams of the process have in common, as libgomp's threads spin or sleep all together.
-// They spin for a spell, then they sleep.
+// All teams of the process share one state, as libgomp's threads spin or sleep all together. They
+// spin for a spell, then they sleep.
 class Waiting {
  public:
   // The number of the present spell, from 1 on; 0 while threads are to sleep.

@@ -1,5 +1,5 @@
 #pragma once
-// What makes any f32 kernel one for 16 bits.
+// A kernel for 16 bits can be made of any f32 kernel.
 
 #include <memory>
 

@@ -48,7 +48,7 @@ class WinogradTiles {
   std::int64_t batch_, side_, down_, across_;
 };
 
-/// What is read has the planes depth.in and `in` channels, what is written depth.out and `out`.
+/// The method reads depth.in planes of `in` channels and writes depth.out planes of `out` channels.
 struct WinogradGeometry {
   std::int64_t in = 0, out = 0;
   WindowAxis depth = {};
@@ -66,9 +66,9 @@ struct WinogradGeometry {
   std::int64_t end_plane(std::int64_t z) const;
 };
 
-/// Of a node that is a convolution or its gradient with respect to the kernel; turned, with respect
-/// to the input. Nothing where the method does not apply or is slower than the direct one, and
-/// where the options ask for exact convolutions.
+/// Returns the geometry of a convolution or of its gradient with respect to the kernel; turned, of
+/// that with respect to the input. Nothing where the method does not apply or is slower than the
+/// direct one, and where the options ask for exact convolutions.
 std::optional<WinogradGeometry> winograd_geometry(const Node& node, bool turned,
                                                   const KernelOptions& options);
 

@@ -117,11 +117,15 @@ class Pipeline:
 class Start:
     def __init__(self, machine, row, folder):
         self.training = Training(machine, next(r for r in ROWS if r.name == row.of), folder)
-        self.training.train(False, 2, 1, exchange=True)
+        self.training.train(False, 2, 1, exchange=True)  # writes what the peer reads
 
     def sample(self, peer, first):
-        begin = time.time()
-        return Sample(wall=self.training.train(peer, 2, 1)["second_step"] - begin)
+        if peer:
+            begin = time.time()
+            return Sample(wall=self.training.train(True, 2, 1)["second_step"] - begin)
+        words = [*self.training.common, "--batch_size", self.training.row.batch_size, "--threads", 2]
+        return Sample(wall=self.training.machine.ours(
+            "start_speed", *words, "--began", time.monotonic())["second_ms"] / 1e3)
 
 
 KINDS = {Row: Training, PipelineRow: Pipeline, StartRow: Start}

@@ -10,9 +10,10 @@
 namespace belfry {
 namespace {
 
-constexpr PhiloxKey key{77};
+constexpr PhiloxKey some_key{77};
 
-Array one_by_one(const TensorType& type, const std::function<double(PhiloxStream&)>& draw) {
+Array one_by_one(const TensorType& type, const std::function<double(PhiloxStream&)>& draw,
+                 PhiloxKey key) {
   Array out(type);
   PhiloxStream random(key);
   dispatch(type.dtype, [&](auto t) {
@@ -58,11 +59,11 @@ std::vector<Case> cases(double rows) {
   };
 }
 
-void expect_same(const TensorType& type, const std::vector<Case>& cases) {
+void expect_same(const TensorType& type, const std::vector<Case>& cases, PhiloxKey key = some_key) {
   for (const Case& c : cases) {
     Array out(type);
     c.initializer.fill(out, key);
-    EXPECT_TRUE(identical(out, one_by_one(type, c.draw)))
+    EXPECT_TRUE(identical(out, one_by_one(type, c.draw, key)))
         << to_string(c.initializer) << ", " << to_string(type);
   }
 }
@@ -79,6 +80,14 @@ TEST(InitialDraws, ExtremesAreThoseOfTheStream) {
     expect_same({{2000, 5}, dtype},
                 {{normal(0, 1e-40), [](PhiloxStream& r) { return 0 + 1e-40 * r.normal(); }},
                  {normal(0, 1e39), [](PhiloxStream& r) { return 0 + 1e39 * r.normal(); }}});
+}
+
+// Draw 48725 of key 126 lies so near the middle of two floats that the near draw (by AVX2 and fused
+// products) is rounded to the other one: 0x1.adc9dcffffffcp-9, where it is 0x1.adc9dd0000001p-9.
+TEST(InitialDraws, DrawsBetweenTwoFloatsAreExact) {
+  expect_same({{65'536}, DType::f32},
+              {{normal(0, 0.02), [](PhiloxStream& r) { return 0 + 0.02 * r.normal(); }}},
+              PhiloxKey{126});
 }
 
 // 800,000 elements: three threads where there are so many cores, and several rounds.

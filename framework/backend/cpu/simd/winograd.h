@@ -1,5 +1,5 @@
 #pragma once
-// What the files of Winograd's convolution share: vectors of channels, and the matrix products.
+// Vectors of channels and matrix products, which all files of Winograd's convolution use.
 
 #include "belfry/framework/backend/cpu/simd/isa.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
