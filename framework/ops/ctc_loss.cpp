@@ -34,7 +34,7 @@ void run(const KernelContext& c, const CtcBatch& batch) {
       double highest = line_max(logits, frame);
       log_sums[t] = highest + std::log(line_exp_sum(logits, frame, highest));
     }
-    double log_probability = ctc_forward<double>(
+    double log_probability = ctc_forward(
         batch.lattice(r), frames, batch.states(), c.output(2).as<double>() + first * batch.states(),
         [&](std::int64_t t, std::int64_t k) {
           return load(logits[(first + t) * batch.classes + k]) - log_sums[t];

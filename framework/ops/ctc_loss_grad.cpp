@@ -33,10 +33,10 @@ void run_row(const CtcBatch& batch, std::int64_t r, const T* logits, const doubl
   };
   std::vector<double> posteriors(static_cast<std::size_t>(frames * classes));
   std::vector<double> scratch(static_cast<std::size_t>(2 * stride));
-  ctc_backward<double>(lattice, frames, stride, alpha, scratch.data(), log_prob,
-                       [&](std::int64_t t, std::int64_t k, double p) {
-                         posteriors[static_cast<std::size_t>(t * classes + k)] += p;
-                       });
+  ctc_backward(lattice, frames, stride, alpha, scratch.data(), log_prob,
+               [&](std::int64_t t, std::int64_t k, double p) {
+                 posteriors[static_cast<std::size_t>(t * classes + k)] += p;
+               });
   for (std::int64_t t = 0; t < frames; ++t)
     for (std::int64_t k = 0; k < classes; ++k)
       dlogits[t * classes + k] = store<T>(

@@ -1,7 +1,6 @@
 #pragma once
 // The CTC loss on the host: the check of a batch and the two recursions over the frames of a row
-// (sections 4.1 and 4.2 of the paper named in ctc.h), in log space. C is the type in which
-// exponentials and logarithms are taken.
+// (sections 4.1 and 4.2 of the paper named in ctc.h), in log space.
 
 #include <array>
 #include <span>
@@ -25,33 +24,33 @@ void check_ctc_batch(std::string_view op, const CtcBatch& batch);
 /// Fills log alpha [frames, stride], alpha(t, s) being the probability of all beginnings of paths
 /// that are in state s in frame t; log_prob(t, k) is the log softmax. Returns the log of the
 /// labels' probability.
-template <class C, class LogProb>
+template <class LogProb>
 double ctc_forward(const CtcLattice& lattice, std::int64_t frames, std::int64_t stride,
                    double* alpha, const LogProb& log_prob) {
   std::int64_t states = lattice.states();
   for (std::int64_t t = 0; t < frames; ++t) {
     double* now = alpha + t * stride;
     for (std::int64_t s = 0; s < states; ++s)
-      now[s] = (t == 0 ? lattice.begin(s) : lattice.arrive<C>(now - stride, s))
+      now[s] = (t == 0 ? lattice.begin(s) : lattice.arrive<double>(now - stride, s))
                + log_prob(t, lattice.symbol(s));
   }
-  return lattice.log_probability<C>(alpha, frames, stride);
+  return lattice.log_probability<double>(alpha, frames, stride);
 }
 
 /// Calls visit(t, k, p) for every frame and state: the state has class k, and p is the probability,
 /// given the labels, that the path is in it. `scratch` is 2 * lattice.states() long.
-template <class C, class LogProb, class Visit>
+template <class LogProb, class Visit>
 void ctc_backward(const CtcLattice& lattice, std::int64_t frames, std::int64_t stride,
                   const double* alpha, double* scratch, const LogProb& log_prob,
                   const Visit& visit) {
-  double total = lattice.log_probability<C>(alpha, frames, stride);
+  double total = lattice.log_probability<double>(alpha, frames, stride);
   std::int64_t states = lattice.states();
   for (std::int64_t t = frames - 1; t >= 0; --t) {
     double *now = scratch + t % 2 * states, *after = scratch + (t + 1) % 2 * states;
     for (std::int64_t s = 0; s < states; ++s) {
       std::int64_t k = lattice.symbol(s);
-      double rest = t == frames - 1 ? lattice.end(s) : lattice.leave<C>(after, s);
-      visit(t, k, std::exp(static_cast<C>(alpha[t * stride + s] + rest - total)));
+      double rest = t == frames - 1 ? lattice.end(s) : lattice.leave<double>(after, s);
+      visit(t, k, std::exp(alpha[t * stride + s] + rest - total));
       now[s] = rest + log_prob(t, k);
     }
   }

@@ -1,6 +1,10 @@
-// The CTC loss and its gradient: rows of the batch shared among threads.
+// The CTC loss and its gradient: rows of the batch shared among threads, the states of a row in
+// vectors.
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
@@ -11,14 +15,62 @@
 namespace belfry::cpu {
 namespace {
 
+/// What the recursions of one row work on, in a piece of the workspace: vectors over its states,
+/// filled up to whole ones with states that no path comes to. Around them is room, for what a
+/// recursion reads beside the first state or the last.
+class States {
+ public:
+  /// Of a piece for rows of up to `most` states.
+  static std::int64_t bytes(std::int64_t most) {
+    return vectors * stride(most) * std::int64_t{sizeof(double)};
+  }
+
+  States(void* piece, std::int64_t most, const CtcLattice& lattice)
+      : count_(lattice.states()), stride_(stride(most)), piece_(static_cast<double*>(piece)) {
+    std::fill_n(piece_, 4 * stride_, ctc_impossible);
+    std::fill_n(logits(), padded(most), -std::numeric_limits<float>::infinity());
+    for (std::int64_t s = 0; s < count_; ++s) {
+      if (lattice.is_skipped_to(s)) vector<double>(0)[s] = 0;
+      vector<std::int64_t>(6)[s] = lattice.symbol(s);
+    }
+  }
+
+  std::int64_t count() const { return count_; }
+  std::int64_t padded_count() const { return padded(count_); }
+  const double* skip() const { return vector<double>(0); }
+  /// Log alpha or beta of a frame, -inf at first. Frames t and t + 2 share one.
+  double* frame(std::int64_t t) const { return vector<double>(1 + (t & 1)); }
+  double* alpha() const { return vector<double>(3); }
+  float* logits() const { return vector<float>(4); }
+  float* occupied() const { return vector<float>(5); }
+  const std::int64_t* symbols() const { return vector<std::int64_t>(6); }
+
+  /// Gives each state the logit of its symbol.
+  void read_logits(const float* of_classes) const {
+    float* out = logits();
+    const std::int64_t* from = symbols();
+    for (std::int64_t s = 0; s < count_; ++s) out[s] = of_classes[from[s]];
+  }
+
+ private:
+  static constexpr std::int64_t lanes = 16, vectors = 7;
+
+  static std::int64_t padded(std::int64_t states) { return (states + lanes - 1) / lanes * lanes; }
+  static std::int64_t stride(std::int64_t most) { return padded(most) + 2 * lanes; }
+  template <class T>
+  T* vector(std::int64_t i) const {
+    return reinterpret_cast<T*>(piece_ + i * stride_) + lanes;
+  }
+
+  std::int64_t count_, stride_;
+  double* piece_;
+};
+
 /// Operands of one row. Exponentials and logarithms are taken in f32, added up in double.
 struct Row {
   const float* logits;
   double *log_sums, *alpha;
   std::int64_t frames, classes;
-  double log_prob(std::int64_t t, std::int64_t k) const {
-    return double{logits[t * classes + k]} - log_sums[t];
-  }
 };
 
 class CtcKernel : public Kernel {
@@ -26,14 +78,16 @@ class CtcKernel : public Kernel {
   CtcKernel(const Node& node, int logits, int threads)
       : batch_(CtcBatch::of(node.input(logits).shape(), node.input(logits + 1).shape(),
                             node.as<CtcOptions>())),
-        loops_(simd().rows.f32),
+        rows_(simd().rows.f32),
+        loops_(simd().ctc),
         threads_(threads) {}
   std::string_view implementation() const override { return "simd"; }
+  Bytes workspace() const override { return Bytes(batch_.rows * States::bytes(batch_.states())); }
 
  protected:
   template <class Body>
   void for_rows(const Body& body) const {
-    constexpr std::int64_t softmax = 4, state = 40;  // costs beside that of an addition
+    constexpr std::int64_t softmax = 4, state = 10;  // costs beside that of an addition
     std::int64_t cost = batch_.frames * (softmax * batch_.classes + state * batch_.states());
     parallel_for(batch_.rows, rows_worth_sharing(cost), threads_,
                  [&](std::int64_t begin, std::int64_t end) {
@@ -48,9 +102,14 @@ class CtcKernel : public Kernel {
             static_cast<double*>(alpha) + first * batch.states(), batch.frames_of(r),
             batch.classes};
   }
+  States states(const CtcBatch& batch, std::int64_t r, void* workspace) const {
+    auto* piece = static_cast<std::byte*>(workspace) + r * States::bytes(batch.states());
+    return {piece, batch.states(), batch.lattice(r)};
+  }
 
   CtcBatch batch_;
-  const RowLoops<float>& loops_;
+  const RowLoops<float>& rows_;
+  const CtcLoops& loops_;
   int threads_;
 };
 
@@ -64,52 +123,52 @@ class LossKernel final : public CtcKernel {
     auto* loss = static_cast<float*>(a.outputs[0]);
     for_rows([&](std::int64_t r) {
       Row x = row(batch, r, a.inputs[0], a.outputs[1], a.outputs[2]);
+      States states = this->states(batch, r, a.workspace);
+      states.frame(-1)[0] = 0;  // from here a path comes to the first two states
       for (std::int64_t t = 0; t < x.frames; ++t) {
         const float* frame = x.logits + t * x.classes;
-        float highest = loops_.max(frame, x.classes);
-        x.log_sums[t] = double{highest} + std::log(loops_.exp_sum(frame, highest, x.classes));
+        float highest = rows_.max(frame, x.classes);
+        x.log_sums[t] = double{highest} + std::log(rows_.exp_sum(frame, highest, x.classes));
+        states.read_logits(frame);
+        loops_.forward(states.frame(t - 1), states.skip(), states.logits(), x.log_sums[t],
+                       states.frame(t), states.padded_count());
+        std::copy_n(states.frame(t), states.count(), x.alpha + t * batch.states());
       }
       double log_probability =
-          ctc_forward<float>(batch.lattice(r), x.frames, batch.states(), x.alpha,
-                             [&](std::int64_t t, std::int64_t k) { return x.log_prob(t, k); });
+          batch.lattice(r).log_probability<float>(x.alpha, x.frames, batch.states());
       loss[r] = static_cast<float>(batch.loss(log_probability));
     });
   }
 };
 
-/// The workspace holds what the recursion of each row needs.
 class GradKernel final : public CtcKernel {
  public:
   GradKernel(const Node& node, int threads) : CtcKernel(node, 1, threads) {}
 
-  Bytes workspace() const override {
-    return Bytes(batch_.rows * 2 * batch_.states() * static_cast<std::int64_t>(sizeof(double)));
-  }
-
   void run(const KernelArguments& a, Stream&) override {
     CtcBatch batch = batch_.with(a.inputs[2], a.inputs[3], a.inputs[4]);
-    std::int64_t states = batch.states(), classes = batch.classes;
+    std::int64_t classes = batch.classes;
     for_rows([&](std::int64_t r) {
       Row x = row(batch, r, a.inputs[1], a.inputs[5], a.inputs[6]);
-      CtcLattice lattice = batch.lattice(r);
-      if (batch.is_zero(lattice.log_probability<float>(x.alpha, x.frames, states))) x.frames = 0;
+      double total = batch.lattice(r).log_probability<float>(x.alpha, x.frames, batch.states());
+      if (batch.is_zero(total)) x.frames = 0;
       float dy = static_cast<const float*>(a.inputs[0])[r];
       float* dx = static_cast<float*>(a.outputs[0]) + r * batch.frames * classes;
-      for (std::int64_t t = 0; t < x.frames; ++t) softmax_times(dy, x, t, dx + t * classes);
       std::fill(dx + x.frames * classes, dx + batch.frames * classes, 0.0f);
-      ctc_backward<float>(
-          lattice, x.frames, states, x.alpha, static_cast<double*>(a.workspace) + r * 2 * states,
-          [&](std::int64_t t, std::int64_t k) { return x.log_prob(t, k); },
-          [&](std::int64_t t, std::int64_t k, float p) { dx[t * classes + k] -= p * dy; });
+      States states = this->states(batch, r, a.workspace);
+      states.frame(x.frames)[states.count() - 1] = 0;  // to here a path goes from the last two
+      for (std::int64_t t = x.frames - 1; t >= 0; --t) {
+        loops_.softmax(x.logits + t * classes, x.log_sums[t], dy, dx + t * classes, classes);
+        states.read_logits(x.logits + t * classes);
+        std::copy_n(x.alpha + t * batch.states(), states.count(), states.alpha());
+        float blanks = loops_.backward(states.frame(t + 1), states.skip(), states.logits(),
+                                       x.log_sums[t], states.alpha(), total, states.frame(t),
+                                       states.occupied(), states.padded_count());
+        dx[t * classes + batch.blank] -= blanks * dy;
+        for (std::int64_t s = 1; s < states.count(); s += 2)
+          dx[t * classes + states.symbols()[s]] -= states.occupied()[s] * dy;
+      }
     });
-  }
-
- private:
-  void softmax_times(float dy, const Row& x, std::int64_t t, float* dx) const {
-    const float* frame = x.logits + t * x.classes;
-    float highest = loops_.max(frame, x.classes);
-    double share = std::exp(double{highest} - x.log_sums[t]);
-    loops_.scaled_exp(frame, highest, static_cast<float>(share * double{dy}), dx, x.classes);
   }
 };
 

@@ -159,6 +159,24 @@ struct RandomLoops {
                   float rate, float scale, const T* x, T* y, std::int64_t n);
 };
 
+/// The CTC loss, a frame at a time: its recursions over the states of a row (CtcLattice says what
+/// those are) in log space. `n` is a multiple of 16; two more values, -inf, lie in front of
+/// `before`, and behind `after` and `skip`. skip is 0 for states that a path may come to from the
+/// last but one, -inf for others; logits are those of the states' symbols.
+struct CtcLoops {
+  /// Log alpha of a frame from that of the frame before.
+  void (*forward)(const double* before, const double* skip, const float* logits, double log_sum,
+                  double* alpha, std::int64_t n);
+  /// Log beta of a frame, the frame itself included, from that of the frame after, and the
+  /// probability that a path of the labels, whose log probability is `total`, is in each state.
+  /// Returns the sum over even states, the blanks.
+  float (*backward)(const double* after, const double* skip, const float* logits, double log_sum,
+                    const double* alpha, double total, double* beta, float* occupied,
+                    std::int64_t n);
+  /// y = exp(x - log_sum) factor for any n
+  void (*softmax)(const float* x, double log_sum, float factor, float* y, std::int64_t n);
+};
+
 /// Winograd's convolution by a window of taps x taps: results x results of it from a tile of
 /// size x size pixels, size = results + taps - 1, by as many products for each pair of channels
 /// (Lavin & Gray 2015, section 4). Channels go in groups of this many.
@@ -238,6 +256,7 @@ struct SimdLoops {
   const ForTypes<PoolLoops>& pools;
   const UpdateLoops& updates;
   const ForTypes<RandomLoops>& random;
+  const CtcLoops& ctc;
   const WinogradLoops& winograd;
 };
 

@@ -11,6 +11,7 @@ const SimdLoops loops{.isa = BELFRY_ISA_NAME,
                       .pools = pool_loops,
                       .updates = update_loops,
                       .random = random_loops,
+                      .ctc = ctc_loops,
                       .winograd = winograd_loops};
 
 }  // namespace belfry::cpu::BELFRY_ISA

@@ -14,6 +14,7 @@ extern const ForTypes<RowLoops> row_loops;
 extern const ForTypes<PoolLoops> pool_loops;
 extern const UpdateLoops update_loops;
 extern const ForTypes<RandomLoops> random_loops;
+extern const CtcLoops ctc_loops;
 extern const WinogradLoops winograd_loops;
 extern const SimdLoops loops;
 
