@@ -1,4 +1,5 @@
 #include <omp.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace belfry::cpu {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 // Below this much work a second thread costs more than it saves: waking a team takes some 5 us, in
 // which one core does about 1e6 floating-point operations.
@@ -59,8 +61,17 @@ Bytes physical_memory() {
   return Bytes(static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));
 }
 
-std::size_t rounded(Bytes size) {
-  return (static_cast<std::size_t>(size.count) + alignment) / alignment * alignment;
+/// Null where there is no memory left. What spans several huge pages is made of these where the system
+/// may (README, "Huge pages").
+void* allocate_aligned(Bytes size) {
+  auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(size.count, 1));
+  std::size_t unit = bytes < 4 * huge_page ? alignment : huge_page;
+  std::size_t whole = (bytes + unit - 1) / unit * unit;
+  void* memory = std::aligned_alloc(unit, whole);
+#ifdef MADV_HUGEPAGE
+  if (memory && unit == huge_page) madvise(memory, whole, MADV_HUGEPAGE);
+#endif
+  return memory;
 }
 
 class CpuDevice final : public Device {
@@ -74,7 +85,7 @@ class CpuDevice final : public Device {
   }
   bool host_accessible() const override { return true; }
   std::shared_ptr<void> allocate_host(Bytes size) override {
-    void* memory = std::aligned_alloc(alignment, rounded(size));
+    void* memory = allocate_aligned(size);
     require(memory, "host memory: could not allocate ", bytes_text(size.count));
     return {memory, std::free};
   }
@@ -95,7 +106,7 @@ class CpuDevice final : public Device {
   bool reaches(const Device& other) const override { return other.host_accessible(); }
 
  protected:
-  void* allocate_raw(Bytes size) override { return std::aligned_alloc(alignment, rounded(size)); }
+  void* allocate_raw(Bytes size) override { return allocate_aligned(size); }
   void free_raw(void* data, Bytes) noexcept override { std::free(data); }
 
  private:
