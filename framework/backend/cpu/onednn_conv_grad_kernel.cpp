@@ -64,12 +64,43 @@ class OnednnConvGradKernel final : public Kernel {
   Bytes gradient_size_{0};
 };
 
+/// Of a kernel of one tap that moves by one it is the product x' dy, for which oneDNN's classic
+/// routine is faster than its convolution where pixels are many beside channels.
+class GemmGradKernel final : public Kernel {
+ public:
+  explicit GemmGradKernel(const ConvGeometry& g)
+      : pixels_(g.in_places()), in_(g.in_channels), out_(g.out_channels) {}
+
+  static bool is_faster(const ConvGeometry& g, DType dtype) {
+    auto reads_each_once = [](const WindowAxis& axis) {
+      return axis.window == 1 && axis.stride == 1 && axis.before == 0 && axis.out == axis.in;
+    };
+    return dtype == DType::f32 && g.groups == 1 && reads_each_once(g.depth)
+           && reads_each_once(g.rows) && reads_each_once(g.columns)
+           && g.in_places() >= 64 * std::max(g.in_channels, g.out_channels);
+  }
+
+  std::string_view implementation() const override { return "onednn"; }
+
+  void run(const KernelArguments& a, Stream&) override {
+    dnnl_status_t status =
+        dnnl_sgemm('T', 'N', in_, out_, pixels_, 1.0f, static_cast<const float*>(a.inputs[0]), in_,
+                   static_cast<const float*>(a.inputs[1]), out_, 0.0f,
+                   static_cast<float*>(a.outputs[0]), out_);
+    if (status != dnnl_success) fail_onednn(conv2d_grad_kernel_op.name, "multiply", status);
+  }
+
+ private:
+  std::int64_t pixels_, in_, out_;
+};
+
 std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   if (auto kernel = winograd_grad_kernel(node, options)) return kernel;
   int threads = options.threads;
   ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
+  if (GemmGradKernel::is_faster(g, node.output().dtype)) return std::make_unique<GemmGradKernel>(g);
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
     Description d = describe(*conv, g);
     if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;

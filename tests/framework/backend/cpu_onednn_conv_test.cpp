@@ -30,6 +30,7 @@ const Case cases[] = {
     {{2, 10, 10, 6}, {3, 3, 1, 12}, Conv2dOptions{.stride = {2, 2}, .groups = 6}},
     {{2, 8, 8, 32}, {3, 3, 8, 64}, Conv2dOptions{.groups = 4}},
     {{1, 1, 1, 1}, {1, 1, 1, 1}},
+    {{4, 32, 31, 16}, {1, 1, 16, 24}},  // many pixels beside channels
     // Volumes.
     {{2, 4, 14, 14, 32}, {3, 3, 3, 32, 64}, Conv3dOptions{}},                   // C3D
     {{1, 4, 16, 16, 3}, {3, 7, 7, 3, 64}, Conv3dOptions{.stride = {1, 2, 2}}},  // its first layer
@@ -45,6 +46,7 @@ const Case cases[] = {
     {{2, 4, 6, 6, 8}, {3, 3, 3, 1, 8}, Conv3dOptions{.groups = 8}},  // depthwise
     {{1, 3, 5, 5, 16}, {3, 3, 3, 4, 32}, Conv3dOptions{.stride = {2, 1, 2}, .groups = 4}},
     {{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, Conv3dOptions{}},
+    {{2, 4, 16, 16, 8}, {1, 1, 1, 8, 16}, Conv3dOptions{}},
 };
 
 void check(const std::vector<Array>& arrays, const Case& c, BuildConv build) {
