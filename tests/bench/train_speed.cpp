@@ -161,6 +161,24 @@ class Trainer {
     save_safetensors(folder + "/batches", batches);
   }
 
+  // How long each kind of instruction takes in a step, in seconds.
+  std::map<std::string, double> traced_step() {
+    std::vector<TraceEntry> entries;
+    int number = 0;
+    for (const SubStep& part : round()) {
+      if (part.fresh_batch) replicas_->split(work_.batches[taken_++ % work_.batches.size()]);
+      replicas_->prepare(updates_of(part));
+      replicas_->start(true, number++);
+      Replicas::collect(replicas_->started());
+      Replicas::append_trace(replicas_->started(), entries);
+    }
+    session_.finish_step();
+    std::map<std::string, double> out;
+    for (const TraceEntry& e : entries)
+      out[e.role == Instruction::Role::pack ? "pack" : e.op] += e.seconds;
+    return out;
+  }
+
   // A plan for each sub-step.
   const std::vector<std::shared_ptr<const Plan>>& plans() const { return plans_; }
   VariableStore& store() { return session_.variables().store(0); }
@@ -219,6 +237,9 @@ void run(const Arguments& args) {
   if (args.profile)
     for (const auto& plan : trainer.plans()) std::fputs(explain(*plan).c_str(), stderr);
   Run done = train(trainer, args.steps);
+  if (args.profile)
+    for (const auto& [op, seconds] : trainer.traced_step())
+      std::fprintf(stderr, "%9.3f ms  in the step: %s\n", seconds * 1e3, op.c_str());
 
   double flops = 0, arena = 0;
   Rate convolutions;
