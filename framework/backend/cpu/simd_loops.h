@@ -196,34 +196,42 @@ struct WinogradMatrix {
   std::int64_t stride, panel;
 };
 
-/// The taps of a kernel [window, window, c, k] that a tile is convolved with: from the tap (row,
+/// The taps of a kernel [rows, columns, c, k] that a tile is convolved with: from the tap (row,
 /// column) on in steps. Those outside the window count as 0.
 struct WinogradTaps {
-  std::int64_t row, column, window, step = 1;
+  std::int64_t row, column, rows, columns, step = 1;
 };
 
-/// The transforms for one number of taps.
+/// The transforms for one window, of images and kernels of type T. Matrices are f32.
+template <class T>
 struct WinogradTransforms {
-  int size, results;
-  /// v = B' x B for the size x size pixels of c channels from the tile's first.
-  void (*input)(const float* x, const WinogradTile& tile, std::int64_t c, const WinogradMatrix& v);
-  /// m = A dy A' for the results x results pixels of k channels from the tile's first.
-  void (*output_gradient)(const float* dy, const WinogradTile& tile, std::int64_t k,
+  int points;         ///< of a tile
+  int rows, columns;  ///< of its results
+  /// v = B' x B for the pixels that a tile reads, of c channels, from the tile's first.
+  void (*input)(const T* x, const WinogradTile& tile, std::int64_t c, const WinogradMatrix& v);
+  /// m = A dy A' for the rows x columns pixels of k channels from the tile's first.
+  void (*output_gradient)(const T* dy, const WinogradTile& tile, std::int64_t k,
                           const WinogradMatrix& m);
-  /// The results x results pixels from the tile's first, which is inside, = A' m A + bias, those
+  /// The rows x columns pixels from the tile's first, which is inside, = A' m A + bias, those
   /// outside left out; then max(y, 0) if relu. bias may be null.
-  void (*output)(const WinogradMatrix& m, const float* bias, bool relu, const WinogradTile& tile,
-                 std::int64_t k, float* y);
-  /// u [c, k] = G g G' for the taps g [window, window, c, k], row `row` of it.
-  void (*kernel)(const float* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
+  void (*output)(const WinogradMatrix& m, const T* bias, bool relu, const WinogradTile& tile,
+                 std::int64_t k, T* y);
+  /// u [c, k] = G g G' for the taps g [rows, columns, c, k], row `row` of it.
+  void (*kernel)(const T* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
                  std::int64_t row, const WinogradMatrix& u);
   /// u [k, c] of the taps turned by half a circle, its columns [first, first + 16).
-  void (*turned_kernel)(const float* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
+  void (*turned_kernel)(const T* g, const WinogradTaps& taps, std::int64_t c, std::int64_t k,
                         std::int64_t first, const WinogradMatrix& u);
-  /// The taps of dg [window, window, c, k] = G' u G, of row `row` of u [c, k] (whose rows lie one
+  /// The taps of dg [rows, columns, c, k] = G' u G, of row `row` of u [c, k] (whose rows lie one
   /// behind the other); other taps stay as they are.
   void (*kernel_gradient)(const WinogradMatrix& u, const WinogradTaps& taps, std::int64_t c,
-                          std::int64_t k, std::int64_t row, float* dg);
+                          std::int64_t k, std::int64_t row, T* dg);
+};
+
+template <class T>
+struct WinogradTables {
+  WinogradTransforms<T> squares[4];  ///< of 2x2 to 5x5 taps
+  WinogradTransforms<T> lines[3];    ///< of 1x3 to 1x5 taps
 };
 
 /// Factors of one product: a [rows, c], u [c, k] in panels of 16 columns, [k / 16, c, 16].
@@ -232,17 +240,25 @@ struct WinogradFactors {
 };
 
 struct WinogradLoops {
-  /// For 2, 3, 4 and 5 taps.
-  WinogradTransforms transforms[4];
+  ForTypes<WinogradTables> transforms;
   /// m [rows, k] = sum of a u over `count` pairs of factors.
   void (*products)(const WinogradFactors* factors, int count, std::int64_t rows, std::int64_t c,
                    std::int64_t k, float* m);
-  /// sum [c, k] += a' b with a [rows, c] and b [rows, k], both in panels of 16 columns.
-  void (*add_products)(const float* a, const float* b, std::int64_t rows, std::int64_t c,
-                       std::int64_t k, float* sum);
+  /// sum [c, k] += a' b, or = a' b if `first`, with a [rows, c] and b [rows, k], both in panels of
+  /// 16 columns.
+  void (*add_products)(const float* a, const float* b, bool first, std::int64_t rows,
+                       std::int64_t c, std::int64_t k, float* sum);
 
-  static constexpr bool has(std::int64_t taps) { return taps >= 2 && taps <= 5; }
-  const WinogradTransforms& of(std::int64_t taps) const { return transforms[taps - 2]; }
+  static constexpr bool has(std::int64_t row_taps, std::int64_t column_taps) {
+    bool square = row_taps == column_taps && row_taps >= 2,
+         line = row_taps == 1 && column_taps >= 3;
+    return (square || line) && column_taps <= 5;
+  }
+  template <class T>
+  const WinogradTransforms<T>& of(std::int64_t row_taps, std::int64_t column_taps) const {
+    const WinogradTables<T>& tables = transforms.of<T>();
+    return row_taps == 1 ? tables.lines[column_taps - 3] : tables.squares[column_taps - 2];
+  }
 };
 
 /// All loops for one instruction set.

@@ -1,7 +1,8 @@
 #pragma once
-// Convolutions by Winograd's method, for windows of 2x2 to 5x5 taps that move by one pixel and of
-// 4x4 to 6x6 that move by two, and for such windows three planes deep. The bits of a kernel do
-// not depend on its number of threads. For errors see README, "Winograd".
+// Convolutions by Winograd's method, for windows of 2x2 to 5x5 and 1x3 to 1x5 taps that move by one
+// pixel and of 4x4 to 6x6 that move by two, and for such windows three planes deep; of f32, bf16 and
+// f16, computed in f32. The bits of the first two do not depend on the number of threads. For errors
+// see README, "Winograd".
 
 #include <memory>
 

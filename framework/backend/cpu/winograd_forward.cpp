@@ -4,6 +4,7 @@
 #include <array>
 
 #include "belfry/framework/backend/cpu/parallel.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/backend/cpu/winograd.h"
 #include "belfry/framework/backend/cpu/winograd_geometry.h"
 #include "belfry/framework/ops/defs_nn.h"
@@ -17,13 +18,14 @@ constexpr std::size_t most_factors = 12;  // four phases of three planes
 
 /// The kernel [(3,) window, window, c, k], transformed: matrices [c, k] for each plane of taps and
 /// each phase. Turned: [k, c], with the taps and planes in reverse order.
+template <class T>
 class TransformKernel final : public Kernel {
  public:
   TransformKernel(const ConvGeometry& g, const WinogradGeometry& w, bool turned, int threads)
-      : transforms_(simd().winograd.of(w.taps)),
+      : transforms_(simd().winograd.of<T>(w.row_taps, w.column_taps)),
         g_(g),
         phases_(w.phases()),
-        u_(transforms_.size * transforms_.size, w.in * w.out),
+        u_(transforms_.points, w.in * w.out),
         turned_(turned),
         threads_(threads) {}
 
@@ -35,24 +37,24 @@ class TransformKernel final : public Kernel {
     parallel_for(g_.depth.window * phases_ * of_part, 1, threads_,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i)
-                     transform(static_cast<const float*>(a.inputs[0]), i / of_part,
-                               i % of_part * step, static_cast<float*>(a.outputs[0]));
+                     transform(static_cast<const T*>(a.inputs[0]), i / of_part, i % of_part * step,
+                               static_cast<float*>(a.outputs[0]));
                  });
   }
 
  private:
-  void transform(const float* kernel, std::int64_t part, std::int64_t row, float* out) const {
+  void transform(const T* kernel, std::int64_t part, std::int64_t row, float* out) const {
     std::int64_t c = g_.in_channels, k = g_.out_channels;
     std::int64_t plane = part / phases_, phase = part % phases_;
     std::int64_t to = turned_ ? g_.depth.window - 1 - plane : plane;
     WinogradMatrix u{out + (to * phases_ + phase) * u_.floats(), u_.stride(),
                      winograd_channels * (turned_ ? k : c)};
-    const float* taps = kernel + plane * g_.rows.window * g_.columns.window * c * k;
+    const T* taps = kernel + plane * g_.rows.window * g_.columns.window * c * k;
     (turned_ ? transforms_.turned_kernel : transforms_.kernel)(taps, winograd_taps(g_, phase), c, k,
                                                                row, u);
   }
 
-  const WinogradTransforms& transforms_;
+  const WinogradTransforms<T>& transforms_;
   ConvGeometry g_;
   std::int64_t phases_;
   WinogradMatrices u_;
@@ -65,13 +67,14 @@ struct Epilogue {
 };
 
 /// Each thread takes blocks of tiles from their pixels to their results.
+template <class T>
 class WinogradConv final : public Kernel {
  public:
   WinogradConv(const ConvGeometry& g, const WinogradGeometry& w, bool turned, Epilogue epilogue,
                int threads)
       : loops_(simd().winograd),
-        transforms_(loops_.of(w.taps)),
-        points_(transforms_.size * transforms_.size),
+        transforms_(loops_.of<T>(w.row_taps, w.column_taps)),
+        points_(transforms_.points),
         w_(w),
         // A block's matrices stay in a core's cache; where the kernel's do not, they are read once
         // a block.
@@ -82,7 +85,7 @@ class WinogradConv final : public Kernel {
         u_(points_, w.in * w.out),
         epilogue_(epilogue),
         threads_(threads) {
-    auto pack = std::make_shared<TransformKernel>(g, w, turned, threads);
+    auto pack = std::make_shared<TransformKernel<T>>(g, w, turned, threads);
     packed_ = {.input = 1,
                .layout = concat(turned ? "winograd turned " : "winograd ", g.depth.window, "x",
                                 g.rows.window, "x", g.columns.window, "x", w.in, "x", w.out, " by ",
@@ -130,7 +133,7 @@ class WinogradConv final : public Kernel {
 
   void transform_input(const KernelArguments& a, const WinogradTiles& tiles, std::int64_t begin,
                        std::int64_t end, std::int64_t plane, float* workspace) const {
-    const auto* x = static_cast<const float*>(a.inputs[0]);
+    const auto* x = static_cast<const T*>(a.inputs[0]);
     for (std::int64_t read = 0; read < w_.reads(); ++read) {
       float* v = input_of(plane, read, workspace);
       for (std::int64_t tile = begin; tile < end; ++tile, v += w_.in)
@@ -161,8 +164,8 @@ class WinogradConv final : public Kernel {
 
   void transform_output(const KernelArguments& a, const WinogradTiles& tiles, std::int64_t begin,
                         std::int64_t end, std::int64_t z, float* workspace) const {
-    const auto* bias = epilogue_.bias ? static_cast<const float*>(a.inputs[2]) : nullptr;
-    auto* y = static_cast<float*>(a.outputs[0]);
+    const auto* bias = epilogue_.bias ? static_cast<const T*>(a.inputs[2]) : nullptr;
+    auto* y = static_cast<T*>(a.outputs[0]);
     float* m = output_in(workspace);
     for (std::int64_t tile = begin; tile < end; ++tile, m += w_.out)
       transforms_.output(
@@ -171,7 +174,7 @@ class WinogradConv final : public Kernel {
   }
 
   const WinogradLoops& loops_;
-  const WinogradTransforms& transforms_;
+  const WinogradTransforms<T>& transforms_;
   std::int64_t points_;
   WinogradGeometry w_;
   std::int64_t block_;
@@ -181,21 +184,27 @@ class WinogradConv final : public Kernel {
   PackedInput packed_;
 };
 
+std::unique_ptr<Kernel> make(const Node& node, WinogradDirection direction, Epilogue epilogue,
+                             const KernelOptions& options) {
+  auto w = winograd_geometry(node, direction, options);
+  if (!w) return nullptr;
+  bool turned = direction == WinogradDirection::grad_input;
+  return kernel_for_type(node.output().dtype, [&](auto t) {
+    return std::make_unique<WinogradConv<decltype(t)>>(conv_geometry(node), *w, turned, epilogue,
+                                                       options.threads);
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> winograd_forward(const Node& node, const KernelOptions& options) {
-  auto w = winograd_geometry(node, false, options);
-  if (!w) return nullptr;
   const auto& o = node.as<ConvOptions>();
-  return std::make_unique<WinogradConv>(conv_geometry(node), *w, false,
-                                        Epilogue{o.bias, o.activation == Activation::relu},
-                                        options.threads);
+  return make(node, WinogradDirection::forward, {o.bias, o.activation == Activation::relu},
+              options);
 }
 
 std::unique_ptr<Kernel> winograd_grad_input(const Node& node, const KernelOptions& options) {
-  auto w = winograd_geometry(node, true, options);
-  if (!w) return nullptr;
-  return std::make_unique<WinogradConv>(conv_geometry(node), *w, true, Epilogue{}, options.threads);
+  return make(node, WinogradDirection::grad_input, {}, options);
 }
 
 }  // namespace belfry::cpu

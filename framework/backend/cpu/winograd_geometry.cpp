@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "belfry/framework/backend/cpu/onednn_primitive.h"
+#include "belfry/framework/backend/cpu/simd_convert.h"
+
 namespace belfry::cpu {
 namespace {
 
@@ -37,47 +40,58 @@ WindowAxis reversed(const WindowAxis& axis) {
 bool applies(const ConvGeometry& g) {
   bool depth =
       (g.depth.window == 1 || g.depth.window == 3) && g.depth.stride == 1 && g.depth.dilation == 1;
-  bool square = g.rows.window == g.columns.window && g.rows.stride == g.columns.stride;
+  bool square = g.rows.window == g.columns.window, line = g.rows.window == 1;
   // Larger ones that move by two have not been measured.
-  bool window = g.rows.dilation == 1 && g.columns.dilation == 1 && g.rows.stride <= 2
-                && g.rows.window >= g.rows.stride && g.rows.window <= 4 + g.rows.stride
-                && WinogradLoops::has(taps_of(g.rows));
+  bool window = g.rows.dilation == 1 && g.columns.dilation == 1 && g.rows.stride == g.columns.stride
+                && g.rows.stride <= (line ? 1 : 2) && g.columns.window >= g.rows.stride
+                && g.columns.window <= 4 + g.rows.stride
+                && WinogradLoops::has(taps_of(g.rows), taps_of(g.columns));
   bool channels = g.in_channels > 0 && g.in_channels % winograd_channels == 0 && g.out_channels > 0
                   && g.out_channels % winograd_channels == 0;
-  return g.groups == 1 && depth && square && window && channels;
+  return g.groups == 1 && depth && (square || line) && window && channels;
 }
 
 WinogradGeometry make(const ConvGeometry& g, bool turned) {
   WinogradGeometry out{.in = g.in_channels,
                        .out = g.out_channels,
                        .depth = g.depth,
-                       .taps = taps_of(g.rows),
+                       .row_taps = taps_of(g.rows),
+                       .column_taps = taps_of(g.columns),
                        .stride = g.rows.stride};
-  std::int64_t side = simd().winograd.of(out.taps).results;
+  const auto& tile = simd().winograd.of<float>(out.row_taps, out.column_taps);
   if (!turned) {
-    out.grids.emplace_back(g.batch, forward_axis(g.rows), forward_axis(g.columns), side);
+    out.grids.emplace_back(g.batch, forward_axis(g.rows), forward_axis(g.columns), tile.rows,
+                           tile.columns);
     return out;
   }
   std::swap(out.in, out.out);
   out.depth = reversed(g.depth);
   for (std::int64_t p = 0; p < out.stride; ++p)
     for (std::int64_t q = 0; q < out.stride; ++q)
-      out.grids.emplace_back(g.batch, input_axis(g.rows, p), input_axis(g.columns, q), side);
+      out.grids.emplace_back(g.batch, input_axis(g.rows, p), input_axis(g.columns, q), tile.rows,
+                             tile.columns);
   return out;
 }
 
-/// At most half of the direct method's products, more saved than the kernel's transform costs, and
-/// enough tiles for each thread, at least half of them inside.
-bool pays(const ConvGeometry& g, const WinogradGeometry& w, int threads) {
+/// Whether the direct method has two products of bf16 for one of f32. Its gradients of kernels are
+/// slower.
+bool is_halved(DType dtype, WinogradDirection direction) {
+  return dtype == DType::bf16 && multiplies_bf16() && direction != WinogradDirection::grad_kernel;
+}
+
+/// At most half of the direct method's products, or a quarter where that has two for one; more
+/// saved than the kernel's transform costs; enough tiles for each thread, at least half of them
+/// inside.
+bool pays(const ConvGeometry& g, const WinogradGeometry& w, bool halved, int threads) {
   constexpr std::int64_t products_of_a_point = 48;  // of one pair of channels, in time
-  const WinogradTransforms& transforms = simd().winograd.of(w.taps);
-  std::int64_t results = transforms.results * transforms.results;
-  std::int64_t products = w.phases() * transforms.size * transforms.size;
-  std::int64_t saved = g.rows.window * g.columns.window * results - products;
-  return saved >= products
+  const auto& tile = simd().winograd.of<float>(w.row_taps, w.column_taps);
+  std::int64_t results = tile.rows * tile.columns, products = w.phases() * tile.points;
+  std::int64_t taps = g.rows.window * g.columns.window, saved = taps * results - products;
+  return 3 * saved >= 2 * products
          && std::all_of(w.grids.begin(), w.grids.end(), [&](const WinogradTiles& tiles) {
               std::int64_t count = tiles.count();
-              return count * w.depth.out * saved >= products_of_a_point * products
+              bool few = halved && taps * tiles.results() < 4 * products * count;
+              return !few && count * w.depth.out * saved >= products_of_a_point * products
                      && count >= 2 * threads && 2 * tiles.results() >= results * count;
             });
 }
@@ -85,13 +99,15 @@ bool pays(const ConvGeometry& g, const WinogradGeometry& w, int threads) {
 }  // namespace
 
 WinogradTiles::WinogradTiles(std::int64_t batch, const WinogradAxis& rows,
-                             const WinogradAxis& columns, std::int64_t side)
+                             const WinogradAxis& columns, std::int64_t tile_rows,
+                             std::int64_t tile_columns)
     : rows_(rows),
       columns_(columns),
       batch_(batch),
-      side_(side),
-      down_(ceil_div(rows.results, side)),
-      across_(ceil_div(columns.results, side)) {}
+      tile_rows_(tile_rows),
+      tile_columns_(tile_columns),
+      down_(ceil_div(rows.results, tile_rows)),
+      across_(ceil_div(columns.results, tile_columns)) {}
 
 WinogradTile WinogradTiles::read(std::int64_t tile, std::int64_t row_phase,
                                  std::int64_t column_phase) const {
@@ -125,19 +141,19 @@ std::int64_t WinogradGeometry::end_plane(std::int64_t z) const {
   return std::min(z - depth.before + depth.window, depth.in);
 }
 
-std::optional<WinogradGeometry> winograd_geometry(const Node& node, bool turned,
+std::optional<WinogradGeometry> winograd_geometry(const Node& node, WinogradDirection direction,
                                                   const KernelOptions& options) {
+  DType dtype = node.output().dtype;
   ConvGeometry g = conv_geometry(node);
-  if (options.exact_convolutions || node.output().dtype != DType::f32 || !applies(g))
-    return std::nullopt;
-  WinogradGeometry out = make(g, turned);
-  if (!pays(g, out, options.threads)) return std::nullopt;
+  if (options.exact_convolutions || !has_loops(dtype) || !applies(g)) return std::nullopt;
+  WinogradGeometry out = make(g, direction == WinogradDirection::grad_input);
+  if (!pays(g, out, is_halved(dtype, direction), options.threads)) return std::nullopt;
   return out;
 }
 
 WinogradTaps winograd_taps(const ConvGeometry& g, std::int64_t phase) {
   std::int64_t stride = g.rows.stride;
-  return {phase / stride, phase % stride, g.rows.window, stride};
+  return {phase / stride, phase % stride, g.rows.window, g.columns.window, stride};
 }
 
 std::int64_t tiles_of_block(std::int64_t tiles, std::int64_t most, int threads) {

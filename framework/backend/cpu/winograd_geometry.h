@@ -25,11 +25,11 @@ struct WinogradAxis {
   PixelSteps read = {}, written = {};
 };
 
-/// Tiles of side x side results on the planes of all images.
+/// Tiles of results on the planes of all images.
 class WinogradTiles {
  public:
   WinogradTiles(std::int64_t batch, const WinogradAxis& rows, const WinogradAxis& columns,
-                std::int64_t side);
+                std::int64_t tile_rows, std::int64_t tile_columns);
 
   std::int64_t count() const { return batch_ * down_ * across_; }
   std::int64_t results() const { return batch_ * rows_.results * columns_.results; }
@@ -41,19 +41,20 @@ class WinogradTiles {
   std::int64_t pixels_written() const { return rows_.written.size * columns_.written.size; }
 
  private:
-  std::int64_t row(std::int64_t tile) const { return tile / across_ % down_ * side_; }
-  std::int64_t column(std::int64_t tile) const { return tile % across_ * side_; }
+  std::int64_t row(std::int64_t tile) const { return tile / across_ % down_ * tile_rows_; }
+  std::int64_t column(std::int64_t tile) const { return tile % across_ * tile_columns_; }
 
   WinogradAxis rows_, columns_;
-  std::int64_t batch_, side_, down_, across_;
+  std::int64_t batch_, tile_rows_, tile_columns_, down_, across_;
 };
 
 /// The method reads depth.in planes of `in` channels and writes depth.out planes of `out` channels.
 struct WinogradGeometry {
   std::int64_t in = 0, out = 0;
   WindowAxis depth = {};
-  std::int64_t taps = 0, stride = 0;      ///< along an axis: of a phase, and how many phases
-  std::vector<WinogradTiles> grids = {};  ///< one, or one for each phase
+  std::int64_t row_taps = 0, column_taps = 0;  ///< of a phase
+  std::int64_t stride = 0;                     ///< how many phases there are along an axis
+  std::vector<WinogradTiles> grids = {};       ///< one, or one for each phase
 
   std::int64_t phases() const { return stride * stride; }
   /// Phases that each result of a grid adds; they are 0, 1, ... or the grid's own.
@@ -66,10 +67,11 @@ struct WinogradGeometry {
   std::int64_t end_plane(std::int64_t z) const;
 };
 
-/// Returns the geometry of a convolution or of its gradient with respect to the kernel; turned, of
-/// that with respect to the input. Nothing where the method does not apply or is slower than the
-/// direct one, and where the options ask for exact convolutions.
-std::optional<WinogradGeometry> winograd_geometry(const Node& node, bool turned,
+enum class WinogradDirection : std::uint8_t { forward, grad_input, grad_kernel };
+
+/// The geometry of a convolution or of one of its gradients. Nothing where the method does not
+/// apply or is slower than the direct one, and where the options ask for exact convolutions.
+std::optional<WinogradGeometry> winograd_geometry(const Node& node, WinogradDirection direction,
                                                   const KernelOptions& options);
 
 /// The taps of a phase; (p, q) is number p * stride + q.

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "belfry/framework/backend/cpu/onednn_primitive.h"
 #include "cpu_conv_testing.h"
 
 namespace belfry::cpu {
@@ -36,6 +37,14 @@ const Case cases[] = {
     {{1, 3, 12, 11, 16}, {3, 5, 5, 16, 16}, Conv3dOptions{}},
     {{2, 14, 13, 16}, {4, 4, 16, 32}},
     {{2, 19, 18, 32}, {2, 2, 32, 16}},
+    // Windows of one row.
+    {{4, 1, 200, 16}, {1, 5, 16, 32}},
+    {{2, 9, 31, 16}, {1, 3, 16, 16}},
+    {{3, 4, 50, 32}, {1, 4, 32, 16}, Conv2dOptions{.padding = valid_padding}},
+    {{3, 2, 61, 16},
+     {1, 5, 16, 48},
+     Conv2dOptions{.padding = Padding::explicit_amounts(0, 0, 5, 1)}},
+    {{1, 3, 2, 60, 16}, {3, 1, 5, 16, 16}, Conv3dOptions{}},
     // Windows that move by two.
     {{8, 16, 16, 32}, {4, 4, 32, 64}, halving},
     {{32, 8, 8, 16}, {4, 4, 16, 16}, halving},  // a tile is an image
@@ -98,8 +107,9 @@ Array exactly(const std::vector<Array>& inputs, const Case& c, BuildConv build) 
   return run_kernel(*make_reference_kernel(built.node()), built.node(), wide).front();
 }
 
-/// On each instruction set.
-void check(const std::vector<Array>& inputs, const Case& c, BuildConv build) {
+/// On each instruction set. Equal numbers of threads give equal bits; unless `by_team`, all numbers
+/// do.
+void check(const std::vector<Array>& inputs, const Case& c, BuildConv build, bool by_team = false) {
   SCOPED_TRACE(concat(c.x, " ", c.kernel));
   Graph graph;
   Tensor built = build(inputs_like(graph, inputs), c);
@@ -108,10 +118,12 @@ void check(const std::vector<Array>& inputs, const Case& c, BuildConv build) {
   for (const SimdLoops* loops : simd_choices()) {
     UsingSimd using_loops(*loops);
     SCOPED_TRACE(loops->isa);
-    Array got = run_winograd(node, inputs, 1);
-    EXPECT_LT(relative_error(got, expected), 3e-6);
-    EXPECT_TRUE(identical(got, run_winograd(node, inputs, 2)));
-    EXPECT_TRUE(identical(got, run_winograd(node, inputs, 3)));
+    Array first = run_winograd(node, inputs, 1);
+    for (int threads : {1, 2, 3}) {
+      Array got = run_winograd(node, inputs, threads);
+      EXPECT_LT(relative_error(got, expected), 3e-6);
+      EXPECT_TRUE(identical(by_team ? run_winograd(node, inputs, threads) : first, got));
+    }
   }
 }
 
@@ -131,7 +143,39 @@ TEST(Winograd, GradInput) {
 }
 
 TEST(Winograd, GradKernel) {
-  for (const Case& c : cases) check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel);
+  for (const Case& c : cases)
+    check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel, true);
+}
+
+/// Each of two threads has four blocks of 96 tiles and more.
+TEST(Winograd, GradKernelOfTeams) {
+  Case c{{4, 64, 60, 16}, {3, 3, 16, 32}};
+  check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel, true);
+}
+
+/// Images and kernels of 16 bits are the same numbers in f32, and results are rounded once. What is
+/// rounded may differ in its last bits: compilers fuse products and sums as they like.
+TEST(Winograd, SixteenBits) {
+  auto check_bits = [](const std::vector<Array>& inputs, const Case& c, BuildConv build) {
+    for (DType dtype : {DType::bf16, DType::f16})
+      for (const SimdLoops* loops : simd_choices()) {
+        UsingSimd using_loops(*loops);
+        SCOPED_TRACE(concat(c.x, " ", c.kernel, " ", dtype, " on ", loops->isa));
+        std::vector<Array> narrow = as(dtype, inputs), wide = as(DType::f32, narrow);
+        Graph graph;
+        Array got = run_winograd(build(inputs_like(graph, narrow), c).node(), narrow, 2);
+        Array expected = run_winograd(build(inputs_like(graph, wide), c).node(), wide, 2);
+        double one_rounding = dtype == DType::bf16 ? 0x1p16 : 0x1p13;
+        EXPECT_EQ(difference(expected.cast(dtype), got, one_rounding), "");
+      }
+  };
+  for (const Case& c :
+       {Case{{4, 8, 8, 32}, {3, 3, 32, 64}}, Case{{16, 4, 4, 64}, {3, 3, 64, 64}}}) {
+    Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.output(), 3);
+    check_bits({x, kernel, noise({c.filters()}, 4)}, c, conv_with_bias_and_relu);
+    check_bits({dy, kernel}, c, conv_grad_input);
+    check_bits({x, dy}, c, conv_grad_kernel);
+  }
 }
 
 /// The bounds that the README names, of instruction sets without fused products, too.
@@ -139,6 +183,7 @@ TEST(Winograd, ErrorsAreThoseOfTheReadme) {
   struct Row {
     std::int64_t window, stride, n, side, in, out;
     double forward, grad_input, grad_kernel;
+    bool line = false;
   };
   for (const Row& row : {Row{3, 1, 1, 32, 64, 64, 0.9e-6, 0.9e-6, 0.9e-6},
                          {3, 1, 1, 16, 128, 128, 1.2e-6, 1.2e-6, 0.6e-6},
@@ -147,9 +192,10 @@ TEST(Winograd, ErrorsAreThoseOfTheReadme) {
                          {5, 1, 4, 14, 32, 64, 0.95e-6, 1.2e-6, 1.9e-6},
                          {5, 1, 8, 4, 256, 32, 2.5e-6, 1.1e-6, 1.1e-6},
                          {4, 2, 4, 32, 64, 32, 1.7e-6, 0.75e-6, 0.95e-6},
-                         {4, 2, 32, 8, 256, 16, 3.7e-6, 0.65e-6, 0.8e-6}}) {
-    Case c{{row.n, row.side, row.side, row.in},
-           {row.window, row.window, row.in, row.out},
+                         {4, 2, 32, 8, 256, 16, 3.7e-6, 0.65e-6, 0.8e-6},
+                         {5, 1, 4, 200, 128, 128, 0.62e-6, 0.62e-6, 1.05e-6, true}}) {
+    Case c{{row.n, row.line ? 1 : row.side, row.side, row.in},
+           {row.line ? 1 : row.window, row.window, row.in, row.out},
            Conv2dOptions{.stride = {row.stride, row.stride}}};
     Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.output(), 3);
     auto expect_below = [&](double bound, const std::vector<Array>& inputs, BuildConv build) {
@@ -220,6 +266,21 @@ TEST(Winograd, PacksAreOfOneWindowAndStride) {
   EXPECT_EQ(distinct.size(), 4u);
 }
 
+/// The processor's own products of bf16 are two for one: tiles must save three quarters, and none
+/// may reach outside.
+TEST(Winograd, IsForFewerConvolutionsOfBf16) {
+  auto by_method = [](const Case& c) {
+    Graph graph;
+    Tensor y = conv_forward(inputs_like(graph, {Array(TensorType{c.x, DType::bf16}),
+                                                Array(TensorType{c.kernel, DType::bf16})}),
+                            c);
+    return find_kernel(y.node(), 1)->implementation() == "winograd";
+  };
+  EXPECT_TRUE(by_method({{4, 8, 8, 16}, {3, 3, 16, 32}}));
+  EXPECT_EQ(by_method({{4, 8, 7, 16}, {3, 3, 16, 32}}), !multiplies_bf16());
+  EXPECT_EQ(by_method({{8, 8, 8, 16}, {5, 5, 16, 32}}), !multiplies_bf16());
+}
+
 TEST(Winograd, IsForSmallWindowsThatMoveByOneOrTwo) {
   Case c{{4, 8, 8, 16}, {3, 3, 16, 32}};
   EXPECT_EQ(implementation(c), "winograd");
@@ -231,16 +292,21 @@ TEST(Winograd, IsForSmallWindowsThatMoveByOneOrTwo) {
                             {{4, 8, 8, 16}, {3, 3, 16, 32}, Conv2dOptions{.dilation = {2, 2}}},
                             {{4, 8, 8, 16}, {3, 3, 8, 32}, Conv2dOptions{.groups = 2}},
                             {{4, 8, 8, 16}, {3, 5, 16, 32}},
+                            {{9, 32, 32, 16}, {1, 2, 16, 32}},
+                            {{9, 1, 32, 16}, {1, 4, 16, 32}, Conv2dOptions{.stride = {1, 2}}},
+                            {{9, 32, 32, 16}, {5, 1, 16, 32}},
                             {{4, 8, 8, 16}, {7, 7, 16, 32}},
                             {{4, 8, 8, 24}, {3, 3, 24, 32}},  // channels
                             {{4, 8, 8, 16}, {3, 3, 16, 20}},
                             {{3, 8, 8, 16}, {3, 3, 16, 32}},            // few tiles
                             {{6, 4, 4, 16}, {5, 5, 16, 32}},            // 24; 27 would do
                             {{30, 8, 8, 16}, {4, 4, 16, 32}, halving},  // 30; 31 would do
+                            {{1, 1, 142, 16}, {1, 5, 16, 32}},          // 71; 72 would do
                             {{32, 2, 3, 16}, {3, 3, 16, 32}}})          // mostly outside
     EXPECT_EQ(implementation(other), "onednn") << concat(other.x, " ", other.kernel);
-  for (const Case& other :
-       {Case{{7, 4, 4, 16}, {5, 5, 16, 32}}, {{31, 8, 8, 16}, {4, 4, 16, 32}, halving}})
+  for (const Case& other : {Case{{7, 4, 4, 16}, {5, 5, 16, 32}},
+                            {{31, 8, 8, 16}, {4, 4, 16, 32}, halving},
+                            {{1, 1, 144, 16}, {1, 5, 16, 32}}})
     EXPECT_EQ(implementation(other), "winograd") << concat(other.x, " ", other.kernel);
 }
 

@@ -52,6 +52,12 @@ struct FivePoints {
   }
 };
 
+/// Of an axis along which the window has one tap.
+struct OnePoint {
+  static constexpr int size = 1;
+  static BELFRY_INLINE void input(const Vec (&d)[1], Vec (&out)[1]) { out[0] = d[0]; }
+};
+
 /// The factors of a polynomial's coefficients in its values at 0, at a and -a, at b and -b.
 struct Powers {
   float zero, near[5], far[5];
@@ -70,40 +76,48 @@ constexpr Powers powers(double at_0, double at_a, double at_b) {
 /// factors.
 template <class Points, bool taps, int N>
 BELFRY_INLINE void evaluate(const Vec (&y)[N], Vec (&out)[Points::size]) {
-  constexpr Powers p =
-      taps ? powers<Points>(Points::at_0, Points::at_a, Points::at_b) : powers<Points>(1, 1, 1);
-  Vec even = p.near[0] * y[0], odd = p.near[1] * y[1];
-  Vec far_even = p.far[0] * y[0], far_odd = p.far[1] * y[1];
-  for (int i = 2; i < N; i += 2) {
-    even += p.near[i] * y[i];
-    far_even += p.far[i] * y[i];
+  if constexpr (Points::size == 1) {
+    out[0] = y[0];
+  } else {
+    constexpr Powers p =
+        taps ? powers<Points>(Points::at_0, Points::at_a, Points::at_b) : powers<Points>(1, 1, 1);
+    Vec even = p.near[0] * y[0], odd = p.near[1] * y[1];
+    Vec far_even = p.far[0] * y[0], far_odd = p.far[1] * y[1];
+    for (int i = 2; i < N; i += 2) {
+      even += p.near[i] * y[i];
+      far_even += p.far[i] * y[i];
+    }
+    for (int i = 3; i < N; i += 2) {
+      odd += p.near[i] * y[i];
+      far_odd += p.far[i] * y[i];
+    }
+    out[0] = p.zero * y[0];
+    out[1] = even + odd;
+    out[2] = even - odd;
+    out[3] = far_even + far_odd;
+    if constexpr (Points::size == 6) out[4] = far_even - far_odd;
+    out[Points::size - 1] = y[N - 1];
   }
-  for (int i = 3; i < N; i += 2) {
-    odd += p.near[i] * y[i];
-    far_odd += p.far[i] * y[i];
-  }
-  out[0] = p.zero * y[0];
-  out[1] = even + odd;
-  out[2] = even - odd;
-  out[3] = far_even + far_odd;
-  if constexpr (Points::size == 6) out[4] = far_even - far_odd;
-  out[Points::size - 1] = y[N - 1];
 }
 
 /// A' m and G' u: the transpose.
 template <class Points, bool taps, int N>
 BELFRY_INLINE void transposed(const Vec (&m)[Points::size], Vec (&out)[N]) {
-  constexpr Powers p =
-      taps ? powers<Points>(Points::at_0, Points::at_a, Points::at_b) : powers<Points>(1, 1, 1);
-  Vec even = m[1] + m[2], odd = m[1] - m[2], far_even = m[3], far_odd = m[3];
-  if constexpr (Points::size == 6) {
-    far_even += m[4];
-    far_odd -= m[4];
+  if constexpr (Points::size == 1) {
+    out[0] = m[0];
+  } else {
+    constexpr Powers p =
+        taps ? powers<Points>(Points::at_0, Points::at_a, Points::at_b) : powers<Points>(1, 1, 1);
+    Vec even = m[1] + m[2], odd = m[1] - m[2], far_even = m[3], far_odd = m[3];
+    if constexpr (Points::size == 6) {
+      far_even += m[4];
+      far_odd -= m[4];
+    }
+    out[0] = p.zero * m[0] + p.near[0] * even + p.far[0] * far_even;
+    for (int i = 1; i < N; ++i)
+      out[i] = p.near[i] * (i % 2 ? odd : even) + p.far[i] * (i % 2 ? far_odd : far_even);
+    out[N - 1] += m[Points::size - 1];
   }
-  out[0] = p.zero * m[0] + p.near[0] * even + p.far[0] * far_even;
-  for (int i = 1; i < N; ++i)
-    out[i] = p.near[i] * (i % 2 ? odd : even) + p.far[i] * (i % 2 ? far_odd : far_even);
-  out[N - 1] += m[Points::size - 1];
 }
 
 }  // namespace belfry::cpu::BELFRY_ISA
