@@ -188,6 +188,7 @@ function(belfry_test name)
     list(LENGTH sources cost)
     set_tests_properties(${name} PROPERTIES TIMEOUT 1800 COST ${cost} ${properties})
   else()
+    # A program may take seconds to start on a busy machine.
     gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                          DISCOVERY_TIMEOUT 300 PROPERTIES TIMEOUT 600 ${properties})
   endif()

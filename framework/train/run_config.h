@@ -76,8 +76,8 @@ struct RunConfig {
   /// Whether convolutions on CPUs are the sums of products that they are defined as. Off, those of
   /// 2x2 to 5x5 and 1x3 to 1x5 taps with a stride of 1, and of 4x4 to 6x6 with a stride of 2, go by
   /// Winograd's method where it is faster, in about half the time: results then differ by some 1e-6
-  /// of their size. A plan that would take more memory than memory_limit for it has exact ones. GPUs
-  /// ignore it.
+  /// of their size, in 16 bits by a rounding. A plan that would take more memory than memory_limit
+  /// for it has exact ones. GPUs ignore it.
   bool exact_convolutions = false;
   /// Whether a GPU's step is captured once and replayed with one launch. The results are the same.
   /// Launch by launch run in any case: the first step of a plan, steps that are traced

@@ -138,15 +138,16 @@ class Trainer {
   }
 
   double step() {  // returns the loss
-    int number = 0;
-    for (const SubStep& part : round()) {
-      if (part.fresh_batch) replicas_->split(work_.batches[taken_++ % work_.batches.size()]);
-      replicas_->prepare(updates_of(part));
-      replicas_->run(number++);
-      times_ += Replicas::times(replicas_->started());
-    }
-    session_.finish_step();
+    run_round(false);
     return replicas_->executable(0).output(0).at(0);
+  }
+
+  // How long each kind of instruction takes in a step of the first tower, in seconds.
+  std::map<std::string, double> traced_step() {
+    std::map<std::string, double> out;
+    for (const TraceEntry& e : run_round(true))
+      if (e.tower == 0) out[e.role == Instruction::Role::pack ? "pack" : e.op] += e.seconds;
+    return out;
   }
 
   // First weights and the batches as safetensors; a batch's features are "0/image" and so on.
@@ -161,30 +162,27 @@ class Trainer {
     save_safetensors(folder + "/batches", batches);
   }
 
-  // How long each kind of instruction takes in a step, in seconds.
-  std::map<std::string, double> traced_step() {
-    std::vector<TraceEntry> entries;
-    int number = 0;
-    for (const SubStep& part : round()) {
-      if (part.fresh_batch) replicas_->split(work_.batches[taken_++ % work_.batches.size()]);
-      replicas_->prepare(updates_of(part));
-      replicas_->start(true, number++);
-      Replicas::collect(replicas_->started());
-      Replicas::append_trace(replicas_->started(), entries);
-    }
-    session_.finish_step();
-    std::map<std::string, double> out;
-    for (const TraceEntry& e : entries)
-      out[e.role == Instruction::Role::pack ? "pack" : e.op] += e.seconds;
-    return out;
-  }
-
   // A plan for each sub-step.
   const std::vector<std::shared_ptr<const Plan>>& plans() const { return plans_; }
   VariableStore& store() { return session_.variables().store(0); }
   StepTimes take_times() { return std::exchange(times_, {}); }
 
  private:
+  std::vector<TraceEntry> run_round(bool trace) {
+    std::vector<TraceEntry> entries;
+    int number = 0;
+    for (const SubStep& part : round()) {
+      if (part.fresh_batch) replicas_->split(work_.batches[taken_++ % work_.batches.size()]);
+      replicas_->prepare(updates_of(part));
+      replicas_->start(trace, number++);
+      Replicas::collect(replicas_->started());
+      times_ += Replicas::times(replicas_->started());
+      if (trace) Replicas::append_trace(replicas_->started(), entries);
+    }
+    session_.finish_step();
+    return entries;
+  }
+
   std::span<const SubStep> round() const { return replicas_->model().round(); }
   std::uint64_t updates_of(const SubStep& part) const {
     return part.updates & replicas_->model().all_updates();

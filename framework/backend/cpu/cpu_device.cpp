@@ -61,8 +61,8 @@ Bytes physical_memory() {
   return Bytes(static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));
 }
 
-/// Null where there is no memory left. What spans several huge pages is made of these where the system
-/// may (README, "Huge pages").
+/// Null where there is no memory left. What spans several huge pages is made of these where the
+/// system may (README, "Huge pages").
 void* allocate_aligned(Bytes size) {
   auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(size.count, 1));
   std::size_t unit = bytes < 4 * huge_page ? alignment : huge_page;

@@ -1,5 +1,5 @@
-// Gradients of convolutions with respect to the kernel, on oneDNN: plain channels-last images; the
-// gradient is computed in the layout that the primitive likes best and then brought into ours.
+// Gradients of convolutions with respect to the kernel, on oneDNN: plain channels-last images. The
+// primitive's gradient is computed in the layout that it likes best and then brought into ours.
 
 #include <algorithm>
 #include <array>
@@ -64,12 +64,12 @@ class OnednnConvGradKernel final : public Kernel {
   Bytes gradient_size_{0};
 };
 
-/// Of a kernel of one tap that moves by one it is the product x' dy, for which oneDNN's classic
-/// routine is faster than its convolution where pixels are many beside channels.
+/// The gradient of a kernel of one tap that moves by one is the product x' dy, for which oneDNN's
+/// classic routine is faster than its convolution where pixels are many beside channels.
 class GemmGradKernel final : public Kernel {
  public:
-  explicit GemmGradKernel(const ConvGeometry& g)
-      : pixels_(g.in_places()), in_(g.in_channels), out_(g.out_channels) {}
+  GemmGradKernel(std::string_view op, const ConvGeometry& g)
+      : op_(op), pixels_(g.in_places()), in_(g.in_channels), out_(g.out_channels) {}
 
   static bool is_faster(const ConvGeometry& g, DType dtype) {
     auto reads_each_once = [](const WindowAxis& axis) {
@@ -87,10 +87,11 @@ class GemmGradKernel final : public Kernel {
         dnnl_sgemm('T', 'N', in_, out_, pixels_, 1.0f, static_cast<const float*>(a.inputs[0]), in_,
                    static_cast<const float*>(a.inputs[1]), out_, 0.0f,
                    static_cast<float*>(a.outputs[0]), out_);
-    if (status != dnnl_success) fail_onednn(conv2d_grad_kernel_op.name, "multiply", status);
+    if (status != dnnl_success) fail_onednn(op_, "multiply", status);
   }
 
  private:
+  std::string_view op_;
   std::int64_t pixels_, in_, out_;
 };
 
@@ -100,7 +101,8 @@ std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
-  if (GemmGradKernel::is_faster(g, node.output().dtype)) return std::make_unique<GemmGradKernel>(g);
+  if (GemmGradKernel::is_faster(g, node.output().dtype))
+    return std::make_unique<GemmGradKernel>(node.op().name, g);
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
     Description d = describe(*conv, g);
     if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;

@@ -177,9 +177,9 @@ struct CtcLoops {
   void (*softmax)(const float* x, double log_sum, float factor, float* y, std::int64_t n);
 };
 
-/// Winograd's convolution by a window of taps x taps: results x results of it from a tile of
-/// size x size pixels, size = results + taps - 1, by as many products for each pair of channels
-/// (Lavin & Gray 2015, section 4). Channels go in groups of this many.
+/// Winograd's convolution by a window of r x s taps: m x n results of it from a tile of
+/// (m + r - 1) x (n + s - 1) pixels, by as many products for each pair of channels (Lavin & Gray
+/// 2015, section 4). Channels go in groups of this many.
 inline constexpr std::int64_t winograd_channels = 16;
 
 /// Where a tile lies: its first pixel, perhaps outside, in an image of so many rows and columns.
@@ -244,9 +244,9 @@ struct WinogradLoops {
   /// m [rows, k] = sum of a u over `count` pairs of factors.
   void (*products)(const WinogradFactors* factors, int count, std::int64_t rows, std::int64_t c,
                    std::int64_t k, float* m);
-  /// sum [c, k] += a' b, or = a' b if `first`, with a [rows, c] and b [rows, k], both in panels of
+  /// sum [c, k] += a' b, or = a' b if `write`, with a [rows, c] and b [rows, k], both in panels of
   /// 16 columns.
-  void (*add_products)(const float* a, const float* b, bool first, std::int64_t rows,
+  void (*add_products)(const float* a, const float* b, bool write, std::int64_t rows,
                        std::int64_t c, std::int64_t k, float* sum);
 
   static constexpr bool has(std::int64_t row_taps, std::int64_t column_taps) {

@@ -1,8 +1,9 @@
 #pragma once
 // Convolutions by Winograd's method, for windows of 2x2 to 5x5 and 1x3 to 1x5 taps that move by one
-// pixel and of 4x4 to 6x6 that move by two, and for such windows three planes deep; of f32, bf16 and
-// f16, computed in f32. The bits of the first two do not depend on the number of threads. For errors
-// see README, "Winograd".
+// pixel and of 4x4 to 6x6 that move by two, and for such windows three planes deep; of f32, bf16
+// and f16, computed in f32. Results and gradients with respect to the input have the same bits on
+// any number of threads; gradients with respect to the kernel may not. For errors see README,
+// "Winograd".
 
 #include <memory>
 

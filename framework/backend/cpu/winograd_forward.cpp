@@ -16,7 +16,7 @@ Bytes bytes_of(std::int64_t floats) { return Bytes(floats * std::int64_t{sizeof(
 
 constexpr std::size_t most_factors = 12;  // four phases of three planes
 
-/// The kernel [(3,) window, window, c, k], transformed: matrices [c, k] for each plane of taps and
+/// The kernel [(3,) rows, columns, c, k], transformed: matrices [c, k] for each plane of taps and
 /// each phase. Turned: [k, c], with the taps and planes in reverse order.
 template <class T>
 class TransformKernel final : public Kernel {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "belfry/framework/backend/cpu/onednn_primitive.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 
 namespace belfry::cpu {
@@ -73,16 +72,10 @@ WinogradGeometry make(const ConvGeometry& g, bool turned) {
   return out;
 }
 
-/// Whether the direct method has two products of bf16 for one of f32. Its gradients of kernels are
-/// slower.
-bool is_halved(DType dtype, WinogradDirection direction) {
-  return dtype == DType::bf16 && multiplies_bf16() && direction != WinogradDirection::grad_kernel;
-}
-
-/// At most half of the direct method's products, or a quarter where that has two for one; more
-/// saved than the kernel's transform costs; enough tiles for each thread, at least half of them
-/// inside.
-bool pays(const ConvGeometry& g, const WinogradGeometry& w, bool halved, int threads) {
+/// At most 3/5 of the direct method's products, or a quarter where that makes two of bf16 for one
+/// of f32; more saved than the kernel's transform costs; enough tiles for each thread, at least
+/// half of them inside.
+bool pays(const ConvGeometry& g, const WinogradGeometry& w, bool direct_makes_two, int threads) {
   constexpr std::int64_t products_of_a_point = 48;  // of one pair of channels, in time
   const auto& tile = simd().winograd.of<float>(w.row_taps, w.column_taps);
   std::int64_t results = tile.rows * tile.columns, products = w.phases() * tile.points;
@@ -90,8 +83,8 @@ bool pays(const ConvGeometry& g, const WinogradGeometry& w, bool halved, int thr
   return 3 * saved >= 2 * products
          && std::all_of(w.grids.begin(), w.grids.end(), [&](const WinogradTiles& tiles) {
               std::int64_t count = tiles.count();
-              bool few = halved && taps * tiles.results() < 4 * products * count;
-              return !few && count * w.depth.out * saved >= products_of_a_point * products
+              if (direct_makes_two && taps * tiles.results() < 4 * products * count) return false;
+              return count * w.depth.out * saved >= products_of_a_point * products
                      && count >= 2 * threads && 2 * tiles.results() >= results * count;
             });
 }
@@ -142,12 +135,16 @@ std::int64_t WinogradGeometry::end_plane(std::int64_t z) const {
 }
 
 std::optional<WinogradGeometry> winograd_geometry(const Node& node, WinogradDirection direction,
-                                                  const KernelOptions& options) {
+                                                  const KernelOptions& options,
+                                                  bool bf16_instructions) {
   DType dtype = node.output().dtype;
   ConvGeometry g = conv_geometry(node);
   if (options.exact_convolutions || !has_loops(dtype) || !applies(g)) return std::nullopt;
   WinogradGeometry out = make(g, direction == WinogradDirection::grad_input);
-  if (!pays(g, out, is_halved(dtype, direction), options.threads)) return std::nullopt;
+  // Its gradients of kernels are slower than its other products.
+  bool direct_makes_two =
+      dtype == DType::bf16 && bf16_instructions && direction != WinogradDirection::grad_kernel;
+  if (!pays(g, out, direct_makes_two, options.threads)) return std::nullopt;
   return out;
 }
 

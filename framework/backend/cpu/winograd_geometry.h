@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/backend.h"
+#include "belfry/framework/backend/cpu/onednn_primitive.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
 #include "belfry/framework/ops/conv_geometry.h"
 
@@ -72,7 +73,8 @@ enum class WinogradDirection : std::uint8_t { forward, grad_input, grad_kernel }
 /// The geometry of a convolution or of one of its gradients. Nothing where the method does not
 /// apply or is slower than the direct one, and where the options ask for exact convolutions.
 std::optional<WinogradGeometry> winograd_geometry(const Node& node, WinogradDirection direction,
-                                                  const KernelOptions& options);
+                                                  const KernelOptions& options,
+                                                  bool bf16_instructions = multiplies_bf16());
 
 /// The taps of a phase; (p, q) is number p * stride + q.
 WinogradTaps winograd_taps(const ConvGeometry& g, std::int64_t phase);

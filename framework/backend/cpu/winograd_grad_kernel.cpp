@@ -66,14 +66,14 @@ class WinogradConvGradKernel final : public Kernel {
 
   void add_blocks(const KernelArguments& a, std::int64_t first, std::int64_t last,
                   const Team& team) const {
-    // An image's first block writes its sums; a plane of taps may have none to write.
-    if (!writes_first()) fill_zero(team);
+    if (!first_plane_writes_all()) fill_zero(team);
     for (std::int64_t block = first; block < last; ++block)
       add_block(a, block * block_, std::min((block + 1) * block_, tiles().count()), block == first,
                 team);
   }
 
-  bool writes_first() const { return w_.depth.window == 1; }
+  /// Whether products of the first plane are there for all sums; then they are written, not added.
+  bool first_plane_writes_all() const { return w_.depth.window == 1 && w_.depth.before == 0; }
 
   void fill_zero(const Team& team) const {
     parallel_for(sums_floats(), 1 << 16, team.threads, [&](std::int64_t begin, std::int64_t end) {
@@ -88,7 +88,7 @@ class WinogradConvGradKernel final : public Kernel {
       for (; transformed < w_.end_plane(z); ++transformed)
         if (transformed >= w_.first_plane(z)) transform_input(a, begin, end, transformed, team);
       transform_output_gradient(a, begin, end, z, team);
-      add_products(z, end - begin, first && z == 0 && writes_first(), team);
+      add_products(z, end - begin, first && z == 0 && first_plane_writes_all(), team);
     }
   }
 
@@ -124,7 +124,7 @@ class WinogradConvGradKernel final : public Kernel {
     });
   }
 
-  void add_products(std::int64_t z, std::int64_t rows, bool first_block, const Team& team) const {
+  void add_products(std::int64_t z, std::int64_t rows, bool write, const Team& team) const {
     std::int64_t first = w_.first_plane(z), planes = w_.end_plane(z) - first;
     if (planes <= 0) return;
     std::int64_t of_plane = w_.phases() * points_;
@@ -134,21 +134,24 @@ class WinogradConvGradKernel final : public Kernel {
                      i = at % points_;
         std::int64_t part = (plane - z + w_.depth.before) * w_.phases() + phase;
         loops_.add_products(input_of(plane, phase, team.workspace) + i * v_.stride(),
-                            output_in(team.workspace) + i * m_.stride(), first_block, rows, w_.in,
-                            w_.out, team.workspace + part * sums_.floats() + i * sums_.stride());
+                            output_in(team.workspace) + i * m_.stride(), write, rows, w_.in, w_.out,
+                            team.workspace + part * sums_.floats() + i * sums_.stride());
       }
     });
   }
 
   /// Adds the sums of all teams to those of the first.
   void merge(float* workspace) const {
-    parallel_for(teams_ > 1 ? sums_floats() : 0, 1 << 14, threads_,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t team = 1; team < teams_; ++team) {
-                     const float* sums = workspace + team * floats_of_team();
-                     for (std::int64_t i = begin; i < end; ++i) workspace[i] += sums[i];
-                   }
-                 });
+    std::int64_t matrices = w_.depth.window * w_.phases() * points_;
+    parallel_for(teams_ > 1 ? matrices : 0, 1, threads_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t matrix = begin; matrix < end; ++matrix) {
+        std::int64_t at = matrix / points_ * sums_.floats() + matrix % points_ * sums_.stride();
+        for (std::int64_t team = 1; team < teams_; ++team) {
+          const float* sums = workspace + team * floats_of_team() + at;
+          for (std::int64_t i = 0; i < w_.in * w_.out; ++i) workspace[at + i] += sums[i];
+        }
+      }
+    });
   }
 
   void transform_sums(float* sums, T* dg) const {

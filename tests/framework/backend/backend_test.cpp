@@ -56,6 +56,18 @@ TEST(Device, CountsItsMemory) {
   EXPECT_EQ(device->memory_in_use(), Bytes(0));
 }
 
+TEST(CpuDevice, AlignsMemoryToLinesAndFromFourHugePagesOnToThose) {
+  auto device = find_device("cpu");
+  auto is_multiple_of = [&](std::int64_t unit, Bytes size) {
+    DeviceMemory memory = device->allocate(size, "test");
+    return reinterpret_cast<std::uintptr_t>(memory.data()) % static_cast<std::uintptr_t>(unit) == 0;
+  };
+  for (std::int64_t size : {0, 1, 65, (8 << 20) - 1})
+    EXPECT_TRUE(is_multiple_of(64, Bytes(size))) << size;
+  for (std::int64_t size : {8 << 20, (8 << 20) + 1, 31 << 20})
+    EXPECT_TRUE(is_multiple_of(2 << 20, Bytes(size))) << size;
+}
+
 TEST(Device, KeepsItsLimit) {
   auto device = find_device("cpu:8");
   EXPECT_GT(device->memory_limit().count, 1 << 30);

@@ -85,6 +85,20 @@ TEST(CpuOnednnConv, GradKernel) {
     check({random_array(c.x, 1), random_array(c.output(), 2)}, c, conv_grad_kernel);
 }
 
+/// From 64 pixels for each channel on; a convolution brings its gradient into our layout.
+TEST(CpuOnednnConv, GradKernelOfOneTapIsAProductOfManyPixels) {
+  auto workspace = [](const Case& c) {
+    Graph graph;
+    Tensor y = conv_grad_kernel(inputs_like(graph, {Array(TensorType{c.x, DType::f32}),
+                                                    Array(TensorType{c.output(), DType::f32})}),
+                                c);
+    return find_kernel(y.node(), 1)->workspace().count;
+  };
+  EXPECT_EQ(workspace({{4, 32, 32, 16}, {1, 1, 16, 64}}), 0);
+  EXPECT_GT(workspace({{4, 32, 31, 16}, {1, 1, 16, 64}}), 0);
+  EXPECT_GT(workspace({{16, 32, 32, 16}, {1, 1, 16, 64}, Conv2dOptions{.stride = {2, 2}}}), 0);
+}
+
 TEST(CpuOnednnConv, BFloat16) {
   for (const Case& c : {Case{{2, 12, 12, 16}, {3, 3, 16, 32}},
                         {{2, 3, 6, 6, 16}, {3, 3, 3, 16, 32}, Conv3dOptions{}}}) {

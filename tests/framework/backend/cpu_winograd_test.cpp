@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "belfry/framework/backend/cpu/onednn_primitive.h"
+#include "belfry/framework/backend/cpu/winograd_geometry.h"
 #include "cpu_conv_testing.h"
 
 namespace belfry::cpu {
@@ -28,6 +28,10 @@ const Case cases[] = {
      {3, 3, 3, 16, 16},
      Conv3dOptions{.padding = Padding::explicit_amounts(1, 2, 0, 1, 2, 0)}},
     {{2, 4, 12, 8, 16}, {1, 3, 3, 16, 16}, Conv3dOptions{}},
+    // The first plane of results reads nothing.
+    {{2, 4, 12, 8, 16},
+     {1, 3, 3, 16, 16},
+     Conv3dOptions{.padding = Padding::explicit_amounts(1, 2, 1, 1, 1, 1)}},
     {{4, 8, 8, 32}, {5, 5, 32, 64}},
     {{1, 21, 18, 16}, {5, 5, 16, 48}},
     {{2, 13, 14, 16}, {5, 5, 16, 16}, Conv2dOptions{.padding = valid_padding}},
@@ -107,8 +111,8 @@ Array exactly(const std::vector<Array>& inputs, const Case& c, BuildConv build) 
   return run_kernel(*make_reference_kernel(built.node()), built.node(), wide).front();
 }
 
-/// On each instruction set. Equal numbers of threads give equal bits; unless `by_team`, all numbers
-/// do.
+/// On each instruction set, with the same bits on any number of threads; if `by_team`, on an equal
+/// one.
 void check(const std::vector<Array>& inputs, const Case& c, BuildConv build, bool by_team = false) {
   SCOPED_TRACE(concat(c.x, " ", c.kernel));
   Graph graph;
@@ -143,38 +147,61 @@ TEST(Winograd, GradInput) {
 }
 
 TEST(Winograd, GradKernel) {
-  for (const Case& c : cases)
-    check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel, true);
+  for (const Case& c : cases) check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel);
 }
 
-/// Each of two threads has four blocks of 96 tiles and more.
+/// Blocks of 96 tiles, four or more for each of two and of three threads, some of them uneven.
 TEST(Winograd, GradKernelOfTeams) {
-  Case c{{4, 64, 60, 16}, {3, 3, 16, 32}};
-  check({noise(c.x, 1), noise(c.output(), 2)}, c, conv_grad_kernel, true);
+  for (const Case& c : {Case{{5, 64, 60, 16}, {3, 3, 16, 32}},
+                        {{21, 1, 28, 30, 16}, {3, 3, 3, 16, 16}, Conv3dOptions{}},
+                        {{72, 30, 32, 16}, {4, 4, 16, 16}, halving},
+                        {{7, 2, 180, 16}, {1, 5, 16, 16}}}) {
+    Array x = noise(c.x, 1), dy = noise(c.output(), 2);
+    Graph graph;
+    Tensor built = conv_grad_kernel(inputs_like(graph, {x, dy}), c);
+    auto bytes = [&](int threads) { return find_kernel(built.node(), threads)->workspace().count; };
+    EXPECT_EQ(bytes(2), 2 * bytes(1)) << concat(c.x);
+    EXPECT_EQ(bytes(3), 3 * bytes(1)) << concat(c.x);
+    check({x, dy}, c, conv_grad_kernel, true);
+  }
 }
 
-/// Images and kernels of 16 bits are the same numbers in f32, and results are rounded once. What is
-/// rounded may differ in its last bits: compilers fuse products and sums as they like.
+/// The f32 kernel's result of the same numbers, rounded once, but for its own last bits: compilers
+/// fuse products and sums as they like.
+void expect_rounded_once(const std::vector<Array>& inputs, const Case& c, BuildConv build,
+                         DType dtype) {
+  double half_unit = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11;
+  std::vector<Array> narrow = as(dtype, inputs), wide = as(DType::f32, narrow);
+  for (const SimdLoops* loops : simd_choices()) {
+    UsingSimd using_loops(*loops);
+    SCOPED_TRACE(concat(c.x, " ", c.kernel, " ", dtype, " on ", loops->isa));
+    Graph graph;
+    Array got = run_winograd(build(inputs_like(graph, narrow), c).node(), narrow, 2);
+    Array expected = run_winograd(build(inputs_like(graph, wide), c).node(), wide, 2);
+    double largest = 0;
+    for (std::int64_t i = 0; i < got.elements(); ++i)
+      largest = std::max(largest, std::abs(expected.at(i)));
+    for (std::int64_t i = 0; i < got.elements(); ++i)
+      ASSERT_NEAR(got.at(i), expected.at(i), half_unit * std::abs(expected.at(i)) + 2e-6 * largest)
+          << i;
+  }
+}
+
 TEST(Winograd, SixteenBits) {
-  auto check_bits = [](const std::vector<Array>& inputs, const Case& c, BuildConv build) {
-    for (DType dtype : {DType::bf16, DType::f16})
-      for (const SimdLoops* loops : simd_choices()) {
-        UsingSimd using_loops(*loops);
-        SCOPED_TRACE(concat(c.x, " ", c.kernel, " ", dtype, " on ", loops->isa));
-        std::vector<Array> narrow = as(dtype, inputs), wide = as(DType::f32, narrow);
-        Graph graph;
-        Array got = run_winograd(build(inputs_like(graph, narrow), c).node(), narrow, 2);
-        Array expected = run_winograd(build(inputs_like(graph, wide), c).node(), wide, 2);
-        double one_rounding = dtype == DType::bf16 ? 0x1p16 : 0x1p13;
-        EXPECT_EQ(difference(expected.cast(dtype), got, one_rounding), "");
-      }
-  };
+  for (const Case& c : cases) {
+    Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.output(), 3);
+    expect_rounded_once({x, kernel, noise({c.filters()}, 4)}, c, conv_with_bias_and_relu,
+                        DType::f16);
+    expect_rounded_once({dy, kernel}, c, conv_grad_input, DType::f16);
+    for (DType dtype : {DType::f16, DType::bf16})
+      expect_rounded_once({x, dy}, c, conv_grad_kernel, dtype);
+  }
+  // Those of bf16 that go by the method on every processor.
   for (const Case& c :
        {Case{{4, 8, 8, 32}, {3, 3, 32, 64}}, Case{{16, 4, 4, 64}, {3, 3, 64, 64}}}) {
     Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.output(), 3);
-    check_bits({x, kernel, noise({c.filters()}, 4)}, c, conv_with_bias_and_relu);
-    check_bits({dy, kernel}, c, conv_grad_input);
-    check_bits({x, dy}, c, conv_grad_kernel);
+    expect_rounded_once({x, kernel}, c, conv_forward, DType::bf16);
+    expect_rounded_once({dy, kernel}, c, conv_grad_input, DType::bf16);
   }
 }
 
@@ -267,18 +294,25 @@ TEST(Winograd, PacksAreOfOneWindowAndStride) {
 }
 
 /// The processor's own products of bf16 are two for one: tiles must save three quarters, and none
-/// may reach outside.
+/// may reach outside, but for gradients of kernels.
 TEST(Winograd, IsForFewerConvolutionsOfBf16) {
-  auto by_method = [](const Case& c) {
+  auto applies = [](const Case& c, BuildConv build, const Shape& second, bool bf16_instructions) {
     Graph graph;
-    Tensor y = conv_forward(inputs_like(graph, {Array(TensorType{c.x, DType::bf16}),
-                                                Array(TensorType{c.kernel, DType::bf16})}),
-                            c);
-    return find_kernel(y.node(), 1)->implementation() == "winograd";
+    Tensor y = build(inputs_like(graph, {Array(TensorType{c.x, DType::bf16}),
+                                         Array(TensorType{second, DType::bf16})}),
+                     c);
+    auto direction =
+        build == conv_forward ? WinogradDirection::forward : WinogradDirection::grad_kernel;
+    return winograd_geometry(y.node(), direction, {}, bf16_instructions).has_value();
   };
-  EXPECT_TRUE(by_method({{4, 8, 8, 16}, {3, 3, 16, 32}}));
-  EXPECT_EQ(by_method({{4, 8, 7, 16}, {3, 3, 16, 32}}), !multiplies_bf16());
-  EXPECT_EQ(by_method({{8, 8, 8, 16}, {5, 5, 16, 32}}), !multiplies_bf16());
+  Case fits{{4, 8, 8, 16}, {3, 3, 16, 32}}, cut{{4, 8, 7, 16}, {3, 3, 16, 32}},
+      larger{{8, 8, 8, 16}, {5, 5, 16, 32}};
+  EXPECT_TRUE(applies(fits, conv_forward, fits.kernel, true));
+  for (const Case& c : {cut, larger}) {
+    EXPECT_FALSE(applies(c, conv_forward, c.kernel, true));
+    EXPECT_TRUE(applies(c, conv_forward, c.kernel, false));
+    EXPECT_TRUE(applies(c, conv_grad_kernel, c.output(), true));
+  }
 }
 
 TEST(Winograd, IsForSmallWindowsThatMoveByOneOrTwo) {

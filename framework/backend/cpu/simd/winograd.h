@@ -42,7 +42,7 @@ BELFRY_INLINE void store(T* p, Vec v) {
 /// As WinogradLoops says.
 void winograd_products(const WinogradFactors* factors, int count, std::int64_t rows, std::int64_t c,
                        std::int64_t k, float* m);
-void winograd_add_products(const float* a, const float* b, bool first, std::int64_t rows,
+void winograd_add_products(const float* a, const float* b, bool write, std::int64_t rows,
                            std::int64_t c, std::int64_t k, float* sum);
 
 }  // namespace belfry::cpu::BELFRY_ISA

@@ -64,22 +64,24 @@ void product_columns(const WinogradFactors* factors, int count, std::int64_t row
 }
 
 template <int N>
-BELFRY_INLINE void add_block(const float* a, const float* b, bool first, std::int64_t rows,
+BELFRY_INLINE void add_block(const float* a, const float* b, bool write, std::int64_t rows,
                              std::int64_t r, std::int64_t j, std::int64_t k, float* sum) {
   constexpr int R = gradient_rows;
   const float *left = a + r / panel * panel * rows + r % panel, *right[N];
   vectors_at(b, j, rows, right);
   Vec sums[R][N] = {};
-  for (int p = 0; p < R && !first; ++p)
-    for (int n = 0; n < N; ++n) sums[p][n] = load(sum + (r + p) * k + j + n * width);
   for (std::int64_t i = 0; i < rows; ++i) {
     Vec columns[N];
     for (int n = 0; n < N; ++n) columns[n] = load(right[n] + i * panel);
     for (int p = 0; p < R; ++p)
       for (int n = 0; n < N; ++n) sums[p][n] += left[i * panel + p] * columns[n];
   }
+  // A block's products are added up by themselves: one long sum of all blocks' would round more.
   for (int p = 0; p < R; ++p)
-    for (int n = 0; n < N; ++n) store(sum + (r + p) * k + j + n * width, sums[p][n]);
+    for (int n = 0; n < N; ++n) {
+      float* at = sum + (r + p) * k + j + n * width;
+      store(at, write ? sums[p][n] : load(at) + sums[p][n]);
+    }
 }
 
 }  // namespace
@@ -91,15 +93,15 @@ void winograd_products(const WinogradFactors* factors, int count, std::int64_t r
   for (; j < k; j += width) product_columns<1>(factors, count, rows, c, j, k, m);
 }
 
-void winograd_add_products(const float* a, const float* b, bool first, std::int64_t rows,
+void winograd_add_products(const float* a, const float* b, bool write, std::int64_t rows,
                            std::int64_t c, std::int64_t k, float* sum) {
   std::int64_t j = 0;
   for (; j + 2 * width <= k; j += 2 * width)
     for (std::int64_t r = 0; r < c; r += gradient_rows)
-      add_block<2>(a, b, first, rows, r, j, k, sum);
+      add_block<2>(a, b, write, rows, r, j, k, sum);
   for (; j < k; j += width)
     for (std::int64_t r = 0; r < c; r += gradient_rows)
-      add_block<1>(a, b, first, rows, r, j, k, sum);
+      add_block<1>(a, b, write, rows, r, j, k, sum);
 }
 
 }  // namespace belfry::cpu::BELFRY_ISA

@@ -1,5 +1,5 @@
 // How kernels' threads wait. What is tested is that they change over, not what is gained. It is
-// what a whole process does, so the test counts on one of its own, as ctest gives it.
+// what a whole process does, so the test has one of its own.
 
 #include <gtest/gtest.h>
 #include <omp.h>
