@@ -16,6 +16,8 @@
 #include "arguments.h"
 #include "belfry/framework/train/model.h"
 #include "belfry/framework/train/session.h"
+#include "conv_choices.h"
+#include "isolated.h"
 #include "train_work.h"
 
 namespace belfry {
@@ -30,6 +32,7 @@ struct Arguments {
   int towers = 1;
   bool convolutions = false;  ///< time them alone, too
   bool profile = false;
+  bool choices = false;  ///< print the speed of each way for each convolution, and train nothing
 };
 
 Arguments parse(int argc, char** argv) {
@@ -47,55 +50,10 @@ Arguments parse(int argc, char** argv) {
                        {"--threads", &out.threads},
                        {"--towers", &out.towers},
                        {"--convolutions", &out.convolutions},
-                       {"--profile", &out.profile}});
+                       {"--profile", &out.profile},
+                       {"--choices", &out.choices}});
   return out;
 }
-
-double median(std::vector<double> times) {
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2),
-                   times.end());
-  return times[times.size() / 2];
-}
-
-// One instruction of the plan by itself, on memory of its own.
-class Isolated {
- public:
-  Isolated(const Instruction& instruction, Device& device) : kernel_(*instruction.kernel) {
-    const Node& node = *instruction.node;
-    auto packed = kernel_.packed_inputs();
-    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-      std::int64_t bytes = node.inputs()[i].type().bytes();
-      for (const PackedInput& p : packed)
-        if (p.input == static_cast<int>(i)) bytes = p.size.count;
-      add(inputs_, bytes, device);
-    }
-    for (const TensorType& type : node.outputs()) add(outputs_, type.bytes(), device);
-    workspace_ = device.allocate(kernel_.workspace(), "workspace");
-  }
-
-  double seconds(Stream& stream) {
-    KernelArguments arguments{inputs_, outputs_, workspace_.data()};
-    std::vector<double> times;
-    for (int i = 0; i < 12; ++i) {
-      double start = monotonic_seconds();
-      kernel_.run(arguments, stream);
-      if (i >= 2) times.push_back(monotonic_seconds() - start);
-    }
-    return median(times);
-  }
-
- private:
-  void add(std::vector<void*>& list, std::int64_t bytes, Device& device) {
-    memory_.push_back(device.allocate(Bytes(bytes), "operand"));
-    std::memset(memory_.back().data(), 0, static_cast<std::size_t>(bytes));
-    list.push_back(memory_.back().data());
-  }
-
-  Kernel& kernel_;
-  std::vector<DeviceMemory> memory_;
-  std::vector<void*> inputs_, outputs_;
-  DeviceMemory workspace_;
-};
 
 struct Rate {
   double flops = 0, seconds = 0;
@@ -110,7 +68,8 @@ void add_convolutions(Rate& to, const Plan& plan, Device& device, bool profile) 
     bool computes = i.role == Instruction::Role::compute;
     bool convolution = computes && i.node->op().name.starts_with("conv");
     if (!computes || (!convolution && !profile)) continue;
-    double seconds = i.node->op().mutates ? 0 : Isolated(i, device).seconds(*stream);
+    double seconds =
+        i.node->op().mutates ? 0 : bench::Isolated(*i.node, *i.kernel, device).seconds(*stream);
     by_op[std::string(i.node->op().name) + " " + std::string(i.kernel->implementation())] +=
         seconds;
     if (!convolution) continue;
@@ -219,8 +178,8 @@ Run train(Trainer& trainer, int steps) {
     cpu_times.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
   }
   out.parts = trainer.take_times() / steps;
-  out.seconds = median(times);
-  out.cpu_seconds = median(cpu_times);
+  out.seconds = bench::median(times);
+  out.cpu_seconds = bench::median(cpu_times);
   return out;
 }
 
@@ -234,6 +193,11 @@ void run(const Arguments& args) {
   if (!args.exchange.empty()) trainer.write_for_peer(args.exchange);
   if (args.profile)
     for (const auto& plan : trainer.plans()) std::fputs(explain(*plan).c_str(), stderr);
+  if (args.choices) {
+    for (const auto& plan : trainer.plans())
+      bench::print_conv_choices(*plan, trainer.store().device());
+    return;
+  }
   Run done = train(trainer, args.steps);
   if (args.profile)
     for (const auto& [op, seconds] : trainer.traced_step())
