@@ -70,6 +70,8 @@ BELFRY_INLINE void add_block(const float* a, const float* b, bool write, std::in
   const float *left = a + r / panel * panel * rows + r % panel, *right[N];
   vectors_at(b, j, rows, right);
   Vec sums[R][N] = {};
+  for (int p = 0; p < R && !write; ++p)
+    for (int n = 0; n < N; ++n) __builtin_prefetch(sum + (r + p) * k + j + n * width, 1);
   for (std::int64_t i = 0; i < rows; ++i) {
     Vec columns[N];
     for (int n = 0; n < N; ++n) columns[n] = load(right[n] + i * panel);
