@@ -64,19 +64,24 @@ class OnednnConvGradKernel final : public Kernel {
   Bytes gradient_size_{0};
 };
 
-/// The gradient of a kernel of one tap that moves by one is the product x' dy, for which oneDNN's
-/// classic routine is faster than its convolution where pixels are many beside channels.
+/// Whether the kernel has one tap, which moves by one: then its gradient is the product x' dy.
+bool is_product(const ConvGeometry& g) {
+  auto reads_each_once = [](const WindowAxis& axis) {
+    return axis.window == 1 && axis.stride == 1 && axis.before == 0 && axis.out == axis.in;
+  };
+  return g.groups == 1 && reads_each_once(g.depth) && reads_each_once(g.rows)
+         && reads_each_once(g.columns);
+}
+
+/// That product by oneDNN's classic routine, which is faster than its convolution where pixels are
+/// many beside channels.
 class GemmGradKernel final : public Kernel {
  public:
   GemmGradKernel(std::string_view op, const ConvGeometry& g)
       : op_(op), pixels_(g.in_places()), in_(g.in_channels), out_(g.out_channels) {}
 
   static bool is_faster(const ConvGeometry& g, DType dtype) {
-    auto reads_each_once = [](const WindowAxis& axis) {
-      return axis.window == 1 && axis.stride == 1 && axis.before == 0 && axis.out == axis.in;
-    };
-    return dtype == DType::f32 && g.groups == 1 && reads_each_once(g.depth)
-           && reads_each_once(g.rows) && reads_each_once(g.columns)
+    return dtype == DType::f32 && is_product(g)
            && g.in_places() >= 64 * std::max(g.in_channels, g.out_channels);
   }
 
@@ -95,6 +100,41 @@ class GemmGradKernel final : public Kernel {
   std::int64_t pixels_, in_, out_;
 };
 
+/// The same by the matmul primitive, in bf16, where pixels are few beside channels.
+class MatmulGradKernel final : public Kernel {
+ public:
+  using Description = dnnl::matmul::primitive_desc;
+
+  MatmulGradKernel(std::string_view op, const Description& d)
+      : primitive_(op, d,
+                   {{DNNL_ARG_SRC, d.src_desc()},
+                    {DNNL_ARG_WEIGHTS, d.weights_desc()},
+                    {DNNL_ARG_DST, d.dst_desc()}}) {}
+
+  static bool is_faster(const ConvGeometry& g, DType dtype) {
+    return dtype == DType::bf16 && multiplies_bf16() && is_product(g)
+           && g.in_places() <= 4 * std::max(g.in_channels, g.out_channels);
+  }
+  static Description describe(const ConvGeometry& g) {
+    constexpr auto type = dnnl::memory::data_type::bf16;
+    std::int64_t pixels = g.in_places(), in = g.in_channels, out = g.out_channels;
+    dnnl::memory::desc x({in, pixels}, type, dnnl::memory::dims{1, in}),
+        dy({pixels, out}, type, dnnl::memory::dims{out, 1}),
+        gradient({in, out}, type, dnnl::memory::dims{out, 1});
+    return cpu::describe<dnnl::matmul>(workspace_attributes(), x, dy, dnnl::memory::desc(),
+                                       gradient);
+  }
+
+  Bytes workspace() const override { return primitive_.scratch(); }
+  std::string_view implementation() const override { return "onednn"; }
+  void run(const KernelArguments& a, Stream&) override {
+    primitive_.run(std::array{a.inputs[0], a.inputs[1], a.outputs[0]}, a.workspace);
+  }
+
+ private:
+  Primitive primitive_;
+};
+
 std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   if (auto kernel = winograd_grad_kernel(node, options)) return kernel;
   int threads = options.threads;
@@ -104,6 +144,8 @@ std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   if (GemmGradKernel::is_faster(g, node.output().dtype))
     return std::make_unique<GemmGradKernel>(node.op().name, g);
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
+    if (MatmulGradKernel::is_faster(g, node.output().dtype))
+      return std::make_unique<MatmulGradKernel>(node.op().name, MatmulGradKernel::describe(g));
     Description d = describe(*conv, g);
     if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;
     return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, d);

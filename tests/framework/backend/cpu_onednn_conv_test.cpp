@@ -101,6 +101,7 @@ TEST(CpuOnednnConv, GradKernelOfOneTapIsAProductOfManyPixels) {
 
 TEST(CpuOnednnConv, BFloat16) {
   for (const Case& c : {Case{{2, 12, 12, 16}, {3, 3, 16, 32}},
+                        {{3, 5, 5, 24}, {1, 1, 24, 32}},  // few pixels beside channels
                         {{2, 3, 6, 6, 16}, {3, 3, 3, 16, 32}, Conv3dOptions{}}}) {
     Array x = random_array(c.x, 1).cast(DType::bf16),
           kernel = random_array(c.kernel, 2).cast(DType::bf16),
