@@ -29,6 +29,13 @@ void check_channels(std::string_view op, std::int64_t in, std::int64_t of_kernel
 
 }  // namespace
 
+bool ConvGeometry::is_product() const {
+  auto reads_its_own = [](const WindowAxis& axis) {
+    return axis.window == 1 && axis.stride == 1 && axis.before == 0 && axis.out == axis.in;
+  };
+  return groups == 1 && reads_its_own(depth) && reads_its_own(rows) && reads_its_own(columns);
+}
+
 std::vector<WindowAxis> ConvGeometry::axes() const {
   if (volume) return {depth, rows, columns};
   return {rows, columns};

@@ -42,6 +42,9 @@ struct ConvGeometry {
     return depth.window * rows.window * columns.window;
   }
 
+  /// Whether each window reads one place, its own: then y = x W with x [places, in] and W [in,
+  /// out].
+  bool is_product() const;
   /// The axes of the window that arrays have.
   std::vector<WindowAxis> axes() const;
   Shape input() const;

@@ -43,10 +43,6 @@ Tensor product(Graph& graph, const Node& node, const ConvGeometry& g) {
   return matmul(x, kernel);
 }
 
-bool is_product(const ConvGeometry& g) {
-  return g.taps() == 1 && g.groups == 1 && g.in_places() == g.out_places();
-}
-
 }  // namespace
 
 void print_conv_choices(const Plan& plan, Device& device) {
@@ -64,7 +60,7 @@ void print_conv_choices(const Plan& plan, Device& device) {
     double flops = g.flops();
     auto direct = device.find_kernel(node, {.threads = plan.threads, .exact_convolutions = true});
     std::string by_product;
-    if (is_product(g)) {
+    if (g.is_product()) {
       Graph graph;
       Tensor t = product(graph, node, g);
       auto kernel = device.find_kernel(t.node(), {.threads = plan.threads});

@@ -41,7 +41,7 @@ class Isolated {
     return timed([&] { kernel_.run(arguments, stream); });
   }
 
-  /// Of packing the inputs that the kernel wants packed.
+  /// How long it takes to pack the inputs that the kernel wants packed.
   double packing_seconds(Stream& stream) {
     double out = 0;
     for (std::size_t i = 0; i < packed_.size(); ++i) {

@@ -64,24 +64,15 @@ class OnednnConvGradKernel final : public Kernel {
   Bytes gradient_size_{0};
 };
 
-/// Whether the kernel has one tap, which moves by one: then its gradient is the product x' dy.
-bool is_product(const ConvGeometry& g) {
-  auto reads_each_once = [](const WindowAxis& axis) {
-    return axis.window == 1 && axis.stride == 1 && axis.before == 0 && axis.out == axis.in;
-  };
-  return g.groups == 1 && reads_each_once(g.depth) && reads_each_once(g.rows)
-         && reads_each_once(g.columns);
-}
-
-/// That product by oneDNN's classic routine, which is faster than its convolution where pixels are
-/// many beside channels.
+/// The gradient of a kernel of one tap that moves by one is the product x' dy. oneDNN's classic
+/// routine is faster for it than its convolution where pixels are many beside channels.
 class GemmGradKernel final : public Kernel {
  public:
   GemmGradKernel(std::string_view op, const ConvGeometry& g)
       : op_(op), pixels_(g.in_places()), in_(g.in_channels), out_(g.out_channels) {}
 
   static bool is_faster(const ConvGeometry& g, DType dtype) {
-    return dtype == DType::f32 && is_product(g)
+    return dtype == DType::f32 && g.is_product()
            && g.in_places() >= 64 * std::max(g.in_channels, g.out_channels);
   }
 
@@ -100,7 +91,7 @@ class GemmGradKernel final : public Kernel {
   std::int64_t pixels_, in_, out_;
 };
 
-/// The same by the matmul primitive, in bf16, where pixels are few beside channels.
+/// In bf16 the matmul primitive is faster where pixels are few beside channels.
 class MatmulGradKernel final : public Kernel {
  public:
   using Description = dnnl::matmul::primitive_desc;
@@ -112,7 +103,7 @@ class MatmulGradKernel final : public Kernel {
                     {DNNL_ARG_DST, d.dst_desc()}}) {}
 
   static bool is_faster(const ConvGeometry& g, DType dtype) {
-    return dtype == DType::bf16 && multiplies_bf16() && is_product(g)
+    return dtype == DType::bf16 && multiplies_bf16() && g.is_product()
            && g.in_places() <= 4 * std::max(g.in_channels, g.out_channels);
   }
   static Description describe(const ConvGeometry& g) {

@@ -15,12 +15,12 @@
 namespace belfry::cpu {
 namespace {
 
-/// What the recursions of one row work on, in a piece of the workspace: vectors over its states,
+/// The recursions of one row work on a piece of the workspace: vectors over its states,
 /// filled up to whole ones with states that no path comes to. Around them is room, for what a
 /// recursion reads beside the first state or the last.
 class States {
  public:
-  /// Of a piece for rows of up to `most` states.
+  /// The size of a piece for rows of up to `most` states.
   static std::int64_t bytes(std::int64_t most) {
     return vectors * stride(most) * std::int64_t{sizeof(double)};
   }

@@ -196,7 +196,7 @@ TEST(Winograd, SixteenBits) {
     for (DType dtype : {DType::f16, DType::bf16})
       expect_rounded_once({x, dy}, c, conv_grad_kernel, dtype);
   }
-  // Those of bf16 that go by the method on every processor.
+  // These go by the method in bf16 on every processor.
   for (const Case& c :
        {Case{{4, 8, 8, 32}, {3, 3, 32, 64}}, Case{{16, 4, 4, 64}, {3, 3, 64, 64}}}) {
     Array x = noise(c.x, 1), kernel = noise(c.kernel, 2), dy = noise(c.output(), 3);

@@ -52,7 +52,7 @@ struct FivePoints {
   }
 };
 
-/// Of an axis along which the window has one tap.
+/// An axis along which the window has one tap has one point, the number itself.
 struct OnePoint {
   static constexpr int size = 1;
   static BELFRY_INLINE void input(const Vec (&d)[1], Vec (&out)[1]) { out[0] = d[0]; }
