@@ -17,7 +17,8 @@ std::vector<TensorType> shape(const ShapeContext& c) {
   check_norm(c.op, x, scale, scale, 0);
   require_type(c.op, "mean", c.inputs[3], scale);
   require_type(c.op, "inverse standard deviation", c.inputs[4], scale);
-  if (activated) require_type(c.op, "output", c.inputs[5], x);
+  if (activated)
+    require_type(c.op, o.recompute ? "offset" : "output", c.inputs[5], o.recompute ? scale : x);
   std::vector<TensorType> outputs = {x, scale, scale};
   if (o.residual) outputs.push_back(x);
   return outputs;
@@ -27,12 +28,13 @@ std::vector<Tensor> compose(const GradContext& c, std::span<const Tensor> inputs
   const auto& o = c.as<BatchNormGradOptions>();
   Tensor dy = inputs[0], x = inputs[1], scale = inputs[2], mean = inputs[3], inv_std = inputs[4];
   DType statistics = scale.dtype();
-  if (o.activation == Activation::relu) dy = relu_grad(dy, inputs[5]);
+  Tensor normal = (cast(x, statistics) - mean) * inv_std;
+  if (o.activation == Activation::relu)
+    dy = relu_grad(dy, o.recompute ? cast(normal * scale + inputs[5], x.dtype()) : inputs[5]);
   std::vector<int> axes;
   for (int i = 0; i + 1 < x.rank(); ++i) axes.push_back(i);
   double count = std::max(1.0, static_cast<double>(x.shape().elements() / x.size(-1)));
   Tensor wide_dy = cast(dy, statistics);
-  Tensor normal = (cast(x, statistics) - mean) * inv_std;
   Tensor dscale = sum(wide_dy * normal, {.axes = axes});
   Tensor doffset = sum(wide_dy, {.axes = axes});
   Tensor dx = scale * inv_std * (wide_dy - (doffset + normal * dscale) / count);
@@ -45,17 +47,24 @@ std::vector<Tensor> gradient(const GradContext& c) { return composed_gradient(c,
 
 template <class T, class S>
 void run(const KernelContext& c) {
-  bool relu = c.as<BatchNormGradOptions>().activation == Activation::relu;
+  const auto& o = c.as<BatchNormGradOptions>();
+  bool relu = o.activation == Activation::relu;
   const T *dy = c.input(0).as<T>(), *x = c.input(1).as<T>();
-  const T* y = relu ? c.input(5).as<T>() : nullptr;
+  const T* y = relu && !o.recompute ? c.input(5).as<T>() : nullptr;
+  const S* offset = relu && o.recompute ? c.input(5).as<S>() : nullptr;
   T* dx = c.output(0).as<T>();
-  T* dresidual = c.as<BatchNormGradOptions>().residual ? c.output(3).as<T>() : nullptr;
+  T* dresidual = o.residual ? c.output(3).as<T>() : nullptr;
   std::int64_t channels = c.output(1).elements();
   for (std::int64_t k = 0; k < channels; ++k) {
     Series column{k, channels, c.input(0).elements() / channels};
-    double mean = c.input(3).as<S>()[k], inv_std = c.input(4).as<S>()[k];
+    double scale = c.input(2).as<S>()[k], mean = c.input(3).as<S>()[k],
+           inv_std = c.input(4).as<S>()[k];
     auto normal = [&](std::int64_t at) { return (load(x[at]) - mean) * inv_std; };
-    auto gradient = [&](std::int64_t at) { return y && !(load(y[at]) > 0) ? 0 : load(dy[at]); };
+    auto gradient = [&](std::int64_t at) {
+      if (y && !(load(y[at]) > 0)) return 0.0;
+      if (offset && !(normal(at) * scale + double{offset[k]} > 0)) return 0.0;
+      return load(dy[at]);
+    };
     double dscale = 0, doffset = 0;
     for (std::int64_t i = 0; i < column.size; ++i) {
       double g = gradient(column.at(i));
@@ -64,7 +73,7 @@ void run(const KernelContext& c) {
     }
     c.output(1).as<S>()[k] = static_cast<S>(dscale);
     c.output(2).as<S>()[k] = static_cast<S>(doffset);
-    double factor = double{c.input(2).as<S>()[k]} * inv_std;
+    double factor = scale * inv_std;
     double count = static_cast<double>(column.size);
     for (std::int64_t i = 0; i < column.size; ++i) {
       std::int64_t at = column.at(i);

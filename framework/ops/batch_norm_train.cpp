@@ -43,13 +43,14 @@ void run(const KernelContext& c) {
   for (std::int64_t k = 0; k < channels; ++k) {
     Series column{k, channels, c.input(0).elements() / channels};
     Moments m = moments(x, column);
-    double inv_std = 1 / std::sqrt(m.variance + o.epsilon);
     c.output(1).as<S>()[k] = static_cast<S>(m.mean);
     c.output(2).as<S>()[k] = static_cast<S>(m.variance);
-    c.output(3).as<S>()[k] = static_cast<S>(inv_std);
+    c.output(3).as<S>()[k] = static_cast<S>(1 / std::sqrt(m.variance + o.epsilon));
+    // As the gradient computes it again, from what is kept.
+    double mean = c.output(1).as<S>()[k], inv_std = c.output(3).as<S>()[k];
     for (std::int64_t i = 0; i < column.size; ++i) {
       std::int64_t at = column.at(i);
-      double value = (load(x[at]) - m.mean) * inv_std * double{scale[k]} + double{offset[k]};
+      double value = (load(x[at]) - mean) * inv_std * double{scale[k]} + double{offset[k]};
       if (residual) value += load(residual[at]);
       if (o.activation == Activation::relu) value = functor::Relu::apply<StdMath>(value);
       y[at] = store<T>(value);

@@ -124,14 +124,16 @@ struct BatchNormOptions {
 };
 extern const OpDef batch_norm_train_op;
 
-/// (dy, x, scale, mean, inverse standard deviation, [y when there is an activation]) ->
+/// (dy, x, scale, mean, inverse standard deviation, [y or offset when there is an activation]) ->
 /// (dx, dscale, doffset, [dresidual]).
 struct BatchNormGradOptions {
   Activation activation = Activation::none;
   bool residual = false;
+  bool recompute = false;  ///< y is computed again, from x and the offset; it has no residual
   static void fields(auto& o, auto&& field) {
     field("activation", o.activation);
     field("residual", o.residual);
+    field("recompute", o.recompute);
   }
 };
 extern const OpDef batch_norm_grad_op;

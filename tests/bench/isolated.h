@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include "belfry/framework/backend/backend.h"
@@ -18,26 +18,38 @@ inline double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
+/// Operands and workspace lie in one piece of memory, as in the arena of a plan, so that they are
+/// on huge pages where those of a plan would be.
 class Isolated {
  public:
   Isolated(const Node& node, Kernel& kernel, Device& device) : kernel_(kernel) {
     packed_ = kernel_.packed_inputs();
+    std::vector<std::int64_t> inputs, outputs, plain, pack_workspaces;
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-      std::int64_t bytes = node.inputs()[i].type().bytes();
+      inputs.push_back(node.inputs()[i].type().bytes());
       for (const PackedInput& p : packed_)
-        if (p.input == static_cast<int>(i)) bytes = p.size.count;
-      add(inputs_, bytes, device);
+        if (p.input == static_cast<int>(i)) inputs.back() = p.size.count;
     }
-    for (const TensorType& type : node.outputs()) add(outputs_, type.bytes(), device);
-    workspace_ = device.allocate(kernel_.workspace(), "workspace");
+    for (const TensorType& type : node.outputs()) outputs.push_back(type.bytes());
     for (const PackedInput& p : packed_) {
-      add(plain_, node.inputs()[static_cast<std::size_t>(p.input)].type().bytes(), device);
-      pack_workspaces_.push_back(device.allocate(p.pack->workspace(), "workspace"));
+      plain.push_back(node.inputs()[static_cast<std::size_t>(p.input)].type().bytes());
+      pack_workspaces.push_back(p.pack->workspace().count);
     }
+    std::int64_t total = aligned(kernel_.workspace().count);
+    for (const auto* sizes : {&inputs, &outputs, &plain, &pack_workspaces})
+      for (std::int64_t bytes : *sizes) total += aligned(bytes);
+    constexpr std::int64_t arena = 64 << 20;  // plans have more than one kernel
+    memory_ = device.allocate(Bytes(std::max(total, arena)), "operands");
+    std::memset(memory_.data(), 0, static_cast<std::size_t>(total));
+    workspace_ = take(kernel_.workspace().count);
+    for (std::int64_t bytes : inputs) inputs_.push_back(take(bytes));
+    for (std::int64_t bytes : outputs) outputs_.push_back(take(bytes));
+    for (std::int64_t bytes : plain) plain_.push_back(take(bytes));
+    for (std::int64_t bytes : pack_workspaces) pack_workspaces_.push_back(take(bytes));
   }
 
   double seconds(Stream& stream) {
-    KernelArguments arguments{inputs_, outputs_, workspace_.data()};
+    KernelArguments arguments{inputs_, outputs_, workspace_};
     return timed([&] { kernel_.run(arguments, stream); });
   }
 
@@ -46,7 +58,7 @@ class Isolated {
     double out = 0;
     for (std::size_t i = 0; i < packed_.size(); ++i) {
       void* to = inputs_[static_cast<std::size_t>(packed_[i].input)];
-      KernelArguments arguments{{&plain_[i], 1}, {&to, 1}, pack_workspaces_[i].data()};
+      KernelArguments arguments{{&plain_[i], 1}, {&to, 1}, pack_workspaces_[i]};
       out += timed([&] { packed_[i].pack->run(arguments, stream); });
     }
     return out;
@@ -64,17 +76,17 @@ class Isolated {
     return median(times);
   }
 
-  void add(std::vector<void*>& list, std::int64_t bytes, Device& device) {
-    memory_.push_back(device.allocate(Bytes(bytes), "operand"));
-    std::memset(memory_.back().data(), 0, static_cast<std::size_t>(bytes));
-    list.push_back(memory_.back().data());
+  static std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+  void* take(std::int64_t bytes) {
+    return static_cast<std::byte*>(memory_.data()) + std::exchange(taken_, taken_ + aligned(bytes));
   }
 
   Kernel& kernel_;
   std::vector<PackedInput> packed_;
-  std::vector<DeviceMemory> memory_, pack_workspaces_;
-  std::vector<void*> inputs_, outputs_, plain_;
-  DeviceMemory workspace_;
+  DeviceMemory memory_;
+  std::int64_t taken_ = 0;
+  std::vector<void*> inputs_, outputs_, plain_, pack_workspaces_;
+  void* workspace_ = nullptr;
 };
 
 }  // namespace belfry::bench

@@ -4,8 +4,10 @@
 #include <array>
 
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
+#include "belfry/framework/backend/cpu/few_channels.h"
 #include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_conv.h"
+#include "belfry/framework/backend/cpu/onednn_patches.h"
 #include "belfry/framework/backend/cpu/winograd.h"
 #include "belfry/framework/ops/defs_nn.h"
 
@@ -51,9 +53,11 @@ std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   if (auto kernel = winograd_grad_input(node, options)) return kernel;
   int threads = options.threads;
   ConvGeometry g = conv_geometry(node);
+  if (auto kernel = few_channels_grad_input(node, g, threads)) return kernel;
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
+    if (auto kernel = patches_grad_input(node, g, threads)) return kernel;
     Description d = describe(*conv, g);
     if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;
     return std::make_unique<OnednnConvGradInput>(node.op().name, *conv, d);

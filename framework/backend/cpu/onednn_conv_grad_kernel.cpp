@@ -8,6 +8,7 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_conv.h"
+#include "belfry/framework/backend/cpu/onednn_patches.h"
 #include "belfry/framework/backend/cpu/winograd.h"
 #include "belfry/framework/ops/defs_nn.h"
 
@@ -64,79 +65,14 @@ class OnednnConvGradKernel final : public Kernel {
   Bytes gradient_size_{0};
 };
 
-/// The gradient of a kernel of one tap that moves by one is the product x' dy. oneDNN's classic
-/// routine is faster for it than its convolution where pixels are many beside channels.
-class GemmGradKernel final : public Kernel {
- public:
-  GemmGradKernel(std::string_view op, const ConvGeometry& g)
-      : op_(op), pixels_(g.in_places()), in_(g.in_channels), out_(g.out_channels) {}
-
-  static bool is_faster(const ConvGeometry& g, DType dtype) {
-    return dtype == DType::f32 && g.is_product()
-           && g.in_places() >= 64 * std::max(g.in_channels, g.out_channels);
-  }
-
-  std::string_view implementation() const override { return "onednn"; }
-
-  void run(const KernelArguments& a, Stream&) override {
-    dnnl_status_t status =
-        dnnl_sgemm('T', 'N', in_, out_, pixels_, 1.0f, static_cast<const float*>(a.inputs[0]), in_,
-                   static_cast<const float*>(a.inputs[1]), out_, 0.0f,
-                   static_cast<float*>(a.outputs[0]), out_);
-    if (status != dnnl_success) fail_onednn(op_, "multiply", status);
-  }
-
- private:
-  std::string_view op_;
-  std::int64_t pixels_, in_, out_;
-};
-
-/// In bf16 the matmul primitive is faster where pixels are few beside channels.
-class MatmulGradKernel final : public Kernel {
- public:
-  using Description = dnnl::matmul::primitive_desc;
-
-  MatmulGradKernel(std::string_view op, const Description& d)
-      : primitive_(op, d,
-                   {{DNNL_ARG_SRC, d.src_desc()},
-                    {DNNL_ARG_WEIGHTS, d.weights_desc()},
-                    {DNNL_ARG_DST, d.dst_desc()}}) {}
-
-  static bool is_faster(const ConvGeometry& g, DType dtype) {
-    return dtype == DType::bf16 && multiplies_bf16() && g.is_product()
-           && g.in_places() <= 4 * std::max(g.in_channels, g.out_channels);
-  }
-  static Description describe(const ConvGeometry& g) {
-    constexpr auto type = dnnl::memory::data_type::bf16;
-    std::int64_t pixels = g.in_places(), in = g.in_channels, out = g.out_channels;
-    dnnl::memory::desc x({in, pixels}, type, dnnl::memory::dims{1, in}),
-        dy({pixels, out}, type, dnnl::memory::dims{out, 1}),
-        gradient({in, out}, type, dnnl::memory::dims{out, 1});
-    return cpu::describe<dnnl::matmul>(workspace_attributes(), x, dy, dnnl::memory::desc(),
-                                       gradient);
-  }
-
-  Bytes workspace() const override { return primitive_.scratch(); }
-  std::string_view implementation() const override { return "onednn"; }
-  void run(const KernelArguments& a, Stream&) override {
-    primitive_.run(std::array{a.inputs[0], a.inputs[1], a.outputs[0]}, a.workspace);
-  }
-
- private:
-  Primitive primitive_;
-};
-
 std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   if (auto kernel = winograd_grad_kernel(node, options)) return kernel;
   int threads = options.threads;
   ConvGeometry g = conv_geometry(node);
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
-  if (GemmGradKernel::is_faster(g, node.output().dtype))
-    return std::make_unique<GemmGradKernel>(node.op().name, g);
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
-    if (MatmulGradKernel::is_faster(g, node.output().dtype))
-      return std::make_unique<MatmulGradKernel>(node.op().name, MatmulGradKernel::describe(g));
+    if (auto kernel = patches_grad_kernel(node, g, threads)) return kernel;
     Description d = describe(*conv, g);
     if (slower_than_f32(node.output().dtype, d.impl_info_str())) return nullptr;
     return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, d);

@@ -96,11 +96,10 @@ class BatchNormTrainKernel final : public BatchNormKernel<T> {
          *inverse = static_cast<float*>(a.outputs[3]), *factor = vector(a.workspace, 0);
     double count = std::max(static_cast<double>(rows_), 1.0);
     for (std::int64_t j = 0; j < c_; ++j) {
-      double inverse_j = 1 / std::sqrt(squares[j] / count + options_.epsilon);
       mean_out[j] = static_cast<float>(mean[j]);
       variance[j] = static_cast<float>(squares[j] / count);
-      inverse[j] = static_cast<float>(inverse_j);
-      factor[j] = static_cast<float>(double{scale[j]} * inverse_j);
+      inverse[j] = static_cast<float>(1 / std::sqrt(squares[j] / count + options_.epsilon));
+      factor[j] = scale[j] * inverse[j];  // the gradient has the same
     }
   }
 
@@ -119,45 +118,53 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
         options_(node.as<BatchNormGradOptions>()) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    bool relu = options_.activation == Activation::relu;
-    const auto *dy = static_cast<const T*>(a.inputs[0]), *x = static_cast<const T*>(a.inputs[1]),
-               *y = relu ? static_cast<const T*>(a.inputs[5]) : nullptr;
+    const auto *dy = static_cast<const T*>(a.inputs[0]), *x = static_cast<const T*>(a.inputs[1]);
+    ReluMask<T> mask;
+    if (options_.activation == Activation::relu && options_.recompute)
+      mask.offset = static_cast<const float*>(a.inputs[5]);
+    else if (options_.activation == Activation::relu)
+      mask.y = static_cast<const T*>(a.inputs[5]);
     const auto* mean = static_cast<const float*>(a.inputs[3]);
     auto *dx = static_cast<T*>(a.outputs[0]),
          *dresidual = options_.residual ? static_cast<T*>(a.outputs[3]) : nullptr;
-    parameters(a, dy, x, y, mean);
+    parameters(a, dy, x, mask, mean);
     const float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
                 *shift = vector(a.workspace, 2);
     for_rows([&](std::int64_t rows, std::int64_t at) {
-      loops_.gradient(dy + at, x + at, y ? y + at : nullptr, mean, factor, slope, shift, rows, c_,
+      loops_.gradient(dy + at, x + at, from(mask, at), mean, factor, slope, shift, rows, c_,
                       dx + at, dresidual ? dresidual + at : nullptr);
     });
   }
 
  private:
+  /// The mask of rows that begin at element `at`.
+  static ReluMask<T> from(ReluMask<T> mask, std::int64_t at) {
+    return {mask.y ? mask.y + at : nullptr, mask.offset};
+  }
+
   /// Writes dscale and doffset, and the vectors that the gradient of x needs.
-  void parameters(const KernelArguments& a, const T* dy, const T* x, const T* y,
+  void parameters(const KernelArguments& a, const T* dy, const T* x, ReluMask<T> mask,
                   const float* mean) const {
+    const auto *scale = static_cast<const float*>(a.inputs[2]),
+               *inverse = static_cast<const float*>(a.inputs[4]);
+    float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
+          *shift = vector(a.workspace, 2);
+    for (std::int64_t j = 0; j < c_; ++j) factor[j] = scale[j] * inverse[j];
     chunks_.for_each(threads_, [&](std::int64_t k) {
       std::int64_t at = chunks_.begin(k) * c_;
-      loops_.gradient_sums(dy + at, x + at, y ? y + at : nullptr, mean, chunks_.size(k), c_,
+      loops_.gradient_sums(dy + at, x + at, from(mask, at), mean, factor, chunks_.size(k), c_,
                            first_sums(a.workspace, k), second_sums(a.workspace, k));
     });
     double *sums = first_sums(a.workspace, 0), *products = second_sums(a.workspace, 0);
     for (std::int64_t k = 1; k < chunks_.count(); ++k)
       for (std::int64_t j = 0; j < 2 * c_; ++j) sums[j] += first_sums(a.workspace, k)[j];
 
-    const auto *scale = static_cast<const float*>(a.inputs[2]),
-               *inverse = static_cast<const float*>(a.inputs[4]);
     auto *dscale = static_cast<float*>(a.outputs[1]), *doffset = static_cast<float*>(a.outputs[2]);
-    float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
-          *shift = vector(a.workspace, 2);
     double count = std::max(static_cast<double>(rows_), 1.0);
     for (std::int64_t j = 0; j < c_; ++j) {
       double inverse_j = double{inverse[j]}, factor_j = double{scale[j]} * inverse_j;
       dscale[j] = static_cast<float>(products[j] * inverse_j);
       doffset[j] = static_cast<float>(sums[j]);
-      factor[j] = static_cast<float>(factor_j);
       slope[j] = static_cast<float>(factor_j * inverse_j * inverse_j * products[j] / count);
       shift[j] = static_cast<float>(factor_j * sums[j] / count);
     }

@@ -66,6 +66,14 @@ struct ColumnLoops {
   void (*min)(const T* x, std::int64_t rows, std::int64_t c, T* out);  ///< NaN wins
 };
 
+/// Through which elements of a normalised matrix a gradient passes: those where y > 0, y being
+/// given or computed again as (x - mean) factor + offset; all of them if neither is set.
+template <class T>
+struct ReluMask {
+  const T* y = nullptr;
+  const float* offset = nullptr;
+};
+
 /// Batch normalisation of a matrix x [rows, c]. Vectors over channels have c elements.
 template <class T>
 struct BatchNormLoops {
@@ -77,13 +85,14 @@ struct BatchNormLoops {
   /// y = (x - mean) factor + offset + residual; then max(y, 0) if relu. residual may be null.
   void (*normalize)(const T* x, const T* residual, const float* mean, const float* factor,
                     const float* offset, bool relu, std::int64_t rows, std::int64_t c, T* y);
-  /// With g = dy where y > 0, else 0 (dy itself when y is null): sums of g and of g (x - mean).
-  void (*gradient_sums)(const T* dy, const T* x, const T* y, const float* mean, std::int64_t rows,
-                        std::int64_t c, double* sums, double* products);
+  /// With g = dy where the mask lets it pass, else 0: sums of g and of g (x - mean).
+  void (*gradient_sums)(const T* dy, const T* x, ReluMask<T> mask, const float* mean,
+                        const float* factor, std::int64_t rows, std::int64_t c, double* sums,
+                        double* products);
   /// dx = factor g - slope (x - mean) - shift; dresidual = g unless null.
-  void (*gradient)(const T* dy, const T* x, const T* y, const float* mean, const float* factor,
-                   const float* slope, const float* shift, std::int64_t rows, std::int64_t c, T* dx,
-                   T* dresidual);
+  void (*gradient)(const T* dy, const T* x, ReluMask<T> mask, const float* mean,
+                   const float* factor, const float* slope, const float* shift, std::int64_t rows,
+                   std::int64_t c, T* dx, T* dresidual);
 };
 
 /// Functions of one row of n floats.

@@ -89,6 +89,9 @@ TEST(Simd16Bits, BatchNorm) {
       std::vector<Array> inputs{random_array(shape, 7), x, scale, mean, inverse};
       if (activation == Activation::relu) inputs.push_back(random_array(shape, 8));
       check(batch_norm_grad_op, inputs, BatchNormGradOptions{activation, true}, {0, 1, 5});
+      if (activation == Activation::none) continue;
+      inputs[5] = offset;
+      check(batch_norm_grad_op, inputs, BatchNormGradOptions{activation, true, true}, {0, 1});
     }
 }
 

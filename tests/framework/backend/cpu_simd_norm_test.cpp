@@ -10,6 +10,7 @@ const std::vector<Shape> shapes{{1, 1},        {5, 3},    {4, 7, 7, 16},
 struct Variant {
   Activation activation;
   bool residual;
+  bool recompute = false;
 };
 const std::vector<Variant> variants{{Activation::none, false},
                                     {Activation::none, true},
@@ -37,17 +38,55 @@ TEST(SimdBatchNorm, TrainMatchesReference) {
 }
 
 TEST(SimdBatchNorm, GradMatchesReference) {
+  std::vector<Variant> all = variants;
+  all.push_back({Activation::relu, false, true});
+  all.push_back({Activation::relu, true, true});
   for (const Shape& shape : shapes)
-    for (Variant v : variants) {
+    for (Variant v : all) {
       std::int64_t c = shape[shape.rank() - 1];
       std::vector<Array> inputs{random_array(shape, 1), random_array(shape, 2),
                                 random_array({c}, 3, 0.5f, 2), random_array({c}, 4, -0.1f, 0.1f),
                                 random_array({c}, 5, 0.5f, 2)};
-      if (v.activation == Activation::relu) inputs.push_back(random_array(shape, 6));
+      if (v.activation == Activation::relu)
+        inputs.push_back(v.recompute ? random_array({c}, 6) : random_array(shape, 6));
       Graph graph;
       const Node& node = apply(batch_norm_grad_op, inputs_like(graph, inputs),
-                               BatchNormGradOptions{v.activation, v.residual});
+                               BatchNormGradOptions{v.activation, v.residual, v.recompute});
       expect_simd_matches_reference(node, inputs, 32);
+    }
+}
+
+// Offsets bring outputs so near to 0 that rounding decides about their signs.
+TEST(SimdBatchNorm, GradComputesTheSignsOfTheOutputsToTheBit) {
+  constexpr std::int64_t rows = 400, c = 35;
+  Array x = random_array({rows, c}, 1, -1, 3), scale = random_array({c}, 2, 0.5f, 2);
+  Array offset = Array::zeros(Shape{c}), dy = random_array({rows, c}, 3);
+  for (std::int64_t i = 0; i < x.elements(); ++i) {  // 16 values a channel
+    float& value = x.span<float>()[static_cast<std::size_t>(i)];
+    value = std::round(value * 4) / 4;
+  }
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (const SimdLoops* loops : simd_choices()) {
+      UsingSimd using_simd(*loops);
+      Graph graph;
+      std::vector<Array> inputs{x.cast(dtype), scale, offset};
+      const Node& norm = apply(batch_norm_train_op, inputs_like(graph, inputs),
+                               BatchNormOptions{.activation = Activation::none});
+      Array unshifted = run_kernel(*find_kernel(norm, 2), norm, inputs)[0].cast(DType::f32);
+      for (std::int64_t j = 0; j < c; ++j)
+        inputs[2].span<float>()[static_cast<std::size_t>(j)] =
+            -unshifted.span<float>()[static_cast<std::size_t>(j)];
+      auto outputs = run_kernel(*find_kernel(norm, 2), norm, inputs);
+      auto gradient = [&](bool recompute) {
+        std::vector<Array> operands{dy.cast(dtype), inputs[0],  scale,
+                                    outputs[1],     outputs[3], recompute ? inputs[2] : outputs[0]};
+        const Node& node = apply(batch_norm_grad_op, inputs_like(graph, operands),
+                                 BatchNormGradOptions{Activation::relu, true, recompute});
+        return run_kernel(*find_kernel(node, 2), node, operands);
+      };
+      auto given = gradient(false), computed = gradient(true);
+      for (std::size_t i = 0; i < given.size(); ++i)
+        EXPECT_TRUE(identical(given[i], computed[i])) << loops->isa << ", output " << i;
     }
 }
 

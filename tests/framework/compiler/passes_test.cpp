@@ -203,6 +203,20 @@ TEST_F(FuseBatchNorm, BackwardToo) {
               ElementsAre("batch_norm_train", "batch_norm_grad"));
   EXPECT_EQ(program.outputs[1].node().as<BatchNormGradOptions>().activation, Activation::relu);
   EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().residual);
+  EXPECT_TRUE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
+  EXPECT_EQ(program.outputs[1].node().input(5).shape(), offset.shape());
+}
+
+TEST_F(FuseBatchNorm, BackwardReadsWhatAnotherNormMade) {
+  Tensor y = relu(norm(other)), n = norm(image);
+  std::vector<Tensor> xs{image};
+  std::vector<Tensor> found = gradients(n, xs, relu_grad(f32(graph, "seed", {2, 4, 4, 3}), y));
+  fused({y, n, found[0]});
+  const Node& grad = program.outputs[2].node();
+  ASSERT_TRUE(grad.is(batch_norm_grad_op));
+  EXPECT_EQ(grad.as<BatchNormGradOptions>().activation, Activation::relu);
+  EXPECT_FALSE(grad.as<BatchNormGradOptions>().recompute);
+  EXPECT_EQ(grad.input(5).node().id(), program.outputs[0].node().id());
 }
 
 TEST_F(FuseBatchNorm, NotBackwardThroughABroadcast) {
@@ -220,6 +234,7 @@ TEST_F(FuseBatchNorm, BackwardThroughAResidual) {
   std::vector<Tensor> found = gradients(y, xs, seed);
   EXPECT_THAT(fused({y, found[0], found[1]}), ElementsAre("batch_norm_train", "batch_norm_grad"));
   EXPECT_TRUE(program.outputs[1].node().as<BatchNormGradOptions>().residual);
+  EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
   EXPECT_EQ(program.outputs[2].node().id(), program.outputs[1].node().id());
   EXPECT_EQ(program.outputs[2].index(), 3);
 }

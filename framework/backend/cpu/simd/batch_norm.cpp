@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "belfry/framework/backend/cpu/simd/columns.h"
 #include "belfry/framework/backend/cpu/simd/element.h"
 #include "belfry/framework/backend/cpu/simd/loops.h"
@@ -48,13 +50,19 @@ void merge(double* mean, double* squares, double a_rows, const double* b_mean,
   }
 }
 
+/// The gradient computes it again, to the bit.
+template <class T>
+BELFRY_INLINE float normalized(const T* x, std::int64_t i, float mean, float factor, float offset) {
+  return (value(x, i) - mean) * factor + offset;
+}
+
 template <bool Residual, bool Relu, class T>
 void normalize_rows(const T* x, const T* residual, const float* mean, const float* factor,
                     const float* offset, std::int64_t rows, std::int64_t c, T* y) {
   for (std::int64_t r = 0; r < rows; ++r) {
     BELFRY_VECTORIZE
     for (std::int64_t j = 0; j < c; ++j) {
-      float result = (value(x, j) - mean[j]) * factor[j] + offset[j];
+      float result = normalized(x, j, mean[j], factor[j], offset[j]);
       if (Residual) result += value(residual, j);
       store(y, j, Relu && result < 0 ? 0 : result);
     }
@@ -72,55 +80,72 @@ void normalize(const T* x, const T* residual, const float* mean, const float* fa
   run(x, residual, mean, factor, offset, rows, c, y);
 }
 
-template <bool Relu, class T>
-BELFRY_INLINE float masked(const T* dy, const T* y, std::int64_t i) {
-  float g = value(dy, i);
-  if constexpr (Relu) g = value(y, i) > 0 ? g : 0;
+enum class Mask { none, given, computed };
+
+template <Mask M, class T>
+BELFRY_INLINE float masked(float g, const T* x, ReluMask<T> mask, const float* mean,
+                           const float* factor, std::int64_t i, std::int64_t j) {
+  if constexpr (M == Mask::given) return value(mask.y, i) > 0 ? g : 0;
+  if constexpr (M == Mask::computed)
+    return normalized(x, i, mean[j], factor[j], mask.offset[j]) > 0 ? g : 0;
   return g;
 }
 
-template <bool Relu, class T>
-void gradient_sums_rows(const T* dy, const T* x, const T* y, const float* mean, std::int64_t rows,
-                        std::int64_t c, double* sums, double* products) {
+template <Mask M, class T>
+void gradient_sums_rows(const T* dy, const T* x, ReluMask<T> mask, const float* mean,
+                        const float* factor, std::int64_t rows, std::int64_t c, double* sums,
+                        double* products) {
   sum_columns<2>(rows, c, {sums, products}, [=](std::int64_t r, std::int64_t j, float* t) {
-    t[0] = masked<Relu>(dy, y, r * c + j);
-    t[1] = t[0] * (value(x, r * c + j) - mean[j]);
+    std::int64_t i = r * c + j;
+    t[0] = masked<M>(value(dy, i), x, mask, mean, factor, i, j);
+    t[1] = t[0] * (value(x, i) - mean[j]);
   });
 }
 
-template <class T>
-void gradient_sums(const T* dy, const T* x, const T* y, const float* mean, std::int64_t rows,
-                   std::int64_t c, double* sums, double* products) {
-  auto* run = y ? gradient_sums_rows<true, T> : gradient_sums_rows<false, T>;
-  run(dy, x, y, mean, rows, c, sums, products);
-}
-
-template <bool Relu, bool Residual, class T>
-void gradient_rows(const T* dy, const T* x, const T* y, const float* mean, const float* factor,
-                   const float* slope, const float* shift, std::int64_t rows, std::int64_t c, T* dx,
-                   T* dresidual) {
+template <Mask M, bool Residual, class T>
+void gradient_rows(const T* dy, const T* x, ReluMask<T> mask, const float* mean,
+                   const float* factor, const float* slope, const float* shift, std::int64_t rows,
+                   std::int64_t c, T* dx, T* dresidual) {
   for (std::int64_t r = 0; r < rows; ++r) {
     BELFRY_VECTORIZE
     for (std::int64_t j = 0; j < c; ++j) {
-      float g = masked<Relu>(dy, y, j);
+      float g = masked<M>(value(dy, j), x, mask, mean, factor, j, j);
       if (Residual) store(dresidual, j, g);
       store(dx, j, factor[j] * g - slope[j] * (value(x, j) - mean[j]) - shift[j]);
     }
     dy += c;
     x += c;
     dx += c;
-    if (Relu) y += c;
+    if constexpr (M == Mask::given) mask.y += c;
     if (Residual) dresidual += c;
   }
 }
 
+/// Calls with_mask(an integral constant of the mask's kind).
+template <class T, class F>
+void dispatch(ReluMask<T> mask, const F& with_mask) {
+  if (mask.y) return with_mask(std::integral_constant<Mask, Mask::given>());
+  if (mask.offset) return with_mask(std::integral_constant<Mask, Mask::computed>());
+  with_mask(std::integral_constant<Mask, Mask::none>());
+}
+
 template <class T>
-void gradient(const T* dy, const T* x, const T* y, const float* mean, const float* factor,
+void gradient_sums(const T* dy, const T* x, ReluMask<T> mask, const float* mean,
+                   const float* factor, std::int64_t rows, std::int64_t c, double* sums,
+                   double* products) {
+  dispatch(mask, [&](auto m) {
+    gradient_sums_rows<m()>(dy, x, mask, mean, factor, rows, c, sums, products);
+  });
+}
+
+template <class T>
+void gradient(const T* dy, const T* x, ReluMask<T> mask, const float* mean, const float* factor,
               const float* slope, const float* shift, std::int64_t rows, std::int64_t c, T* dx,
               T* dresidual) {
-  auto* run = y ? (dresidual ? gradient_rows<true, true, T> : gradient_rows<true, false, T>)
-                : (dresidual ? gradient_rows<false, true, T> : gradient_rows<false, false, T>);
-  run(dy, x, y, mean, factor, slope, shift, rows, c, dx, dresidual);
+  dispatch(mask, [&](auto m) {
+    auto* run = dresidual ? gradient_rows<m(), true, T> : gradient_rows<m(), false, T>;
+    run(dy, x, mask, mean, factor, slope, shift, rows, c, dx, dresidual);
+  });
 }
 
 template <class T>

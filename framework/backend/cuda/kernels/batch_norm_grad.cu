@@ -3,37 +3,57 @@
 
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/columns.h"
+#include "belfry/framework/backend/cuda/kernels/norm.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cuda {
 namespace {
+
+/// Of V channels.
+template <class C, int V>
+struct Affine {
+  C mean[V], factor[V], offset[V];  // the last unset where y need not be computed
+};
 
 /// The operands, [rows, channels] and [channels].
 template <class T>
 struct Operands {
   using C = compute_type<T>;
   using Item = Pair<C>;
-  const T *dy, *x, *y;  // y is null without an activation
-  const C *scale, *mean, *inverse;
+  const T *dy, *x, *y;  // y is null without an activation, and where it is computed again
+  const C *scale, *mean, *inverse, *offset;  // the last null where y need not be computed
   std::int64_t channels;
 
-  /// dy of V elements before the activation.
   template <int V>
-  __device__ void gradient(std::int64_t place, C (&values)[V]) const {
-    load_values(dy + place, values);
-    if (!y) return;
+  __device__ Affine<C, V> affine(std::int64_t channel) const {
+    Affine<C, V> out;
+    for (int k = 0; k < V; ++k) {
+      out.mean[k] = mean[channel + k];
+      out.factor[k] = scale[channel + k] * inverse[channel + k];
+      if (offset) out.offset[k] = offset[channel + k];
+    }
+    return out;
+  }
+  /// dy before the activation, and x, of V elements.
+  template <int V>
+  __device__ void load(std::int64_t place, const Affine<C, V>& affine, C (&gradients)[V],
+                       C (&values)[V]) const {
+    load_values(dy + place, gradients);
+    load_values(x + place, values);
+    if (!y && !offset) return;
     C outputs[V];
-    load_values(y + place, outputs);
-    for (int k = 0; k < V; ++k)
-      values[k] = functor::ReluGrad::apply<StdMath>(values[k], outputs[k]);
+    if (y) load_values(y + place, outputs);
+    for (int k = 0; k < V; ++k) {
+      if (!y)
+        outputs[k] = normalized(values[k], affine.mean[k], affine.factor[k], affine.offset[k]);
+      gradients[k] = functor::ReluGrad::apply<StdMath>(gradients[k], outputs[k]);
+    }
   }
   /// For fold_columns: dy (x - mean), and dy.
   template <int V>
   __device__ void read(std::int64_t row, std::int64_t channel, Item (&items)[V]) const {
-    std::int64_t place = row * channels + channel;
     C gradients[V], values[V];
-    gradient(place, gradients);
-    load_values(x + place, values);
+    load(row * channels + channel, affine<V>(channel), gradients, values);
     for (int k = 0; k < V; ++k)
       items[k] = {gradients[k] * (values[k] - mean[channel + k]), gradients[k]};
   }
@@ -61,25 +81,23 @@ struct InputGradient {
   template <int V>
   struct Channels {
     InputGradient of;
-    C mean[V], factor[V], slope[V], shift[V];
+    Affine<C, V> affine;
+    C slope[V], shift[V];
     __device__ void apply(std::int64_t place) const {
       C gradients[V], values[V];
-      of.in.gradient(place, gradients);
-      load_values(of.in.x + place, values);
+      of.in.load(place, affine, gradients, values);
       for (int k = 0; k < V; ++k)
-        values[k] = factor[k] * (gradients[k] - shift[k] - (values[k] - mean[k]) * slope[k]);
+        values[k] =
+            affine.factor[k] * (gradients[k] - shift[k] - (values[k] - affine.mean[k]) * slope[k]);
       store_values(of.dx + place, values);
       if (of.dresidual) store_values(of.dresidual + place, gradients);
     }
   };
   template <int V>
   __device__ Channels<V> at(std::int64_t channel) const {
-    Channels<V> channels{*this, {}, {}, {}, {}};
+    Channels<V> channels{*this, in.template affine<V>(channel), {}, {}};
     for (int k = 0; k < V; ++k) {
-      C inverse = in.inverse[channel + k];
-      channels.mean[k] = in.mean[channel + k];
-      channels.factor[k] = in.scale[channel + k] * inverse;
-      channels.slope[k] = inverse * dscale[channel + k] / count;
+      channels.slope[k] = in.inverse[channel + k] * dscale[channel + k] / count;
       channels.shift[k] = doffset[channel + k] / count;
     }
     return channels;
@@ -96,10 +114,11 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormGradOptions& o, std::int64_t r
     bool relu = o.activation == Activation::relu;
     Operands<T> in{static_cast<const T*>(a.inputs[0]),
                    static_cast<const T*>(a.inputs[1]),
-                   relu ? static_cast<const T*>(a.inputs[5]) : nullptr,
+                   relu && !o.recompute ? static_cast<const T*>(a.inputs[5]) : nullptr,
                    static_cast<const C*>(a.inputs[2]),
                    static_cast<const C*>(a.inputs[3]),
                    static_cast<const C*>(a.inputs[4]),
+                   relu && o.recompute ? static_cast<const C*>(a.inputs[5]) : nullptr,
                    channels};
     auto *dscale = static_cast<C*>(a.outputs[1]), *doffset = static_cast<C*>(a.outputs[2]);
     fold.template enqueue<V>(stream, in, StoreParameters<C>{in.inverse, dscale, doffset},

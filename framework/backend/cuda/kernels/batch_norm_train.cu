@@ -37,7 +37,7 @@ struct Normalize {
       load_values(of.x + place, values);
       if (of.residual) load_values(of.residual + place, added);
       for (int k = 0; k < V; ++k) {
-        values[k] = (values[k] - mean[k]) * factor[k] + offset[k] + added[k];
+        values[k] = normalized(values[k], mean[k], factor[k], offset[k]) + added[k];
         if (of.relu) values[k] = functor::Relu::apply<StdMath>(values[k]);
       }
       store_values(of.y + place, values);

@@ -42,6 +42,12 @@ struct MomentsFold {
   }
 };
 
+/// What an activation is applied to. The gradient computes it again, to the bit.
+template <class C>
+__device__ C normalized(C x, C mean, C factor, C offset) {
+  return (x - mean) * factor + offset;
+}
+
 /// In double: epsilon may be less than a float can hold.
 template <class C>
 __device__ C inverse_deviation(C variance, double epsilon) {
