@@ -40,7 +40,7 @@ class StartRow:
 ADAM = {"name": "adam", "learning_rate": 1e-3}
 SGD = {"name": "momentum", "learning_rate": 0.01}
 # With 8 images a larger rate makes the losses of the first steps chaotic.
-SLOW_SGD = {"name": "momentum", "learning_rate": 1e-3}
+SLOW_SGD = {"name": "momentum", "learning_rate": 1e-4}
 
 # Dropout is off, so that losses can be compared and PyTorch may take its fused attention.
 ROWS = [
