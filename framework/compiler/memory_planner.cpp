@@ -1,8 +1,6 @@
 #include "belfry/framework/compiler/memory_planner.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 #include <vector>
 
 namespace belfry {
@@ -12,38 +10,79 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + block_alignment - 1) / block_alignment * block_alignment;
 }
 
-// The smallest gap that holds `block` between those of `placed` (sorted by offset) that live at the
-// same time; past the last of them when no gap is large enough.
-std::int64_t best_offset(const PlannedBlock& block,
-                         const std::vector<const PlannedBlock*>& placed) {
-  std::int64_t wanted = aligned(block.bytes);
-  std::int64_t end = 0, best = -1, best_gap = std::numeric_limits<std::int64_t>::max();
+struct Moment {
+  int when = 0;
+  std::int64_t bytes = 0;
+};
+
+/// When the most bytes live.
+Moment peak_of(std::span<const PlannedBlock> blocks) {
+  int end = 0;
+  for (const PlannedBlock& b : blocks) end = std::max(end, b.last + 1);
+  std::vector<std::int64_t> changes(static_cast<std::size_t>(end) + 1);
+  for (const PlannedBlock& b : blocks) {
+    changes[static_cast<std::size_t>(b.first)] += aligned(b.bytes);
+    changes[static_cast<std::size_t>(b.last) + 1] -= aligned(b.bytes);
+  }
+  Moment peak;
+  std::int64_t live = 0;
+  for (int t = 0; t < end; ++t) {
+    live += changes[static_cast<std::size_t>(t)];
+    if (live > peak.bytes) peak = {t, live};
+  }
+  return peak;
+}
+
+/// The first gap for `block` between those of `placed` (sorted by offset) that live at the same
+/// time, or the end of the last of them.
+std::int64_t lowest_offset(const PlannedBlock& block,
+                           const std::vector<const PlannedBlock*>& placed) {
+  std::int64_t end = 0;
   for (const PlannedBlock* other : placed) {
     if (other->last < block.first || other->first > block.last) continue;
-    std::int64_t gap = other->offset - end;
-    if (gap >= wanted && gap < best_gap) best = end, best_gap = gap;
+    if (other->offset - end >= aligned(block.bytes)) break;
     end = std::max(end, other->offset + aligned(other->bytes));
   }
-  return best >= 0 ? best : end;
+  return end;
+}
+
+/// Places each block in turn, sorted by `before`; returns the bytes needed in all.
+template <class Before>
+std::int64_t place(std::span<PlannedBlock> blocks, const Before& before) {
+  std::vector<PlannedBlock*> order;
+  for (PlannedBlock& b : blocks) order.push_back(&b);
+  std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return before(*a, *b); });
+  std::vector<const PlannedBlock*> placed;
+  std::int64_t total = 0;
+  for (PlannedBlock* block : order) {
+    block->offset = lowest_offset(*block, placed);
+    total = std::max(total, block->offset + aligned(block->bytes));
+    auto at = std::upper_bound(placed.begin(), placed.end(), block,
+                               [](auto* a, auto* b) { return a->offset < b->offset; });
+    placed.insert(at, block);
+  }
+  return total;
 }
 
 }  // namespace
 
 std::int64_t assign_offsets(std::span<PlannedBlock> blocks) {
-  std::vector<std::size_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](auto a, auto b) { return blocks[a].bytes > blocks[b].bytes; });
-  std::vector<const PlannedBlock*> placed;
-  std::int64_t total = 0;
-  for (std::size_t i : order) {
-    PlannedBlock& block = blocks[i];
-    block.offset = best_offset(block, placed);
-    total = std::max(total, block.offset + aligned(block.bytes));
-    auto at = std::upper_bound(placed.begin(), placed.end(), &block,
-                               [](auto* a, auto* b) { return a->offset < b->offset; });
-    placed.insert(at, &block);
-  }
+  Moment peak = peak_of(blocks);
+  auto by_size = [](const PlannedBlock& a, const PlannedBlock& b) { return a.bytes > b.bytes; };
+  // Those of the peak lie on each other like a pile of planks, the longest lives below, so that the
+  // memory above those that still live is in one piece.
+  auto by_peak = [&](const PlannedBlock& a, const PlannedBlock& b) {
+    bool a_there = a.first <= peak.when && peak.when <= a.last,
+         b_there = b.first <= peak.when && peak.when <= b.last;
+    if (a_there != b_there) return a_there;
+    return a_there ? a.last - a.first > b.last - b.first : by_size(a, b);
+  };
+  std::int64_t total = place(blocks, by_peak);
+  if (total == peak.bytes) return total;
+  std::vector<PlannedBlock> found(blocks.begin(), blocks.end());
+  std::int64_t other = place(blocks, by_size);
+  if (other < total) return other;
+  std::copy(found.begin(), found.end(), blocks.begin());
   return total;
 }
 

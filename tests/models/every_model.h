@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/model.h"
+#include "belfry/framework/train/session.h"
 #include "belfry/models/make.h"
 #include "models_support.h"
 
@@ -150,6 +152,16 @@ inline Checkpoint random_checkpoint(const ModelFn& model_fn, const Features& bat
     checkpoint.variables[v.name] = value;
   }
   return checkpoint;
+}
+
+/// The plan of a training step, which is not run.
+inline std::shared_ptr<const Plan> training_plan(const SmallModel& small, Precision precision) {
+  RunConfig config = quiet();
+  config.precision = precision;
+  Session session(make(small.name, small.options), config);
+  Model model(session.model_fn(), Mode::train, signature_of(small.training_batch(5)), {},
+              session.complete());
+  return session.compile(model)->slots[0];
 }
 
 }  // namespace belfry::models

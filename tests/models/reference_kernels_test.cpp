@@ -7,8 +7,6 @@
 #include <sstream>
 
 #include "belfry/framework/compiler/reference_use.h"
-#include "belfry/framework/train/model.h"
-#include "belfry/framework/train/session.h"
 #include "every_model.h"
 
 namespace belfry::models {
@@ -16,16 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// The plan of a training step, which is not run.
-std::shared_ptr<const Plan> training_plan(const SmallModel& small, Precision precision) {
-  RunConfig config = quiet();
-  config.precision = precision;
-  Session session(make(small.name, small.options), config);
-  Model model(session.model_fn(), Mode::train, signature_of(small.training_batch(5)), {},
-              session.complete());
-  return session.compile(model)->slots[0];
-}
 
 /// What oneDNN's verbose mode says of the primitives that `make` makes: "convolution,jit:avx2,...".
 std::vector<std::string> onednn_primitives(const std::function<void()>& make) {
