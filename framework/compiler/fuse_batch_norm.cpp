@@ -85,17 +85,22 @@ std::vector<Tensor> fused_forward(const Node& norm, const Forward& pattern, Rewr
   return outputs_of(apply(batch_norm_train_op, inputs, options));
 }
 
+bool is_gradient_of(const Node& norm, const Node& grad) {
+  auto is_output = [&](const Tensor& t, int i) { return &t.node() == &norm && t.index() == i; };
+  return grad.input(1) == norm.input(0) && grad.input(2) == norm.input(1)
+         && is_output(grad.input(3), 1) && is_output(grad.input(4), 3);
+}
+
 // relu_grad's own result is wanted beside the batch norm's only where a residual branches off.
 // Without a residual in y, reading the offset in place of y spares a third of what is read.
 std::vector<Tensor> fused_backward(const Node& relu_grad, const Node& grad, bool residual,
                                    const Patterns& patterns, Rewriting& to) {
   std::vector<Tensor> inputs{to(relu_grad.input(0))};
   for (std::size_t i = 1; i < grad.inputs().size(); ++i) inputs.push_back(to(grad.inputs()[i]));
-  const Node& norm = grad.input(3).node();
   auto fused = patterns.fused_relu.find(&relu_grad.input(1).node());
-  bool recompute = fused != patterns.fused_relu.end() && fused->second == &norm
-                   && !patterns.forward.at(&norm).residual.defined();
-  inputs.push_back(to(recompute ? norm.input(2) : relu_grad.input(1)));
+  bool recompute = fused != patterns.fused_relu.end() && is_gradient_of(*fused->second, grad)
+                   && !patterns.forward.at(fused->second).residual.defined();
+  inputs.push_back(to(recompute ? fused->second->input(2) : relu_grad.input(1)));
   return outputs_of(
       apply(batch_norm_grad_op, inputs,
             BatchNormGradOptions{

@@ -12,6 +12,7 @@ std::vector<TensorType> shape(const ShapeContext& c) {
   const auto& o = c.as<BatchNormGradOptions>();
   const TensorType &x = c.inputs[1], &scale = c.inputs[2];
   bool activated = o.activation != Activation::none;
+  ensure(activated || !o.recompute, c.op, ": nothing to compute again");
   ensure(c.inputs.size() == (activated ? 6 : 5), c.op, ": ", c.inputs.size(), " inputs");
   require_type(c.op, "output gradient", c.inputs[0], x);
   check_norm(c.op, x, scale, scale, 0);
@@ -29,17 +30,18 @@ std::vector<Tensor> compose(const GradContext& c, std::span<const Tensor> inputs
   Tensor dy = inputs[0], x = inputs[1], scale = inputs[2], mean = inputs[3], inv_std = inputs[4];
   DType statistics = scale.dtype();
   Tensor normal = (cast(x, statistics) - mean) * inv_std;
-  if (o.activation == Activation::relu)
-    dy = relu_grad(dy, o.recompute ? cast(normal * scale + inputs[5], x.dtype()) : inputs[5]);
+  bool relu = o.activation == Activation::relu;
+  if (relu && !o.recompute) dy = relu_grad(dy, inputs[5]);
   std::vector<int> axes;
   for (int i = 0; i + 1 < x.rank(); ++i) axes.push_back(i);
   double count = std::max(1.0, static_cast<double>(x.shape().elements() / x.size(-1)));
   Tensor wide_dy = cast(dy, statistics);
+  if (relu && o.recompute) wide_dy = relu_grad(wide_dy, normal * scale + inputs[5]);
   Tensor dscale = sum(wide_dy * normal, {.axes = axes});
   Tensor doffset = sum(wide_dy, {.axes = axes});
   Tensor dx = scale * inv_std * (wide_dy - (doffset + normal * dscale) / count);
   std::vector<Tensor> outputs = {cast(dx, x.dtype()), dscale, doffset};
-  if (o.residual) outputs.push_back(dy);
+  if (o.residual) outputs.push_back(cast(wide_dy, x.dtype()));
   return outputs;
 }
 

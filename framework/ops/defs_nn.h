@@ -129,7 +129,9 @@ extern const OpDef batch_norm_train_op;
 struct BatchNormGradOptions {
   Activation activation = Activation::none;
   bool residual = false;
-  bool recompute = false;  ///< y is computed again, from x and the offset; it has no residual
+  /// Whether y is computed again from x and the offset; no residual was added to it. Its sign is
+  /// that before it is rounded to 16 bits.
+  bool recompute = false;
   static void fields(auto& o, auto&& field) {
     field("activation", o.activation);
     field("residual", o.residual);

@@ -18,7 +18,7 @@ class Patches {
   Patches(const ConvGeometry& g, int threads)
       : g_(g), threads_(threads), size_(g.taps() * g.in_channels), block_(g.out_places()) {
     // Small enough to be multiplied while they are in the cache.
-    constexpr std::int64_t numbers = 1 << 20, fewest = 256;
+    constexpr std::int64_t numbers = 1 << 20, fewest = 64;
     if (!g.is_product()) block_ = std::min(block_, std::max(fewest, numbers / size_));
   }
 

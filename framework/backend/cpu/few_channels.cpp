@@ -77,12 +77,13 @@ class FewChannelsGradInput final : public Kernel {
  private:
   static constexpr bool wide = std::is_same_v<T, float>;
   static Bytes bytes_of(std::int64_t floats) { return Bytes(floats * std::int64_t{sizeof(float)}); }
+  static std::int64_t whole_lines(std::int64_t floats) { return ceil_div(floats, 16) * 16; }
   std::int64_t floats_of_products() const { return at_once_ * g_.columns.out * width_; }
   std::int64_t floats_of_dy() const {
-    return wide ? 0 : at_once_ * g_.columns.out * g_.out_channels;
+    return wide ? 0 : whole_lines(at_once_ * g_.columns.out * g_.out_channels);
   }
   std::int64_t floats_of_thread() const {
-    return floats_of_products() + floats_of_dy() + (wide ? 0 : band_ * row_);
+    return floats_of_products() + floats_of_dy() + (wide ? 0 : whole_lines(band_ * row_));
   }
 
   /// Rows from `first` on of the dx of image n.
@@ -151,8 +152,8 @@ class FewChannelsGradInput final : public Kernel {
 std::unique_ptr<Kernel> few_channels_grad_input(const Node& node, const ConvGeometry& g,
                                                 int threads) {
   bool applies = g.in_channels <= 8 && g.groups == 1 && !g.volume && g.rows.dilation == 1
-                 && g.columns.dilation == 1 && g.input().elements() > 0
-                 && g.output().elements() > 0;
+                 && g.columns.dilation == 1 && g.rows.in > 1 && g.columns.out <= 1024
+                 && g.input().elements() > 0 && g.output().elements() > 0;
   if (!applies) return nullptr;
   return kernel_for_type(node.output().dtype, [&](auto t) {
     return std::make_unique<FewChannelsGradInput<decltype(t)>>(g, threads);

@@ -9,8 +9,9 @@
 
 namespace belfry::cpu {
 
-/// Of f32, bf16 or f16, computed in f32; the same bits on any number of threads. Null for more than
-/// 8 channels, groups, volumes and dilated windows.
+/// dx [n, h, w, c] of f32, bf16 or f16, computed in f32; the same bits on any number of threads. A
+/// thread takes some rows of dx. Null for more than 8 channels, groups, volumes, dilated windows,
+/// signals (one row) and rows of dy above 1024 pixels.
 std::unique_ptr<Kernel> few_channels_grad_input(const Node& node, const ConvGeometry& g,
                                                 int threads);
 

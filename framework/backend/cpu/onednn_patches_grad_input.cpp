@@ -168,7 +168,7 @@ class PatchesGradInput final : public Kernel {
   /// Which taps a phase has depends on the padding before, and an image may have fewer phases.
   std::string layout() const {
     return concat("phases of ", g_.kernel(), " by ", g_.rows.stride, "x", g_.columns.stride,
-                  " from ", g_.rows.before, ", ", g_.columns.before, " in ", parts_.size(), " of ",
+                  " from ", g_.rows.before, ", ", g_.columns.before, " in ",
                   std::min(g_.rows.stride, g_.rows.in), "x",
                   std::min(g_.columns.stride, g_.columns.in));
   }

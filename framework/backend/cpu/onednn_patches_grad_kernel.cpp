@@ -66,7 +66,11 @@ class MatmulGradKernel final : public Kernel {
     auto* dw = static_cast<BFloat16*>(a.outputs[0]);
     auto* dy = static_cast<BFloat16*>(a.inputs[1]);
     std::int64_t numbers = patches_.size() * out_;
-    if (several()) std::fill_n(sums, numbers, 0.0f);
+    constexpr std::int64_t worth_sharing = 16384;
+    if (several())
+      parallel_for(numbers, worth_sharing, threads_, [&](std::int64_t begin, std::int64_t end) {
+        std::fill(sums + begin, sums + end, 0.0f);
+      });
     auto multiply = [&](const BFloat16* patches, std::int64_t first, std::int64_t count) {
       Primitive& product = count == patches_.block() ? block_ : *rest_;
       void* to = several() ? static_cast<void*>(sums) : dw;
@@ -76,7 +80,7 @@ class MatmulGradKernel final : public Kernel {
     patches_.for_blocks(static_cast<const BFloat16*>(a.inputs[0]), workspace, multiply);
     if (!several()) return;
     const auto& convert = simd().convert.bf16;
-    parallel_for(numbers, 16384, threads_, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(numbers, worth_sharing, threads_, [&](std::int64_t begin, std::int64_t end) {
       convert.store(sums + begin, dw + begin, end - begin);
     });
   }

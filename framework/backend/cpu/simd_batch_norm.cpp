@@ -131,14 +131,14 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
     const float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
                 *shift = vector(a.workspace, 2);
     for_rows([&](std::int64_t rows, std::int64_t at) {
-      loops_.gradient(dy + at, x + at, from(mask, at), mean, factor, slope, shift, rows, c_,
+      loops_.gradient(dy + at, x + at, mask_at(mask, at), mean, factor, slope, shift, rows, c_,
                       dx + at, dresidual ? dresidual + at : nullptr);
     });
   }
 
  private:
   /// The mask of rows that begin at element `at`.
-  static ReluMask<T> from(ReluMask<T> mask, std::int64_t at) {
+  static ReluMask<T> mask_at(ReluMask<T> mask, std::int64_t at) {
     return {mask.y ? mask.y + at : nullptr, mask.offset};
   }
 
@@ -152,7 +152,7 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
     for (std::int64_t j = 0; j < c_; ++j) factor[j] = scale[j] * inverse[j];
     chunks_.for_each(threads_, [&](std::int64_t k) {
       std::int64_t at = chunks_.begin(k) * c_;
-      loops_.gradient_sums(dy + at, x + at, from(mask, at), mean, factor, chunks_.size(k), c_,
+      loops_.gradient_sums(dy + at, x + at, mask_at(mask, at), mean, factor, chunks_.size(k), c_,
                            first_sums(a.workspace, k), second_sums(a.workspace, k));
     });
     double *sums = first_sums(a.workspace, 0), *products = second_sums(a.workspace, 0);

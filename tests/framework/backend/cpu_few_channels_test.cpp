@@ -15,7 +15,7 @@ const std::vector<Case> cases = {
     {{2, 6, 5, 4}, {3, 3, 4, 6}, Conv2dOptions{.padding = Padding::explicit_amounts(2, 0, 1, 3)}},
     {{2, 5, 5, 2}, {2, 2, 2, 3}, Conv2dOptions{.padding = Padding::explicit_amounts(4, 3, 5, 4)}},
     {{2, 6, 6, 2}, {1, 1, 2, 3}, Conv2dOptions{.stride = {2, 2}}},
-    {{1, 1, 1, 1}, {1, 1, 1, 1}},
+    {{1, 2, 1, 1}, {1, 1, 1, 1}},
 };
 
 Array run(const Node& node, const std::vector<Array>& inputs, int threads) {
@@ -58,6 +58,8 @@ TEST(CpuFewChannels, LeavesTheRestToOthers) {
   EXPECT_EQ(implementation({{1, 8, 8, 4}, {3, 3, 4, 5}, Conv2dOptions{.dilation = {1, 2}}}),
             "onednn");
   EXPECT_EQ(implementation({{1, 8, 8, 4}, {3, 3, 2, 4}, Conv2dOptions{.groups = 2}}), "onednn");
+  EXPECT_EQ(implementation({{1, 1, 8, 8}, {1, 3, 8, 5}}), "onednn");  // a signal
+  EXPECT_EQ(implementation({{1, 4, 1025, 2}, {3, 3, 2, 5}}), "onednn");
   EXPECT_EQ(implementation({{1, 4, 8, 8, 2}, {3, 3, 3, 2, 4}, Conv3dOptions{}}), "onednn");
 }
 

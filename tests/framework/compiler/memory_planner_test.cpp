@@ -65,24 +65,29 @@ TEST(MemoryPlanner, BothEndsOfALifeBelongToIt) {
 }
 
 TEST(MemoryPlanner, ASmallInstanceIsPackedExactly) {
-  // By size: the first at 0, the second beside it; the others where the first one was.
+  // The peak is at 0: of the two blocks there the one that lives longer lies below. The others lie
+  // where the first one was.
   std::vector<PlannedBlock> blocks{block(640, 0, 1), block(320, 0, 9), block(256, 2, 9),
                                    block(128, 2, 9), block(64, 2, 9)};
   EXPECT_EQ(assign_offsets(blocks), 960);
-  EXPECT_EQ(blocks[0].offset, 0);
-  EXPECT_EQ(blocks[1].offset, 640);
-  EXPECT_EQ(blocks[2].offset, 0);  // where the first block was
-  EXPECT_EQ(blocks[3].offset, 256);
-  EXPECT_EQ(blocks[4].offset, 384);
+  EXPECT_EQ(blocks[0].offset, 320);
+  EXPECT_EQ(blocks[1].offset, 0);
+  EXPECT_EQ(blocks[2].offset, 320);
+  EXPECT_EQ(blocks[3].offset, 576);
+  EXPECT_EQ(blocks[4].offset, 704);
 }
 
-TEST(MemoryPlanner, TheTightestGapIsTaken) {
-  // At times 2 and 3 there is a gap of 256 bytes at 0 and one of 128 at 1280.
-  std::vector<PlannedBlock> blocks{block(1024, 0, 3), block(1000, 2, 3), block(256, 0, 1),
-                                   block(128, 0, 1),  block(200, 2, 3),  block(100, 2, 3)};
-  std::int64_t total = assign_offsets(blocks);
-  expect_valid(blocks, total);
-  EXPECT_EQ(total, lower_bound(blocks));
+TEST(MemoryPlanner, GapsAreFilledWhereTheyAreLargeEnough) {
+  // The peak is at 5, where the second block lies between the others; its place is free from 6 on.
+  std::vector<PlannedBlock> blocks{block(640, 0, 9), block(1280, 0, 5), block(640, 5, 9),
+                                   block(640, 7, 8), block(600, 7, 7),  block(100, 8, 8)};
+  EXPECT_EQ(assign_offsets(blocks), 2560);
+  EXPECT_EQ(blocks[0].offset, 0);
+  EXPECT_EQ(blocks[1].offset, 640);
+  EXPECT_EQ(blocks[2].offset, 1920);
+  EXPECT_EQ(blocks[3].offset, 640);
+  EXPECT_EQ(blocks[4].offset, 1280);
+  EXPECT_EQ(blocks[5].offset, 1280);
 }
 
 TEST(MemoryPlanner, RandomPlansAreValidAndCloseToTheBound) {

@@ -121,19 +121,19 @@ void gradient_rows(const T* dy, const T* x, ReluMask<T> mask, const float* mean,
   }
 }
 
-/// Calls with_mask(an integral constant of the mask's kind).
+/// Calls run(an integral constant of the mask's kind).
 template <class T, class F>
-void dispatch(ReluMask<T> mask, const F& with_mask) {
-  if (mask.y) return with_mask(std::integral_constant<Mask, Mask::given>());
-  if (mask.offset) return with_mask(std::integral_constant<Mask, Mask::computed>());
-  with_mask(std::integral_constant<Mask, Mask::none>());
+void with_mask_kind(ReluMask<T> mask, const F& run) {
+  if (mask.y) return run(std::integral_constant<Mask, Mask::given>());
+  if (mask.offset) return run(std::integral_constant<Mask, Mask::computed>());
+  run(std::integral_constant<Mask, Mask::none>());
 }
 
 template <class T>
 void gradient_sums(const T* dy, const T* x, ReluMask<T> mask, const float* mean,
                    const float* factor, std::int64_t rows, std::int64_t c, double* sums,
                    double* products) {
-  dispatch(mask, [&](auto m) {
+  with_mask_kind(mask, [&](auto m) {
     gradient_sums_rows<m()>(dy, x, mask, mean, factor, rows, c, sums, products);
   });
 }
@@ -142,7 +142,7 @@ template <class T>
 void gradient(const T* dy, const T* x, ReluMask<T> mask, const float* mean, const float* factor,
               const float* slope, const float* shift, std::int64_t rows, std::int64_t c, T* dx,
               T* dresidual) {
-  dispatch(mask, [&](auto m) {
+  with_mask_kind(mask, [&](auto m) {
     auto* run = dresidual ? gradient_rows<m(), true, T> : gradient_rows<m(), false, T>;
     run(dy, x, mask, mean, factor, slope, shift, rows, c, dx, dresidual);
   });
