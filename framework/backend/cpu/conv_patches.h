@@ -18,8 +18,9 @@ class Patches {
   Patches(const ConvGeometry& g, int threads)
       : g_(g), threads_(threads), size_(g.taps() * g.in_channels), block_(g.out_places()) {
     // Small enough to be multiplied while they are in the cache.
-    constexpr std::int64_t numbers = 1 << 20, fewest = 64;
-    if (!g.is_product()) block_ = std::min(block_, std::max(fewest, numbers / size_));
+    constexpr std::int64_t numbers = 1 << 20, unit = 32;  // sums of bf16 go in pairs of vectors
+    std::int64_t fitting = std::max(numbers / size_ / unit, std::int64_t{2}) * unit;
+    if (!g.is_product()) block_ = std::min(block_, fitting);
   }
 
   std::int64_t size() const { return size_; }  ///< numbers of a patch

@@ -124,15 +124,15 @@ class FewChannelsGradInput final : public Kernel {
   void add_row(const float* products, std::int64_t y, std::int64_t first, std::int64_t end,
                float* sums) const {
     const WindowAxis& columns = g_.columns;
-    std::int64_t c = g_.in_channels, taps = columns.window * c;
+    std::int64_t c = g_.in_channels, of_row = columns.window * c;
     for (std::int64_t h = 0; h < g_.rows.window; ++h) {
       std::int64_t row = g_.rows.input_at(y, h);
       if (row < first || row >= end) continue;
       float* to = sums + (row - first) * row_;
       for (std::int64_t x = 0; x < columns.out; ++x) {
-        const float* from = products + x * width_ + h * taps;
+        const float* from = products + x * width_ + h * of_row;
         std::int64_t at = columns.input_at(x, 0) * c;
-        std::int64_t begin = std::max<std::int64_t>(-at, 0), stop = std::min(taps, row_ - at);
+        std::int64_t begin = std::max<std::int64_t>(-at, 0), stop = std::min(of_row, row_ - at);
         for (std::int64_t i = begin; i < stop; ++i) to[at + i] += from[i];
       }
     }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <deque>
 #include <optional>
 
@@ -27,10 +26,10 @@ AxisPhase axis_phase(const WindowAxis& axis, std::int64_t first) {
   std::int64_t tap = (first + axis.before) % axis.stride;
   std::int64_t taps = axis.window > tap ? (axis.window - tap - 1) / axis.stride + 1 : 0;
   std::int64_t pixels = axis.in > first ? (axis.in - first - 1) / axis.stride + 1 : 0;
-  // The first of the taps, the last in that convolution's order, reads pixel `first` by this
-  // output.
-  std::int64_t at = (first + axis.before - tap) / axis.stride;
-  return {first, tap, {.in = axis.out, .out = pixels, .window = taps, .before = taps - 1 - at}};
+  // This output reads pixel `first` by the first of the taps; a convolution counts them the other
+  // way round.
+  std::int64_t output = (first + axis.before - tap) / axis.stride;
+  return {first, tap, {.in = axis.out, .out = pixels, .window = taps, .before = taps - 1 - output}};
 }
 
 struct Phase {
@@ -91,6 +90,7 @@ class PhasesKernel final : public Kernel {
   int threads_;
 };
 
+/// The product of a phase at a time, spread over its pixels.
 class PatchesGradInput final : public Kernel {
  public:
   PatchesGradInput(std::string_view op, const ConvGeometry& g, int threads)
@@ -217,8 +217,8 @@ class PatchesGradInput final : public Kernel {
 
   ConvGeometry g_;
   int threads_;
-  std::deque<Part> parts_;     // phases that taps read,
-  std::vector<Phase> unread_;  // and the others
+  std::deque<Part> parts_;     // the phases that taps read
+  std::vector<Phase> unread_;  // the others
   PackedInput packed_;
 };
 

@@ -76,7 +76,9 @@ TEST(SimdBatchNorm, GradComputesTheSignsOfTheOutputsToTheBit) {
       for (std::int64_t j = 0; j < c; ++j)
         inputs[2].span<float>()[static_cast<std::size_t>(j)] =
             -unshifted.span<float>()[static_cast<std::size_t>(j)];
-      auto outputs = run_kernel(*find_kernel(norm, 2), norm, inputs);
+      const Node& fused = apply(batch_norm_train_op, inputs_like(graph, inputs),
+                                BatchNormOptions{.activation = Activation::relu});
+      auto outputs = run_kernel(*find_kernel(fused, 2), fused, inputs);
       auto gradient = [&](bool recompute) {
         std::vector<Array> operands{dy.cast(dtype), inputs[0],  scale,
                                     outputs[1],     outputs[3], recompute ? inputs[2] : outputs[0]};

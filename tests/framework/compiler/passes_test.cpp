@@ -219,6 +219,17 @@ TEST_F(FuseBatchNorm, BackwardReadsWhatAnotherNormMade) {
   EXPECT_EQ(grad.input(5).node().id(), program.outputs[0].node().id());
 }
 
+TEST_F(FuseBatchNorm, BackwardReadsTheOutputWhereItsOperandsAreNotTheNorms) {
+  Tensor another = f32(graph, "another", {3}), n = norm(image), y = relu(n);
+  auto out = [&](int i) { return Tensor(n.node(), i); };
+  std::vector<Tensor> operands{relu_grad(f32(graph, "seed", {2, 4, 4, 3}), y), image, another,
+                               out(1), out(3)};
+  Tensor dx(apply(batch_norm_grad_op, operands, BatchNormGradOptions{}), 0);
+  ASSERT_THAT(fused({y, dx}), ElementsAre("batch_norm_train", "batch_norm_grad"));
+  EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
+  EXPECT_EQ(program.outputs[1].node().input(5).node().id(), program.outputs[0].node().id());
+}
+
 TEST_F(FuseBatchNorm, NotBackwardThroughABroadcast) {
   Tensor masked = relu_grad(norm(image), f32(graph, "row", {3}));
   std::vector<Tensor> xs{image};

@@ -114,6 +114,20 @@ TEST(BatchNormTrain, SecondDerivativesPassCheckOp) {
   }
 }
 
+// Whose mask the gradient computes again.
+TEST(BatchNormGrad, PassesCheckOpWithTheOffset) {
+  auto build = [](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
+    return {apply1(batch_norm_grad_op, {in.begin(), in.end()},
+                   BatchNormGradOptions{.activation = Activation::relu, .recompute = true})};
+  };
+  EXPECT_EQ(check_op({.build = build,
+                      .inputs = {noise({3, 2, 2, 3}), noise({3, 2, 2, 3}, 2), noise({3}, 3),
+                                 noise({3}, 4), noise({3}, 5), noise({3}, 6)},
+                      .rounding = 256,
+                      .wide = {2, 3, 4, 5}}),
+            "");
+}
+
 TEST(BatchNormInference, UsesTheGivenStatistics) {
   Small s;
   Tensor mean = floats(s.graph, {2}, {1, 2}), variance = floats(s.graph, {2}, {13, 1});
