@@ -69,8 +69,8 @@ std::int64_t place(std::span<PlannedBlock> blocks, const Before& before) {
 std::int64_t assign_offsets(std::span<PlannedBlock> blocks) {
   Moment peak = peak_of(blocks);
   auto by_size = [](const PlannedBlock& a, const PlannedBlock& b) { return a.bytes > b.bytes; };
-  // Those of the peak lie on each other like a pile of planks, the longest lives below, so that the
-  // memory above those that still live is in one piece.
+  // Blocks of the peak lie on each other like a pile of planks, the longest lives below, so that
+  // the memory above those that still live is in one piece.
   auto by_peak = [&](const PlannedBlock& a, const PlannedBlock& b) {
     bool a_there = a.first <= peak.when && peak.when <= a.last,
          b_there = b.first <= peak.when && peak.when <= b.last;

@@ -6,8 +6,8 @@
 namespace belfry::bench {
 
 /// Prints a table in Markdown of the plan's convolutions and their gradients, each kind and shape
-/// once: the GFLOP/s of the kernel that was chosen, of the direct method, and, for one tap, of the
-/// matrix product; packing included. FLOPs are those of the direct method.
+/// once: the GFLOP/s of the kernel that was chosen, of the one that is without Winograd's method,
+/// and, for one tap, of the matrix product; packing included. FLOPs are those of the direct method.
 void print_conv_choices(const Plan& plan, Device& device);
 
 }  // namespace belfry::bench

@@ -67,9 +67,9 @@ void add_convolutions(Rate& to, const Plan& plan, Device& device, bool profile) 
   for (const Instruction& i : plan.instructions) {
     bool computes = i.role == Instruction::Role::compute;
     bool convolution = computes && i.node->op().name.starts_with("conv");
-    if (!computes || (!convolution && !profile)) continue;
-    double seconds =
-        i.node->op().mutates ? 0 : bench::Isolated(*i.node, *i.kernel, device).seconds(*stream);
+    // An update by itself would change the variables.
+    if (!computes || i.node->op().mutates || (!convolution && !profile)) continue;
+    double seconds = bench::Isolated(*i.node, *i.kernel, device).seconds(*stream);
     by_op[std::string(i.node->op().name) + " " + std::string(i.kernel->implementation())] +=
         seconds;
     if (!convolution) continue;
@@ -78,7 +78,7 @@ void add_convolutions(Rate& to, const Plan& plan, Device& device, bool profile) 
   }
   if (profile)
     for (const auto& [name, seconds] : by_op)
-      std::fprintf(stderr, "%9.3f ms  %s\n", seconds * 1e3, name.c_str());
+      std::fprintf(stderr, "%9.3f ms  alone: %s\n", seconds * 1e3, name.c_str());
 }
 
 // Steps of training, as Estimator::train() runs them, on batches in turn.

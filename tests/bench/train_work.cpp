@@ -104,6 +104,9 @@ ModelFn tables(const WorkOptions& o) {
   models::Columns columns{.numeric = {{.feature = "numbers"}}};
   for (int i = 0; i < table_count; ++i)
     columns.categorical.push_back({.feature = table_name(i), .categories = o.rows, .width = 16});
+  require(o.optimizer == "adagrad" || o.optimizer == "sgd" || o.optimizer == "adam",
+          "--optimizer of tables must be adagrad, sgd or adam, got ", o.optimizer,
+          "; other models take an optimizer in --options");
   Optimizer optimizer = o.optimizer == "adagrad" ? adagrad({.learning_rate = 0.05})
                         : o.optimizer == "sgd"   ? sgd({.learning_rate = 0.05})
                                                  : adam();

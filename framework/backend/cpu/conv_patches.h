@@ -1,5 +1,5 @@
 #pragma once
-// What the windows of a convolution read, as the rows of a matrix: so a matrix product computes it.
+// A convolution as a matrix product: its rows are patches, what each window reads.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +25,7 @@ class Patches {
 
   std::int64_t size() const { return size_; }  ///< numbers of a patch
   std::int64_t block() const { return block_; }
-  std::int64_t blocks() const { return (g_.out_places() + block_ - 1) / block_; }
+  std::int64_t blocks() const { return ceil_div(g_.out_places(), block_); }
   Bytes workspace() const {
     return Bytes(g_.is_product() ? 0 : block_ * size_ * std::int64_t{sizeof(T)});
   }

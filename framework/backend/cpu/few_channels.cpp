@@ -8,8 +8,6 @@
 namespace belfry::cpu {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// The kernel [rows, columns, in, out] as a matrix [out, taps x in] in panels of 16 columns, the
 /// last of them filled up with zeros.
 template <class T>

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "belfry/framework/backend/cpu/conv_patches.h"
-#include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_patches.h"
+#include "belfry/framework/backend/cpu/onednn_primitive.h"
 
 namespace belfry::cpu {
 namespace {
@@ -35,7 +35,7 @@ AxisPhase axis_phase(const WindowAxis& axis, std::int64_t first) {
 struct Phase {
   AxisPhase rows, columns;
   std::int64_t taps() const { return rows.reads.window * columns.reads.window; }
-  /// Of the convolution of dy.
+  /// The convolution of dy that makes the pixels of this phase.
   ConvGeometry geometry(const ConvGeometry& g) const {
     return {.batch = g.batch,
             .depth = g.depth,
@@ -46,7 +46,7 @@ struct Phase {
   }
 };
 
-/// Those that have pixels.
+/// The phases that have pixels, row by row.
 std::vector<Phase> phases_of(const ConvGeometry& g) {
   std::vector<Phase> out;
   for (std::int64_t y = 0; y < std::min(g.rows.stride, g.rows.in); ++y)
@@ -150,12 +150,7 @@ class PatchesGradInput final : public Kernel {
       std::int64_t size = patches.size();
       memory::desc a({count, size}, bf16, memory::dims{size, 1}),
           b({size, in}, bf16, memory::dims{1, size}), y({count, in}, bf16, memory::dims{in, 1});
-      auto d = describe<dnnl::matmul>(workspace_attributes(), a, b, memory::desc(), y);
-      return {op,
-              d,
-              {{DNNL_ARG_SRC, d.src_desc()},
-               {DNNL_ARG_WEIGHTS, d.weights_desc()},
-               {DNNL_ARG_DST, d.dst_desc()}}};
+      return matrix_product(op, a, b, y);
     }
 
     Phase phase;

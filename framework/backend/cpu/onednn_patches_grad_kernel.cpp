@@ -7,6 +7,7 @@
 #include "belfry/framework/backend/cpu/conv_patches.h"
 #include "belfry/framework/backend/cpu/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn_patches.h"
+#include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 
 namespace belfry::cpu {
@@ -67,11 +68,10 @@ class MatmulGradKernel final : public Kernel {
     auto* dw = static_cast<BFloat16*>(a.outputs[0]);
     auto* dy = static_cast<BFloat16*>(a.inputs[1]);
     std::int64_t numbers = patches_.size() * out_;
-    constexpr std::int64_t worth_sharing = 16384;
     if (several())
-      parallel_for(numbers, worth_sharing, threads_, [&](std::int64_t begin, std::int64_t end) {
-        std::fill(sums + begin, sums + end, 0.0f);
-      });
+      parallel_for(
+          numbers, elements_worth_sharing, threads_,
+          [&](std::int64_t begin, std::int64_t end) { std::fill(sums + begin, sums + end, 0.0f); });
     auto multiply = [&](const BFloat16* patches, std::int64_t first, std::int64_t count) {
       Primitive& product = count == patches_.block() ? block_ : *rest_;
       void* to = several() ? static_cast<void*>(sums) : dw;
@@ -81,9 +81,10 @@ class MatmulGradKernel final : public Kernel {
     patches_.for_blocks(static_cast<const BFloat16*>(a.inputs[0]), workspace, multiply);
     if (!several()) return;
     const auto& convert = simd().convert.bf16;
-    parallel_for(numbers, worth_sharing, threads_, [&](std::int64_t begin, std::int64_t end) {
-      convert.store(sums + begin, dw + begin, end - begin);
-    });
+    parallel_for(numbers, elements_worth_sharing, threads_,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   convert.store(sums + begin, dw + begin, end - begin);
+                 });
   }
 
  private:
@@ -108,12 +109,7 @@ class MatmulGradKernel final : public Kernel {
       added.append_sum();
       attributes.set_post_ops(added);
     }
-    auto d = describe<dnnl::matmul>(attributes, patches, dy, memory::desc(), dw);
-    return {op,
-            d,
-            {{DNNL_ARG_SRC, d.src_desc()},
-             {DNNL_ARG_WEIGHTS, d.weights_desc()},
-             {DNNL_ARG_DST, d.dst_desc()}}};
+    return matrix_product(op, patches, dy, dw, attributes);
   }
 
   Patches<BFloat16> patches_;
@@ -128,9 +124,9 @@ bool is_faster(const ConvGeometry& g, DType dtype) {
   if (g.groups > 1 || !(bf16 || dtype == DType::f32)) return false;
   std::int64_t channels = std::max(g.in_channels, g.out_channels);
   if (g.is_product()) return bf16 ? g.in_places() <= 4 * channels : g.in_places() >= 64 * channels;
-  // oneDNN is slow where windows move by more than one pixel; with few channels patches cost more.
+  // oneDNN is slow where windows move by more than one pixel. Patches of few channels cost more
+  // than they gain; fewer results than 64 of each were not measured.
   bool moves = g.depth.stride > 1 || g.rows.stride > 1 || g.columns.stride > 1;
-  // So they do with few results of each; from 128 on they were measured.
   return moves && g.in_channels >= 16 && g.out_channels >= 64;
 }
 

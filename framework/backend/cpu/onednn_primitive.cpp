@@ -104,6 +104,14 @@ void Primitive::run(std::span<void* const> addresses, void* scratch) {
   if (status != dnnl_success) fail_onednn(op_, "run the primitive", status);
 }
 
+Primitive matrix_product(std::string_view op, const dnnl::memory::desc& a,
+                         const dnnl::memory::desc& b, const dnnl::memory::desc& y,
+                         const dnnl::primitive_attr& attributes) {
+  return {op,
+          describe<dnnl::matmul>(attributes, a, b, dnnl::memory::desc(), y),
+          {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, y}}};
+}
+
 ReorderKernel::ReorderKernel(std::string_view op, const dnnl::memory::desc& from,
                              const dnnl::memory::desc& to)
     : reorder_(op,

@@ -90,6 +90,11 @@ class Primitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
+/// The product a b = y of matrices, by oneDNN's matmul primitive; operands in this order.
+Primitive matrix_product(std::string_view op, const dnnl::memory::desc& a,
+                         const dnnl::memory::desc& b, const dnnl::memory::desc& y,
+                         const dnnl::primitive_attr& attributes = workspace_attributes());
+
 /// Copies its input into another layout.
 class ReorderKernel final : public Kernel {
  public:

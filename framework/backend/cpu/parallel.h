@@ -5,6 +5,9 @@
 
 namespace belfry::cpu {
 
+/// a / b, rounded up; a >= 0, b > 0.
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 /// Calls run(piece, context) for each piece in [0, pieces), on as many threads.
 void run_pieces(int pieces, void (*run)(int piece, const void* context), const void* context);
 
@@ -12,7 +15,7 @@ void run_pieces(int pieces, void (*run)(int piece, const void* context), const v
 /// `grain`, on `threads` threads. Piece borders depend on count, grain and threads alone.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, int threads, const Body& body) {
-  std::int64_t grains = (count + grain - 1) / grain;
+  std::int64_t grains = ceil_div(count, grain);
   int pieces = static_cast<int>(grains < threads ? grains : threads);
   if (pieces <= 1) {
     if (count > 0) body(std::int64_t{0}, count);

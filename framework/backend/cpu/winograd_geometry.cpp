@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "belfry/framework/backend/cpu/parallel.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 
 namespace belfry::cpu {
 namespace {
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Taps of the first phase; others may have one less.
 std::int64_t taps_of(const WindowAxis& axis) { return ceil_div(axis.window, axis.stride); }

@@ -15,6 +15,9 @@ const std::vector<Case> cases = {
     {{2, 6, 5, 4}, {3, 3, 4, 6}, Conv2dOptions{.padding = Padding::explicit_amounts(2, 0, 1, 3)}},
     {{2, 5, 5, 2}, {2, 2, 2, 3}, Conv2dOptions{.padding = Padding::explicit_amounts(4, 3, 5, 4)}},
     {{2, 6, 6, 2}, {1, 1, 2, 3}, Conv2dOptions{.stride = {2, 2}}},
+    {{2, 28, 28, 1}, {5, 5, 1, 32}},  // first layer of LeNet
+    {{2, 8, 8, 8}, {1, 1, 8, 8}, Conv2dOptions{.stride = {3, 3}, .padding = valid_padding}},
+    {{1, 28, 28, 3}, {1, 1, 3, 16}, Conv2dOptions{.stride = {2, 2}}},
     {{1, 2, 1, 1}, {1, 1, 1, 1}},
 };
 

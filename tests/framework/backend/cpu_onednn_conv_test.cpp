@@ -82,9 +82,16 @@ TEST(CpuOnednnConv, BiasAndReluInPieces) {
   }
 }
 
+/// cpu_few_channels_test.cpp has such cases.
+bool has_few_channels(const Case& c) {
+  ConvGeometry g = conv_geometry("test", c.x, c.kernel, c.options);
+  return g.in_channels <= 8 && g.groups == 1 && !g.volume && g.rows.in > 1;
+}
+
 TEST(CpuOnednnConv, GradInput) {
   for (const Case& c : cases)
-    check({random_array(c.output(), 1), random_array(c.kernel, 2)}, c, conv_grad_input);
+    if (!has_few_channels(c))
+      check({random_array(c.output(), 1), random_array(c.kernel, 2)}, c, conv_grad_input);
 }
 
 TEST(CpuOnednnConv, GradKernel) {

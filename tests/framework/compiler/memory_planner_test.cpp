@@ -90,6 +90,14 @@ TEST(MemoryPlanner, GapsAreFilledWhereTheyAreLargeEnough) {
   EXPECT_EQ(blocks[5].offset, 1280);
 }
 
+TEST(MemoryPlanner, NeedsNoMoreThanLivesAtThePeak) {
+  std::vector<PlannedBlock> blocks{block(1024, 0, 3), block(1000, 2, 3), block(256, 0, 1),
+                                   block(128, 0, 1),  block(200, 2, 3),  block(100, 2, 3)};
+  std::int64_t total = assign_offsets(blocks);
+  expect_valid(blocks, total);
+  EXPECT_EQ(total, lower_bound(blocks));
+}
+
 TEST(MemoryPlanner, RandomPlansAreValidAndCloseToTheBound) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     PhiloxStream random(philox_key(seed, "plan"));

@@ -204,7 +204,7 @@ TEST_F(FuseBatchNorm, BackwardToo) {
   EXPECT_EQ(program.outputs[1].node().as<BatchNormGradOptions>().activation, Activation::relu);
   EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().residual);
   EXPECT_TRUE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
-  EXPECT_EQ(program.outputs[1].node().input(5).shape(), offset.shape());
+  EXPECT_EQ(program.outputs[1].node().input(5).node().as<InputOptions>().name, "offset");
 }
 
 TEST_F(FuseBatchNorm, BackwardReadsWhatAnotherNormMade) {

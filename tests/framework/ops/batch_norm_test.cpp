@@ -114,7 +114,7 @@ TEST(BatchNormTrain, SecondDerivativesPassCheckOp) {
   }
 }
 
-// Whose mask the gradient computes again.
+// The gradient computes the mask again, from the offset.
 TEST(BatchNormGrad, PassesCheckOpWithTheOffset) {
   auto build = [](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
     return {apply1(batch_norm_grad_op, {in.begin(), in.end()},

@@ -14,13 +14,19 @@ BELFRY_INLINE float value(const BFloat16* x, std::int64_t i) {
   return float_of(static_cast<std::int32_t>(static_cast<std::uint32_t>(x[i].bits) << 16));
 }
 
+/// condition ? a : b without a branch, which would keep loops with several from being vectorised.
+BELFRY_INLINE std::int32_t select(bool condition, std::int32_t a, std::int32_t b) {
+  std::int32_t mask = -static_cast<std::int32_t>(condition);
+  return (a & mask) | (b & ~mask);
+}
+
 /// The exponent's bias grows by 112. Below 2^-14 the mantissa is a multiple of 2^-24: as that of
 /// 2^-14 (1 + m 2^-10) it is read first, then 2^-14 goes.
 BELFRY_INLINE float value(const Float16* x, std::int64_t i) {
   std::int32_t bits = x[i].bits, magnitude = (bits & 0x7fff) << 13;
   std::int32_t small = bits_of(float_of(magnitude + 0x38800000) - 0x1p-14f);
-  std::int32_t result = magnitude < 0x00800000 ? small : magnitude + 0x38000000;
-  result = magnitude >= 0x0f800000 ? magnitude | 0x7f800000 : result;  // infinity and NaN
+  std::int32_t result = select(magnitude < 0x00800000, small, magnitude + 0x38000000);
+  result = select(magnitude >= 0x0f800000, magnitude | 0x7f800000, result);  // infinity and NaN
   return float_of(result
                   | static_cast<std::int32_t>(static_cast<std::uint32_t>(bits & 0x8000) << 16));
 }
@@ -40,9 +46,9 @@ BELFRY_INLINE void store(Float16* y, std::int64_t i, float x) {
   std::int32_t bits = bits_of(x), magnitude = bits & 0x7fffffff;
   std::int32_t small = bits_of(float_of(magnitude) + 0.5f) - 0x3f000000;
   std::int32_t normal = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
-  std::int32_t result = magnitude < 0x38800000 ? small : normal;
-  result = magnitude >= 0x477ff000 ? 0x7c00 : result;  // rounds to 65536 or more
-  result = magnitude > 0x7f800000 ? 0x7e00 : result;
+  std::int32_t result = select(magnitude < 0x38800000, small, normal);
+  result = select(magnitude >= 0x477ff000, 0x7c00, result);  // rounds to 65536 or more
+  result = select(magnitude > 0x7f800000, 0x7e00, result);
   std::int32_t sign = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits) >> 16) & 0x8000;
   y[i].bits = static_cast<std::uint16_t>(sign | result);
 }

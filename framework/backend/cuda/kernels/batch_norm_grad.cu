@@ -53,7 +53,9 @@ struct Operands {
   template <int V>
   __device__ void read(std::int64_t row, std::int64_t channel, Item (&items)[V]) const {
     C gradients[V], values[V];
-    load(row * channels + channel, affine<V>(channel), gradients, values);
+    Affine<C, V> of_channels{};
+    if (offset) of_channels = affine<V>(channel);  // read for every row, so only where it is used
+    load(row * channels + channel, of_channels, gradients, values);
     for (int k = 0; k < V; ++k)
       items[k] = {gradients[k] * (values[k] - mean[channel + k]), gradients[k]};
   }

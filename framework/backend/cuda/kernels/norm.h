@@ -42,7 +42,7 @@ struct MomentsFold {
   }
 };
 
-/// What an activation is applied to. The gradient computes it again, to the bit.
+/// A normalised value before residual and activation. The gradient computes it again, to the bit.
 template <class C>
 __device__ C normalized(C x, C mean, C factor, C offset) {
   return (x - mean) * factor + offset;
