@@ -50,8 +50,9 @@ class Workers {
   /// host.
   virtual std::shared_ptr<Communicator> communicator(const CommunicatorOptions& options) = 0;
 
-  /// Tells the other workers that this one cannot go on: whoever waits, or will, throws Error at
-  /// once, with the rank and the reason. Does not throw.
+  /// Tells the other workers that this one cannot go on: whoever waits for it, or will, throws
+  /// Error at once, with the rank and the reason. What it has sent before still arrives. Does not
+  /// throw.
   virtual void announce_failure(const std::string& reason) noexcept = 0;
   /// Throws Error when another worker has announced a failure. Does not wait. From any thread.
   virtual void check() {}

@@ -117,9 +117,7 @@ void Job::wait(const Wait& wait) {
       require(!over_, wait.what, ": this worker has ended");
       hear();
       try {
-        require(failure_.empty(), failure_);
-        if (wait.done()) return;
-        if (others_there_ < count_ - 1) check_there(wait.missing(), wait.what);
+        if (is_done(wait)) return;
       } catch (const Error& error) {
         give_up(error.what());
         throw;
@@ -134,6 +132,20 @@ void Job::wait(const Wait& wait) {
     }
     pause(waited);
   }
+}
+
+// What has come counts, also from another worker that has failed since: it may have done its part.
+bool Job::is_done(const Wait& wait) const {
+  if (said_) require(failure_.empty(), failure_);
+  try {
+    if (wait.done()) return true;
+  } catch (const Error&) {
+    require(failure_.empty(), failure_);  // why a worker may be gone
+    throw;
+  }
+  require(failure_.empty(), failure_);
+  if (others_there_ < count_ - 1) check_there(wait.missing(), wait.what);
+  return false;
 }
 
 // A worker says that it has ended only after all its messages have gone, and those arrive in order:

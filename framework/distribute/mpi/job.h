@@ -57,7 +57,8 @@ class Job {
     std::function<bool()> done;                 ///< called with the mutex held
     std::function<std::vector<int>()> missing;  ///< ranks that are waited for
   };
-  /// Returns when done(). Error: a failure was announced, a worker that is waited for has ended, or
+  /// Returns when done(), also after another worker's failure. Error: this worker has announced a
+  /// failure; or it is not done, and another one has, or a worker that is waited for has ended, or
   /// the time is over.
   void wait(const Wait& wait);
 
@@ -65,7 +66,8 @@ class Job {
   /// have. Not after a failure: then MPI_Finalize could wait for workers that are gone.
   void end() noexcept;
 
-  /// Ends this worker's part: its waits throw `reason`, those of the others name it as well.
+  /// Ends this worker's part: its waits throw `reason`, those of the others for what has not come
+  /// name it as well.
   void announce(const std::string& reason) noexcept;
   /// Throws Error when a failure was announced. Does not wait.
   void check_others();
@@ -98,6 +100,7 @@ class Job {
   void hear();
   void say_last_word(bool failed, const std::string& reason);
   void give_up(const std::string& reason);
+  bool is_done(const Wait& wait) const;
   void check_there(const std::vector<int>& ranks, std::string_view what) const;
 
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -31,6 +31,13 @@ TEST(MpiJob, AFailureThatIsAnnouncedEndsTheWaitsOfAll) {
       << job.log;
 }
 
+TEST(MpiJob, WhatAWorkerDidBeforeItFailedCounts) {
+  JobResult job = run_job("part", 2, true);
+  EXPECT_THAT(job.texts,
+              ElementsAre("failed", "1 byte, 7, then worker 0 of 2 cannot go on: the disk is full"))
+      << job.log;
+}
+
 TEST(MpiJob, NamesAWorkerThatEnded) {
   JobResult job = run_job("leave", 3, true);
   std::string ended = ": worker 1 of 3 has ended; all workers must make the same calls";

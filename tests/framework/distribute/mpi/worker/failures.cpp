@@ -65,6 +65,26 @@ std::string announce(const Job& job) {
   return concat(error, "\nthen: ", error_of([&] { workers->barrier(); }));
 }
 
+// The chief does its part of a broadcast and fails; worker 1 comes to it when it has heard of that.
+std::string part(const Job& job) {
+  auto workers = find_workers(WorkerOptions{.timeout_seconds = 60});
+  std::vector<std::byte> bytes{std::byte{7}};
+  if (workers->is_chief()) {
+    workers->broadcast(bytes);
+    workers->announce_failure("the disk is full");
+    job.record(0, "failed");
+    job.wait_until_through({1});
+    return "failed";
+  }
+  job.wait_until_through({0});
+  std::string heard;
+  while (heard.empty()) heard = error_of([&] { workers->check(); });
+  bytes.clear();
+  workers->broadcast(bytes);
+  return concat(bytes.size(), " byte, ", std::to_integer<int>(bytes.at(0)), ", then ",
+                error_of([&] { workers->barrier(); }));
+}
+
 std::string leave(const Job& job) {
   auto workers = find_workers(WorkerOptions{.timeout_seconds = 600});
   job.meet(workers->rank());

@@ -32,11 +32,13 @@ void Job::record(int rank, const std::string& text) const {
 int main(int argc, char** argv) {
   using namespace belfry;
   const std::map<std::string, std::string (*)(const Job&)> scenarios = {
-      {"exchange", exchange}, {"reduce", reduce},       {"towers", towers},
-      {"mismatch", mismatch}, {"absent", absent},       {"killed", killed},
-      {"announce", announce}, {"different", different}, {"leave", leave},
-      {"segments", segments}, {"names", names},         {"exits", exits},
-      {"asks", asks}};
+      {"exchange", exchange}, {"reduce", reduce},
+      {"towers", towers},     {"mismatch", mismatch},
+      {"absent", absent},     {"killed", killed},
+      {"announce", announce}, {"different", different},
+      {"leave", leave},       {"segments", segments},
+      {"names", names},       {"exits", exits},
+      {"asks", asks},         {"part", part}};
   auto scenario = scenarios.find(argc == 3 ? argv[1] : "");
   if (scenario == scenarios.end()) return 2;
   Job job{argv[2]};

@@ -25,6 +25,7 @@ std::string mismatch(const Job& job);   ///< the last worker has a bucket of ano
 std::string absent(const Job& job);     ///< worker 1 does not come to a reduction
 std::string killed(const Job& job);     ///< worker 1 is killed
 std::string announce(const Job& job);   ///< the last worker announces a failure
+std::string part(const Job& job);       ///< the chief fails after its part of a broadcast
 std::string leave(const Job& job);      ///< worker 1 ends early
 std::string different(const Job& job);  ///< the last worker gathers more bytes than the others
 std::string segments(const Job& job);   ///< as many elements and segments, of other sizes
