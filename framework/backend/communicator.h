@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Segment {
   std::int64_t count = 0;
 };
 
-/// Operands of a reduction, at fixed addresses.
+/// Operands of a reduction, at addresses that stay but for Collective::move().
 struct Bucket {
   std::string name;  ///< for messages: "bucket 2 of adam"
   std::vector<Segment> segments;
@@ -48,6 +49,9 @@ class Collective {
   /// What is enqueued on `stream` from now on reads the result. Error, after the time-out: a member
   /// did not take part; it is named, with the bucket.
   virtual void finish(Stream& stream) = 0;
+  /// The operands, as many and as long as before, are here from now on. While no reduction of the
+  /// communicator is under way.
+  virtual void move(std::span<const Segment> segments) = 0;
   /// Whether start() and finish() may be part of a captured step.
   virtual bool can_be_captured() const { return false; }
 };

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/compiler/reference_use.h"
 #include "belfry/framework/graph/leaves.h"
@@ -108,9 +109,16 @@ std::int64_t Plan::input_bytes() const {
 std::int64_t Plan::constant_bytes() const { return bytes_of(constants); }
 std::int64_t Plan::mailbox_bytes() const { return bytes_of(receives); }
 
+std::int64_t Plan::scratch_bytes() const {
+  std::int64_t bytes = aligned(arena_bytes);
+  if (!staged)
+    for (const Node* node : inputs) bytes += aligned(node->output().bytes());
+  return bytes;
+}
+
 std::int64_t Plan::bytes() const {
-  return variable_bytes(false) + variable_bytes(true) + input_bytes() + constant_bytes()
-         + mailbox_bytes() + arena_bytes;
+  return variable_bytes(false) + variable_bytes(true) + (staged ? input_bytes() : 0)
+         + constant_bytes() + mailbox_bytes() + scratch_bytes();
 }
 
 std::vector<std::pair<MemoryUse, std::int64_t>> Plan::peak_by_use() const {

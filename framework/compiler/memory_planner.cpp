@@ -6,10 +6,6 @@
 namespace belfry {
 namespace {
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + block_alignment - 1) / block_alignment * block_alignment;
-}
-
 struct Moment {
   int when = 0;
   std::int64_t bytes = 0;

@@ -9,6 +9,9 @@
 namespace belfry {
 
 inline constexpr std::int64_t block_alignment = 64;  ///< bytes; of every offset
+inline std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + block_alignment - 1) / block_alignment * block_alignment;
+}
 
 /// Gives each block an offset such that blocks whose lives overlap do not share memory; returns the
 /// bytes needed in all. Each lies at the lowest gap that holds it: those that live when the most

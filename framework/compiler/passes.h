@@ -9,7 +9,8 @@
 namespace belfry {
 
 /// Nodes whose inputs are all constants become constants, computed by their reference kernels;
-/// random ops and results above 1 MiB stay. Arithmetic that changes no bit goes: multiplying and
+/// random ops stay, and so do results above 1 MiB, or above 16 KiB and larger than each input.
+/// Arithmetic that changes no bit goes: multiplying and
 /// dividing by 1, subtracting 0.
 Program fold_constants(const Program& program);
 

@@ -80,9 +80,12 @@ struct Plan {
 
   std::int64_t variable_bytes(bool slots) const;  ///< of slots, or of all others
   std::int64_t input_bytes() const;               ///< with the buffers of a staged plan
+  /// Of the memory in which one plan at a time computes: the arena and, where the plan is not
+  /// staged, input after input, each at a multiple of 64 bytes.
+  std::int64_t scratch_bytes() const;
   std::int64_t constant_bytes() const;
   std::int64_t mailbox_bytes() const;
-  std::int64_t bytes() const;  ///< all of the above and the arena
+  std::int64_t bytes() const;  ///< all of the above
   /// Bytes of the arena's blocks at the moment of its highest use, by MemoryUse.
   std::vector<std::pair<MemoryUse, std::int64_t>> peak_by_use() const;
 };

@@ -45,6 +45,10 @@ class Grouped final : public Collective {
     spread_->start(stream);
     spread_->finish(stream);
   }
+  void move(std::span<const Segment> segments) override {
+    for (Collective* part : {reduce_.get(), across_.get(), spread_.get()})
+      if (part) part->move(segments);
+  }
 
  private:
   void reduce_over_workers(Stream& stream) {

@@ -43,6 +43,7 @@ class SoleMember final : public Communicator {
       std::lock_guard lock(group_.mutex_);
       require(group_.failure_.empty(), group_.failure_);
     }
+    void move(std::span<const Segment>) override {}
 
    private:
     SoleMember& group_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <filesystem>
-#include <list>
 #include <mutex>
 #include <optional>
 
@@ -14,6 +13,7 @@
 #include "belfry/framework/export/saved_graph.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/runtime/plan_cache.h"
 #include "belfry/framework/tensor/stack.h"
 
 namespace belfry {
@@ -29,7 +29,7 @@ struct Prepared {
 // What one call at a time computes with.
 struct Lane {
   std::unique_ptr<VariableStore> variables;
-  std::list<Prepared> prepared;  // the last one used first
+  PlanCache<Prepared> plans;
 };
 
 // The rows of a batch: of the first input that follows them. Any number will do if none does.
@@ -82,7 +82,8 @@ struct Predictor::Impl {
   void load();
   void load_variables(const NamedArrays& weights);
   const saved::Signature& signature(std::string_view name) const;
-  Prepared& prepare(Lane& lane, const saved::Signature& signature, std::int64_t rows);
+  std::shared_ptr<Prepared> prepare(Lane& lane, const saved::Signature& signature,
+                                    std::int64_t rows);
 };
 
 namespace {
@@ -134,8 +135,9 @@ void Predictor::Impl::load() {
   device = find_device(options.device);
   load_variables(weights);
   for (int i = 0; i < options.parallel; ++i) {
-    lanes.push_back(std::make_unique<Lane>());
-    lanes.back()->variables = std::make_unique<VariableStore>(device, 0, variables.get());
+    lanes.push_back(
+        std::make_unique<Lane>(Lane{std::make_unique<VariableStore>(device, 0, variables.get()),
+                                    PlanCache<Prepared>(options.plans)}));
     free_lanes.push_back(lanes.back().get());
   }
 }
@@ -172,25 +174,19 @@ const saved::Signature& Predictor::Impl::signature(std::string_view name) const 
   return found->second;
 }
 
-Prepared& Predictor::Impl::prepare(Lane& lane, const saved::Signature& signature,
-                                   std::int64_t rows) {
-  auto& prepared = lane.prepared;
-  auto found = std::find_if(prepared.begin(), prepared.end(), [&](const Prepared& p) {
-    return p.signature == &signature && p.rows == rows;
-  });
-  if (found != prepared.end()) {
-    prepared.splice(prepared.begin(), prepared, found);
-    return prepared.front();
-  }
-  if (prepared.size() >= static_cast<std::size_t>(options.plans)) prepared.pop_back();
+std::shared_ptr<Prepared> Predictor::Impl::prepare(Lane& lane, const saved::Signature& signature,
+                                                   std::int64_t rows) {
+  if (auto known = lane.plans.use(
+          [&](const Prepared& p) { return p.signature == &signature && p.rows == rows; }))
+    return known;
   saved::GraphOf built = saved::instantiate(signature, rows);
   auto plan = compile(built.outputs, {}, *device,
                       {.threads = options.threads,
                        .tf32 = options.tf32,
                        .exact_convolutions = options.exact_convolutions});
-  prepared.push_front({&signature, rows,
-                       std::make_unique<Executable>(std::move(plan), *lane.variables, model.seed)});
-  return prepared.front();
+  return lane.plans.add(
+      {&signature, rows,
+       std::make_unique<Executable>(std::move(plan), *lane.variables, model.seed)});
 }
 
 Predictor Predictor::load(const std::string& path, const PredictorOptions& options) {
@@ -206,7 +202,8 @@ Features Predictor::operator()(const Features& inputs, std::string_view name) co
   std::int64_t rows = rows_of(signature, inputs);
   check_inputs(signature, inputs, rows);
   Borrowed borrowed(*impl_);
-  Executable& executable = *impl_->prepare(borrowed.lane(), signature, rows).executable;
+  auto prepared = impl_->prepare(borrowed.lane(), signature, rows);
+  Executable& executable = *prepared->executable;
   StepState state{.seed = impl_->model.seed, .step = impl_->model.step};
   state.draw_as_step_0 = true;  // as predict() does
   executable.run(inputs, state);

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/transfer.h"
 
@@ -68,6 +70,8 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
     : plan_(std::move(plan)),
       variables_(variables),
       stream_(&variables_.stream()),
+      arena_(variables_.arena()),
+      scratch_(plan_->scratch_bytes()),
       member_(options.member),
       mailboxes_(options.mailboxes),
       may_capture_(options.capture) {
@@ -86,17 +90,18 @@ Executable::Executable(std::shared_ptr<const Plan> plan, VariableStore& variable
   }
   if (plan_->staged) staging_ = std::make_unique<Staging>(device, *plan_);
   bind_inputs();
-  arena_ = device.allocate(Bytes(plan_->arena_bytes), "the step's arena");
-  bind_launches();
+  make_launches();
+  bind();
   for (const Tensor& t : plan_->program.outputs) outputs_.emplace_back(t.type());
   stream_->synchronize();
 }
 
 void Executable::bind_inputs() {
+  std::int64_t end = aligned(plan_->arena_bytes);
   for (const Node* n : plan_->inputs) {
     const std::string& name = n->as<InputOptions>().name;
-    if (!staging_)
-      inputs_.push_back(variables_.device().allocate(Bytes(n->output().bytes()), "input " + name));
+    input_at_.push_back(end);
+    end += aligned(n->output().bytes());
     Feed feed;
     if (name == global_step_input) {
       feed.kind = Feed::Kind::step;
@@ -113,41 +118,58 @@ void Executable::bind_inputs() {
   }
 }
 
-void Executable::bind_launches() {
+void Executable::make_launches() {
   std::size_t operands = 0;
   for (const Instruction& i : plan_->instructions) operands += i.inputs.size() + i.outputs.size();
-  addresses_.reserve(operands);  // launches point into it: it must not move
-  auto append = [&](const std::vector<Location>& locations) -> std::span<void* const> {
-    std::size_t begin = addresses_.size();
-    for (const Location& l : locations) addresses_.push_back(address(l));
-    return {addresses_.data() + begin, locations.size()};
+  addresses_.resize(operands);  // launches point into it: it must not move
+  void* const* next = addresses_.data();
+  auto take = [&](std::size_t count) -> std::span<void* const> {
+    next += count;
+    return {next - count, count};
   };
-  std::map<const Node*, std::shared_ptr<Collective>> under_way;
   for (const Instruction& i : plan_->instructions) {
-    auto in = append(i.inputs), out = append(i.outputs);
-    launches_.push_back({&i, {in, out, address(i.workspace)}});
+    auto in = take(i.inputs.size()), out = take(i.outputs.size());
+    launches_.push_back({&i, {in, out}});
     const std::string& scope = i.node->scope();
     launches_.back().range = scope.empty() ? std::string(i.node->op().name) : scope;
     if (i.role == Instruction::Role::send || i.role == Instruction::Role::receive) {
       launches_.back().transfer = i.node->as<TransferOptions>().number;
       transfers_ = true;
     }
-    if (!member_.communicator) continue;
-    if (i.role == Instruction::Role::start)
-      under_way[i.node] = launches_.back().collective = bind_collective(i, launches_.back());
-    if (i.role == Instruction::Role::finish) launches_.back().collective = under_way[i.node];
   }
 }
 
-std::unique_ptr<Collective> Executable::bind_collective(const Instruction& start,
-                                                        const Launch& launch) {
-  Bucket bucket{.name = start.node->as<AllReduceOptions>().name,
-                .segments = {},
-                .dtype = start.node->output().dtype};
-  for (std::size_t i = 0; i < start.outputs.size(); ++i)
-    bucket.segments.push_back(
-        {launch.arguments.outputs[i], start.node->outputs()[i].shape.elements()});
-  return member_.communicator->all_reduce(member_.member, std::move(bucket));
+void Executable::bind() {
+  arena_->reserve(scratch_, *stream_);
+  if (std::exchange(base_, arena_->data()) == arena_->data()) return;
+  captured_.reset();
+  enqueued_ = 0;
+  auto next = addresses_.begin();
+  std::map<const Node*, std::shared_ptr<Collective>> under_way;
+  for (Launch& launch : launches_) {
+    const Instruction& i = *launch.instruction;
+    for (const Location& l : i.inputs) *next++ = address(l);
+    for (const Location& l : i.outputs) *next++ = address(l);
+    launch.arguments.workspace = address(i.workspace);
+    if (!member_.communicator) continue;
+    if (i.role == Instruction::Role::start) {
+      bind_collective(launch);
+      under_way[i.node] = launch.collective;
+    }
+    if (i.role == Instruction::Role::finish) launch.collective = under_way[i.node];
+  }
+}
+
+void Executable::bind_collective(Launch& start) {
+  const Node& node = *start.instruction->node;
+  std::vector<Segment> segments;
+  for (std::size_t i = 0; i < node.outputs().size(); ++i)
+    segments.push_back({start.arguments.outputs[i], node.outputs()[i].shape.elements()});
+  if (start.collective) return start.collective->move(segments);
+  Bucket bucket{.name = node.as<AllReduceOptions>().name,
+                .segments = std::move(segments),
+                .dtype = node.output().dtype};
+  start.collective = member_.communicator->all_reduce(member_.member, std::move(bucket));
 }
 
 // Waits for the device before anything goes that a step uses.
@@ -159,11 +181,11 @@ void* Executable::address(const Location& location) const {
     case Location::Kind::none:
       return nullptr;
     case Location::Kind::arena:
-      return arena_.data() + location.position;
+      return base_ + location.position;
     case Location::Kind::variable:
       return variable_addresses_[i];
     case Location::Kind::input:
-      return staging_ ? staging_->input(i) : inputs_[i].data();
+      return staging_ ? staging_->input(i) : base_ + input_at_[i];
     case Location::Kind::constant:
       return constants_[i].data();
     case Location::Kind::mailbox:
@@ -209,7 +231,7 @@ void Executable::feed(const Features& batch, const StepState& state) {
     if (staging_) {
       staging_->set_input(i, from, bytes);
     } else {
-      stream_->copy_to_device(inputs_[i].data(), from, bytes);
+      stream_->copy_to_device(base_ + input_at_[i], from, bytes);
     }
   }
   if (staging_) staging_->upload(*stream_);
@@ -290,6 +312,7 @@ void Executable::launch(std::size_t from, std::size_t to) {
 }
 
 void Executable::begin_step(const StepState& state) {
+  bind();
   times_ = {};
   reductions_under_way_ = 0;
   stream_->activate(plan_->threads);
@@ -375,6 +398,8 @@ void Executable::enqueue(const Features& batch, const StepState& state) {
   if (!staging_) return run(batch, state);
   begin_step(state);
   feed(batch, state);
+  // Towers capture in the same step.
+  if (!state.capture) captured_.reset();
   bool may_replay = state.capture && !traced_ && enqueued_ > 0;
   if (may_replay && !captured_ && can_capture()) capture();
   if (may_replay && captured_) {

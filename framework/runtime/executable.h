@@ -61,9 +61,10 @@ struct ExecutableOptions {
   bool capture = true;
 };
 
-/// A plan with its arena, its input buffers and its variables, all at fixed addresses. run() makes
-/// no heap allocation, but for the first step that is traced. Used by one thread at a time;
-/// `variables` must outlive it.
+/// A plan with its variables, ready to run. It computes in the arena of `variables`, with all other
+/// executables of that store, and makes it larger where it has to. run() makes no heap allocation,
+/// but for the first step that is traced and one before which the arena has grown. Used by one
+/// thread at a time, of those of a store one at a time; `variables` must outlive it.
 class Executable {
  public:
   /// Allocates; makes the variables that do not exist yet. A plan that sends or receives needs
@@ -71,6 +72,11 @@ class Executable {
   Executable(std::shared_ptr<const Plan> plan, VariableStore& variables, std::uint64_t seed,
              ExecutableOptions options = {});
   ~Executable();
+
+  /// Comes before each step of a plan that reduces over towers, while no reduction of theirs is
+  /// under way: finds the arena where it is now. If it has grown, the next step but one is captured
+  /// anew. Error: the arena's memory is gone.
+  void bind();
 
   /// Feeds `batch` (an array for each of the plan's inputs, of the very type; more are ignored),
   /// runs, and brings the outputs to the host.
@@ -125,8 +131,8 @@ class Executable {
   void begin_step(const StepState& state);
   void feed(const Features& batch, const StepState& state);
   void bind_inputs();
-  void bind_launches();
-  std::unique_ptr<Collective> bind_collective(const Instruction& start, const Launch& launch);
+  void make_launches();
+  void bind_collective(Launch& start);
   void launch(std::size_t from, std::size_t to);
   void launch_step();
   void fetch_outputs();
@@ -140,9 +146,12 @@ class Executable {
   std::shared_ptr<const Plan> plan_;
   VariableStore& variables_;
   Stream* stream_;
-  DeviceMemory arena_;
-  std::unique_ptr<Staging> staging_;  // of a staged plan
-  std::vector<DeviceMemory> inputs_, constants_;
+  std::shared_ptr<Arena> arena_;
+  std::byte* base_ = nullptr;           // of the arena, when bind() last looked
+  Bytes scratch_;                       // that this plan needs there
+  std::unique_ptr<Staging> staging_;    // of a staged plan
+  std::vector<std::int64_t> input_at_;  // of others: in the arena
+  std::vector<DeviceMemory> constants_;
   std::vector<void*> variable_addresses_;
   std::vector<void*> addresses_;  // of all operands, launch after launch
   TowerMember member_;

@@ -21,6 +21,11 @@ TowerExecutable::TowerExecutable(std::shared_ptr<const TowerPlan> plan,
   }
 }
 
+void TowerExecutable::begin_step() {
+  mailboxes_.begin_step();
+  for (auto& slot : slots_) slot->bind();
+}
+
 void TowerExecutable::run(const Features& batch, const StepState& state) {
   ensure(slots() == 1, "a tower of ", slots(), " slots runs on as many threads");
   at(0).run(batch, state);

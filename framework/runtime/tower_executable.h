@@ -23,8 +23,8 @@ class TowerExecutable {
 
   int slots() const { return static_cast<int>(slots_.size()); }
 
-  /// While no slot runs.
-  void begin_step() { mailboxes_.begin_step(); }
+  /// While no slot runs, here or on another tower. See Executable::bind().
+  void begin_step();
   /// A slot's part of the step up to its effects: see Executable.
   void compute(int slot, const Features& batch, const StepState& state) {
     at(slot).compute(batch, state);

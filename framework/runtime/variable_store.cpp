@@ -7,6 +7,12 @@ namespace belfry {
 VariableStore::VariableStore(std::shared_ptr<Device> device, int tower, VariableStore* shared)
     : device_(std::move(device)), tower_(tower), shared_(shared), stream_(device_->make_stream()) {}
 
+std::shared_ptr<Arena> VariableStore::arena() const {
+  auto arena = arena_.lock();
+  if (!arena) arena_ = arena = std::make_shared<Arena>(*device_);
+  return arena;
+}
+
 DeviceMemory& VariableStore::get_or_create(const VariableOptions& options, std::uint64_t seed) {
   if (shared_ && !differs_over_towers(options.over_towers))
     return shared_->get_or_create(options, seed);

@@ -10,6 +10,7 @@
 
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/runtime/arena.h"
 
 namespace belfry {
 
@@ -38,6 +39,8 @@ class VariableStore {
   Device& device() const { return *device_; }
   /// All work on the variables is enqueued here: reads, writes and the executables' steps.
   Stream& stream() const { return *stream_; }
+  /// Where those steps compute: one for all executables, as long as there are any.
+  std::shared_ptr<Arena> arena() const;
 
  private:
   struct Entry {
@@ -50,6 +53,7 @@ class VariableStore {
   int tower_;
   VariableStore* shared_;
   std::unique_ptr<Stream> stream_;
+  mutable std::weak_ptr<Arena> arena_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

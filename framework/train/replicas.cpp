@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <utility>
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/compiler/reference_use.h"
@@ -58,6 +59,11 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
     options_.agree_on_split = [&workers](SplitPlan& plan) { take_chiefs_cuts(workers, plan); };
 }
 
+Replicas::~Replicas() {
+  auto turn = session_.turns().take();
+  session_.plans().drop([this](const PreparedModel& known) { return known.owner == this; });
+}
+
 void Replicas::split(const Features& batch) {
   bool of_all_workers = mode_ != Mode::predict && session_.strategy().batch == BatchPolicy::global;
   TowerPlace place = of_all_workers ? session_.place() : TowerPlace{0, session_.strategy().size()};
@@ -95,58 +101,62 @@ ModelOptions Replicas::options_now() const {
   return options;
 }
 
-Replicas::Compiled* Replicas::find_compiled(const Features& batch) const {
+bool Replicas::is_for(const PreparedModel& known, const Features& batch) const {
+  if (known.owner != this) return false;
   ModelOptions options = options_now();
-  for (auto& known : models_)
-    if (known->model.options().most_rows == options.most_rows
-        && known->model.options().least_rows == options.least_rows
-        && known->model.options().even_rows == options.even_rows
-        && known->model.options().alike == options.alike
-        && matches(batch, known->model.signature()))
-      return known.get();
-  return nullptr;
+  const ModelOptions& own = known.model.options();
+  return own.most_rows == options.most_rows && own.least_rows == options.least_rows
+         && own.even_rows == options.even_rows && own.alike == options.alike
+         && matches(batch, known.model.signature());
 }
 
-Replicas::Compiled& Replicas::compiled_for(const Features& batch) {
-  if (Compiled* known = find_compiled(batch)) return *known;
-  models_.push_back(std::make_unique<Compiled>(Compiled{
-      Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options_now()), {}, {}}));
-  const auto& split = models_.back()->model.split();
+Replicas::Pointer Replicas::find(const Features& batch) const {
+  return session_.plans().find([&](const PreparedModel& known) { return is_for(known, batch); });
+}
+
+Replicas::Pointer Replicas::prepared_for(const Features& batch) {
+  PlanCache<PreparedModel>& plans = session_.plans();
+  if (auto known = plans.use([&](const PreparedModel& k) { return is_for(k, batch); }))
+    return known;
+  Pointer made = plans.add(
+      {this, Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options_now())});
+  const auto& split = made->model.split();
   if (split && !options_.split_plan) log_info("split for ", mode_, ": ", to_string(*split));
   options_.split_plan = split;
-  return *models_.back();
+  return made;
 }
 
-Replicas::Compiled& Replicas::compiled_for_tower(int tower) {
+Replicas::Pointer Replicas::prepared_for_tower(int tower) {
   const Features& batch = shares_[static_cast<std::size_t>(tower)].batch;
-  if (session_.place().all == 1) return compiled_for(batch);
-  return with_context(describe_share(tower), [&]() -> Compiled& { return compiled_for(batch); });
+  if (session_.place().all == 1) return prepared_for(batch);
+  return with_context(describe_share(tower), [&] { return prepared_for(batch); });
 }
 
 void Replicas::prepare_models() {
+  let_go();
   for (int t = 0; t < taking_part_; ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
-    tower.model = &compiled_for_tower(t).model;
+    tower = {prepared_for_tower(t), nullptr};
   }
 }
 
 bool Replicas::is_prepared(std::uint64_t chosen) const {
   for (int t = 0; t < taking_part_; ++t) {
-    const Compiled* known = find_compiled(shares_[static_cast<std::size_t>(t)].batch);
+    Pointer known = find(shares_[static_cast<std::size_t>(t)].batch);
     if (!known || !known->executables.contains({t, chosen})) return false;
   }
   return true;
 }
 
 const TowerPlan& Replicas::plan(int i, std::uint64_t chosen) const {
-  const Compiled* known = find_compiled(shares_[static_cast<std::size_t>(i)].batch);
+  Pointer known = find(shares_[static_cast<std::size_t>(i)].batch);
   ensure(known && known->executables.contains({i, chosen}), "plan: prepare() comes first");
   return known->executables.at({i, chosen})->plan();
 }
 
 // Gradients and statistics are summed in the order of their making.
 void Replicas::check_alike(int tower, const Model& model) const {
-  const Model& first = *towers_[0].model;
+  const Model& first = this->model();
   if (mode_ != Mode::train || tower == 0 || &model == &first) return;
   std::vector<VariableOptions> own = model.variables(), others = first.variables();
   auto [a, b] = std::ranges::mismatch(own, others, is_alike);
@@ -160,35 +170,41 @@ void Replicas::check_alike(int tower, const Model& model) const {
        "; a model_fn must make the same variables on every tower");
 }
 
+// What was prepared for the batch before; plans that nobody holds may go.
+void Replicas::let_go() {
+  for (TowerState& tower : towers_) tower = {};
+}
+
 void Replicas::prepare(std::uint64_t chosen) {
+  let_go();
   for (int t = 0; t < taking_part_; ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
-    Compiled& compiled = compiled_for_tower(t);
-    auto& executable = compiled.executables[{t, chosen}];
+    tower = {prepared_for_tower(t), nullptr};
+    auto& executable = tower.model->executables[{t, chosen}];
     if (!executable) {
-      check_alike(t, compiled.model);
-      auto plan = session_.compile(compiled.model, t, chosen);
-      executable = session_.make_executable(plan, compiled.model, t, options_.averaged);
-      bool first = t == 0 && models_.size() == 1 && compiled.executables.size() == 1;
+      const Model& model = tower.model->model;
+      check_alike(t, model);
+      auto plan = session_.compile(model, t, chosen);
+      executable = session_.make_executable(plan, model, t, options_.averaged);
+      bool first = t == 0 && !std::exchange(has_prepared_, true);
       if (first && slots_ > 1)
         log_info(mode_, ": a step needs ", memory_text(*plan, session_.strategy()));
       if (first && mode_ == Mode::train && session_.workers().is_chief())
         warn_of_references(*plan, session_.strategy().towers[0]);
     }
-    tower.model = &compiled.model;
     tower.executable = executable.get();
   }
 }
 
 void Replicas::prepare_summaries() {
+  let_go();
   for (int t = 0; t < taking_part_; ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
-    Compiled& compiled = compiled_for(shares_[static_cast<std::size_t>(t)].batch);
-    auto& executable = compiled.summaries[t];
+    tower = {prepared_for(shares_[static_cast<std::size_t>(t)].batch), nullptr};
+    auto& executable = tower.model->summaries[t];
     if (!executable)
-      executable = session_.make_executable(session_.compile_summaries(compiled.model, t),
-                                            compiled.model, t);
-    tower.model = &compiled.model;
+      executable = session_.make_executable(session_.compile_summaries(tower.model->model, t),
+                                            tower.model->model, t);
     tower.executable = executable.get();
   }
 }
@@ -290,13 +306,18 @@ void Replicas::start(bool trace, int sub_step) {
   trace_ = trace;
   sub_step_ = sub_step;
   Started& towers = started_[++started_steps_ % 2];
+  std::vector<Pointer>& kept = kept_for_[started_steps_ % 2];
   towers.clear();
-  for (int t = 0; t < taking_part_; ++t)
-    towers.push_back(towers_[static_cast<std::size_t>(t)].executable);
+  kept.clear();
+  for (int t = 0; t < taking_part_; ++t) {
+    const TowerState& tower = towers_[static_cast<std::size_t>(t)];
+    towers.push_back(tower.executable);
+    if (tower.executable->can_run_behind()) kept.push_back(tower.model);
+    tower.executable->begin_step();
+  }
   // Reductions of one step are captured by all towers or by none.
   capture_ = std::all_of(towers.begin(), towers.end(),
                          [](const TowerExecutable* tower) { return tower->was_enqueued(); });
-  for (TowerExecutable* tower : towers) tower->begin_step();
   if (session_.strategy().variables == VariablePlacement::mirrored)
     return session_.lanes().run(whole_step_, on_failure_);
   // The first tower may not write what others still read.

@@ -8,18 +8,21 @@
 #include <vector>
 
 #include "belfry/framework/runtime/tower_executable.h"
-#include "belfry/framework/train/model.h"
+#include "belfry/framework/train/prepared_model.h"
 #include "belfry/framework/train/tower_shares.h"
 
 namespace belfry {
 
 class Session;
 
-/// Models by signature and executables by tower, made when a batch first asks for them. Used by one
-/// thread at a time.
+/// Models by signature and executables by tower, made when a batch asks for them and kept by the
+/// session. Used by one thread at a time.
 class Replicas {
  public:
   Replicas(Session& session, Mode mode, Hooks hooks = {}, ModelOptions options = {});
+  ~Replicas();
+  Replicas(const Replicas&) = delete;
+  Replicas& operator=(const Replicas&) = delete;
 
   /// Cuts `batch` for the towers: for those of all workers if the batch policy says so. In train
   /// mode every tower takes part.
@@ -42,6 +45,7 @@ class Replicas {
   /// Whether prepare() has nothing to do.
   bool is_prepared(std::uint64_t chosen) const;
   /// Builds and compiles what the towers need for their shares. Does nothing when all is there.
+  /// Where it is not, results of steps before are taken: their plans may go.
   void prepare(std::uint64_t chosen = ~std::uint64_t{0});
   /// As prepare(), for the models' summaries: run() then changes no variable.
   void prepare_summaries();
@@ -60,10 +64,9 @@ class Replicas {
   static void collect(const Started& towers);
 
   /// Of a tower that takes part: all have the same updates, names and so on.
-  const Model& model(int i = 0) const { return *towers_[static_cast<std::size_t>(i)].model; }
+  const Model& model(int i = 0) const { return towers_[static_cast<std::size_t>(i)].model->model; }
   /// Of such a tower, as prepare(chosen) has made it for the batch at hand.
   const TowerPlan& plan(int i, std::uint64_t chosen) const;
-  std::size_t models() const { return models_.size(); }
 
   /// The towers that take part: their results of run(), which stay until the next one.
   int size() const { return taking_part_; }
@@ -76,21 +79,18 @@ class Replicas {
   static void append_trace(const Started& towers, std::vector<TraceEntry>& to);
 
  private:
-  struct Compiled {
-    Model model;
-    std::map<std::pair<int, std::uint64_t>, std::unique_ptr<TowerExecutable>>
-        executables;                                            // by tower
-    std::map<int, std::unique_ptr<TowerExecutable>> summaries;  // the same
-  };
+  using Pointer = std::shared_ptr<PreparedModel>;
   struct TowerState {
-    Model* model = nullptr;
+    Pointer model;
     TowerExecutable* executable = nullptr;
   };
 
+  void let_go();
   ModelOptions options_now() const;
-  Compiled* find_compiled(const Features& batch) const;
-  Compiled& compiled_for(const Features& batch);
-  Compiled& compiled_for_tower(int tower);
+  bool is_for(const PreparedModel& known, const Features& batch) const;
+  Pointer find(const Features& batch) const;
+  Pointer prepared_for(const Features& batch);
+  Pointer prepared_for_tower(int tower);
   std::string describe_share(int tower) const;
   void check_alike(int tower, const Model& model) const;
   enum class Phase : std::uint8_t { compute, apply, whole };
@@ -103,10 +103,10 @@ class Replicas {
   Mode mode_;
   Hooks hooks_;
   ModelOptions options_;
-  std::vector<std::unique_ptr<Compiled>> models_;
   std::vector<TowerState> towers_;
-  std::vector<TowerShare> shares_;  // by tower
-  std::array<Started, 2> started_;  // of the last start() and the one before
+  std::vector<TowerShare> shares_;                // by tower
+  std::array<Started, 2> started_;                // of the last start() and the one before
+  std::array<std::vector<Pointer>, 2> kept_for_;  // these, where they run behind the host
   std::size_t started_steps_ = 0;
   int slots_;  // of each tower; every one has a lane, tower after tower
   int taking_part_ = 0;
@@ -115,6 +115,7 @@ class Replicas {
   int sub_step_ = 0;
   std::int64_t first_row_ = 0;
   bool capture_ = false;  // it may be captured
+  bool has_prepared_ = false;
   std::function<void(int)> whole_step_, compute_, apply_;
   std::function<void(const std::exception&)> on_failure_;
 };

@@ -152,6 +152,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"threads", [](auto& c, auto& v, auto k) { c.threads = small_number(v, k); }},
       {"memory_limit",
        [](auto& c, auto& v, auto k) { c.memory_limit = Bytes(whole_number(v, k)); }},
+      {"plans", [](auto& c, auto& v, auto k) { c.plans = small_number(v, k); }},
       {"stop_on_signals", [](auto& c, auto& v, auto k) { c.stop_on_signals = truth(v, k); }},
       {"fail_on_non_finite", [](auto& c, auto& v, auto k) { c.fail_on_non_finite = truth(v, k); }},
       {"check_numerics", [](auto& c, auto& v, auto k) { c.check_numerics = truth(v, k); }},
@@ -214,6 +215,7 @@ std::string to_json(const RunConfig& c) {
               {"capture_steps", c.capture_steps},
               {"threads", c.threads},
               {"memory_limit", c.memory_limit.count},
+              {"plans", c.plans},
               {"stop_on_signals", c.stop_on_signals},
               {"fail_on_non_finite", c.fail_on_non_finite},
               {"check_numerics", c.check_numerics}}
@@ -248,6 +250,7 @@ void validate(const RunConfig& c) {
           c.reduction_timeout.count());
   require(c.memory_limit.count >= 0, "RunConfig: memory_limit must be at least 0, got ",
           c.memory_limit.count);
+  require(c.plans >= 1, "RunConfig: plans must be at least 1, got ", c.plans);
 }
 
 }  // namespace belfry

@@ -117,7 +117,8 @@ Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmSt
       split_(config.split.slots),
       compile_options_{.threads = threads_of_a_slot(config, strategy_),
                        .tf32 = config.tf32,
-                       .exact_convolutions = config.exact_convolutions} {
+                       .exact_convolutions = config.exact_convolutions},
+      plans_(config.plans) {
   require(split_ <= strategy_.slots(), "RunConfig: split is into ", split_, " slots but tower ",
           strategy_.towers[0].name(), " has ", strategy_.slots(),
           "; name as many devices, joined by +, in each entry of devices");
@@ -245,11 +246,13 @@ Replicas& Session::replicas(Mode mode, bool averaged) {
 
 Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
   const Plan& own = *plan.slots[static_cast<std::size_t>(slot)];
-  std::int64_t needed =
-      own.arena_bytes + own.input_bytes() + own.constant_bytes() + own.mailbox_bytes();
+  const VariableStore& store = variables_.store(tower, slot);
+  std::int64_t needed = std::max<std::int64_t>(own.scratch_bytes() - store.arena()->size().count,
+                                               0);  // the rest is there
+  needed += (own.staged ? own.input_bytes() : 0) + own.constant_bytes() + own.mailbox_bytes();
   for (const Node* v : own.variables)
     if (const auto& options = v->as<VariableOptions>();
-        holds(options, tower) && !variables_.store(tower, slot).contains(options.name))
+        holds(options, tower) && !store.contains(options.name))
       needed += options.type.bytes();
   return Bytes(needed);
 }
@@ -308,8 +311,12 @@ std::int64_t Session::largest_batch(const Model& model, int tower) {
   return low;
 }
 
-void Session::check_memory(const TowerPlan& plan, const Model& model, int tower) {
-  if (fits(plan, tower)) return;
+void Session::make_room(const TowerPlan& plan, const Model& model, int tower) {
+  while (!fits(plan, tower))
+    if (!plans_.drop_one()) fail_for_memory(plan, model, tower);
+}
+
+void Session::fail_for_memory(const TowerPlan& plan, const Model& model, int tower) {
   int slot = 0;  // the fullest
   auto missing = [&](int s) {
     return bytes_needed(plan, tower, s).count
@@ -335,14 +342,14 @@ void Session::check_memory(const TowerPlan& plan, const Model& model, int tower)
 }
 
 void Session::check(const TowerPlan& plan, const Model& model, int tower) {
-  check_memory(plan, model, tower);
+  make_room(plan, model, tower);
   check_variables(plan, model);
 }
 
 std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const TowerPlan> plan,
                                                           const Model& model, int tower,
                                                           bool averaged) {
-  check_memory(*plan, model, tower);
+  make_room(*plan, model, tower);
   ensure(model.mode() != Mode::train || !communicators_.empty(),
          "make_executable: begin_training() comes first");
   check_variables(*plan, model);

@@ -17,6 +17,7 @@
 #include "belfry/framework/distribute/tower_threads.h"
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/runtime/plan_cache.h"
 #include "belfry/framework/runtime/tower_executable.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/model.h"
@@ -83,6 +84,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
   /// session. Waits for its turn. Error: averages are asked for and there are none.
   Replicas& replicas(Mode mode, bool averaged = false);
+  /// Those of all modes.
+  PlanCache<PreparedModel>& plans() { return plans_; }
 
   /// The plan of a model on one of this session's towers. Convolutions are exact where only such a
   /// plan is within the devices' limits.
@@ -92,10 +95,10 @@ class Session : public std::enable_shared_from_this<Session> {
   /// `options` with what this session's towers ask of its models.
   ModelOptions complete(ModelOptions options = {}) const;
 
-  /// Memory for a plan: makes its variables, from the checkpoint if there was one. Error: the
-  /// checkpoint, or the training, lacks one or has it with another type, with a table; or the
-  /// memory does not suffice, with the largest tensors of a device, the bytes needed there and the
-  /// largest batch that would fit.
+  /// Memory for a plan: makes its variables, from the checkpoint if there was one. Plans that
+  /// nobody uses now go where there would be too little. Error: the checkpoint, or the training,
+  /// lacks one or has it with another type, with a table; or the memory does not suffice, with the
+  /// largest tensors of a device, the bytes needed there and the largest batch that would fit.
   std::unique_ptr<TowerExecutable> make_executable(std::shared_ptr<const TowerPlan> plan,
                                                    const Model& model, int tower = 0,
                                                    bool averaged = false);
@@ -152,7 +155,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   std::vector<Device*> devices_of(int tower) const;
-  void check_memory(const TowerPlan& plan, const Model& model, int tower);
+  void make_room(const TowerPlan& plan, const Model& model, int tower);
+  [[noreturn]] void fail_for_memory(const TowerPlan& plan, const Model& model, int tower);
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);
   std::shared_ptr<const TowerPlan> compile_within_limits(
@@ -208,6 +212,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t seed_;
   int split_;
   CompileOptions compile_options_;
+  PlanCache<PreparedModel> plans_;
   std::map<std::pair<Mode, bool>, std::unique_ptr<Replicas>> replicas_;
   // Variables that averaged replicas read themselves, until their averages are first updated.
   std::map<Mode, std::set<std::string>> averages_to_come_;

@@ -188,6 +188,7 @@ struct Training::Impl final : HookContext {
   Replicas replicas;
   bool begun_hooks = false;
   std::size_t listening = 0;                           // listeners that have begun and not ended
+  std::vector<SubStep> round;                          // of each step, from the first model
   std::vector<std::pair<std::string, double>> values;  // EstimatorSpec::values
   std::vector<TraceEntry> trace;                       // of the step that is reported
   TrainResult result;

@@ -64,7 +64,6 @@ bool Training::Impl::start_step() {
 }
 
 bool Training::Impl::start_round(Started next) {
-  std::span<const SubStep> round = replicas.model().round();
   auto sets =
       std::count_if(round.begin(), round.end(), [](auto& part) { return part.fresh_batch; });
   double before_input = monotonic_seconds();
@@ -242,8 +241,8 @@ bool Training::Impl::prepare() {
   const EstimatorSpec& spec = replicas.model().spec();
   for (const auto& [name, tensor] : spec.values) values.emplace_back(name, 0.0);
   hooks.add_last(spec.hooks);
-  for (const SubStep& part : replicas.model().round())
-    replicas.prepare(part.updates & replicas.model().all_updates());
+  round.assign(replicas.model().round().begin(), replicas.model().round().end());
+  for (const SubStep& part : round) replicas.prepare(part.updates & replicas.model().all_updates());
   session.fix_variables(replicas.model());
   sync.check_variables(replicas.model().variables());
   plan_ = describe();

@@ -48,6 +48,11 @@ class SharedMemory final : public Communicator {
     if (needed > rounds_.size()) rounds_.resize(2 * needed, Round(names_.size()));
   }
 
+  void forget_one_of(int member) {
+    std::lock_guard lock(mutex_);
+    --prepared_[index(member)];
+  }
+
   std::uint64_t start(int member, const Bucket& bucket) {
     std::unique_lock lock(mutex_);
     std::uint64_t number = started_[index(member)]++;
@@ -162,8 +167,12 @@ class SharedReduction final : public Collective {
  public:
   SharedReduction(SharedMemory& group, int member, Bucket bucket)
       : group_(group), member_(member), bucket_(std::move(bucket)) {}
+  ~SharedReduction() override { group_.forget_one_of(member_); }
   void start(Stream&) override { number_ = group_.start(member_, bucket_); }
   void finish(Stream&) override { group_.finish(member_, bucket_, number_); }
+  void move(std::span<const Segment> segments) override {
+    bucket_.segments = {segments.begin(), segments.end()};
+  }
 
  private:
   SharedMemory& group_;

@@ -87,6 +87,9 @@ class Reduction final : public Collective {
   }
   void start(Stream& stream) override;
   void finish(Stream& stream) override;
+  void move(std::span<const Segment> segments) override {
+    bucket_.segments = {segments.begin(), segments.end()};
+  }
 
   // Does what the messages that have come allow. Needs the job's mutex.
   void advance();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "../base/error_of.h"
@@ -130,6 +131,36 @@ TEST_F(Running, CheckNumericsNamesTheFirstOp) {
                 HasSubstr("log: element 1 of output 0 (f32[2]) is -inf"));
     run.run(batch(1, 2), {});
   }
+}
+
+// Of two plans one has the larger arena; each is right after the other.
+TEST_F(Running, PlansOfAStoreComputeInTheSameMemory) {
+  Tensor big = input(graph, "big", {{1000}, DType::f32});
+  Features large{{"big", Array::zeros({1000})}};
+  Executable small = make({exp(x) + 1.0});
+  small.run(batch(0, 0), {});
+  Bytes before = store.device().memory_in_use();
+  {
+    Executable other = make({sum(exp(big) * tanh(big + 1.0))});
+    std::int64_t constants = small.plan().constant_bytes() + other.plan().constant_bytes();
+    EXPECT_EQ(store.device().memory_in_use().count, other.plan().scratch_bytes() + constants);
+    for (int i = 0; i < 3; ++i) {
+      other.run(large, {});
+      small.run(batch(0, 1), {});
+      EXPECT_NEAR(other.output(0).item(), 1000 * std::tanh(1.0), 0.001);
+      EXPECT_EQ(small.output(0).at(0), 2);
+      EXPECT_FLOAT_EQ(static_cast<float>(small.output(0).at(1)), 1 + std::exp(1.0f));
+    }
+    store.device().set_memory_limit(store.device().memory_in_use());
+    EXPECT_THAT(error_of([&] {
+                  make({matmul(reshape(big, {1000, 1}), reshape(big, {1, 1000}))});
+                }),
+                HasSubstr("over the memory limit"));
+    small.run(batch(0, 0), {});
+    EXPECT_EQ(small.output(0).at(1), 2);
+    store.device().set_memory_limit(Bytes(std::int64_t{1} << 34));
+  }
+  EXPECT_GT(store.device().memory_in_use(), before);  // it stays as large while it is in use
 }
 
 TEST_F(Running, MemoryIsGivenBack) {

@@ -26,7 +26,7 @@ TEST(RunConfig, HasTheUsualDefaults) {
 TEST(RunConfig, ReadsEveryField) {
   RunConfig config = run_config_from_json(R"({"devices": ["cpu:0"], "save_checkpoint_steps": 500,
       "keep_checkpoints": {"newest": 0}, "log_step_count": 7, "seed": 18446744073709551615,
-      "threads": 3, "memory_limit": 1000000, "stop_on_signals": false, "check_numerics": true,
+      "threads": 3, "memory_limit": 1000000, "plans": 5, "stop_on_signals": false, "check_numerics": true,
       "split": 2})");
   EXPECT_THAT(config.devices, ElementsAre("cpu:0"));
   EXPECT_EQ(config.split.slots, 2);
@@ -36,6 +36,7 @@ TEST(RunConfig, ReadsEveryField) {
   EXPECT_EQ(config.seed, 0xFFFFFFFFFFFFFFFF);
   EXPECT_EQ(config.threads, 3);
   EXPECT_EQ(config.memory_limit, Bytes(1000000));
+  EXPECT_EQ(config.plans, 5);
   EXPECT_FALSE(config.stop_on_signals);
   EXPECT_TRUE(config.check_numerics);
   EXPECT_EQ(run_config_from_json(R"({"save_checkpoint": {"seconds": 60}})").save_checkpoint,
@@ -62,7 +63,7 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
       R"({"batch":"per_tower","bucket":5,"capture_steps":false,"check_numerics":true,)"
       R"("devices":["cpu:0","cpu:1+cpu:2"],"exact_convolutions":true,"fail_on_non_finite":false,)"
       R"("keep_checkpoints":{"every":{"steps":7200},"multiples_of":12,"newest":3},)"
-      R"("log_step_count":8,"memory_limit":9,"precision":"bf16","reduction":"hierarchical",)"
+      R"("log_step_count":8,"memory_limit":9,"plans":7,"precision":"bf16","reduction":"hierarchical",)"
       R"("reduction_timeout":10,"save_checkpoint":{"steps":11},"save_in_background":true,)"
       R"("seed":18446744073709551615,"split":2,"stop_on_signals":false,"tf32":false,"threads":4,)"
       R"("variables":"central"})";
@@ -81,7 +82,7 @@ TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error(R"({"sed": 1})"),
             "config: unknown key `sed`; known are batch, bucket, capture_steps, check_numerics, "
             "devices, exact_convolutions, fail_on_non_finite, keep_checkpoints, log_step_count, "
-            "memory_limit, "
+            "memory_limit, plans, "
             "precision, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
             "save_in_background, seed, split, stop_on_signals, tf32, threads, variables");
   EXPECT_EQ(error(R"({"threads": "two"})"),
@@ -138,6 +139,7 @@ TEST(RunConfig, RangesAreChecked) {
   EXPECT_EQ(error(R"({"log_step_count": -1})"),
             "RunConfig: log_step_count must be at least 0, got -1");
   EXPECT_EQ(error(R"({"memory_limit": -1})"), "RunConfig: memory_limit must be at least 0, got -1");
+  EXPECT_EQ(error(R"({"plans": 0})"), "RunConfig: plans must be at least 1, got 0");
   RunConfig config;
   config.threads = -1;
   EXPECT_EQ(error_of([&] { validate(config); }), "RunConfig: threads must be at least 0, got -1");

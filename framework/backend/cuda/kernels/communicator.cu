@@ -50,6 +50,9 @@ class Reduction final : public Collective {
   ~Reduction() override;
   void start(Stream& stream) override;
   void finish(Stream& stream) override;
+  void move(std::span<const Segment> segments) override {
+    bucket_.segments = reduced_.segments = {segments.begin(), segments.end()};
+  }
   bool can_be_captured() const override { return true; }
 
   const Bucket& bucket() const { return bucket_; }

@@ -30,6 +30,15 @@ TEST(EmulatedTowers, GiveTheSameBitsInEveryRun) {
   expect_same(train_on(on_gpus(2), 8), train_on(on_gpus(2), 8));
 }
 
+// One tower has the larger part of an odd batch, so that its arena alone moves.
+TEST(EmulatedTowers, MayGrowOneByOne) {
+  InputFn growing = digits({2, 3, 8, 9, 2, 3, 33});
+  RunConfig cpus = quiet();
+  cpus.devices = {"cpu:0", "cpu:1"};
+  Trained gpus = train_on(on_gpus(2), 14, 0, growing), towers = train_on(cpus, 14, 0, growing);
+  for (std::size_t i = 0; i < 14; ++i) EXPECT_NEAR(gpus.losses[i], towers.losses[i], 2e-5) << i;
+}
+
 TEST(EmulatedTowers, MayHaveTheirVariablesInOnePlace) {
   RunConfig central = on_gpus(2);
   central.variables = VariablePlacement::central;

@@ -18,6 +18,19 @@ TEST(EmulatedTraining, AStepIsReplayedFromTheSecondOfItsPlanOn) {
   EXPECT_EQ(replays(), before + 12);
 }
 
+// The larger batch comes behind the smaller one, whose plan then computes elsewhere: step 1 of each
+// plan is launched, and step 5, the first of the smaller one after that.
+TEST(EmulatedTraining, APlanWhoseArenaHasMovedIsCapturedAnew) {
+  InputFn growing = digits({4, 4, 64, 64, 4, 4});
+  RunConfig eager = on("cuda");
+  eager.capture_steps = false;
+  Trained launched = train_on(eager, 14, 0, growing);
+  auto replays = [] { return cuda::emulated_api().counts().replays; };
+  int before = replays();
+  expect_same(train_on(on("cuda"), 14, 0, growing), launched);
+  EXPECT_EQ(replays(), before + 11);
+}
+
 TEST(EmulatedTraining, AStepAllocatesNothingAndWaitsForTheOneBefore) {
   TemporaryFolder folder;
   RunConfig config = on("cuda");

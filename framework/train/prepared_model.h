@@ -1,0 +1,25 @@
+#pragma once
+// A model for batches of a signature, with its executables. Internal to train/.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "belfry/framework/runtime/tower_executable.h"
+#include "belfry/framework/train/model.h"
+
+namespace belfry {
+
+class Replicas;
+
+/// What the plan cache of a session keeps.
+struct PreparedModel {
+  const Replicas* owner;
+  Model model;
+  std::map<std::pair<int, std::uint64_t>, std::unique_ptr<TowerExecutable>> executables =
+      {};                                                          ///< by tower and chosen updates
+  std::map<int, std::unique_ptr<TowerExecutable>> summaries = {};  ///< by tower
+};
+
+}  // namespace belfry
