@@ -80,8 +80,8 @@ struct Plan {
 
   std::int64_t variable_bytes(bool slots) const;  ///< of slots, or of all others
   std::int64_t input_bytes() const;               ///< with the buffers of a staged plan
-  /// Of the memory in which one plan at a time computes: the arena and, where the plan is not
-  /// staged, input after input, each at a multiple of 64 bytes.
+  /// A step takes so much of the memory that plans share: the arena and behind it, where the plan
+  /// is not staged, input after input, each at a multiple of 64 bytes.
   std::int64_t scratch_bytes() const;
   std::int64_t constant_bytes() const;
   std::int64_t mailbox_bytes() const;

@@ -1,5 +1,5 @@
 #pragma once
-// What is ready to run, kept for the next batch of its kind.
+// A cache keeps what is ready to run for the next batch of its kind.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,13 +22,13 @@ class PlanCache {
   /// The first entry for which is_it(entry), or null.
   template <class IsIt>
   Pointer find(const IsIt& is_it) const {
-    auto found = std::ranges::find_if(entries_, [&](const Pointer& e) { return is_it(*e); });
+    auto found = std::ranges::find_if(entries_, is_it, dereferenced);
     return found == entries_.end() ? nullptr : *found;
   }
   /// The same; it is the last one used now.
   template <class IsIt>
   Pointer use(const IsIt& is_it) {
-    auto found = std::ranges::find_if(entries_, [&](const Pointer& e) { return is_it(*e); });
+    auto found = std::ranges::find_if(entries_, is_it, dereferenced);
     if (found == entries_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, found);
     return entries_.front();
@@ -55,6 +55,8 @@ class PlanCache {
   }
 
  private:
+  static const Entry& dereferenced(const Pointer& entry) { return *entry; }
+
   std::size_t most_;
   std::list<Pointer> entries_;  // the last one used first
 };

@@ -13,7 +13,7 @@ namespace belfry {
 
 class Replicas;
 
-/// What the plan cache of a session keeps.
+/// A session's plan cache has one for each signature of each Replicas.
 struct PreparedModel {
   const Replicas* owner;
   Model model;

@@ -101,9 +101,9 @@ ModelOptions Replicas::options_now() const {
   return options;
 }
 
-bool Replicas::is_for(const PreparedModel& known, const Features& batch) const {
+bool Replicas::is_for(const PreparedModel& known, const Features& batch,
+                      const ModelOptions& options) const {
   if (known.owner != this) return false;
-  ModelOptions options = options_now();
   const ModelOptions& own = known.model.options();
   return own.most_rows == options.most_rows && own.least_rows == options.least_rows
          && own.even_rows == options.even_rows && own.alike == options.alike
@@ -111,15 +111,18 @@ bool Replicas::is_for(const PreparedModel& known, const Features& batch) const {
 }
 
 Replicas::Pointer Replicas::find(const Features& batch) const {
-  return session_.plans().find([&](const PreparedModel& known) { return is_for(known, batch); });
+  ModelOptions options = options_now();
+  return session_.plans().find(
+      [&](const PreparedModel& known) { return is_for(known, batch, options); });
 }
 
 Replicas::Pointer Replicas::prepared_for(const Features& batch) {
   PlanCache<PreparedModel>& plans = session_.plans();
-  if (auto known = plans.use([&](const PreparedModel& k) { return is_for(k, batch); }))
+  ModelOptions options = options_now();
+  if (auto known = plans.use([&](const PreparedModel& k) { return is_for(k, batch, options); }))
     return known;
   Pointer made = plans.add(
-      {this, Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options_now())});
+      {this, Model(session_.model_fn(), mode_, signature_of(batch), hooks_, std::move(options))});
   const auto& split = made->model.split();
   if (split && !options_.split_plan) log_info("split for ", mode_, ": ", to_string(*split));
   options_.split_plan = split;
@@ -170,7 +173,7 @@ void Replicas::check_alike(int tower, const Model& model) const {
        "; a model_fn must make the same variables on every tower");
 }
 
-// What was prepared for the batch before; plans that nobody holds may go.
+// The cache may drop what towers do not hold: here they let go of the batch before.
 void Replicas::let_go() {
   for (TowerState& tower : towers_) tower = {};
 }

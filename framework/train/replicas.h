@@ -87,7 +87,7 @@ class Replicas {
 
   void let_go();
   ModelOptions options_now() const;
-  bool is_for(const PreparedModel& known, const Features& batch) const;
+  bool is_for(const PreparedModel& known, const Features& batch, const ModelOptions& options) const;
   Pointer find(const Features& batch) const;
   Pointer prepared_for(const Features& batch);
   Pointer prepared_for_tower(int tower);

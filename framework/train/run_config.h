@@ -90,10 +90,10 @@ struct RunConfig {
   /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,
   /// at first what the device has.
   Bytes memory_limit = Bytes(0);
-  /// Plans that are kept ready, one for each mode and shape of a batch, the least recently used
-  /// goes when another one comes: a shape that comes again later is compiled again. All of them
-  /// compute in the same memory, as large as the largest needs; each has some of its own, on the
-  /// host and, of GPUs, for inputs and results.
+  /// An Estimator keeps so many plans ready, one for each mode and shape of a batch. When another
+  /// one comes, the least recently used goes; its shape is compiled again if it comes again. All
+  /// plans compute in the same memory, as large as the largest needs. Each also has some of its
+  /// own: on the host for its kernels, on a GPU for its inputs and results.
   int plans = 32;
   /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
   /// place during train() only; a second signal takes its usual course. See SignalGuard.

@@ -84,7 +84,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// For evaluation or prediction, with the variables or their moving averages; kept as long as the
   /// session. Waits for its turn. Error: averages are asked for and there are none.
   Replicas& replicas(Mode mode, bool averaged = false);
-  /// Those of all modes.
+  /// The cache has the models of all modes, each with the Replicas that it belongs to.
   PlanCache<PreparedModel>& plans() { return plans_; }
 
   /// The plan of a model on one of this session's towers. Convolutions are exact where only such a

@@ -207,7 +207,7 @@ void run(const Arguments& args) {
   Rate convolutions;
   for (const auto& plan : trainer.plans()) {
     flops += plan->flops;
-    arena += static_cast<double>(plan->arena_bytes);
+    arena = std::max(arena, static_cast<double>(plan->arena_bytes));  // they share it
     if (args.convolutions || args.profile)
       add_convolutions(convolutions, *plan, trainer.store().device(), args.profile);
   }

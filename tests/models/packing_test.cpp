@@ -15,8 +15,7 @@ std::int64_t bytes_at_peak(const Plan& plan) {
   for (const PlannedBlock& moment : plan.blocks) {  // some block begins when the most bytes live
     std::int64_t live = 0;
     for (const PlannedBlock& b : plan.blocks)
-      if (b.first <= moment.first && moment.first <= b.last)
-        live += (b.bytes + block_alignment - 1) / block_alignment * block_alignment;
+      if (b.first <= moment.first && moment.first <= b.last) live += aligned(b.bytes);
     most = std::max(most, live);
   }
   return most;

@@ -134,7 +134,7 @@ void Job::wait(const Wait& wait) {
   }
 }
 
-// What has come counts, also from another worker that has failed since: it may have done its part.
+// A message that has come counts, also if its sender has failed since: it had done its part.
 bool Job::is_done(const Wait& wait) const {
   if (said_) require(failure_.empty(), failure_);
   try {

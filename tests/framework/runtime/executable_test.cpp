@@ -133,7 +133,7 @@ TEST_F(Running, CheckNumericsNamesTheFirstOp) {
   }
 }
 
-// Of two plans one has the larger arena; each is right after the other.
+// The second plan needs the larger arena; each gives its own result after the other has run.
 TEST_F(Running, PlansOfAStoreComputeInTheSameMemory) {
   Tensor big = input(graph, "big", {{1000}, DType::f32});
   Features large{{"big", Array::zeros({1000})}};
@@ -151,6 +151,7 @@ TEST_F(Running, PlansOfAStoreComputeInTheSameMemory) {
       EXPECT_EQ(small.output(0).at(0), 2);
       EXPECT_FLOAT_EQ(static_cast<float>(small.output(0).at(1)), 1 + std::exp(1.0f));
     }
+    Bytes limit = store.device().memory_limit();
     store.device().set_memory_limit(store.device().memory_in_use());
     EXPECT_THAT(error_of([&] {
                   make({matmul(reshape(big, {1000, 1}), reshape(big, {1, 1000}))});
@@ -158,7 +159,7 @@ TEST_F(Running, PlansOfAStoreComputeInTheSameMemory) {
                 HasSubstr("over the memory limit"));
     small.run(batch(0, 0), {});
     EXPECT_EQ(small.output(0).at(1), 2);
-    store.device().set_memory_limit(Bytes(std::int64_t{1} << 34));
+    store.device().set_memory_limit(limit);
   }
   EXPECT_GT(store.device().memory_in_use(), before);  // it stays as large while it is in use
 }

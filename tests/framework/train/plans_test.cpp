@@ -51,7 +51,16 @@ Outcome train_on_strips(const RunConfig& config, const std::vector<Features>& ba
   return look->outcome;
 }
 
-TEST(Plans, OfManyShapesComputeInTheMemoryOfTheLargest) {
+// RunConfig::memory_limit is the device's, for all tests of the process.
+class Plans : public ::testing::Test {
+ protected:
+  ~Plans() override { find_device("cpu")->set_memory_limit(limit_); }
+
+ private:
+  Bytes limit_ = find_device("cpu")->memory_limit();
+};
+
+TEST_F(Plans, OfManyShapesComputeInTheMemoryOfTheLargest) {
   const std::vector<Features> batches = strips_of(200);
   RunConfig config = saving_nothing();
   std::int64_t alone = 0;
@@ -61,7 +70,7 @@ TEST(Plans, OfManyShapesComputeInTheMemoryOfTheLargest) {
   EXPECT_LE(many.bytes, alone + alone / 5);
   EXPECT_EQ(memory_in_use(), 0);  // given back
 
-  // That is enough memory, and where a plan computes does not matter.
+  // So much memory is enough, and losses do not depend on where a plan computes.
   config.memory_limit = Bytes(alone + alone / 5);
   EXPECT_EQ(train_on_strips(config, batches).losses, many.losses);
   config.plans = 1;
@@ -69,7 +78,6 @@ TEST(Plans, OfManyShapesComputeInTheMemoryOfTheLargest) {
   config.memory_limit = Bytes(alone - 1);
   EXPECT_THAT(error_of([&] { train_on_strips(config, batches); }),
               ::testing::HasSubstr("a batch of 7 instead of 8 would fit"));
-  find_device("cpu")->set_memory_limit(Bytes(std::int64_t{1} << 34));
 }
 
 // A constant as large as the batch: each plan has one of its own.
@@ -83,7 +91,7 @@ EstimatorSpec with_constant(Scope s, const Batch& batch, Mode mode) {
   return {.loss = mean(square(y)), .train = sgd({.learning_rate = 0.001})};
 }
 
-TEST(Plans, ThatNobodyUsesGoWhereMemoryIsShort) {
+TEST_F(Plans, ThatNobodyUsesGoWhereMemoryIsShort) {
   auto batch_of = [](std::int64_t rows) { return Features{{"x", Array::zeros({rows, 1000})}}; };
   RunConfig config = saving_nothing();
   config.memory_limit = Bytes(3'000'000);  // the largest needs about 1.2 MB, of which 0.4 stay
@@ -97,10 +105,9 @@ TEST(Plans, ThatNobodyUsesGoWhereMemoryIsShort) {
   }
   std::string error = error_of([&] { estimator.evaluate(once({batch_of(1000)})); });
   EXPECT_THAT(error, ::testing::HasSubstr("instead of 1000 would fit"));
-  find_device("cpu")->set_memory_limit(Bytes(std::int64_t{1} << 34));
 }
 
-TEST(Plans, TheLeastRecentlyUsedGoes) {
+TEST_F(Plans, TheLeastRecentlyUsedGoes) {
   int built = 0;
   auto counted = [&](Scope s, const Batch& batch, Mode mode) {
     ++built;

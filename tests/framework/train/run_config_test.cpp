@@ -26,8 +26,8 @@ TEST(RunConfig, HasTheUsualDefaults) {
 TEST(RunConfig, ReadsEveryField) {
   RunConfig config = run_config_from_json(R"({"devices": ["cpu:0"], "save_checkpoint_steps": 500,
       "keep_checkpoints": {"newest": 0}, "log_step_count": 7, "seed": 18446744073709551615,
-      "threads": 3, "memory_limit": 1000000, "plans": 5, "stop_on_signals": false, "check_numerics": true,
-      "split": 2})");
+      "threads": 3, "memory_limit": 1000000, "plans": 5, "stop_on_signals": false,
+      "check_numerics": true, "split": 2})");
   EXPECT_THAT(config.devices, ElementsAre("cpu:0"));
   EXPECT_EQ(config.split.slots, 2);
   EXPECT_EQ(config.save_checkpoint, Every(Steps(500)));
@@ -63,8 +63,9 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
       R"({"batch":"per_tower","bucket":5,"capture_steps":false,"check_numerics":true,)"
       R"("devices":["cpu:0","cpu:1+cpu:2"],"exact_convolutions":true,"fail_on_non_finite":false,)"
       R"("keep_checkpoints":{"every":{"steps":7200},"multiples_of":12,"newest":3},)"
-      R"("log_step_count":8,"memory_limit":9,"plans":7,"precision":"bf16","reduction":"hierarchical",)"
-      R"("reduction_timeout":10,"save_checkpoint":{"steps":11},"save_in_background":true,)"
+      R"("log_step_count":8,"memory_limit":9,"plans":7,"precision":"bf16",)"
+      R"("reduction":"hierarchical","reduction_timeout":10,"save_checkpoint":{"steps":11},)"
+      R"("save_in_background":true,)"
       R"("seed":18446744073709551615,"split":2,"stop_on_signals":false,"tf32":false,"threads":4,)"
       R"("variables":"central"})";
   EXPECT_EQ(to_json(run_config_from_json(all)), all);
