@@ -39,9 +39,17 @@ struct Value {
 };
 
 MemoryUse use_of(Phase phase) {
-  return phase == Phase::forward    ? MemoryUse::activation
-         : phase == Phase::backward ? MemoryUse::gradient
-                                    : MemoryUse::update;
+  switch (phase) {
+    case Phase::forward:
+      return MemoryUse::activation;
+    case Phase::recompute:
+      return MemoryUse::recomputed;
+    case Phase::backward:
+      return MemoryUse::gradient;
+    case Phase::update:
+      break;
+  }
+  return MemoryUse::update;
 }
 
 std::string name_of(const Node& node) {
@@ -57,7 +65,7 @@ class Builder {
     values_of_.resize(graph().size());
   }
 
-  std::shared_ptr<const Plan> build() {
+  std::shared_ptr<Plan> build() {
     std::vector<const Node*> order = execution_order();
     for (const Node* node : order)
       if (node->op().flops) plan_->flops += node->op().flops(*node);
@@ -384,8 +392,7 @@ class Builder {
 
 }  // namespace
 
-std::shared_ptr<const Plan> build_plan(Program program, Device& device,
-                                       const CompileOptions& options) {
+std::shared_ptr<Plan> build_plan(Program program, Device& device, const CompileOptions& options) {
   return Builder(std::move(program), device, options).build();
 }
 

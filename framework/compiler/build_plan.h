@@ -8,7 +8,6 @@
 namespace belfry {
 
 /// Chooses kernels, packs, lifetimes and offsets. See CompileOptions.
-std::shared_ptr<const Plan> build_plan(Program program, Device& device,
-                                       const CompileOptions& options);
+std::shared_ptr<Plan> build_plan(Program program, Device& device, const CompileOptions& options);
 
 }  // namespace belfry

@@ -2,6 +2,7 @@
 #include "belfry/framework/compiler/partition.h"
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/compiler/plan.h"
+#include "belfry/framework/compiler/recompute.h"
 #include "belfry/framework/graph/verify.h"
 
 namespace belfry {
@@ -17,14 +18,15 @@ constexpr bool always_verify = true;
 #endif
 
 Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effects,
-                  const OnHost& on_host, const CompileOptions& options) {
+                  const OnHost& on_host, const CompileOptions& options, Recomputed& recomputed) {
   auto keep = [](const Node&, Rewriting&) { return std::optional<std::vector<Tensor>>(); };
   Program program = rewrite(outputs, effects, keep);
   if (!options.fast) return program;
   auto by_rows = [&](const Program& p) { return update_by_rows(p, on_host); };
+  auto again = Pass([&](const Program& p) { return recompute(p, options.recompute, recomputed); });
   for (const Pass& pass :
        {Pass(fold_constants), Pass(merge_common_subexpressions), Pass(by_rows),
-        Pass(fuse_batch_norm), Pass(fuse_bias_and_activation), Pass(fuse_elementwise)}) {
+        Pass(fuse_batch_norm), Pass(fuse_bias_and_activation), Pass(fuse_elementwise), again}) {
     program = pass(program);
     if (always_verify || options.verify) verify(program);
   }
@@ -36,7 +38,11 @@ Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effect
 std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<Node* const> effects,
                                     Device& device, CompileOptions options) {
   auto on_host = [&](int) { return device.host_accessible(); };
-  return build_plan(rewritten(outputs, effects, on_host, options), device, options);
+  Recomputed recomputed;
+  auto plan =
+      build_plan(rewritten(outputs, effects, on_host, options, recomputed), device, options);
+  plan->recomputed = recomputed;
+  return plan;
 }
 
 std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
@@ -48,12 +54,15 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
   auto on_host = [&](int slot) {
     return devices[static_cast<std::size_t>(slot)]->host_accessible();
   };
-  Partition parts = partition(rewritten(outputs, effects, on_host, options), slots);
+  Recomputed recomputed;
+  Partition parts = partition(rewritten(outputs, effects, on_host, options, recomputed), slots);
   auto plan = std::make_shared<TowerPlan>();
   plan->outputs = std::move(parts.outputs);
   for (std::size_t s = 0; s < devices.size(); ++s) {
     if (always_verify || options.verify) verify(parts.slots[s]);
-    plan->slots.push_back(build_plan(std::move(parts.slots[s]), *devices[s], options));
+    auto own = build_plan(std::move(parts.slots[s]), *devices[s], options);
+    own->recomputed = recomputed;
+    plan->slots.push_back(std::move(own));
   }
   return plan;
 }

@@ -75,10 +75,20 @@ std::string row(std::string_view name, std::int64_t bytes) {
 
 }  // namespace
 
+std::string to_string(const Recomputed& r) {
+  if (r.nodes == 0) return "";
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%.1f", 100 * r.time_share);
+  return concat(r.nodes, r.nodes == 1 ? " op" : " ops", ", for ", bytes_text(r.saved_bytes),
+                " less and about ", percent, " % more time");
+}
+
 std::string to_string(MemoryUse use) {
   switch (use) {
     case MemoryUse::activation:
       return "activation";
+    case MemoryUse::recomputed:
+      return "recomputed";
     case MemoryUse::gradient:
       return "gradient";
     case MemoryUse::update:
@@ -150,6 +160,8 @@ std::string explain(const Plan& plan) {
   out += row("arena", plan.arena_bytes);
   for (const auto& [use, bytes] : plan.peak_by_use())
     out += row("  " + to_string(use) + " at its peak", bytes);
+  if (plan.recomputed.nodes > 0)
+    out += concat("computed again in the backward pass: ", plan.recomputed, "\n");
   out += "largest tensors:\n";
   for (const Tenant& t : largest_tensors(plan, 10))
     out += "  " + padded(bytes_text(t.bytes), 12) + padded(t.name, 40) + t.what + "\n";

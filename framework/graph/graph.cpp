@@ -27,6 +27,8 @@ std::string to_string(Phase phase) {
       return "forward";
     case Phase::backward:
       return "backward";
+    case Phase::recompute:
+      return "recompute";
     case Phase::update:
       return "update";
   }

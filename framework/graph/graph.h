@@ -44,7 +44,7 @@ class Tensor {
 };
 
 /// What a node is there for; memory and time are reported by phase.
-enum class Phase : std::uint8_t { forward, backward, update };
+enum class Phase : std::uint8_t { forward, backward, update, recompute };
 std::string to_string(Phase phase);
 
 /// One operation in a graph. Made by apply(); constant after construction but for its slot.

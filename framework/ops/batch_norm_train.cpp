@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "belfry/framework/ops/batch_norm.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/functors.h"
 #include "belfry/framework/ops/norm.h"
 #include "belfry/framework/ops/reduce.h"
 
@@ -46,15 +46,15 @@ void run(const KernelContext& c) {
     c.output(1).as<S>()[k] = static_cast<S>(m.mean);
     c.output(2).as<S>()[k] = static_cast<S>(m.variance);
     c.output(3).as<S>()[k] = static_cast<S>(1 / std::sqrt(m.variance + o.epsilon));
-    // As the gradient computes it again, from what is kept.
-    double mean = c.output(1).as<S>()[k], inv_std = c.output(3).as<S>()[k];
-    for (std::int64_t i = 0; i < column.size; ++i) {
-      std::int64_t at = column.at(i);
-      double value = (load(x[at]) - mean) * inv_std * double{scale[k]} + double{offset[k]};
-      if (residual) value += load(residual[at]);
-      if (o.activation == Activation::relu) value = functor::Relu::apply<StdMath>(value);
-      y[at] = store<T>(value);
-    }
+    // As it is computed again, from what is kept.
+    BatchNormColumn<T, S> normal{.x = x,
+                                 .residual = residual,
+                                 .mean = c.output(1).as<S>()[k],
+                                 .inv_std = c.output(3).as<S>()[k],
+                                 .scale = scale[k],
+                                 .offset = offset[k],
+                                 .activation = o.activation};
+    for (std::int64_t i = 0; i < column.size; ++i) y[column.at(i)] = normal(column.at(i));
   }
 }
 

@@ -124,6 +124,19 @@ struct BatchNormOptions {
 };
 extern const OpDef batch_norm_train_op;
 
+/// (x, scale, offset, mean, inverse standard deviation, [residual]) -> y: what batch_norm_train
+/// made of them, to the bit, from its statistics. For the compiler, which computes y again where
+/// keeping it would take memory.
+struct BatchNormRecomputeOptions {
+  Activation activation = Activation::none;
+  bool residual = false;  ///< input 5
+  static void fields(auto& o, auto&& field) {
+    field("activation", o.activation);
+    field("residual", o.residual);
+  }
+};
+extern const OpDef batch_norm_recompute_op;
+
 /// (dy, x, scale, mean, inverse standard deviation, [y or offset when there is an activation]) ->
 /// (dx, dscale, doffset, [dresidual]).
 struct BatchNormGradOptions {

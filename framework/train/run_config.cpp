@@ -108,6 +108,19 @@ Enum one_of(const Json& value, std::string_view key, std::initializer_list<Enum>
   fail("config: `", key, "` must be one of ", join(names, ", "), ", got ", value.dump());
 }
 
+Recompute recompute(const Json& value, std::string_view key) {
+  if (value == "automatic") return {};
+  if (value == "off") return {.automatic = false};
+  require(value.is_array(), "config: `", key, "` must be automatic, off or a list of scopes, got ",
+          value.dump());
+  return {.scopes = names(value, key)};
+}
+
+Json recompute_json(const Recompute& r) {
+  if (!r.scopes.empty()) return r.scopes;
+  return r.automatic ? "automatic" : "off";
+}
+
 using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)>;
 
 const std::map<std::string, Setter, std::less<>>& setters() {
@@ -153,6 +166,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"memory_limit",
        [](auto& c, auto& v, auto k) { c.memory_limit = Bytes(whole_number(v, k)); }},
       {"plans", [](auto& c, auto& v, auto k) { c.plans = small_number(v, k); }},
+      {"recompute", [](auto& c, auto& v, auto k) { c.recompute = recompute(v, k); }},
       {"stop_on_signals", [](auto& c, auto& v, auto k) { c.stop_on_signals = truth(v, k); }},
       {"fail_on_non_finite", [](auto& c, auto& v, auto k) { c.fail_on_non_finite = truth(v, k); }},
       {"check_numerics", [](auto& c, auto& v, auto k) { c.check_numerics = truth(v, k); }},
@@ -216,6 +230,7 @@ std::string to_json(const RunConfig& c) {
               {"threads", c.threads},
               {"memory_limit", c.memory_limit.count},
               {"plans", c.plans},
+              {"recompute", recompute_json(c.recompute)},
               {"stop_on_signals", c.stop_on_signals},
               {"fail_on_non_finite", c.fail_on_non_finite},
               {"check_numerics", c.check_numerics}}

@@ -37,6 +37,18 @@ enum class Precision : std::uint8_t {
 };
 std::string to_string(Precision precision);
 
+/// What training computes again in its backward pass in place of keeping it. The results are the
+/// same, to the bit; plan() and explain() say how much memory it takes.
+struct Recompute {
+  /// What one pass over memory gives again is not kept (normalised batches, conversions), for at
+  /// most some 3 % of a step's time. Where a plan would be over the memory limit, as much more as
+  /// it takes to fit is computed again, what costs the least time first.
+  bool automatic = true;
+  /// All that is made in these scopes, by full path, and below, is computed again from what they
+  /// read, which is kept. The empty path stands for the whole model: from the inputs.
+  std::vector<std::string> scopes = {};
+};
+
 struct RunConfig {
   /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a slot: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
@@ -90,6 +102,8 @@ struct RunConfig {
   /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,
   /// at first what the device has.
   Bytes memory_limit = Bytes(0);
+  /// What the backward pass computes again in place of keeping it.
+  Recompute recompute = {};
   /// An Estimator keeps so many plans ready, one for each mode and shape of a batch. When another
   /// one comes, the least recently used goes; its shape is compiled again if it comes again. All
   /// plans compute in the same memory, as large as the largest needs. Each also has some of its
@@ -109,7 +123,8 @@ struct RunConfig {
 /// `defaults` with the fields that a JSON object names: {"devices": ["cpu"], "seed": 7,
 /// "save_checkpoint": {"steps": 500}}. Keys are the names of the fields. A cadence is {"steps": n},
 /// {"seconds": n}, {"milliseconds": n} or null (never); "save_checkpoint_steps": n is short for the
-/// first; "memory_limit" is in bytes; "split": n stands for auto_split(n). Error: an unknown key
+/// first; "memory_limit" is in bytes; "split": n stands for auto_split(n); "recompute" is
+/// "automatic", "off" or a list of scopes. Error: an unknown key
 /// (the known ones are listed), a wrong type, a value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
 

@@ -115,9 +115,12 @@ Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmSt
       warm_start_(std::move(warm_start)),
       seed_(config.seed),
       split_(config.split.slots),
-      compile_options_{.threads = threads_of_a_slot(config, strategy_),
-                       .tf32 = config.tf32,
-                       .exact_convolutions = config.exact_convolutions},
+      compile_options_{
+          .threads = threads_of_a_slot(config, strategy_),
+          .tf32 = config.tf32,
+          .exact_convolutions = config.exact_convolutions,
+          .recompute = {.cheap = config.recompute.automatic, .scopes = config.recompute.scopes}},
+      recompute_(config.recompute.automatic),
       plans_(config.plans) {
   require(split_ <= strategy_.slots(), "RunConfig: split is into ", split_, " slots but tower ",
           strategy_.towers[0].name(), " has ", strategy_.slots(),
@@ -179,18 +182,44 @@ std::shared_ptr<const TowerPlan> Session::compile_summaries(const Model& model, 
   });
 }
 
-// Winograd's method takes more memory. What others have in use is not looked at, so that bits do
-// not depend on it.
-std::shared_ptr<const TowerPlan> Session::compile_within_limits(
-    int tower,
-    const std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>& compile) const {
-  auto plan = compile(compile_options_);
+// What is kept for the backward pass takes memory, and so does Winograd's method. What others have
+// in use is not looked at, so that bits do not depend on it.
+std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower,
+                                                                const Compile& compile) const {
+  CompileOptions options = compile_options_;
+  auto plan = compile(options);
+  auto smallest = plan;
+  auto try_more = [&] {
+    if (recompute_ && bytes_over_limits(*plan, tower) > 0)
+      plan = compile_with_recompute(tower, compile, options, *plan);
+    if (bytes_over_limits(*plan, tower) < bytes_over_limits(*smallest, tower)) smallest = plan;
+    return bytes_over_limits(*plan, tower) <= 0;
+  };
   bool on_host = strategy_.towers[0].devices[0]->host_accessible();
-  if (!on_host || compile_options_.exact_convolutions || within_limits(*plan, tower)) return plan;
-  CompileOptions exact = compile_options_;
-  exact.exact_convolutions = true;
-  auto leaner = compile(exact);
-  return within_limits(*leaner, tower) ? leaner : plan;
+  if (try_more() || !on_host || options.exact_convolutions) return smallest;
+  options.exact_convolutions = true;
+  plan = compile(options);
+  try_more();
+  return smallest;
+}
+
+// Of those that fit about the one that computes the least again, else the one that computes the
+// most.
+std::shared_ptr<const TowerPlan> Session::compile_with_recompute(int tower, const Compile& compile,
+                                                                 CompileOptions options,
+                                                                 const TowerPlan& without) const {
+  std::int64_t fits = 1, too_much = 0;
+  for (const auto& slot : without.slots) too_much += slot->arena_bytes;
+  options.recompute.most_bytes = fits;
+  auto best = compile(options);
+  for (int tries = 0; tries < 7 && bytes_over_limits(*best, tower) <= 0; ++tries) {
+    options.recompute.most_bytes = fits + (too_much - fits) / 2;
+    auto plan = compile(options);
+    bool does = bytes_over_limits(*plan, tower) <= 0;
+    (does ? fits : too_much) = options.recompute.most_bytes;
+    if (does) best = std::move(plan);
+  }
+  return best;
 }
 
 std::vector<Device*> Session::devices_of(int tower) const {
@@ -271,11 +300,12 @@ Bytes free_memory(const Device& device) {
 
 }  // namespace
 
-bool Session::within_limits(const TowerPlan& plan, int tower) const {
+std::int64_t Session::bytes_over_limits(const TowerPlan& plan, int tower) const {
   std::vector<Device*> devices = devices_of(tower);
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (std::size_t slot = 0; slot < devices.size(); ++slot)
-    if (plan.slots[slot]->bytes() > devices[slot]->memory_limit().count) return false;
-  return true;
+    most = std::max(most, plan.slots[slot]->bytes() - devices[slot]->memory_limit().count);
+  return most;
 }
 
 bool Session::fits(const TowerPlan& plan, int tower) {

@@ -87,8 +87,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The cache has the models of all modes, each with the Replicas that it belongs to.
   PlanCache<PreparedModel>& plans() { return plans_; }
 
-  /// The plan of a model on one of this session's towers. Convolutions are exact where only such a
-  /// plan is within the devices' limits.
+  /// The plan of a model on one of this session's towers. Convolutions are exact, and more is
+  /// computed again, where only such a plan is within the devices' limits.
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0}) const;
   std::shared_ptr<const TowerPlan> compile_summaries(const Model& model, int tower) const;
@@ -159,11 +159,14 @@ class Session : public std::enable_shared_from_this<Session> {
   [[noreturn]] void fail_for_memory(const TowerPlan& plan, const Model& model, int tower);
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);
-  std::shared_ptr<const TowerPlan> compile_within_limits(
-      int tower,
-      const std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>& compile) const;
-  /// Whether each device would have memory for the plan if nothing else were there.
-  bool within_limits(const TowerPlan& plan, int tower) const;
+  using Compile = std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>;
+  std::shared_ptr<const TowerPlan> compile_within_limits(int tower, const Compile& compile) const;
+  std::shared_ptr<const TowerPlan> compile_with_recompute(int tower, const Compile& compile,
+                                                          CompileOptions options,
+                                                          const TowerPlan& without) const;
+  /// By how much the plan is over the limit of the device where it is the most, if nothing else
+  /// were there; below 0: it fits.
+  std::int64_t bytes_over_limits(const TowerPlan& plan, int tower) const;
   std::int64_t largest_batch(const Model& model, int tower);
   std::vector<VariableOptions> variables_to_save() const;
   WeightSource source_of_variables(Mode mode) const;
@@ -212,6 +215,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::uint64_t seed_;
   int split_;
   CompileOptions compile_options_;
+  bool recompute_;  // as much as it takes
   PlanCache<PreparedModel> plans_;
   std::map<std::pair<Mode, bool>, std::unique_ptr<Replicas>> replicas_;
   // Variables that averaged replicas read themselves, until their averages are first updated.

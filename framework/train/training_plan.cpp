@@ -201,6 +201,16 @@ std::string memory_of_parts(const PreparedTraining& training) {
   return lines;
 }
 
+std::string recomputed_in_parts(const PreparedTraining& training) {
+  const Model& model = training.replicas.model();
+  std::string lines;
+  for (std::uint64_t updates : different_parts(model))
+    if (const Recomputed& r = training.plan(0, updates).slots[0]->recomputed; r.nodes > 0)
+      lines +=
+          concat("computed again in the backward pass", label_of(model, updates), ": ", r, "\n");
+  return lines;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t first_step) {
@@ -231,7 +241,7 @@ std::string describe_training(const PreparedTraining& training) {
                 "variables: ", strategy.variables, "\n",
                 model.split() ? concat("split: ", *model.split(), "\n") : "",
                 reductions_of_parts(training), memory_of_parts(training),
-                "gradients pass: average, ",
+                recomputed_in_parts(training), "gradients pass: average, ",
                 training.config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
                 editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
 }

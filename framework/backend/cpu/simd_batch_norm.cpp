@@ -173,6 +173,37 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
   BatchNormGradOptions options_;
 };
 
+template <class T>
+class BatchNormRecomputeKernel final : public BatchNormKernel<T> {
+  using Base = BatchNormKernel<T>;
+  using Base::c_, Base::loops_, Base::for_rows;
+
+ public:
+  BatchNormRecomputeKernel(const Node& node, int threads)
+      : BatchNormKernel<T>(node.input(0).shape(), threads),
+        options_(node.as<BatchNormRecomputeOptions>()) {}
+
+  Bytes workspace() const override { return Bytes(c_ * std::int64_t{sizeof(float)}); }
+  void run(const KernelArguments& a, Stream&) override {
+    const auto* x = static_cast<const T*>(a.inputs[0]);
+    const auto* residual = options_.residual ? static_cast<const T*>(a.inputs[5]) : nullptr;
+    const auto *scale = static_cast<const float*>(a.inputs[1]),
+               *offset = static_cast<const float*>(a.inputs[2]),
+               *mean = static_cast<const float*>(a.inputs[3]),
+               *inverse = static_cast<const float*>(a.inputs[4]);
+    auto* y = static_cast<T*>(a.outputs[0]);
+    auto* factor = static_cast<float*>(a.workspace);
+    for (std::int64_t j = 0; j < c_; ++j) factor[j] = scale[j] * inverse[j];
+    for_rows([&](std::int64_t rows, std::int64_t at) {
+      loops_.normalize(x + at, residual ? residual + at : nullptr, mean, factor, offset,
+                       options_.activation == Activation::relu, rows, c_, y + at);
+    });
+  }
+
+ private:
+  BatchNormRecomputeOptions options_;
+};
+
 template <template <class> class K, int X>
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
   return kernel_for_type(node.input(X).dtype(),
@@ -180,6 +211,7 @@ std::unique_ptr<Kernel> make(const Node& node, int threads) {
 }
 
 const KernelRegistration train(batch_norm_train_op, make<BatchNormTrainKernel, 0>);
+const KernelRegistration recompute(batch_norm_recompute_op, make<BatchNormRecomputeKernel, 0>);
 const KernelRegistration grad(batch_norm_grad_op, make<BatchNormGradKernel, 1>);
 
 }  // namespace

@@ -92,6 +92,29 @@ TEST(SimdBatchNorm, GradComputesTheSignsOfTheOutputsToTheBit) {
     }
 }
 
+TEST(SimdBatchNorm, RecomputesTheOutputsToTheBit) {
+  for (const Shape& shape : shapes)
+    for (Variant v : variants)
+      for (DType dtype : {DType::f32, DType::bf16, DType::f16})
+        for (const SimdLoops* loops : simd_choices()) {
+          UsingSimd using_simd(*loops);
+          std::vector<Array> inputs = batch_norm_inputs(shape, v.residual);
+          inputs[0] = inputs[0].cast(dtype);
+          if (v.residual) inputs[3] = inputs[3].cast(dtype);
+          Graph graph;
+          const Node& train =
+              apply(batch_norm_train_op, inputs_like(graph, inputs),
+                    BatchNormOptions{.activation = v.activation, .residual = v.residual});
+          auto outputs = run_kernel(*find_kernel(train, 2), train, inputs);
+          inputs.insert(inputs.begin() + 3, {outputs[1], outputs[3]});
+          const Node& again = apply(batch_norm_recompute_op, inputs_like(graph, inputs),
+                                    BatchNormRecomputeOptions{v.activation, v.residual});
+          auto y = run_kernel(*find_kernel(again, 2), again, inputs);
+          EXPECT_TRUE(identical(y[0], outputs[0])) << loops->isa << " " << to_string(outputs[0].type());
+          if (dtype == DType::f32) expect_simd_matches_reference(again, inputs, 16);
+        }
+}
+
 TEST(SimdBatchNorm, EmptyBatch) {
   std::vector<Array> inputs = batch_norm_inputs({0, 5, 3}, false);
   Graph graph;

@@ -1,4 +1,5 @@
-// Covers batch_norm_train.cpp, batch_norm_grad.cpp, batch_norm_inference.cpp and norm.cpp.
+// Covers batch_norm_train.cpp, batch_norm_recompute.cpp, batch_norm_grad.cpp,
+// batch_norm_inference.cpp and norm.cpp.
 #include "nn_support.h"
 
 namespace belfry::testing {
@@ -126,6 +127,32 @@ TEST(BatchNormGrad, PassesCheckOpWithTheOffset) {
                       .rounding = 256,
                       .wide = {2, 3, 4, 5}}),
             "");
+}
+
+TEST(BatchNormRecompute, GivesWhatTrainGave) {
+  for (bool residual : {false, true})
+    for (Activation activation : {Activation::none, Activation::relu}) {
+      Graph graph;
+      Tensor x = constant(graph, noise({3, 2, 2, 3})), scale = constant(graph, noise({3}, 2)),
+             offset = constant(graph, noise({3}, 3));
+      std::vector<Tensor> inputs{x, scale, offset};
+      if (residual) inputs.push_back(constant(graph, noise({3, 2, 2, 3}, 4)));
+      Node& train = apply(batch_norm_train_op, inputs,
+                          BatchNormOptions{.activation = activation, .residual = residual});
+      inputs.insert(inputs.begin() + 3, {Tensor(train, 1), Tensor(train, 3)});
+      Tensor again =
+          apply1(batch_norm_recompute_op, inputs, BatchNormRecomputeOptions{activation, residual});
+      EXPECT_EQ(values(again), values(Tensor(train, 0)));
+
+      std::vector<Array> operands{noise({3, 2, 2, 3}), noise({3}, 2), noise({3}, 3), noise({3}, 5),
+                                  noise({3}, 6)};
+      if (residual) operands.push_back(noise({3, 2, 2, 3}, 4));
+      auto build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
+        return {apply1(batch_norm_recompute_op, {in.begin(), in.end()},
+                       BatchNormRecomputeOptions{activation, residual})};
+      };
+      EXPECT_EQ(check_op({.build = build, .inputs = operands, .wide = {1, 2, 3, 4}}), "");
+    }
 }
 
 TEST(BatchNormInference, UsesTheGivenStatistics) {

@@ -76,6 +76,7 @@ TEST_F(Plans, OfManyShapesComputeInTheMemoryOfTheLargest) {
   config.plans = 1;
   EXPECT_EQ(train_on_strips(config, batches).losses, many.losses);
   config.memory_limit = Bytes(alone - 1);
+  config.recompute.automatic = false;
   EXPECT_THAT(error_of([&] { train_on_strips(config, batches); }),
               ::testing::HasSubstr("a batch of 7 instead of 8 would fit"));
 }

@@ -63,7 +63,7 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
       R"({"batch":"per_tower","bucket":5,"capture_steps":false,"check_numerics":true,)"
       R"("devices":["cpu:0","cpu:1+cpu:2"],"exact_convolutions":true,"fail_on_non_finite":false,)"
       R"("keep_checkpoints":{"every":{"steps":7200},"multiples_of":12,"newest":3},)"
-      R"("log_step_count":8,"memory_limit":9,"plans":7,"precision":"bf16",)"
+      R"("log_step_count":8,"memory_limit":9,"plans":7,"precision":"bf16","recompute":"off",)"
       R"("reduction":"hierarchical","reduction_timeout":10,"save_checkpoint":{"steps":11},)"
       R"("save_in_background":true,)"
       R"("seed":18446744073709551615,"split":2,"stop_on_signals":false,"tf32":false,"threads":4,)"
@@ -84,7 +84,7 @@ TEST(RunConfig, NamesWhatIsWrong) {
             "config: unknown key `sed`; known are batch, bucket, capture_steps, check_numerics, "
             "devices, exact_convolutions, fail_on_non_finite, keep_checkpoints, log_step_count, "
             "memory_limit, plans, "
-            "precision, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
+            "precision, recompute, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
             "save_in_background, seed, split, stop_on_signals, tf32, threads, variables");
   EXPECT_EQ(error(R"({"threads": "two"})"),
             "config: `threads` must be a whole number, got \"two\"");

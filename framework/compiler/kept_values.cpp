@@ -1,0 +1,143 @@
+#include "belfry/framework/compiler/kept_values.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/defs_nn.h"
+#include "belfry/framework/ops/transfer.h"
+
+namespace belfry {
+namespace {
+
+// Rough, and the same everywhere, so that plans do not depend on the machine: about those of a core
+// with AVX-512. Only their ratio counts.
+constexpr double flops_a_second = 1.5e11, bytes_a_second = 2e10;
+
+double seconds(const Node& node, std::span<const Tensor> inputs) {
+  double bytes = 0;
+  for (const Tensor& t : inputs) bytes += static_cast<double>(t.type().bytes());
+  for (const TensorType& t : node.outputs()) bytes += static_cast<double>(t.bytes());
+  double flops = node.op().flops ? node.op().flops(node) : 0;
+  return flops / flops_a_second + bytes / bytes_a_second;
+}
+
+// What takes part in a reduction or comes from another slot is there once.
+bool can_be_again(const Node& node) {
+  return !node.op().collective && !node.is(receive_op) && !node.is(send_op) && !node.op().mutates;
+}
+
+}  // namespace
+
+std::vector<Tensor> KeptValues::read_again(const Node& node) {
+  std::vector<Tensor> inputs(node.inputs().begin(), node.inputs().end());
+  if (!node.is(batch_norm_train_op)) return inputs;
+  auto output = [&](int i) { return Tensor(const_cast<Node&>(node), i); };
+  inputs.insert(inputs.begin() + 3, {output(1), output(3)});  // mean, inverse deviation
+  return inputs;
+}
+
+Node& KeptValues::add_again(Graph& graph, const Node& node, std::vector<Tensor> inputs) {
+  Placement place{node.scope(), node.slot(), Phase::recompute, node.first_row()};
+  if (!node.is(batch_norm_train_op))
+    return graph.add(node.op(), std::move(inputs), node.options(), place);
+  const auto& o = node.as<BatchNormOptions>();
+  return graph.add(batch_norm_recompute_op, std::move(inputs),
+                   BatchNormRecomputeOptions{o.activation, o.residual}, place);
+}
+
+KeptValues::KeptValues(const Program& program) : numbers_(program.graph->size()) {
+  auto live = live_nodes(*program.graph, program.outputs, program.effects);
+  for (const auto& owned : *program.graph) {
+    const Node& node = *owned;
+    auto id = static_cast<std::size_t>(node.id());
+    if (!live[id]) continue;
+    if (node.op().view) {
+      numbers_[id] = {value_of(node.input(0))};
+      continue;
+    }
+    int place = static_cast<int>(order_.size());
+    for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
+      numbers_[id].push_back(static_cast<int>(values_.size()));
+      values_.push_back({.node = &node,
+                         .output = i,
+                         .bytes = node.output(i).bytes(),
+                         .leaf = is_leaf(node),
+                         .pinned = is_late(node) || !can_be_again(node),
+                         .made = place});
+      // The statistics of a batch are small, and are not computed again.
+      if (node.is(batch_norm_train_op) && i > 0) values_.back().pinned = true;
+    }
+    if (is_leaf(node)) continue;
+    order_.push_back(&node);
+    step_seconds_ += seconds(node, node.inputs());
+    for (const Tensor& t : node.inputs()) {
+      Value& value = values_[static_cast<std::size_t>(value_of(t))];
+      if (!is_late(node)) value.last_forward = place;
+      if (is_late(node) && value.first_late < 0) value.first_late = place;
+      // What is read on another slot is sent there once.
+      if (node.slot() != value.node->slot()) value.pinned = true;
+    }
+  }
+  for (const Tensor& t : program.outputs)
+    values_[static_cast<std::size_t>(value_of(t))].pinned = true;
+}
+
+int KeptValues::value_of(const Tensor& t) const {
+  return numbers_[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
+}
+
+double KeptValues::seconds_of(const Value& value) const {
+  return seconds(*value.node, read_again(*value.node));
+}
+
+KeptValues::Estimate KeptValues::estimate(const Set& dropped) const {
+  struct Life {
+    int first = -1, last = -1;
+  };
+  std::vector<Life> kept(values_.size()), again(values_.size());
+  Estimate out;
+  int now = 0;
+  std::function<void(int)> read_late = [&](int v) {
+    auto i = static_cast<std::size_t>(v);
+    if (!dropped[i]) {
+      kept[i].last = now;
+      return;
+    }
+    if (again[i].first < 0) {
+      const Node& node = *values_[i].node;
+      for (const Tensor& t : read_again(node)) read_late(value_of(t));
+      ++now;
+      out.seconds += seconds_of(values_[i]);
+      for (int other : numbers_[static_cast<std::size_t>(node.id())])
+        if (dropped[static_cast<std::size_t>(other)])
+          again[static_cast<std::size_t>(other)] = {now, now};
+    }
+    again[i].last = now;
+  };
+  for (const Node* node : order_) {
+    for (const Tensor& t : node->inputs()) {
+      int v = value_of(t);
+      if (is_late(*node)) {
+        read_late(v);
+      } else {
+        kept[static_cast<std::size_t>(v)].last = now;
+      }
+    }
+    ++now;
+    for (int v : numbers_[static_cast<std::size_t>(node->id())])
+      kept[static_cast<std::size_t>(v)] = {now, now};
+  }
+  std::vector<std::int64_t> change(static_cast<std::size_t>(now) + 2);
+  for (std::size_t i = 0; i < values_.size(); ++i)
+    for (const Life& life : {kept[i], again[i]}) {
+      if (values_[i].leaf || life.first < 0) continue;
+      change[static_cast<std::size_t>(life.first)] += values_[i].bytes;
+      change[static_cast<std::size_t>(std::max(life.first, life.last)) + 1] -= values_[i].bytes;
+    }
+  std::int64_t live = 0;
+  for (std::int64_t c : change) out.peak = std::max(out.peak, live += c);
+  return out;
+}
+
+}  // namespace belfry

@@ -1,0 +1,61 @@
+#pragma once
+// What a step keeps for its backward pass, and what it would take to have it again. Internal to
+// compiler/.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "belfry/framework/graph/rewrite.h"
+
+namespace belfry {
+
+/// Values are numbered; views share the number of what they view.
+class KeptValues {
+ public:
+  explicit KeptValues(const Program& program);
+
+  using Set = std::vector<bool>;  ///< by value
+  Set none() const { return Set(values_.size()); }
+
+  struct Value {
+    const Node* node = nullptr;
+    int output = 0;
+    std::int64_t bytes = 0;
+    bool leaf = false;    ///< there in any case: a variable, an input, a constant
+    bool pinned = false;  ///< a result of the program, or what cannot be computed again
+    int made = 0;         ///< place of its node in the order of execution
+    int last_forward = 0, first_late = -1;  ///< readers' places; -1: only the forward pass reads it
+    /// Kept for the backward pass, and may be dropped.
+    bool droppable() const { return !leaf && !pinned && first_late >= 0; }
+  };
+  const std::vector<Value>& values() const { return values_; }
+  int value_of(const Tensor& t) const;
+
+  /// Whether a node belongs to the backward pass, or to what comes after it.
+  static bool is_late(const Node& node) { return node.phase() != Phase::forward; }
+  /// What a node reads when it is computed again: its inputs, or statistics that it made of them.
+  static std::vector<Tensor> read_again(const Node& node);
+  /// Adds to `graph` what makes the node's values again of `inputs`, in the order of read_again().
+  static Node& add_again(Graph& graph, const Node& node, std::vector<Tensor> inputs);
+
+  struct Estimate {
+    std::int64_t peak = 0;  ///< bytes of all that lives at a time, at most; without workspaces
+    double seconds = 0;     ///< of computing again
+  };
+  /// Of a step that drops these.
+  Estimate estimate(const Set& dropped) const;
+  int places() const { return static_cast<int>(order_.size()); }
+  /// About how long the whole step takes, by the same measure.
+  double step_seconds() const { return step_seconds_; }
+  /// About how long it takes to have the value's node again, of what it reads.
+  double seconds_of(const Value& value) const;
+
+ private:
+  std::vector<std::vector<int>> numbers_;  // by node id, by output
+  std::vector<Value> values_;
+  std::vector<const Node*> order_;  // without leaves and views
+  double step_seconds_ = 0;
+};
+
+}  // namespace belfry

@@ -1,0 +1,224 @@
+#include "belfry/framework/compiler/recompute.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "belfry/framework/compiler/kept_values.h"
+#include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/defs_nn.h"
+
+namespace belfry {
+namespace {
+
+using Set = KeptValues::Set;
+using Value = KeptValues::Value;
+
+constexpr std::int64_t least_bytes = 1 << 16;  // of a value that is worth a launch of its own
+constexpr double cheap_share = 0.03;           // of a step's time
+
+// Passes over memory that another kernel would wait for in any case.
+bool is_cheap(const Node& node) { return node.is(batch_norm_train_op) || node.is(cast_op); }
+
+// What is there when backward begins, or can be had again: all that the node reads.
+bool inputs_are_there(const KeptValues& kept, const Set& dropped, const Value& value) {
+  for (const Tensor& t : KeptValues::read_again(*value.node)) {
+    auto i = static_cast<std::size_t>(kept.value_of(t));
+    const Value& input = kept.values()[i];
+    bool there =
+        input.leaf || dropped[i] || input.first_late >= 0 || input.bytes * 16 <= value.bytes;
+    if (!there) return false;
+  }
+  return true;
+}
+
+// In the order of execution, so that an input's part is known before its readers'.
+Set cheap_values(const KeptValues& kept) {
+  Set dropped = kept.none();
+  double seconds = 0;
+  for (std::size_t i = 0; i < dropped.size(); ++i) {
+    const Value& value = kept.values()[i];
+    if (!value.droppable() || value.bytes < least_bytes || !is_cheap(*value.node)) continue;
+    bool of_variables = std::ranges::all_of(
+        value.node->inputs(), [&](const Tensor& t) { return t.node().is(variable_op); });
+    if (of_variables || !inputs_are_there(kept, dropped, value)) continue;
+    seconds += kept.seconds_of(value);
+    if (seconds > cheap_share * kept.step_seconds()) break;
+    dropped[i] = true;
+  }
+  return dropped;
+}
+
+bool is_in(const Node& node, const std::vector<std::string>& scopes) {
+  return std::ranges::any_of(scopes, [&](const std::string& scope) {
+    return scope.empty() || node.scope() == scope || node.scope().starts_with(scope + "/");
+  });
+}
+
+// What is made in these scopes and read there or by its gradients alone.
+void drop_scopes(const KeptValues& kept, const std::vector<std::string>& scopes, Set& dropped) {
+  for (std::size_t i = 0; i < dropped.size(); ++i)
+    if (kept.values()[i].droppable() && is_in(*kept.values()[i].node, scopes)) dropped[i] = true;
+}
+
+// Where the forward pass may be cut into segments: how many bytes of it are read across each place.
+std::vector<std::int64_t> bytes_across(const KeptValues& kept) {
+  std::vector<std::int64_t> change(static_cast<std::size_t>(kept.places()) + 1);
+  for (const Value& v : kept.values()) {
+    if (v.leaf || KeptValues::is_late(*v.node) || v.last_forward <= v.made) continue;
+    change[static_cast<std::size_t>(v.made)] += v.bytes;
+    change[static_cast<std::size_t>(v.last_forward)] -= v.bytes;
+  }
+  std::int64_t sum = 0;
+  for (std::int64_t& c : change) c = sum += c;
+  return change;
+}
+
+// Cuts the forward pass into about `segments` parts that keep as many bytes each, where the fewest
+// are read across; what is, is kept, and all else dropped.
+Set dropped_but_between(const KeptValues& kept, const std::vector<std::int64_t>& across,
+                        int segments) {
+  Set dropped = kept.none();
+  std::vector<std::int64_t> made(across.size());
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < dropped.size(); ++i) {
+    const Value& v = kept.values()[i];
+    dropped[i] = !v.leaf && !v.pinned;
+    if (!v.droppable()) continue;
+    made[static_cast<std::size_t>(v.made)] += v.bytes;
+    total += v.bytes;
+  }
+  std::vector<int> cuts;
+  std::int64_t sum = 0;
+  int best = -1;
+  for (std::size_t at = 0; at < across.size() && std::ssize(cuts) + 1 < segments; ++at) {
+    sum += made[at];
+    double part =
+        static_cast<double>(sum) * segments / static_cast<double>(std::max<std::int64_t>(total, 1));
+    double next = static_cast<double>(cuts.size()) + 1;
+    if (part >= next - 0.5 && (best < 0 || across[at] <= across[static_cast<std::size_t>(best)]))
+      best = static_cast<int>(at);
+    if (part < next + 0.5 || best < 0) continue;
+    cuts.push_back(std::exchange(best, -1));
+  }
+  for (std::size_t i = 0; i < dropped.size(); ++i) {
+    const Value& v = kept.values()[i];
+    for (int cut : cuts)
+      if (v.made <= cut && cut < v.last_forward) dropped[i] = false;
+  }
+  return dropped;
+}
+
+// Keeps what costs the most time a byte, as long as there is room.
+void keep_what_fits(const KeptValues& kept, std::int64_t most_bytes, Set& dropped) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < dropped.size(); ++i)
+    if (dropped[i]) order.push_back(i);
+  auto worth = [&](std::size_t i) {
+    const Value& v = kept.values()[i];
+    return kept.seconds_of(v) / static_cast<double>(std::max<std::int64_t>(v.bytes, 1));
+  };
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
+  double seconds = kept.estimate(dropped).seconds;
+  for (std::size_t i : order) {
+    dropped[i] = false;
+    KeptValues::Estimate now = kept.estimate(dropped);
+    if (now.peak <= most_bytes && now.seconds < seconds)
+      seconds = now.seconds;
+    else
+      dropped[i] = true;
+  }
+}
+
+// The cheapest of several ways to live within `most_bytes`, or the least of them.
+Set dropped_within(const KeptValues& kept, std::int64_t most_bytes) {
+  std::vector<std::int64_t> across = bytes_across(kept);
+  std::optional<Set> best;
+  KeptValues::Estimate found;
+  for (int segments : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48}) {
+    Set dropped = dropped_but_between(kept, across, segments);
+    KeptValues::Estimate estimate = kept.estimate(dropped);
+    if (estimate.peak <= most_bytes) {
+      keep_what_fits(kept, most_bytes, dropped);
+      estimate = kept.estimate(dropped);
+    }
+    bool fits = estimate.peak <= most_bytes, best_fits = best && found.peak <= most_bytes;
+    bool better = fits != best_fits ? fits
+                  : fits            ? estimate.seconds < found.seconds
+                                    : estimate.peak < found.peak;
+    if (best && !better) continue;
+    best = std::move(dropped);
+    found = estimate;
+  }
+  return *best;
+}
+
+// Copies a program; what reads late reads what is computed again.
+class Rewriter {
+ public:
+  Rewriter(const KeptValues& kept, const Set& dropped) : kept_(kept), dropped_(dropped) {}
+
+  Program rewrite(const Program& program) {
+    return belfry::rewrite(
+        program,
+        [this](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
+          if (!reads_dropped(old)) return std::nullopt;
+          return outputs_of(add(old, to));
+        },
+        [this](const Node& old, Rewriting& to) {
+          return reads_dropped(old) && (add(old, to), true);
+        });
+  }
+
+  int count() const { return static_cast<int>(again_.size()); }
+
+ private:
+  bool is_dropped(const Tensor& t) const {
+    return dropped_[static_cast<std::size_t>(kept_.value_of(t))];
+  }
+  bool reads_dropped(const Node& node) const {
+    return KeptValues::is_late(node)
+           && std::ranges::any_of(node.inputs(), [&](const Tensor& t) { return is_dropped(t); });
+  }
+  Node& add(const Node& old, Rewriting& to) {
+    std::vector<Tensor> inputs;
+    for (const Tensor& t : old.inputs()) inputs.push_back(late(t, to));
+    return to.graph().add(old.op(), std::move(inputs), old.options(),
+                          {old.scope(), old.slot(), old.phase(), old.first_row()});
+  }
+  Tensor late(const Tensor& t, Rewriting& to) {
+    if (!is_dropped(t) || KeptValues::is_late(t.node())) return to(t);
+    Node*& made = again_[&t.node()];
+    if (!made) {
+      std::vector<Tensor> inputs;
+      for (const Tensor& u : KeptValues::read_again(t.node())) inputs.push_back(late(u, to));
+      made = &KeptValues::add_again(to.graph(), t.node(), std::move(inputs));
+    }
+    return Tensor(*made, t.index());
+  }
+
+  const KeptValues& kept_;
+  const Set& dropped_;
+  std::map<const Node*, Node*> again_;
+};
+
+}  // namespace
+
+Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done) {
+  KeptValues kept(program);
+  Set dropped = options.cheap ? cheap_values(kept) : kept.none();
+  drop_scopes(kept, options.scopes, dropped);
+  if (options.most_bytes > 0 && kept.estimate(dropped).peak > options.most_bytes)
+    dropped = dropped_within(kept, options.most_bytes);
+  Rewriter rewriter(kept, dropped);
+  Program out = rewriter.rewrite(program);
+  KeptValues::Estimate before = kept.estimate(kept.none()), after = kept.estimate(dropped);
+  done = {.nodes = rewriter.count(),
+          .saved_bytes = before.peak - after.peak,
+          .time_share = after.seconds / std::max(kept.step_seconds(), 1e-9)};
+  return out;
+}
+
+}  // namespace belfry
