@@ -84,7 +84,7 @@ KeptValues::KeptValues(const Program& program) : numbers_(program.graph->size())
 }
 
 int KeptValues::value_of(const Tensor& t) const {
-  return numbers_[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
+  return numbers_of(t.node())[static_cast<std::size_t>(t.index())];
 }
 
 double KeptValues::seconds_of(const Value& value) const {
@@ -98,42 +98,38 @@ KeptValues::Estimate KeptValues::estimate(const Set& dropped) const {
   std::vector<Life> kept(values_.size()), again(values_.size());
   Estimate out;
   int now = 0;
-  std::function<void(int)> read_late = [&](int v) {
-    auto i = static_cast<std::size_t>(v);
-    if (!dropped[i]) {
-      kept[i].last = now;
-      return;
+  // Inputs and outputs of an op live at the same time.
+  auto compute = [&](const std::vector<Tensor>& inputs, bool late) {
+    ++now;
+    for (const Tensor& t : inputs) {
+      auto v = static_cast<std::size_t>(value_of(t));
+      (late && dropped[v] ? again : kept)[v].last = now;
     }
-    if (again[i].first < 0) {
-      const Node& node = *values_[i].node;
-      for (const Tensor& t : read_again(node)) read_late(value_of(t));
-      ++now;
-      out.seconds += seconds_of(values_[i]);
-      for (int other : numbers_[static_cast<std::size_t>(node.id())])
-        if (dropped[static_cast<std::size_t>(other)])
-          again[static_cast<std::size_t>(other)] = {now, now};
-    }
-    again[i].last = now;
+  };
+  std::function<void(const Tensor&)> have = [&](const Tensor& t) {
+    auto v = static_cast<std::size_t>(value_of(t));
+    if (!dropped[v] || again[v].first >= 0) return;
+    std::vector<Tensor> inputs = read_again(*values_[v].node);
+    for (const Tensor& input : inputs) have(input);
+    compute(inputs, true);
+    out.seconds += seconds_of(values_[v]);
+    for (int other : numbers_of(*values_[v].node))
+      if (dropped[static_cast<std::size_t>(other)])
+        again[static_cast<std::size_t>(other)] = {now, now};
   };
   for (const Node* node : order_) {
-    for (const Tensor& t : node->inputs()) {
-      int v = value_of(t);
-      if (is_late(*node)) {
-        read_late(v);
-      } else {
-        kept[static_cast<std::size_t>(v)].last = now;
-      }
-    }
-    ++now;
-    for (int v : numbers_[static_cast<std::size_t>(node->id())])
-      kept[static_cast<std::size_t>(v)] = {now, now};
+    std::vector<Tensor> inputs(node->inputs().begin(), node->inputs().end());
+    if (is_late(*node))
+      for (const Tensor& t : inputs) have(t);
+    compute(inputs, is_late(*node));
+    for (int v : numbers_of(*node)) kept[static_cast<std::size_t>(v)] = {now, now};
   }
   std::vector<std::int64_t> change(static_cast<std::size_t>(now) + 2);
   for (std::size_t i = 0; i < values_.size(); ++i)
     for (const Life& life : {kept[i], again[i]}) {
       if (values_[i].leaf || life.first < 0) continue;
       change[static_cast<std::size_t>(life.first)] += values_[i].bytes;
-      change[static_cast<std::size_t>(std::max(life.first, life.last)) + 1] -= values_[i].bytes;
+      change[static_cast<std::size_t>(life.last) + 1] -= values_[i].bytes;
     }
   std::int64_t live = 0;
   for (std::int64_t c : change) out.peak = std::max(out.peak, live += c);

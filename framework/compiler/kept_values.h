@@ -27,7 +27,8 @@ class KeptValues {
     int made = 0;         ///< place of its node in the order of execution
     int last_forward = 0, first_late = -1;  ///< readers' places; -1: only the forward pass reads it
     /// Kept for the backward pass, and may be dropped.
-    bool droppable() const { return !leaf && !pinned && first_late >= 0; }
+    bool droppable() const { return may_be_again() && first_late >= 0; }
+    bool may_be_again() const { return !leaf && !pinned; }
   };
   const std::vector<Value>& values() const { return values_; }
   int value_of(const Tensor& t) const;
@@ -45,16 +46,21 @@ class KeptValues {
   };
   /// Of a step that drops these.
   Estimate estimate(const Set& dropped) const;
-  int places() const { return static_cast<int>(order_.size()); }
+  /// What is computed, in order: without leaves and views.
+  const std::vector<const Node*>& order() const { return order_; }
   /// About how long the whole step takes, by the same measure.
   double step_seconds() const { return step_seconds_; }
   /// About how long it takes to have the value's node again, of what it reads.
   double seconds_of(const Value& value) const;
 
  private:
+  const std::vector<int>& numbers_of(const Node& node) const {
+    return numbers_[static_cast<std::size_t>(node.id())];
+  }
+
   std::vector<std::vector<int>> numbers_;  // by node id, by output
   std::vector<Value> values_;
-  std::vector<const Node*> order_;  // without leaves and views
+  std::vector<const Node*> order_;
   double step_seconds_ = 0;
 };
 

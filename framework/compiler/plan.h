@@ -73,7 +73,8 @@ struct RecomputeOptions {
   /// than about 3 % of the step: a batch's normalised elements, with residual and ReLU, and
   /// conversions between types.
   bool cheap = true;
-  /// All that is made in these scopes and below; the empty one is the whole model.
+  /// All that is made in these scopes and below, but for what the forward pass reads outside; the
+  /// empty one is the whole model.
   std::vector<std::string> scopes = {};
   /// Where that leaves more than this alive at a time, as much more as it takes, whole segments of
   /// the model among it; 0: no limit. An estimate: workspaces, packed weights and gaps come on top.

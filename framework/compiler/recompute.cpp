@@ -21,28 +21,29 @@ constexpr double cheap_share = 0.03;           // of a step's time
 // Passes over memory that another kernel would wait for in any case.
 bool is_cheap(const Node& node) { return node.is(batch_norm_train_op) || node.is(cast_op); }
 
-// What is there when backward begins, or can be had again: all that the node reads.
-bool inputs_are_there(const KeptValues& kept, const Set& dropped, const Value& value) {
+// Whether all that the node reads is there when backward begins, or is cheap to have again.
+bool inputs_are_there(const KeptValues& kept, const Set& in_scopes, const Set& cheap,
+                      const Value& value) {
   for (const Tensor& t : KeptValues::read_again(*value.node)) {
     auto i = static_cast<std::size_t>(kept.value_of(t));
     const Value& input = kept.values()[i];
-    bool there =
-        input.leaf || dropped[i] || input.first_late >= 0 || input.bytes * 16 <= value.bytes;
-    if (!there) return false;
+    bool is_kept = !in_scopes[i] && input.first_late >= 0;
+    if (!input.leaf && !cheap[i] && !is_kept && input.bytes * 16 > value.bytes) return false;
   }
   return true;
 }
 
 // In the order of execution, so that an input's part is known before its readers'.
-Set cheap_values(const KeptValues& kept) {
+Set cheap_values(const KeptValues& kept, const Set& in_scopes) {
   Set dropped = kept.none();
   double seconds = 0;
   for (std::size_t i = 0; i < dropped.size(); ++i) {
     const Value& value = kept.values()[i];
-    if (!value.droppable() || value.bytes < least_bytes || !is_cheap(*value.node)) continue;
+    if (!value.droppable() || in_scopes[i] || value.bytes < least_bytes || !is_cheap(*value.node))
+      continue;
     bool of_variables = std::ranges::all_of(
         value.node->inputs(), [&](const Tensor& t) { return t.node().is(variable_op); });
-    if (of_variables || !inputs_are_there(kept, dropped, value)) continue;
+    if (of_variables || !inputs_are_there(kept, in_scopes, dropped, value)) continue;
     seconds += kept.seconds_of(value);
     if (seconds > cheap_share * kept.step_seconds()) break;
     dropped[i] = true;
@@ -50,21 +51,30 @@ Set cheap_values(const KeptValues& kept) {
   return dropped;
 }
 
-bool is_in(const Node& node, const std::vector<std::string>& scopes) {
-  return std::ranges::any_of(scopes, [&](const std::string& scope) {
-    return scope.empty() || node.scope() == scope || node.scope().starts_with(scope + "/");
-  });
+bool is_in(const Node& node, const std::string& scope) {
+  return scope.empty() || node.scope() == scope || node.scope().starts_with(scope + "/");
 }
 
-// What is made in these scopes and read there or by its gradients alone.
-void drop_scopes(const KeptValues& kept, const std::vector<std::string>& scopes, Set& dropped) {
-  for (std::size_t i = 0; i < dropped.size(); ++i)
-    if (kept.values()[i].droppable() && is_in(*kept.values()[i].node, scopes)) dropped[i] = true;
+// What is made in one of these scopes and read by the forward pass there alone.
+Set values_in(const KeptValues& kept, const std::vector<std::string>& scopes) {
+  Set all = kept.none();
+  for (const std::string& scope : scopes) {
+    Set own = kept.none();
+    for (std::size_t i = 0; i < own.size(); ++i)
+      own[i] = kept.values()[i].may_be_again() && is_in(*kept.values()[i].node, scope);
+    for (const Node* node : kept.order()) {
+      if (KeptValues::is_late(*node) || is_in(*node, scope)) continue;
+      for (const Tensor& t : node->inputs())
+        own[static_cast<std::size_t>(kept.value_of(t))] = false;
+    }
+    for (std::size_t i = 0; i < own.size(); ++i) all[i] = all[i] || own[i];
+  }
+  return all;
 }
 
 // Where the forward pass may be cut into segments: how many bytes of it are read across each place.
 std::vector<std::int64_t> bytes_across(const KeptValues& kept) {
-  std::vector<std::int64_t> change(static_cast<std::size_t>(kept.places()) + 1);
+  std::vector<std::int64_t> change(kept.order().size() + 1);
   for (const Value& v : kept.values()) {
     if (v.leaf || KeptValues::is_late(*v.node) || v.last_forward <= v.made) continue;
     change[static_cast<std::size_t>(v.made)] += v.bytes;
@@ -84,7 +94,7 @@ Set dropped_but_between(const KeptValues& kept, const std::vector<std::int64_t>&
   std::int64_t total = 0;
   for (std::size_t i = 0; i < dropped.size(); ++i) {
     const Value& v = kept.values()[i];
-    dropped[i] = !v.leaf && !v.pinned;
+    dropped[i] = v.may_be_again();
     if (!v.droppable()) continue;
     made[static_cast<std::size_t>(v.made)] += v.bytes;
     total += v.bytes;
@@ -208,8 +218,11 @@ class Rewriter {
 
 Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done) {
   KeptValues kept(program);
-  Set dropped = options.cheap ? cheap_values(kept) : kept.none();
-  drop_scopes(kept, options.scopes, dropped);
+  Set dropped = values_in(kept, options.scopes);
+  if (options.cheap) {
+    Set cheap = cheap_values(kept, dropped);
+    for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] = dropped[i] || cheap[i];
+  }
   if (options.most_bytes > 0 && kept.estimate(dropped).peak > options.most_bytes)
     dropped = dropped_within(kept, options.most_bytes);
   Rewriter rewriter(kept, dropped);

@@ -52,8 +52,9 @@ std::vector<std::string> VariableStore::names() const {
 const VariableStore::Entry& VariableStore::at(std::string_view name) const {
   auto found = entries_.find(name);
   if (found == entries_.end() && shared_) return shared_->at(name);
-  require(found != entries_.end(), "there is no variable `", name, "`; the model has ",
-          entries_.empty() ? "none yet" : join(names(), ", "));
+  if (found == entries_.end())
+    fail("there is no variable `", name, "`; the model has ",
+         entries_.empty() ? "none yet" : join(names(), ", "));
   return found->second;
 }
 

@@ -273,19 +273,17 @@ std::optional<std::string> Estimator::latest_checkpoint() const {
 }
 
 std::vector<std::string> Estimator::variable_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : session().snapshot().variables) names.push_back(name);
+  std::vector<std::string> names = session().variable_names();
   require(!names.empty(), "there are no variables yet: nothing was trained and ", model_dir_,
           " has no checkpoint");
   return names;
 }
 
 Array Estimator::variable_value(std::string_view name) {
-  auto variables = session().snapshot().variables;
-  auto found = variables.find(name);
-  require(found != variables.end(), "there is no variable `", name, "`; the model has ",
-          variables.empty() ? "none yet" : join(variable_names(), ", "));
-  return found->second;
+  if (auto value = session().variable_value(name)) return *std::move(value);
+  std::vector<std::string> names = session().variable_names();
+  fail("there is no variable `", name, "`; the model has ",
+       names.empty() ? "none yet" : join(names, ", "));
 }
 
 }  // namespace belfry

@@ -97,9 +97,11 @@ std::vector<std::string> Replicated::variable_names() const {
 }
 
 Array Replicated::variable_value(std::string_view name) const {
-  require(!variable_names().empty(), "Replicated: there is no variable `", name,
+  const Variables& variables = session_->variables();
+  require(variables.contains(name) || !variables.names().empty(),
+          "Replicated: there is no variable `", name,
           "` yet; the first call of the model makes them");
-  return session_->variables().read(name);
+  return variables.read(name);
 }
 
 }  // namespace belfry

@@ -44,8 +44,10 @@ struct Recompute {
   /// most some 3 % of a step's time. Where a plan would be over the memory limit, as much more as
   /// it takes to fit is computed again, what costs the least time first.
   bool automatic = true;
-  /// All that is made in these scopes, by full path, and below, is computed again from what they
-  /// read, which is kept. The empty path stands for the whole model: from the inputs.
+  /// What is made in one of these scopes, by full path, and below, is computed again, but for what
+  /// other scopes read of it. Scopes that follow each other, as the blocks of a model, are computed
+  /// again one at a time, each from what it reads. The empty path stands for the whole model; it
+  /// saves little, as all of it is computed again at once.
   std::vector<std::string> scopes = {};
 };
 

@@ -48,6 +48,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Variables (also those that no model has asked for yet), step and seed, and where training left
   /// the input and the hooks. Waits for its turn.
   Checkpoint snapshot() const;
+  /// Those of the snapshot, and one of them. They wait for their turn.
+  std::vector<std::string> variable_names() const;
+  std::optional<Array> variable_value(std::string_view name) const;
   /// The same on the chief for all workers, which must all call it.
   Checkpoint snapshot_of_all() const;
 
@@ -197,7 +200,7 @@ class Session : public std::enable_shared_from_this<Session> {
   KnownVariables trained_;  // of all trainings
   // With first values by evaluation and prediction, where no training has them: those that are
   // meant to be outside of it, and others.
-  std::set<std::string> outside_, made_elsewhere_;
+  std::set<std::string, std::less<>> outside_, made_elsewhere_;
   bool fixed_ = false;  // the training under way has all of its own
   // Until a checkpoint is restored, or a model has trained.
   std::optional<WarmStart> warm_start_;

@@ -111,6 +111,30 @@ Checkpoint Session::snapshot() const {
   return out;
 }
 
+std::vector<std::string> Session::variable_names() const {
+  auto turn = turns_.take();
+  std::set<std::string> names;
+  for (const auto& [name, value] : pending_) names.insert(name);
+  for (const VariableOptions& options : variables_to_save()) {
+    names.insert(options.name);
+    if (variables_.towers() == 1 || !differs_over_towers(options.over_towers)) continue;
+    for (int tower = 0; tower < variables_.towers(); ++tower)
+      names.insert(tower_name(options.name, tower));
+  }
+  return {names.begin(), names.end()};
+}
+
+std::optional<Array> Session::variable_value(std::string_view name) const {
+  {
+    auto turn = turns_.take();
+    if (variables_.contains(name) && !outside_.contains(name)) return variables_.read(name);
+  }
+  NamedArrays all = snapshot().variables;  // also those of no model, and of one tower
+  auto found = all.find(name);
+  if (found == all.end()) return std::nullopt;
+  return std::move(found->second);
+}
+
 Checkpoint Session::snapshot_of_all() const {
   Checkpoint out = snapshot();
   if (workers_->count() == 1) return out;

@@ -40,6 +40,13 @@ void expect_same(const Outcome& a, const Outcome& b) {
 
 class RecomputeModels : public ::testing::TestWithParam<SmallModel> {};
 
+// The others have the same blocks, more often.
+std::vector<SmallModel> models_to_train() {
+  auto models = every_model();
+  std::erase_if(models, [](const SmallModel& m) { return m.large && m.name != "resnet18"; });
+  return models;
+}
+
 TEST_P(RecomputeModels, TrainToTheSameBits) {
   const Recompute none{.automatic = false}, all{.scopes = {""}};
   for (Precision precision : {Precision::f32, Precision::bf16}) {
@@ -50,15 +57,7 @@ TEST_P(RecomputeModels, TrainToTheSameBits) {
   }
 }
 
-TEST_P(RecomputeModels, TrainToTheSameBitsOnTowers) {
-  if (GetParam().name == "acoustic" || GetParam().large) return;  // labels for 5 rows; slow
-  RunConfig config = quiet();
-  config.devices = {"cpu:0", "cpu:1"};
-  expect_same(train(GetParam(), config, {.automatic = false}),
-              train(GetParam(), config, {.scopes = {""}}));
-}
-
-INSTANTIATE_TEST_SUITE_P(Models, RecomputeModels, ::testing::ValuesIn(every_model()),
+INSTANTIATE_TEST_SUITE_P(Models, RecomputeModels, ::testing::ValuesIn(models_to_train()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -80,12 +80,13 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
 TEST(RunConfig, NamesWhatIsWrong) {
   EXPECT_EQ(error("[1]"), "config: expected a JSON object of RunConfig fields");
   EXPECT_EQ(error("{"), "config: expected a JSON object of RunConfig fields");
-  EXPECT_EQ(error(R"({"sed": 1})"),
-            "config: unknown key `sed`; known are batch, bucket, capture_steps, check_numerics, "
-            "devices, exact_convolutions, fail_on_non_finite, keep_checkpoints, log_step_count, "
-            "memory_limit, plans, "
-            "precision, recompute, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
-            "save_in_background, seed, split, stop_on_signals, tf32, threads, variables");
+  EXPECT_EQ(
+      error(R"({"sed": 1})"),
+      "config: unknown key `sed`; known are batch, bucket, capture_steps, check_numerics, "
+      "devices, exact_convolutions, fail_on_non_finite, keep_checkpoints, log_step_count, "
+      "memory_limit, plans, "
+      "precision, recompute, reduction, reduction_timeout, save_checkpoint, save_checkpoint_steps, "
+      "save_in_background, seed, split, stop_on_signals, tf32, threads, variables");
   EXPECT_EQ(error(R"({"threads": "two"})"),
             "config: `threads` must be a whole number, got \"two\"");
   EXPECT_EQ(error(R"({"threads": 1.5})"), "config: `threads` must be a whole number, got 1.5");

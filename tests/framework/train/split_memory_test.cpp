@@ -1,4 +1,4 @@
-// A model that no device alone has the memory for.
+// A model that no device alone has the memory for, unless it computes its activations again.
 
 #include "comparing.h"
 
@@ -71,6 +71,7 @@ class TooLargeForOneDevice : public ::testing::Test {
     losses.clear();
     hooks.push_back(std::make_shared<Losses>(losses));
     config.memory_limit = limit;
+    config.recompute.automatic = recomputes;
     TemporaryFolder folder;
     Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = config});
     return error_of(
@@ -82,6 +83,7 @@ class TooLargeForOneDevice : public ::testing::Test {
   }
 
   Bytes limit{2816 << 10};  // of the 3.3 MiB that the whole model needs
+  bool recomputes = false;
   std::vector<double> losses;
   CapturedLog log;
 };
@@ -93,6 +95,12 @@ TEST_F(TooLargeForOneDevice, UnsplitItIsRefusedBeforeTheFirstStep) {
                            ContainsRegex("a batch of [123] instead of 4 would fit"),
                            HasSubstr("largest tensors:"), HasSubstr("up/a/")));
   EXPECT_TRUE(losses.empty());
+}
+
+TEST_F(TooLargeForOneDevice, ItTrainsThereIfActivationsAreComputedAgain) {
+  recomputes = true;
+  EXPECT_EQ(train(unet(0), on_cpus(1, 1)), "no error");
+  expect_trained();
 }
 
 TEST_F(TooLargeForOneDevice, ItTrainsOnTwo) {

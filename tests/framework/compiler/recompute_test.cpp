@@ -1,0 +1,242 @@
+// What a program computes again, by what it makes of graphs whose memory can be counted by hand.
+
+#include "belfry/framework/compiler/recompute.h"
+
+#include <algorithm>
+
+#include "belfry/framework/compiler/kept_values.h"
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/ops/nn.h"
+#include "compiler_testing.h"
+
+namespace belfry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::int64_t unit = 1 << 16;  // bytes of every large value
+
+class Recompute : public ::testing::Test {
+ protected:
+  // Ops of this scope while it lives: else they are of the scope of what they read.
+  Graph::PlacementGuard in(const std::string& scope, int slot = 0) {
+    Scope s(graph);
+    for (std::size_t at = 0; at < scope.size();) {
+      std::size_t end = std::min(scope.find('/', at), scope.size());
+      s = s / scope.substr(at, end - at);
+      at = end + 1;
+    }
+    return Graph::PlacementGuard(graph, s.on(slot).placement());
+  }
+  // The names of the ops that run once more, in order.
+  std::vector<std::string> again(const std::vector<Tensor>& outputs,
+                                 const RecomputeOptions& options) {
+    program = recompute(program_of(outputs), options, done);
+    verify(program);
+    std::vector<std::string> names;
+    for (const auto& node : *program.graph)
+      if (node->phase() == Phase::recompute) names.emplace_back(node->op().name);
+    EXPECT_EQ(std::ssize(names), done.nodes);
+    return names;
+  }
+  static std::int64_t peak(const Program& of) {
+    KeptValues kept(of);
+    return kept.estimate(kept.none()).peak;
+  }
+
+  Graph graph;
+  Tensor x = f32(graph, "x", {unit / 4});
+  Program program;
+  Recomputed done;
+};
+
+// ---- scopes and limits: exp of exp of ... x; a gradient is the one before times what exp gave
+
+class RecomputeChain : public Recompute {
+ protected:
+  Tensor exps(Tensor t, const std::string& scope, int count) {
+    auto guard = in(scope);
+    for (int i = 0; i < count; ++i) t = exp(t);
+    return t;
+  }
+  std::vector<Tensor> sum_and_gradient(const Tensor& y) {
+    auto guard = in("loss");
+    std::vector<Tensor> xs{x};
+    Tensor loss = sum(y);
+    return {loss, gradients(loss, xs)[0]};
+  }
+};
+
+TEST_F(RecomputeChain, WhatScopesMakeForThemselves) {
+  auto outputs = sum_and_gradient(exps(exps(x, "a", 3), "b", 3));
+  EXPECT_THAT(again(outputs, {}), IsEmpty());
+  EXPECT_EQ(done.saved_bytes, 0);
+  EXPECT_EQ(peak(program), 8 * unit);  // six of the chain, two gradients
+  // Kept are the last of each. At most: a3, b1, b2 and two gradients.
+  EXPECT_THAT(again(outputs, {.scopes = {"a", "b"}}), ElementsAre("exp", "exp", "exp", "exp"));
+  EXPECT_EQ(peak(program), 5 * unit);
+  EXPECT_EQ(done.saved_bytes, 3 * unit);
+  // The step moves 12 units for the chain, 18 for products, 1 to sum up and 1 for its gradient.
+  EXPECT_NEAR(done.time_share, 8.0 / 32, 1e-3);
+  EXPECT_EQ(again(outputs, {.scopes = {"b"}}).size(), 2u);
+  EXPECT_EQ(again(outputs, {.scopes = {""}}).size(), 6u);
+  EXPECT_THAT(again(outputs, {.scopes = {"c", "a/b", "aa"}}), IsEmpty());
+}
+
+TEST_F(RecomputeChain, TheirSubscopesToo) {
+  auto outputs = sum_and_gradient(exps(exps(x, "a/first", 2), "a/second", 2));
+  EXPECT_EQ(again(outputs, {.scopes = {"a"}}).size(), 3u);
+  EXPECT_EQ(again(outputs, {.scopes = {"a/first", "a/second"}}).size(), 2u);
+}
+
+TEST_F(RecomputeChain, SegmentsWithinALimit) {
+  auto outputs = sum_and_gradient(exps(x, "chain", 12));
+  std::int64_t all = peak(program_of(outputs));
+  EXPECT_EQ(all, 14 * unit);
+  EXPECT_THAT(again(outputs, {.most_bytes = all}), IsEmpty());
+  int before = 0;
+  for (std::int64_t units : {12, 10, 8, 7}) {
+    again(outputs, {.most_bytes = units * unit});
+    EXPECT_LE(peak(program), units * unit);
+    EXPECT_EQ(done.saved_bytes, all - peak(program));
+    EXPECT_GE(done.nodes, before);
+    EXPECT_LE(done.nodes, 12);  // none more than once
+    before = done.nodes;
+  }
+  EXPECT_GT(before, 0);
+  // Nothing does with so little: what takes the least is chosen.
+  again(outputs, {.most_bytes = 1});
+  EXPECT_LE(peak(program), 7 * unit);
+}
+
+TEST_F(RecomputeChain, NotWhatTheProgramGives) {
+  Tensor middle = exps(x, "a", 2);
+  auto outputs = sum_and_gradient(exps(middle, "a", 2));
+  outputs.push_back(middle);
+  EXPECT_THAT(again(outputs, {.scopes = {"a"}}), ElementsAre("exp", "exp"));
+}
+
+TEST_F(RecomputeChain, NotWhatComesFromAnotherSlot) {
+  Tensor middle = exps(x, "a", 2), y;
+  {
+    auto guard = in("b", 1);
+    y = exp(exp(middle));
+  }
+  auto outputs = sum_and_gradient(y);
+  again(outputs, {.scopes = {""}});
+  std::vector<int> slots;
+  for (const auto& node : *program.graph)
+    if (node->phase() == Phase::recompute) slots.push_back(node->slot());
+  // What crosses stays: the second exp's result, and the fourth's, which slot 0 sums up.
+  EXPECT_THAT(slots, ElementsAre(1, 0));
+}
+
+TEST_F(RecomputeChain, NotWhatTheForwardPassAloneReads) {
+  EXPECT_THAT(again({sum(exps(x, "a", 2))}, {.scopes = {""}}), IsEmpty());
+}
+
+TEST_F(RecomputeChain, RandomNumbersOnceMore) {
+  Tensor mask = random_uniform(Scope(graph) / "mask", {unit / 4}), y;
+  {
+    auto guard = in("body");
+    y = exp(x * mask);
+  }
+  auto outputs = sum_and_gradient(y);
+  EXPECT_THAT(again(outputs, {.scopes = {"mask"}}), IsEmpty());  // "body" reads it
+  EXPECT_THAT(again(outputs, {.scopes = {"body"}}), IsEmpty());  // "loss" reads the exp
+  EXPECT_THAT(again(outputs, {.scopes = {""}}), ElementsAre("random_uniform", "mul", "exp"));
+}
+
+// ---- cheap values: convolutions of 18.9 million operations between batches of one unit
+
+class RecomputeCheap : public Recompute {
+ protected:
+  Variable kernel(std::int64_t size = 3) {
+    return Scope(graph).variable("k" + text(++kernels), {.shape = {size, size, 64, 64}});
+  }
+  Tensor norm(const Tensor& t) { return batch_norm_train(t, scale, offset).y; }
+  // The ops that run once more for the gradients of all kernels, after batch norms were fused.
+  std::vector<std::string> again_for(const Tensor& loss, const RecomputeOptions& options = {}) {
+    std::vector<Tensor> xs, outputs{loss};
+    for (Variable v : trainable_variables(graph)) xs.push_back(v);
+    for (const Tensor& g : gradients(loss, xs)) outputs.push_back(g);
+    fused = fuse_batch_norm(program_of(outputs));
+    program = recompute(fused, options, done);
+    verify(program);
+    std::vector<std::string> names;
+    for (const Node* node : made_again()) names.emplace_back(node->op().name);
+    return names;
+  }
+  std::vector<const Node*> made_again() const {
+    std::vector<const Node*> nodes;
+    for (const auto& node : *program.graph)
+      if (node->phase() == Phase::recompute) nodes.push_back(node.get());
+    return nodes;
+  }
+
+  int kernels = 0;
+  Tensor image = f32(graph, "image", {1, 16, 16, 64});
+  Tensor scale = f32(graph, "scale", {64}), offset = f32(graph, "offset", {64});
+  Program fused;
+};
+
+TEST_F(RecomputeCheap, ANormalisedBatchOfItsStatistics) {
+  Tensor y = relu(norm(conv2d(image, kernel())));
+  Tensor loss = sum(conv2d(y, kernel()));
+  EXPECT_THAT(again_for(loss, {.cheap = false}), IsEmpty());
+  ASSERT_THAT(again_for(loss), ElementsAre("batch_norm_recompute"));
+  const Node& node = *made_again()[0];
+  EXPECT_EQ(node.as<BatchNormRecomputeOptions>().activation, Activation::relu);
+  EXPECT_TRUE(node.input(0).node().is(conv2d_op));
+  const Node& forward = node.input(3).node();
+  EXPECT_TRUE(forward.is(batch_norm_train_op));
+  EXPECT_EQ(node.input(3).index(), 1);  // mean
+  EXPECT_EQ(node.input(4).index(), 3);  // inverse standard deviation
+}
+
+TEST_F(RecomputeCheap, OneOfAnother) {
+  Tensor first = relu(norm(conv2d(image, kernel())));
+  Tensor second = relu(norm(conv2d(first, kernel())) + first);
+  again_for(sum(conv2d(second, kernel())));
+  ASSERT_EQ(made_again().size(), 2u);
+  const Node& sum_of_both = *made_again()[1];
+  EXPECT_EQ(&sum_of_both.input(5).node(), made_again()[0]);  // once for both readers
+}
+
+TEST_F(RecomputeCheap, NoMoreThanItsShareOfTheStep) {
+  Tensor y = relu(norm(conv2d(image, kernel(1))));  // 2.1 million operations
+  EXPECT_THAT(again_for(sum(conv2d(y, kernel(1)))), IsEmpty());
+}
+
+TEST_F(RecomputeCheap, NotOfWhatAScopeComputesAgain) {
+  Tensor y;
+  {
+    auto guard = in("block");
+    y = relu(norm(conv2d(relu(conv2d(image, kernel())), kernel())));
+  }
+  auto guard = in("head");
+  // The batch that leaves the block is kept: of what it is made the block keeps nothing.
+  EXPECT_THAT(again_for(sum(conv2d(y, kernel())), {.scopes = {"block"}}),
+              ElementsAre("conv2d", "relu", "conv2d"));
+}
+
+TEST_F(RecomputeCheap, NotSmallOnes) {
+  Tensor small = f32(graph, "small", {1, 8, 8, 64});
+  Tensor y = relu(norm(conv2d(small, kernel())));
+  EXPECT_THAT(again_for(sum(conv2d(y, kernel()))), IsEmpty());
+}
+
+TEST_F(RecomputeCheap, CastsOfInputsButNotOfVariables) {
+  Variable w = Scope(graph).variable("w", {.shape = {3, 3, 64, 64}});
+  Tensor y = conv2d(cast(image, DType::bf16), cast(w, DType::bf16));
+  ASSERT_THAT(again_for(cast(sum(conv2d(cast(y, DType::bf16), cast(w, DType::bf16))), DType::f32)),
+              IsEmpty());  // half a unit is too small
+  Tensor large = f32(graph, "large", {2, 16, 16, 64});
+  y = conv2d(cast(large, DType::bf16), cast(w, DType::bf16));
+  EXPECT_THAT(again_for(cast(sum(y), DType::f32)), ElementsAre("cast"));
+  EXPECT_TRUE(made_again()[0]->input(0).node().is(input_op));
+}
+
+}  // namespace
+}  // namespace belfry
