@@ -27,6 +27,15 @@ bool can_be_again(const Node& node) {
   return !node.op().collective && !node.is(receive_op) && !node.is(send_op) && !node.op().mutates;
 }
 
+// Inputs whose memory the first output may take.
+std::vector<int> may_overwrite(const Node& node, bool late) {
+  if (node.is(batch_norm_train_op) && late) return {0};  // it is a batch_norm_recompute there
+  std::vector<int> inputs = node.op().in_place ? node.op().in_place(node) : std::vector<int>{};
+  if (node.op().elementwise)
+    for (int i = 0; i < std::ssize(node.inputs()); ++i) inputs.push_back(i);
+  return inputs;
+}
+
 }  // namespace
 
 std::vector<Tensor> KeptValues::read_again(const Node& node) {
@@ -96,35 +105,54 @@ KeptValues::Estimate KeptValues::estimate(const Set& dropped) const {
     int first = -1, last = -1;
   };
   std::vector<Life> kept(values_.size()), again(values_.size());
+  auto life_of = [&](const Tensor& t, bool late) -> Life& {
+    auto v = static_cast<std::size_t>(value_of(t));
+    return (late && dropped[v] ? again : kept)[v];
+  };
+  struct Step {
+    const Node* node;
+    bool late;
+    int at;
+  };
+  std::vector<Step> steps;
+  steps.reserve(order_.size());
   Estimate out;
-  int now = 0;
-  // Inputs and outputs of an op live at the same time.
-  auto compute = [&](const std::vector<Tensor>& inputs, bool late) {
-    ++now;
-    for (const Tensor& t : inputs) {
-      auto v = static_cast<std::size_t>(value_of(t));
-      (late && dropped[v] ? again : kept)[v].last = now;
-    }
+  auto compute = [&](const Node& node, const std::vector<Tensor>& inputs, bool late) {
+    int at = static_cast<int>(steps.size());
+    steps.push_back({&node, late, at});
+    for (const Tensor& t : inputs) life_of(t, late).last = at;
+    for (int i = 0; i < std::ssize(node.outputs()); ++i)
+      if (Life& life = life_of(Tensor(const_cast<Node&>(node), i), late); life.first < 0)
+        life = {at, at};
   };
   std::function<void(const Tensor&)> have = [&](const Tensor& t) {
     auto v = static_cast<std::size_t>(value_of(t));
     if (!dropped[v] || again[v].first >= 0) return;
     std::vector<Tensor> inputs = read_again(*values_[v].node);
     for (const Tensor& input : inputs) have(input);
-    compute(inputs, true);
+    compute(*values_[v].node, inputs, true);
     out.seconds += seconds_of(values_[v]);
-    for (int other : numbers_of(*values_[v].node))
-      if (dropped[static_cast<std::size_t>(other)])
-        again[static_cast<std::size_t>(other)] = {now, now};
   };
   for (const Node* node : order_) {
     std::vector<Tensor> inputs(node->inputs().begin(), node->inputs().end());
     if (is_late(*node))
       for (const Tensor& t : inputs) have(t);
-    compute(inputs, is_late(*node));
-    for (int v : numbers_of(*node)) kept[static_cast<std::size_t>(v)] = {now, now};
+    compute(*node, inputs, is_late(*node));
   }
-  std::vector<std::int64_t> change(static_cast<std::size_t>(now) + 2);
+  // An output may take the place of an input that dies there.
+  for (const Step& step : steps) {
+    if (step.node->outputs().empty()) continue;
+    Life& made = life_of(Tensor(const_cast<Node&>(*step.node), 0), step.late);
+    for (int i : may_overwrite(*step.node, step.late)) {
+      const Tensor& input = step.node->input(i);
+      bool dies = life_of(input, step.late).last == step.at && !is_leaf(input.node());
+      if (made.first != step.at || !dies || input.type().bytes() != step.node->output(0).bytes())
+        continue;
+      ++made.first;
+      break;
+    }
+  }
+  std::vector<std::int64_t> change(steps.size() + 1);
   for (std::size_t i = 0; i < values_.size(); ++i)
     for (const Life& life : {kept[i], again[i]}) {
       if (values_[i].leaf || life.first < 0) continue;

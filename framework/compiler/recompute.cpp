@@ -21,34 +21,66 @@ constexpr double cheap_share = 0.03;           // of a step's time
 // Passes over memory that another kernel would wait for in any case.
 bool is_cheap(const Node& node) { return node.is(batch_norm_train_op) || node.is(cast_op); }
 
-// Whether all that the node reads is there when backward begins, or is cheap to have again.
+// Whether all that the node reads is there when the backward pass begins, or is cheap, too.
 bool inputs_are_there(const KeptValues& kept, const Set& in_scopes, const Set& cheap,
                       const Value& value) {
-  for (const Tensor& t : KeptValues::read_again(*value.node)) {
+  return std::ranges::all_of(KeptValues::read_again(*value.node), [&](const Tensor& t) {
     auto i = static_cast<std::size_t>(kept.value_of(t));
     const Value& input = kept.values()[i];
-    bool is_kept = !in_scopes[i] && input.first_late >= 0;
-    if (!input.leaf && !cheap[i] && !is_kept && input.bytes * 16 > value.bytes) return false;
-  }
-  return true;
+    return input.leaf || cheap[i] || (!in_scopes[i] && input.first_late >= 0)
+           || input.bytes * 16 <= value.bytes;
+  });
 }
 
-// In the order of execution, so that an input's part is known before its readers'.
+// What it takes to have the value again where only the forward pass reads some of its inputs.
+double seconds_with_inputs(const KeptValues& kept, const Value& value) {
+  double seconds = kept.seconds_of(value);
+  for (const Tensor& t : KeptValues::read_again(*value.node)) {
+    const Value& input = kept.values()[static_cast<std::size_t>(kept.value_of(t))];
+    if (!input.leaf && input.first_late < 0) seconds += kept.seconds_of(input);
+  }
+  return seconds;
+}
+
+// In the order of execution, so that an input's part is known before its readers'. Those that the
+// forward pass alone reads are among them: others may be made of them.
 Set cheap_values(const KeptValues& kept, const Set& in_scopes) {
-  Set dropped = kept.none();
+  Set cheap = kept.none();
   double seconds = 0;
-  for (std::size_t i = 0; i < dropped.size(); ++i) {
+  for (std::size_t i = 0; i < cheap.size(); ++i) {
     const Value& value = kept.values()[i];
-    if (!value.droppable() || in_scopes[i] || value.bytes < least_bytes || !is_cheap(*value.node))
+    if (!value.may_be_again() || in_scopes[i] || value.bytes < least_bytes
+        || !is_cheap(*value.node))
       continue;
     bool of_variables = std::ranges::all_of(
         value.node->inputs(), [&](const Tensor& t) { return t.node().is(variable_op); });
-    if (of_variables || !inputs_are_there(kept, in_scopes, dropped, value)) continue;
-    seconds += kept.seconds_of(value);
+    if (of_variables || !inputs_are_there(kept, in_scopes, cheap, value)) continue;
+    if (value.droppable()) seconds += seconds_with_inputs(kept, value);
     if (seconds > cheap_share * kept.step_seconds()) break;
-    dropped[i] = true;
+    cheap[i] = true;
   }
-  return dropped;
+  return cheap;
+}
+
+// Of a row of residual blocks each is made again of the one before, and all of them would live when
+// the last is read. So values are kept, or dropped again, as long as that takes from the peak, and
+// at last those are kept that add nothing to it.
+void drop_cheap_values(const KeptValues& kept, Set& dropped) {
+  const Set without = dropped, cheap = cheap_values(kept, dropped);
+  for (std::size_t i = 0; i < cheap.size(); ++i) dropped[i] = dropped[i] || cheap[i];
+  std::int64_t peak = kept.estimate(dropped).peak;
+  auto change = [&](std::size_t i, std::int64_t most_bytes) {
+    dropped[i] = !dropped[i];
+    std::int64_t now = kept.estimate(dropped).peak;
+    if (now > most_bytes) dropped[i] = !dropped[i];
+    return now <= most_bytes && (peak = now, true);
+  };
+  for (bool changed = true; std::exchange(changed, false);)
+    for (std::size_t i = 0; i < cheap.size(); ++i)
+      if (cheap[i] && change(i, peak - 1)) changed = true;
+  for (std::size_t i = 0; i < cheap.size(); ++i)
+    if (cheap[i] && dropped[i]) change(i, peak);
+  if (kept.estimate(without).peak <= peak) dropped = without;
 }
 
 bool is_in(const Node& node, const std::string& scope) {
@@ -219,10 +251,7 @@ class Rewriter {
 Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done) {
   KeptValues kept(program);
   Set dropped = values_in(kept, options.scopes);
-  if (options.cheap) {
-    Set cheap = cheap_values(kept, dropped);
-    for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] = dropped[i] || cheap[i];
-  }
+  if (options.cheap) drop_cheap_values(kept, dropped);
   if (options.most_bytes > 0 && kept.estimate(dropped).peak > options.most_bytes)
     dropped = dropped_within(kept, options.most_bytes);
   Rewriter rewriter(kept, dropped);

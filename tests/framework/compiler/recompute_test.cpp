@@ -72,10 +72,10 @@ TEST_F(RecomputeChain, WhatScopesMakeForThemselves) {
   auto outputs = sum_and_gradient(exps(exps(x, "a", 3), "b", 3));
   EXPECT_THAT(again(outputs, {}), IsEmpty());
   EXPECT_EQ(done.saved_bytes, 0);
-  EXPECT_EQ(peak(program), 8 * unit);  // six of the chain, two gradients
-  // Kept are the last of each. At most: a3, b1, b2 and two gradients.
+  EXPECT_EQ(peak(program), 7 * unit);  // six of the chain and a gradient
+  // Kept are the last of each. At most: a3, b1, b2 and a gradient.
   EXPECT_THAT(again(outputs, {.scopes = {"a", "b"}}), ElementsAre("exp", "exp", "exp", "exp"));
-  EXPECT_EQ(peak(program), 5 * unit);
+  EXPECT_EQ(peak(program), 4 * unit);
   EXPECT_EQ(done.saved_bytes, 3 * unit);
   // The step moves 12 units for the chain, 18 for products, 1 to sum up and 1 for its gradient.
   EXPECT_NEAR(done.time_share, 8.0 / 32, 1e-3);
@@ -93,10 +93,10 @@ TEST_F(RecomputeChain, TheirSubscopesToo) {
 TEST_F(RecomputeChain, SegmentsWithinALimit) {
   auto outputs = sum_and_gradient(exps(x, "chain", 12));
   std::int64_t all = peak(program_of(outputs));
-  EXPECT_EQ(all, 14 * unit);
+  EXPECT_EQ(all, 13 * unit);
   EXPECT_THAT(again(outputs, {.most_bytes = all}), IsEmpty());
   int before = 0;
-  for (std::int64_t units : {12, 10, 8, 7}) {
+  for (std::int64_t units : {12, 10, 8, 7, 6}) {
     again(outputs, {.most_bytes = units * unit});
     EXPECT_LE(peak(program), units * unit);
     EXPECT_EQ(done.saved_bytes, all - peak(program));
@@ -107,7 +107,7 @@ TEST_F(RecomputeChain, SegmentsWithinALimit) {
   EXPECT_GT(before, 0);
   // Nothing does with so little: what takes the least is chosen.
   again(outputs, {.most_bytes = 1});
-  EXPECT_LE(peak(program), 7 * unit);
+  EXPECT_LE(peak(program), 6 * unit);
 }
 
 TEST_F(RecomputeChain, NotWhatTheProgramGives) {
@@ -155,6 +155,9 @@ class RecomputeCheap : public Recompute {
   Variable kernel(std::int64_t size = 3) {
     return Scope(graph).variable("k" + text(++kernels), {.shape = {size, size, 64, 64}});
   }
+  Tensor block(const Tensor& t, std::int64_t size = 3) {
+    return relu(norm(conv2d(t, kernel(size))));
+  }
   Tensor norm(const Tensor& t) { return batch_norm_train(t, scale, offset).y; }
   // The ops that run once more for the gradients of all kernels, after batch norms were fused.
   std::vector<std::string> again_for(const Tensor& loss, const RecomputeOptions& options = {}) {
@@ -181,11 +184,14 @@ class RecomputeCheap : public Recompute {
   Program fused;
 };
 
-TEST_F(RecomputeCheap, ANormalisedBatchOfItsStatistics) {
-  Tensor y = relu(norm(conv2d(image, kernel())));
+TEST_F(RecomputeCheap, NormalisedBatchesOfTheirStatistics) {
+  Tensor y = image;
+  for (int i = 0; i < 3; ++i) y = block(y);
   Tensor loss = sum(conv2d(y, kernel()));
   EXPECT_THAT(again_for(loss, {.cheap = false}), IsEmpty());
-  ASSERT_THAT(again_for(loss), ElementsAre("batch_norm_recompute"));
+  ASSERT_THAT(again_for(loss), ElementsAre("batch_norm_recompute", "batch_norm_recompute"));
+  // The third block's is read first, when the others are dropped: to keep it takes nothing.
+  EXPECT_EQ(done.saved_bytes, 2 * unit);
   const Node& node = *made_again()[0];
   EXPECT_EQ(node.as<BatchNormRecomputeOptions>().activation, Activation::relu);
   EXPECT_TRUE(node.input(0).node().is(conv2d_op));
@@ -195,18 +201,28 @@ TEST_F(RecomputeCheap, ANormalisedBatchOfItsStatistics) {
   EXPECT_EQ(node.input(4).index(), 3);  // inverse standard deviation
 }
 
+// A row of residual blocks: each is made of the one before.
 TEST_F(RecomputeCheap, OneOfAnother) {
-  Tensor first = relu(norm(conv2d(image, kernel())));
-  Tensor second = relu(norm(conv2d(first, kernel())) + first);
-  again_for(sum(conv2d(second, kernel())));
-  ASSERT_EQ(made_again().size(), 2u);
-  const Node& sum_of_both = *made_again()[1];
-  EXPECT_EQ(&sum_of_both.input(5).node(), made_again()[0]);  // once for both readers
+  Tensor y = block(image);
+  for (int i = 0; i < 4; ++i) y = relu(norm(conv2d(y, kernel())) + y);
+  again_for(sum(conv2d(y, kernel())));
+  ASSERT_GE(made_again().size(), 2u);
+  int of_another = 0;
+  for (const Node* node : made_again())
+    if (node->as<BatchNormRecomputeOptions>().residual)
+      of_another += node->input(5).node().phase() == Phase::recompute;
+  EXPECT_GT(of_another, 0);
 }
 
-TEST_F(RecomputeCheap, NoMoreThanItsShareOfTheStep) {
-  Tensor y = relu(norm(conv2d(image, kernel(1))));  // 2.1 million operations
-  EXPECT_THAT(again_for(sum(conv2d(y, kernel(1)))), IsEmpty());
+TEST_F(RecomputeCheap, NoMoreThanTheirShareOfTheStep) {
+  Tensor y = image;
+  for (int i = 0; i < 3; ++i) y = block(y, 1);  // 2.1 million operations
+  EXPECT_EQ(again_for(sum(conv2d(y, kernel(1)))).size(), 1u);  // two would take 5 %
+  EXPECT_LE(done.time_share, 0.03);
+}
+
+TEST_F(RecomputeCheap, NotWhereItSavesNothing) {
+  EXPECT_THAT(again_for(sum(conv2d(block(image), kernel()))), IsEmpty());
 }
 
 TEST_F(RecomputeCheap, NotOfWhatAScopeComputesAgain) {
@@ -222,19 +238,16 @@ TEST_F(RecomputeCheap, NotOfWhatAScopeComputesAgain) {
 }
 
 TEST_F(RecomputeCheap, NotSmallOnes) {
-  Tensor small = f32(graph, "small", {1, 8, 8, 64});
-  Tensor y = relu(norm(conv2d(small, kernel())));
+  Tensor y = f32(graph, "small", {1, 8, 8, 64});
+  for (int i = 0; i < 3; ++i) y = block(y);
   EXPECT_THAT(again_for(sum(conv2d(y, kernel()))), IsEmpty());
 }
 
 TEST_F(RecomputeCheap, CastsOfInputsButNotOfVariables) {
-  Variable w = Scope(graph).variable("w", {.shape = {3, 3, 64, 64}});
-  Tensor y = conv2d(cast(image, DType::bf16), cast(w, DType::bf16));
-  ASSERT_THAT(again_for(cast(sum(conv2d(cast(y, DType::bf16), cast(w, DType::bf16))), DType::f32)),
-              IsEmpty());  // half a unit is too small
-  Tensor large = f32(graph, "large", {2, 16, 16, 64});
-  y = conv2d(cast(large, DType::bf16), cast(w, DType::bf16));
-  EXPECT_THAT(again_for(cast(sum(y), DType::f32)), ElementsAre("cast"));
+  auto convert = [](const Tensor& t) { return cast(t, DType::bf16); };
+  Tensor large = f32(graph, "large", {2, 16, 16, 64}), y = convert(large);
+  y = conv2d(conv2d(y, convert(kernel())), convert(kernel()));
+  EXPECT_THAT(again_for(cast(sum(conv2d(y, convert(kernel()))), DType::f32)), ElementsAre("cast"));
   EXPECT_TRUE(made_again()[0]->input(0).node().is(input_op));
 }
 
