@@ -4,8 +4,9 @@
 // devices exist.
 //
 // The interface is that of an asynchronous device. What a caller enqueues on a Stream runs later,
-// in order, without the host waiting; addresses are fixed while an Executable lives, so a whole
-// step may be captured once and replayed. A synchronous device (the CPU) runs at once what is
+// in order, without the host waiting; addresses stay the same from step to step, so a whole step
+// may be captured once and replayed; they change where a larger plan moves the arena, and then the
+// step is captured anew. A synchronous device (the CPU) runs at once what is
 // enqueued.
 
 #include <cstddef>

@@ -67,10 +67,15 @@ class Builder {
 
   std::shared_ptr<Plan> build() {
     std::vector<const Node*> order = execution_order();
-    for (const Node* node : order)
-      if (node->op().flops) plan_->flops += node->op().flops(*node);
+    double again = 0;
+    for (const Node* node : order) {
+      if (!node->op().flops) continue;
+      plan_->flops += node->op().flops(*node);
+      if (node->phase() == Phase::recompute) again += node->op().flops(*node);
+    }
     plan_->staged = device_.asynchronous();
-    plan_->threads = device_.threads_for(plan_->flops, options_.threads);
+    // Bits depend on the number of threads, and not on what is computed again.
+    plan_->threads = device_.threads_for(plan_->flops - again, options_.threads);
     auto effects = std::find_if(order.begin(), order.end(), is_effect);
     for (auto node = order.begin(); node != effects; ++node) add_node(**node);
     finish_collectives(static_cast<int>(under_way_.size()));

@@ -5,15 +5,15 @@
 #include <optional>
 #include <utility>
 
-#include "belfry/framework/compiler/kept_values.h"
+#include "belfry/framework/compiler/step_values.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry {
 namespace {
 
-using Set = KeptValues::Set;
-using Value = KeptValues::Value;
+using Set = StepValues::Set;
+using Value = StepValues::Value;
 
 constexpr std::int64_t least_bytes = 1 << 16;  // of a value that is worth a launch of its own
 constexpr double cheap_share = 0.03;           // of a step's time
@@ -22,41 +22,41 @@ constexpr double cheap_share = 0.03;           // of a step's time
 bool is_cheap(const Node& node) { return node.is(batch_norm_train_op) || node.is(cast_op); }
 
 // Whether all that the node reads is there when the backward pass begins, or is cheap, too.
-bool inputs_are_there(const KeptValues& kept, const Set& in_scopes, const Set& cheap,
+bool inputs_are_there(const StepValues& step, const Set& in_scopes, const Set& cheap,
                       const Value& value) {
-  return std::ranges::all_of(KeptValues::read_again(*value.node), [&](const Tensor& t) {
-    auto i = static_cast<std::size_t>(kept.value_of(t));
-    const Value& input = kept.values()[i];
-    return input.leaf || cheap[i] || (!in_scopes[i] && input.first_late >= 0)
+  return std::ranges::all_of(StepValues::read_again(*value.node), [&](const Tensor& t) {
+    auto i = static_cast<std::size_t>(step.value_of(t));
+    const Value& input = step.values()[i];
+    return input.leaf || cheap[i] || (!in_scopes[i] && input.read_late)
            || input.bytes * 16 <= value.bytes;
   });
 }
 
 // What it takes to have the value again where only the forward pass reads some of its inputs.
-double seconds_with_inputs(const KeptValues& kept, const Value& value) {
-  double seconds = kept.seconds_of(value);
-  for (const Tensor& t : KeptValues::read_again(*value.node)) {
-    const Value& input = kept.values()[static_cast<std::size_t>(kept.value_of(t))];
-    if (!input.leaf && input.first_late < 0) seconds += kept.seconds_of(input);
+double seconds_with_inputs(const StepValues& step, const Value& value) {
+  double seconds = step.seconds_of(value);
+  for (const Tensor& t : StepValues::read_again(*value.node)) {
+    const Value& input = step.values()[static_cast<std::size_t>(step.value_of(t))];
+    if (!input.leaf && !input.read_late) seconds += step.seconds_of(input);
   }
   return seconds;
 }
 
-// In the order of execution, so that an input's part is known before its readers'. Those that the
-// forward pass alone reads are among them: others may be made of them.
-Set cheap_values(const KeptValues& kept, const Set& in_scopes) {
-  Set cheap = kept.none();
+// It goes in the order of execution, so that an input's part is known before its readers'. Values
+// that the forward pass alone reads are among them: others may be made of them.
+Set cheap_values(const StepValues& step, const Set& in_scopes) {
+  Set cheap = step.none();
   double seconds = 0;
   for (std::size_t i = 0; i < cheap.size(); ++i) {
-    const Value& value = kept.values()[i];
+    const Value& value = step.values()[i];
     if (!value.may_be_again() || in_scopes[i] || value.bytes < least_bytes
         || !is_cheap(*value.node))
       continue;
     bool of_variables = std::ranges::all_of(
         value.node->inputs(), [&](const Tensor& t) { return t.node().is(variable_op); });
-    if (of_variables || !inputs_are_there(kept, in_scopes, cheap, value)) continue;
-    if (value.droppable()) seconds += seconds_with_inputs(kept, value);
-    if (seconds > cheap_share * kept.step_seconds()) break;
+    if (of_variables || !inputs_are_there(step, in_scopes, cheap, value)) continue;
+    if (value.droppable()) seconds += seconds_with_inputs(step, value);
+    if (seconds > cheap_share * step.step_seconds()) break;
     cheap[i] = true;
   }
   return cheap;
@@ -65,13 +65,13 @@ Set cheap_values(const KeptValues& kept, const Set& in_scopes) {
 // Of a row of residual blocks each is made again of the one before, and all of them would live when
 // the last is read. So values are kept, or dropped again, as long as that takes from the peak, and
 // at last those are kept that add nothing to it.
-void drop_cheap_values(const KeptValues& kept, Set& dropped) {
-  const Set without = dropped, cheap = cheap_values(kept, dropped);
+void drop_cheap_values(const StepValues& step, Set& dropped) {
+  const Set without = dropped, cheap = cheap_values(step, dropped);
   for (std::size_t i = 0; i < cheap.size(); ++i) dropped[i] = dropped[i] || cheap[i];
-  std::int64_t peak = kept.estimate(dropped).peak;
+  std::int64_t peak = step.estimate(dropped).peak;
   auto change = [&](std::size_t i, std::int64_t most_bytes) {
     dropped[i] = !dropped[i];
-    std::int64_t now = kept.estimate(dropped).peak;
+    std::int64_t now = step.estimate(dropped).peak;
     if (now > most_bytes) dropped[i] = !dropped[i];
     return now <= most_bytes && (peak = now, true);
   };
@@ -80,24 +80,20 @@ void drop_cheap_values(const KeptValues& kept, Set& dropped) {
       if (cheap[i] && change(i, peak - 1)) changed = true;
   for (std::size_t i = 0; i < cheap.size(); ++i)
     if (cheap[i] && dropped[i]) change(i, peak);
-  if (kept.estimate(without).peak <= peak) dropped = without;
-}
-
-bool is_in(const Node& node, const std::string& scope) {
-  return scope.empty() || node.scope() == scope || node.scope().starts_with(scope + "/");
+  if (step.estimate(without).peak <= peak) dropped = without;
 }
 
 // What is made in one of these scopes and read by the forward pass there alone.
-Set values_in(const KeptValues& kept, const std::vector<std::string>& scopes) {
-  Set all = kept.none();
+Set values_in(const StepValues& step, const std::vector<std::string>& scopes) {
+  Set all = step.none();
   for (const std::string& scope : scopes) {
-    Set own = kept.none();
+    Set own = step.none();
     for (std::size_t i = 0; i < own.size(); ++i)
-      own[i] = kept.values()[i].may_be_again() && is_in(*kept.values()[i].node, scope);
-    for (const Node* node : kept.order()) {
-      if (KeptValues::is_late(*node) || is_in(*node, scope)) continue;
+      own[i] = step.values()[i].may_be_again() && step.values()[i].node->is_in(scope);
+    for (const Node* node : step.order()) {
+      if (StepValues::is_late(*node) || node->is_in(scope)) continue;
       for (const Tensor& t : node->inputs())
-        own[static_cast<std::size_t>(kept.value_of(t))] = false;
+        own[static_cast<std::size_t>(step.value_of(t))] = false;
     }
     for (std::size_t i = 0; i < own.size(); ++i) all[i] = all[i] || own[i];
   }
@@ -105,10 +101,10 @@ Set values_in(const KeptValues& kept, const std::vector<std::string>& scopes) {
 }
 
 // Where the forward pass may be cut into segments: how many bytes of it are read across each place.
-std::vector<std::int64_t> bytes_across(const KeptValues& kept) {
-  std::vector<std::int64_t> change(kept.order().size() + 1);
-  for (const Value& v : kept.values()) {
-    if (v.leaf || KeptValues::is_late(*v.node) || v.last_forward <= v.made) continue;
+std::vector<std::int64_t> bytes_across(const StepValues& step) {
+  std::vector<std::int64_t> change(step.order().size() + 1);
+  for (const Value& v : step.values()) {
+    if (v.leaf || StepValues::is_late(*v.node) || v.last_forward <= v.made) continue;
     change[static_cast<std::size_t>(v.made)] += v.bytes;
     change[static_cast<std::size_t>(v.last_forward)] -= v.bytes;
   }
@@ -119,13 +115,13 @@ std::vector<std::int64_t> bytes_across(const KeptValues& kept) {
 
 // Cuts the forward pass into about `segments` parts that keep as many bytes each, where the fewest
 // are read across; what is, is kept, and all else dropped.
-Set dropped_but_between(const KeptValues& kept, const std::vector<std::int64_t>& across,
+Set dropped_but_between(const StepValues& step, const std::vector<std::int64_t>& across,
                         int segments) {
-  Set dropped = kept.none();
+  Set dropped = step.none();
   std::vector<std::int64_t> made(across.size());
   std::int64_t total = 0;
   for (std::size_t i = 0; i < dropped.size(); ++i) {
-    const Value& v = kept.values()[i];
+    const Value& v = step.values()[i];
     dropped[i] = v.may_be_again();
     if (!v.droppable()) continue;
     made[static_cast<std::size_t>(v.made)] += v.bytes;
@@ -145,28 +141,29 @@ Set dropped_but_between(const KeptValues& kept, const std::vector<std::int64_t>&
     cuts.push_back(std::exchange(best, -1));
   }
   for (std::size_t i = 0; i < dropped.size(); ++i) {
-    const Value& v = kept.values()[i];
+    const Value& v = step.values()[i];
     for (int cut : cuts)
       if (v.made <= cut && cut < v.last_forward) dropped[i] = false;
   }
   return dropped;
 }
 
-// Keeps what costs the most time a byte, as long as there is room.
-void keep_what_fits(const KeptValues& kept, std::int64_t most_bytes, Set& dropped) {
+// Keeps what costs the most time a byte, as long as there is room, but nothing of the scopes.
+void keep_what_fits(const StepValues& step, std::int64_t most_bytes, const Set& in_scopes,
+                    Set& dropped) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < dropped.size(); ++i)
-    if (dropped[i]) order.push_back(i);
+    if (dropped[i] && !in_scopes[i]) order.push_back(i);
   auto worth = [&](std::size_t i) {
-    const Value& v = kept.values()[i];
-    return kept.seconds_of(v) / static_cast<double>(std::max<std::int64_t>(v.bytes, 1));
+    const Value& v = step.values()[i];
+    return step.seconds_of(v) / static_cast<double>(std::max<std::int64_t>(v.bytes, 1));
   };
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
-  double seconds = kept.estimate(dropped).seconds;
+  double seconds = step.estimate(dropped).seconds;
   for (std::size_t i : order) {
     dropped[i] = false;
-    KeptValues::Estimate now = kept.estimate(dropped);
+    StepValues::Estimate now = step.estimate(dropped);
     if (now.peak <= most_bytes && now.seconds < seconds)
       seconds = now.seconds;
     else
@@ -175,32 +172,33 @@ void keep_what_fits(const KeptValues& kept, std::int64_t most_bytes, Set& droppe
 }
 
 // The cheapest of several ways to live within `most_bytes`, or the least of them.
-Set dropped_within(const KeptValues& kept, std::int64_t most_bytes) {
-  std::vector<std::int64_t> across = bytes_across(kept);
-  std::optional<Set> best;
-  KeptValues::Estimate found;
+Set dropped_within(const StepValues& step, std::int64_t most_bytes, const Set& in_scopes) {
+  std::vector<std::int64_t> across = bytes_across(step);
+  Set best = in_scopes;
+  StepValues::Estimate found = step.estimate(best);
   for (int segments : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48}) {
-    Set dropped = dropped_but_between(kept, across, segments);
-    KeptValues::Estimate estimate = kept.estimate(dropped);
+    Set dropped = dropped_but_between(step, across, segments);
+    for (std::size_t i = 0; i < dropped.size(); ++i) dropped[i] = dropped[i] || in_scopes[i];
+    StepValues::Estimate estimate = step.estimate(dropped);
     if (estimate.peak <= most_bytes) {
-      keep_what_fits(kept, most_bytes, dropped);
-      estimate = kept.estimate(dropped);
+      keep_what_fits(step, most_bytes, in_scopes, dropped);
+      estimate = step.estimate(dropped);
     }
-    bool fits = estimate.peak <= most_bytes, best_fits = best && found.peak <= most_bytes;
+    bool fits = estimate.peak <= most_bytes, best_fits = found.peak <= most_bytes;
     bool better = fits != best_fits ? fits
                   : fits            ? estimate.seconds < found.seconds
                                     : estimate.peak < found.peak;
-    if (best && !better) continue;
+    if (!better) continue;
     best = std::move(dropped);
     found = estimate;
   }
-  return *best;
+  return best;
 }
 
 // Copies a program; what reads late reads what is computed again.
 class Rewriter {
  public:
-  Rewriter(const KeptValues& kept, const Set& dropped) : kept_(kept), dropped_(dropped) {}
+  Rewriter(const StepValues& step, const Set& dropped) : step_(step), dropped_(dropped) {}
 
   Program rewrite(const Program& program) {
     return belfry::rewrite(
@@ -214,14 +212,14 @@ class Rewriter {
         });
   }
 
-  int count() const { return static_cast<int>(again_.size()); }
+  int count() const { return count_; }  ///< ops that run once more
 
  private:
   bool is_dropped(const Tensor& t) const {
-    return dropped_[static_cast<std::size_t>(kept_.value_of(t))];
+    return dropped_[static_cast<std::size_t>(step_.value_of(t))];
   }
   bool reads_dropped(const Node& node) const {
-    return KeptValues::is_late(node)
+    return StepValues::is_late(node)
            && std::ranges::any_of(node.inputs(), [&](const Tensor& t) { return is_dropped(t); });
   }
   Node& add(const Node& old, Rewriting& to) {
@@ -231,35 +229,39 @@ class Rewriter {
                           {old.scope(), old.slot(), old.phase(), old.first_row()});
   }
   Tensor late(const Tensor& t, Rewriting& to) {
-    if (!is_dropped(t) || KeptValues::is_late(t.node())) return to(t);
+    if (!is_dropped(t) || StepValues::is_late(t.node())) return to(t);
     Node*& made = again_[&t.node()];
     if (!made) {
       std::vector<Tensor> inputs;
-      for (const Tensor& u : KeptValues::read_again(t.node())) inputs.push_back(late(u, to));
-      made = &KeptValues::add_again(to.graph(), t.node(), std::move(inputs));
+      for (const Tensor& u : StepValues::read_again(t.node())) inputs.push_back(late(u, to));
+      made = &StepValues::add_again(to.graph(), t.node(), std::move(inputs));
+      const Value& value = step_.values()[static_cast<std::size_t>(step_.value_of(t))];
+      if (!t.node().op().view && value.last_forward >= 0) ++count_;
     }
     return Tensor(*made, t.index());
   }
 
-  const KeptValues& kept_;
+  const StepValues& step_;
   const Set& dropped_;
   std::map<const Node*, Node*> again_;
+  int count_ = 0;
 };
 
 }  // namespace
 
 Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done) {
-  KeptValues kept(program);
-  Set dropped = values_in(kept, options.scopes);
-  if (options.cheap) drop_cheap_values(kept, dropped);
-  if (options.most_bytes > 0 && kept.estimate(dropped).peak > options.most_bytes)
-    dropped = dropped_within(kept, options.most_bytes);
-  Rewriter rewriter(kept, dropped);
+  StepValues step(program);
+  const Set in_scopes = values_in(step, options.scopes);
+  Set dropped = in_scopes;
+  if (options.cheap) drop_cheap_values(step, dropped);
+  if (options.most_bytes > 0 && step.estimate(dropped).peak > options.most_bytes)
+    dropped = dropped_within(step, options.most_bytes, in_scopes);
+  Rewriter rewriter(step, dropped);
   Program out = rewriter.rewrite(program);
-  KeptValues::Estimate before = kept.estimate(kept.none()), after = kept.estimate(dropped);
+  StepValues::Estimate before = step.estimate(step.none()), after = step.estimate(dropped);
   done = {.nodes = rewriter.count(),
           .saved_bytes = before.peak - after.peak,
-          .time_share = after.seconds / std::max(kept.step_seconds(), 1e-9)};
+          .time_share = after.seconds / std::max(step.step_seconds(), 1e-9)};
   return out;
 }
 

@@ -179,6 +179,7 @@ std::shared_ptr<Prepared> Predictor::Impl::prepare(Lane& lane, const saved::Sign
   if (auto known = lane.plans.use(
           [&](const Prepared& p) { return p.signature == &signature && p.rows == rows; }))
     return known;
+  lane.plans.make_room();  // before the new one takes memory
   saved::GraphOf built = saved::instantiate(signature, rows);
   auto plan = compile(built.outputs, {}, *device,
                       {.threads = options.threads,

@@ -35,6 +35,11 @@ std::string to_string(Phase phase) {
   fail("internal error in Belfry: unknown phase");
 }
 
+bool Node::is_in(std::string_view scope) const {
+  if (!scope_.starts_with(scope)) return false;
+  return scope.empty() || scope_.size() == scope.size() || scope_[scope.size()] == '/';
+}
+
 std::vector<Tensor> outputs_of(Node& node) {
   std::vector<Tensor> out;
   for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) out.emplace_back(node, i);

@@ -64,6 +64,8 @@ class Node {
   }
   const std::string& scope() const { return scope_; }  ///< path, for example "discriminator/down1"
   int slot() const { return slot_; }  ///< which device of its tower's group it runs on
+  /// Whether it lies in this scope, by full path, or below; all lie in the empty one.
+  bool is_in(std::string_view scope) const;
   Phase phase() const { return phase_; }
   /// Of its tower's batch, where it was made for a part of the rows, as begin_micro_batch() has it.
   std::int64_t first_row() const { return first_row_; }

@@ -35,10 +35,14 @@ class PlanCache {
   }
   /// Keeps `entry`, as the last one used, and makes room for it first.
   Pointer add(Entry entry) {
-    while (entries_.size() >= most_ && drop_one()) {
-    }
+    make_room();
     entries_.push_front(std::make_shared<Entry>(std::move(entry)));
     return entries_.front();
+  }
+  /// Lets go of so many that one more may come.
+  void make_room() {
+    while (entries_.size() >= most_ && drop_one()) {
+    }
   }
   /// Lets go of the least recently used entry that nobody holds. False: there is none.
   bool drop_one() {

@@ -8,6 +8,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/what_of.h"
+#include "belfry/framework/train/batch_search.h"
 #include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/evaluation_run.h"
 #include "belfry/framework/train/live_predictor.h"
@@ -76,12 +77,12 @@ EstimatorSpec Estimator::model_fn(Scope scope, const Batch& batch, Mode mode) {
   return model_fn_(std::move(scope), batch, mode);
 }
 
-std::shared_ptr<Session> Estimator::new_session() {
+std::shared_ptr<Session> Estimator::new_session(const RunConfig& config) {
   return std::make_shared<Session>(
       [this](Scope scope, const Batch& batch, Mode mode) {
         return model_fn(std::move(scope), batch, mode);
       },
-      config_, warm_start_);
+      config, warm_start_);
 }
 
 Session& Estimator::session() {
@@ -240,6 +241,31 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
               mode, signature_of(batch), {}, live->complete());
   return belfry::explain(*live->compile(model));
+}
+
+BatchThatFits Estimator::batch_that_fits(const InputFn& input_fn, const TrainOptions& options,
+                                         std::int64_t most) {
+  require(most > 0, "batch_that_fits: most must be above 0, got ", most);
+  Features batch;
+  require(open_input(input_fn, "batch_that_fits", session_->input_context())->next(batch),
+          "batch_that_fits: the input has no batch");
+  std::shared_ptr<Session> live = session_;
+  auto turn = live->turns().take();
+  auto find = [&](RunConfig config) {
+    return find_batch_that_fits(*new_session(config), config, batch, options, most);
+  };
+  BatchThatFits fits;
+  fits.ways.push_back(find(config_));
+  fits.batch = fits.ways[0].batch;
+  for (Precision precision : {Precision::f32, Precision::bf16})
+    for (bool recompute : {true, false}) {
+      RunConfig config = config_;
+      config.precision = precision;
+      config.recompute.automatic = recompute;
+      if (precision == config_.precision && recompute == config_.recompute.automatic) continue;
+      fits.ways.push_back(find(std::move(config)));
+    }
+  return fits;
 }
 
 std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {

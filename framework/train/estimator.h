@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/train/batch_that_fits.h"
 #include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/run_config.h"
@@ -151,6 +152,14 @@ class Estimator {
   /// would throw before its first step, but for what hooks throw in begin().
   std::string plan(const InputFn& input_fn, TrainOptions options = {});
 
+  /// The largest batch, of at most `most` rows, with which train() would find the memory it needs
+  /// on each device, within its limit and if nothing else is there: by RunConfig, and in f32 and
+  /// bf16, with what the backward pass computes again and without. Plans for batches of other sizes
+  /// than the first of the stream; runs nothing, makes no variable and takes no memory of a device.
+  /// What the input itself holds, and evaluations, come on top. Error: as explain().
+  BatchThatFits batch_that_fits(const InputFn& input_fn, const TrainOptions& options = {},
+                                std::int64_t most = 1 << 16);
+
   const std::string& model_dir() const { return model_dir_; }
   const RunConfig& config() const { return config_; }
   /// Path of the newest checkpoint in model_dir, or nothing.
@@ -167,7 +176,8 @@ class Estimator {
  private:
   Session& session();  // the live one, brought up to the newest state
   std::shared_ptr<Session> session_at(const std::string& checkpoint);
-  std::shared_ptr<Session> new_session();
+  std::shared_ptr<Session> new_session() { return new_session(config_); }
+  std::shared_ptr<Session> new_session(const RunConfig& config);
   void save_unsaved_steps();
   std::unique_ptr<LockFile> prepare_model_dir();
   ExportOptions with_own_model(ExportOptions options);

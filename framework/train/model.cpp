@@ -306,6 +306,10 @@ void Model::build_updates(const Hooks& hooks) {
   }
 }
 
+bool Model::has_scope(std::string_view scope) const {
+  return std::ranges::any_of(*graph_, [&](const auto& node) { return node->is_in(scope); });
+}
+
 std::vector<VariableOptions> Model::variables() const {
   std::vector<VariableOptions> out;
   for (const Node* node : graph_->variables()) out.push_back(node->as<VariableOptions>());

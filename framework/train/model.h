@@ -56,6 +56,8 @@ class Model {
   /// How it was cut, if ModelOptions::split asked for it.
   const std::optional<SplitPlan>& split() const { return split_; }
   std::size_t update_count() const { return updates_.size(); }
+  /// Whether model_fn made anything in this scope, by full path, or below; always in the empty one.
+  bool has_scope(std::string_view scope) const;
   /// A bit for each.
   std::uint64_t all_updates() const {
     return update_count() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << update_count()) - 1;

@@ -61,6 +61,8 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
 
 Replicas::~Replicas() {
   auto turn = session_.turns().take();
+  let_go();
+  for (std::vector<Pointer>& kept : kept_for_) kept.clear();
   session_.plans().drop([this](const PreparedModel& known) { return known.owner == this; });
 }
 
@@ -121,8 +123,8 @@ Replicas::Pointer Replicas::prepared_for(const Features& batch) {
   ModelOptions options = options_now();
   if (auto known = plans.use([&](const PreparedModel& k) { return is_for(k, batch, options); }))
     return known;
-  Pointer made = plans.add(
-      {this, Model(session_.model_fn(), mode_, signature_of(batch), hooks_, std::move(options))});
+  Pointer made =
+      plans.add({this, Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options)});
   const auto& split = made->model.split();
   if (split && !options_.split_plan) log_info("split for ", mode_, ": ", to_string(*split));
   options_.split_plan = split;
@@ -180,6 +182,8 @@ void Replicas::let_go() {
 
 void Replicas::prepare(std::uint64_t chosen) {
   let_go();
+  if (!is_prepared(chosen))
+    for (std::vector<Pointer>& kept : kept_for_) kept.clear();
   for (int t = 0; t < taking_part_; ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
     tower = {prepared_for_tower(t), nullptr};

@@ -45,7 +45,8 @@ class Replicas {
   /// Whether prepare() has nothing to do.
   bool is_prepared(std::uint64_t chosen) const;
   /// Builds and compiles what the towers need for their shares. Does nothing when all is there.
-  /// Where it is not, results of steps before are taken: their plans may go.
+  /// Where it is not, results of steps before are taken, and their plans may go. The plans of the
+  /// last batch of an evaluation or prediction stay until its next one.
   void prepare(std::uint64_t chosen = ~std::uint64_t{0});
   /// As prepare(), for the models' summaries: run() then changes no variable.
   void prepare_summaries();

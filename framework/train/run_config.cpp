@@ -111,14 +111,15 @@ Enum one_of(const Json& value, std::string_view key, std::initializer_list<Enum>
 Recompute recompute(const Json& value, std::string_view key) {
   if (value == "automatic") return {};
   if (value == "off") return {.automatic = false};
-  require(value.is_array(), "config: `", key, "` must be automatic, off or a list of scopes, got ",
-          value.dump());
-  return {.scopes = names(value, key)};
+  if (value.is_array()) return {.scopes = names(value, key)};
+  require(value.is_object() && value.size() == 1 && value.contains("only"), "config: `", key,
+          "` must be automatic, off, a list of scopes or {\"only\": [scopes]}, got ", value.dump());
+  return {.automatic = false, .scopes = names(value["only"], key)};
 }
 
 Json recompute_json(const Recompute& r) {
-  if (!r.scopes.empty()) return r.scopes;
-  return r.automatic ? "automatic" : "off";
+  if (r.scopes.empty()) return r.automatic ? "automatic" : "off";
+  return r.automatic ? Json(r.scopes) : Json{{"only", r.scopes}};
 }
 
 using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)>;

@@ -106,10 +106,10 @@ struct RunConfig {
   Bytes memory_limit = Bytes(0);
   /// What the backward pass computes again in place of keeping it.
   Recompute recompute = {};
-  /// An Estimator keeps so many plans ready, one for each mode and shape of a batch. When another
-  /// one comes, the least recently used goes; its shape is compiled again if it comes again. All
-  /// plans compute in the same memory, as large as the largest needs. Each also has some of its
-  /// own: on the host for its kernels, on a GPU for its inputs and results.
+  /// An Estimator keeps so many plans ready, one for each mode and shape of a tower's rows. When
+  /// another one comes, the least recently used goes; its shape is compiled again if it comes
+  /// again. All plans compute in the same memory, as large as the largest needs. Each also has some
+  /// of its own: on the host for its kernels, on a GPU for its inputs and results.
   int plans = 32;
   /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
   /// place during train() only; a second signal takes its usual course. See SignalGuard.
@@ -126,8 +126,8 @@ struct RunConfig {
 /// "save_checkpoint": {"steps": 500}}. Keys are the names of the fields. A cadence is {"steps": n},
 /// {"seconds": n}, {"milliseconds": n} or null (never); "save_checkpoint_steps": n is short for the
 /// first; "memory_limit" is in bytes; "split": n stands for auto_split(n); "recompute" is
-/// "automatic", "off" or a list of scopes. Error: an unknown key
-/// (the known ones are listed), a wrong type, a value out of range.
+/// "automatic", "off", a list of scopes, or {"only": [scopes]} without what is automatic. Error: an
+/// unknown key (the known ones are listed), a wrong type, a value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
 
 /// `config` as run_config_from_json() reads it, with all fields, on one line.

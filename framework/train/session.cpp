@@ -169,29 +169,43 @@ ModelOptions Session::complete(ModelOptions options) const {
 
 std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
                                                   std::uint64_t chosen) const {
+  return compile(model, tower, chosen, {.recompute = model.mode() == Mode::train});
+}
+
+std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
+                                                  std::uint64_t chosen, Search search) const {
+  if (model.mode() == Mode::train)
+    for (const std::string& scope : compile_options_.recompute.scopes)
+      require(model.has_scope(scope), "RunConfig: recompute names the scope `", scope,
+              "`, in which the model makes nothing; summary() lists its scopes");
   // Each worker's first tower applies for its own.
   bool applies = strategy_.variables == VariablePlacement::mirrored || tower == 0;
-  return compile_within_limits(tower, [&](const CompileOptions& options) {
+  return compile_within_limits(tower, search, [&](const CompileOptions& options) {
     return model.compile(devices_of(tower), options, chosen, applies);
   });
 }
 
+std::int64_t Session::bytes_over_limits(const Model& model, int tower, std::uint64_t chosen) const {
+  Search search{.recompute = model.mode() == Mode::train, .first_that_fits = true};
+  return bytes_over_limits(*compile(model, tower, chosen, search), tower);
+}
+
 std::shared_ptr<const TowerPlan> Session::compile_summaries(const Model& model, int tower) const {
-  return compile_within_limits(tower, [&](const CompileOptions& options) {
+  return compile_within_limits(tower, {}, [&](const CompileOptions& options) {
     return model.compile_summaries(devices_of(tower), options);
   });
 }
 
 // What is kept for the backward pass takes memory, and so does Winograd's method. What others have
 // in use is not looked at, so that bits do not depend on it.
-std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower,
+std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower, Search search,
                                                                 const Compile& compile) const {
   CompileOptions options = compile_options_;
   auto plan = compile(options);
   auto smallest = plan;
   auto try_more = [&] {
-    if (recompute_ && bytes_over_limits(*plan, tower) > 0)
-      plan = compile_with_recompute(tower, compile, options, *plan);
+    if (search.recompute && recompute_ && bytes_over_limits(*plan, tower) > 0)
+      plan = compile_with_recompute(tower, search, compile, options, *plan);
     if (bytes_over_limits(*plan, tower) < bytes_over_limits(*smallest, tower)) smallest = plan;
     return bytes_over_limits(*plan, tower) <= 0;
   };
@@ -203,15 +217,16 @@ std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower,
   return smallest;
 }
 
-// Of those that fit about the one that computes the least again, else the one that computes the
-// most.
-std::shared_ptr<const TowerPlan> Session::compile_with_recompute(int tower, const Compile& compile,
+// If any fits, about the one that computes the least again, else the one that computes the most.
+std::shared_ptr<const TowerPlan> Session::compile_with_recompute(int tower, Search search,
+                                                                 const Compile& compile,
                                                                  CompileOptions options,
                                                                  const TowerPlan& without) const {
   std::int64_t fits = 1, too_much = 0;
   for (const auto& slot : without.slots) too_much += slot->arena_bytes;
   options.recompute.most_bytes = fits;
   auto best = compile(options);
+  if (search.first_that_fits) return best;
   for (int tries = 0; tries < 7 && bytes_over_limits(*best, tower) <= 0; ++tries) {
     options.recompute.most_bytes = fits + (too_much - fits) / 2;
     auto plan = compile(options);
@@ -328,7 +343,8 @@ std::int64_t Session::largest_batch(const Model& model, int tower) {
       ModelOptions options = model.options();
       options.agree_on_split = {};  // only this worker asks
       Model scaled(model_fn_, model.mode(), std::move(smaller), {}, options);
-      return fits(*compile(scaled, tower), tower);
+      Search search{.recompute = model.mode() == Mode::train, .first_that_fits = true};
+      return fits(*compile(scaled, tower, ~std::uint64_t{0}, search), tower);
     } catch (const Error&) {  // a model that wants a certain batch
       return false;
     }
@@ -342,6 +358,7 @@ std::int64_t Session::largest_batch(const Model& model, int tower) {
 }
 
 void Session::make_room(const TowerPlan& plan, const Model& model, int tower) {
+  if (bytes_over_limits(plan, tower) > 0) fail_for_memory(plan, model, tower);
   while (!fits(plan, tower))
     if (!plans_.drop_one()) fail_for_memory(plan, model, tower);
 }
@@ -366,6 +383,9 @@ void Session::fail_for_memory(const TowerPlan& plan, const Model& model, int tow
                     " would fit. Less is needed with the rows in parts (hooks::accumulate), or")
            : concat("not even a batch of 1", where, " would fit. Less is needed"),
        " with the model on several devices (RunConfig::split)",
+       model.mode() == Mode::train && !recompute_ ? " or with activations computed again "
+                                                    "(RunConfig::recompute)"
+                                                  : "",
        uses_winograd(*plan.slots[static_cast<std::size_t>(slot)]) ? " or with exact_convolutions\n"
                                                                   : "\n",
        report.substr(report.find("memory: ")));

@@ -36,7 +36,7 @@ struct WeightSource {
 };
 
 /// Lives as long as its Estimator: training, evaluation and prediction share its variables, and
-/// plans of evaluation and prediction are compiled once for each signature. Used by the thread
+/// plans stay ready in one cache. Used by the thread
 /// whose turn it is, but for functions that say that they wait for theirs.
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -48,11 +48,12 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Variables (also those that no model has asked for yet), step and seed, and where training left
   /// the input and the hooks. Waits for its turn.
   Checkpoint snapshot() const;
-  /// Those of the snapshot, and one of them. They wait for their turn.
-  std::vector<std::string> variable_names() const;
-  std::optional<Array> variable_value(std::string_view name) const;
   /// The same on the chief for all workers, which must all call it.
   Checkpoint snapshot_of_all() const;
+  /// The names of a snapshot's variables, and the value of one; null: there is none. They wait for
+  /// their turn.
+  std::vector<std::string> variable_names() const;
+  std::optional<Array> variable_value(std::string_view name) const;
 
   /// Where the next training goes on.
   const std::string& input_position() const { return input_position_; }
@@ -94,6 +95,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// computed again, where only such a plan is within the devices' limits.
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0}) const;
+  /// By how much the leanest such plan is over the limit of the device where it is the most, if
+  /// nothing else were there; 0 or below: it fits.
+  std::int64_t bytes_over_limits(const Model& model, int tower, std::uint64_t chosen) const;
   std::shared_ptr<const TowerPlan> compile_summaries(const Model& model, int tower) const;
   /// `options` with what this session's towers ask of its models.
   ModelOptions complete(ModelOptions options = {}) const;
@@ -117,7 +121,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Error: the checkpoint, or the training, lacks a variable of this plan or has it with another
   /// type.
   void check_variables(const TowerPlan& plan, const Model& model) const;
-  /// Makes nothing: Error where make_executable() would throw one.
+  /// Makes nothing, but plans that nobody uses now go where there would be too little memory. Error
+  /// where make_executable() would throw one.
   void check(const TowerPlan& plan, const Model& model, int tower);
   /// Whether a variable has memory of its own on this tower.
   bool holds(const VariableOptions& options, int tower) const {
@@ -163,12 +168,18 @@ class Session : public std::enable_shared_from_this<Session> {
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);
   using Compile = std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>;
-  std::shared_ptr<const TowerPlan> compile_within_limits(int tower, const Compile& compile) const;
-  std::shared_ptr<const TowerPlan> compile_with_recompute(int tower, const Compile& compile,
+  struct Search {
+    bool recompute = false;        // there is a backward pass
+    bool first_that_fits = false;  // in place of the best that does
+  };
+  std::shared_ptr<const TowerPlan> compile(const Model& model, int tower, std::uint64_t chosen,
+                                           Search search) const;
+  std::shared_ptr<const TowerPlan> compile_within_limits(int tower, Search search,
+                                                         const Compile& compile) const;
+  std::shared_ptr<const TowerPlan> compile_with_recompute(int tower, Search search,
+                                                          const Compile& compile,
                                                           CompileOptions options,
                                                           const TowerPlan& without) const;
-  /// By how much the plan is over the limit of the device where it is the most, if nothing else
-  /// were there; below 0: it fits.
   std::int64_t bytes_over_limits(const TowerPlan& plan, int tower) const;
   std::int64_t largest_batch(const Model& model, int tower);
   std::vector<VariableOptions> variables_to_save() const;

@@ -108,16 +108,6 @@ std::string round_line(const Model& model) {
                 batches == 1 ? " batch\n" : " batches\n");
 }
 
-// The sets of updates that the sub-steps of a round make, each once.
-std::vector<std::uint64_t> different_parts(const Model& model) {
-  std::vector<std::uint64_t> parts;
-  for (const SubStep& part : model.round()) {
-    std::uint64_t updates = part.updates & model.all_updates();
-    if (std::ranges::find(parts, updates) == parts.end()) parts.push_back(updates);
-  }
-  return parts;
-}
-
 std::string memory_line(const Plan& plan, const Session& session, int tower, const Device& device,
                         const std::string& part) {
   std::int64_t parameters = 0, slots = 0;
@@ -212,6 +202,15 @@ std::string recomputed_in_parts(const PreparedTraining& training) {
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> different_parts(const Model& model) {
+  std::vector<std::uint64_t> parts;
+  for (const SubStep& part : model.round()) {
+    std::uint64_t updates = part.updates & model.all_updates();
+    if (std::ranges::find(parts, updates) == parts.end()) parts.push_back(updates);
+  }
+  return parts;
+}
 
 std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t first_step) {
   std::optional<std::int64_t> last = options.max_steps;

@@ -86,7 +86,7 @@ Primitive::Primitive(std::string_view op, const dnnl::primitive_desc_base& descr
   addresses_.resize(all.size());
 }
 
-// Addresses stay the same while a plan lives, and setting one makes oneDNN clear a layout's
+// Addresses stay the same until the arena moves, and setting one makes oneDNN clear a layout's
 // padding.
 void Primitive::bind(std::size_t operand, void* address) {
   if (addresses_[operand] == address) return;

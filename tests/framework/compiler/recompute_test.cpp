@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "belfry/framework/compiler/kept_values.h"
+#include "belfry/framework/compiler/step_values.h"
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/nn.h"
 #include "compiler_testing.h"
@@ -41,8 +41,8 @@ class Recompute : public ::testing::Test {
     return names;
   }
   static std::int64_t peak(const Program& of) {
-    KeptValues kept(of);
-    return kept.estimate(kept.none()).peak;
+    StepValues step(of);
+    return step.estimate(step.none()).peak;
   }
 
   Graph graph;
@@ -216,7 +216,7 @@ TEST_F(RecomputeCheap, OneOfAnother) {
 
 TEST_F(RecomputeCheap, NoMoreThanTheirShareOfTheStep) {
   Tensor y = image;
-  for (int i = 0; i < 3; ++i) y = block(y, 1);  // 2.1 million operations
+  for (int i = 0; i < 3; ++i) y = block(y, 1);                 // 2.1 million operations
   EXPECT_EQ(again_for(sum(conv2d(y, kernel(1)))).size(), 1u);  // two would take 5 %
   EXPECT_LE(done.time_share, 0.03);
 }

@@ -212,7 +212,7 @@ GraphPlan::GraphPlan(std::shared_ptr<CudnnHandle> library, std::shared_ptr<const
       found_(std::move(found)),
       workspace_(static_cast<std::size_t>(workspace_of(found_->plan))) {}
 
-// Addresses stay the same while a step's plan lives.
+// Addresses stay the same until the arena moves.
 void GraphPlan::bind(std::span<const Operand> operands, void* workspace) {
   std::vector<std::int64_t> ids;
   addresses_.clear();

@@ -1,9 +1,8 @@
 #pragma once
-// What a step keeps for its backward pass, and what it would take to have it again. Internal to
-// compiler/.
+// The values of a step: who reads them, what they take, and what it would take to have them again.
+// Internal to compiler/.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "belfry/framework/graph/rewrite.h"
@@ -11,24 +10,24 @@
 namespace belfry {
 
 /// Values are numbered; views share the number of what they view.
-class KeptValues {
+class StepValues {
  public:
-  explicit KeptValues(const Program& program);
+  explicit StepValues(const Program& program);
 
   using Set = std::vector<bool>;  ///< by value
   Set none() const { return Set(values_.size()); }
 
   struct Value {
     const Node* node = nullptr;
-    int output = 0;
     std::int64_t bytes = 0;
-    bool leaf = false;    ///< there in any case: a variable, an input, a constant
-    bool pinned = false;  ///< a result of the program, or what cannot be computed again
-    int made = 0;         ///< place of its node in the order of execution
-    int last_forward = 0, first_late = -1;  ///< readers' places; -1: only the forward pass reads it
-    /// Kept for the backward pass, and may be dropped.
-    bool droppable() const { return may_be_again() && first_late >= 0; }
+    bool leaf = false;       ///< there in any case: a variable, an input, a constant
+    bool pinned = false;     ///< a result of the program, or what cannot be computed again
+    int made = 0;            ///< the place of its node in order()
+    int last_forward = -1;   ///< the place of its last reader in the forward pass; -1: it has none
+    bool read_late = false;  ///< something behind the forward pass reads it
     bool may_be_again() const { return !leaf && !pinned; }
+    /// It is kept for the backward pass, and may be dropped.
+    bool droppable() const { return may_be_again() && read_late; }
   };
   const std::vector<Value>& values() const { return values_; }
   int value_of(const Tensor& t) const;
@@ -44,7 +43,7 @@ class KeptValues {
     std::int64_t peak = 0;  ///< bytes of all that lives at a time, at most; without workspaces
     double seconds = 0;     ///< of computing again
   };
-  /// Of a step that drops these.
+  /// What a step would need that drops these.
   Estimate estimate(const Set& dropped) const;
   /// What is computed, in order: without leaves and views.
   const std::vector<const Node*>& order() const { return order_; }

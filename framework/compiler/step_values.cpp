@@ -1,11 +1,10 @@
-#include "belfry/framework/compiler/kept_values.h"
+#include "belfry/framework/compiler/step_values.h"
 
 #include <algorithm>
 #include <functional>
 
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/transfer.h"
 
 namespace belfry {
 namespace {
@@ -22,10 +21,8 @@ double seconds(const Node& node, std::span<const Tensor> inputs) {
   return flops / flops_a_second + bytes / bytes_a_second;
 }
 
-// What takes part in a reduction or comes from another slot is there once.
-bool can_be_again(const Node& node) {
-  return !node.op().collective && !node.is(receive_op) && !node.is(send_op) && !node.op().mutates;
-}
+// What takes part in a reduction is there once.
+bool can_be_again(const Node& node) { return !node.op().collective && !node.op().mutates; }
 
 // Inputs whose memory the first output may take.
 std::vector<int> may_overwrite(const Node& node, bool late) {
@@ -38,7 +35,7 @@ std::vector<int> may_overwrite(const Node& node, bool late) {
 
 }  // namespace
 
-std::vector<Tensor> KeptValues::read_again(const Node& node) {
+std::vector<Tensor> StepValues::read_again(const Node& node) {
   std::vector<Tensor> inputs(node.inputs().begin(), node.inputs().end());
   if (!node.is(batch_norm_train_op)) return inputs;
   auto output = [&](int i) { return Tensor(const_cast<Node&>(node), i); };
@@ -46,7 +43,7 @@ std::vector<Tensor> KeptValues::read_again(const Node& node) {
   return inputs;
 }
 
-Node& KeptValues::add_again(Graph& graph, const Node& node, std::vector<Tensor> inputs) {
+Node& StepValues::add_again(Graph& graph, const Node& node, std::vector<Tensor> inputs) {
   Placement place{node.scope(), node.slot(), Phase::recompute, node.first_row()};
   if (!node.is(batch_norm_train_op))
     return graph.add(node.op(), std::move(inputs), node.options(), place);
@@ -55,7 +52,7 @@ Node& KeptValues::add_again(Graph& graph, const Node& node, std::vector<Tensor> 
                    BatchNormRecomputeOptions{o.activation, o.residual}, place);
 }
 
-KeptValues::KeptValues(const Program& program) : numbers_(program.graph->size()) {
+StepValues::StepValues(const Program& program) : numbers_(program.graph->size()) {
   auto live = live_nodes(*program.graph, program.outputs, program.effects);
   for (const auto& owned : *program.graph) {
     const Node& node = *owned;
@@ -69,7 +66,6 @@ KeptValues::KeptValues(const Program& program) : numbers_(program.graph->size())
     for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
       numbers_[id].push_back(static_cast<int>(values_.size()));
       values_.push_back({.node = &node,
-                         .output = i,
                          .bytes = node.output(i).bytes(),
                          .leaf = is_leaf(node),
                          .pinned = is_late(node) || !can_be_again(node),
@@ -83,24 +79,25 @@ KeptValues::KeptValues(const Program& program) : numbers_(program.graph->size())
     for (const Tensor& t : node.inputs()) {
       Value& value = values_[static_cast<std::size_t>(value_of(t))];
       if (!is_late(node)) value.last_forward = place;
-      if (is_late(node) && value.first_late < 0) value.first_late = place;
-      // What is read on another slot is sent there once.
-      if (node.slot() != value.node->slot()) value.pinned = true;
+      if (is_late(node)) value.read_late = true;
+      // What is read on another slot is sent there once, and effects run at the end of the step.
+      if (node.slot() != value.node->slot() || (node.op().mutates && !is_late(node)))
+        value.pinned = true;
     }
   }
   for (const Tensor& t : program.outputs)
     values_[static_cast<std::size_t>(value_of(t))].pinned = true;
 }
 
-int KeptValues::value_of(const Tensor& t) const {
+int StepValues::value_of(const Tensor& t) const {
   return numbers_of(t.node())[static_cast<std::size_t>(t.index())];
 }
 
-double KeptValues::seconds_of(const Value& value) const {
+double StepValues::seconds_of(const Value& value) const {
   return seconds(*value.node, read_again(*value.node));
 }
 
-KeptValues::Estimate KeptValues::estimate(const Set& dropped) const {
+StepValues::Estimate StepValues::estimate(const Set& dropped) const {
   struct Life {
     int first = -1, last = -1;
   };
@@ -131,7 +128,7 @@ KeptValues::Estimate KeptValues::estimate(const Set& dropped) const {
     std::vector<Tensor> inputs = read_again(*values_[v].node);
     for (const Tensor& input : inputs) have(input);
     compute(*values_[v].node, inputs, true);
-    out.seconds += seconds_of(values_[v]);
+    if (values_[v].last_forward >= 0) out.seconds += seconds_of(values_[v]);
   };
   for (const Node* node : order_) {
     std::vector<Tensor> inputs(node->inputs().begin(), node->inputs().end());
