@@ -203,7 +203,7 @@ int main(int argc, char** argv) {
     Estimator by_hand({written_out(towers), subfolder(o.model_dir, "by_hand"), one_group});
     auto losses = std::make_shared<Losses>(), losses_by_hand = std::make_shared<Losses>();
     TrainOptions training{.max_steps = o.max_steps, .hooks = {losses, hooks::progress()}};
-    if (o.plan) return examples::print_plan(by_strategy, train, training);
+    if (o.plan) return examples::print_plan(o, by_strategy, train, training);
     if (o.summary) return examples::print_summary(by_strategy, train);
     by_strategy.train(train, training);
     training.hooks[0] = losses_by_hand;

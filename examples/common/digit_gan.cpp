@@ -146,7 +146,7 @@ Results train_digit_gan(const Options& o, DigitGan d) {
   auto page = hooks::report();
   for (auto& hook : judge_and_draw(estimator, o, page)) training.hooks.push_back(std::move(hook));
   training.hooks.push_back(page);
-  if (o.plan) return print_plan(estimator, training_digits(o), training);
+  if (o.plan) return print_plan(o, estimator, training_digits(o), training);
   if (o.summary) return print_summary(estimator, training_digits(o));
   write_real(o, estimator.model_dir());
   estimator.train(training_digits(o), training);

@@ -13,10 +13,12 @@
 namespace belfry::examples {
 namespace {
 
+constexpr std::int64_t most_examples = 1024;  // of an automatic batch
+
 // What was said on the command line; what was not stays unset and leaves room for the file.
 struct Given {
-  std::optional<std::string> config, data_dir, model_dir, precision;
-  std::optional<std::int64_t> max_steps, batch_size, save_checkpoint_steps;
+  std::optional<std::string> config, data_dir, model_dir, precision, batch_size;
+  std::optional<std::int64_t> max_steps, save_checkpoint_steps;
   std::optional<std::uint64_t> seed;
   std::optional<int> threads;
   std::optional<std::vector<std::string>> devices;
@@ -41,7 +43,8 @@ void declare(CLI::App& app, Given& given, const Options& defaults) {
   app.add_option("--max_steps", given.max_steps,
                  concat("Train up to this step [", defaults.max_steps, "]"));
   app.add_option("--batch_size", given.batch_size,
-                 concat("Examples in a step [", defaults.batch_size, "]"));
+                 concat("Examples in a step, or auto: as many as the memory allows, up to ",
+                        most_examples, " [", defaults.batch_size, "]"));
   app.add_option("--seed", given.seed,
                  concat("Of first values, shuffling and dropout [", defaults.run.seed, "]"));
   app.add_option("--threads", given.threads, "Threads of CPU kernels [one per core]");
@@ -101,10 +104,23 @@ void apply_file(const std::string& path, Options& options) {
     take(json, "data_dir", options.data_dir);
     take(json, "model_dir", options.model_dir);
     take(json, "max_steps", options.max_steps);
-    take(json, "batch_size", options.batch_size);
+    if (json.value("batch_size", nlohmann::json()) == "auto") {
+      options.fit_batch = json.erase("batch_size") > 0;
+    } else {
+      take(json, "batch_size", options.batch_size);
+    }
     for (auto& [name, value] : options.own) take_own(json, name, value);
     options.run = run_config_from_json(json.dump(), options.run);
   });
+}
+
+void set_batch_size(const std::string& given, Options& options) {
+  options.fit_batch = given == "auto";
+  if (options.fit_batch) return;
+  const char* end = given.data() + given.size();
+  auto [stop, error] = std::from_chars(given.data(), end, options.batch_size);
+  require(error == std::errc() && stop == end, "batch_size must be a whole number or auto, got `",
+          given, "`");
 }
 
 void apply_command_line(const Given& given, Options& options) {
@@ -114,7 +130,7 @@ void apply_command_line(const Given& given, Options& options) {
   set(given.data_dir, options.data_dir);
   set(given.model_dir, options.model_dir);
   set(given.max_steps, options.max_steps);
-  set(given.batch_size, options.batch_size);
+  if (given.batch_size) set_batch_size(*given.batch_size, options);
   set(given.seed, options.run.seed);
   set(given.threads, options.run.threads);
   set(given.devices, options.run.devices);
@@ -155,6 +171,16 @@ T number_of(const Options& options, const std::string& name, const char* kind) {
   return out;
 }
 
+void find_batch(const std::function<Results(const Options&)>& body, Options& options) {
+  Options search = options;
+  search.plan = true;
+  Results found = body(search);
+  require(found.size() == 1, "batch_size: this program has no automatic one");
+  options.batch_size = static_cast<std::int64_t>(found[0].second);
+  options.fit_batch = false;
+  require(options.batch_size > 0, "batch_size: not even one example fits into the memory");
+}
+
 }  // namespace
 
 double Options::number(const std::string& name) const {
@@ -190,7 +216,9 @@ std::optional<Options> parse(int argc, const char* const* argv, Options defaults
 int run(int argc, const char* const* argv, Options defaults,
         const std::function<Results(const Options&)>& body) {
   try {
-    if (auto options = parse(argc, argv, std::move(defaults))) print(body(*options));
+    auto options = parse(argc, argv, std::move(defaults));
+    if (options && options->fit_batch) find_batch(body, *options);
+    if (options) print(body(*options));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
@@ -198,8 +226,15 @@ int run(int argc, const char* const* argv, Options defaults,
   }
 }
 
-Results print_plan(Estimator& estimator, const Dataset& dataset, const TrainOptions& options) {
-  std::string plan = estimator.plan(dataset, options);
+Results print_plan(const Options& options, Estimator& estimator, const Dataset& dataset,
+                   const TrainOptions& training) {
+  if (options.fit_batch) {
+    BatchThatFits fits = estimator.batch_that_fits(dataset, training, most_examples);
+    std::fprintf(stderr, "%sbatch_size: %lld\n", to_string(fits).c_str(),
+                 static_cast<long long>(fits.batch));
+    return {{"batch_size", static_cast<double>(fits.batch)}};
+  }
+  std::string plan = estimator.plan(dataset, training);
   int workers = find_workers()->count();
   if (workers > 1 && estimator.config().batch != BatchPolicy::global)
     plan += data::describe_shards(dataset, workers);

@@ -19,6 +19,7 @@ struct Options {
   std::string model_dir = {};     ///< for checkpoints; empty: a new temporary folder
   std::int64_t max_steps = 1000;  ///< training ends at this step in all, earlier runs counted
   std::int64_t batch_size = 32;   ///< examples a step
+  bool fit_batch = false;         ///< run() finds batch_size: the largest that the memory allows
   bool plan = false;              ///< say what training would do, and do nothing
   bool summary = false;           ///< the same of what the model is made of
   RunConfig run = {.log_step_count = Steps(0)};
@@ -37,18 +38,22 @@ using Results = std::vector<std::pair<std::string, double>>;
 /// --save_checkpoint_steps, --devices, --precision, --plan, --summary, what is in Options::own, and
 /// --config with a JSON file whose keys are these names (but for the last two) and the fields of
 /// RunConfig. The command line goes before the file, the file before `defaults`; "-" and "_" in
-/// names are alike. Nothing if --help was asked for, which is printed. Error: an unknown option or
-/// key, a value that does not fit.
+/// names are alike. "--batch_size auto" asks for Options::fit_batch. Nothing if --help was asked
+/// for, which is printed. Error: an unknown option or key, a value that does not fit.
 std::optional<Options> parse(int argc, const char* const* argv, Options defaults);
 
 /// A program: parses its command line, runs `body` and prints the results, if there are any, as one
-/// line of JSON on stdout. Returns the exit status: 0, or 1 after "error: ..." on stderr.
+/// line of JSON on stdout. With Options::fit_batch, `body` is called as for --plan first, to find
+/// the batch size; it is 1024 at most. Returns the exit status: 0, or 1 after "error: ..." on
+/// stderr.
 int run(int argc, const char* const* argv, Options defaults,
         const std::function<Results(const Options&)>& body);
 
 /// What --plan asks for: prints Estimator::plan() and, where several workers read a part of the
-/// data each, which. No results.
-Results print_plan(Estimator& estimator, const Dataset& dataset, const TrainOptions& options);
+/// data each, which. With Options::fit_batch, prints Estimator::batch_that_fits() on stderr; the
+/// result is its batch. Else no results.
+Results print_plan(const Options& options, Estimator& estimator, const Dataset& dataset,
+                   const TrainOptions& training);
 
 /// What --summary asks for: prints Estimator::summary(). No results.
 Results print_summary(Estimator& estimator, const Dataset& dataset);

@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
     Dataset train = data::drawn_digits() | data::shuffle(10'000, {.seed = o.run.seed})
                     | data::repeat() | data::batch(o.batch_size) | data::prefetch();
     Dataset test = data::drawn_digits({.split = data::Split::test}) | data::batch(500);
-    if (o.plan) return examples::print_plan(reader, train, {.max_steps = o.max_steps});
+    if (o.plan) return examples::print_plan(o, reader, train, {.max_steps = o.max_steps});
     if (o.summary) return examples::print_summary(reader, train);
     auto at = [&](double share) {
       auto step = static_cast<std::int64_t>(share * static_cast<double>(o.max_steps));

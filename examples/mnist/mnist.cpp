@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
     Dataset test = digits(o, data::Split::test) | data::batch(500);
     Estimator classifier({.model_fn = lenet, .model_dir = o.model_dir, .run = o.run});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
-    if (o.plan) return examples::print_plan(classifier, train, training);
+    if (o.plan) return examples::print_plan(o, classifier, train, training);
     if (o.summary) return examples::print_summary(classifier, train);
     auto trained = classifier.train(train, training);
     return examples::report(trained, classifier.evaluate(test));

@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
         o.data_dir.empty() ? made_up(o.batch_size, size, o.run.seed) : from_folders(o, size);
     Estimator classifier({scheduled(o, input.classes), o.model_dir, o.run, warm_start(o)});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
-    if (o.plan) return examples::print_plan(classifier, input.train, training);
+    if (o.plan) return examples::print_plan(o, classifier, input.train, training);
     if (o.summary) return examples::print_summary(classifier, input.train);
     if (!o.data_dir.empty()) return learn(classifier, input, training);
     auto trained = classifier.train(input.train, training);

@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
     auto stop_early = hooks::validate(
         segmenter, test, {.metric = "dice", .better = hooks::Better::higher, .patience = 5});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {stop_early, hooks::progress()}};
-    if (o.plan) return examples::print_plan(segmenter, train, training);
+    if (o.plan) return examples::print_plan(o, segmenter, train, training);
     if (o.summary) return examples::print_summary(segmenter, train);
     auto trained = segmenter.train(train, training);
     auto best = hooks::best_checkpoint(segmenter.model_dir());

@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
          .model_dir = o.model_dir,
          .run = o.run});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
-    if (o.plan) return examples::print_plan(recognizer, train, training);
+    if (o.plan) return examples::print_plan(o, recognizer, train, training);
     if (o.summary) return examples::print_summary(recognizer, train);
     auto trained = recognizer.train(train, training);
     EvalResult result = recognizer.evaluate(test | data::padded_batch(50, padding));

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     Estimator classifier({.model_fn = perceptron, .model_dir = o.model_dir, .run = o.run});
     TrainOptions training{.max_steps = o.max_steps,
                           .hooks = {hooks::moving_average({.decay = 0.99}), hooks::progress()}};
-    if (o.plan) return examples::print_plan(classifier, train, training);
+    if (o.plan) return examples::print_plan(o, classifier, train, training);
     if (o.summary) return examples::print_summary(classifier, train);
     auto trained = classifier.train(train, training);
     if (trained.steps > 0)

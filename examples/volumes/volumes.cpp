@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
                       .run = o.run});
     TrainOptions training{.max_steps = o.max_steps,
                           .hooks = {hooks::accumulate(2), hooks::progress()}};
-    if (o.plan) return examples::print_plan(finder, train, training);
+    if (o.plan) return examples::print_plan(o, finder, train, training);
     if (o.summary) return examples::print_summary(finder, train);
     log_info(finder.plan(train, training));
     auto trained = finder.train(train, training);

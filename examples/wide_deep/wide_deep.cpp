@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     Estimator estimator(
         {.model_fn = models::wide_deep(income_model()), .model_dir = o.model_dir, .run = o.run});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {hooks::progress()}};
-    if (o.plan) return examples::print_plan(estimator, train, training);
+    if (o.plan) return examples::print_plan(o, estimator, train, training);
     if (o.summary) return examples::print_summary(estimator, train);
     auto result = train_and_evaluate(estimator, {train, training},
                                      {{.input_fn = held_out, .every = Steps(1000)}});

@@ -95,6 +95,11 @@ Bytes Device::memory_limit() const {
   return limit_;
 }
 
+Bytes Device::available_memory() const {
+  std::lock_guard lock(mutex_);
+  return Bytes(at_first_.count - in_use_.count);
+}
+
 void Device::set_memory_limit(Bytes limit) {
   std::lock_guard lock(mutex_);
   limit_ = limit;

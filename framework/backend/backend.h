@@ -173,6 +173,11 @@ class Device {
   /// Bytes that allocate() may hand out in all. Default: what the device has, or what of
   /// that was free when the device was made.
   void set_memory_limit(Bytes limit);
+  /// What the device has; of a CPU what the machine has, or a control group allows.
+  Bytes memory() const { return memory_; }
+  /// What could be handed out now if there were no limit, beside what other programs hold: on a CPU
+  /// as the system says, else what was free when the device was made, less what is in use.
+  virtual Bytes available_memory() const;
 
   /// Host memory from which copies run asynchronously (pinned); plain memory where that means
   /// nothing.
@@ -207,10 +212,12 @@ class Device {
  protected:
   virtual void* allocate_raw(Bytes size) = 0;  ///< null when the device has no more
   virtual void free_raw(void* data, Bytes size) noexcept = 0;
-  explicit Device(Bytes limit) : limit_(limit) {}
+  /// Of `memory` bytes, `limit` may be handed out.
+  Device(Bytes limit, Bytes memory) : memory_(memory), at_first_(limit), limit_(limit) {}
 
  private:
   friend class DeviceMemory;
+  Bytes memory_, at_first_;
   mutable std::mutex mutex_;  // guards the two below
   Bytes in_use_{0};
   Bytes limit_;

@@ -49,8 +49,8 @@ class Collective {
   /// What is enqueued on `stream` from now on reads the result. Error, after the time-out: a member
   /// did not take part; it is named, with the bucket.
   virtual void finish(Stream& stream) = 0;
-  /// The operands, as many and as long as before, are here from now on. To be called while no reduction of the
-  /// communicator is under way.
+  /// The operands, as many and as long as before, are here from now on. To be called while no
+  /// reduction of the communicator is under way.
   virtual void move(std::span<const Segment> segments) = 0;
   /// Whether start() and finish() may be part of a captured step.
   virtual bool can_be_captured() const { return false; }

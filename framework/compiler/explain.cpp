@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "belfry/framework/compiler/memory_picture.h"
 #include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/compiler/reference_use.h"
@@ -151,6 +152,7 @@ std::string explain(const Plan& plan) {
     out += line_of(plan.instructions[i], i);
   if (std::string slow = describe_reference_use(plan); !slow.empty())
     out += concat("reference kernels, on one thread: ", slow, "\n");
+  out += memory_picture(plan);
   out += concat("memory: ", bytes_text(plan.bytes()), "\n");
   out += row("parameters and statistics", plan.variable_bytes(false));
   out += row("optimizer slots", plan.variable_bytes(true));

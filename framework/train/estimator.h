@@ -141,8 +141,8 @@ class Estimator {
   /// this one's. Error: there are more workers.
   std::unique_ptr<Estimator> sibling(RunConfig run, std::string model_dir = {});
 
-  /// The plan for the first batch of a stream: kernels, layouts, memory by category and the largest
-  /// tensors. Runs nothing.
+  /// The plan for the first batch of a stream: kernels, layouts, memory over the step as a picture,
+  /// memory by category and the largest tensors. Runs nothing.
   std::string explain(const InputFn& input_fn, Mode mode = Mode::train);
 
   /// What train() with the same arguments would do, without running a step: steps, workers, the

@@ -122,6 +122,15 @@ Json recompute_json(const Recompute& r) {
   return r.automatic ? Json(r.scopes) : Json{{"only", r.scopes}};
 }
 
+MemoryLimit memory_limit(const Json& value, std::string_view key) {
+  if (!value.is_number_float()) return Bytes(whole_number(value, key));
+  return MemoryLimit::of_device(value.get<double>());
+}
+
+Json memory_limit_json(const MemoryLimit& limit) {
+  return limit.share > 0 ? Json(limit.share) : Json(limit.bytes.count);
+}
+
 using Setter = std::function<void(RunConfig&, const Json&, std::string_view key)>;
 
 const std::map<std::string, Setter, std::less<>>& setters() {
@@ -164,8 +173,7 @@ const std::map<std::string, Setter, std::less<>>& setters() {
       {"capture_steps", [](auto& c, auto& v, auto k) { c.capture_steps = truth(v, k); }},
       {"seed", [](auto& c, auto& v, auto k) { c.seed = seed(v, k); }},
       {"threads", [](auto& c, auto& v, auto k) { c.threads = small_number(v, k); }},
-      {"memory_limit",
-       [](auto& c, auto& v, auto k) { c.memory_limit = Bytes(whole_number(v, k)); }},
+      {"memory_limit", [](auto& c, auto& v, auto k) { c.memory_limit = memory_limit(v, k); }},
       {"plans", [](auto& c, auto& v, auto k) { c.plans = small_number(v, k); }},
       {"recompute", [](auto& c, auto& v, auto k) { c.recompute = recompute(v, k); }},
       {"stop_on_signals", [](auto& c, auto& v, auto k) { c.stop_on_signals = truth(v, k); }},
@@ -208,6 +216,14 @@ RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
   return defaults;
 }
 
+MemoryLimit MemoryLimit::of_device(double share) {
+  require(share > 0 && share <= 1,
+          "memory_limit must be a share in (0, 1] of the device's memory, got ", share);
+  MemoryLimit limit;
+  limit.share = share;
+  return limit;
+}
+
 std::string to_json(const RunConfig& c) {
   return Json{{"devices", c.devices},
               {"split", c.split.slots},
@@ -229,7 +245,7 @@ std::string to_json(const RunConfig& c) {
               {"exact_convolutions", c.exact_convolutions},
               {"capture_steps", c.capture_steps},
               {"threads", c.threads},
-              {"memory_limit", c.memory_limit.count},
+              {"memory_limit", memory_limit_json(c.memory_limit)},
               {"plans", c.plans},
               {"recompute", recompute_json(c.recompute)},
               {"stop_on_signals", c.stop_on_signals},
@@ -264,8 +280,12 @@ void validate(const RunConfig& c) {
   require(c.bucket.count > 0, "RunConfig: bucket must be above 0 bytes, got ", c.bucket.count);
   require(c.reduction_timeout.count() > 0, "RunConfig: reduction_timeout must be above 0 s, got ",
           c.reduction_timeout.count());
-  require(c.memory_limit.count >= 0, "RunConfig: memory_limit must be at least 0, got ",
-          c.memory_limit.count);
+  const MemoryLimit& limit = c.memory_limit;
+  require(limit.bytes.count >= 0, "RunConfig: memory_limit must be at least 0, got ",
+          limit.bytes.count);
+  require(limit.share >= 0 && limit.share <= 1,
+          "RunConfig: memory_limit must be a share in (0, 1] of the device's memory, got ",
+          limit.share);
   require(c.plans >= 1, "RunConfig: plans must be at least 1, got ", c.plans);
 }
 

@@ -51,6 +51,17 @@ struct Recompute {
   std::vector<std::string> scopes = {};
 };
 
+/// How much of a device's memory may be used.
+struct MemoryLimit {
+  MemoryLimit(Bytes bytes = Bytes(0)) : bytes(bytes) {}
+  /// A share in (0, 1] of what the device has; of a CPU of what the machine has, or a control group
+  /// allows.
+  static MemoryLimit of_device(double share);
+  Bytes bytes;       ///< 0: see `share`
+  double share = 0;  ///< 0: as it is
+  bool operator==(const MemoryLimit&) const = default;
+};
+
 struct RunConfig {
   /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a slot: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
@@ -101,9 +112,10 @@ struct RunConfig {
   /// When they have nothing to do they spin for a while, or sleep where they had to wait for cores.
   /// Who sets OMP_WAIT_POLICY in the environment of the process, before it starts, is obeyed.
   int threads = 0;
-  /// Bytes that each device may give out, to all estimators of the process together; 0: as it is,
-  /// at first what the device has.
-  Bytes memory_limit = Bytes(0);
+  /// What each device may give out, to all estimators of the process together: Bytes(1 << 30), or
+  /// MemoryLimit::of_device(0.5). 0: as it is, at first what the device has, or what of a GPU was
+  /// free.
+  MemoryLimit memory_limit = {};
   /// What the backward pass computes again in place of keeping it.
   Recompute recompute = {};
   /// An Estimator keeps so many plans ready, one for each mode and shape of a tower's rows. When
@@ -125,7 +137,8 @@ struct RunConfig {
 /// `defaults` with the fields that a JSON object names: {"devices": ["cpu"], "seed": 7,
 /// "save_checkpoint": {"steps": 500}}. Keys are the names of the fields. A cadence is {"steps": n},
 /// {"seconds": n}, {"milliseconds": n} or null (never); "save_checkpoint_steps": n is short for the
-/// first; "memory_limit" is in bytes; "split": n stands for auto_split(n); "recompute" is
+/// first; "memory_limit" is in bytes, or a
+/// fraction, 0.5; "split": n stands for auto_split(n); "recompute" is
 /// "automatic", "off", a list of scopes, or {"only": [scopes]} without what is automatic. Error: an
 /// unknown key (the known ones are listed), a wrong type, a value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});

@@ -92,6 +92,10 @@ AllocateHost pinned_memory(const Strategy& strategy) {
   return {};
 }
 
+Bytes share_of(Bytes memory, double share) {
+  return Bytes(static_cast<std::int64_t>(share * static_cast<double>(memory.count)));
+}
+
 int lane_count(const Strategy& strategy) { return strategy.size() * strategy.slots(); }
 
 int threads_of_a_slot(const RunConfig& config, const Strategy& strategy) {
@@ -125,9 +129,12 @@ Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmSt
   require(split_ <= strategy_.slots(), "RunConfig: split is into ", split_, " slots but tower ",
           strategy_.towers[0].name(), " has ", strategy_.slots(),
           "; name as many devices, joined by +, in each entry of devices");
-  if (config.memory_limit.count <= 0) return;
+  const MemoryLimit& limit = config.memory_limit;
+  if (limit == MemoryLimit()) return;
   for (const Tower& tower : strategy_.towers)
-    for (const auto& device : tower.devices) device->set_memory_limit(config.memory_limit);
+    for (const auto& device : tower.devices)
+      device->set_memory_limit(limit.share > 0 ? share_of(device->memory(), limit.share)
+                                               : limit.bytes);
 }
 
 InputContext Session::input_context() const {
@@ -310,7 +317,15 @@ bool uses_winograd(const Plan& plan) {
 }
 
 Bytes free_memory(const Device& device) {
-  return Bytes(device.memory_limit().count - device.memory_in_use().count);
+  return std::min(Bytes(device.memory_limit().count - device.memory_in_use().count),
+                  device.available_memory());
+}
+
+// Where the limit would allow more than there is.
+std::string_view held_by_others(const Device& device) {
+  bool less =
+      device.available_memory().count < device.memory_limit().count - device.memory_in_use().count;
+  return less ? " beside what other programs hold" : "";
 }
 
 }  // namespace
@@ -377,7 +392,7 @@ void Session::fail_for_memory(const TowerPlan& plan, const Model& model, int tow
   std::string_view where = strategy_.size() > 1 ? " a tower" : "";
   fail("the step needs ", bytes_text(bytes_needed(plan, tower, slot).count), " on ", device.name(),
        " but ", bytes_text(free_memory(device).count), " of ",
-       bytes_text(device.memory_limit().count), " are free; ",
+       bytes_text(device.memory_limit().count), " are free", held_by_others(device), "; ",
        rows > 0
            ? concat("a batch of ", rows, where, " instead of ", model.rows(),
                     " would fit. Less is needed with the rows in parts (hooks::accumulate), or")

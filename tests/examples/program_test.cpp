@@ -156,6 +156,8 @@ TEST(Program, CommandLineErrorsNameTheOption) {
   EXPECT_THAT(error_of({"--max_steps"}), HasSubstr("--max_steps"));
   EXPECT_EQ(error_of({"--max_steps", "0"}), "max_steps must be above 0, got 0");
   EXPECT_EQ(error_of({"--batch_size", "-1"}), "batch_size must be above 0, got -1");
+  EXPECT_EQ(error_of({"--batch_size", "3x"}),
+            "batch_size must be a whole number or auto, got `3x`");
   EXPECT_EQ(error_of({"--threads", "-1"}), "RunConfig: threads must be at least 0, got -1");
   EXPECT_THAT(error_of({"--precision", "f8"}), HasSubstr("precision"));
 }
@@ -194,7 +196,7 @@ TEST(Program, ThePlanIsPrintedInPlaceOfResults) {
     Dataset data = data::from_arrays({{"x", Array::zeros(Shape{5, 1}, DType::f32)}})
                    | data::batch(o.batch_size);
     Estimator estimator({.model_fn = mean_of_x, .model_dir = new_folder(), .run = o.run});
-    return print_plan(estimator, data, {.max_steps = o.max_steps});
+    return print_plan(o, estimator, data, {.max_steps = o.max_steps});
   };
   Outcome o = outcome_of(body, {"--plan", "--batch_size", "5", "--devices", "cpu:0,cpu:1"});
   EXPECT_EQ(o.status, 0) << o.err;
@@ -204,6 +206,29 @@ TEST(Program, ThePlanIsPrintedInPlaceOfResults) {
   EXPECT_EQ(o.status, 1);
   EXPECT_EQ(o.out, "");
   EXPECT_EQ(o.err, "error: devices: `cpu:0` is named twice\n");
+}
+
+// 4 towers of 256 rows are the most that is looked for.
+TEST(Program, AnAutomaticBatchIsTheLargestThatFits) {
+  std::vector<std::int64_t> sizes;
+  auto body = [&](const Options& o) -> Results {
+    Dataset data = data::from_arrays({{"x", Array::zeros(Shape{2000, 1}, DType::f32)}})
+                   | data::batch(o.batch_size);
+    Estimator estimator({.model_fn = mean_of_x, .model_dir = new_folder(), .run = o.run});
+    if (o.plan) return print_plan(o, estimator, data, {.max_steps = o.max_steps});
+    sizes.push_back(o.batch_size);
+    return {};
+  };
+  Outcome o = outcome_of(body, {"--batch_size", "auto", "--devices", "cpu:0,cpu:1,cpu:2,cpu:3"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("f32         as it takes      at least 1024\n"));
+  EXPECT_THAT(o.err, HasSubstr("batch_size: 1024\n"));
+  EXPECT_EQ(o.out, "");
+  File file(R"({"batch_size": "auto", "devices": ["cpu:0", "cpu:1", "cpu:2"]})");
+  outcome_of(body, {"--config", file.path()});
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{1024, 1023}));
+  outcome_of(body, {"--config", file.path(), "--batch_size", "7"});
+  EXPECT_EQ(sizes.back(), 7);
 }
 
 TEST(Program, ErrorsGoToStderrWithStatusOne) {

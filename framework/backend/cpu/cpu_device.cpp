@@ -1,6 +1,5 @@
 #include <omp.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "belfry/framework/backend/cpu/shared_memory.h"
 #include "belfry/framework/backend/cpu/waiting.h"
 #include "belfry/framework/backend/cpu/widened_kernel.h"
+#include "belfry/framework/base/host_memory.h"
 
 namespace belfry::cpu {
 namespace {
@@ -57,10 +57,6 @@ class CpuStream final : public Stream {
   }
 };
 
-Bytes physical_memory() {
-  return Bytes(static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));
-}
-
 /// Null where there is no memory left. What spans several huge pages is made of these where the
 /// system may (README, "Huge pages").
 void* allocate_aligned(Bytes size) {
@@ -76,13 +72,14 @@ void* allocate_aligned(Bytes size) {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(int index) : Device(physical_memory()), index_(index) {}
+  explicit CpuDevice(int index) : CpuDevice(index, host_memory().all) {}
 
   std::string name() const override { return "cpu:" + text(index_); }
   std::string description() const override {
     int cores = omp_get_num_procs();
     return concat(name(), ", ", cores, cores == 1 ? " core" : " cores");
   }
+  Bytes available_memory() const override { return host_memory().available; }
   bool host_accessible() const override { return true; }
   std::shared_ptr<void> allocate_host(Bytes size) override {
     void* memory = allocate_aligned(size);
@@ -110,6 +107,8 @@ class CpuDevice final : public Device {
   void free_raw(void* data, Bytes) noexcept override { std::free(data); }
 
  private:
+  CpuDevice(int index, Bytes memory) : Device(memory, memory), index_(index) {}
+
   int index_;
 };
 

@@ -50,7 +50,7 @@ struct DestroyStream {
 class CudaDevice final : public Device {
  public:
   CudaDevice(Api& api, int index, const Properties& properties)
-      : Device(Bytes(properties.free)),
+      : Device(Bytes(properties.free), Bytes(properties.memory)),
         api_(api),
         index_(index),
         description_(

@@ -249,7 +249,7 @@ TEST(Plan, NothingIsAPlan) {
 
 class BareDevice final : public Device {
  public:
-  BareDevice() : Device(Bytes(1000)) {}
+  BareDevice() : Device(Bytes(1000), Bytes(1000)) {}
   std::string name() const override { return "bare:0"; }
   std::string description() const override { return "bare"; }
   bool host_accessible() const override { return false; }

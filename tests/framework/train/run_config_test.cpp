@@ -35,7 +35,7 @@ TEST(RunConfig, ReadsEveryField) {
   EXPECT_EQ(config.log_step_count, Steps(7));
   EXPECT_EQ(config.seed, 0xFFFFFFFFFFFFFFFF);
   EXPECT_EQ(config.threads, 3);
-  EXPECT_EQ(config.memory_limit, Bytes(1000000));
+  EXPECT_EQ(config.memory_limit, MemoryLimit(Bytes(1000000)));
   EXPECT_EQ(config.plans, 5);
   EXPECT_FALSE(config.stop_on_signals);
   EXPECT_TRUE(config.check_numerics);
@@ -46,6 +46,19 @@ TEST(RunConfig, ReadsEveryField) {
   EXPECT_EQ(run_config_from_json(R"({"save_checkpoint": {"steps": 9}})").save_checkpoint,
             Every(Steps(9)));
   EXPECT_EQ(run_config_from_json(R"({"save_checkpoint": null})").save_checkpoint, std::nullopt);
+}
+
+TEST(RunConfig, SpellsLimitsAndRecomputationInSeveralWays) {
+  for (const char* json :
+       {R"({"memory_limit":0.25})", R"({"memory_limit":1.0})", R"({"recompute":["a","b/c"]})",
+        R"({"recompute":{"only":["a"]}})", R"({"recompute":"off"})"}) {
+    RunConfig config = run_config_from_json(json);
+    EXPECT_THAT(to_json(config), HasSubstr(std::string(json).substr(1, std::strlen(json) - 2)));
+  }
+  EXPECT_EQ(run_config_from_json(R"({"memory_limit": 0.25})").memory_limit.share, 0.25);
+  RunConfig only = run_config_from_json(R"({"recompute": {"only": ["a"]}})");
+  EXPECT_FALSE(only.recompute.automatic);
+  EXPECT_THAT(only.recompute.scopes, ElementsAre("a"));
 }
 
 TEST(RunConfig, KeepsWhatIsNotNamed) {
@@ -140,6 +153,12 @@ TEST(RunConfig, RangesAreChecked) {
             "RunConfig: save_checkpoint must be above 0, got -2 s; std::nullopt turns saving off");
   EXPECT_EQ(error(R"({"log_step_count": -1})"),
             "RunConfig: log_step_count must be at least 0, got -1");
+  for (const char* share : {"1.5", "0.0", "-0.5"})
+    EXPECT_THAT(error(concat(R"({"memory_limit": )", share, "}")),
+                HasSubstr("memory_limit must be a share in (0, 1] of the device's memory, got "));
+  EXPECT_EQ(error(R"({"recompute": "on"})"),
+            "config: `recompute` must be automatic, off, a list of scopes or {\"only\": [scopes]}, "
+            "got \"on\"");
   EXPECT_EQ(error(R"({"memory_limit": -1})"), "RunConfig: memory_limit must be at least 0, got -1");
   EXPECT_EQ(error(R"({"plans": 0})"), "RunConfig: plans must be at least 1, got 0");
   RunConfig config;

@@ -101,6 +101,36 @@ EstimatorSpec convolution(Scope s, const Batch& batch, Mode) {
   return {.loss = mean(square(y)), .train = sgd({.learning_rate = 0.1})};
 }
 
+// RunConfig::memory_limit is the device's, for all tests of the process.
+class MemoryBesideOthers : public ::testing::Test {
+ protected:
+  ~MemoryBesideOthers() override { cpu->set_memory_limit(limit); }
+  std::shared_ptr<Device> cpu = find_device("cpu");
+  Bytes limit = cpu->memory_limit();
+};
+
+TEST_F(MemoryBesideOthers, ALimitMayBeAShareOfTheDevice) {
+  RunConfig config = quiet();
+  config.memory_limit = MemoryLimit::of_device(0.25);
+  Session session(convolution, config);
+  EXPECT_EQ(cpu->memory_limit().count, cpu->memory().count / 4);
+}
+
+// Nobody has 2^60 bytes, whatever the limit says.
+TEST_F(MemoryBesideOthers, WhatIsNotThereIsToldBeforeTheFirstStep) {
+  RunConfig config = quiet();
+  config.memory_limit = Bytes(std::int64_t{1} << 62);
+  TemporaryFolder folder;
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor w = s.variable("w", {.shape = {std::int64_t{1} << 58}});
+    return {.loss = mean(w) + mean(batch["x"]), .train = sgd()};
+  };
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = config});
+  EXPECT_THAT(error_of([&] { estimator.train(over_and_over({one_point()}), {.steps = 1}); }),
+              AllOf(HasSubstr("the step needs 2097152.0 TiB on cpu:0 but "),
+                    HasSubstr(" of 4194304.0 TiB are free beside what other programs hold; ")));
+}
+
 TEST(Memory, ConvolutionsAreDirectWhereWinogradsMethodIsOverTheLimit) {
   Features batch{{"x", Array::zeros({4, 16, 16, 32})}};
   auto plan_under = [&](Bytes limit) {
