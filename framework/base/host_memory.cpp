@@ -55,8 +55,9 @@ void apply_groups(const std::string& root, const GroupFiles& files, std::string 
           Bytes(std::min(memory.available.count,
                          std::max<std::int64_t>(*limit - std::max<std::int64_t>(used, 0), 0)));
     }
-    if (path.empty() || path == "/") return;
-    path.resize(path.rfind('/'));
+    std::size_t parent = path.rfind('/');
+    if (parent == std::string::npos || path == "/") return;
+    path.resize(parent);
   }
 }
 

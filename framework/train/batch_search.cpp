@@ -111,7 +111,9 @@ std::int64_t towers_of_a_batch(const Session& session) {
 FittingBatch find_batch_that_fits(Session& session, const RunConfig& config, const Features& batch,
                                   const TrainOptions& options, std::int64_t most) {
   BatchSearch search(session, config, batch, options);
-  std::int64_t towers = towers_of_a_batch(session), most_of_a_tower = most / towers;
+  constexpr std::int64_t most_rows = std::int64_t{1} << 40;
+  std::int64_t towers = towers_of_a_batch(session);
+  std::int64_t most_of_a_tower = std::min(most, most_rows) / towers;
   FittingBatch found{.precision = config.precision, .recompute = config.recompute.automatic};
   if (most_of_a_tower == 0) return found;
   std::int64_t first = (search.batch_rows() + towers - 1) / towers;

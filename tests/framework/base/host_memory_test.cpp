@@ -70,7 +70,7 @@ TEST_F(HostMemoryTest, OfTheFirstVersionToo) {
 }
 
 TEST_F(HostMemoryTest, WhatCannotBeReadSetsNoLimit) {
-  write("/proc/self/cgroup", "nonsense\n0::\n4:memory\n");
+  write("/proc/self/cgroup", "nonsense\n0::\n0::job\n4:memory\n");
   write("/sys/fs/cgroup/memory.max", "nonsense");
   expect(1000 * 1024, 600 * 1024);
 }
