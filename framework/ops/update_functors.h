@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "belfry/framework/ops/functors.h"
+#include "belfry/framework/ops/update_state.h"
 
 namespace belfry {
 
@@ -29,12 +30,14 @@ struct MomentumUpdateOptions {
   double weight_decay = 0;  ///< L2: adds weight_decay * variable to the gradient
   int decay_min_rank = 2;
   bool lazy = false;
+  OptimizerState state = OptimizerState::as_variable;  ///< another one: not with lazy
   static void fields(auto& o, auto&& field) {
     field("momentum", o.momentum);
     field("nesterov", o.nesterov);
     field("weight_decay", o.weight_decay);
     field("decay_min_rank", o.decay_min_rank);
     field("lazy", o.lazy);
+    field("state", o.state);
   }
 };
 
@@ -45,6 +48,7 @@ struct AdamUpdateOptions {
   double weight_decay = 0;  ///< decoupled: subtracts rate * weight_decay * variable
   int decay_min_rank = 2;
   bool lazy = false;
+  OptimizerState state = OptimizerState::as_variable;  ///< another one: not with lazy
   static void fields(auto& o, auto&& field) {
     field("beta1", o.beta1);
     field("beta2", o.beta2);
@@ -52,6 +56,7 @@ struct AdamUpdateOptions {
     field("weight_decay", o.weight_decay);
     field("decay_min_rank", o.decay_min_rank);
     field("lazy", o.lazy);
+    field("state", o.state);
   }
 };
 
@@ -118,6 +123,15 @@ constexpr bool is_lazy(const Options& options, int rank) {
     return false;
 }
 
+/// How the slots are kept.
+template <class Options>
+constexpr OptimizerState state_of(const Options& options) {
+  if constexpr (requires { options.state; })
+    return options.state;
+  else
+    return OptimizerState::as_variable;
+}
+
 /// The scalars of one step.
 struct UpdateScalars {
   double learning_rate = 0;
@@ -129,7 +143,8 @@ struct UpdateScalars {
 /// for one element: `apply<M>(variable, gradient, slots)` changes the variable and its slots. T is
 /// the type in which it computes; M is as in functors.h. Rules that can be applied to single rows
 /// of a table say for which options that is the same: where `keeps_idle_rows`, applying the rule to
-/// a row whose gradient is 0 changes no bit of it.
+/// a row whose gradient is 0 changes no bit of it. Rules whose options have a `state` say which of
+/// their slots may be below 0.
 namespace update {
 
 /// variable -= rate * gradient. A decay of 0 leaves the variable out, whose infinity it would make
@@ -168,6 +183,7 @@ struct Momentum {
   static constexpr int max_slots = 1;
   static constexpr int slot_count(const Options&) { return 1; }
   static constexpr bool keeps_idle_rows(const Options& o, int rank) { return is_lazy(o, rank); }
+  static constexpr bool is_signed(int) { return true; }
 
   T rate, momentum, decay;
   bool nesterov;
@@ -200,6 +216,7 @@ struct Adam {
   static constexpr int max_slots = 2;
   static constexpr int slot_count(const Options&) { return 2; }
   static constexpr bool keeps_idle_rows(const Options& o, int rank) { return is_lazy(o, rank); }
+  static constexpr bool is_signed(int slot) { return slot == 0; }
 
   T rate_t, one_minus_beta1, one_minus_beta2, epsilon, decay;
 

@@ -5,7 +5,7 @@
 namespace belfry {
 namespace {
 
-void check_group(const ShapeContext& c, UpdateLayout layout, int group) {
+void check_group(const ShapeContext& c, UpdateLayout layout, OptimizerState state, int group) {
   auto input = [&](int i) { return c.inputs[static_cast<std::size_t>(i)]; };
   TensorType variable = input(layout.variable(group));
   require(is_floating(variable.dtype), c.op, ": variable ", group, " is ", variable,
@@ -17,15 +17,17 @@ void check_group(const ShapeContext& c, UpdateLayout layout, int group) {
   require(gradient == variable, c.op, ": variable ", group, " is ", variable,
           " but its gradient is ", gradient);
   for (int k = 0; k < layout.slots; ++k) {
-    TensorType slot = input(layout.slot(group, k));
-    require(slot == variable, c.op, ": variable ", group, " is ", variable, " but its slot ", k,
-            " is ", slot);
+    TensorType slot = input(layout.slot(group, k)), expected = slot_type(variable, state);
+    require(slot == expected, c.op, ": variable ", group, " is ", variable, " but its slot ", k,
+            " is ", slot,
+            state == OptimizerState::as_variable ? "" : concat("; expected ", expected));
   }
 }
 
 }  // namespace
 
-std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout) {
+std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout,
+                                     OptimizerState state) {
   int groups = layout.groups(c.inputs.size());
   ensure(groups > 0 && static_cast<int>(c.inputs.size()) == layout.variable(groups), c.op, ": ",
          c.inputs.size(), " inputs are not ", layout.scalars,
@@ -35,12 +37,17 @@ std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout)
   if (layout.scalars > 1)
     require((c.inputs[1] == TensorType{{}, DType::i64}), c.op, ": the step is ", c.inputs[1],
             "; expected i64[]");
+  if (layout.random) {
+    TensorType random = c.inputs[static_cast<std::size_t>(layout.random_state())];
+    require((random == TensorType{{3}, DType::i64}), c.op, ": the random state is ", random,
+            "; expected i64[3]");
+  }
   if (layout.condition) {
-    TensorType condition = c.inputs[static_cast<std::size_t>(layout.scalars)];
+    TensorType condition = c.inputs[static_cast<std::size_t>(layout.condition_input())];
     require((condition == TensorType{{}, DType::boolean}), c.op, ": the condition is ", condition,
             "; expected bool[]");
   }
-  for (int g = 0; g < groups; ++g) check_group(c, layout, g);
+  for (int g = 0; g < groups; ++g) check_group(c, layout, state, g);
   return {};
 }
 

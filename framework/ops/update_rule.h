@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/ops/draw.h"
 #include "belfry/framework/ops/updates.h"
 
 namespace belfry {
 
 /// Checks the types of an update op's inputs; it has no outputs.
-std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout);
+std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout,
+                                     OptimizerState state);
 /// The inputs that the op writes: variables and slots.
 std::vector<int> mutated_inputs(UpdateLayout layout, std::size_t inputs);
 /// The node's inputs, after checking the groups.
@@ -25,8 +27,10 @@ UpdateScalars read_scalars(const KernelContext& c, UpdateLayout layout);
 
 template <template <class> class Rule>
 std::vector<TensorType> update_shape(const ShapeContext& c) {
-  return check_update(c,
-                      update_layout<Rule>(c.as<typename Rule<float>::Options>(), c.inputs.size()));
+  const auto& options = c.as<typename Rule<float>::Options>();
+  ensure(state_of(options) == OptimizerState::as_variable || !is_lazy(options, 2), c.op,
+         ": lazy rows with slots of ", state_of(options));
+  return check_update(c, update_layout<Rule>(options, c.inputs.size()), state_of(options));
 }
 
 template <template <class> class Rule>
@@ -41,6 +45,8 @@ template <template <class> class Rule>
 Node& apply_update(const OpDef& op, std::vector<Tensor> scalars,
                    std::span<const UpdateGroup> groups,
                    const typename Rule<float>::Options& options, Tensor condition) {
+  if (state_of(options) != OptimizerState::as_variable && !groups.empty())
+    scalars.push_back(random_state(groups[0].gradient.graph()));
   return apply(op,
                update_inputs(op.name, Rule<float>::slot_count(options), std::move(scalars), groups,
                              condition),
@@ -54,13 +60,37 @@ bool is_idle(const T* gradient, std::int64_t elements) {
                      [](T g) { return static_cast<compute_type<T>>(g) == 0; });
 }
 
+/// The random words that round elements 4 i .. 4 i + 3 of slots of this group.
+BELFRY_HOST_DEVICE inline RandomBlock rounding_block(const std::int64_t* random_state,
+                                                     std::int64_t group, std::int64_t i) {
+  return {.key = philox_key(static_cast<std::uint64_t>(random_state[0]), state_stream),
+          .low = static_cast<std::uint64_t>(group) << 32 | static_cast<std::uint64_t>(i),
+          .step = static_cast<std::uint64_t>(random_state[1]) & 0xffffffffffff};
+}
+
+/// Whether a slot of the rule may be below 0.
+template <class Rule>
+constexpr bool is_signed(int slot) {
+  if constexpr (requires { Rule::is_signed(slot); })
+    return Rule::is_signed(slot);
+  else
+    return true;
+}
+
+/// A slot of bf16 or of eight bits as floats, one for each of the variable's elements.
+std::vector<float> unpack_slot(const ArrayView& slot, std::int64_t elements, bool is_signed);
+/// The inverse for slot k of a group, rounded at random.
+void pack_slot(std::span<const float> values, const std::int64_t* random_state, int group, int k,
+               bool is_signed, const ArrayView& slot);
+
 /// Calls f(T{}, rule, variable, gradient, slots) for each group, with pointers to T; for none if
-/// the condition is false. A lazy rule is called for each row that is not idle.
+/// the condition is false. A lazy rule is called for each row that is not idle. Slots that are kept
+/// in fewer bits than T, which is float then, are unpacked before and packed behind.
 template <template <class> class Rule, class F>
 void for_each_group(const KernelContext& c, F&& f) {
   const auto& options = c.as<typename Rule<float>::Options>();
   UpdateLayout layout = update_layout<Rule>(options, c.inputs.size());
-  if (layout.condition && !*c.input(layout.scalars).as<bool>()) return;
+  if (layout.condition && !*c.input(layout.condition_input()).as<bool>()) return;
   UpdateScalars scalars = read_scalars(c, layout);
   for (int g = 0; g < layout.groups(c.inputs.size()); ++g) {
     const ArrayView& variable = c.input(layout.variable(g));
@@ -72,14 +102,28 @@ void for_each_group(const KernelContext& c, F&& f) {
       bool by_rows = is_lazy(options, variable.shape().rank()) && elements > 0;
       std::int64_t row = by_rows ? elements / variable.shape()[0] : elements;
       auto* gradient = c.input(layout.gradient(g)).template as<const T>();
+      std::array<std::vector<float>, 3> unpacked;
+      auto slot = [&](int k) { return c.input(layout.slot(g, k)); };
+      auto values = [&](int k) {
+        if constexpr (std::is_same_v<T, float>)
+          if (layout.random) return unpacked[static_cast<std::size_t>(k)].data();
+        return slot(k).template as<T>();
+      };
+      for (int k = 0; layout.random && k < layout.slots; ++k)
+        unpacked[static_cast<std::size_t>(k)] =
+            unpack_slot(slot(k), elements, is_signed<Compute>(k));
       for (std::int64_t begin = 0; begin < elements; begin += row) {
         if (by_rows && is_idle(gradient + begin, row)) continue;
         std::array<T*, 3> slots{};
         for (int k = 0; k < layout.slots; ++k)
-          slots[static_cast<std::size_t>(k)] = c.input(layout.slot(g, k)).template as<T>() + begin;
+          slots[static_cast<std::size_t>(k)] = values(k) + begin;
         f(t, rule, std::span<T>(variable.template as<T>() + begin, static_cast<std::size_t>(row)),
           gradient + begin, slots);
       }
+      for (int k = 0; layout.random && k < layout.slots; ++k)
+        pack_slot(unpacked[static_cast<std::size_t>(k)],
+                  c.input(layout.random_state()).template as<const std::int64_t>(), g, k,
+                  is_signed<Compute>(k), slot(k));
     });
   }
 }

@@ -1,10 +1,12 @@
 #pragma once
 // Update ops: each changes all of an update's variables in one multi-tensor pass. Inputs come first
-// as scalars (learning rate f32 [], then step i64 [] where the rule takes it, then the condition
-// bool [] if there is one), then in groups, one a variable: variable, gradient, slots. They are
-// effects: they have no outputs. In a step in which the condition is false they change nothing,
-// neither variables nor slots. All groups of one node have one floating dtype and lie on one device
-// slot; 16-bit floats are computed in float. The formulas stand in update_functors.h.
+// as scalars (learning rate f32 [], then step i64 [] where the rule takes it, then random_state
+// where the slots are kept in fewer bits than the variable, then the condition bool [] if there is
+// one), then in groups, one a variable: variable, gradient, slots. They are effects: they have no
+// outputs. In a step in which the condition is false they change nothing, neither variables nor
+// slots. All groups of one node have one floating dtype, keep their slots in one way and lie on one
+// device slot; 16-bit floats are computed in float. The formulas stand in update_functors.h, the
+// formats of slots in update_state.h.
 
 #include <cstddef>
 #include <span>
@@ -19,31 +21,44 @@ namespace belfry {
 struct UpdateGroup {
   Variable variable;
   Tensor gradient;                   ///< as the variable
-  std::vector<Variable> slots = {};  ///< as many as the op asks for, each as the variable
+  std::vector<Variable> slots = {};  ///< as many as the op asks for, each of slot_type()
 };
+
+/// The type of a slot of a variable: its own; bf16; or of eight bits, u8 [blocks, 260]. Error: a
+/// state other than as_variable of a variable that is not f32.
+TensorType slot_type(const TensorType& variable, OptimizerState state);
+/// How the slots of a group are kept: as_variable for a small variable under eight_bits.
+OptimizerState state_of(const UpdateGroup& group);
 
 /// Where the inputs of an update op lie.
 struct UpdateLayout {
   int scalars = 1;  ///< learning rate, and step where the rule takes it
   int slots = 0;
-  bool condition = false;  ///< whether there is one: input `scalars`
+  bool random = false;     ///< whether random_state is among the inputs
+  bool condition = false;  ///< whether there is one
 
+  int random_state() const { return scalars; }
+  int condition_input() const { return scalars + (random ? 1 : 0); }
   int group_size() const { return 2 + slots; }
   int groups(std::size_t inputs) const {
     return (static_cast<int>(inputs) - variable(0)) / group_size();
   }
-  int variable(int group) const { return scalars + (condition ? 1 : 0) + group * group_size(); }
+  int variable(int group) const {
+    return condition_input() + (condition ? 1 : 0) + group * group_size();
+  }
   int gradient(int group) const { return variable(group) + 1; }
   int slot(int group, int k) const { return variable(group) + 2 + k; }
 };
 
 /// The layout of update::Rule with these options and so many inputs, for example
-/// update_layout<update::Adam>(options, node.inputs().size()). One input more than scalars and
-/// whole groups take is the condition.
+/// update_layout<update::Adam>(options, node.inputs().size()). One input more than the others take
+/// is the condition.
 template <template <class> class Rule>
 UpdateLayout update_layout(const typename Rule<float>::Options& options, std::size_t inputs) {
   UpdateLayout layout{Rule<float>::scalars, Rule<float>::slot_count(options)};
-  layout.condition = (static_cast<int>(inputs) - layout.scalars) % layout.group_size() == 1;
+  layout.random = state_of(options) != OptimizerState::as_variable;
+  int others = layout.condition_input();
+  layout.condition = (static_cast<int>(inputs) - others) % layout.group_size() == 1;
   return layout;
 }
 

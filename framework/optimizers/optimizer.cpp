@@ -20,13 +20,18 @@ std::string slot_scope(const Variable& variable, const std::string& optimizer,
 }
 
 std::vector<Variable> make_slots(const Variable& variable, const std::string& optimizer,
-                                 std::span<const SlotSpec> specs) {
+                                 std::span<const SlotSpec> specs, OptimizerState state) {
   std::vector<Variable> slots;
   if (specs.empty()) return slots;
   std::string scope = slot_scope(variable, optimizer, specs[0].name);
+  require(state == OptimizerState::as_variable || variable.type().dtype == DType::f32, optimizer,
+          ": variable `", variable.name(), "` is ", variable.type(),
+          " and the optimizer's state is ", state,
+          ", which is for variables of f32; make it f32 or set `state` to as_variable");
+  TensorType type = slot_type(variable.type(), state);
   for (const SlotSpec& spec : specs) {
-    VariableOptions options{concat(scope, "/", spec.name), variable.type(),
-                            constant_value(spec.initial), VariableKind::slot};
+    VariableOptions options{concat(scope, "/", spec.name), type, constant_value(spec.initial),
+                            VariableKind::slot};
     slots.emplace_back(variable.node().graph().add(variable_op, {}, std::move(options),
                                                    {scope, variable.node().slot(), Phase::update}));
   }
@@ -36,15 +41,21 @@ std::vector<Variable> make_slots(const Variable& variable, const std::string& op
 }  // namespace
 
 Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
-                         UpdateMaker update) {
+                         UpdateMaker update, OptimizerState state) {
   require(update, "make_optimizer: the update of `", name, "` is empty; set a function");
+  for (const SlotSpec& slot : slots)
+    require(state == OptimizerState::as_variable || slot.initial == 0, "make_optimizer: slot `",
+            slot.name, "` of `", name, "` begins at ", slot.initial, " and its state is ", state,
+            ", in which slots begin at 0; set the state to as_variable");
   auto apply = [=](const Gradients& gradients, const ApplyArgs& args) {
     if (gradients.empty()) return;
     Graph& graph = gradients[0].variable.node().graph();
-    std::map<std::tuple<int, DType, double>, std::vector<UpdateGroup>> nodes;
-    for (const auto& [variable, gradient, rate] : gradients)
-      nodes[{variable.node().slot(), variable.type().dtype, rate}].push_back(
-          {variable, gradient, make_slots(variable, name, slots)});
+    std::map<std::tuple<int, DType, double, OptimizerState>, std::vector<UpdateGroup>> nodes;
+    for (const auto& [variable, gradient, rate] : gradients) {
+      UpdateGroup group{variable, gradient, make_slots(variable, name, slots, state)};
+      nodes[{variable.node().slot(), variable.type().dtype, rate, state_of(group)}].push_back(
+          std::move(group));
+    }
 
     Placement placement = graph.default_placement({});
     placement.phase = Phase::update;
@@ -53,7 +64,7 @@ Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<S
     Tensor step = or_global(args.step);
     Tensor base = learning_rate.exact(or_global(args.schedule_step));
     for (const auto& [key, groups] : nodes) {
-      const auto& [slot, dtype, rate] = key;
+      const auto& [slot, dtype, rate, kept] = key;
       Tensor own = cast(rate == 1 ? base : base * rate, DType::f32);
       placement.slot = slot;
       Graph::PlacementGuard on_device(graph, placement);

@@ -40,10 +40,10 @@ struct Optimizer {
   Schedule learning_rate;  ///< the one that `apply` uses, for reports
 };
 
-/// A variable that an optimizer keeps beside each variable it updates, of the same type.
+/// A variable that an optimizer keeps beside each variable it updates, of slot_type().
 struct SlotSpec {
   std::string_view name;  ///< outlives the optimizer; usually a literal
-  double initial = 0;     ///< the value before the first step
+  double initial = 0;     ///< the value before the first step; 0 unless kept as_variable
 };
 
 /// Adds one update node for these groups; the slots are those of the specs, in their order. Effects
@@ -52,17 +52,18 @@ using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
                                        std::span<const UpdateGroup> groups, Tensor condition)>;
 
 /// An optimizer from its slots and its update op. The variables are handed to `update` in as few
-/// calls as there are triples of device slot, dtype and VariableGradient::rate among them, usually
-/// one, and each node runs where its variables are. `learning_rate` is the schedule's times that
-/// rate, rounded to f32 once. `step` is ApplyArgs::step: global_step unless the update has a
-/// counter, which counts finished steps, 0 at the first, and those too at which the update was left
-/// out or its condition was false.
+/// calls as there are combinations of device slot, dtype, VariableGradient::rate and state_of() the
+/// group among them, usually one, and each node runs where its variables are. `learning_rate` is
+/// the schedule's times that rate, rounded to f32 once. `step` is ApplyArgs::step: global_step
+/// unless the update has a counter, which counts finished steps, 0 at the first, and those too at
+/// which the update was left out or its condition was false.
 ///
 /// Slots are variables of kind slot, on the device of their variable, named
 /// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same
 /// name on the same variable has slots of its own: conv1/kernel/adam_1/m. Error: there is no
-/// update.
+/// update; a state other than as_variable with slots that do not begin at 0 or, when it is applied,
+/// variables that are not f32.
 Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
-                         UpdateMaker update);
+                         UpdateMaker update, OptimizerState state = OptimizerState::as_variable);
 
 }  // namespace belfry

@@ -16,6 +16,12 @@
 // computed is the same on all devices and towers and whatever is done to the gradient in between.
 // (A row that was looked up and got a gradient of exactly 0 is left alone too; there those two
 // decay moments.)
+//
+// Wherever there is a `state`, it says how the slots are kept (framework/ops/update_state.h): by
+// default as the variable, or of f32 variables in bf16 or in eight bits by block, in half of the
+// memory or a quarter. Memory is all that it saves on a CPU. Not together with `lazy`. A checkpoint
+// holds slots as they are kept, and a run goes on from it to the bit; it cannot go on with another
+// state.
 
 #include "belfry/framework/optimizers/clip_weights.h"
 #include "belfry/framework/optimizers/gradient_edits.h"
@@ -41,6 +47,7 @@ struct MomentumOptions {
   double weight_decay = 0;  ///< L2: added to the gradient, times the variable
   int decay_min_rank = 2;
   bool lazy = false;  ///< leaves rows without a gradient alone; see the top of this file
+  OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
 };
 /// Gradient descent with momentum as in tf.compat.v1.train.MomentumOptimizer: the learning rate is
 /// not part of the accumulator. Slot: accumulator, from 0.
@@ -52,6 +59,7 @@ struct AdamOptions {
   double beta2 = 0.999;   ///< in [0, 1)
   double epsilon = 1e-8;  ///< above 0; beside sqrt(v) before it is corrected for bias
   bool lazy = false;      ///< leaves rows without a gradient alone; see the top of this file
+  OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
 };
 /// Adam (Kingma and Ba, ICLR 2015); epsilon as in tf.compat.v1.train.AdamOptimizer. Slots: m, v,
 /// from 0. The correction for bias counts from the run's first step.
@@ -64,6 +72,7 @@ struct AdamWOptions {
   double epsilon = 1e-8;       ///< above 0; as in AdamOptions
   double weight_decay = 1e-2;  ///< decoupled, times the learning rate of the step
   int decay_min_rank = 2;
+  OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
 };
 /// Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019). Slots: m, v, from 0.
 Optimizer adamw(const AdamWOptions& options = {});

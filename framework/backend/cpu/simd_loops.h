@@ -159,6 +159,24 @@ struct UpdateLoops {
                     float* const* slots, std::int64_t n);
 };
 
+/// A block of a slot in eight bits: the scale, then n codes, n <= state_block. Element i has the
+/// lower 16 bits of words[i] >> shift.
+struct EightBitLoops {
+  void (*load)(const std::uint8_t* block, float* x, std::int64_t n);
+  void (*store)(const float* x, const std::uint32_t* words, int shift, std::uint8_t* block,
+                std::int64_t n);
+};
+
+/// Slots of an update that are kept in fewer bits (framework/ops/update_state.h).
+struct SlotLoops {
+  /// The words of elements `first`, a multiple of 64, to first + state_block - 1 of a group.
+  void (*draw)(std::uint64_t key, std::uint32_t group, std::uint64_t step, std::int64_t first,
+               std::uint32_t* words);
+  void (*store_bf16)(const float* x, const std::uint32_t* words, int shift, BFloat16* y,
+                     std::int64_t n);
+  EightBitLoops eight_bits[2];  ///< without and with a sign
+};
+
 /// Random numbers of one row, as framework/ops/draw.h lays them out.
 template <class T>
 struct RandomLoops {
@@ -280,6 +298,7 @@ struct SimdLoops {
   const ForTypes<RowLoops>& rows;
   const ForTypes<PoolLoops>& pools;
   const UpdateLoops& updates;
+  const SlotLoops& slots;
   const ForTypes<RandomLoops>& random;
   const CtcLoops& ctc;
   const WinogradLoops& winograd;

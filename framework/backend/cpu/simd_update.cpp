@@ -59,7 +59,8 @@ class UpdateKernelBase : public Kernel {
   std::string_view implementation() const override { return "simd"; }
   void run(const KernelArguments& a, Stream&) final {
     if (layout_.condition
-        && !*static_cast<const bool*>(a.inputs[static_cast<std::size_t>(layout_.scalars)]))
+        && !*static_cast<const bool*>(
+            a.inputs[static_cast<std::size_t>(layout_.condition_input())]))
       return;
     update(a);
   }
@@ -120,6 +121,68 @@ class UpdateKernel final : public UpdateKernelBase<Rule> {
   }
 
   UpdateLoop<Rule<float>> loop_;
+};
+
+/// Slots in fewer bits: block by block they are unpacked, updated and packed, in the cache.
+template <template <class> class Rule>
+class PackedUpdateKernel final : public UpdateKernelBase<Rule> {
+ public:
+  PackedUpdateKernel(const Node& node, UpdateLoop<Rule<float>> loop, int threads)
+      : UpdateKernelBase<Rule>(node, threads), loop_(loop), slots_(simd().slots) {}
+
+  void update(const KernelArguments& a) override {
+    for_parts(this->items_, this->threads_, [&](std::size_t g, std::int64_t from, std::int64_t to) {
+      Rule<float> rule = this->rule(a, this->items_[g]);
+      // Blocks that begin in this part.
+      for (std::int64_t at = (from + state_block - 1) / state_block * state_block; at < to;
+           at += state_block)
+        update_block(rule, a, g, at);
+    });
+  }
+
+ private:
+  void update_block(const Rule<float>& rule, const KernelArguments& a, std::size_t g,
+                    std::int64_t at) const {
+    auto input = [&](int i) { return a.inputs[static_cast<std::size_t>(i)]; };
+    auto count = static_cast<std::size_t>(this->layout_.slots);
+    std::int64_t n = std::min(state_block, this->items_[g].elements - at);
+    RandomBlock random =
+        rounding_block(static_cast<const std::int64_t*>(input(this->layout_.random_state())),
+                       static_cast<std::int64_t>(g), at / 4);
+    alignas(64) std::uint32_t words[state_block];
+    alignas(64) float values[2][state_block];
+    float* const slots[3] = {values[0], values[1], nullptr};
+    slots_.draw(random.key.value, static_cast<std::uint32_t>(g), random.step, at, words);
+    auto slot = [&](std::size_t k) {
+      return input(this->layout_.slot(static_cast<int>(g), static_cast<int>(k)));
+    };
+    for (std::size_t k = 0; k < count; ++k) {
+      if (state_of(this->options_) == OptimizerState::bf16)
+        convert_.load(static_cast<const BFloat16*>(slot(k)) + at, values[k], n);
+      else
+        loops(k).load(block(slot(k), at), values[k], n);
+    }
+    ItemPointers p = this->pointers(a, g, at);
+    loop_(rule, p.variable, p.gradient, slots, n);
+    for (std::size_t k = 0; k < count; ++k) {
+      if (state_of(this->options_) == OptimizerState::bf16)
+        slots_.store_bf16(values[k], words, 16 * static_cast<int>(k),
+                          static_cast<BFloat16*>(slot(k)) + at, n);
+      else
+        loops(k).store(values[k], words, 16 * static_cast<int>(k), block(slot(k), at), n);
+    }
+  }
+
+  static std::uint8_t* block(void* slot, std::int64_t at) {
+    return static_cast<std::uint8_t*>(slot) + at / state_block * state_block_bytes;
+  }
+  const EightBitLoops& loops(std::size_t k) const {
+    return slots_.eight_bits[is_signed<Rule<float>>(static_cast<int>(k))];
+  }
+
+  UpdateLoop<Rule<float>> loop_;
+  const SlotLoops& slots_;
+  const ConvertLoops<BFloat16>& convert_ = simd().convert.bf16;
 };
 
 /// Two passes, as the second needs norms over whole variables: sums of each chunk of a variable,
@@ -227,7 +290,11 @@ std::unique_ptr<Kernel> make_moving_average(const Node& node, int threads) {
 template <template <class> class Rule>
 auto factory(UpdateLoop<Rule<float>> UpdateLoops::*loop) {
   return [loop](const Node& node, int threads) -> std::unique_ptr<Kernel> {
-    if (node.inputs().back().dtype() != DType::f32) return nullptr;
+    const auto& options = node.as<typename Rule<float>::Options>();
+    UpdateLayout layout = update_layout<Rule>(options, node.inputs().size());
+    if (node.input(layout.variable(0)).dtype() != DType::f32) return nullptr;
+    if (layout.random)
+      return std::make_unique<PackedUpdateKernel<Rule>>(node, simd().updates.*loop, threads);
     return std::make_unique<UpdateKernel<Rule>>(node, simd().updates.*loop, threads);
   };
 }

@@ -1,7 +1,7 @@
 #include <functional>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/update_rule.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {
@@ -115,6 +115,62 @@ TEST(SimdUpdate, LazyRulesLeaveIdleRowsAlone) {
   }
 }
 
+// Slots in fewer bits. Halves are exact, and products of numbers of few bits: slots are rounded
+// from the same floats on every instruction set, and have the same bits.
+struct PackedProblem {
+  Graph graph;
+  std::vector<UpdateGroup> groups;
+  std::vector<Array> arrays;
+  Tensor rate = input(graph, "rate", {{}, DType::f32});
+  Tensor step = input(graph, "step", {{}, DType::i64});
+
+  PackedProblem(int slots, OptimizerState state) {
+    Scope scope(graph);
+    for (std::int64_t n : {4096, 5000, 4099, 70'000}) {
+      std::string name = "v" + std::to_string(n);
+      TensorType type{{n}, DType::f32}, kept = slot_type(type, state);
+      UpdateGroup group{scope.variable(name, {.shape = type.shape}),
+                        input(graph, name + "/gradient", type)};
+      auto seed = static_cast<std::uint64_t>(n);
+      arrays.push_back(random_array(type.shape, seed));
+      arrays.push_back(random_integers(type.shape, DType::f32, 200, seed + 1));
+      for (int k = 0; k < slots; ++k) {
+        group.slots.push_back(scope.variable(name + "_slot" + std::to_string(k),
+                                             {.shape = kept.shape, .dtype = kept.dtype}));
+        arrays.emplace_back(kept);
+        Array values = random_array(type.shape, seed + 2 + static_cast<std::uint64_t>(k), 0.1f);
+        const std::int64_t random[] = {1, 2, 3};
+        pack_slot(values.span<float>(), random, 0, k, k == 0, {kept, arrays.back().raw()});
+      }
+      groups.push_back(group);
+    }
+  }
+  std::vector<Array> inputs(bool with_step) const {
+    std::vector<Array> out{Array::scalar(0.01f)};
+    if (with_step) out.push_back(Array::scalar(std::int64_t{3}));
+    out.push_back(Array::of({std::int64_t{9}, std::int64_t{3}, std::int64_t{64}}));
+    out.insert(out.end(), arrays.begin(), arrays.end());
+    return out;
+  }
+};
+
+TEST(SimdUpdate, SlotsInFewerBits) {
+  for (auto state : {OptimizerState::bf16, OptimizerState::eight_bits}) {
+    for (bool nesterov : {false, true}) {
+      PackedProblem p(1, state);
+      Node& node = momentum_update(p.rate, p.groups,
+                                   {.momentum = 0.5, .nesterov = nesterov, .state = state});
+      expect_simd_matches_reference(node, p.inputs(false));
+    }
+    for (double decay : {0.0, 0.1}) {
+      PackedProblem p(2, state);
+      Node& node = adam_update(p.rate, p.step, p.groups,
+                               {.beta1 = 0.5, .beta2 = 0.5, .weight_decay = decay, .state = state});
+      expect_simd_matches_reference(node, p.inputs(true));
+    }
+  }
+}
+
 // With a condition: as without one where it holds, and the same bits as before where it does not.
 void expect_condition_holds_back(const Node& node, std::vector<Array> inputs, std::size_t place) {
   inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(place), Array::scalar(true));
@@ -167,6 +223,17 @@ TEST(SimdUpdate, FalseConditionsHoldEveryRuleBack) {
     Problem p(c.slots);
     Tensor condition = input(p.graph, "condition", {{}, DType::boolean});
     expect_condition_holds_back(c.make(p, condition), p.inputs(c.with_step), c.with_step ? 2 : 1);
+  }
+}
+
+TEST(SimdUpdate, FalseConditionsHoldSlotsInFewerBitsBack) {
+  for (auto state : {OptimizerState::bf16, OptimizerState::eight_bits}) {
+    PackedProblem p(2, state);
+    Tensor condition = input(p.graph, "condition", {{}, DType::boolean});
+    expect_condition_holds_back(
+        adam_update(p.rate, p.step, p.groups, {.beta1 = 0.5, .beta2 = 0.5, .state = state},
+                    condition),
+        p.inputs(true), 3);
   }
 }
 

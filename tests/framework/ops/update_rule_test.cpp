@@ -34,6 +34,19 @@ TEST(UpdateLayout, OneInputMoreIsTheCondition) {
   }
 }
 
+TEST(UpdateLayout, SlotsInFewerBitsNeedTheRandomState) {
+  AdamUpdateOptions o{.state = OptimizerState::bf16};
+  for (bool condition : {false, true}) {
+    UpdateLayout layout = update_layout<update::Adam>(o, condition ? 12 : 11);
+    EXPECT_TRUE(layout.random);
+    EXPECT_EQ(layout.random_state(), 2);
+    EXPECT_EQ(layout.condition, condition);
+    EXPECT_EQ(layout.condition_input(), 3);
+    EXPECT_EQ(layout.groups(condition ? 12 : 11), 2);
+    EXPECT_EQ(layout.variable(1), condition ? 8 : 7);
+  }
+}
+
 struct UpdateNode : testing::Test {
   Variable variable(std::string_view name, Shape shape, DType dtype = DType::f32) {
     return scope.variable(name, {.shape = shape, .dtype = dtype});
@@ -67,6 +80,26 @@ TEST_F(UpdateNode, TheConditionStandsBeforeTheGroups) {
   Node& node = momentum_update(rate, groups, {}, condition);
   EXPECT_EQ(node.input(1), condition);
   EXPECT_THAT(node.mutated(), ElementsAre(2, 4));
+}
+
+TEST_F(UpdateNode, SlotsMayBeInFewerBits) {
+  Variable a = variable("a", {5000}), m = variable("m", {5000}, DType::bf16),
+           b = variable("b", {20, 260}, DType::u8);
+  Tensor g = gradient("g", {5000}), condition = input(graph, "condition", {{}, DType::boolean});
+  UpdateGroup half[] = {{a, g, {m}}}, quarter[] = {{a, g, {b}}}, whole[] = {{a, g, {a}}};
+  EXPECT_EQ(state_of(half[0]), OptimizerState::bf16);
+  EXPECT_EQ(state_of(quarter[0]), OptimizerState::eight_bits);
+  EXPECT_EQ(state_of(whole[0]), OptimizerState::as_variable);
+  Node& node = momentum_update(rate, half, {.state = OptimizerState::bf16}, condition);
+  EXPECT_EQ(node.input(1), random_state(graph));
+  EXPECT_EQ(node.input(2), condition);
+  EXPECT_THAT(node.mutated(), ElementsAre(3, 5));
+  momentum_update(rate, quarter, {.state = OptimizerState::eight_bits});
+  EXPECT_THAT([&] { momentum_update(rate, half, {.state = OptimizerState::eight_bits}); },
+              fails("momentum_update: variable 0 is f32[5000] but its slot 0 is bf16[5000]; "
+                    "expected u8[20, 260]"));
+  EXPECT_THAT([&] { momentum_update(rate, half); },
+              fails("momentum_update: variable 0 is f32[5000] but its slot 0 is bf16[5000]"));
 }
 
 TEST_F(UpdateNode, Errors) {

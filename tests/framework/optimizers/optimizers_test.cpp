@@ -303,6 +303,83 @@ TEST(Optimizers, OptionErrors) {
   EXPECT_THAT([] { lamb({.epsilon = -1}); }, fails("lamb: epsilon is -1; it must be above 0"));
 }
 
+// ---- slots in fewer bits ------------------------------------------------------------------------
+
+std::vector<Optimizer> optimizers_with(OptimizerState state) {
+  return {momentum({.learning_rate = 0.5, .state = state}),
+          adam({.learning_rate = 0.5, .state = state}),
+          adamw({.learning_rate = 0.5, .state = state})};
+}
+
+TEST(OptimizerState, SlotsHaveItsTypes) {
+  auto types = [](OptimizerState state) {
+    Graph graph;
+    Scope s(graph);
+    Gradients gradients;
+    for (std::int64_t n : {4096, 4095}) {
+      Variable w = s.variable(concat("w", n), {{n}, DType::f32, zeros()});
+      gradients.push_back({w, constant(graph, Array::zeros({n}, DType::f32))});
+    }
+    for (const Optimizer& optimizer : optimizers_with(state)) optimizer.apply(gradients, {});
+    auto type = [&](const std::string& name) {
+      return to_string(graph.find_variable(name)->output());
+    };
+    std::vector<std::string> out;
+    for (const char* slot : {"/momentum/accumulator", "/adam/v", "/adamw/m"})
+      for (const char* variable : {"w4096", "w4095"})
+        out.push_back(type(variable + std::string(slot)));
+    // Small variables in eight bits are a node of their own.
+    EXPECT_EQ(graph.effects().size(), state == OptimizerState::eight_bits ? 6u : 3u);
+    return out;
+  };
+  auto thrice = [](const std::string& a, const std::string& b) {
+    return ElementsAre(a, b, a, b, a, b);
+  };
+  EXPECT_THAT(types(OptimizerState::as_variable), thrice("f32[4096]", "f32[4095]"));
+  EXPECT_THAT(types(OptimizerState::bf16), thrice("bf16[4096]", "bf16[4095]"));
+  EXPECT_THAT(types(OptimizerState::eight_bits), thrice("u8[16, 260]", "f32[4095]"));
+}
+
+// From w = 0 down the loss sum((w - 3)^2) / 2; a step of Adam is 0.5 at first.
+TEST(OptimizerState, Descends) {
+  for (auto state : {OptimizerState::bf16, OptimizerState::eight_bits})
+    for (const Optimizer& optimizer : optimizers_with(state))
+      for (bool fast : {true, false}) {
+        SCOPED_TRACE(concat(optimizer.name, " ", state, fast ? " fast" : " reference"));
+        Graph graph;
+        Variable w = Scope(graph).variable("w", {{4200}, DType::f32, zeros()});
+        Update update = minimize(sum(square(w - 3)) * 0.5, optimizer);
+        apply_gradients(update, compute_gradients(update));
+        Training training(graph, {update.loss}, fast);
+        training.step();
+        double first = optimizer.name == "momentum" ? 1.5 : 0.5;
+        for (double x : training.variable("w")) ASSERT_NEAR(x, first, 1e-5);
+        for (int i = 0; i < 200; ++i) training.step();
+        for (double x : training.variable("w")) ASSERT_NEAR(x, 3, 0.1);
+      }
+}
+
+TEST(OptimizerState, Errors) {
+  EXPECT_THAT([] { adam({.lazy = true, .state = OptimizerState::bf16}); },
+              fails("adam: lazy is true and state is bf16; lazy rows need slots as_variable: set "
+                    "lazy to false or state to as_variable"));
+  EXPECT_THAT([] { momentum({.lazy = true, .state = OptimizerState::eight_bits}); },
+              fails("momentum: lazy is true and state is eight_bits"));
+  Graph graph;
+  Variable w = Scope(graph).variable("w", {{2}, DType::f64, zeros()});
+  Gradients gradients{{w, constant(graph, Array::zeros({2}, DType::f64))}};
+  EXPECT_THAT([&] { adam({.state = OptimizerState::bf16}).apply(gradients, {}); },
+              fails("adam: variable `w` is f64[2] and the optimizer's state is bf16, which is for "
+                    "variables of f32; make it f32 or set `state` to as_variable"));
+  auto update = [](Tensor, Tensor, std::span<const UpdateGroup>, Tensor) {};
+  EXPECT_THAT(
+      [&] {
+        make_optimizer("own", 0.1, {{"a", 1}}, update, OptimizerState::bf16);
+      },
+      fails("make_optimizer: slot `a` of `own` begins at 1 and its state is bf16, in which "
+            "slots begin at 0; set the state to as_variable"));
+}
+
 // ---- lazy: rows without a gradient wait ---------------------------------------------------------
 
 // Looks two rows of a table up in each step. The loss is half the sum of the squares of what is

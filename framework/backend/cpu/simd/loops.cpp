@@ -10,6 +10,7 @@ const SimdLoops loops{.isa = BELFRY_ISA_NAME,
                       .rows = row_loops,
                       .pools = pool_loops,
                       .updates = update_loops,
+                      .slots = slot_loops,
                       .random = random_loops,
                       .ctc = ctc_loops,
                       .winograd = winograd_loops};

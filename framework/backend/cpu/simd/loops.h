@@ -13,6 +13,7 @@ extern const ForTypes<BatchNormLoops> batch_norm_loops;
 extern const ForTypes<RowLoops> row_loops;
 extern const ForTypes<PoolLoops> pool_loops;
 extern const UpdateLoops update_loops;
+extern const SlotLoops slot_loops;
 extern const ForTypes<RandomLoops> random_loops;
 extern const CtcLoops ctc_loops;
 extern const WinogradLoops winograd_loops;

@@ -28,6 +28,7 @@ struct Batch {
   unsigned row[most];
   unsigned first_block[most];  // of each group; rising
   int groups = 0;
+  int first_group = 0;  // its number among those of all launches
   unsigned blocks = 0;  // of all of them
 };
 
@@ -72,6 +73,7 @@ void for_each_batch(const std::vector<TensorGroup<N>>& groups, const KernelArgum
         static_cast<unsigned>((groups[g].elements + update_block<T> - 1) / update_block<T>);
     if (batch.groups < Batch<N>::most && g + 1 < groups.size()) continue;
     f(static_cast<const Batch<N>&>(batch));
+    batch.first_group += batch.groups;
     batch.groups = 0;
     batch.blocks = 0;
   }

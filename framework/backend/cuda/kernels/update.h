@@ -17,7 +17,7 @@ inline ScalarsOnGpu scalars_of(const KernelArguments& a, const UpdateLayout& lay
   auto input = [&](int i) { return a.inputs[static_cast<std::size_t>(i)]; };
   return {static_cast<const float*>(input(0)),
           layout.scalars > 1 ? static_cast<const std::int64_t*>(input(1)) : nullptr,
-          layout.condition ? static_cast<const bool*>(input(layout.scalars)) : nullptr};
+          layout.condition ? static_cast<const bool*>(input(layout.condition_input())) : nullptr};
 }
 
 __device__ inline bool holds(const bool* condition) { return !condition || *condition; }

@@ -1,6 +1,6 @@
 // Update rules whose formulas are elementwise: a few launches for all variables of an update.
 
-#include "belfry/framework/backend/cuda/kernels/update.h"
+#include "belfry/framework/backend/cuda/kernels/packed_update.h"
 
 namespace belfry::cuda {
 namespace {
@@ -75,7 +75,9 @@ template <template <class> class Rule, template <class> class Form>
 std::unique_ptr<Kernel> kernel(const Node& node) {
   const auto& options = node.as<typename Rule<float>::Options>();
   UpdateLayout layout = update_layout<Rule>(options, node.inputs().size());
-  return dispatch_floating(node.inputs().back().dtype(), node.op().name, [&](auto t) {
+  if constexpr (requires { options.state; })
+    if (layout.random) return make_packed<Rule>(node, layout);
+  return dispatch_floating(node.input(layout.variable(0)).dtype(), node.op().name, [&](auto t) {
     using T = decltype(t);
     using R = Rule<compute_type<T>>;
     auto groups = groups_of<Form<R>::slots>(node, layout);

@@ -1,11 +1,11 @@
-// Covers multi_tensor.h, update.h, updates.cu, lamb_update.cu, moving_average_update.cu and
-// clip_update.cu: the same updates on both devices, for more variables than one launch takes.
-
-#include "belfry/framework/ops/updates.h"
+// Covers multi_tensor.h, update.h, packed_update.h, updates.cu, lamb_update.cu,
+// moving_average_update.cu and clip_update.cu: the same updates on both devices, for more variables
+// than one launch takes.
 
 #include <functional>
 
 #include "belfry/framework/ops/clip_update.h"
+#include "belfry/framework/ops/update_rule.h"
 #include "belfry/framework/runtime/executable.h"
 #include "on_gpu.h"
 
@@ -183,6 +183,61 @@ TEST(CudaUpdates, LazyRulesLeaveIdleRowsAlone) {
             << to_string(shapes()[g]) << ", element " << i << ", " << to_string(dtype);
       }
   }
+}
+
+// Slots in fewer bits, of more variables than one launch takes. Halves are exact, and products of
+// numbers of few bits: slots are rounded from the same floats on every device.
+Step packed_step(OptimizerState state, bool adam, int condition, Values& variables) {
+  Step step{.feed = {{"rate", Array::scalar(0.01f)}, {"step", Array::scalar(std::int64_t{3})}}};
+  if (condition >= 0) step.feed["condition"] = Array::scalar(condition == 1);
+  std::vector<Shape> shapes{{4096}, {5000}, {4099}, {71, 67}, {5121}};
+  while (state == OptimizerState::bf16 && shapes.size() < 70)
+    shapes.push_back({static_cast<std::int64_t>(shapes.size() % 7), 3});
+  for (std::size_t g = 0; g < shapes.size(); ++g) {
+    TensorType type{shapes[g], DType::f32}, kept = slot_type(type, state);
+    Array gradient = numbers(shapes[g], DType::i64, -50, 50, g).cast(DType::f32);
+    step.feed[variable_name(g) + "_gradient"] = gradient;
+    variables[variable_name(g)] = numbers(shapes[g], DType::f32);
+    for (int k = 0; k <= (adam ? 1 : 0); ++k) {
+      Array values = numbers(shapes[g], DType::f32, 0, 2, g), packed(kept);
+      const std::int64_t random[] = {1, 2, 3};
+      pack_slot(values.span<float>(), random, 0, k, k == 0, {kept, packed.raw()});
+      variables[slot_name(g, k)] = packed;
+    }
+  }
+  step.build = [=](const Scope& scope) {
+    Graph& graph = scope.graph();
+    std::vector<UpdateGroup> groups;
+    for (std::size_t g = 0; g < shapes.size(); ++g) {
+      TensorType type{shapes[g], DType::f32}, kept = slot_type(type, state);
+      groups.push_back({scope.variable(variable_name(g), {.shape = type.shape}),
+                        input(graph, variable_name(g) + "_gradient", type)});
+      for (int k = 0; k <= (adam ? 1 : 0); ++k)
+        groups.back().slots.push_back(
+            scope.variable(slot_name(g, k), {.shape = kept.shape, .dtype = kept.dtype}));
+    }
+    Tensor rate = input(graph, "rate", {{}, DType::f32}),
+           number = input(graph, "step", {{}, DType::i64}),
+           holds = condition < 0 ? Tensor() : input(graph, "condition", {{}, DType::boolean});
+    if (adam)
+      adam_update(rate, number, groups, {.beta1 = 0.5, .beta2 = 0.5, .state = state}, holds);
+    else
+      momentum_update(rate, groups, {.momentum = 0.5, .state = state}, holds);
+  };
+  return step;
+}
+
+TEST(CudaUpdates, SlotsInFewerBits) {
+  for (auto state : {OptimizerState::bf16, OptimizerState::eight_bits})
+    for (bool adam : {false, true})
+      for (int condition : {-1, 0, 1}) {
+        Values before;
+        Step step = packed_step(state, adam, condition, before);
+        expect_same_on_gpu(step, before, 2e-6, concat(state, adam ? " adam" : " momentum"));
+        for (const auto& [name, after] : step.on("cuda", before, true))
+          EXPECT_EQ(identical(after, before.at(name)), condition == 0 || after.elements() == 0)
+              << name;
+      }
 }
 
 TEST(CudaUpdates, LambOfNothingButZeros) {
