@@ -172,6 +172,8 @@ T number_of(const Options& options, const std::string& name, const char* kind) {
 }
 
 void find_batch(const std::function<Results(const Options&)>& body, Options& options) {
+  require(find_workers()->count() == 1,
+          "batch_size: auto is for one worker; find the size on one, and name it to all");
   Options search = options;
   search.plan = true;
   Results found = body(search);

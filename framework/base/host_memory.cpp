@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -29,32 +30,42 @@ std::optional<std::int64_t> number_in(const std::string& path, const std::string
 std::optional<std::int64_t> number_of(const std::string& path) {
   std::ifstream file(path);
   std::int64_t number = 0;
-  if (file >> number) return number;
+  if (file >> number && number >= 0) return number;
   return std::nullopt;
 }
 
-// A group's files have these names.
+// A group's files have these names. The system gives up what it keeps of files and of its own
+// tables before it runs out.
 struct GroupFiles {
-  const char *folder, *limit, *used, *cached;
+  const char *folder, *limit, *used;
+  std::array<const char*, 3> given_up;
 };
-constexpr GroupFiles version_1{"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                               "memory.usage_in_bytes", "total_inactive_file"};
-constexpr GroupFiles version_2{"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
+constexpr GroupFiles version_1{"/sys/fs/cgroup/memory",
+                               "memory.limit_in_bytes",
+                               "memory.usage_in_bytes",
+                               {"total_inactive_file", "total_active_file", "slab_reclaimable"}};
+constexpr GroupFiles version_2{"/sys/fs/cgroup",
+                               "memory.max",
+                               "memory.current",
+                               {"inactive_file", "active_file", "slab_reclaimable"}};
+
+void apply_group(const std::string& group, const GroupFiles& files, HostMemory& memory) {
+  auto limit = number_of(group + files.limit);
+  if (!limit) return;
+  std::int64_t used = number_of(group + files.used).value_or(0);
+  for (const char* kept : files.given_up)
+    used -= number_in(group + "memory.stat", kept).value_or(0);
+  memory.all = std::min(memory.all, Bytes(*limit));
+  std::int64_t left = *limit - std::clamp<std::int64_t>(used, 0, *limit);
+  memory.available = std::min(memory.available, Bytes(left));
+}
 
 // Of `path`, for example "/user/job", and all groups above it. A container sees its own group at
 // the top, whatever its path is called outside.
 void apply_groups(const std::string& root, const GroupFiles& files, std::string path,
                   HostMemory& memory) {
   for (;;) {
-    std::string group = root + files.folder + (path == "/" ? "" : path) + "/";
-    if (auto limit = number_of(group + files.limit); limit && *limit < memory.all.count) {
-      std::int64_t used = number_of(group + files.used).value_or(0)
-                          - number_in(group + "memory.stat", files.cached).value_or(0);
-      memory.all = Bytes(*limit);
-      memory.available =
-          Bytes(std::min(memory.available.count,
-                         std::max<std::int64_t>(*limit - std::max<std::int64_t>(used, 0), 0)));
-    }
+    apply_group(root + files.folder + (path == "/" ? "" : path) + "/", files, memory);
     std::size_t parent = path.rfind('/');
     if (parent == std::string::npos || path == "/") return;
     path.resize(parent);
@@ -71,7 +82,8 @@ HostMemory host_memory(const std::string& root) {
   } else if (std::int64_t pages = sysconf(_SC_PHYS_PAGES); pages > 0) {
     memory.all = Bytes(pages * sysconf(_SC_PAGE_SIZE));
   }
-  if (auto free = number_in(meminfo, "MemAvailable:")) memory.available = Bytes(*free * 1024);
+  if (auto free = number_in(meminfo, "MemAvailable:"))
+    memory.available = Bytes((*free + number_in(meminfo, "SwapFree:").value_or(0)) * 1024);
 
   // Lines such as "4:memory:/job" (version 1) and "0::/job" (version 2).
   std::ifstream groups(root + "/proc/self/cgroup");

@@ -9,7 +9,7 @@ namespace belfry {
 
 struct HostMemory {
   Bytes all{0};        ///< what the machine has, or a control group of this process allows
-  Bytes available{0};  ///< what of it neither this process nor another one holds
+  Bytes available{0};  ///< what of it, and of swap, neither this process nor another one holds
 };
 
 /// Reads /proc/meminfo and the limits of control groups, version 1 or 2, of this process and all

@@ -64,7 +64,7 @@ class BatchSearch {
                    / static_cast<double>(other->first - here->first);
     if (slope <= 0) return doubled;
     double guess = static_cast<double>(rows) - static_cast<double>(here->second) / slope;
-    return static_cast<std::int64_t>(std::clamp(guess, 0.0, 1e9));
+    return static_cast<std::int64_t>(std::clamp(guess, 0.0, 0x1p41));
   }
 
   std::int64_t bytes_over(std::int64_t rows) {
@@ -80,8 +80,7 @@ class BatchSearch {
     Model model(session_.model_fn(), Mode::train, own, hooks_.all(), options);
     std::int64_t most = -unknown;
     for (int tower = 0; tower < session_.strategy().size(); ++tower)
-      for (std::uint64_t updates : different_parts(model))
-        most = std::max(most, session_.bytes_over_limits(model, tower, updates));
+      most = std::max(most, session_.bytes_over(model, tower, different_parts(model)));
     return most;
   }
 

@@ -153,10 +153,12 @@ class Estimator {
   std::string plan(const InputFn& input_fn, TrainOptions options = {});
 
   /// The largest batch, of at most `most` rows, with which train() would find the memory it needs
-  /// on each device, within its limit and if nothing else is there: by RunConfig, and in f32 and
-  /// bf16, with what the backward pass computes again and without. Plans for batches of other sizes
-  /// than the first of the stream; runs nothing, makes no variable and takes no memory of a device.
-  /// What the input itself holds, and evaluations, come on top. Error: as explain().
+  /// on each device, within its limit and what other programs leave, if this Estimator were alone
+  /// in the process: by RunConfig, and in f32 and bf16, with what the backward pass computes again
+  /// and without. Plans for batches of other sizes than the first of the stream; runs nothing,
+  /// makes no variable and takes no memory of a device. What the input itself holds, and
+  /// evaluations, come on top. A size that the model refuses counts as too large. Of several
+  /// workers each is told about its own devices. Error: as explain().
   BatchThatFits batch_that_fits(const InputFn& input_fn, const TrainOptions& options = {},
                                 std::int64_t most = 1 << 16);
 

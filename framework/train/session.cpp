@@ -192,9 +192,31 @@ std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
   });
 }
 
-std::int64_t Session::bytes_over_limits(const Model& model, int tower, std::uint64_t chosen) const {
+std::int64_t Session::bytes_over(const Model& model, int tower,
+                                 std::span<const std::uint64_t> parts) const {
   Search search{.recompute = model.mode() == Mode::train, .first_that_fits = true};
-  return bytes_over_limits(*compile(model, tower, chosen, search), tower);
+  std::vector<std::shared_ptr<const TowerPlan>> plans;
+  for (std::uint64_t chosen : parts) plans.push_back(compile(model, tower, chosen, search));
+  std::vector<Device*> devices = devices_of(tower);
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t slot = 0; slot < devices.size(); ++slot) {
+    std::map<std::string, std::int64_t> variables;
+    std::int64_t own = 0, scratch = 0;
+    for (const auto& plan : plans) {
+      const Plan& part = *plan->slots[slot];
+      own += (part.staged ? part.input_bytes() : 0) + part.constant_bytes() + part.mailbox_bytes();
+      scratch = std::max(scratch, part.scratch_bytes());
+      for (const Node* v : part.variables)
+        if (const auto& options = v->as<VariableOptions>(); holds(options, tower))
+          variables[options.name] = options.type.bytes();
+    }
+    for (const auto& [name, bytes] : variables) own += bytes;
+    const Device& device = *devices[slot];
+    std::int64_t there = std::min(device.memory_limit().count,
+                                  device.memory_in_use().count + device.available_memory().count);
+    most = std::max(most, own + scratch - there);
+  }
+  return most;
 }
 
 std::shared_ptr<const TowerPlan> Session::compile_summaries(const Model& model, int tower) const {
@@ -333,8 +355,14 @@ std::string_view held_by_others(const Device& device) {
 std::int64_t Session::bytes_over_limits(const TowerPlan& plan, int tower) const {
   std::vector<Device*> devices = devices_of(tower);
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t slot = 0; slot < devices.size(); ++slot)
-    most = std::max(most, plan.slots[slot]->bytes() - devices[slot]->memory_limit().count);
+  for (std::size_t slot = 0; slot < devices.size(); ++slot) {
+    const Plan& own = *plan.slots[slot];
+    std::int64_t bytes = own.bytes();
+    for (const Node* v : own.variables)
+      if (const auto& options = v->as<VariableOptions>(); !holds(options, tower))
+        bytes -= options.type.bytes();
+    most = std::max(most, bytes - devices[slot]->memory_limit().count);
+  }
   return most;
 }
 

@@ -95,9 +95,10 @@ class Session : public std::enable_shared_from_this<Session> {
   /// computed again, where only such a plan is within the devices' limits.
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0}) const;
-  /// By how much the leanest such plan is over the limit of the device where it is the most, if
-  /// nothing else were there; 0 or below: it fits.
-  std::int64_t bytes_over_limits(const Model& model, int tower, std::uint64_t chosen) const;
+  /// By how much the leanest such plans, for each of these sets of updates, are together over what
+  /// a device has for this session, where it is the most; 0 or below: they fit.
+  std::int64_t bytes_over(const Model& model, int tower,
+                          std::span<const std::uint64_t> parts) const;
   std::shared_ptr<const TowerPlan> compile_summaries(const Model& model, int tower) const;
   /// `options` with what this session's towers ask of its models.
   ModelOptions complete(ModelOptions options = {}) const;

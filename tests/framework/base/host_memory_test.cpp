@@ -30,7 +30,11 @@ class HostMemoryTest : public ::testing::Test {
   TemporaryFolder root;
 };
 
-TEST_F(HostMemoryTest, WithoutGroupsIsTheMachines) { expect(1000 * 1024, 600 * 1024); }
+TEST_F(HostMemoryTest, WithoutGroupsIsTheMachines) {
+  expect(1000 * 1024, 600 * 1024);
+  write("/proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 600 kB\nSwapFree: 100 kB\n");
+  expect(1000 * 1024, 700 * 1024);
+}
 
 TEST_F(HostMemoryTest, AGroupLimitsIt) {
   write("/proc/self/cgroup", "0::/job\n");
@@ -40,8 +44,9 @@ TEST_F(HostMemoryTest, AGroupLimitsIt) {
   expect(500000, 500000);
   write("/sys/fs/cgroup/job/memory.current", "450000\n");
   expect(500000, 50000);
-  write("/sys/fs/cgroup/job/memory.stat", "anon 5\ninactive_file 100000\nslab 7\n");
-  expect(500000, 150000);  // the system gives files up
+  write("/sys/fs/cgroup/job/memory.stat",
+        "anon 5\ninactive_file 100000\nactive_file 50000\nslab 7\nslab_reclaimable 1000\n");
+  expect(500000, 201000);  // the system gives these up
 }
 
 TEST_F(HostMemoryTest, SoDoesAGroupAboveIt) {
@@ -50,6 +55,9 @@ TEST_F(HostMemoryTest, SoDoesAGroupAboveIt) {
   write("/sys/fs/cgroup/outer/memory.max", "400000\n");
   write("/sys/fs/cgroup/outer/memory.current", "390000\n");
   expect(400000, 10000);
+  write("/sys/fs/cgroup/outer/memory.max", "700000\n");  // its other groups fill it
+  write("/sys/fs/cgroup/outer/memory.current", "680000\n");
+  expect(600000, 20000);
 }
 
 // A container names its group by the path outside, and sees it at the top.

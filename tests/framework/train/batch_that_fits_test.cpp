@@ -91,6 +91,31 @@ TEST_F(BatchThatFitsTest, MicroBatchesTakeMore) {
   EXPECT_NE(refusal(config, batch + 1, parts()), "");
 }
 
+// What two sub-steps need lives together: adam's slots of both.
+TEST_F(BatchThatFitsTest, CountsAllPartsOfARound) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = tanh(dense(s / "a", batch["x"], {.units = 128}));
+    Tensor y = mean(dense(s / "b", x, {.units = 128}));
+    auto update = [&](const char* scope) {
+      return minimize(y, adam({.learning_rate = 0.01}), trainable_variables(s.graph(), scope));
+    };
+    return {
+        .loss = y, .train = {update("a"), update("b")}, .round = {{.updates = 1}, {.updates = 2}}};
+  };
+  RunConfig config = on_cpus(1, 1);
+  config.memory_limit = Bytes(1 << 20);
+  TemporaryFolder folder;
+  Estimator estimator({.model_fn = model, .model_dir = folder.path(), .run = config});
+  std::int64_t batch = estimator.batch_that_fits(over_and_over({labelled_rows(16, 0)})).batch;
+  ASSERT_GT(batch, 100);
+  auto refusal_of = [&](std::int64_t rows) {
+    return error_of(
+        [&] { variables_after(model, config, over_and_over({labelled_rows(rows, 0)}), 1); });
+  };
+  EXPECT_EQ(refusal_of(batch), "no error");
+  EXPECT_NE(refusal_of(batch + 1), "no error");
+}
+
 TEST_F(BatchThatFitsTest, NoMoreThanIsAskedFor) {
   BatchThatFits fits = find(on_cpus(1, 1), 16, 1000);
   EXPECT_EQ(fits.batch, 1000);
