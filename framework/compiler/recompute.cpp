@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "belfry/framework/compiler/step_values.h"
+#include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 
