@@ -232,9 +232,11 @@ Results print_plan(const Options& options, Estimator& estimator, const Dataset& 
                    const TrainOptions& training) {
   if (options.fit_batch) {
     BatchThatFits fits = estimator.batch_that_fits(dataset, training, most_examples);
+    // Evaluations and samples beside the training need memory, too.
+    std::int64_t left = fits.ways[0].at_least ? 0 : fits.batch / 8;
     std::fprintf(stderr, "%sbatch_size: %lld\n", to_string(fits).c_str(),
-                 static_cast<long long>(fits.batch));
-    return {{"batch_size", static_cast<double>(fits.batch)}};
+                 static_cast<long long>(fits.batch - left));
+    return {{"batch_size", static_cast<double>(fits.batch - left)}};
   }
   std::string plan = estimator.plan(dataset, training);
   int workers = find_workers()->count();

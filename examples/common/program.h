@@ -51,7 +51,8 @@ int run(int argc, const char* const* argv, Options defaults,
 
 /// What --plan asks for: prints Estimator::plan() and, where several workers read a part of the
 /// data each, which. With Options::fit_batch, prints Estimator::batch_that_fits() on stderr; the
-/// result is its batch. Else no results.
+/// result is its batch, less an eighth for evaluations where memory sets the limit. Else no
+/// results.
 Results print_plan(const Options& options, Estimator& estimator, const Dataset& dataset,
                    const TrainOptions& training);
 

@@ -173,10 +173,10 @@ class Device {
   /// Bytes that allocate() may hand out in all. Default: what the device has, or what of
   /// that was free when the device was made.
   void set_memory_limit(Bytes limit);
-  /// What the device has; of a CPU what the machine has, or a control group allows.
+  /// The device has so much in all; a CPU has what its machine has, or a control group allows.
   Bytes memory() const { return memory_; }
-  /// What could be handed out now if there were no limit, beside what other programs hold: on a CPU
-  /// as the system says, else what was free when the device was made, less what is in use.
+  /// Without a limit so much could be handed out now, beside what other programs hold. A CPU asks
+  /// the system; other devices know what was free when they were made, less what is in use.
   virtual Bytes available_memory() const;
 
   /// Host memory from which copies run asynchronously (pinned); plain memory where that means

@@ -1,5 +1,5 @@
 #pragma once
-// What memory this process may use on this machine.
+// Host memory: how much this process may use.
 
 #include <string>
 

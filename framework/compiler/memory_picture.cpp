@@ -80,6 +80,7 @@ std::string memory_picture(const Plan& plan) {
   }
   auto peak = static_cast<std::size_t>(std::ranges::max_element(live, less) - live.begin());
   auto most = static_cast<double>(sum(live[peak]));
+  if (most == 0) return "";
   std::string out = concat("memory over the step, ",
                            width == 1 ? "an instruction" : concat(width, " instructions"),
                            " a column: ", legend(live), "\n");

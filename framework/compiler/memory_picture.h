@@ -9,7 +9,7 @@ namespace belfry {
 
 /// The bytes that live in the arena over the step: a column for so many instructions, at that of
 /// them where the most live, stacked by MemoryUse, a letter for each. Below are the moment of the
-/// peak and the five largest tensors there. Empty for a plan without instructions.
+/// peak and the five largest tensors there. Empty for a plan that needs no arena.
 std::string memory_picture(const Plan& plan);
 
 }  // namespace belfry

@@ -67,7 +67,8 @@ struct PlannedBlock {
   std::int64_t offset = 0;
 };
 
-/// What a plan computes again in its backward pass in place of keeping it: see recompute.h.
+/// These choose what a plan computes again in its backward pass in place of keeping it: see
+/// recompute.h.
 struct RecomputeOptions {
   /// Values that one pass over memory gives again, as long as all such passes together take no more
   /// than about 3 % of the step: a batch's normalised elements, with residual and ReLU, and
@@ -81,7 +82,7 @@ struct RecomputeOptions {
   std::int64_t most_bytes = 0;
 };
 
-/// What is computed again, in estimates.
+/// A plan computes so much again, in estimates.
 struct Recomputed {
   int nodes = 0;                 ///< ops that run once more
   std::int64_t saved_bytes = 0;  ///< at the peak

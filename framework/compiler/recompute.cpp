@@ -33,7 +33,7 @@ bool inputs_are_there(const StepValues& step, const Set& in_scopes, const Set& c
   });
 }
 
-// What it takes to have the value again where only the forward pass reads some of its inputs.
+// The time to have the value again, with inputs that the forward pass alone reads.
 double seconds_with_inputs(const StepValues& step, const Value& value) {
   double seconds = step.seconds_of(value);
   for (const Tensor& t : StepValues::read_again(*value.node)) {
@@ -63,9 +63,9 @@ Set cheap_values(const StepValues& step, const Set& in_scopes) {
   return cheap;
 }
 
-// Of a row of residual blocks each is made again of the one before, and all of them would live when
-// the last is read. So values are kept, or dropped again, as long as that takes from the peak, and
-// at last those are kept that add nothing to it.
+// Each block of a row of residual ones is made again of the one before, and all of them would live
+// when the last is read. So values are kept, or dropped again, as long as that takes from the peak,
+// and at last those are kept that add nothing to it.
 void drop_cheap_values(const StepValues& step, Set& dropped) {
   const Set without = dropped, cheap = cheap_values(step, dropped);
   for (std::size_t i = 0; i < cheap.size(); ++i) dropped[i] = dropped[i] || cheap[i];
@@ -84,7 +84,7 @@ void drop_cheap_values(const StepValues& step, Set& dropped) {
   if (step.estimate(without).peak <= peak) dropped = without;
 }
 
-// What is made in one of these scopes and read by the forward pass there alone.
+// The values that are made in one of these scopes and read by the forward pass there alone.
 Set values_in(const StepValues& step, const std::vector<std::string>& scopes) {
   Set all = step.none();
   for (const std::string& scope : scopes) {
@@ -261,7 +261,7 @@ Program recompute(const Program& program, const RecomputeOptions& options, Recom
   Program out = rewriter.rewrite(program);
   StepValues::Estimate before = step.estimate(step.none()), after = step.estimate(dropped);
   done = {.nodes = rewriter.count(),
-          .saved_bytes = before.peak - after.peak,
+          .saved_bytes = std::max<std::int64_t>(before.peak - after.peak, 0),
           .time_share = after.seconds / std::max(step.step_seconds(), 1e-9)};
   return out;
 }

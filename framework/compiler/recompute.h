@@ -1,5 +1,5 @@
 #pragma once
-// What the backward pass computes again in place of keeping it.
+// Recomputation: the backward pass has values again in place of keeping them.
 
 #include "belfry/framework/compiler/plan.h"
 

@@ -21,7 +21,7 @@ double seconds(const Node& node, std::span<const Tensor> inputs) {
   return flops / flops_a_second + bytes / bytes_a_second;
 }
 
-// What takes part in a reduction is there once.
+// A reduction takes part in those of the other towers, once.
 bool can_be_again(const Node& node) { return !node.op().collective && !node.op().mutates; }
 
 // Inputs whose memory the first output may take.
@@ -80,7 +80,7 @@ StepValues::StepValues(const Program& program) : numbers_(program.graph->size())
       Value& value = values_[static_cast<std::size_t>(value_of(t))];
       if (!is_late(node)) value.last_forward = place;
       if (is_late(node)) value.read_late = true;
-      // What is read on another slot is sent there once, and effects run at the end of the step.
+      // A value that another slot reads is sent there once; effects run at the end of the step.
       if (node.slot() != value.node->slot() || (node.op().mutates && !is_late(node)))
         value.pinned = true;
     }

@@ -34,7 +34,8 @@ class StepValues {
 
   /// Whether a node belongs to the backward pass, or to what comes after it.
   static bool is_late(const Node& node) { return node.phase() != Phase::forward; }
-  /// What a node reads when it is computed again: its inputs, or statistics that it made of them.
+  /// A node that is computed again reads these: its inputs, and the statistics that it made of
+  /// them.
   static std::vector<Tensor> read_again(const Node& node);
   /// Adds to `graph` what makes the node's values again of `inputs`, in the order of read_again().
   static Node& add_again(Graph& graph, const Node& node, std::vector<Tensor> inputs);

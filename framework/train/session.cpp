@@ -196,27 +196,37 @@ std::int64_t Session::bytes_over(const Model& model, int tower,
                                  std::span<const std::uint64_t> parts) const {
   Search search{.recompute = model.mode() == Mode::train, .first_that_fits = true};
   std::vector<std::shared_ptr<const TowerPlan>> plans;
-  for (std::uint64_t chosen : parts) plans.push_back(compile(model, tower, chosen, search));
+  std::vector<const TowerPlan*> together;
+  for (std::uint64_t chosen : parts) {
+    plans.push_back(compile(model, tower, chosen, search));
+    together.push_back(plans.back().get());
+  }
   std::vector<Device*> devices = devices_of(tower);
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (std::size_t slot = 0; slot < devices.size(); ++slot) {
-    std::map<std::string, std::int64_t> variables;
-    std::int64_t own = 0, scratch = 0;
-    for (const auto& plan : plans) {
-      const Plan& part = *plan->slots[slot];
-      own += (part.staged ? part.input_bytes() : 0) + part.constant_bytes() + part.mailbox_bytes();
-      scratch = std::max(scratch, part.scratch_bytes());
-      for (const Node* v : part.variables)
-        if (const auto& options = v->as<VariableOptions>(); holds(options, tower))
-          variables[options.name] = options.type.bytes();
-    }
-    for (const auto& [name, bytes] : variables) own += bytes;
     const Device& device = *devices[slot];
     std::int64_t there = std::min(device.memory_limit().count,
                                   device.memory_in_use().count + device.available_memory().count);
-    most = std::max(most, own + scratch - there);
+    most = std::max(most, bytes_of(together, tower, slot) - there);
   }
   return most;
+}
+
+// Plans of one tower that are there together share variables, and the memory to compute in.
+std::int64_t Session::bytes_of(std::span<const TowerPlan* const> plans, int tower,
+                               std::size_t slot) const {
+  std::map<std::string_view, std::int64_t> variables;
+  std::int64_t bytes = 0, scratch = 0;
+  for (const auto& plan : plans) {
+    const Plan& own = *plan->slots[slot];
+    bytes += (own.staged ? own.input_bytes() : 0) + own.constant_bytes() + own.mailbox_bytes();
+    scratch = std::max(scratch, own.scratch_bytes());
+    for (const Node* v : own.variables)
+      if (const auto& options = v->as<VariableOptions>(); holds(options, tower))
+        variables[options.name] = options.type.bytes();
+  }
+  for (const auto& [name, size] : variables) bytes += size;
+  return bytes + scratch;
 }
 
 std::shared_ptr<const TowerPlan> Session::compile_summaries(const Model& model, int tower) const {
@@ -246,7 +256,8 @@ std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower, Searc
   return smallest;
 }
 
-// If any fits, about the one that computes the least again, else the one that computes the most.
+// If any fits, about the one that computes the least again, else the one that computes the most. It
+// leaves a sixteenth of the memory, if any does, to evaluations beside the training.
 std::shared_ptr<const TowerPlan> Session::compile_with_recompute(int tower, Search search,
                                                                  const Compile& compile,
                                                                  CompileOptions options,
@@ -256,10 +267,11 @@ std::shared_ptr<const TowerPlan> Session::compile_with_recompute(int tower, Sear
   options.recompute.most_bytes = fits;
   auto best = compile(options);
   if (search.first_that_fits) return best;
-  for (int tries = 0; tries < 7 && bytes_over_limits(*best, tower) <= 0; ++tries) {
+  const std::int64_t most = -devices_of(tower)[0]->memory_limit().count / 16;
+  for (int tries = 0; tries < 7 && bytes_over_limits(*best, tower) <= most; ++tries) {
     options.recompute.most_bytes = fits + (too_much - fits) / 2;
     auto plan = compile(options);
-    bool does = bytes_over_limits(*plan, tower) <= 0;
+    bool does = bytes_over_limits(*plan, tower) <= most;
     (does ? fits : too_much) = options.recompute.most_bytes;
     if (does) best = std::move(plan);
   }
@@ -354,15 +366,10 @@ std::string_view held_by_others(const Device& device) {
 
 std::int64_t Session::bytes_over_limits(const TowerPlan& plan, int tower) const {
   std::vector<Device*> devices = devices_of(tower);
+  const TowerPlan* one = &plan;
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t slot = 0; slot < devices.size(); ++slot) {
-    const Plan& own = *plan.slots[slot];
-    std::int64_t bytes = own.bytes();
-    for (const Node* v : own.variables)
-      if (const auto& options = v->as<VariableOptions>(); !holds(options, tower))
-        bytes -= options.type.bytes();
-    most = std::max(most, bytes - devices[slot]->memory_limit().count);
-  }
+  for (std::size_t slot = 0; slot < devices.size(); ++slot)
+    most = std::max(most, bytes_of({&one, 1}, tower, slot) - devices[slot]->memory_limit().count);
   return most;
 }
 

@@ -181,6 +181,7 @@ class Session : public std::enable_shared_from_this<Session> {
                                                           const Compile& compile,
                                                           CompileOptions options,
                                                           const TowerPlan& without) const;
+  std::int64_t bytes_of(std::span<const TowerPlan* const> plans, int tower, std::size_t slot) const;
   std::int64_t bytes_over_limits(const TowerPlan& plan, int tower) const;
   std::int64_t largest_batch(const Model& model, int tower);
   std::vector<VariableOptions> variables_to_save() const;

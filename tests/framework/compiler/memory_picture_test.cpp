@@ -67,7 +67,10 @@ TEST_F(MemoryPicture, JoinsInstructionsToColumns) {
   EXPECT_THAT(picture, ::testing::Not(::testing::HasSubstr("t2")));
 }
 
-TEST_F(MemoryPicture, OfNothingIsEmpty) { EXPECT_EQ(memory_picture(Plan()), ""); }
+TEST_F(MemoryPicture, OfNothingIsEmpty) {
+  EXPECT_EQ(memory_picture(Plan()), "");
+  EXPECT_EQ(memory_picture(plan_of(3)), "");
+}
 
 }  // namespace
 }  // namespace belfry
