@@ -398,7 +398,7 @@ void Executable::enqueue(const Features& batch, const StepState& state) {
   if (!staging_) return run(batch, state);
   begin_step(state);
   feed(batch, state);
-  // A tower whose arena has moved captures anew; the others do so in the same step, as NCCL wants it.
+  // A tower whose arena has moved captures anew, and so do the others in the same step, for NCCL.
   if (!state.capture) captured_.reset();
   bool may_replay = state.capture && !traced_ && enqueued_ > 0;
   if (may_replay && !captured_ && can_capture()) capture();

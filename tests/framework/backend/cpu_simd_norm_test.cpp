@@ -110,7 +110,8 @@ TEST(SimdBatchNorm, RecomputesTheOutputsToTheBit) {
           const Node& again = apply(batch_norm_recompute_op, inputs_like(graph, inputs),
                                     BatchNormRecomputeOptions{v.activation, v.residual});
           auto y = run_kernel(*find_kernel(again, 2), again, inputs);
-          EXPECT_TRUE(identical(y[0], outputs[0])) << loops->isa << " " << to_string(outputs[0].type());
+          EXPECT_TRUE(identical(y[0], outputs[0]))
+              << loops->isa << " " << to_string(outputs[0].type());
           if (dtype == DType::f32) expect_simd_matches_reference(again, inputs, 16);
         }
 }
