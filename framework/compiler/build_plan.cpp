@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "belfry/framework/compiler/arrivals.h"
 #include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/transfer.h"
@@ -65,7 +66,8 @@ class Builder {
     values_of_.resize(graph().size());
   }
 
-  std::shared_ptr<Plan> build() {
+  // Kernels in order.
+  void make_steps() {
     std::vector<const Node*> order = execution_order();
     double again = 0;
     for (const Node* node : order) {
@@ -82,7 +84,22 @@ class Builder {
     keep_old_values({effects, order.end()});
     plan_->first_effect = static_cast<int>(steps_.size());
     for (auto node = effects; node != order.end(); ++node) add_node(**node);
-    find_lifetimes();
+  }
+
+  std::vector<TransferEnd> transfer_ends() const {
+    using Role = Instruction::Role;
+    std::vector<TransferEnd> out;
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (const auto& [kernel, node, role, in, o, w] = steps_[i].instruction;
+          role == Role::send || role == Role::receive)
+        out.push_back(
+            {node->as<TransferOptions>().number, static_cast<int>(i), role == Role::send});
+    return out;
+  }
+
+  // Gives all values their place; `arrivals`: see arrivals.h.
+  std::shared_ptr<Plan> place(std::span<const int> arrivals) {
+    find_lifetimes(arrivals);
     for (std::size_t i = 0; i < steps_.size(); ++i) place_outputs(static_cast<int>(i));
     plan_->arena_bytes = assign_offsets(plan_->blocks);
     write_locations();
@@ -192,7 +209,8 @@ class Builder {
     } else if (node.is(constant_op)) {
       add_leaf(node, plan_->constants, Location::Kind::constant);
     } else if (node.is(receive_op)) {
-      add_leaf(node, plan_->receives, Location::Kind::mailbox);
+      plan_->receives.push_back(&node);
+      values = {add_value({{}, node.output(), node.output().bytes(), &node, MemoryUse::received})};
       add_transfer(node, Instruction::Role::receive);
     } else if (node.is(send_op)) {
       finish_what_is_read(node);
@@ -213,6 +231,8 @@ class Builder {
     step.instruction.node = &node;
     step.instruction.role = role;
     for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
+    if (role == Instruction::Role::receive)
+      step.outputs = values_of_[static_cast<std::size_t>(node.id())];
     steps_.push_back(std::move(step));
   }
 
@@ -305,11 +325,17 @@ class Builder {
     return made;
   }
 
-  void find_lifetimes() {
+  // What another slot sends may be there long before it is waited for.
+  void find_lifetimes(std::span<const int> arrivals) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      for (int v : steps_[i].outputs)
-        values_[static_cast<std::size_t>(v)].first = values_[static_cast<std::size_t>(v)].last =
-            static_cast<int>(i);
+      const Instruction& instruction = steps_[i].instruction;
+      auto first = static_cast<int>(i), last = first;
+      if (instruction.role == Instruction::Role::receive)
+        first = arrivals[static_cast<std::size_t>(instruction.node->as<TransferOptions>().number)];
+      for (int v : steps_[i].outputs) {
+        values_[static_cast<std::size_t>(v)].first = first;
+        values_[static_cast<std::size_t>(v)].last = last;
+      }
       for (int v : steps_[i].inputs)
         values_[static_cast<std::size_t>(v)].last = static_cast<int>(i);
     }
@@ -397,8 +423,19 @@ class Builder {
 
 }  // namespace
 
-std::shared_ptr<Plan> build_plan(Program program, Device& device, const CompileOptions& options) {
-  return Builder(std::move(program), device, options).build();
+std::vector<std::shared_ptr<Plan>> build_plans(std::vector<Program> programs,
+                                               std::span<Device* const> devices,
+                                               const CompileOptions& options) {
+  std::vector<Builder> builders;
+  std::vector<std::vector<TransferEnd>> transfers;
+  for (std::size_t s = 0; s < programs.size(); ++s) {
+    builders.emplace_back(std::move(programs[s]), *devices[s], options).make_steps();
+    transfers.push_back(builders.back().transfer_ends());
+  }
+  std::vector<int> arrive = arrivals(transfers);
+  std::vector<std::shared_ptr<Plan>> plans;
+  for (Builder& builder : builders) plans.push_back(builder.place(arrive));
+  return plans;
 }
 
 }  // namespace belfry

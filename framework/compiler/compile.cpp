@@ -39,8 +39,10 @@ std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<N
                                     Device& device, CompileOptions options) {
   auto on_host = [&](int) { return device.host_accessible(); };
   Recomputed recomputed;
-  auto plan =
-      build_plan(rewritten(outputs, effects, on_host, options, recomputed), device, options);
+  std::vector<Program> program;
+  program.push_back(rewritten(outputs, effects, on_host, options, recomputed));
+  Device* devices[] = {&device};
+  auto plan = build_plans(std::move(program), devices, options)[0];
   plan->recomputed = recomputed;
   return plan;
 }
@@ -58,9 +60,9 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
   Partition parts = partition(rewritten(outputs, effects, on_host, options, recomputed), slots);
   auto plan = std::make_shared<TowerPlan>();
   plan->outputs = std::move(parts.outputs);
-  for (std::size_t s = 0; s < devices.size(); ++s) {
-    if (always_verify || options.verify) verify(parts.slots[s]);
-    auto own = build_plan(std::move(parts.slots[s]), *devices[s], options);
+  if (always_verify || options.verify)
+    for (const Program& own : parts.slots) verify(own);
+  for (auto& own : build_plans(std::move(parts.slots), devices, options)) {
     own->recomputed = recomputed;
     plan->slots.push_back(std::move(own));
   }

@@ -88,6 +88,8 @@ std::string to_string(MemoryUse use) {
   switch (use) {
     case MemoryUse::activation:
       return "activation";
+    case MemoryUse::received:
+      return "from other slots";
     case MemoryUse::recomputed:
       return "recomputed";
     case MemoryUse::gradient:
@@ -118,7 +120,6 @@ std::int64_t Plan::input_bytes() const {
   return 2 * in + out;
 }
 std::int64_t Plan::constant_bytes() const { return bytes_of(constants); }
-std::int64_t Plan::mailbox_bytes() const { return bytes_of(receives); }
 
 std::int64_t Plan::scratch_bytes() const {
   std::int64_t bytes = aligned(arena_bytes);
@@ -129,7 +130,7 @@ std::int64_t Plan::scratch_bytes() const {
 
 std::int64_t Plan::bytes() const {
   return variable_bytes(false) + variable_bytes(true) + (staged ? input_bytes() : 0)
-         + constant_bytes() + mailbox_bytes() + scratch_bytes();
+         + constant_bytes() + scratch_bytes();
 }
 
 std::vector<std::pair<MemoryUse, std::int64_t>> Plan::peak_by_use() const {
@@ -158,7 +159,6 @@ std::string explain(const Plan& plan) {
   out += row("optimizer slots", plan.variable_bytes(true));
   out += row("inputs", plan.input_bytes());
   out += row("constants", plan.constant_bytes());
-  if (!plan.receives.empty()) out += row("from other slots", plan.mailbox_bytes());
   out += row("arena", plan.arena_bytes);
   for (const auto& [use, bytes] : plan.peak_by_use())
     out += row("  " + to_string(use) + " at its peak", bytes);

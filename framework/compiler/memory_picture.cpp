@@ -12,8 +12,9 @@ namespace belfry {
 namespace {
 
 constexpr std::size_t most_columns = 72, rows = 12;
-constexpr std::array uses{MemoryUse::activation, MemoryUse::recomputed,     MemoryUse::gradient,
-                          MemoryUse::update,     MemoryUse::packed_weights, MemoryUse::workspace};
+constexpr std::array uses{MemoryUse::activation, MemoryUse::received, MemoryUse::recomputed,
+                          MemoryUse::gradient,   MemoryUse::update,   MemoryUse::packed_weights,
+                          MemoryUse::workspace};
 
 using Bars = std::array<std::int64_t, uses.size()>;  // bytes by use, from the bottom
 

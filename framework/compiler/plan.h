@@ -19,7 +19,6 @@ struct Location {
     variable,  ///< variable number `position` of the plan
     input,     ///< input number `position` of the plan
     constant,  ///< constant number `position` of the plan
-    mailbox,   ///< what receive number `position` of the plan waits for
   };
   Kind kind = Kind::none;
   std::int64_t position = 0;
@@ -34,7 +33,7 @@ struct Instruction {
     start,    ///< begins a reduction of the outputs, which are the inputs at first
     finish,   ///< the inputs are what start() reduced; nothing reads them before
     send,     ///< brings input 0 to the slot that receives it
-    receive,  ///< waits for what another slot sends; nothing reads it before
+    receive,  ///< waits for output 0, which another slot sends; nothing reads it before
   };
   std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of finish, send, receive
   const Node* node = nullptr;  ///< what it computes; for a pack, the node whose output is packed
@@ -47,6 +46,7 @@ struct Instruction {
 /// What a piece of the arena is used for.
 enum class MemoryUse : std::uint8_t {
   activation,
+  received,    ///< a value of another slot
   recomputed,  ///< an activation that was dropped and is computed again
   gradient,
   update,
@@ -99,8 +99,8 @@ struct Plan {
   std::vector<const Node*> variables;
   std::vector<const Node*> inputs;
   std::vector<const Node*> constants;
-  std::vector<const Node*> receives;  ///< each has memory of its own, filled once a step
-  std::vector<Location> outputs;      ///< of program.outputs
+  std::vector<const Node*> receives;
+  std::vector<Location> outputs;  ///< of program.outputs
   std::vector<PlannedBlock> blocks;
   std::int64_t arena_bytes = 0;
   double flops = 0;  ///< of one step
@@ -116,7 +116,6 @@ struct Plan {
   /// is not staged, input after input, each at a multiple of 64 bytes.
   std::int64_t scratch_bytes() const;
   std::int64_t constant_bytes() const;
-  std::int64_t mailbox_bytes() const;
   std::int64_t bytes() const;  ///< all of the above
   /// Bytes of the arena's blocks at the moment of its highest use, by MemoryUse.
   std::vector<std::pair<MemoryUse, std::int64_t>> peak_by_use() const;

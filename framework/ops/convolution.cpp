@@ -54,12 +54,15 @@ std::vector<Tensor> convolution::gradient(const GradContext& c) {
   const auto& o = c.as<ConvOptions>();
   Tensor x = c.input(0), kernel = c.input(1), dy = c.dy();
   if (o.activation == Activation::relu) dy = relu_grad(dy, c.output());
-  std::vector<Tensor> grads = {convolve_grad_input(dy, kernel, o.window, image_size(x)),
-                               convolve_grad_kernel(x, dy, o.window, kernel_size(kernel))};
-  if (!o.bias) return grads;
-  std::vector<int> axes;
-  for (int axis = 0; axis < dy.rank() - 1; ++axis) axes.push_back(axis);
-  grads.push_back(sum(dy, {.axes = axes}));
+  // What reads x comes first, so that its memory is free for its gradient.
+  Tensor dbias, dkernel = convolve_grad_kernel(x, dy, o.window, kernel_size(kernel));
+  if (o.bias) {
+    std::vector<int> axes;
+    for (int axis = 0; axis < dy.rank() - 1; ++axis) axes.push_back(axis);
+    dbias = sum(dy, {.axes = axes});
+  }
+  std::vector<Tensor> grads = {convolve_grad_input(dy, kernel, o.window, image_size(x)), dkernel};
+  if (o.bias) grads.push_back(dbias);
   return grads;
 }
 

@@ -57,12 +57,15 @@ std::vector<Tensor> gradient(const GradContext& c) {
   auto [ta, tb] = o.product;
   Tensor a = c.input(0), b = c.input(1), dy = c.dy();
   if (o.activation == Activation::relu) dy = relu_grad(dy, c.output());
-  Tensor da = ta ? matmul(b, dy, {.transpose_a = tb, .transpose_b = true})
-                 : matmul(dy, b, {.transpose_a = false, .transpose_b = !tb});
+  // What reads a, most often the larger one, comes first, so that its memory is free for dA.
   Tensor db = tb ? matmul(dy, a, {.transpose_a = true, .transpose_b = ta})
                  : matmul(a, dy, {.transpose_a = !ta, .transpose_b = false});
-  std::vector<Tensor> grads = {sum_to(da, a.shape()), sum_to(db, b.shape())};
-  if (o.bias) grads.push_back(sum_to(dy, c.input(2).shape()));
+  db = sum_to(db, b.shape());
+  Tensor dbias = o.bias ? sum_to(dy, c.input(2).shape()) : Tensor();
+  Tensor da = ta ? matmul(b, dy, {.transpose_a = tb, .transpose_b = true})
+                 : matmul(dy, b, {.transpose_a = false, .transpose_b = !tb});
+  std::vector<Tensor> grads = {sum_to(da, a.shape()), db};
+  if (o.bias) grads.push_back(dbias);
   return grads;
 }
 

@@ -151,6 +151,8 @@ void Executable::bind() {
     for (const Location& l : i.inputs) *next++ = address(l);
     for (const Location& l : i.outputs) *next++ = address(l);
     launch.arguments.workspace = address(i.workspace);
+    if (i.role == Instruction::Role::receive)
+      mailboxes_->place(launch.transfer, launch.arguments.outputs[0]);
     if (!member_.communicator) continue;
     if (i.role == Instruction::Role::start) {
       bind_collective(launch);
@@ -188,8 +190,6 @@ void* Executable::address(const Location& location) const {
       return staging_ ? staging_->input(i) : base_ + input_at_[i];
     case Location::Kind::constant:
       return constants_[i].data();
-    case Location::Kind::mailbox:
-      return mailboxes_->data(plan_->receives[i]->as<TransferOptions>().number);
   }
   return nullptr;
 }

@@ -4,10 +4,9 @@
 
 namespace belfry {
 
-void Mailboxes::add(const Node& receive, Device& from, Device& to) {
+void Mailboxes::add(const Node& receive, Device& from) {
   const auto& options = receive.as<TransferOptions>();
-  boxes_[options.number] = {to.allocate(Bytes(options.type.bytes()), options.name),
-                            from.make_event(), options.name};
+  boxes_[options.number] = {Bytes(options.type.bytes()), from.make_event(), options.name};
 }
 
 void Mailboxes::begin_step() {
@@ -17,7 +16,7 @@ void Mailboxes::begin_step() {
 
 void Mailboxes::send(int number, const void* from, Stream& stream) {
   Mailbox& box = boxes_.at(number);
-  stream.copy_on_device(box.memory.data(), from, box.memory.size());
+  stream.copy_on_device(box.address, from, box.size);
   stream.record(*box.filled);
   std::lock_guard lock(mutex_);
   box.sent = true;

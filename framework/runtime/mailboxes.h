@@ -11,14 +11,15 @@
 
 namespace belfry {
 
-/// A place for each transfer of a step, at a fixed address on the device that receives, written
-/// once a step. Thread rules: add() and begin_step() while no slot runs; send(), receive() and
+/// A place for each transfer of a step, in the arena of the slot that receives, written once a
+/// step. Thread rules: add(), place() and begin_step() while no slot runs; send(), receive() and
 /// abort() from the threads of the slots. Nothing in a step makes a heap allocation.
 class Mailboxes {
  public:
-  /// The memory of a receive node, on the device `to`. Error: it does not suffice.
-  void add(const Node& receive, Device& from, Device& to);
-  void* data(int number) const { return at(number).memory.data(); }
+  /// For what a receive node waits for.
+  void add(const Node& receive, Device& from);
+  /// Where it arrives in the steps that come.
+  void place(int number, void* address) { boxes_.at(number).address = address; }
 
   /// Empties all; forgets a failure.
   void begin_step();
@@ -31,12 +32,12 @@ class Mailboxes {
 
  private:
   struct Mailbox {
-    DeviceMemory memory;
+    Bytes size = Bytes(0);
     std::unique_ptr<Event> filled;
     std::string name;
+    void* address = nullptr;
     bool sent = false;
   };
-  const Mailbox& at(int number) const { return boxes_.at(number); }
 
   std::map<int, Mailbox> boxes_;
   std::mutex mutex_;  // guards Mailbox::sent and the reason

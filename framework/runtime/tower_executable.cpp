@@ -11,7 +11,7 @@ TowerExecutable::TowerExecutable(std::shared_ptr<const TowerPlan> plan,
   for (std::size_t s = 0; s < plan_->slots.size(); ++s)
     for (const Node* receive : plan_->slots[s]->receives) {
       auto from = static_cast<std::size_t>(receive->as<TransferOptions>().from);
-      mailboxes_.add(*receive, variables[from]->device(), variables[s]->device());
+      mailboxes_.add(*receive, variables[from]->device());
     }
   for (std::size_t s = 0; s < plan_->slots.size(); ++s) {
     ExecutableOptions own = options.empty() ? ExecutableOptions{} : options[s];

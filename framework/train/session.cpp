@@ -219,7 +219,7 @@ std::int64_t Session::bytes_of(std::span<const TowerPlan* const> plans, int towe
   std::int64_t bytes = 0, scratch = 0;
   for (const auto& plan : plans) {
     const Plan& own = *plan->slots[slot];
-    bytes += (own.staged ? own.input_bytes() : 0) + own.constant_bytes() + own.mailbox_bytes();
+    bytes += (own.staged ? own.input_bytes() : 0) + own.constant_bytes();
     scratch = std::max(scratch, own.scratch_bytes());
     for (const Node* v : own.variables)
       if (const auto& options = v->as<VariableOptions>(); holds(options, tower))
@@ -334,7 +334,7 @@ Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
   const VariableStore& store = variables_.store(tower, slot);
   std::int64_t needed = std::max<std::int64_t>(own.scratch_bytes() - store.arena()->size().count,
                                                0);  // the rest is there
-  needed += (own.staged ? own.input_bytes() : 0) + own.constant_bytes() + own.mailbox_bytes();
+  needed += (own.staged ? own.input_bytes() : 0) + own.constant_bytes();
   for (const Node* v : own.variables)
     if (const auto& options = v->as<VariableOptions>();
         holds(options, tower) && !store.contains(options.name))

@@ -126,7 +126,6 @@ std::string memory_line(const Plan& plan, const Session& session, int tower, con
   add("optimizer slots", slots);
   add("inputs", plan.input_bytes());
   add("constants", plan.constant_bytes());
-  add("from other slots", plan.mailbox_bytes());
   add("arena", plan.arena_bytes);
   for (const auto& [use, bytes] : plan.peak_by_use())
     peak.push_back(concat(use, " ", bytes_text(bytes)));
