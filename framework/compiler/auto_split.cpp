@@ -1,147 +1,147 @@
 #include "belfry/framework/compiler/auto_split.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
-#include "belfry/framework/graph/rewrite.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/compiler/split_costs.h"
 
 namespace belfry {
 namespace {
 
-constexpr double unreachable = std::numeric_limits<double>::infinity();
-constexpr double tolerance = 1.1;  // how much heavier a slot may be where fewer bytes cross
+using Slots = std::vector<int>;  // of each node of a pass
 
-Tensor owner(Tensor t) {
-  while (t.node().op().view) t = t.node().input(0);
-  return t;
-}
-
-// The values that gradients read, found by building them in a copy of the graph.
-std::vector<Tensor> kept_for_backward(std::span<const SplitTarget> targets) {
-  std::vector<Tensor> roots;
-  for (const SplitTarget& target : targets) {
-    roots.push_back(target.loss);
-    roots.insert(roots.end(), target.variables.begin(), target.variables.end());
-  }
-  std::vector<Node*> originals;  // by id of the copy
-  Program copy = rewrite(roots, {}, [&](const Node& old, Rewriting&) {
-    originals.push_back(&old.graph().node(static_cast<std::size_t>(old.id())));
-    return std::optional<std::vector<Tensor>>();
-  });
-  std::size_t next = 0;
-  for (const SplitTarget& target : targets) {
-    std::span<const Tensor> variables(copy.outputs.data() + next + 1, target.variables.size());
-    gradients(copy.outputs[next], variables);
-    next += 1 + target.variables.size();
-  }
-  std::vector<Tensor> kept;
-  for (std::size_t i = originals.size(); i < copy.graph->size(); ++i)
-    for (const Tensor& t : copy.graph->node(i).inputs()) {
-      auto id = static_cast<std::size_t>(t.node().id());
-      if (id < originals.size()) kept.push_back(owner(Tensor(*originals[id], t.index())));
-    }
-  std::sort(kept.begin(), kept.end());
-  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-  return kept;
-}
-
-// One forward pass as numbers: sums up to each node, and what crosses between nodes.
-class Costs {
+// Walks from one placement to better ones, a stretch of nodes at a time.
+class Search {
  public:
-  Costs(std::span<Node* const> nodes, std::span<const SplitTarget> targets, int passes)
-      : flops_(nodes.size() + 1), bytes_(nodes.size() + 1), crossing_(nodes.size() + 1) {
-    std::map<const Node*, std::size_t> position;
-    for (std::size_t i = 0; i < nodes.size(); ++i) position[nodes[i]] = i;
-    for (const Tensor& t : kept_for_backward(targets))
-      if (auto at = position.find(&t.node()); at != position.end())
-        bytes_[at->second + 1] += static_cast<double>(t.type().bytes()) * passes;
-    add_leaves_and_crossings(nodes, targets, position);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const OpDef& op = nodes[i]->op();
-      flops_[i + 1] = flops_[i] + (op.flops ? op.flops(*nodes[i]) : 0);
-      bytes_[i + 1] += bytes_[i];
-      crossing_[i + 1] += crossing_[i];
-    }
+  Search(const SplitCosts& costs, int slots, double worth_of_time)
+      : costs_(costs), slots_(slots), worth_of_time_(worth_of_time), best_(even()) {
+    score_ = score(best_);
   }
 
-  double load(std::size_t begin, std::size_t end) const {
-    return std::max(share(flops_, begin, end), share(bytes_, begin, end));
+  const Slots& run() {
+    while (tries_ < most_tries && (shift_borders() || move_stretches())) {
+    }
+    return best_;
   }
-  double crossing(std::size_t cut) const { return crossing_[cut]; }
-  SplitPlan::Slot slot(std::size_t begin, std::size_t end) const {
-    return {flops_[end] - flops_[begin], static_cast<std::int64_t>(bytes_[end] - bytes_[begin])};
-  }
+  double seconds() const { return costs_.of(best_).seconds; }
 
  private:
-  static double share(const std::vector<double>& sums, std::size_t begin, std::size_t end) {
-    return sums.back() > 0 ? (sums[end] - sums[begin]) / sums.back() : 0;
-  }
+  static constexpr int most_tries = 6000, places = 24;
 
-  // A value crosses every cut between where it is made and where it is last read.
-  void add_leaves_and_crossings(std::span<Node* const> nodes, std::span<const SplitTarget> targets,
-                                const std::map<const Node*, std::size_t>& position) {
-    std::map<Tensor, std::pair<std::size_t, std::size_t>> lives;
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      for (const Tensor& t : nodes[i]->inputs()) {
-        auto made = position.find(&t.node());
-        bool variable = t.node().is(variable_op);
-        if (made == position.end() && !variable) continue;
-        auto [life, fresh] = lives.try_emplace(t, variable ? i : made->second, i);
-        life->second.second = i;
-        if (fresh && variable) bytes_[i + 1] += bytes_of_variable(Variable(t.node()), targets);
-      }
-    for (const auto& [t, life] : lives) {
-      if (life.first == life.second) continue;
-      auto bytes = static_cast<double>(t.type().bytes());
-      crossing_[life.first + 1] += bytes;
-      crossing_[life.second + 1] -= bytes;
+  // Runs in graph order with about as much work each.
+  Slots even() const {
+    const std::vector<double>& work = costs_.work();
+    double total = std::accumulate(work.begin(), work.end(), 0.0), sum = 0;
+    Slots out;
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      // Whatever the work, no slot is left without a node.
+      auto left = static_cast<int>(work.size() - i), at_least = slots_ - left;
+      int here = static_cast<int>((sum + work[i] / 2) / total * slots_);
+      int before = out.empty() ? 0 : out.back();
+      int most = out.empty() ? 0 : before + 1;
+      out.push_back(std::clamp(here, std::max(before, at_least), std::min(most, slots_ - 1)));
+      sum += work[i];
     }
+    return out;
   }
 
-  static double bytes_of_variable(const Variable& variable, std::span<const SplitTarget> targets) {
-    double copies = 1;
-    for (const SplitTarget& target : targets)
-      if (std::find(target.variables.begin(), target.variables.end(), variable)
-          != target.variables.end())
-        copies += 1 + target.optimizer_slots;
-    return copies * static_cast<double>(variable.type().bytes());
+  // The logarithm of what the devices need, the fullest above all, and a little of time. A slot
+  // without work is worse than anything.
+  double score(const Slots& slot_of) {
+    ++tries_;
+    SplitCosts::Cost cost = costs_.of(slot_of);
+    constexpr double power = 8;
+    double most = static_cast<double>(*std::ranges::max_element(cost.bytes)), sum = 0;
+    for (std::int64_t bytes : cost.bytes) sum += std::pow(static_cast<double>(bytes) / most, power);
+    return std::log(most) + std::log(sum) / power + worth_of_time_ * std::log(cost.seconds)
+           + 100.0 * cost.idle_slots;
   }
 
-  std::vector<double> flops_, bytes_, crossing_;  // crossing_[c]: of a cut before node c
+  bool improves(const Slots& slot_of) {
+    double now = score(slot_of);
+    if (!(now < score_ - 1e-6)) return false;
+    best_ = slot_of;
+    score_ = now;
+    return true;
+  }
+
+  bool move(std::size_t begin, std::size_t end, int slot) {
+    Slots moved = best_;
+    std::fill(moved.begin() + static_cast<std::ptrdiff_t>(begin),
+              moved.begin() + static_cast<std::ptrdiff_t>(end), slot);
+    return moved != best_ && improves(moved);
+  }
+
+  // Moves the borders between stretches, by much and by little.
+  bool shift_borders() {
+    bool any = false;
+    std::size_t n = best_.size();
+    for (std::size_t by = std::max<std::size_t>(n / 8, 1); by > 0; by /= 2)
+      for (std::size_t i = 1; i < n && tries_ < most_tries; ++i) {
+        if (best_[i] == best_[i - 1]) continue;
+        bool forward = move(i, std::min(i + by, n), best_[i - 1]);
+        any = forward || (i >= by && move(i - by, i, best_[i])) || any;
+      }
+    return any;
+  }
+
+  // Gives a stretch to another slot, wherever it lies.
+  bool move_stretches() {
+    std::size_t n = best_.size();
+    std::vector<std::size_t> marks;
+    for (std::size_t i = 0; i <= places; ++i) marks.push_back(i * n / places);
+    for (std::size_t i = 0; i < n; ++i)
+      if (i > 0 && best_[i] != best_[i - 1]) marks.push_back(i);
+    std::ranges::sort(marks);
+    marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
+    for (std::size_t a = 0; a < marks.size(); ++a)
+      for (std::size_t b = a + 1; b < marks.size(); ++b)
+        for (int slot = 0; slot < slots_ && tries_ < most_tries; ++slot)
+          if (move(marks[a], marks[b], slot)) return true;
+    return false;
+  }
+
+  const SplitCosts& costs_;
+  int slots_, tries_ = 0;
+  double worth_of_time_;
+  Slots best_;
+  double score_ = 0;
 };
 
-// The ends of `slots` runs of `count` nodes that make the worst (or the sum) of their costs least;
-// cost(begin, end) of a run that may not be is infinite.
-template <class Cost, class Join>
-std::vector<std::size_t> best_ends(std::size_t count, std::size_t slots, Cost cost, Join join) {
-  std::vector best(slots + 1, std::vector<double>(count + 1, unreachable));
-  std::vector from(slots + 1, std::vector<std::size_t>(count + 1));
-  best[0][0] = 0;
-  for (std::size_t s = 1; s <= slots; ++s)
-    for (std::size_t end = s; end <= count; ++end)
-      for (std::size_t begin = s - 1; begin < end; ++begin) {
-        if (best[s - 1][begin] == unreachable) continue;
-        double total = join(best[s - 1][begin], cost(begin, end));
-        if (total < best[s][end]) best[s][end] = total, from[s][end] = begin;
-      }
-  std::vector<std::size_t> ends(slots);
-  std::size_t end = count;
-  for (std::size_t s = slots; s > 0; end = from[s--][end]) ends[s - 1] = end;
-  return ends;
+// "down/a to bottom"
+std::string name_of(std::span<Node* const> nodes, std::size_t begin, std::size_t end) {
+  auto name = [](const Node& node) {
+    return node.scope().empty() ? std::string(node.op().name) : node.scope();
+  };
+  std::string first = name(*nodes[begin]), last = name(*nodes[end - 1]);
+  return first == last ? first : concat(first, " to ", last);
 }
 
 }  // namespace
 
-std::string to_string(const SplitPlan& plan) {
+std::string describe_split(const SplitPlan& plan, std::span<Node* const> nodes) {
+  struct Slot {
+    double flops = 0;
+    std::vector<std::string> stretches;
+  };
+  std::map<int, Slot> slots;
+  for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
+    Slot& slot = slots[plan.slot_of[begin]];
+    for (; end < nodes.size() && plan.slot_of[end] == plan.slot_of[begin]; ++end)
+      if (const OpDef& op = nodes[end]->op(); op.flops) slot.flops += op.flops(*nodes[end]);
+    slot.stretches.push_back(name_of(nodes, begin, end));
+  }
   std::vector<std::string> parts;
-  for (std::size_t s = 0; s < plan.slots.size(); ++s) {
+  for (const auto& [number, slot] : slots) {
     char gflop[32];
-    std::snprintf(gflop, sizeof gflop, "%.3g", plan.slots[s].flops / 1e9);
-    parts.push_back(concat("slot ", s, ": ", gflop, " GFLOP, ", bytes_text(plan.slots[s].bytes)));
+    std::snprintf(gflop, sizeof gflop, "%.3g", slot.flops / 1e9);
+    parts.push_back(
+        concat("slot ", number, ": ", gflop, " GFLOP, ", join(slot.stretches, " and ")));
   }
   return join(parts, "; ");
 }
@@ -153,46 +153,42 @@ std::vector<Node*> computing_nodes(const Graph& graph, std::size_t begin, std::s
   return out;
 }
 
-SplitPlan plan_split(std::span<Node* const> nodes, int slots, std::span<const SplitTarget> targets,
-                     int passes) {
-  auto n = static_cast<std::size_t>(slots);
-  require(nodes.size() >= n, "split: the model has ", nodes.size(),
+std::vector<SplitPlan> plan_split(std::span<const SplitPass> passes, const SplitOptions& options) {
+  int slots = options.slots;
+  std::size_t nodes = passes[0].nodes.size();
+  require(nodes >= static_cast<std::size_t>(slots), "split: the model has ", nodes,
           " operations, which cannot be cut into ", slots, " slots");
-  Costs costs(nodes, targets, passes);
-  auto load = [&](std::size_t begin, std::size_t end) { return costs.load(begin, end); };
-  auto worse = [](double a, double b) { return std::max(a, b); };
-  double heaviest = 0;
-  std::size_t begin = 0;
-  for (std::size_t end : best_ends(nodes.size(), n, load, worse)) {
-    heaviest = std::max(heaviest, load(begin, end));
-    begin = end;
-  }
-  auto crossing = [&](std::size_t from, std::size_t to) {
-    return load(from, to) <= heaviest * tolerance ? costs.crossing(from) : unreachable;
+  for (const SplitPass& pass : passes)
+    require(pass.nodes.size() == nodes, "split: model_fn builds ", nodes,
+            " operations for one batch and ", pass.nodes.size(),
+            " for another; place them by Scope::on()");
+  std::vector<SplitPlan> plans;
+  auto add = [&](const SplitCosts& costs, double worth_of_time) {
+    Search search(costs, slots, worth_of_time);
+    SplitPlan plan{search.run(), search.seconds()};
+    auto same = [&](const SplitPlan& other) { return other.slot_of == plan.slot_of; };
+    if (std::ranges::none_of(plans, same)) plans.push_back(std::move(plan));
   };
-  SplitPlan plan{.slots = {}, .cuts = {}, .nodes = nodes.size()};
-  begin = 0;
-  for (std::size_t end : best_ends(nodes.size(), n, crossing, std::plus<>())) {
-    plan.slots.push_back(costs.slot(begin, end));
-    if (end < nodes.size()) plan.cuts.push_back(end);
-    begin = end;
-  }
-  return plan;
+  SplitCosts costs(passes, options);
+  for (double worth_of_time : {0.1, 0.0, 0.4}) add(costs, worth_of_time);
+  // A device may have less to compute again than all of the model would.
+  SplitOptions all_kept = options;
+  all_kept.recompute = {.cheap = false};
+  add(SplitCosts(passes, all_kept), 0.1);
+  return plans;
 }
 
-void place_split(Graph& graph, const SplitPlan& plan, std::span<const std::vector<Node*>> passes) {
+void place_split(Graph& graph, const SplitPlan& plan, std::span<const SplitPass> passes) {
   for (const auto& node : graph)
     require(node->slot() == 0, "split: the model itself places ", *node, " on slot ", node->slot(),
             "; leave out RunConfig::split, or every call of Scope::on()");
-  for (const std::vector<Node*>& nodes : passes)
-    require(nodes.size() == plan.nodes, "split: model_fn builds ", plan.nodes,
-            " operations for one batch and ", nodes.size(),
+  for (const SplitPass& pass : passes)
+    require(pass.nodes.size() == plan.slot_of.size(), "split: model_fn builds ",
+            plan.slot_of.size(), " operations for one batch and ", pass.nodes.size(),
             " for another; place them by Scope::on()");
-  for (const std::vector<Node*>& nodes : passes)
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      auto slot = std::upper_bound(plan.cuts.begin(), plan.cuts.end(), i) - plan.cuts.begin();
-      graph.place(*nodes[i], static_cast<int>(slot));
-    }
+  for (const SplitPass& pass : passes)
+    for (std::size_t i = 0; i < pass.nodes.size(); ++i)
+      graph.place(*pass.nodes[i], plan.slot_of[i]);
   std::set<const Node*> placed;
   for (const auto& node : graph)
     for (const Tensor& t : node->inputs())

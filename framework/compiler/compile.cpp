@@ -18,19 +18,32 @@ constexpr bool always_verify = true;
 #endif
 
 Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effects,
-                  const OnHost& on_host, const CompileOptions& options, Recomputed& recomputed) {
+                  const OnHost& on_host, const CompileOptions& options) {
   auto keep = [](const Node&, Rewriting&) { return std::optional<std::vector<Tensor>>(); };
   Program program = rewrite(outputs, effects, keep);
   if (!options.fast) return program;
   auto by_rows = [&](const Program& p) { return update_by_rows(p, on_host); };
-  auto again = Pass([&](const Program& p) { return recompute(p, options.recompute, recomputed); });
   for (const Pass& pass :
        {Pass(fold_constants), Pass(merge_common_subexpressions), Pass(by_rows),
-        Pass(fuse_batch_norm), Pass(fuse_bias_and_activation), Pass(fuse_elementwise), again}) {
+        Pass(fuse_batch_norm), Pass(fuse_bias_and_activation), Pass(fuse_elementwise)}) {
     program = pass(program);
     if (always_verify || options.verify) verify(program);
   }
   return program;
+}
+
+// Each device computes again what it takes for its own memory.
+std::vector<std::shared_ptr<Plan>> planned(std::vector<Program> slots,
+                                           std::span<Device* const> devices,
+                                           const CompileOptions& options) {
+  std::vector<Recomputed> recomputed(slots.size());
+  for (std::size_t s = 0; s < slots.size(); ++s) {
+    if (options.fast) slots[s] = recompute(slots[s], options.recompute, recomputed[s]);
+    if (always_verify || options.verify) verify(slots[s]);
+  }
+  auto plans = build_plans(std::move(slots), devices, options);
+  for (std::size_t s = 0; s < plans.size(); ++s) plans[s]->recomputed = recomputed[s];
+  return plans;
 }
 
 }  // namespace
@@ -38,13 +51,10 @@ Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effect
 std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<Node* const> effects,
                                     Device& device, CompileOptions options) {
   auto on_host = [&](int) { return device.host_accessible(); };
-  Recomputed recomputed;
   std::vector<Program> program;
-  program.push_back(rewritten(outputs, effects, on_host, options, recomputed));
+  program.push_back(rewritten(outputs, effects, on_host, options));
   Device* devices[] = {&device};
-  auto plan = build_plans(std::move(program), devices, options)[0];
-  plan->recomputed = recomputed;
-  return plan;
+  return planned(std::move(program), devices, options)[0];
 }
 
 std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
@@ -56,16 +66,11 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
   auto on_host = [&](int slot) {
     return devices[static_cast<std::size_t>(slot)]->host_accessible();
   };
-  Recomputed recomputed;
-  Partition parts = partition(rewritten(outputs, effects, on_host, options, recomputed), slots);
+  Partition parts = partition(rewritten(outputs, effects, on_host, options), slots);
   auto plan = std::make_shared<TowerPlan>();
   plan->outputs = std::move(parts.outputs);
-  if (always_verify || options.verify)
-    for (const Program& own : parts.slots) verify(own);
-  for (auto& own : build_plans(std::move(parts.slots), devices, options)) {
-    own->recomputed = recomputed;
+  for (auto& own : planned(std::move(parts.slots), devices, options))
     plan->slots.push_back(std::move(own));
-  }
   return plan;
 }
 

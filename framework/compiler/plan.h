@@ -77,8 +77,9 @@ struct RecomputeOptions {
   /// All that is made in these scopes and below, but for what the forward pass reads outside; the
   /// empty one is the whole model.
   std::vector<std::string> scopes = {};
-  /// Where that leaves more than this alive at a time, as much more as it takes, whole segments of
-  /// the model among it; 0: no limit. An estimate: workspaces, packed weights and gaps come on top.
+  /// Where that leaves more than this alive at a time on a device, as much more as it takes, whole
+  /// segments of the model among it; 0: no limit. An estimate: workspaces, packed weights and gaps
+  /// come on top.
   std::int64_t most_bytes = 0;
 };
 
@@ -108,7 +109,7 @@ struct Plan {
   /// The device runs behind the host: inputs arrive in one buffer while the step before still reads
   /// another, and outputs leave through a buffer.
   bool staged = false;
-  Recomputed recomputed;  ///< in all slots of the tower
+  Recomputed recomputed;
 
   std::int64_t variable_bytes(bool slots) const;  ///< of slots, or of all others
   std::int64_t input_bytes() const;               ///< with the buffers of a staged plan

@@ -5,6 +5,7 @@
 
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs_nn.h"
+#include "belfry/framework/ops/transfer.h"
 
 namespace belfry {
 namespace {
@@ -13,7 +14,14 @@ namespace {
 // with AVX-512. Only their ratio counts.
 constexpr double flops_a_second = 1.5e11, bytes_a_second = 2e10;
 
-double seconds(const Node& node, std::span<const Tensor> inputs) {
+// A reduction takes part in those of the other towers once, and another slot sends once.
+bool can_be_again(const Node& node) {
+  return !node.op().collective && !node.op().mutates && !node.is(receive_op);
+}
+
+}  // namespace
+
+double seconds_to_compute(const Node& node, std::span<const Tensor> inputs) {
   double bytes = 0;
   for (const Tensor& t : inputs) bytes += static_cast<double>(t.type().bytes());
   for (const TensorType& t : node.outputs()) bytes += static_cast<double>(t.bytes());
@@ -21,19 +29,12 @@ double seconds(const Node& node, std::span<const Tensor> inputs) {
   return flops / flops_a_second + bytes / bytes_a_second;
 }
 
-// A reduction takes part in those of the other towers, once.
-bool can_be_again(const Node& node) { return !node.op().collective && !node.op().mutates; }
-
-// Inputs whose memory the first output may take.
-std::vector<int> may_overwrite(const Node& node, bool late) {
-  if (node.is(batch_norm_train_op) && late) return {0};  // it is a batch_norm_recompute there
+std::vector<int> may_overwrite(const Node& node) {
   std::vector<int> inputs = node.op().in_place ? node.op().in_place(node) : std::vector<int>{};
   if (node.op().elementwise)
     for (int i = 0; i < std::ssize(node.inputs()); ++i) inputs.push_back(i);
   return inputs;
 }
-
-}  // namespace
 
 std::vector<Tensor> StepValues::read_again(const Node& node) {
   std::vector<Tensor> inputs(node.inputs().begin(), node.inputs().end());
@@ -75,14 +76,13 @@ StepValues::StepValues(const Program& program) : numbers_(program.graph->size())
     }
     if (is_leaf(node)) continue;
     order_.push_back(&node);
-    step_seconds_ += seconds(node, node.inputs());
+    step_seconds_ += seconds_to_compute(node, node.inputs());
     for (const Tensor& t : node.inputs()) {
       Value& value = values_[static_cast<std::size_t>(value_of(t))];
       if (!is_late(node)) value.last_forward = place;
       if (is_late(node)) value.read_late = true;
-      // A value that another slot reads is sent there once; effects run at the end of the step.
-      if (node.slot() != value.node->slot() || (node.op().mutates && !is_late(node)))
-        value.pinned = true;
+      // Effects run at the end of the step.
+      if (node.op().mutates && !is_late(node)) value.pinned = true;
     }
   }
   for (const Tensor& t : program.outputs)
@@ -94,7 +94,7 @@ int StepValues::value_of(const Tensor& t) const {
 }
 
 double StepValues::seconds_of(const Value& value) const {
-  return seconds(*value.node, read_again(*value.node));
+  return seconds_to_compute(*value.node, read_again(*value.node));
 }
 
 StepValues::Estimate StepValues::estimate(const Set& dropped) const {
@@ -140,7 +140,9 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
   for (const Step& step : steps) {
     if (step.node->outputs().empty()) continue;
     Life& made = life_of(Tensor(const_cast<Node&>(*step.node), 0), step.late);
-    for (int i : may_overwrite(*step.node, step.late)) {
+    // A batch_norm_train that runs again is a batch_norm_recompute.
+    bool norm_again = step.late && step.node->is(batch_norm_train_op);
+    for (int i : norm_again ? std::vector{0} : may_overwrite(*step.node)) {
       const Tensor& input = step.node->input(i);
       bool dies = life_of(input, step.late).last == step.at && !is_leaf(input.node());
       if (made.first != step.at || !dies || input.type().bytes() != step.node->output(0).bytes())

@@ -3,11 +3,19 @@
 // Internal to compiler/.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "belfry/framework/graph/rewrite.h"
 
 namespace belfry {
+
+/// About how long a node takes with these inputs: only ratios count, on one machine or several.
+double seconds_to_compute(const Node& node, std::span<const Tensor> inputs);
+
+/// Inputs whose memory a node's first output may take, if it is as large and nobody else reads
+/// them.
+std::vector<int> may_overwrite(const Node& node);
 
 /// Values are numbered; views share the number of what they view.
 class StepValues {

@@ -77,10 +77,10 @@ class BatchSearch {
                            .least_rows = std::min<std::int64_t>(rows, hooks_.micro_batches()),
                            .micro_batches = hooks_.micro_batches(),
                            .bucket = bucket_});
-    Model model(session_.model_fn(), Mode::train, own, hooks_.all(), options);
+    Model model = session_.build(Mode::train, own, hooks_.all(), options);
     std::int64_t most = -unknown;
     for (int tower = 0; tower < session_.strategy().size(); ++tower)
-      most = std::max(most, session_.bytes_over(model, tower, different_parts(model)));
+      most = std::max(most, session_.bytes_over(model, tower, model.different_parts()));
     return most;
   }
 

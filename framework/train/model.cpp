@@ -175,27 +175,33 @@ void Model::build_pipeline(const std::vector<MicroBatch>& parts) {
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) add_gradients(*part);
 }
 
-SplitPlan Model::choose_split(const std::vector<Node*>& pass,
-                              const std::vector<MicroBatch>& parts) const {
-  const EstimatorSpec& spec = parts[0].spec;
-  std::vector<SplitTarget> targets;
-  if (mode_ == Mode::train)
-    for (const Update& update : spec.train.list(spec.loss))
-      targets.push_back({update.loss, update.variables, slots_of(update.optimizer)});
-  return plan_split(pass, options_.split, targets, static_cast<int>(parts.size()));
+std::vector<SplitPass> Model::passes_of(const std::vector<MicroBatch>& parts) const {
+  std::vector<SplitPass> passes;
+  std::vector<Update> of_first;
+  if (mode_ == Mode::train) of_first = parts[0].spec.train.list(parts[0].spec.loss);
+  for (const MicroBatch& part : parts) {
+    SplitPass& pass = passes.emplace_back();
+    pass.nodes = computing_nodes(*graph_, part.begin, part.end);
+    if (mode_ != Mode::train) continue;
+    std::vector<Update> updates = part.spec.train.list(part.spec.loss);
+    for (std::size_t u = 0; u < std::min(updates.size(), of_first.size()); ++u)
+      pass.targets.push_back(
+          {updates[u].loss, of_first[u].variables, slots_of(of_first[u].optimizer)});
+  }
+  return passes;
 }
 
 void Model::place(const std::vector<MicroBatch>& parts) {
   if (options_.split > 0) {
-    std::vector<std::vector<Node*>> passes;
-    for (const MicroBatch& part : parts)
-      passes.push_back(computing_nodes(*graph_, part.begin, part.end));
-    split_ = options_.split_plan;
-    if (!split_) {
-      split_ = choose_split(passes[0], parts);
-      if (options_.agree_on_split) options_.agree_on_split(*split_);
+    std::vector<SplitPass> passes = passes_of(parts);
+    if (!options_.split_plan) {
+      split_choices_ = plan_split(passes, {.slots = options_.split,
+                                           .recompute = options_.recompute,
+                                           .slot_of_variable = options_.slot_of_variable});
+      options_.split_plan = split_choices_[0];
     }
-    place_split(*graph_, *split_, passes);
+    place_split(*graph_, *options_.split_plan, passes);
+    split_text_ = describe_split(*options_.split_plan, passes[0].nodes);
   }
   if (!options_.slot_of_variable) return;
   for (Node* variable : graph_->variables())
@@ -314,6 +320,15 @@ std::vector<VariableOptions> Model::variables() const {
   std::vector<VariableOptions> out;
   for (const Node* node : graph_->variables()) out.push_back(node->as<VariableOptions>());
   return out;
+}
+
+std::vector<std::uint64_t> Model::different_parts() const {
+  std::vector<std::uint64_t> parts;
+  for (const SubStep& part : round()) {
+    std::uint64_t updates = part.updates & all_updates();
+    if (std::ranges::find(parts, updates) == parts.end()) parts.push_back(updates);
+  }
+  return parts;
 }
 
 bool Model::may_be_skipped(std::size_t update) const {

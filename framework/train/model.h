@@ -30,13 +30,15 @@ struct ModelOptions {
   Precision precision = Precision::f32;
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
   int split = 0;                  ///< slots that the model is cut into; 0: it says so itself
-  /// Where the same model for other batches was cut: all are cut there.
+  /// Where it is cut; nothing: where plan_split() would.
   std::optional<SplitPlan> split_plan = {};
-  /// Told about a new cut, which it may replace by that of another worker.
-  std::function<void(SplitPlan&)> agree_on_split = {};
+  RecomputeOptions recompute = {};  ///< of its plans, for who cuts it
   /// The slot of a variable that exists already; it stays there.
-  std::function<std::optional<int>(std::string_view)> slot_of_variable = {};
+  SlotOfVariable slot_of_variable = {};
 };
+
+/// Is told where a model is to be cut, and may replace that by where another worker cuts its own.
+using AgreeOnSplit = std::function<void(SplitPlan&)>;
 
 /// The graph that a model_fn built, with what each mode wants of it. One a tower, or several with
 /// the same signature.
@@ -53,8 +55,12 @@ class Model {
   const Signature& signature() const { return signature_; }
   std::int64_t rows() const { return rows_; }
   const ModelOptions& options() const { return options_; }
-  /// How it was cut, if ModelOptions::split asked for it.
-  const std::optional<SplitPlan>& split() const { return split_; }
+  /// Where it is cut, if ModelOptions::split asked for it.
+  const std::optional<SplitPlan>& split() const { return options_.split_plan; }
+  /// That for people: see describe_split().
+  const std::string& split_text() const { return split_text_; }
+  /// Where else it might be cut, that among them; empty if ModelOptions::split_plan said where.
+  std::span<const SplitPlan> split_choices() const { return split_choices_; }
   std::size_t update_count() const { return updates_.size(); }
   /// Whether model_fn made anything in this scope, by full path, or below; always in the empty one.
   bool has_scope(std::string_view scope) const;
@@ -66,6 +72,8 @@ class Model {
   std::vector<VariableOptions> variables() const;
   /// The sub-steps of a step: at least one.
   std::span<const SubStep> round() const { return round_; }
+  /// The sets of updates that these make, each once.
+  std::vector<std::uint64_t> different_parts() const;
 
   /// The loss and the values of the spec are results 0, 1, ... Whether a plan for these updates
   /// computes one of them.
@@ -114,8 +122,7 @@ class Model {
   void add_results(const MicroBatch& part);
   void add_summaries(const MicroBatch& part, bool first);
   void add_gradients(const MicroBatch& part);
-  SplitPlan choose_split(const std::vector<Node*>& pass,
-                         const std::vector<MicroBatch>& parts) const;
+  std::vector<SplitPass> passes_of(const std::vector<MicroBatch>& parts) const;
   void place(const std::vector<MicroBatch>& parts);
   void merge_over_towers();
   void average_statistics(std::size_t forward_effects);
@@ -137,7 +144,8 @@ class Model {
   std::vector<std::pair<Node*, std::uint64_t>> forward_effects_;
   std::vector<Node*> forward_reductions_;  // that those read
   std::vector<BuiltUpdate> updates_;
-  std::optional<SplitPlan> split_;
+  std::vector<SplitPlan> split_choices_;
+  std::string split_text_;
 };
 
 /// Size of axis 0 of the first feature that has axes; 1 when none has.

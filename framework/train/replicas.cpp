@@ -23,10 +23,10 @@ std::string memory_text(const TowerPlan& plan, const Strategy& strategy) {
 
 // Workers may have other rows, for which another cut would be the best.
 void take_chiefs_cuts(Workers& workers, SplitPlan& plan) {
-  auto own = std::as_writable_bytes(std::span(plan.cuts));
+  auto own = std::as_writable_bytes(std::span(plan.slot_of));
   std::vector<std::byte> cuts(own.begin(), own.end());
   workers.broadcast(cuts);
-  ensure(cuts.size() == own.size(), "split: the chief has another number of cuts");
+  ensure(cuts.size() == own.size(), "split: the chief's model has another number of operations");
   std::copy(cuts.begin(), cuts.end(), own.begin());
 }
 
@@ -56,7 +56,7 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
       on_failure_([this](const std::exception& e) { failed(e); }) {
   Workers& workers = session.workers();
   if (mode == Mode::train && workers.count() > 1)
-    options_.agree_on_split = [&workers](SplitPlan& plan) { take_chiefs_cuts(workers, plan); };
+    agree_on_split_ = [&workers](SplitPlan& plan) { take_chiefs_cuts(workers, plan); };
 }
 
 Replicas::~Replicas() {
@@ -123,10 +123,10 @@ Replicas::Pointer Replicas::prepared_for(const Features& batch) {
   ModelOptions options = options_now();
   if (auto known = plans.use([&](const PreparedModel& k) { return is_for(k, batch, options); }))
     return known;
-  Pointer made =
-      plans.add({this, Model(session_.model_fn(), mode_, signature_of(batch), hooks_, options)});
+  Pointer made = plans.add(
+      {this, session_.build(mode_, signature_of(batch), hooks_, options, agree_on_split_)});
   const auto& split = made->model.split();
-  if (split && !options_.split_plan) log_info("split for ", mode_, ": ", to_string(*split));
+  if (split && !options_.split_plan) log_info("split for ", mode_, ": ", made->model.split_text());
   options_.split_plan = split;
   return made;
 }

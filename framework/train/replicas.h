@@ -104,6 +104,7 @@ class Replicas {
   Mode mode_;
   Hooks hooks_;
   ModelOptions options_;
+  AgreeOnSplit agree_on_split_;
   std::vector<TowerState> towers_;
   std::vector<TowerShare> shares_;                // by tower
   std::array<Started, 2> started_;                // of the last start() and the one before

@@ -169,6 +169,7 @@ ModelOptions Session::complete(ModelOptions options) const {
   options.towers = place().all;
   options.split = split_;
   options.precision = precision_;
+  options.recompute = compile_options_.recompute;
   if (strategy_.slots() > 1)
     options.slot_of_variable = [this](std::string_view name) { return variables_.slot_of(name); };
   return options;
@@ -192,90 +193,10 @@ std::shared_ptr<const TowerPlan> Session::compile(const Model& model, int tower,
   });
 }
 
-std::int64_t Session::bytes_over(const Model& model, int tower,
-                                 std::span<const std::uint64_t> parts) const {
-  Search search{.recompute = model.mode() == Mode::train, .first_that_fits = true};
-  std::vector<std::shared_ptr<const TowerPlan>> plans;
-  std::vector<const TowerPlan*> together;
-  for (std::uint64_t chosen : parts) {
-    plans.push_back(compile(model, tower, chosen, search));
-    together.push_back(plans.back().get());
-  }
-  std::vector<Device*> devices = devices_of(tower);
-  std::int64_t most = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t slot = 0; slot < devices.size(); ++slot) {
-    const Device& device = *devices[slot];
-    std::int64_t there = std::min(device.memory_limit().count,
-                                  device.memory_in_use().count + device.available_memory().count);
-    most = std::max(most, bytes_of(together, tower, slot) - there);
-  }
-  return most;
-}
-
-// Plans of one tower that are there together share variables, and the memory to compute in.
-std::int64_t Session::bytes_of(std::span<const TowerPlan* const> plans, int tower,
-                               std::size_t slot) const {
-  std::map<std::string_view, std::int64_t> variables;
-  std::int64_t bytes = 0, scratch = 0;
-  for (const auto& plan : plans) {
-    const Plan& own = *plan->slots[slot];
-    bytes += (own.staged ? own.input_bytes() : 0) + own.constant_bytes();
-    scratch = std::max(scratch, own.scratch_bytes());
-    for (const Node* v : own.variables)
-      if (const auto& options = v->as<VariableOptions>(); holds(options, tower))
-        variables[options.name] = options.type.bytes();
-  }
-  for (const auto& [name, size] : variables) bytes += size;
-  return bytes + scratch;
-}
-
 std::shared_ptr<const TowerPlan> Session::compile_summaries(const Model& model, int tower) const {
   return compile_within_limits(tower, {}, [&](const CompileOptions& options) {
     return model.compile_summaries(devices_of(tower), options);
   });
-}
-
-// What is kept for the backward pass takes memory, and so does Winograd's method. What others have
-// in use is not looked at, so that bits do not depend on it.
-std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower, Search search,
-                                                                const Compile& compile) const {
-  CompileOptions options = compile_options_;
-  auto plan = compile(options);
-  auto smallest = plan;
-  auto try_more = [&] {
-    if (search.recompute && recompute_ && bytes_over_limits(*plan, tower) > 0)
-      plan = compile_with_recompute(tower, search, compile, options, *plan);
-    if (bytes_over_limits(*plan, tower) < bytes_over_limits(*smallest, tower)) smallest = plan;
-    return bytes_over_limits(*plan, tower) <= 0;
-  };
-  bool on_host = strategy_.towers[0].devices[0]->host_accessible();
-  if (try_more() || !on_host || options.exact_convolutions) return smallest;
-  options.exact_convolutions = true;
-  plan = compile(options);
-  try_more();
-  return smallest;
-}
-
-// If any fits, about the one that computes the least again, else the one that computes the most. It
-// leaves a sixteenth of the memory, if any does, to evaluations beside the training.
-std::shared_ptr<const TowerPlan> Session::compile_with_recompute(int tower, Search search,
-                                                                 const Compile& compile,
-                                                                 CompileOptions options,
-                                                                 const TowerPlan& without) const {
-  std::int64_t fits = 1, too_much = 0;
-  for (const auto& slot : without.slots) too_much += slot->arena_bytes;
-  options.recompute.most_bytes = fits;
-  auto best = compile(options);
-  if (search.first_that_fits) return best;
-  const std::int64_t most = -devices_of(tower)[0]->memory_limit().count / 16;
-  for (int tries = 0; tries < 7 && bytes_over_limits(*best, tower) <= most; ++tries) {
-    options.recompute.most_bytes = fits + (too_much - fits) / 2;
-    auto plan = compile(options);
-    bool does = bytes_over_limits(*plan, tower) <= most;
-    (does ? fits : too_much) = options.recompute.most_bytes;
-    if (does) best = std::move(plan);
-  }
-  return best;
 }
 
 std::vector<Device*> Session::devices_of(int tower) const {
@@ -327,123 +248,6 @@ Replicas& Session::replicas(Mode mode, bool averaged) {
   if (!entry)
     entry = std::make_unique<Replicas>(*this, mode, Hooks{}, ModelOptions{.averaged = averaged});
   return *entry;
-}
-
-Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
-  const Plan& own = *plan.slots[static_cast<std::size_t>(slot)];
-  const VariableStore& store = variables_.store(tower, slot);
-  std::int64_t needed = std::max<std::int64_t>(own.scratch_bytes() - store.arena()->size().count,
-                                               0);  // the rest is there
-  needed += (own.staged ? own.input_bytes() : 0) + own.constant_bytes();
-  for (const Node* v : own.variables)
-    if (const auto& options = v->as<VariableOptions>();
-        holds(options, tower) && !store.contains(options.name))
-      needed += options.type.bytes();
-  return Bytes(needed);
-}
-
-namespace {
-
-bool uses_winograd(const Plan& plan) {
-  return std::ranges::any_of(plan.instructions, [](const Instruction& i) {
-    return i.kernel && i.kernel->implementation().starts_with("winograd");
-  });
-}
-
-Bytes free_memory(const Device& device) {
-  return std::min(Bytes(device.memory_limit().count - device.memory_in_use().count),
-                  device.available_memory());
-}
-
-// Where the limit would allow more than there is.
-std::string_view held_by_others(const Device& device) {
-  bool less =
-      device.available_memory().count < device.memory_limit().count - device.memory_in_use().count;
-  return less ? " beside what other programs hold" : "";
-}
-
-}  // namespace
-
-std::int64_t Session::bytes_over_limits(const TowerPlan& plan, int tower) const {
-  std::vector<Device*> devices = devices_of(tower);
-  const TowerPlan* one = &plan;
-  std::int64_t most = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t slot = 0; slot < devices.size(); ++slot)
-    most = std::max(most, bytes_of({&one, 1}, tower, slot) - devices[slot]->memory_limit().count);
-  return most;
-}
-
-bool Session::fits(const TowerPlan& plan, int tower) {
-  for (int slot = 0; slot < strategy_.slots(); ++slot)
-    if (bytes_needed(plan, tower, slot).count
-        > free_memory(variables_.store(tower, slot).device()).count)
-      return false;
-  return true;
-}
-
-// Rows of the largest batch whose plan fits; 0 when not even one row does. Gradient hooks are left
-// out: they were made for the real step.
-std::int64_t Session::largest_batch(const Model& model, int tower) {
-  auto rows_fit = [&](std::int64_t rows) {
-    Signature smaller = model.signature();
-    for (auto& [name, type] : smaller)
-      if (type.shape.rank() > 0 && type.shape[0] == model.rows())
-        type.shape = type.shape.with(0, rows);
-    try {
-      ModelOptions options = model.options();
-      options.agree_on_split = {};  // only this worker asks
-      Model scaled(model_fn_, model.mode(), std::move(smaller), {}, options);
-      Search search{.recompute = model.mode() == Mode::train, .first_that_fits = true};
-      return fits(*compile(scaled, tower, ~std::uint64_t{0}, search), tower);
-    } catch (const Error&) {  // a model that wants a certain batch
-      return false;
-    }
-  };
-  std::int64_t low = 0, high = model.rows();  // low fits, high does not
-  while (high - low > 1) {
-    std::int64_t middle = low + (high - low) / 2;
-    (rows_fit(middle) ? low : high) = middle;
-  }
-  return low;
-}
-
-void Session::make_room(const TowerPlan& plan, const Model& model, int tower) {
-  if (bytes_over_limits(plan, tower) > 0) fail_for_memory(plan, model, tower);
-  while (!fits(plan, tower))
-    if (!plans_.drop_one()) fail_for_memory(plan, model, tower);
-}
-
-void Session::fail_for_memory(const TowerPlan& plan, const Model& model, int tower) {
-  int slot = 0;  // the fullest
-  auto missing = [&](int s) {
-    return bytes_needed(plan, tower, s).count
-           - free_memory(variables_.store(tower, s).device()).count;
-  };
-  for (int s = 1; s < strategy_.slots(); ++s)
-    if (missing(s) > missing(slot)) slot = s;
-  Device& device = variables_.store(tower, slot).device();
-  std::int64_t rows = largest_batch(model, tower);
-  std::string report = belfry::explain(*plan.slots[static_cast<std::size_t>(slot)]);
-  std::string_view where = strategy_.size() > 1 ? " a tower" : "";
-  fail("the step needs ", bytes_text(bytes_needed(plan, tower, slot).count), " on ", device.name(),
-       " but ", bytes_text(free_memory(device).count), " of ",
-       bytes_text(device.memory_limit().count), " are free", held_by_others(device), "; ",
-       rows > 0
-           ? concat("a batch of ", rows, where, " instead of ", model.rows(),
-                    " would fit. Less is needed with the rows in parts (hooks::accumulate), or")
-           : concat("not even a batch of 1", where, " would fit. Less is needed"),
-       " with the model on several devices (RunConfig::split)",
-       model.mode() == Mode::train && !recompute_ ? " or with activations computed again "
-                                                    "(RunConfig::recompute)"
-                                                  : "",
-       uses_winograd(*plan.slots[static_cast<std::size_t>(slot)]) ? " or with exact_convolutions\n"
-                                                                  : "\n",
-       report.substr(report.find("memory: ")));
-}
-
-void Session::check(const TowerPlan& plan, const Model& model, int tower) {
-  make_room(plan, model, tower);
-  check_variables(plan, model);
 }
 
 std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const TowerPlan> plan,

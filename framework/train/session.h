@@ -91,6 +91,13 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The cache has the models of all modes, each with the Replicas that it belongs to.
   PlanCache<PreparedModel>& plans() { return plans_; }
 
+  /// A model for these batches. One that is to be cut (ModelOptions::split) without anybody having
+  /// said where is cut such that the fullest device of tower 0 needs the least: of several ways,
+  /// each compiled, those that fit without computing more again come first; of those that need at
+  /// most a twentieth more than the least the fastest is taken. `agree` may put another one in its
+  /// place.
+  Model build(Mode mode, const Signature& signature, const Hooks& hooks,
+              const ModelOptions& options, const AgreeOnSplit& agree = {}) const;
   /// The plan of a model on one of this session's towers. Convolutions are exact, and more is
   /// computed again, where only such a plan is within the devices' limits.
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
@@ -181,6 +188,14 @@ class Session : public std::enable_shared_from_this<Session> {
                                                           const Compile& compile,
                                                           CompileOptions options,
                                                           const TowerPlan& without) const;
+  SplitPlan best_split(const Model& first, const Hooks& hooks) const;
+  // What plans that are there together need.
+  struct Need {
+    std::int64_t most = 0;  // of any device of the tower
+    std::int64_t over = 0;  // what a device has for this session, where it is the most
+  };
+  Need need_of(const Model& model, int tower, std::span<const std::uint64_t> parts,
+               Search search) const;
   std::int64_t bytes_of(std::span<const TowerPlan* const> plans, int tower, std::size_t slot) const;
   std::int64_t bytes_over_limits(const TowerPlan& plan, int tower) const;
   std::int64_t largest_batch(const Model& model, int tower);

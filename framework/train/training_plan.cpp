@@ -164,13 +164,13 @@ void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input
 
 // Behind names, where a step has several parts: " (generator)".
 std::string label_of(const Model& model, std::uint64_t updates) {
-  return different_parts(model).size() > 1 ? concat(" (", titles_of(model, updates), ")") : "";
+  return model.different_parts().size() > 1 ? concat(" (", titles_of(model, updates), ")") : "";
 }
 
 std::string reductions_of_parts(const PreparedTraining& training) {
   const Model& model = training.replicas.model();
   std::string lines;
-  for (std::uint64_t updates : different_parts(model))
+  for (std::uint64_t updates : model.different_parts())
     lines += reduction_lines(training.plan(0, updates), label_of(model, updates));
   return lines.empty() ? "" : "reductions over towers, in the order in which they start:\n" + lines;
 }
@@ -180,7 +180,7 @@ std::string memory_of_parts(const PreparedTraining& training) {
   for (int t = 0; t < training.replicas.size(); ++t) {
     const Model& model = training.replicas.model(t);
     const auto& devices = training.session.strategy().towers[static_cast<std::size_t>(t)].devices;
-    for (std::uint64_t updates : different_parts(model)) {
+    for (std::uint64_t updates : model.different_parts()) {
       const TowerPlan& plan = training.plan(t, updates);
       for (std::size_t s = 0; s < plan.slots.size(); ++s)
         lines +=
@@ -193,23 +193,18 @@ std::string memory_of_parts(const PreparedTraining& training) {
 std::string recomputed_in_parts(const PreparedTraining& training) {
   const Model& model = training.replicas.model();
   std::string lines;
-  for (std::uint64_t updates : different_parts(model))
-    if (const Recomputed& r = training.plan(0, updates).slots[0]->recomputed; r.nodes > 0)
-      lines +=
-          concat("computed again in the backward pass", label_of(model, updates), ": ", r, "\n");
+  for (std::uint64_t updates : model.different_parts()) {
+    const auto& slots = training.plan(0, updates).slots;
+    for (std::size_t s = 0; s < slots.size(); ++s)
+      if (slots[s]->recomputed.nodes > 0)
+        lines += concat("computed again in the backward pass", label_of(model, updates),
+                        slots.size() > 1 ? concat(" on slot ", s) : "", ": ", slots[s]->recomputed,
+                        "\n");
+  }
   return lines;
 }
 
 }  // namespace
-
-std::vector<std::uint64_t> different_parts(const Model& model) {
-  std::vector<std::uint64_t> parts;
-  for (const SubStep& part : model.round()) {
-    std::uint64_t updates = part.updates & model.all_updates();
-    if (std::ranges::find(parts, updates) == parts.end()) parts.push_back(updates);
-  }
-  return parts;
-}
 
 std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t first_step) {
   std::optional<std::int64_t> last = options.max_steps;
@@ -237,7 +232,7 @@ std::string describe_training(const PreparedTraining& training) {
                 strategy.describe_batch(training.batch_rows, workers.count()), "\n",
                 round_line(model), tower_lines(session, training.replicas, hooks.micro_batches()),
                 "variables: ", strategy.variables, "\n",
-                model.split() ? concat("split: ", *model.split(), "\n") : "",
+                model.split() ? concat("split: ", model.split_text(), "\n") : "",
                 reductions_of_parts(training), memory_of_parts(training),
                 recomputed_in_parts(training), "gradients pass: average, ",
                 training.config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
@@ -262,7 +257,7 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
 
   std::map<std::pair<int, std::uint64_t>, std::shared_ptr<const TowerPlan>> plans;
   for (int t = 0; t < replicas.size(); ++t)
-    for (std::uint64_t updates : different_parts(replicas.model(t))) {
+    for (std::uint64_t updates : replicas.model(t).different_parts()) {
       auto& plan = plans[{t, updates}] = session.compile(replicas.model(t), t, updates);
       session.check(*plan, replicas.model(t), t);
     }

@@ -18,9 +18,6 @@ class Session;
 /// The step at which a training that begins after `first_step` ends; none if it has no limit.
 std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t first_step);
 
-/// The sets of updates that the sub-steps of a model's round make, each once.
-std::vector<std::uint64_t> different_parts(const Model& model);
-
 /// A training whose models are made for a batch.
 struct PreparedTraining {
   const Session& session;

@@ -1,0 +1,323 @@
+#include "belfry/framework/compiler/split_costs.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "belfry/framework/compiler/passes.h"
+#include "belfry/framework/compiler/recompute.h"
+#include "belfry/framework/compiler/step_values.h"
+#include "belfry/framework/graph/rewrite.h"
+#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/math.h"
+
+namespace belfry {
+namespace {
+
+constexpr double sent_bytes_a_second = 1e10;  // as rough as those of step_values.cpp
+
+// Results of a pass that nothing in it reads.
+std::vector<Tensor> results_of(const SplitPass& pass) {
+  std::vector<Tensor> out;
+  std::map<const Node*, bool> read;
+  for (const Node* node : pass.nodes)
+    for (const Tensor& t : node->inputs()) read[&t.node()] = true;
+  for (Node* node : pass.nodes)
+    if (!read[node])
+      for (const Tensor& t : outputs_of(*node)) out.push_back(t);
+  return out;
+}
+
+// The passes and their gradients in a graph of their own, in the order of a step, as a plan would
+// have them. first_row() of a node, which nobody else needs here, says which node of a pass it goes
+// with.
+class Differentiated {
+ public:
+  Differentiated(std::span<const SplitPass> passes, const RecomputeOptions& options) {
+    std::map<const Node*, int> home;
+    std::vector<Tensor> roots;
+    for (const SplitPass& pass : passes) {
+      for (std::size_t i = 0; i < pass.nodes.size(); ++i) home[pass.nodes[i]] = static_cast<int>(i);
+      for (const SplitTarget& target : pass.targets) {
+        roots.push_back(target.loss);
+        roots.insert(roots.end(), target.variables.begin(), target.variables.end());
+      }
+      if (!pass.targets.empty()) continue;
+      for (const Tensor& t : results_of(pass)) roots.push_back(t);
+    }
+    std::vector<int> homes;  // by id of the copy
+    program_ = rewrite(roots, {}, [&](const Node& old, Rewriting&) {
+      auto found = home.find(&old);
+      homes.push_back(found == home.end() ? 0 : found->second);
+      return std::optional<std::vector<Tensor>>();
+    });
+    for (std::size_t i = 0; i < homes.size(); ++i)
+      program_.graph->place(program_.graph->node(i), homes[i]);
+    if (!passes[0].targets.empty()) program_.outputs = gradients_of(passes);
+    // Passes fuse nothing across slots: what these said until now is first_row() from here on.
+    program_ = rewrite(program_, [](const Node& old, Rewriting& to) {
+      return std::optional(outputs_of(to.graph().add(old.op(), to.inputs(old), old.options(),
+                                                     {old.scope(), 0, old.phase(), old.slot()})));
+    });
+    program_ = fuse_bias_and_activation(fuse_batch_norm(program_));
+    Recomputed done;
+    if (!passes[0].targets.empty()) program_ = recompute(program_, options, done);
+  }
+
+  const Program& program() const { return program_; }
+
+ private:
+  // The last pass's come first, as in a training.
+  std::vector<Tensor> gradients_of(std::span<const SplitPass> passes) {
+    std::vector<Tensor> sums;
+    std::size_t end = program_.outputs.size();
+    for (auto pass = passes.rbegin(); pass != passes.rend(); ++pass) {
+      for (const SplitTarget& target : pass->targets) end -= 1 + target.variables.size();
+      std::size_t next = end, sum = 0;
+      for (const SplitTarget& target : pass->targets) {
+        std::span<const Tensor> variables(program_.outputs.data() + next + 1,
+                                          target.variables.size());
+        std::vector<Tensor> own = gradients(program_.outputs[next], variables);
+        next += 1 + variables.size();
+        for (const Tensor& gradient : own) {
+          if (sum == sums.size()) sums.emplace_back();
+          Tensor& total = sums[sum++];
+          if (gradient.defined()) total = total.defined() ? total + gradient : gradient;
+        }
+      }
+    }
+    std::erase_if(sums, [](const Tensor& t) { return !t.defined(); });
+    return sums;
+  }
+
+  Program program_;
+};
+
+// How many times a variable's bytes are there: itself and its optimizer slots.
+std::map<std::string_view, int> copies_of_variables(std::span<const SplitPass> passes) {
+  std::map<std::string_view, int> copies;
+  for (const SplitTarget& target : passes[0].targets)
+    for (const Variable& v : target.variables)
+      copies[v.node().as<VariableOptions>().name] += target.optimizer_slots;
+  return copies;
+}
+
+}  // namespace
+
+SplitCosts::SplitCosts(std::span<const SplitPass> passes, const SplitOptions& options)
+    : slots_(options.slots), passes_(passes.size()), work_(passes[0].nodes.size()) {
+  for (std::size_t i = 0; i < work_.size(); ++i) {
+    const Node& node = *passes[0].nodes[i];
+    work_[i] = seconds_to_compute(node, node.inputs());
+  }
+  Differentiated step(passes, options.recompute);
+  const Program& program = step.program();
+  auto live = live_nodes(*program.graph, program.outputs, {});
+  auto copies = copies_of_variables(passes);
+  std::vector<std::vector<int>> items_of(program.graph->size());
+  for (const auto& node : *program.graph)
+    if (live[static_cast<std::size_t>(node->id())]) add_step(*node, items_of);
+  for (const Tensor& t : program.outputs)
+    items_[static_cast<std::size_t>(items_of[static_cast<std::size_t>(t.node().id())]
+                                            [static_cast<std::size_t>(t.index())])]
+        .output = true;
+  for (const Node* v : program.graph->variables()) {
+    const auto& own = items_of[static_cast<std::size_t>(v->id())];
+    if (own.empty()) continue;
+    const std::string& name = v->as<VariableOptions>().name;
+    Item& item = items_[static_cast<std::size_t>(own[0])];
+    item.variable = true;
+    item.kept = item.bytes * (1 + copies[name]);
+    if (options.slot_of_variable)
+      if (auto slot = options.slot_of_variable(name)) item.slot = *slot;
+  }
+}
+
+void SplitCosts::add_step(const Node& node, std::vector<std::vector<int>>& items_of) {
+  auto items = [&](const Tensor& t) {
+    return items_of[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
+  };
+  auto& own = items_of[static_cast<std::size_t>(node.id())];
+  if (node.op().view) {
+    own = {items(node.input(0))};
+    return;
+  }
+  Step step{.home = static_cast<int>(node.first_row()),
+            .seconds = seconds_to_compute(node, node.inputs())};
+  for (const Tensor& t : node.inputs()) step.inputs.push_back(items(t));
+  for (const TensorType& type : node.outputs()) {
+    own.push_back(static_cast<int>(items_.size()));
+    items_.push_back(
+        {.bytes = type.bytes(), .maker = is_leaf(node) ? -1 : static_cast<int>(steps_.size())});
+  }
+  if (is_leaf(node)) return;
+  step.outputs = own;
+  for (int i : may_overwrite(node))
+    if (items_[static_cast<std::size_t>(step.inputs[static_cast<std::size_t>(i)])].bytes
+        == node.output(0).bytes())
+      step.overwrites.push_back(step.inputs[static_cast<std::size_t>(i)]);
+  steps_.push_back(std::move(step));
+}
+
+namespace {
+
+struct Life {
+  int first = -1, last = -1;  // instructions of its slot; -1: it is not there
+};
+
+// Values on slots while a step goes on: each slot has a clock that counts its own instructions, and
+// knows of those of others what has come to it with values (see arrivals.h).
+class Lives {
+ public:
+  Lives(std::size_t items, int slots)
+      : slots_(static_cast<std::size_t>(slots)),
+        lives_(items * slots_),
+        told_(items * slots_),
+        known_(slots_ * slots_),
+        now_(slots_) {}
+
+  Life& at(int item, int slot) { return lives_[row(item) + static_cast<std::size_t>(slot)]; }
+  /// The number of the slot's next instruction.
+  int begin(int slot) { return now_[static_cast<std::size_t>(slot)]++; }
+  int end(int slot) const { return now_[static_cast<std::size_t>(slot)]; }
+
+  void make(int item, int slot, int now) {
+    at(item, slot) = {now, now};
+    std::copy_n(known_.begin() + static_cast<std::ptrdiff_t>(row(slot)), slots_,
+                told_.begin() + static_cast<std::ptrdiff_t>(row(item)));
+    told_[row(item) + static_cast<std::size_t>(slot)] = now + 1;
+  }
+  /// Of what another slot has made.
+  void receive(int item, int slot) {
+    at(item, slot).first = told_[row(item) + static_cast<std::size_t>(slot)];
+    for (std::size_t s = 0; s < slots_; ++s)
+      known_[row(slot) + s] = std::max(known_[row(slot) + s], told_[row(item) + s]);
+  }
+
+ private:
+  std::size_t row(int number) const { return static_cast<std::size_t>(number) * slots_; }
+
+  std::size_t slots_;
+  std::vector<Life> lives_;
+  std::vector<int> told_;   // by item: what its maker knew of each slot
+  std::vector<int> known_;  // by slot
+  std::vector<int> now_;
+};
+
+}  // namespace
+
+// One placement, step after step.
+class SplitCosts::Run {
+ public:
+  Run(const SplitCosts& costs, std::span<const int> slot_of)
+      : costs_(costs),
+        slot_of_(slot_of),
+        lives_(costs.items_.size(), costs.slots_),
+        owners_(costs.items_.size(), -1),
+        began_(costs.steps_.size()),
+        busy_(static_cast<std::size_t>(costs.slots_)) {
+    cost_.bytes.resize(busy_.size());
+  }
+
+  Cost cost() {
+    for (std::size_t i = 0; i < costs_.steps_.size(); ++i) begin(i);
+    for (std::size_t i = 0; i < owners_.size(); ++i)
+      if (costs_.items_[i].output && owners_[i] >= 0)
+        lives_.at(static_cast<int>(i), owners_[i]).last = lives_.end(owners_[i]);
+    for (std::size_t i = 0; i < costs_.steps_.size(); ++i) compute_in_place(i);
+    for (int slot = 0; slot < costs_.slots_; ++slot)
+      cost_.bytes[static_cast<std::size_t>(slot)] += peak(slot);
+    add_times();
+    return std::move(cost_);
+  }
+
+ private:
+  const Item& item(int i) const { return costs_.items_[static_cast<std::size_t>(i)]; }
+  int slot_of(const Step& step) const { return slot_of_[static_cast<std::size_t>(step.home)]; }
+
+  void begin(std::size_t i) {
+    const Step& step = costs_.steps_[i];
+    int slot = slot_of(step), now = began_[i] = lives_.begin(slot);
+    for (int input : step.inputs) read(input, slot, now);
+    for (int output : step.outputs) {
+      owners_[static_cast<std::size_t>(output)] = slot;
+      lives_.make(output, slot, now);
+    }
+    busy_[static_cast<std::size_t>(slot)] += step.seconds;
+  }
+
+  void read(int input, int slot, int now) {
+    const Item& value = item(input);
+    int& owner = owners_[static_cast<std::size_t>(input)];
+    Life& life = lives_.at(input, slot);
+    if (value.variable && owner < 0) {
+      owner = value.slot >= 0 ? value.slot : slot;
+      cost_.bytes[static_cast<std::size_t>(owner)] += value.kept;
+    }
+    bool first = life.first < 0;
+    if (value.is_input()) {  // everybody has it
+      if (first) cost_.bytes[static_cast<std::size_t>(slot)] += value.bytes;
+      life.first = 0;
+    } else if (first && owner != slot) {
+      lives_.receive(input, slot);
+      sent_ += static_cast<double>(value.bytes);
+    }
+    life.last = now;
+  }
+
+  // An output may take the place of an input that dies there.
+  void compute_in_place(std::size_t i) {
+    const Step& step = costs_.steps_[i];
+    if (step.outputs.empty()) return;
+    int slot = slot_of(step);
+    auto dies = [&](int input) {
+      return item(input).maker >= 0 && lives_.at(input, slot).last == began_[i];
+    };
+    if (std::ranges::any_of(step.overwrites, dies)) ++lives_.at(step.outputs[0], slot).first;
+  }
+
+  std::int64_t peak(int slot) {
+    std::vector<std::int64_t> change(static_cast<std::size_t>(lives_.end(slot)) + 2);
+    for (int i = 0; i < static_cast<int>(owners_.size()); ++i) {
+      const Life& life = lives_.at(i, slot);
+      bool own = item(i).variable && owners_[static_cast<std::size_t>(i)] == slot;
+      if (life.last < 0 || own || item(i).is_input()) continue;
+      change[static_cast<std::size_t>(life.first)] += item(i).bytes;
+      change[static_cast<std::size_t>(life.last) + 1] -= item(i).bytes;
+    }
+    std::int64_t live = 0, most = 0;
+    for (std::int64_t c : change) most = std::max(most, live += c);
+    return most;
+  }
+
+  // While one slot has a micro-batch the others have other ones, but at the ends (Huang et al.,
+  // "GPipe", 2019, section 2.3).
+  void add_times() {
+    double sum = std::accumulate(busy_.begin(), busy_.end(), 0.0);
+    double longest = *std::ranges::max_element(busy_);
+    cost_.seconds = longest + (sum - longest) / static_cast<double>(costs_.passes_)
+                    + sent_ / sent_bytes_a_second;
+    auto bytes = static_cast<double>(
+        std::accumulate(cost_.bytes.begin(), cost_.bytes.end(), std::int64_t{0}));
+    double enough = 1 / (16 * static_cast<double>(busy_.size()));
+    for (std::size_t s = 0; s < busy_.size(); ++s) {
+      double share = std::max(busy_[s] / sum, static_cast<double>(cost_.bytes[s]) / bytes);
+      cost_.idle_slots += std::max(0.0, 1 - share / enough);
+    }
+  }
+
+  const SplitCosts& costs_;
+  std::span<const int> slot_of_;
+  Lives lives_;
+  std::vector<int> owners_;  // by item: its slot; of leaves known when they are first read
+  std::vector<int> began_;   // by step
+  std::vector<double> busy_;
+  double sent_ = 0;
+  Cost cost_;
+};
+
+SplitCosts::Cost SplitCosts::of(std::span<const int> slot_of) const {
+  return Run(*this, slot_of).cost();
+}
+
+}  // namespace belfry
