@@ -6,27 +6,17 @@
 namespace belfry {
 namespace {
 
-struct Moment {
-  int when = 0;
-  std::int64_t bytes = 0;
-};
-
-/// When the most bytes live.
-Moment peak_of(std::span<const PlannedBlock> blocks) {
+/// How many bytes live, by moment.
+std::vector<std::int64_t> live_bytes(std::span<const PlannedBlock> blocks) {
   int end = 0;
   for (const PlannedBlock& b : blocks) end = std::max(end, b.last + 1);
-  std::vector<std::int64_t> changes(static_cast<std::size_t>(end) + 1);
+  std::vector<std::int64_t> live(static_cast<std::size_t>(end) + 1);
   for (const PlannedBlock& b : blocks) {
-    changes[static_cast<std::size_t>(b.first)] += aligned(b.bytes);
-    changes[static_cast<std::size_t>(b.last) + 1] -= aligned(b.bytes);
+    live[static_cast<std::size_t>(b.first)] += aligned(b.bytes);
+    live[static_cast<std::size_t>(b.last) + 1] -= aligned(b.bytes);
   }
-  Moment peak;
-  std::int64_t live = 0;
-  for (int t = 0; t < end; ++t) {
-    live += changes[static_cast<std::size_t>(t)];
-    if (live > peak.bytes) peak = {t, live};
-  }
-  return peak;
+  for (std::size_t t = 1; t < live.size(); ++t) live[t] += live[t - 1];
+  return live;
 }
 
 /// The first gap for `block` between those of `placed` (sorted by offset) that live at the same
@@ -42,12 +32,10 @@ std::int64_t lowest_offset(const PlannedBlock& block,
   return end;
 }
 
-/// Places each block in turn, sorted by `before`; returns the bytes needed in all.
-template <class Before>
-std::int64_t place(std::span<PlannedBlock> blocks, const Before& before) {
-  std::vector<PlannedBlock*> order;
-  for (PlannedBlock& b : blocks) order.push_back(&b);
-  std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return before(*a, *b); });
+using Order = std::vector<PlannedBlock*>;
+
+/// Places each block in turn; returns the bytes needed in all.
+std::int64_t place(const Order& order) {
   std::vector<const PlannedBlock*> placed;
   std::int64_t total = 0;
   for (PlannedBlock* block : order) {
@@ -60,26 +48,83 @@ std::int64_t place(std::span<PlannedBlock> blocks, const Before& before) {
   return total;
 }
 
+/// Tries orders until the blocks need hardly more than what lives at a time, and keeps the best.
+class Packing {
+ public:
+  Packing(std::span<PlannedBlock> blocks, std::int64_t least) : blocks_(blocks), least_(least) {}
+
+  std::int64_t bytes() const { return best_; }
+
+  /// Sorted by `before`.
+  template <class Before>
+  void try_order(const Before& before) {
+    if (is_good()) return;
+    Order order;
+    for (PlannedBlock& b : blocks_) order.push_back(&b);
+    std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return before(*a, *b); });
+    try_order(order);
+    // What has come to lie highest had to wait too long for its turn.
+    for (int tries = 0; tries < 8 && !is_good(); ++tries) {
+      auto top = std::max_element(order.begin(), order.end(),
+                                  [](auto* a, auto* b) { return end_of(*a) < end_of(*b); });
+      std::rotate(order.begin(), top, top + 1);
+      try_order(order);
+    }
+  }
+  void use_best() {
+    for (std::size_t i = 0; i < offsets_.size(); ++i) blocks_[i].offset = offsets_[i];
+  }
+
+ private:
+  static std::int64_t end_of(const PlannedBlock& b) { return b.offset + aligned(b.bytes); }
+  bool is_good() const { return best_ >= 0 && best_ - least_ <= least_ / 200; }
+
+  void try_order(const Order& order) {
+    std::int64_t bytes = place(order);
+    if (best_ >= 0 && bytes >= best_) return;
+    best_ = bytes;
+    offsets_.clear();
+    for (const PlannedBlock& b : blocks_) offsets_.push_back(b.offset);
+  }
+
+  std::span<PlannedBlock> blocks_;
+  std::int64_t least_, best_ = -1;
+  std::vector<std::int64_t> offsets_;
+};
+
 }  // namespace
 
 std::int64_t assign_offsets(std::span<PlannedBlock> blocks) {
-  Moment peak = peak_of(blocks);
-  auto by_size = [](const PlannedBlock& a, const PlannedBlock& b) { return a.bytes > b.bytes; };
+  std::vector<std::int64_t> live = live_bytes(blocks);
+  auto peak = std::ranges::max_element(live);
+  Packing packing(blocks, *peak);
+  auto longer = [](const PlannedBlock& a, const PlannedBlock& b) {
+    return a.last - a.first > b.last - b.first;
+  };
+  auto larger = [](const PlannedBlock& a, const PlannedBlock& b) { return a.bytes > b.bytes; };
   // Blocks of the peak lie on each other like a pile of planks, the longest lives below, so that
   // the memory above those that still live is in one piece.
-  auto by_peak = [&](const PlannedBlock& a, const PlannedBlock& b) {
-    bool a_there = a.first <= peak.when && peak.when <= a.last,
-         b_there = b.first <= peak.when && peak.when <= b.last;
+  auto when = static_cast<int>(peak - live.begin());
+  packing.try_order([&](const PlannedBlock& a, const PlannedBlock& b) {
+    bool a_there = a.first <= when && when <= a.last, b_there = b.first <= when && when <= b.last;
     if (a_there != b_there) return a_there;
-    return a_there ? a.last - a.first > b.last - b.first : by_size(a, b);
+    return a_there ? longer(a, b) : larger(a, b);
+  });
+  packing.try_order(larger);
+  // The most bytes that ever live beside a block.
+  auto beside = [&](const PlannedBlock& b) {
+    return *std::max_element(live.begin() + b.first, live.begin() + b.last + 1);
   };
-  std::int64_t total = place(blocks, by_peak);
-  if (total == peak.bytes) return total;
-  std::vector<PlannedBlock> found(blocks.begin(), blocks.end());
-  std::int64_t other = place(blocks, by_size);
-  if (other < total) return other;
-  std::copy(found.begin(), found.end(), blocks.begin());
-  return total;
+  auto by_beside = [&](auto then) {
+    packing.try_order([&beside, then](const PlannedBlock& a, const PlannedBlock& b) {
+      std::int64_t of_a = beside(a), of_b = beside(b);
+      return of_a != of_b ? of_a > of_b : then(a, b);
+    });
+  };
+  by_beside(larger);
+  by_beside(longer);
+  packing.use_best();
+  return packing.bytes();
 }
 
 }  // namespace belfry

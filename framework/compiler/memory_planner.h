@@ -14,11 +14,12 @@ inline std::int64_t aligned(std::int64_t bytes) {
 }
 
 /// Gives each block an offset such that blocks whose lives overlap do not share memory; returns the
-/// bytes needed in all. Each lies at the lowest gap that holds it: those that live when the most
-/// bytes do first, the longest lives before the others, then the rest, the largest first; or all by
-/// size where that needs less (greedy by size: Pisarchyk and Lee, "Efficient memory management for
-/// deep neural net inference", 2020, section 5). Training plans of the models by name need
-/// what lives at that moment and at most 2 % more.
+/// bytes needed in all. Each lies at the lowest gap that holds it, in the best of a few orders:
+/// first those that live when the most bytes do, the longest lives before the others; by size; by
+/// how much lives beside them at most (the last two after Pisarchyk and Lee, "Efficient memory
+/// management for deep neural net inference", 2020, section 5). In each order what came to lie
+/// highest is then tried first, a few times. Training plans of the models by name need what lives
+/// at a time and at most 1 % more.
 std::int64_t assign_offsets(std::span<PlannedBlock> blocks);
 
 }  // namespace belfry

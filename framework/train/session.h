@@ -173,12 +173,14 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<Device*> devices_of(int tower) const;
   void make_room(const TowerPlan& plan, const Model& model, int tower);
   [[noreturn]] void fail_for_memory(const TowerPlan& plan, const Model& model, int tower);
+  std::string other_ways(const Model& model, int tower) const;
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);
   using Compile = std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>;
   struct Search {
     bool recompute = false;        // there is a backward pass
     bool first_that_fits = false;  // in place of the best that does
+    bool even_if_off = false;      // whatever RunConfig::recompute says
   };
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower, std::uint64_t chosen,
                                            Search search) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "belfry/framework/train/session.h"
 
@@ -101,7 +102,8 @@ std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower, Searc
   auto plan = compile(options);
   auto smallest = plan;
   auto try_more = [&] {
-    if (search.recompute && recompute_ && bytes_over_limits(*plan, tower) > 0)
+    if (search.recompute && (recompute_ || search.even_if_off)
+        && bytes_over_limits(*plan, tower) > 0)
       plan = compile_with_recompute(tower, search, compile, options, *plan);
     if (bytes_over_limits(*plan, tower) < bytes_over_limits(*smallest, tower)) smallest = plan;
     return bytes_over_limits(*plan, tower) <= 0;
@@ -150,12 +152,6 @@ Bytes Session::bytes_needed(const TowerPlan& plan, int tower, int slot) {
 }
 
 namespace {
-
-bool uses_winograd(const Plan& plan) {
-  return std::ranges::any_of(plan.instructions, [](const Instruction& i) {
-    return i.kernel && i.kernel->implementation().starts_with("winograd");
-  });
-}
 
 Bytes free_memory(const Device& device) {
   return std::min(Bytes(device.memory_limit().count - device.memory_in_use().count),
@@ -233,17 +229,54 @@ void Session::fail_for_memory(const TowerPlan& plan, const Model& model, int tow
   fail("the step needs ", bytes_text(bytes_needed(plan, tower, slot).count), " on ", device.name(),
        " but ", bytes_text(free_memory(device).count), " of ",
        bytes_text(device.memory_limit().count), " are free", held_by_others(device), "; ",
-       rows > 0
-           ? concat("a batch of ", rows, where, " instead of ", model.rows(),
-                    " would fit. Less is needed with the rows in parts (hooks::accumulate), or")
-           : concat("not even a batch of 1", where, " would fit. Less is needed"),
-       " with the model on several devices (RunConfig::split)",
-       model.mode() == Mode::train && !recompute_ ? " or with activations computed again "
-                                                    "(RunConfig::recompute)"
-                                                  : "",
-       uses_winograd(*plan.slots[static_cast<std::size_t>(slot)]) ? " or with exact_convolutions\n"
-                                                                  : "\n",
-       report.substr(report.find("memory: ")));
+       rows > 0 ? concat("a batch of ", rows, where, " instead of ", model.rows(), " would fit.")
+                : concat("not even a batch of 1", where, " would fit."),
+       other_ways(model, tower), "\n", report.substr(report.find("memory: ")));
+}
+
+// What the fullest device would need for the same batch in other ways of running it.
+std::string Session::other_ways(const Model& model, int tower) const {
+  std::string out;
+  Search leanest{.recompute = model.mode() == Mode::train, .first_that_fits = true};
+  auto need = [&](const ModelOptions& options, Search search) -> std::optional<Need> {
+    try {
+      Model other(model_fn_, model.mode(), model.signature(), {}, options);
+      return need_of(other, tower, other.different_parts(), search);
+    } catch (const Error&) {  // a model that wants it as it is
+      return std::nullopt;
+    }
+  };
+  std::int64_t now = need_of(model, tower, model.different_parts(), leanest).most;
+  auto add = [&](const std::optional<Need>& need, const auto&... how) {
+    if (need && need->most < now)
+      out += concat("\n  ", bytes_text(need->most), " ", how...,
+                    need->over <= 0 ? ", which fits" : "");
+  };
+  if (leanest.recompute && !recompute_) {
+    Search again = leanest;
+    again.even_if_off = true;
+    add(need(model.options(), again), "with activations computed again (RunConfig::recompute)");
+  }
+  if (model.options().precision == Precision::f32) {
+    ModelOptions options = model.options();
+    options.precision = Precision::bf16;
+    options.split_plan.reset();  // conversions are operations, too
+    add(need(options, leanest), "in bf16 (RunConfig::precision)");
+  }
+  if (model.mode() == Mode::train) {
+    ModelOptions options = model.options();
+    std::optional<Need> found;
+    int parts = options.micro_batches;
+    while (2 * parts <= std::min<std::int64_t>(model.rows(), 4) && (!found || found->over > 0)) {
+      options.micro_batches = parts *= 2;
+      options.least_rows = std::max<std::int64_t>(options.least_rows, parts);
+      found = need(options, leanest);
+    }
+    add(found, "with the rows in ", parts, " parts (hooks::accumulate)");
+  }
+  return concat(out.empty() ? "" : " The fullest device would need", out,
+                out.empty() ? " Less is needed" : "\n  less",
+                " with the model on several devices (RunConfig::split)");
 }
 
 void Session::check(const TowerPlan& plan, const Model& model, int tower) {

@@ -73,8 +73,9 @@ TEST(Memory, AModelOverTheLimitFailsBeforeAnythingRuns) {
   EXPECT_THAT(error,
               AllOf(StartsWith("the step needs "), HasSubstr(" on cpu:0 but "),
                     HasSubstr(" of 1.0 MiB are free; a batch of "),
-                    HasSubstr(" instead of 1024 would fit. Less is needed with the rows in parts "
-                              "(hooks::accumulate), or with the model on several devices "),
+                    HasSubstr(" instead of 1024 would fit. The fullest device would need\n"),
+                    HasSubstr(" in bf16 (RunConfig::precision)"),
+                    HasSubstr("\n  less with the model on several devices (RunConfig::split)"),
                     HasSubstr("largest tensors:"), HasSubstr("3.9 MiB"), HasSubstr("hidden/")));
   EXPECT_TRUE(dir.names().empty());
 
