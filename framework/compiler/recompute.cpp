@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "belfry/framework/compiler/step_values.h"
@@ -63,25 +64,43 @@ Set cheap_values(const StepValues& step, const Set& in_scopes) {
   return cheap;
 }
 
+// Keeps as many of these as there is room for, as they come: all at once or, where that is too
+// much, of either half.
+void keep_within(const StepValues& step, std::int64_t most_bytes,
+                 std::span<const std::size_t> values, Set& dropped) {
+  if (values.empty()) return;
+  for (std::size_t i : values) dropped[i] = false;
+  if (step.estimate(dropped).peak <= most_bytes) return;
+  for (std::size_t i : values) dropped[i] = true;
+  if (values.size() == 1) return;
+  keep_within(step, most_bytes, values.first(values.size() / 2), dropped);
+  keep_within(step, most_bytes, values.subspan(values.size() / 2), dropped);
+}
+
 // Each block of a row of residual ones is made again of the one before, and all of them would live
 // when the last is read. So values are kept, or dropped again, as long as that takes from the peak,
 // and at last those are kept that add nothing to it.
 void drop_cheap_values(const StepValues& step, Set& dropped) {
   const Set without = dropped, cheap = cheap_values(step, dropped);
   for (std::size_t i = 0; i < cheap.size(); ++i) dropped[i] = dropped[i] || cheap[i];
-  std::int64_t peak = step.estimate(dropped).peak;
-  auto change = [&](std::size_t i, std::int64_t most_bytes) {
-    dropped[i] = !dropped[i];
-    std::int64_t now = step.estimate(dropped).peak;
-    if (now > most_bytes) dropped[i] = !dropped[i];
-    return now <= most_bytes && (peak = now, true);
-  };
+  StepValues::Estimate found = step.estimate(dropped);
   for (bool changed = true; std::exchange(changed, false);)
-    for (std::size_t i = 0; i < cheap.size(); ++i)
-      if (cheap[i] && change(i, peak - 1)) changed = true;
+    for (std::size_t i = 0; i < cheap.size(); ++i) {
+      const Value& v = step.values()[i];
+      if (!cheap[i] || found.when < v.made || v.last_read < found.when) continue;
+      dropped[i] = !dropped[i];
+      StepValues::Estimate now = step.estimate(dropped);
+      changed = changed || now.peak < found.peak;
+      if (now.peak < found.peak)
+        found = now;
+      else
+        dropped[i] = !dropped[i];
+    }
+  std::vector<std::size_t> again;
   for (std::size_t i = 0; i < cheap.size(); ++i)
-    if (cheap[i] && dropped[i]) change(i, peak);
-  if (step.estimate(without).peak <= peak) dropped = without;
+    if (cheap[i] && dropped[i]) again.push_back(i);
+  keep_within(step, found.peak, again, dropped);
+  if (step.estimate(without).peak <= found.peak) dropped = without;
 }
 
 // The values that are made in one of these scopes and read by the forward pass there alone.

@@ -79,6 +79,7 @@ StepValues::StepValues(const Program& program) : numbers_(program.graph->size())
     step_seconds_ += seconds_to_compute(node, node.inputs());
     for (const Tensor& t : node.inputs()) {
       Value& value = values_[static_cast<std::size_t>(value_of(t))];
+      value.last_read = place;
       if (!is_late(node)) value.last_forward = place;
       if (is_late(node)) value.read_late = true;
       // Effects run at the end of the step.
@@ -109,14 +110,15 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
   struct Step {
     const Node* node;
     bool late;
-    int at;
+    int at, place;
   };
   std::vector<Step> steps;
   steps.reserve(order_.size());
   Estimate out;
+  int place = 0;
   auto compute = [&](const Node& node, const std::vector<Tensor>& inputs, bool late) {
     int at = static_cast<int>(steps.size());
-    steps.push_back({&node, late, at});
+    steps.push_back({&node, late, at, place});
     for (const Tensor& t : inputs) life_of(t, late).last = at;
     for (int i = 0; i < std::ssize(node.outputs()); ++i)
       if (Life& life = life_of(Tensor(const_cast<Node&>(node), i), late); life.first < 0)
@@ -135,6 +137,7 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
     if (is_late(*node))
       for (const Tensor& t : inputs) have(t);
     compute(*node, inputs, is_late(*node));
+    ++place;
   }
   // An output may take the place of an input that dies there.
   for (const Step& step : steps) {
@@ -159,7 +162,8 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
       change[static_cast<std::size_t>(life.last) + 1] -= values_[i].bytes;
     }
   std::int64_t live = 0;
-  for (std::int64_t c : change) out.peak = std::max(out.peak, live += c);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if ((live += change[i]) > out.peak) out.peak = live, out.when = steps[i].place;
   return out;
 }
 

@@ -32,6 +32,7 @@ class StepValues {
     bool pinned = false;     ///< a result of the program, or what cannot be computed again
     int made = 0;            ///< the place of its node in order()
     int last_forward = -1;   ///< the place of its last reader in the forward pass; -1: it has none
+    int last_read = -1;      ///< the place of its last reader
     bool read_late = false;  ///< something behind the forward pass reads it
     bool may_be_again() const { return !leaf && !pinned; }
     /// It is kept for the backward pass, and may be dropped.
@@ -50,6 +51,7 @@ class StepValues {
 
   struct Estimate {
     std::int64_t peak = 0;  ///< bytes of all that lives at a time, at most; without workspaces
+    int when = 0;           ///< the place in order() that this is at or, computing again, before
     double seconds = 0;     ///< of computing again
   };
   /// What a step would need that drops these.
