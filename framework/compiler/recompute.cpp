@@ -21,17 +21,21 @@ constexpr std::int64_t least_bytes = 1 << 16;  // of a value that is worth a lau
 constexpr double cheap_share = 0.03;           // of a step's time
 
 // Passes over memory that another kernel would wait for in any case.
-bool is_cheap(const Node& node) { return node.is(batch_norm_train_op) || node.is(cast_op); }
+bool is_cheap(const Node& node) {
+  return node.is(batch_norm_train_op) || node.is(cast_op) || node.is(concat_op);
+}
 
-// Whether all that the node reads is there when the backward pass begins, or is cheap, too.
+// Whether what the node reads is there when the backward pass begins, or is cheap, too, but for at
+// most half as much as the node makes, which is then kept in its place.
 bool inputs_are_there(const StepValues& step, const Set& in_scopes, const Set& cheap,
                       const Value& value) {
-  return std::ranges::all_of(StepValues::read_again(*value.node), [&](const Tensor& t) {
+  std::int64_t missing = 0;
+  for (const Tensor& t : StepValues::read_again(*value.node)) {
     auto i = static_cast<std::size_t>(step.value_of(t));
     const Value& input = step.values()[i];
-    return input.leaf || cheap[i] || (!in_scopes[i] && input.read_late)
-           || input.bytes * 16 <= value.bytes;
-  });
+    if (!input.leaf && !cheap[i] && (in_scopes[i] || !input.read_late)) missing += input.bytes;
+  }
+  return 2 * missing <= value.bytes;
 }
 
 // The time to have the value again, with inputs that the forward pass alone reads.
