@@ -14,6 +14,13 @@ namespace belfry {
 /// dividing by 1, subtracting 0.
 Program fold_constants(const Program& program);
 
+/// A convolution of a concat of channels becomes the sum of convolutions of its parts, each with
+/// its part of the kernel, and so do its gradients: neither the concat nor its gradient is ever in
+/// memory. For f32 (16 bits would round each part's sum), parts of at least 8 channels, and a
+/// concat of at least 1 MiB that nobody else reads. A gradient that is read by ranges of channels
+/// is computed range by range in any type.
+Program convolve_parts(const Program& program);
+
 /// Of nodes that compute the same (op, inputs, options) one remains. Commutative operands are put
 /// in order first.
 Program merge_common_subexpressions(const Program& program);

@@ -59,7 +59,7 @@ class Differentiated {
       return std::optional(outputs_of(to.graph().add(old.op(), to.inputs(old), old.options(),
                                                      {old.scope(), 0, old.phase(), old.slot()})));
     });
-    program_ = fuse_bias_and_activation(fuse_batch_norm(program_));
+    program_ = fuse_bias_and_activation(fuse_batch_norm(convolve_parts(program_)));
     Recomputed done;
     if (!passes[0].targets.empty()) program_ = recompute(program_, options, done);
   }

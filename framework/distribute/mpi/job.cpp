@@ -164,7 +164,7 @@ void Job::announce(const std::string& reason) noexcept {
   try {
     std::lock_guard lock(mutex_);
     give_up(reason);
-    say_last_word(true, reason);
+    say_last_word(true, heard_failure_ ? failure_ : reason);
   } catch (const std::exception&) {
     // The others will run into their time-out.
   }
@@ -239,7 +239,10 @@ void Job::hear() {
     }
     ended_[static_cast<std::size_t>(rank)] = true;
     --others_there_;
-    if (word.kind == Word::failed) give_up(concat(name(rank), " cannot go on: ", word.reason));
+    if (word.kind != Word::failed && word.kind != Word::passed_on) continue;
+    if (failure_.empty()) heard_failure_ = true;
+    give_up(word.kind == Word::failed ? concat(name(rank), " cannot go on: ", word.reason)
+                                      : std::string(word.reason));
   }
 }
 
@@ -276,7 +279,7 @@ bool Job::is_asked_to_stop(std::int64_t work) noexcept {
 void Job::say_last_word(bool failed, const std::string& reason) {
   if (std::exchange(said_, true)) return;
   Word& last = words_[static_cast<std::size_t>(rank_)];
-  last.kind = failed ? Word::failed : Word::ended;
+  last.kind = !failed ? Word::ended : heard_failure_ ? Word::passed_on : Word::failed;
   last.reason[reason.copy(last.reason, sizeof last.reason - 1)] = '\0';
   for (int rank = 0; rank < count_; ++rank)
     if (rank != rank_)

@@ -89,7 +89,8 @@ class Job {
  private:
   // A fixed size, so that it may be received before it is known.
   struct Word {
-    enum Kind : std::int64_t { asked_to_stop, ended, failed } kind;
+    // passed_on: the sender cannot go on for what another worker has said.
+    enum Kind : std::int64_t { asked_to_stop, ended, failed, passed_on } kind;
     std::int64_t work;  // that is to stop
     char reason[1008];  // of a failure
   };
@@ -118,6 +119,7 @@ class Job {
   bool said_ = false, over_ = false;
   std::set<std::int64_t> to_stop_;  // works that other workers were asked to stop
   std::string failure_;
+  bool heard_failure_ = false;  // it is that of another worker
   std::vector<Memory> kept_;
 };
 
