@@ -56,8 +56,9 @@ class Search {
     ++tries_;
     SplitCosts::Cost cost = costs_.of(slot_of);
     constexpr double power = 8;
-    double most = static_cast<double>(*std::ranges::max_element(cost.bytes)), sum = 0;
-    for (std::int64_t bytes : cost.bytes) sum += std::pow(static_cast<double>(bytes) / most, power);
+    double most = static_cast<double>(*std::ranges::max_element(cost.bytes)) + 1, sum = 0;
+    for (std::int64_t bytes : cost.bytes)
+      sum += std::pow(static_cast<double>(bytes + 1) / most, power);
     return std::log(most) + std::log(sum) / power + worth_of_time_ * std::log(cost.seconds)
            + 100.0 * cost.idle_slots;
   }
@@ -92,6 +93,7 @@ class Search {
 
   // Gives a stretch to another slot, wherever it lies.
   bool move_stretches() {
+    bool any = false;
     std::size_t n = best_.size();
     std::vector<std::size_t> marks;
     for (std::size_t i = 0; i <= places; ++i) marks.push_back(i * n / places);
@@ -102,8 +104,8 @@ class Search {
     for (std::size_t a = 0; a < marks.size(); ++a)
       for (std::size_t b = a + 1; b < marks.size(); ++b)
         for (int slot = 0; slot < slots_ && tries_ < most_tries; ++slot)
-          if (move(marks[a], marks[b], slot)) return true;
-    return false;
+          any = move(marks[a], marks[b], slot) || any;
+    return any;
   }
 
   const SplitCosts& costs_;

@@ -15,6 +15,7 @@ namespace belfry {
 namespace {
 
 constexpr double sent_bytes_a_second = 1e10;  // as rough as those of step_values.cpp
+constexpr double least_seconds = 1e-9;        // of a node, also where its tensors are empty
 
 // Results of a pass that nothing in it reads.
 std::vector<Tensor> results_of(const SplitPass& pass) {
@@ -108,7 +109,7 @@ SplitCosts::SplitCosts(std::span<const SplitPass> passes, const SplitOptions& op
     : slots_(options.slots), passes_(passes.size()), work_(passes[0].nodes.size()) {
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const Node& node = *passes[0].nodes[i];
-    work_[i] = seconds_to_compute(node, node.inputs());
+    work_[i] = least_seconds + seconds_to_compute(node, node.inputs());
   }
   Differentiated step(passes, options.recompute);
   const Program& program = step.program();
@@ -143,7 +144,7 @@ void SplitCosts::add_step(const Node& node, std::vector<std::vector<int>>& items
     return;
   }
   Step step{.home = static_cast<int>(node.first_row()),
-            .seconds = seconds_to_compute(node, node.inputs())};
+            .seconds = least_seconds + seconds_to_compute(node, node.inputs())};
   for (const Tensor& t : node.inputs()) step.inputs.push_back(items(t));
   for (const TensorType& type : node.outputs()) {
     own.push_back(static_cast<int>(items_.size()));
@@ -298,7 +299,7 @@ class SplitCosts::Run {
     cost_.seconds = longest + (sum - longest) / static_cast<double>(costs_.passes_)
                     + sent_ / sent_bytes_a_second;
     auto bytes = static_cast<double>(
-        std::accumulate(cost_.bytes.begin(), cost_.bytes.end(), std::int64_t{0}));
+        std::accumulate(cost_.bytes.begin(), cost_.bytes.end(), std::int64_t{1}));
     double enough = 1 / (16 * static_cast<double>(busy_.size()));
     for (std::size_t s = 0; s < busy_.size(); ++s) {
       double share = std::max(busy_[s] / sum, static_cast<double>(cost_.bytes[s]) / bytes);

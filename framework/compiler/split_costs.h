@@ -18,8 +18,6 @@ class SplitCosts {
   /// See plan_split().
   SplitCosts(std::span<const SplitPass> passes, const SplitOptions& options);
 
-  /// Nodes of a pass.
-  std::size_t nodes() const { return work_.size(); }
   /// By node of a pass, about how long it takes: only ratios count.
   const std::vector<double>& work() const { return work_; }
 

@@ -18,7 +18,9 @@ namespace belfry {
 struct Split {
   int slots = 0;  ///< 0: as the model says by Scope::on(); else it is cut into so many parts
 };
-/// The model is cut into `slots` parts, by memory and work; it does not call Scope::on().
+/// The model is cut over `slots` devices such that the fullest needs as little memory as can be, by
+/// planning; then by time. A slot may have several stretches of it. The log and plan() say where it
+/// is cut. It does not call Scope::on().
 inline Split auto_split(int slots) { return {slots}; }
 
 /// The type in which models compute. Variables, optimizers, statistics and losses stay f32.

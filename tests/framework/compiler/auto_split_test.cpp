@@ -71,6 +71,13 @@ TEST_F(Splitting, NoSlotIsWithoutWork) {
   for (int slot = 0; slot < 4; ++slot) EXPECT_THAT(slots, ::testing::Contains(slot));
 }
 
+// A tower without rows.
+TEST_F(Splitting, EmptyTensorsAreSplitToo) {
+  Tensor t = f32(graph, "none", {0, 16});
+  for (int i = 0; i < 4; ++i) t = tanh(t);
+  EXPECT_THAT(split(2), ElementsAre(0, 0, 1, 1));
+}
+
 TEST_F(Splitting, IsTheSameEachTime) {
   Tensor t = x;
   for (int i = 0; i < 9; ++i) t = tanh(times(t, "w" + text(i), 16 + 8 * i));
