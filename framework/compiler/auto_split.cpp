@@ -23,12 +23,11 @@ class Search {
     score_ = score(best_);
   }
 
-  const Slots& run() {
+  Slots run() {
     while (tries_ < most_tries && (shift_borders() || move_stretches())) {
     }
     return best_;
   }
-  double seconds() const { return costs_.of(best_).seconds; }
 
  private:
   static constexpr int most_tries = 6000, places = 24;
@@ -166,8 +165,7 @@ std::vector<SplitPlan> plan_split(std::span<const SplitPass> passes, const Split
             " for another; place them by Scope::on()");
   std::vector<SplitPlan> plans;
   auto add = [&](const SplitCosts& costs, double worth_of_time) {
-    Search search(costs, slots, worth_of_time);
-    SplitPlan plan{search.run(), search.seconds()};
+    SplitPlan plan{Search(costs, slots, worth_of_time).run()};
     auto same = [&](const SplitPlan& other) { return other.slot_of == plan.slot_of; };
     if (std::ranges::none_of(plans, same)) plans.push_back(std::move(plan));
   };
@@ -177,6 +175,7 @@ std::vector<SplitPlan> plan_split(std::span<const SplitPass> passes, const Split
   SplitOptions all_kept = options;
   all_kept.recompute = {.cheap = false};
   add(SplitCosts(passes, all_kept), 0.1);
+  for (SplitPlan& plan : plans) plan.seconds = costs.of(plan.slot_of).seconds;
   return plans;
 }
 

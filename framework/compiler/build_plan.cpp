@@ -6,6 +6,7 @@
 #include <set>
 
 #include "belfry/framework/compiler/arrivals.h"
+#include "belfry/framework/compiler/execution_order.h"
 #include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/transfer.h"
@@ -68,7 +69,7 @@ class Builder {
 
   // Kernels in order.
   void make_steps() {
-    std::vector<const Node*> order = execution_order();
+    std::vector<const Node*> order = execution_order(plan_->program);
     double again = 0;
     for (const Node* node : order) {
       if (!node->op().flops) continue;
@@ -78,7 +79,7 @@ class Builder {
     plan_->staged = device_.asynchronous();
     // Bits depend on the number of threads, and not on what is computed again.
     plan_->threads = device_.threads_for(plan_->flops - again, options_.threads);
-    auto effects = std::find_if(order.begin(), order.end(), is_effect);
+    auto effects = std::find_if(order.begin(), order.end(), writes_variables);
     for (auto node = order.begin(); node != effects; ++node) add_node(**node);
     finish_collectives(static_cast<int>(under_way_.size()));
     keep_old_values({effects, order.end()});
@@ -115,61 +116,6 @@ class Builder {
   };
 
   const Graph& graph() const { return *plan_->program.graph; }
-
-  static bool is_effect(const Node* node) { return node->op().mutates != nullptr; }
-
-  // A step reads variables as they were before it, so everything that writes them comes last.
-  std::vector<const Node*> execution_order() const {
-    auto live = live_nodes(graph(), plan_->program.outputs, plan_->program.effects);
-    std::vector<const Node*> order;
-    for (const auto& node : graph())
-      if (live[static_cast<std::size_t>(node->id())]) order.push_back(node.get());
-    std::stable_partition(order.begin(), order.end(), [](auto* n) { return !is_effect(n); });
-    return with_early_collectives(with_early_sends(order));
-  }
-
-  // What another slot waits for goes there at once; what is reduced over towers when it is read.
-  static std::vector<const Node*> with_early_sends(const std::vector<const Node*>& order) {
-    auto goes_early = [](const Node* node) {
-      return node->is(send_op) && !node->input(0).node().op().collective;
-    };
-    std::multimap<const Node*, const Node*> sends;  // by who makes the value
-    for (const Node* node : order)
-      if (goes_early(node)) sends.emplace(&node->input(0).node(), node);
-    std::vector<const Node*> out;
-    for (const Node* node : order) {
-      if (goes_early(node)) continue;
-      out.push_back(node);
-      for (auto [at, end] = sends.equal_range(node); at != end; ++at) out.push_back(at->second);
-    }
-    return out;
-  }
-
-  // Each reduction comes right behind the last of its operands, and all in the order in which they
-  // were made: every tower starts the same ones in the same order.
-  std::vector<const Node*> with_early_collectives(const std::vector<const Node*>& order) const {
-    std::deque<const Node*> collectives;
-    for (const Node* node : order)
-      if (node->op().collective) collectives.push_back(node);
-    if (collectives.empty()) return order;
-    std::vector<bool> made(graph().size());
-    std::vector<const Node*> out;
-    auto add = [&](const Node* node) {
-      made[static_cast<std::size_t>(node->id())] = true;
-      out.push_back(node);
-    };
-    auto ready = [&](const Node& node) {
-      return std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Tensor& t) {
-        return made[static_cast<std::size_t>(t.node().id())];
-      });
-    };
-    for (const Node* node : order) {
-      if (!node->op().collective) add(node);
-      for (; !collectives.empty() && ready(*collectives.front()); collectives.pop_front())
-        add(collectives.front());
-    }
-    return out;
-  }
 
   // Effects too read variables as they were before the step: what is overwritten by the time an
   // effect reads it is copied beforehand.
@@ -285,7 +231,7 @@ class Builder {
     }
     step.instruction.kernel = with_context(to_string(node), [&] { return kernel_for(node); });
     for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
-    if (is_effect(&node))
+    if (writes_variables(&node))
       for (int i : only_read(node)) {
         int& input = step.inputs[static_cast<std::size_t>(i)];
         if (auto old = old_values_.find(input); old != old_values_.end()) input = old->second;

@@ -69,11 +69,11 @@ class ConvolveParts {
       if (is_kernel_gradient(*reader))
         return &reader->input(0).node() == &node && &reader->input(1).node() != &node
                && reader->as<ConvGradKernelOptions>().window.groups == 1;
-      // The sum of the parts is another pass over the result.
+      // Each part but the first is another pass over the result.
       return is_convolution(*reader) && &reader->input(1).node() != &node
              && reader->as<ConvOptions>().window.groups == 1 && !reader->as<ConvOptions>().bias
              && reader->as<ConvOptions>().activation == Activation::none
-             && reader->output().bytes() <= type.bytes();
+             && reader->output().bytes() * (std::ssize(node.inputs()) - 1) <= type.bytes();
     };
     return wide && std::ranges::all_of(readers_[index(node)], takes_parts);
   }

@@ -63,8 +63,10 @@ class Packing {
     for (PlannedBlock& b : blocks_) order.push_back(&b);
     std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return before(*a, *b); });
     try_order(order);
-    // What has come to lie highest had to wait too long for its turn.
-    for (int tries = 0; tries < 8 && !is_good(); ++tries) {
+    // What has come to lie highest had to wait too long for its turn. Each try takes a time that
+    // grows with the square of the number of blocks.
+    auto most = static_cast<int>(std::min<std::size_t>(8, 20000 / (blocks_.size() + 1)));
+    for (int tries = 0; tries < most && !is_good(); ++tries) {
       auto top = std::max_element(order.begin(), order.end(),
                                   [](auto* a, auto* b) { return end_of(*a) < end_of(*b); });
       std::rotate(order.begin(), top, top + 1);
@@ -111,9 +113,11 @@ std::int64_t assign_offsets(std::span<PlannedBlock> blocks) {
     return a_there ? longer(a, b) : larger(a, b);
   });
   packing.try_order(larger);
-  // The most bytes that ever live beside a block.
+  std::vector<std::int64_t> most_beside;  // that ever live while a block does
+  for (const PlannedBlock& b : blocks)
+    most_beside.push_back(*std::max_element(live.begin() + b.first, live.begin() + b.last + 1));
   auto beside = [&](const PlannedBlock& b) {
-    return *std::max_element(live.begin() + b.first, live.begin() + b.last + 1);
+    return most_beside[static_cast<std::size_t>(&b - blocks.data())];
   };
   auto by_beside = [&](auto then) {
     packing.try_order([&beside, then](const PlannedBlock& a, const PlannedBlock& b) {

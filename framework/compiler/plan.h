@@ -71,8 +71,8 @@ struct PlannedBlock {
 /// recompute.h.
 struct RecomputeOptions {
   /// Values that one pass over memory gives again, as long as all such passes together take no more
-  /// than about 3 % of the step: a batch's normalised elements, with residual and ReLU, and
-  /// conversions between types.
+  /// than about 3 % of the step: a batch's normalised elements, with residual and ReLU,
+  /// conversions between types, and concats.
   bool cheap = true;
   /// All that is made in these scopes and below, but for what the forward pass reads outside; the
   /// empty one is the whole model.

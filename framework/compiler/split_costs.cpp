@@ -294,7 +294,7 @@ class SplitCosts::Run {
   // While one slot has a micro-batch the others have other ones, but at the ends (Huang et al.,
   // "GPipe", 2019, section 2.3).
   void add_times() {
-    double sum = std::accumulate(busy_.begin(), busy_.end(), 0.0);
+    double sum = std::max(std::accumulate(busy_.begin(), busy_.end(), 0.0), least_seconds);
     double longest = *std::ranges::max_element(busy_);
     cost_.seconds = longest + (sum - longest) / static_cast<double>(costs_.passes_)
                     + sent_ / sent_bytes_a_second;

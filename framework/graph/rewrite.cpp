@@ -35,7 +35,8 @@ class Copier final : public Rewriting {
     } else if (auto replaced = rule_(old, *this)) {
       slot = std::move(*replaced);
       ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
-      return slot.empty() ? std::vector<Node*>() : std::vector{&slot[0].node()};
+      // What stands for a root without outputs, such as a send, was added last.
+      return {slot.empty() ? &to_.node(to_.size() - 1) : &slot[0].node()};
     }
     Node& copy = to_.add(old.op(), inputs(old), old.options(), place);
     for (int i = 0; i < static_cast<int>(copy.outputs().size()); ++i) slot.emplace_back(copy, i);

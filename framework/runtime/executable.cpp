@@ -174,6 +174,14 @@ void Executable::bind_collective(Launch& start) {
   start.collective = member_.communicator->all_reduce(member_.member, std::move(bucket));
 }
 
+void Executable::settle() noexcept {
+  try {
+    stream_->synchronize();
+  } catch (const std::exception&) {
+    // The step has failed already, and says why.
+  }
+}
+
 // Waits for the device before anything goes that a step uses.
 Executable::~Executable() { staging_.reset(); }
 

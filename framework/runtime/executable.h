@@ -74,7 +74,8 @@ class Executable {
   ~Executable();
 
   /// Comes before each step of a plan that reduces over towers, while no reduction of theirs is
-  /// under way: finds the arena where it is now. If it has grown, the next step but one is captured
+  /// under way, and of one that sends or receives, while no slot of its tower runs, and for all of
+  /// them: finds the arena where it is now. If it has grown, the next step but one is captured
   /// anew. Error: the arena's memory is gone.
   void bind();
 
@@ -100,6 +101,8 @@ class Executable {
   /// Whether steps of this plan may be under way while the host goes on.
   bool can_run_behind() const { return staging_ != nullptr && !transfers_; }
   bool under_way() const { return staging_ && staging_->under_way() > 0; }
+  /// Waits until the device has done all that was enqueued, also of a step that failed.
+  void settle() noexcept;
   bool captured() const { return captured_ != nullptr; }
   bool was_enqueued() const { return enqueued_ > 0; }  ///< in a step that was not traced
 

@@ -26,6 +26,10 @@ void TowerExecutable::begin_step() {
   for (auto& slot : slots_) slot->bind();
 }
 
+void TowerExecutable::settle() noexcept {
+  for (auto& slot : slots_) slot->settle();
+}
+
 void TowerExecutable::run(const Features& batch, const StepState& state) {
   ensure(slots() == 1, "a tower of ", slots(), " slots runs on as many threads");
   at(0).run(batch, state);

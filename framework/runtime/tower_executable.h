@@ -43,6 +43,10 @@ class TowerExecutable {
   /// Lets the slots that wait for one that threw throw too, until the next step; from any thread.
   void abort(const std::string& reason) { mailboxes_.abort(reason); }
 
+  /// After a step that failed, when all slots have returned: waits for what their devices still do
+  /// of it, such as sending to each other's arenas.
+  void settle() noexcept;
+
   /// The step of a tower of one slot.
   void run(const Features& batch, const StepState& state);
 

@@ -80,7 +80,7 @@ class BatchSearch {
     Model model = session_.build(Mode::train, own, hooks_.all(), options);
     std::int64_t most = -unknown;
     for (int tower = 0; tower < session_.strategy().size(); ++tower)
-      most = std::max(most, session_.bytes_over(model, tower, model.different_parts()));
+      most = std::max(most, session_.bytes_over(model, tower));
     return most;
   }
 

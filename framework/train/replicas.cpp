@@ -325,11 +325,20 @@ void Replicas::start(bool trace, int sub_step) {
   // Reductions of one step are captured by all towers or by none.
   capture_ = std::all_of(towers.begin(), towers.end(),
                          [](const TowerExecutable* tower) { return tower->was_enqueued(); });
-  if (session_.strategy().variables == VariablePlacement::mirrored)
-    return session_.lanes().run(whole_step_, on_failure_);
+  if (session_.strategy().variables == VariablePlacement::mirrored) return run_lanes(whole_step_);
   // The first tower may not write what others still read.
-  session_.lanes().run(compute_, on_failure_);
-  session_.lanes().run(apply_, on_failure_);
+  run_lanes(compute_);
+  run_lanes(apply_);
+}
+
+void Replicas::run_lanes(const std::function<void(int lane)>& work) {
+  try {
+    session_.lanes().run(work, on_failure_);
+  } catch (...) {
+    for (int t = 0; slots_ > 1 && t < taking_part_; ++t)
+      towers_[static_cast<std::size_t>(t)].executable->settle();
+    throw;
+  }
 }
 
 StepTimes Replicas::times(const Started& towers) {

@@ -95,6 +95,7 @@ class Replicas {
   std::string describe_share(int tower) const;
   void check_alike(int tower, const Model& model) const;
   enum class Phase : std::uint8_t { compute, apply, whole };
+  void run_lanes(const std::function<void(int lane)>& work);
   void on_lane(int lane, Phase phase);
   void run_lane(int tower, int slot, Phase phase);
   void failed(const std::exception& error);

@@ -42,9 +42,9 @@ std::string to_string(Precision precision);
 /// What training computes again in its backward pass in place of keeping it. The results are the
 /// same, to the bit; plan() and explain() say how much memory it takes.
 struct Recompute {
-  /// What one pass over memory gives again is not kept (normalised batches, conversions), for at
-  /// most some 3 % of a step's time. Where a plan would be over the memory limit, as much more as
-  /// it takes to fit is computed again, what costs the least time first.
+  /// What one pass over memory gives again is not kept (normalised batches, conversions, concats),
+  /// for at most some 3 % of a step's time. Where a plan would be over the memory limit, as much
+  /// more as it takes to fit is computed again, what costs the least time first.
   bool automatic = true;
   /// What is made in one of these scopes, by full path, and below, is computed again, but for what
   /// other scopes read of it. Scopes that follow each other, as the blocks of a model, are computed

@@ -102,10 +102,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// computed again, where only such a plan is within the devices' limits.
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0}) const;
-  /// By how much the leanest such plans, for each of these sets of updates, are together over what
-  /// a device has for this session, where it is the most; 0 or below: they fit.
-  std::int64_t bytes_over(const Model& model, int tower,
-                          std::span<const std::uint64_t> parts) const;
+  /// By how much the leanest such plans, of all sets of updates that the model makes, are together
+  /// over what a device has for this session, where it is the most; 0 or below: they fit.
+  std::int64_t bytes_over(const Model& model, int tower) const;
   std::shared_ptr<const TowerPlan> compile_summaries(const Model& model, int tower) const;
   /// `options` with what this session's towers ask of its models.
   ModelOptions complete(ModelOptions options = {}) const;
@@ -190,14 +189,15 @@ class Session : public std::enable_shared_from_this<Session> {
                                                           const Compile& compile,
                                                           CompileOptions options,
                                                           const TowerPlan& without) const;
-  SplitPlan best_split(const Model& first, const Hooks& hooks) const;
+  SplitPlan best_split(const Model& first) const;
   // What plans that are there together need.
   struct Need {
-    std::int64_t most = 0;  // of any device of the tower
-    std::int64_t over = 0;  // what a device has for this session, where it is the most
+    std::int64_t most = 0;        // of any device of the tower
+    std::int64_t over_limit = 0;  // more than a device's limit, where it is the most
+    std::int64_t over = 0;        // more than that and what other programs leave
   };
-  Need need_of(const Model& model, int tower, std::span<const std::uint64_t> parts,
-               Search search) const;
+  Need need_of(const Model& model, int tower, Search search) const;
+  static Search leanest(const Model& model);
   std::int64_t bytes_of(std::span<const TowerPlan* const> plans, int tower, std::size_t slot) const;
   std::int64_t bytes_over_limits(const TowerPlan& plan, int tower) const;
   std::int64_t largest_batch(const Model& model, int tower);

@@ -9,72 +9,72 @@
 
 namespace belfry {
 
-Session::Need Session::need_of(const Model& model, int tower, std::span<const std::uint64_t> parts,
-                               Search search) const {
+Session::Need Session::need_of(const Model& model, int tower, Search search) const {
   std::vector<std::shared_ptr<const TowerPlan>> plans;
   std::vector<const TowerPlan*> together;
-  for (std::uint64_t chosen : parts) {
+  for (std::uint64_t chosen : model.different_parts()) {
     plans.push_back(compile(model, tower, chosen, search));
     together.push_back(plans.back().get());
   }
   std::vector<Device*> devices = devices_of(tower);
-  Need need{.over = std::numeric_limits<std::int64_t>::min()};
+  Need need;
+  need.over_limit = need.over = std::numeric_limits<std::int64_t>::min();
   for (std::size_t slot = 0; slot < devices.size(); ++slot) {
     const Device& device = *devices[slot];
-    std::int64_t there = std::min(device.memory_limit().count,
-                                  device.memory_in_use().count + device.available_memory().count);
+    std::int64_t limit = device.memory_limit().count;
+    std::int64_t there = device.memory_in_use().count + device.available_memory().count;
     std::int64_t bytes = bytes_of(together, tower, slot);
     need.most = std::max(need.most, bytes);
-    need.over = std::max(need.over, bytes - there);
+    need.over_limit = std::max(need.over_limit, bytes - limit);
+    need.over = std::max(need.over, bytes - std::min(limit, there));
   }
   return need;
 }
 
-std::int64_t Session::bytes_over(const Model& model, int tower,
-                                 std::span<const std::uint64_t> parts) const {
-  Search leanest{.recompute = model.mode() == Mode::train, .first_that_fits = true};
-  return need_of(model, tower, parts, leanest).over;
+std::int64_t Session::bytes_over(const Model& model, int tower) const {
+  return need_of(model, tower, leanest(model)).over;
 }
 
 Model Session::build(Mode mode, const Signature& signature, const Hooks& hooks,
                      const ModelOptions& options, const AgreeOnSplit& agree) const {
   Model model(model_fn_, mode, signature, hooks, options);
   if (model.split_choices().empty()) return model;
-  SplitPlan best = best_split(model, hooks);
+  SplitPlan best = model.split_choices().size() > 1 ? best_split(model) : *model.split();
   if (agree) agree(best);
-  if (best.slot_of == model.split()->slot_of) return model;
   ModelOptions chosen = model.options();
   chosen.split_plan = std::move(best);
-  return Model(model_fn_, mode, signature, hooks, chosen);
+  return Model(model_fn_, mode, signature, hooks, chosen);  // the last one that the hooks see
 }
 
-// Other limits may lead to another cut, as they lead to other things that are computed again.
-SplitPlan Session::best_split(const Model& first, const Hooks& hooks) const {
+// What others have in use is not looked at, so that a model is cut alike each time.
+SplitPlan Session::best_split(const Model& first) const {
   struct Way {
     const SplitPlan* plan;
     Need need;
   };
+  std::vector<Way> ways;
   auto judge = [&](Search search) {
-    std::vector<Way> ways;
+    ways.clear();
     for (const SplitPlan& plan : first.split_choices()) {
       ModelOptions options = first.options();
       options.split_plan = plan;
-      Model model(model_fn_, first.mode(), first.signature(), hooks, options);
-      ways.push_back({&plan, need_of(model, 0, model.different_parts(), search)});
+      Model model(model_fn_, first.mode(), first.signature(), {}, options);
+      ways.push_back({&plan, need_of(model, 0, search)});
     }
-    return ways;
+    return std::ranges::any_of(ways, [](const Way& way) { return way.need.over_limit <= 0; });
   };
-  std::vector<Way> ways = judge({});
-  bool any_fits = std::ranges::any_of(ways, [](const Way& way) { return way.need.over <= 0; });
-  if (!any_fits && first.mode() == Mode::train && recompute_)
-    ways = judge({.recompute = true, .first_that_fits = true});
-  std::ranges::stable_sort(ways, {}, [](const Way& way) { return way.need.most; });
-  if (any_fits) std::erase_if(ways, [](const Way& way) { return way.need.over > 0; });
-  std::int64_t least = ways[0].need.most;
+  if (judge({}) || (first.mode() == Mode::train && recompute_ && judge(leanest(first))))
+    std::erase_if(ways, [](const Way& way) { return way.need.over_limit > 0; });
+  std::int64_t least =
+      std::ranges::min_element(ways, {}, [](const Way& way) { return way.need.most; })->need.most;
   std::erase_if(ways, [&](const Way& way) { return way.need.most > least + least / 20; });
   return *std::ranges::min_element(ways, {}, [](const Way& way) {
             return way.plan->seconds;
           })->plan;
+}
+
+Session::Search Session::leanest(const Model& model) {
+  return {.recompute = model.mode() == Mode::train, .first_that_fits = true};
 }
 
 // Plans of one tower that are there together share variables, and the memory to compute in.
@@ -194,8 +194,7 @@ std::int64_t Session::largest_batch(const Model& model, int tower) {
         type.shape = type.shape.with(0, rows);
     try {
       Model scaled(model_fn_, model.mode(), std::move(smaller), {}, model.options());
-      Search search{.recompute = model.mode() == Mode::train, .first_that_fits = true};
-      return fits(*compile(scaled, tower, ~std::uint64_t{0}, search), tower);
+      return fits(*compile(scaled, tower, ~std::uint64_t{0}, leanest(model)), tower);
     } catch (const Error&) {  // a model that wants a certain batch
       return false;
     }
@@ -236,46 +235,45 @@ void Session::fail_for_memory(const TowerPlan& plan, const Model& model, int tow
 
 // What the fullest device would need for the same batch in other ways of running it.
 std::string Session::other_ways(const Model& model, int tower) const {
-  std::string out;
-  Search leanest{.recompute = model.mode() == Mode::train, .first_that_fits = true};
   auto need = [&](const ModelOptions& options, Search search) -> std::optional<Need> {
     try {
+      // Hooks were made for the real step, and so was its plan: all are compared without them.
       Model other(model_fn_, model.mode(), model.signature(), {}, options);
-      return need_of(other, tower, other.different_parts(), search);
+      return need_of(other, tower, search);
     } catch (const Error&) {  // a model that wants it as it is
       return std::nullopt;
     }
   };
-  std::int64_t now = need_of(model, tower, model.different_parts(), leanest).most;
-  auto add = [&](const std::optional<Need>& need, const auto&... how) {
-    if (need && need->most < now)
-      out += concat("\n  ", bytes_text(need->most), " ", how...,
-                    need->over <= 0 ? ", which fits" : "");
+  const Search search = leanest(model);
+  const std::optional<Need> now = need(model.options(), search);
+  std::string out;
+  auto add = [&](const std::optional<Need>& other, const auto&... how) {
+    if (now && other && other->most < now->most)
+      out += concat("\n  ", bytes_text(other->most), " ", how...,
+                    other->over <= 0 ? ", which fits" : "");
   };
-  if (leanest.recompute && !recompute_) {
-    Search again = leanest;
+  ModelOptions options = model.options();
+  if (search.recompute && !recompute_) {
+    Search again = search;
     again.even_if_off = true;
-    add(need(model.options(), again), "with activations computed again (RunConfig::recompute)");
+    add(need(options, again), "with activations computed again (RunConfig::recompute)");
   }
-  if (model.options().precision == Precision::f32) {
-    ModelOptions options = model.options();
+  if (options.precision == Precision::f32) {
     options.precision = Precision::bf16;
     options.split_plan.reset();  // conversions are operations, too
-    add(need(options, leanest), "in bf16 (RunConfig::precision)");
+    add(need(options, search), "in bf16 (RunConfig::precision)");
+    options = model.options();
   }
-  if (model.mode() == Mode::train) {
-    ModelOptions options = model.options();
-    std::optional<Need> found;
-    int parts = options.micro_batches;
-    while (2 * parts <= std::min<std::int64_t>(model.rows(), 4) && (!found || found->over > 0)) {
-      options.micro_batches = parts *= 2;
-      options.least_rows = std::max<std::int64_t>(options.least_rows, parts);
-      found = need(options, leanest);
-    }
-    add(found, "with the rows in ", parts, " parts (hooks::accumulate)");
+  for (int parts : {2, 4}) {
+    int all = parts * options.micro_batches;
+    if (model.mode() != Mode::train || all > model.rows()) break;
+    ModelOptions in_parts = options;
+    in_parts.micro_batches = all;
+    in_parts.least_rows = std::max<std::int64_t>(options.least_rows, all);
+    add(need(in_parts, search), "with the rows in ", all, " parts (hooks::accumulate)");
   }
-  return concat(out.empty() ? "" : " The fullest device would need", out,
-                out.empty() ? " Less is needed" : "\n  less",
+  if (strategy_.slots() > 1) return out.empty() ? "" : " The fullest device would need" + out;
+  return concat(out.empty() ? " Less is needed" : " It would need" + out + "\n  less",
                 " with the model on several devices (RunConfig::split)");
 }
 

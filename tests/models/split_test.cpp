@@ -110,11 +110,10 @@ TEST_F(SplitUnet, ARefusalSaysWhatOtherWaysNeed) {
   two.memory_limit = Bytes(one.bytes[0] * 52 / 100);
   EXPECT_THAT(train(model, batch, two, 2).error,
               ::testing::AllOf(HasSubstr("The fullest device would need\n"),
-                                          HasSubstr(" in bf16 (RunConfig::precision), which fits\n")));
+                               HasSubstr(" in bf16 (RunConfig::precision), which fits\n")));
 }
 
-// A training of three steps and a last one of fewer rows: the cut stays where it was.
-TEST_F(SplitUnet, EvaluatesAndResumesWhereItWasCut) {
+TEST_F(SplitUnet, ItsCheckpointIsThatOfAnUnsplitModel) {
   TemporaryFolder folder;
   RunConfig config = on(2);
   config.save_checkpoint = Steps(2);

@@ -5,9 +5,7 @@
 namespace belfry {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Not;
 
 // Small whole numbers, so that sums are exact in any order.
 Array whole_numbers(const Shape& shape, std::int64_t step) {
@@ -21,7 +19,7 @@ Array whole_numbers(const Shape& shape, std::int64_t step) {
 class ConvolveParts : public ::testing::Test {
  protected:
   void build(DType dtype, bool volumes, std::int64_t filters = 8) {
-    Shape images{4, 64, 64, 16}, kernel{3, 3, 24, filters};
+    Shape images{8, 64, 64, 16}, kernel{3, 3, 24, filters};
     if (volumes) images = {1, 16, 32, 32, 16}, kernel = {3, 3, 3, 24, filters};
     a = input(graph, "a", {images, dtype});
     b = input(graph, "b", {images.with(images.rank() - 1, 8), dtype});
@@ -69,19 +67,19 @@ INSTANTIATE_TEST_SUITE_P(Convolutions, GradientsInParts, ::testing::Bool());
 TEST_F(ConvolveParts, ASumIsNotRoundedTwice) {
   build(DType::bf16, false, 8);
   EXPECT_THAT(ops({y}), ElementsAre("concat", "conv2d"));
+  std::vector<std::string> left = ops(gradients(sum(y), std::vector{a, b}));
+  EXPECT_EQ(std::ranges::count(left, "conv2d_grad_input"), 2);
 }
 
 TEST_F(ConvolveParts, NotWhereOthersReadTheConcat) {
   build(DType::f32, false);
   EXPECT_THAT(ops({y, relu(joined)}), ElementsAre("concat", "conv2d", "relu"));
   EXPECT_THAT(ops({y, joined}), ElementsAre("concat", "conv2d"));
-  EXPECT_THAT(ops({y, joined}), Contains("concat"));
 }
 
 TEST_F(ConvolveParts, NotWhereTheSumIsLargerThanTheConcat) {
   build(DType::f32, false, 32);
   EXPECT_THAT(ops({y}), ElementsAre("concat", "conv2d"));
-  EXPECT_THAT(ops({y}), Not(Contains("add")));
 }
 
 TEST_F(ConvolveParts, NotOfNarrowOrSmallParts) {

@@ -139,6 +139,22 @@ TEST_F(RecomputeChain, NotWhatComesFromAnotherSlot) {
   EXPECT_THAT(again, ElementsAre("mul", "exp"));
 }
 
+// The other slot's gradient reads a shape of what slot 0 has dropped: it is sent all the same.
+TEST_F(RecomputeChain, WhatIsSentLateIsSent) {
+  Tensor middle = exps(x, "a", 2), y;
+  {
+    auto guard = in("b", 1);
+    y = exp(exp(middle));
+  }
+  Partition parts = partition(program_of(sum_and_gradient(y)), 2);
+  for (Program& part : parts.slots) {
+    std::size_t effects = part.effects.size();
+    Program again = recompute(part, {.scopes = {""}}, done);
+    EXPECT_EQ(again.effects.size(), effects);
+    for (const Node* effect : again.effects) EXPECT_TRUE(effect->is(send_op));
+  }
+}
+
 TEST_F(RecomputeChain, NotWhatTheForwardPassAloneReads) {
   EXPECT_THAT(again({sum(exps(x, "a", 2))}, {.scopes = {""}}), IsEmpty());
 }

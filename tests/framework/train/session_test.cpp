@@ -73,7 +73,7 @@ TEST(Memory, AModelOverTheLimitFailsBeforeAnythingRuns) {
   EXPECT_THAT(error,
               AllOf(StartsWith("the step needs "), HasSubstr(" on cpu:0 but "),
                     HasSubstr(" of 1.0 MiB are free; a batch of "),
-                    HasSubstr(" instead of 1024 would fit. The fullest device would need\n"),
+                    HasSubstr(" instead of 1024 would fit. It would need\n"),
                     HasSubstr(" in bf16 (RunConfig::precision)"),
                     HasSubstr("\n  less with the model on several devices (RunConfig::split)"),
                     HasSubstr("largest tensors:"), HasSubstr("3.9 MiB"), HasSubstr("hidden/")));
