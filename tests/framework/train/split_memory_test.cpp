@@ -1,5 +1,6 @@
 // A model that no device alone has the memory for, unless it computes its activations again.
 
+#include "belfry/framework/train/session.h"
 #include "comparing.h"
 
 namespace belfry {
@@ -114,6 +115,36 @@ TEST_F(TooLargeForOneDevice, ItTrainsOnTwoThatBelfryChooses) {
   EXPECT_EQ(train(unet(0), config), "no error");
   expect_trained();
   EXPECT_THAT(log.info, HasSubstr("split for train: slot 0: "));
+}
+
+// Each way to cut it is compiled by hand; within a limit that the leanest alone keeps, it is taken.
+TEST_F(TooLargeForOneDevice, TheCutOfTheLeastNeedIsTaken) {
+  RunConfig config = on_cpus(1, 2);
+  config.split = auto_split(2);
+  config.recompute.automatic = false;
+  Signature signature = signature_of(volumes(4));
+  auto fullest = [](const Session& session, const Model& model) {
+    auto plan = session.compile(model);
+    return std::max(plan->slots[0]->bytes(), plan->slots[1]->bytes());
+  };
+  std::vector<std::int64_t> needs;
+  {
+    Session session(unet(0), config);
+    ModelOptions options = session.complete();
+    Model first(unet(0), Mode::train, signature, {}, options);
+    for (const SplitPlan& choice : first.split_choices()) {
+      options.split_plan = choice;
+      needs.push_back(fullest(session, Model(unet(0), Mode::train, signature, {}, options)));
+    }
+    Model built = session.build(Mode::train, signature, {}, session.complete());
+    EXPECT_LE(fullest(session, built), 1.05 * static_cast<double>(std::ranges::min(needs)));
+  }
+  ASSERT_GT(needs.size(), 1u);
+  ASSERT_NE(std::ranges::min(needs), std::ranges::max(needs));
+  config.memory_limit = Bytes(std::ranges::min(needs));
+  Session session(unet(0), config);
+  Model built = session.build(Mode::train, signature, {}, session.complete());
+  EXPECT_EQ(fullest(session, built), std::ranges::min(needs));
 }
 
 TEST_F(TooLargeForOneDevice, TheFullSlotIsNamed) {
