@@ -16,6 +16,10 @@ namespace {
 
 constexpr int nobody = -1;
 
+// Where memory is short, what was packed so many instructions ago is packed again, for the next
+// micro-batch say, in place of being kept.
+constexpr int far_apart = 64;
+
 class CopyKernel final : public Kernel {
  public:
   explicit CopyKernel(Bytes size) : size_(size) {}
@@ -248,11 +252,14 @@ class Builder {
   }
 
   int packed_value(const Node& node, int value, const PackedInput& packed) {
-    auto [at, fresh] = packed_.try_emplace({value, packed.layout}, nobody);
-    if (fresh)
-      at->second =
+    Packed& known = packed_[{value, packed.layout}];
+    auto now = static_cast<int>(steps_.size());
+    bool far = options_.recompute.most_bytes > 0 && now - known.last_use > far_apart;
+    if (known.value == nobody || far)
+      known.value =
           add_preparation(node, value, MemoryUse::packed_weights, packed.pack, packed.size.count);
-    return at->second;
+    known.last_use = now;
+    return known.value;
   }
 
   // A kernel that makes another form of a value, for `reader`.
@@ -362,9 +369,13 @@ class Builder {
   std::vector<Step> steps_;
   std::vector<Value> values_;
   std::vector<std::vector<int>> values_of_;  // by node id, by output
-  std::map<std::pair<int, std::string>, int> packed_;
-  std::deque<const Node*> under_way_;  // reductions started and not finished
-  std::map<int, int> old_values_;      // of variables that effects read after they are overwritten
+  struct Packed {
+    int value = nobody;
+    int last_use = 0;
+  };
+  std::map<std::pair<int, std::string>, Packed> packed_;  // by value and layout
+  std::deque<const Node*> under_way_;                     // reductions started and not finished
+  std::map<int, int> old_values_;  // of variables that effects read after they are overwritten
 };
 
 }  // namespace

@@ -78,8 +78,8 @@ struct RecomputeOptions {
   /// empty one is the whole model.
   std::vector<std::string> scopes = {};
   /// Where that leaves more than this alive at a time on a device, as much more as it takes, whole
-  /// segments of the model among it; 0: no limit. An estimate: workspaces, packed weights and gaps
-  /// come on top.
+  /// segments of the model among it; 0: no limit. Weights are then packed again for kernels far
+  /// behind. An estimate: workspaces, packed weights and gaps come on top.
   std::int64_t most_bytes = 0;
 };
 

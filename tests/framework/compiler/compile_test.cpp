@@ -55,6 +55,26 @@ TEST(Compile, RewritingChangesNoValue) {
     expect_close(fast[i], plain[i], concat("output ", i));
 }
 
+// A kernel is packed for both of its convolutions once, unless memory is short and the second one
+// comes long after the first.
+TEST(Compile, WeightsArePackedAgainWhereMemoryIsShort) {
+  Graph graph;
+  Tensor image = f32(graph, "image", {2, 32, 32, 64}),
+         kernel = f32(graph, "kernel", {1, 1, 64, 64});
+  auto device = find_device("cpu");
+  auto packs = [&](int between, const CompileOptions& options) {
+    Tensor y = conv2d(image, kernel);
+    for (int i = 0; i < between; ++i) y = transpose(y, {0, 2, 1, 3});
+    y = conv2d(y, kernel);
+    auto plan = compile(std::vector{y}, {}, *device, options);
+    return std::ranges::count(plan->instructions, Instruction::Role::pack, &Instruction::role);
+  };
+  CompileOptions short_of_memory{.recompute = {.most_bytes = 1}};
+  EXPECT_EQ(packs(80, {}), 1);
+  EXPECT_EQ(packs(80, short_of_memory), 2);
+  EXPECT_EQ(packs(8, short_of_memory), 1);
+}
+
 // Random graphs of ops that share memory in every allowed way: a value overwritten too early would
 // show.
 TEST(Compile, SharingMemoryChangesNoValue) {
