@@ -142,7 +142,7 @@ std::string describe_split(const SplitPlan& plan, std::span<Node* const> nodes) 
     char gflop[32];
     std::snprintf(gflop, sizeof gflop, "%.3g", slot.flops / 1e9);
     parts.push_back(
-        concat("slot ", number, ": ", gflop, " GFLOP, ", join(slot.stretches, " and ")));
+        concat("slot ", number, ": ", gflop, " GFLOP forward, ", join(slot.stretches, " and ")));
   }
   return join(parts, "; ");
 }

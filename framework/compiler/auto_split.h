@@ -32,7 +32,8 @@ struct SplitPlan {
   std::vector<int> slot_of;
   double seconds = 0;  ///< of a step, estimated: only ratios count
 };
-/// "slot 0: 1.2 GFLOP, down/a to bottom and up/b; slot 1: ..."; of one forward pass, `nodes`.
+/// "slot 0: 1.2 GFLOP forward, down/a to bottom and up/b; slot 1: ..."; of one forward pass,
+/// `nodes`.
 std::string describe_split(const SplitPlan& plan, std::span<Node* const> nodes);
 
 /// The nodes of [begin, end) that compute something: all but inputs, constants and variables.

@@ -1,5 +1,5 @@
 #pragma once
-// A plan's memory as a picture of characters. Internal to compiler/.
+// A plan's memory as a picture of characters.
 
 #include <string>
 

@@ -86,8 +86,8 @@ class HookContext {
   /// What each stage of the input pipeline has done so far: where the time goes that training waits
   /// for data. Empty for streams that do not measure themselves.
   virtual std::vector<InputStage> input_stages() const { return {}; }
-  /// What Estimator::plan() tells, but for a warm start, of this training and its first batch: from
-  /// begin() on.
+  /// What Estimator::plan() tells, but for a warm start, of this training and its first batch, and
+  /// the memory of the first tower's devices over the step as a picture: from begin() on.
   virtual std::string plan() const { return {}; }
   /// Stop is requested when somebody asks from outside for training to stop: a signal,
   /// TrainControl, TrainOptions::stop, in a job on any worker. A hook that waits for something

@@ -44,7 +44,8 @@ std::string to_string(Precision precision);
 struct Recompute {
   /// What one pass over memory gives again is not kept (normalised batches, conversions, concats),
   /// for at most some 3 % of a step's time. Where a plan would be over the memory limit, as much
-  /// more as it takes to fit is computed again, what costs the least time first.
+  /// more as it takes to fit is computed again, what costs the least time first. Where that does
+  /// not suffice, convolutions become exact, too, which changes roundings: see exact_convolutions.
   bool automatic = true;
   /// What is made in one of these scopes, by full path, and below, is computed again, but for what
   /// other scopes read of it. Scopes that follow each other, as the blocks of a model, are computed
@@ -59,8 +60,8 @@ struct MemoryLimit {
   /// A share in (0, 1] of what the device has; of a CPU of what the machine has, or a control group
   /// allows.
   static MemoryLimit of_device(double share);
-  Bytes bytes;       ///< 0: see `share`
-  double share = 0;  ///< 0: as it is
+  Bytes bytes;       ///< 0: as it is
+  double share = 0;  ///< above 0: in place of `bytes`
   bool operator==(const MemoryLimit&) const = default;
 };
 
@@ -111,6 +112,8 @@ struct RunConfig {
   /// (hooks::profile), all with check_numerics, and those of models on several device slots.
   bool capture_steps = true;
   /// Threads of CPU kernels, for each device slot; 0: the cores divided by the slots of all towers.
+  /// Sums over pieces that threads share out are rounded by their number: bits are the same for as
+  /// many threads.
   /// When they have nothing to do they spin for a while, or sleep where they had to wait for cores.
   /// Who sets OMP_WAIT_POLICY in the environment of the process, before it starts, is obeyed.
   int threads = 0;
@@ -139,10 +142,10 @@ struct RunConfig {
 /// `defaults` with the fields that a JSON object names: {"devices": ["cpu"], "seed": 7,
 /// "save_checkpoint": {"steps": 500}}. Keys are the names of the fields. A cadence is {"steps": n},
 /// {"seconds": n}, {"milliseconds": n} or null (never); "save_checkpoint_steps": n is short for the
-/// first; "memory_limit" is in bytes, or a
-/// fraction, 0.5; "split": n stands for auto_split(n); "recompute" is
-/// "automatic", "off", a list of scopes, or {"only": [scopes]} without what is automatic. Error: an
-/// unknown key (the known ones are listed), a wrong type, a value out of range.
+/// first; "memory_limit" is in bytes, a whole number, or a fraction with a point, 0.5 or 1.0;
+/// "split": n stands for auto_split(n); "recompute" is "automatic", "off", a list of scopes, or
+/// {"only": [scopes]} without what is automatic. Error: an unknown key (the known ones are listed),
+/// a wrong type, a value out of range.
 RunConfig run_config_from_json(std::string_view json, RunConfig defaults = {});
 
 /// `config` as run_config_from_json() reads it, with all fields, on one line.

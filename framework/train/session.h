@@ -169,10 +169,17 @@ class Session : public std::enable_shared_from_this<Session> {
   void finish_step() { ++step_; }
 
  private:
+  // What plans that are there together need.
+  struct Need {
+    std::int64_t most = 0;        // of any device of the tower
+    std::int64_t over_limit = 0;  // more than a device's limit, where it is the most
+    std::int64_t over = 0;        // more than that and what other programs leave
+  };
   std::vector<Device*> devices_of(int tower) const;
   void make_room(const TowerPlan& plan, const Model& model, int tower);
   [[noreturn]] void fail_for_memory(const TowerPlan& plan, const Model& model, int tower);
   std::string other_ways(const Model& model, int tower) const;
+  std::optional<Need> need_on_two_devices(const Model& model, int tower) const;
   Bytes bytes_needed(const TowerPlan& plan, int tower, int slot);
   bool fits(const TowerPlan& plan, int tower);
   using Compile = std::function<std::shared_ptr<const TowerPlan>(const CompileOptions&)>;
@@ -190,12 +197,6 @@ class Session : public std::enable_shared_from_this<Session> {
                                                           CompileOptions options,
                                                           const TowerPlan& without) const;
   SplitPlan best_split(const Model& first) const;
-  // What plans that are there together need.
-  struct Need {
-    std::int64_t most = 0;        // of any device of the tower
-    std::int64_t over_limit = 0;  // more than a device's limit, where it is the most
-    std::int64_t over = 0;        // more than that and what other programs leave
-  };
   Need need_of(const Model& model, int tower, Search search) const;
   static Search leanest(const Model& model);
   std::int64_t bytes_of(std::span<const TowerPlan* const> plans, int tower, std::size_t slot) const;

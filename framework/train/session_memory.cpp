@@ -184,8 +184,8 @@ bool Session::fits(const TowerPlan& plan, int tower) {
   return true;
 }
 
-// Rows of the largest batch whose plan fits; 0 when not even one row does. Gradient hooks are left
-// out: they were made for the real step.
+// Rows of the largest batch whose plan fits, as many for each micro-batch; 0 when not even one row
+// does. Gradient hooks are left out: they were made for the real step.
 std::int64_t Session::largest_batch(const Model& model, int tower) {
   auto rows_fit = [&](std::int64_t rows) {
     Signature smaller = model.signature();
@@ -193,18 +193,22 @@ std::int64_t Session::largest_batch(const Model& model, int tower) {
       if (type.shape.rank() > 0 && type.shape[0] == model.rows())
         type.shape = type.shape.with(0, rows);
     try {
-      Model scaled(model_fn_, model.mode(), std::move(smaller), {}, model.options());
+      ModelOptions options = model.options();
+      if (options.split > 0) options.split_plan.reset();  // it would be cut for itself
+      Model scaled = build(model.mode(), smaller, {}, options);
       return fits(*compile(scaled, tower, ~std::uint64_t{0}, leanest(model)), tower);
     } catch (const Error&) {  // a model that wants a certain batch
       return false;
     }
   };
-  std::int64_t low = 0, high = model.rows();  // low fits, high does not
+  std::int64_t parts = std::min<std::int64_t>(model.options().micro_batches, model.rows());
+  // Of rows in each part low fits and high does not.
+  std::int64_t low = 0, high = (model.rows() + parts - 1) / parts;
   while (high - low > 1) {
     std::int64_t middle = low + (high - low) / 2;
-    (rows_fit(middle) ? low : high) = middle;
+    (rows_fit(middle * parts) ? low : high) = middle;
   }
-  return low;
+  return low * parts;
 }
 
 void Session::make_room(const TowerPlan& plan, const Model& model, int tower) {
@@ -272,9 +276,36 @@ std::string Session::other_ways(const Model& model, int tower) const {
     in_parts.least_rows = std::max<std::int64_t>(options.least_rows, all);
     add(need(in_parts, search), "with the rows in ", all, " parts (hooks::accumulate)");
   }
-  if (strategy_.slots() > 1) return out.empty() ? "" : " The fullest device would need" + out;
-  return concat(out.empty() ? " Less is needed" : " It would need" + out + "\n  less",
-                " with the model on several devices (RunConfig::split)");
+  std::string_view who =
+      strategy_.slots() > 1 ? " The fullest device would need" : " It would need";
+  if (strategy_.slots() == 1)
+    add(need_on_two_devices(model, tower), "on each of two devices (RunConfig::split)");
+  std::int64_t kept = 0;
+  for (const VariableOptions& v : model.variables())
+    if (v.kind == VariableKind::slot && v.type.dtype == DType::f32) kept += v.type.bytes();
+  if (now && kept > now->most / 8)
+    out += concat("\n  up to ", bytes_text(kept / 4 * 3),
+                  " less with optimizer slots in fewer bits (OptimizerState)");
+  return out.empty() ? "" : concat(who, out);
+}
+
+std::optional<Session::Need> Session::need_on_two_devices(const Model& model, int tower) const {
+  try {
+    ModelOptions options = model.options();
+    options.split = 2;
+    Model cut(model_fn_, model.mode(), model.signature(), {}, options);
+    Device* device = devices_of(tower)[0];
+    Device* two[] = {device, device};
+    std::vector<std::shared_ptr<const TowerPlan>> plans;
+    std::vector<const TowerPlan*> together;
+    for (std::uint64_t chosen : cut.different_parts())
+      together.push_back(plans.emplace_back(cut.compile(two, compile_options_, chosen)).get());
+    Need need{.most = std::max(bytes_of(together, tower, 0), bytes_of(together, tower, 1))};
+    need.over = need.most - device->memory_limit().count;
+    return need;
+  } catch (const Error&) {  // it says itself what lies where
+    return std::nullopt;
+  }
 }
 
 void Session::check(const TowerPlan& plan, const Model& model, int tower) {

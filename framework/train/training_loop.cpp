@@ -255,7 +255,7 @@ bool Training::Impl::prepare() {
 }
 
 std::string Training::Impl::describe() const {
-  return describe_training({.session = session,
+  PreparedTraining training{.session = session,
                             .config = config_,
                             .options = options,
                             .hooks = hooks,
@@ -265,7 +265,8 @@ std::string Training::Impl::describe() const {
                             .batch_rows = input.batch_rows(),
                             .plan = [this](int tower, std::uint64_t updates) -> const TowerPlan& {
                               return replicas.plan(tower, updates);
-                            }});
+                            }};
+  return describe_training(training) + memory_pictures(training);
 }
 
 void Training::Impl::report(const Started& step) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <typeinfo>
 
+#include "belfry/framework/compiler/memory_picture.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/step_input.h"
@@ -237,6 +238,19 @@ std::string describe_training(const PreparedTraining& training) {
                 recomputed_in_parts(training), "gradients pass: average, ",
                 training.config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
                 editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
+}
+
+std::string memory_pictures(const PreparedTraining& training) {
+  const Model& model = training.replicas.model();
+  const auto& devices = training.session.strategy().towers[0].devices;
+  std::string out;
+  for (std::uint64_t updates : model.different_parts()) {
+    const TowerPlan& plan = training.plan(0, updates);
+    for (std::size_t s = 0; s < plan.slots.size(); ++s)
+      if (std::string picture = memory_picture(*plan.slots[s]); !picture.empty())
+        out += concat("\n", devices[s]->name(), label_of(model, updates), ": ", picture);
+  }
+  return out;
 }
 
 std::string training_plan(Session& session, const RunConfig& config, const InputFn& input_fn,

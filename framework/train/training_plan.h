@@ -33,6 +33,8 @@ struct PreparedTraining {
 };
 /// See Estimator::plan(), but without the warm start.
 std::string describe_training(const PreparedTraining& training);
+/// The memory of the first tower's devices over each of its steps: see memory_picture().
+std::string memory_pictures(const PreparedTraining& training);
 
 /// See Estimator::plan().
 std::string training_plan(Session& session, const RunConfig& config, const InputFn& input_fn,

@@ -100,9 +100,9 @@ TEST_F(Splitting, SaysWhatLiesWhere) {
   Tensor a{apply(exp_op, s / "down", {x})}, b{apply(exp_op, s / "bottom", {a})};
   Tensor c{apply(exp_op, s / "up", {b})};
   EXPECT_EQ(describe_split({.slot_of = {0, 1, 0}}, pass().nodes),
-            "slot 0: 0 GFLOP, down and up; slot 1: 0 GFLOP, bottom");
+            "slot 0: 0 GFLOP forward, down and up; slot 1: 0 GFLOP forward, bottom");
   EXPECT_THAT(describe_split({.slot_of = {0, 0, 1}}, pass().nodes),
-              StartsWith("slot 0: 0 GFLOP, down to bottom; "));
+              StartsWith("slot 0: 0 GFLOP forward, down to bottom; "));
 }
 
 TEST_F(Splitting, Errors) {
