@@ -59,7 +59,8 @@ std::vector<const Node*> execution_order(const Program& program) {
   Order order;
   for (const auto& node : *program.graph)
     if (live[static_cast<std::size_t>(node->id())]) order.push_back(node.get());
-  std::ranges::stable_partition(order, [](const Node* n) { return !writes_variables(n); });
+  std::stable_partition(order.begin(), order.end(),
+                        [](const Node* n) { return !writes_variables(n); });
   return with_early_collectives(with_early_sends(order), program.graph->size());
 }
 
