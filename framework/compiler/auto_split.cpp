@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -172,9 +171,11 @@ std::vector<SplitPlan> plan_split(std::span<const SplitPass> passes, const Split
   SplitCosts costs(passes, options);
   for (double worth_of_time : {0.1, 0.0, 0.4}) add(costs, worth_of_time);
   // A device may have less to compute again than all of the model would.
-  SplitOptions all_kept = options;
-  all_kept.recompute = {.cheap = false};
-  add(SplitCosts(passes, all_kept), 0.1);
+  if (options.recompute.cheap || !options.recompute.scopes.empty()) {
+    SplitOptions all_kept = options;
+    all_kept.recompute = {.cheap = false};
+    add(SplitCosts(passes, all_kept), 0.1);
+  }
   for (SplitPlan& plan : plans) plan.seconds = costs.of(plan.slot_of).seconds;
   return plans;
 }

@@ -14,7 +14,7 @@
 
 namespace belfry {
 
-/// What a forward pass will be differentiated for.
+/// A loss that a forward pass is differentiated for, with the variables that its gradients are of.
 struct SplitTarget {
   Tensor loss;
   std::vector<Variable> variables;

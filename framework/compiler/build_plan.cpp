@@ -278,7 +278,7 @@ class Builder {
     return made;
   }
 
-  // What another slot sends may be there long before it is waited for.
+  // A value that another slot sends may be there long before it is waited for.
   void find_lifetimes(std::span<const int> arrivals) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Instruction& instruction = steps_[i].instruction;

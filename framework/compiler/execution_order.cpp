@@ -11,7 +11,7 @@ namespace {
 
 using Order = std::vector<const Node*>;
 
-// What is reduced over towers is sent when it is read.
+// A value that is reduced over towers is sent when it is read, as it is not there before.
 Order with_early_sends(const Order& order) {
   auto goes_early = [](const Node* node) {
     return node->is(send_op) && !node->input(0).node().op().collective;

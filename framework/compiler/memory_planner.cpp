@@ -63,8 +63,8 @@ class Packing {
     for (PlannedBlock& b : blocks_) order.push_back(&b);
     std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return before(*a, *b); });
     try_order(order);
-    // What has come to lie highest had to wait too long for its turn. Each try takes a time that
-    // grows with the square of the number of blocks.
+    // The block that has come to lie highest had to wait too long for its turn. A try takes a time
+    // that grows with the square of the number of blocks.
     auto most = static_cast<int>(std::min<std::size_t>(8, 20000 / (blocks_.size() + 1)));
     for (int tries = 0; tries < most && !is_good(); ++tries) {
       auto top = std::max_element(order.begin(), order.end(),

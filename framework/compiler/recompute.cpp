@@ -116,7 +116,7 @@ Set values_in(const StepValues& step, const std::vector<std::string>& scopes) {
     for (std::size_t i = 0; i < own.size(); ++i)
       own[i] = step.values()[i].may_be_again() && step.values()[i].node->is_in(scope);
     for (const Node* node : step.order()) {
-      // What is sent is read elsewhere, wherever that is.
+      // A value that is sent is read on another slot, in whatever scope.
       if (StepValues::is_late(*node) || (node->is_in(scope) && !node->is(send_op))) continue;
       for (const Tensor& t : node->inputs())
         own[static_cast<std::size_t>(step.value_of(t))] = false;

@@ -188,7 +188,7 @@ class Lives {
                 told_.begin() + static_cast<std::ptrdiff_t>(row(item)));
     told_[row(item) + static_cast<std::size_t>(slot)] = now + 1;
   }
-  /// Of what another slot has made.
+  /// The slot reads it first; another slot has made it.
   void receive(int item, int slot) {
     at(item, slot).first = told_[row(item) + static_cast<std::size_t>(slot)];
     for (std::size_t s = 0; s < slots_; ++s)

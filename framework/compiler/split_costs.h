@@ -1,10 +1,9 @@
 #pragma once
-// What a model would take on several device slots, wherever it is cut. Internal to compiler/.
+// The memory and time that a model takes on several device slots, for any cut. Internal to
+// compiler/.
 
 #include <cstdint>
-#include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "belfry/framework/compiler/auto_split.h"

@@ -54,7 +54,7 @@ class StepValues {
     int when = 0;           ///< the place in order() that this is at or, computing again, before
     double seconds = 0;     ///< of computing again
   };
-  /// What a step would need that drops these.
+  /// The peak and the time of a step that drops these.
   Estimate estimate(const Set& dropped) const;
   /// What is computed, in order: without leaves and views.
   const std::vector<const Node*>& order() const { return order_; }

@@ -35,7 +35,7 @@ class Copier final : public Rewriting {
     } else if (auto replaced = rule_(old, *this)) {
       slot = std::move(*replaced);
       ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
-      // What stands for a root without outputs, such as a send, was added last.
+      // A root without outputs, such as a send, is replaced by the node that was added last.
       return {slot.empty() ? &to_.node(to_.size() - 1) : &slot[0].node()};
     }
     Node& copy = to_.add(old.op(), inputs(old), old.options(), place);

@@ -54,7 +54,7 @@ std::vector<Tensor> convolution::gradient(const GradContext& c) {
   const auto& o = c.as<ConvOptions>();
   Tensor x = c.input(0), kernel = c.input(1), dy = c.dy();
   if (o.activation == Activation::relu) dy = relu_grad(dy, c.output());
-  // What reads x comes first, so that its memory is free for its gradient.
+  // The gradients that read x come first, so that its memory is free for x's own.
   Tensor dbias, dkernel = convolve_grad_kernel(x, dy, o.window, kernel_size(kernel));
   if (o.bias) {
     std::vector<int> axes;

@@ -57,7 +57,7 @@ std::vector<Tensor> gradient(const GradContext& c) {
   auto [ta, tb] = o.product;
   Tensor a = c.input(0), b = c.input(1), dy = c.dy();
   if (o.activation == Activation::relu) dy = relu_grad(dy, c.output());
-  // What reads a, most often the larger one, comes first, so that its memory is free for dA.
+  // dB, which reads a, comes first: the memory of a, most often the larger one, is free for dA.
   Tensor db = tb ? matmul(dy, a, {.transpose_a = true, .transpose_b = ta})
                  : matmul(a, dy, {.transpose_a = !ta, .transpose_b = false});
   db = sum_to(db, b.shape());

@@ -42,7 +42,7 @@ inline constexpr std::int64_t state_block_bytes = 4 + state_block;
 /// Variables of fewer elements keep slots of their own type in place of eight bits.
 inline constexpr std::int64_t least_elements_in_eight_bits = 4096;
 
-/// Of the random numbers that round slots; of no scope path.
+/// The stream of the random numbers that round slots. No scope path has this number.
 inline constexpr std::uint64_t state_stream = 0x6f7074696d697a65;
 
 /// How floats are rounded; `random` is a word whose lower 16 bits count. M is as in functors.h.

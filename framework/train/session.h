@@ -103,7 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const TowerPlan> compile(const Model& model, int tower = 0,
                                            std::uint64_t chosen = ~std::uint64_t{0}) const;
   /// By how much the leanest such plans, of all sets of updates that the model makes, are together
-  /// over what a device has for this session, where it is the most; 0 or below: they fit.
+  /// over what there is on a device, where it is the most; 0 or below: they fit.
   std::int64_t bytes_over(const Model& model, int tower) const;
   std::shared_ptr<const TowerPlan> compile_summaries(const Model& model, int tower) const;
   /// `options` with what this session's towers ask of its models.

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "belfry/framework/ops/update_rule.h"
+#include "run_in_place.h"
 
 namespace belfry {
 namespace {
@@ -238,14 +239,7 @@ void update(const OpDef& op, const Options& options, float rate, bool takes_step
   arrays.push_back(g.variable);
   arrays.push_back(g.gradient);
   arrays.insert(arrays.end(), g.slots.begin(), g.slots.end());
-  std::vector<ArrayView> views;
-  std::vector<TensorType> types;
-  for (Array& a : arrays) {
-    views.push_back({a.type(), a.raw()});
-    types.push_back(a.type());
-  }
-  EXPECT_TRUE(op.shape({op.name, types, options}).empty());
-  op.reference({op.name, views, {}, options});
+  run_in_place(op, options, arrays);
 }
 
 std::vector<float> slot_values(const Group& g, int k, bool is_signed) {

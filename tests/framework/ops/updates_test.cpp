@@ -7,6 +7,8 @@
 #include <functional>
 #include <random>
 
+#include "run_in_place.h"
+
 namespace belfry {
 namespace {
 
@@ -29,14 +31,7 @@ void run(const OpDef& op, const Options& options, float rate, std::optional<std:
     arrays.push_back(g.gradient);
     arrays.insert(arrays.end(), g.slots.begin(), g.slots.end());
   }
-  std::vector<ArrayView> views;
-  std::vector<TensorType> types;
-  for (Array& a : arrays) {
-    views.push_back({a.type(), a.raw()});
-    types.push_back(a.type());
-  }
-  EXPECT_TRUE(op.shape({op.name, types, options}).empty());
-  op.reference({op.name, views, {}, options});
+  run_in_place(op, options, arrays);
 }
 
 Values values(const Array& a) {
