@@ -275,8 +275,9 @@ class Rewriter {
 
 }  // namespace
 
-Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done) {
-  StepValues step(program);
+Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done,
+                  const WorkRates& rates) {
+  StepValues step(program, rates);
   const Set in_scopes = values_in(step, options.scopes);
   Set dropped = in_scopes;
   if (options.cheap) drop_cheap_values(step, dropped);

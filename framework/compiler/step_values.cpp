@@ -10,10 +10,6 @@
 namespace belfry {
 namespace {
 
-// Rough, and the same everywhere, so that plans do not depend on the machine: about those of a core
-// with AVX-512. Only their ratio counts.
-constexpr double flops_a_second = 1.5e11, bytes_a_second = 2e10;
-
 // A reduction takes part in those of the other towers once, and another slot sends once.
 bool can_be_again(const Node& node) {
   return !node.op().collective && !node.op().mutates && !node.is(receive_op);
@@ -21,12 +17,13 @@ bool can_be_again(const Node& node) {
 
 }  // namespace
 
-double seconds_to_compute(const Node& node, std::span<const Tensor> inputs) {
+double seconds_to_compute(const Node& node, std::span<const Tensor> inputs,
+                          const WorkRates& rates) {
   double bytes = 0;
   for (const Tensor& t : inputs) bytes += static_cast<double>(t.type().bytes());
   for (const TensorType& t : node.outputs()) bytes += static_cast<double>(t.bytes());
   double flops = node.op().flops ? node.op().flops(node) : 0;
-  return flops / flops_a_second + bytes / bytes_a_second;
+  return flops / rates.flops + bytes / rates.bytes;
 }
 
 std::vector<int> may_overwrite(const Node& node) {
@@ -53,7 +50,8 @@ Node& StepValues::add_again(Graph& graph, const Node& node, std::vector<Tensor> 
                    BatchNormRecomputeOptions{o.activation, o.residual}, place);
 }
 
-StepValues::StepValues(const Program& program) : numbers_(program.graph->size()) {
+StepValues::StepValues(const Program& program, const WorkRates& rates)
+    : numbers_(program.graph->size()), rates_(rates) {
   auto live = live_nodes(*program.graph, program.outputs, program.effects);
   for (const auto& owned : *program.graph) {
     const Node& node = *owned;
@@ -76,7 +74,7 @@ StepValues::StepValues(const Program& program) : numbers_(program.graph->size())
     }
     if (is_leaf(node)) continue;
     order_.push_back(&node);
-    step_seconds_ += seconds_to_compute(node, node.inputs());
+    step_seconds_ += seconds_to_compute(node, node.inputs(), rates_);
     for (const Tensor& t : node.inputs()) {
       Value& value = values_[static_cast<std::size_t>(value_of(t))];
       value.last_read = place;
@@ -95,7 +93,7 @@ int StepValues::value_of(const Tensor& t) const {
 }
 
 double StepValues::seconds_of(const Value& value) const {
-  return seconds_to_compute(*value.node, read_again(*value.node));
+  return seconds_to_compute(*value.node, read_again(*value.node), rates_);
 }
 
 StepValues::Estimate StepValues::estimate(const Set& dropped) const {

@@ -13,32 +13,45 @@ struct Normalize {
   const T *x, *residual;  // the latter null where there is none
   const C *scale, *offset, *mean, *inverse;
   T* y;
+  std::int64_t channels;
   bool relu;
 
   template <int V>
+  struct Loaded {
+    Pack<T, V> x, residual;
+  };
+  template <int V>
   struct Channels {
     Normalize of;
+    std::int64_t first;
     C mean[V], factor[V], offset[V];
-    __device__ void apply(std::int64_t place) const {
-      C values[V], added[V] = {};
-      load_values(of.x + place, values);
-      if (of.residual) load_values(of.residual + place, added);
+    __device__ Loaded<V> load(std::int64_t row) const {
+      std::int64_t place = row * of.channels + first;
+      Loaded<V> loaded{load_pack<V>(of.x + place), {}};
+      if (of.residual) loaded.residual = load_pack<V>(of.residual + place);
+      return loaded;
+    }
+    __device__ void apply(std::int64_t row, const Loaded<V>& loaded) const {
+      C values[V], added[V];
+      unpack(loaded.x, values);
+      unpack(loaded.residual, added);
       for (int k = 0; k < V; ++k) {
         values[k] = normalized(values[k], mean[k], factor[k], offset[k]) + added[k];
         if (of.relu) values[k] = functor::Relu::apply<StdMath>(values[k]);
       }
-      store_values(of.y + place, values);
+      store_values(of.y + row * of.channels + first, values);
     }
   };
   template <int V>
   __device__ Channels<V> at(std::int64_t channel) const {
-    Channels<V> channels{*this, {}, {}, {}};
-    for (int k = 0; k < V; ++k) {
-      channels.mean[k] = mean[channel + k];
-      channels.factor[k] = scale[channel + k] * inverse[channel + k];
-      channels.offset[k] = offset[channel + k];
-    }
-    return channels;
+    Channels<V> out{*this, channel, {}, {}, {}};
+    C inverses[V];
+    load_values(mean + channel, out.mean);
+    load_values(scale + channel, out.factor);
+    load_values(inverse + channel, inverses);
+    load_values(offset + channel, out.offset);
+    for (int k = 0; k < V; ++k) out.factor[k] *= inverses[k];
+    return out;
   }
 };
 

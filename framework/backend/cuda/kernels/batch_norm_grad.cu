@@ -9,12 +9,6 @@
 namespace belfry::cuda {
 namespace {
 
-/// Of V channels.
-template <class C, int V>
-struct Affine {
-  C mean[V], factor[V], offset[V];  // the last unset where y need not be computed
-};
-
 /// The operands, [rows, channels] and [channels].
 template <class T>
 struct Operands {
@@ -24,40 +18,56 @@ struct Operands {
   const C *scale, *mean, *inverse, *offset;  // the last null where y need not be computed
   std::int64_t channels;
 
+  /// Elements of V channels as they lie in memory.
   template <int V>
-  __device__ Affine<C, V> affine(std::int64_t channel) const {
-    Affine<C, V> out;
-    for (int k = 0; k < V; ++k) {
-      out.mean[k] = mean[channel + k];
-      out.factor[k] = scale[channel + k] * inverse[channel + k];
-      if (offset) out.offset[k] = offset[channel + k];
+  struct Loaded {
+    Pack<T, V> dy, x, y;
+  };
+
+  /// What a thread needs of its V channels.
+  template <int V>
+  struct Channels {
+    Operands of;
+    std::int64_t first;
+    C mean[V], factor[V], offset[V];  // the last unset where y need not be computed
+
+    __device__ Loaded<V> load(std::int64_t row) const {
+      std::int64_t place = row * of.channels + first;
+      Loaded<V> loaded{load_pack<V>(of.dy + place), load_pack<V>(of.x + place), {}};
+      if (of.y) loaded.y = load_pack<V>(of.y + place);
+      return loaded;
     }
+    /// dy before the activation, and the distance of x from its mean.
+    __device__ void unpack_into(const Loaded<V>& loaded, C (&gradients)[V],
+                                C (&distances)[V]) const {
+      C outputs[V];
+      unpack(loaded.dy, gradients);
+      unpack(loaded.x, distances);
+      unpack(loaded.y, outputs);
+      for (int k = 0; k < V; ++k) {
+        if (of.offset) outputs[k] = normalized(distances[k], mean[k], factor[k], offset[k]);
+        if (of.y || of.offset)
+          gradients[k] = functor::ReluGrad::apply<StdMath>(gradients[k], outputs[k]);
+        distances[k] -= mean[k];
+      }
+    }
+    /// For fold_columns: dy (x - mean), and dy.
+    __device__ void read(std::int64_t, const Loaded<V>& loaded, Item (&items)[V]) const {
+      C gradients[V], distances[V];
+      unpack_into(loaded, gradients, distances);
+      for (int k = 0; k < V; ++k) items[k] = {gradients[k] * distances[k], gradients[k]};
+    }
+  };
+  template <int V>
+  __device__ Channels<V> at(std::int64_t channel) const {
+    Channels<V> out{*this, channel, {}, {}, {}};
+    C scales[V], inverses[V];
+    load_values(mean + channel, out.mean);
+    load_values(scale + channel, scales);
+    load_values(inverse + channel, inverses);
+    if (offset) load_values(offset + channel, out.offset);
+    for (int k = 0; k < V; ++k) out.factor[k] = scales[k] * inverses[k];
     return out;
-  }
-  /// dy before the activation, and x, of V elements.
-  template <int V>
-  __device__ void load(std::int64_t place, const Affine<C, V>& affine, C (&gradients)[V],
-                       C (&values)[V]) const {
-    load_values(dy + place, gradients);
-    load_values(x + place, values);
-    if (!y && !offset) return;
-    C outputs[V];
-    if (y) load_values(y + place, outputs);
-    for (int k = 0; k < V; ++k) {
-      if (!y)
-        outputs[k] = normalized(values[k], affine.mean[k], affine.factor[k], affine.offset[k]);
-      gradients[k] = functor::ReluGrad::apply<StdMath>(gradients[k], outputs[k]);
-    }
-  }
-  /// For fold_columns: dy (x - mean), and dy.
-  template <int V>
-  __device__ void read(std::int64_t row, std::int64_t channel, Item (&items)[V]) const {
-    C gradients[V], values[V];
-    Affine<C, V> of_channels{};
-    if (offset) of_channels = affine<V>(channel);  // read for every row, so only where it is used
-    load(row * channels + channel, of_channels, gradients, values);
-    for (int k = 0; k < V; ++k)
-      items[k] = {gradients[k] * (values[k] - mean[channel + k]), gradients[k]};
   }
 };
 
@@ -77,32 +87,37 @@ struct InputGradient {
   using C = compute_type<T>;
   Operands<T> in;
   const C *dscale, *doffset;
-  C count;
+  C share;            // of a row: 1 / rows
   T *dx, *dresidual;  // the latter null where there is none
 
   template <int V>
   struct Channels {
     InputGradient of;
-    Affine<C, V> affine;
+    typename Operands<T>::template Channels<V> in;
     C slope[V], shift[V];
-    __device__ void apply(std::int64_t place) const {
+    __device__ auto load(std::int64_t row) const { return in.load(row); }
+    __device__ void apply(std::int64_t row, const auto& loaded) const {
+      std::int64_t place = row * of.in.channels + in.first;
       C gradients[V], values[V];
-      of.in.load(place, affine, gradients, values);
+      in.unpack_into(loaded, gradients, values);
       for (int k = 0; k < V; ++k)
-        values[k] =
-            affine.factor[k] * (gradients[k] - shift[k] - (values[k] - affine.mean[k]) * slope[k]);
+        values[k] = in.factor[k] * (gradients[k] - shift[k] - values[k] * slope[k]);
       store_values(of.dx + place, values);
       if (of.dresidual) store_values(of.dresidual + place, gradients);
     }
   };
   template <int V>
   __device__ Channels<V> at(std::int64_t channel) const {
-    Channels<V> channels{*this, in.template affine<V>(channel), {}, {}};
+    Channels<V> out{*this, in.template at<V>(channel), {}, {}};
+    C inverses[V];
+    load_values(in.inverse + channel, inverses);
+    load_values(dscale + channel, out.slope);
+    load_values(doffset + channel, out.shift);
     for (int k = 0; k < V; ++k) {
-      channels.slope[k] = in.inverse[channel + k] * dscale[channel + k] / count;
-      channels.shift[k] = doffset[channel + k] / count;
+      out.slope[k] *= inverses[k] * share;
+      out.shift[k] *= share;
     }
-    return channels;
+    return out;
   }
 };
 
@@ -125,11 +140,11 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormGradOptions& o, std::int64_t r
     auto *dscale = static_cast<C*>(a.outputs[1]), *doffset = static_cast<C*>(a.outputs[2]);
     fold.template enqueue<V>(stream, in, StoreParameters<C>{in.inverse, dscale, doffset},
                              a.workspace);
-    launch(
-        stream, {tiles.blocks(), block_threads}, map_columns<V, InputGradient<T>>,
-        InputGradient<T>{in, dscale, doffset, static_cast<C>(rows), static_cast<T*>(a.outputs[0]),
-                         o.residual ? static_cast<T*>(a.outputs[3]) : nullptr},
-        tiles);
+    launch(stream, {tiles.blocks(), block_threads}, map_columns<V, InputGradient<T>>,
+           InputGradient<T>{in, dscale, doffset, C(1) / static_cast<C>(rows),
+                            static_cast<T*>(a.outputs[0]),
+                            o.residual ? static_cast<T*>(a.outputs[3]) : nullptr},
+           tiles);
   };
   return make_kernel(run, fold.workspace());
 }

@@ -35,7 +35,7 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormOptions& o, std::int64_t rows,
     launch(stream, {tiles.blocks(), block_threads}, map_columns<V, Normalize<T>>,
            Normalize<T>{x, residual, static_cast<const C*>(a.inputs[1]),
                         static_cast<const C*>(a.inputs[2]), mean, inverse,
-                        static_cast<T*>(a.outputs[0]), o.activation == Activation::relu},
+                        static_cast<T*>(a.outputs[0]), channels, o.activation == Activation::relu},
            tiles);
   };
   return make_kernel(run, fold.workspace());

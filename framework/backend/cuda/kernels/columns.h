@@ -59,28 +59,44 @@ __device__ ColumnTask column_task(const ColumnTiles& t) {
   return task;
 }
 
-/// Folds each column. Source has `Item` and `read<V>(row, column, items)`, where rows count through
-/// all matrices; Fold has take(A, Item) beside add(A, A). The result goes to `partial` [outer,
-/// parts, columns] or, when that is null, to out(place in [outer, columns], A).
+/// Rows whose elements a thread has under way.
+constexpr int rows_at_once = 4;
+
+/// Calls use(row, loaded) for the rows of a task, in order, where load(row) has been called for
+/// several rows before the first of them is used.
+template <class Load, class Use>
+__device__ void for_each_row(const ColumnTask& task, Load load, Use use) {
+  std::int64_t row = task.begin, step = task.step;
+  for (; row + (rows_at_once - 1) * step < task.end; row += rows_at_once * step) {
+    decltype(load(row)) loaded[rows_at_once];
+    for (int i = 0; i < rows_at_once; ++i) loaded[i] = load(row + i * step);
+    for (int i = 0; i < rows_at_once; ++i) use(row + i * step, loaded[i]);
+  }
+  for (; row < task.end; row += step) use(row, load(row));
+}
+
+/// Folds each column. `source.at<V>(column)` is what a thread needs of its columns: load(row),
+/// where rows count through all matrices, is what lies in memory, and read(row, loaded, items)
+/// makes an Item of each column of it. Fold has take_row(A (&)[V], Item (&)[V]) beside add(A, A).
+/// The result goes to `partial` [outer, parts, columns] or, when that is null, to out(place in
+/// [outer, columns], A).
 template <class Fold, class A, int V, class Source, class Out>
-__global__ void fold_columns(Source source, ColumnTiles tiles, A* partial, Out out) {
+__global__ void __launch_bounds__(block_threads, 2)
+    fold_columns(Source source, ColumnTiles tiles, A* partial, Out out) {
   __shared__ A shared[V][block_threads];
-  constexpr int at_once = 4;  // loads under way
   ColumnTask task = column_task<V>(tiles);
   A folds[V];
   for (int k = 0; k < V; ++k) folds[k] = Fold::template first<A>();
   if (!task.idle) {
-    std::int64_t row = task.begin, above = task.outer * tiles.rows, step = task.step;
-    typename Source::Item items[at_once][V];
-    for (; row + (at_once - 1) * step < task.end; row += at_once * step) {
-      for (int i = 0; i < at_once; ++i) source.read(above + row + i * step, task.column, items[i]);
-      for (int i = 0; i < at_once; ++i)
-        for (int k = 0; k < V; ++k) folds[k] = Fold::take(folds[k], items[i][k]);
-    }
-    for (; row < task.end; row += step) {
-      source.read(above + row, task.column, items[0]);
-      for (int k = 0; k < V; ++k) folds[k] = Fold::take(folds[k], items[0][k]);
-    }
+    auto columns = source.template at<V>(task.column);
+    std::int64_t above = task.outer * tiles.rows;
+    for_each_row(
+        task, [&](std::int64_t row) { return columns.load(above + row); },
+        [&](std::int64_t row, const auto& loaded) {
+          typename Source::Item items[V];
+          columns.read(above + row, loaded, items);
+          Fold::take_row(folds, items);
+        });
   }
   for (int k = 0; k < V; ++k) shared[k][threadIdx.x] = folds[k];
   for (int half = task.step / 2; half > 0; half /= 2) {
@@ -108,32 +124,44 @@ struct MatrixElements {
   using Item = A;
   const T* x;
   std::int64_t columns;
+
   template <int V>
-  __device__ void read(std::int64_t row, std::int64_t column, A (&items)[V]) const {
-    compute_type<T> values[V];
-    load_values(x + row * columns + column, values);
-    for (int k = 0; k < V; ++k) items[k] = static_cast<A>(values[k]);
+  struct Columns {
+    const T* x;
+    std::int64_t stride;
+    __device__ Pack<T, V> load(std::int64_t row) const { return load_pack<V>(x + row * stride); }
+    __device__ void read(std::int64_t, const Pack<T, V>& loaded, A (&items)[V]) const {
+      for (int k = 0; k < V; ++k) items[k] = static_cast<A>(to_compute(loaded.values[k]));
+    }
+  };
+  template <int V>
+  __device__ Columns<V> at(std::int64_t column) const {
+    return {x + column, columns};
   }
 };
 
-/// A fold for fold_columns whose items are of the type in which they accumulate.
-template <class Fold>
-struct Taking : Fold {
-  template <class A>
-  static __device__ A take(A a, A b) {
-    return Fold::add(a, b);
-  }
-};
-
-/// What the first launch has left for the second.
+/// What the first launch has left for the second, which takes one column a thread.
 template <class A>
 struct PartialFolds {
   using Item = A;
   const A* folds;
   std::int64_t columns;
+
   template <int V>
-  __device__ void read(std::int64_t row, std::int64_t column, A (&items)[V]) const {
-    for (int k = 0; k < V; ++k) items[k] = folds[row * columns + column + k];
+  __device__ PartialFolds at(std::int64_t column) const {
+    static_assert(V == 1);
+    return {folds + column, columns};
+  }
+  __device__ A load(std::int64_t row) const { return folds[row * columns]; }
+  __device__ void read(std::int64_t, const A& loaded, A (&items)[1]) const { items[0] = loaded; }
+};
+
+/// A fold for fold_columns whose items are of the type in which they accumulate.
+template <class Fold>
+struct Taking : Fold {
+  template <class A, int V>
+  static __device__ void take_row(A (&folds)[V], const A (&items)[V]) {
+    for (int k = 0; k < V; ++k) folds[k] = Fold::add(folds[k], items[k]);
   }
 };
 
@@ -179,14 +207,15 @@ void with_columns_at_once(std::int64_t columns, F f) {
 }
 
 /// Applies Map to each element of a matrix: `map.at<V>(column)` is what a thread needs for its
-/// columns, whose apply(place) does V elements.
+/// columns: load(row) is what lies in memory of V elements, and apply(row, loaded) does them.
 template <int V, class Map>
-__global__ void map_columns(Map map, ColumnTiles tiles) {
+__global__ void __launch_bounds__(block_threads, 2) map_columns(Map map, ColumnTiles tiles) {
   ColumnTask task = column_task<V>(tiles);
   if (task.idle) return;
   auto columns = map.template at<V>(task.column);
-  for (std::int64_t row = task.begin; row < task.end; row += task.step)
-    columns.apply(row * tiles.columns + task.column);
+  for_each_row(
+      task, [&](std::int64_t row) { return columns.load(row); },
+      [&](std::int64_t row, const auto& loaded) { columns.apply(row, loaded); });
 }
 
 /// The tiles for it.

@@ -87,14 +87,28 @@ __device__ Pack<T, N> load_pack(const T* at) {
 }
 template <int N, class T>
 __device__ void store_pack(T* at, const Pack<T, N>& pack) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(pack) == 16) {  // which nvcc stores in four words
+    auto words = __builtin_bit_cast(uint4, pack);
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(at)),
+                 "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+    return;
+  }
+#endif
   *reinterpret_cast<Pack<T, N>*>(at) = pack;
+}
+
+/// The elements of a pack as the type in which they are computed.
+template <int V, class T>
+__device__ void unpack(const Pack<T, V>& pack, compute_type<T> (&values)[V]) {
+  for (int k = 0; k < V; ++k) values[k] = to_compute(pack.values[k]);
 }
 
 /// V elements at once, as the type in which they are computed.
 template <int V, class T>
 __device__ void load_values(const T* from, compute_type<T> (&values)[V]) {
-  auto pack = load_pack<V>(from);
-  for (int k = 0; k < V; ++k) values[k] = to_compute(pack.values[k]);
+  unpack(load_pack<V>(from), values);
 }
 template <int V, class T>
 __device__ void store_values(T* to, const compute_type<T> (&values)[V]) {

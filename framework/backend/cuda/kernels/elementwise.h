@@ -20,6 +20,12 @@ struct Addresses {
 template <class F, class T, std::size_t I>
 using OperandOf = std::conditional_t<std::is_same_v<F, functor::Where> && I == 0, bool, T>;
 
+/// What F gives for operands of T. Asked of the functor: nvcc hides from the host what functions of
+/// the device return by `auto`.
+template <class F, class T, std::size_t... I>
+auto result_of(std::index_sequence<I...>)
+    -> decltype(F::template apply<StdMath>(compute_type<OperandOf<F, T, I>>()...));
+
 template <class F, class T, std::size_t... I>
 __device__ auto apply_to(const Addresses<F::arity>& in, const std::int64_t (&at)[F::arity],
                          std::index_sequence<I...>) {
@@ -89,7 +95,7 @@ __global__ void elementwise_strided(Addresses<F::arity> in, Layout<F::arity> lay
 template <class F, class T>
 std::unique_ptr<Kernel> elementwise_kernel(const Node& node) {
   constexpr int n = F::arity;
-  using Result = decltype(apply_to<F, T>({}, {}, std::make_index_sequence<n>()));
+  using Result = decltype(result_of<F, T>(std::make_index_sequence<n>()));
   using Out = std::conditional_t<std::is_same_v<Result, bool>, bool, T>;
   const Shape& shape = node.output().shape;
   std::int64_t count = shape.elements();

@@ -43,12 +43,29 @@ struct Rows {
 
   /// For fold_columns: what an element adds to the gradients of scale and offset.
   template <int V>
-  __device__ void read(std::int64_t row, std::int64_t column, Item (&items)[V]) const {
-    C gradients[V], values[V];
-    load_values(dy + row * channels + column, gradients);
-    load_values(x + row * channels + column, values);
-    for (int k = 0; k < V; ++k)
-      items[k] = {gradients[k] * (values[k] - mean[row]) * inverse[row], gradients[k]};
+  struct Loaded {
+    Pack<T, V> dy, x;
+  };
+  template <int V>
+  struct Columns {
+    Rows of;
+    std::int64_t first;
+    __device__ Loaded<V> load(std::int64_t row) const {
+      std::int64_t place = row * of.channels + first;
+      return {load_pack<V>(of.dy + place), load_pack<V>(of.x + place)};
+    }
+    __device__ void read(std::int64_t row, const Loaded<V>& loaded, Item (&items)[V]) const {
+      C gradients[V], values[V];
+      unpack(loaded.dy, gradients);
+      unpack(loaded.x, values);
+      C mean = of.mean[row], inverse = of.inverse[row];
+      for (int k = 0; k < V; ++k)
+        items[k] = {gradients[k] * (values[k] - mean) * inverse, gradients[k]};
+    }
+  };
+  template <int V>
+  __device__ Columns<V> at(std::int64_t column) const {
+    return {*this, column};
   }
 };
 

@@ -24,14 +24,18 @@ struct MomentsFold {
   static __device__ A first() {
     return {0, 0, 0};
   }
-  template <class C>
-  static __device__ Moments<C> take(Moments<C> a, C x) {
-    C count = a.count + C(1), distance = x - a.mean, mean = a.mean + distance / count;
-    return {count, mean, a.squares + distance * (x - mean)};
+  /// Columns side by side have the same count, and share its reciprocal.
+  template <class C, int V>
+  static __device__ void take_row(Moments<C> (&folds)[V], const C (&items)[V]) {
+    C count = folds[0].count + C(1), share = C(1) / count;
+    for (int k = 0; k < V; ++k) {
+      C distance = items[k] - folds[k].mean, mean = folds[k].mean + distance * share;
+      folds[k] = {count, mean, folds[k].squares + distance * (items[k] - mean)};
+    }
   }
   template <class C>
-  static __device__ Moments<C> take(Moments<C> a, Moments<C> b) {
-    return add(a, b);
+  static __device__ void take_row(Moments<C> (&folds)[1], const Moments<C> (&items)[1]) {
+    folds[0] = add(folds[0], items[0]);
   }
   template <class C>
   static __device__ Moments<C> add(Moments<C> a, Moments<C> b) {

@@ -14,18 +14,23 @@ constexpr int threads_of_state_block = state_block / packed_each;
 constexpr int state_blocks_of_block = threads_of_update / threads_of_state_block;
 static_assert(packed_each == 4);
 
+// Where fewer than four elements are left, loops still run over all four and ask for each: their
+// numbers are known when this is compiled, so that elements stay in registers.
+
 /// Up to four elements, `count` of them, none if it is not above 0.
 template <class T>
 __device__ Pack<T, packed_each> load_some(const T* at, std::int64_t count) {
   if (count == packed_each) return load_pack<packed_each>(at);
   Pack<T, packed_each> pack{};
-  for (int k = 0; k < count; ++k) pack.values[k] = at[k];
+  for (int k = 0; k < packed_each; ++k)
+    if (k < count) pack.values[k] = at[k];
   return pack;
 }
 template <class T>
 __device__ void store_some(T* at, const Pack<T, packed_each>& pack, std::int64_t count) {
   if (count == packed_each) return store_pack(at, pack);
-  for (int k = 0; k < count; ++k) at[k] = pack.values[k];
+  for (int k = 0; k < packed_each; ++k)
+    if (k < count) at[k] = pack.values[k];
 }
 
 /// Slots in bf16. Of these types each thread has an object for one slot.
@@ -79,14 +84,14 @@ struct EightBitSlot {
     if (threadIdx.x < state_blocks_of_block) largest[threadIdx.x] = 0;
     __syncthreads();
     unsigned own = 0;
-    for (int k = 0; k < count; ++k)
-      own = std::max<unsigned>(own, SlotRounding::magnitude_bits(x.values[k]));
+    for (int k = 0; k < packed_each; ++k)
+      if (k < count) own = std::max<unsigned>(own, SlotRounding::magnitude_bits(x.values[k]));
     atomicMax(&largest[part], own);
     __syncthreads();
     if (count <= 0) return;
     float of_block = SlotRounding::scale(largest[part]);
     Pack<std::uint8_t, packed_each> packed{};
-    for (int k = 0; k < count; ++k)
+    for (int k = 0; k < packed_each; ++k)
       packed.values[k] = EightBits<StdMath, Signed>::encode(x.values[k], of_block, random[k]);
     store_some(codes(), packed, count);
     if (place == 0) *scale() = of_block;
@@ -111,7 +116,7 @@ __global__ void update_packed(Batch<2 + Rule::max_slots> batch, const Rule* rule
   Pack<float, packed_each> own[slots];
   own[0] = slot0.load();
   if constexpr (slots > 1) own[1] = last.load();
-  for (int k = 0; k < count; ++k) {
+  for (int k = 0; k < packed_each; ++k) {
     float of_element[slots];
     for (int s = 0; s < slots; ++s) of_element[s] = own[s].values[k];
     rule.template apply<StdMath>(values.values[k], gradient.values[k], of_element);

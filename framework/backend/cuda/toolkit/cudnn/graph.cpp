@@ -16,13 +16,26 @@ bool unsupported(cudnnStatus_t status) {
   return CUDNN_STATUS_CATEGORY(status) == CUDNN_STATUS_NOT_SUPPORTED;
 }
 
-std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& configuration) {
+Descriptor engine_of(const Descriptor& configuration) {
   Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t target = engine.get();
   std::int64_t count = 0;
   check(cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
                                  CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &target),
         "reading an engine");
+  return engine;
+}
+
+std::int64_t number_of(const Descriptor& engine) {
+  std::int64_t number = 0, count = 0;
+  check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
+                                 &count, &number),
+        "reading an engine's number");
+  return number;
+}
+
+std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
+  std::int64_t count = 0;
   std::vector<cudnnBackendNumericalNote_t> notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   check(cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
                                  CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count,
@@ -32,8 +45,10 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& configuratio
   return notes;
 }
 
-bool allowed(const Descriptor& configuration, bool tensor_cores) {
-  std::vector<cudnnBackendNumericalNote_t> notes = notes_of(configuration);
+bool allowed(const Descriptor& configuration, const PlanLimits& limits) {
+  Descriptor engine = engine_of(configuration);
+  if (number_of(engine) == limits.refused_engine) return false;
+  std::vector<cudnnBackendNumericalNote_t> notes = notes_of(engine);
   auto has = [&](cudnnBackendNumericalNote_t note) {
     return std::find(notes.begin(), notes.end(), note) != notes.end();
   };
@@ -43,7 +58,7 @@ bool allowed(const Descriptor& configuration, bool tensor_cores) {
         CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_FFT,
         CUDNN_NUMERICAL_NOTE_WINOGRAD})
     if (has(note)) return false;
-  return tensor_cores || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  return limits.tensor_cores || !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 // Ways to run a graph, cuDNN's favourite first.
@@ -112,7 +127,7 @@ std::shared_ptr<const FoundPlan> search(const CudnnHandle& library, OperationGra
   cudnnStatus_t failure = CUDNN_STATUS_SUCCESS;
   for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (Descriptor& configuration : configurations(library, graph, mode)) {
-      if (!allowed(configuration, limits.tensor_cores)) continue;
+      if (!allowed(configuration, limits)) continue;
       Descriptor plan = plan_of(library, configuration);
       cudnnStatus_t status = cudnnBackendFinalize(plan.get());
       if (status != CUDNN_STATUS_SUCCESS) {

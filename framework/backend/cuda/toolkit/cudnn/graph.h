@@ -141,6 +141,7 @@ struct Operand {
 struct PlanLimits {
   bool tensor_cores = true;                          ///< on f32 they mean TF32
   std::int64_t workspace = std::int64_t{256} << 20;  ///< bytes; more where no plan does with them
+  std::int64_t refused_engine = -1;                  ///< by cuDNN's number; none
 };
 
 /// An operation graph with the engine that runs it.

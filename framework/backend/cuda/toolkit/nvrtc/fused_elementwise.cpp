@@ -4,8 +4,8 @@
 #include "belfry/framework/ops/fused_elementwise.h"
 
 #include <map>
-#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "belfry/framework/backend/cuda/fused_source.h"
 #include "belfry/framework/backend/cuda/kernels.h"
@@ -26,39 +26,20 @@ int architecture_of(int device) {
   return 10 * major + minor;
 }
 
-/// Machine code where GPUs find it, on whichever of them it is launched.
-struct LoadedKernel {
-  explicit LoadedKernel(const std::vector<char>& code) {
-    check(cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-          "cudaLibraryLoadData");
-    cudaError_t found = cudaLibraryGetKernel(&function, library, "fused_chain");
-    if (found != cudaSuccess) cudaLibraryUnload(library);
-    check(found, "cudaLibraryGetKernel");
-  }
-  ~LoadedKernel() { cudaLibraryUnload(library); }
-  LoadedKernel(const LoadedKernel&) = delete;
-  LoadedKernel& operator=(const LoadedKernel&) = delete;
-
-  cudaLibrary_t library = nullptr;
-  cudaKernel_t function = nullptr;
-};
-
 /// What has been compiled in this process: each text once for an architecture, whatever came of it.
-/// Loaded code goes with the last kernel that uses it. From any thread.
+/// Loaded code stays: where CUDA 13.0 has unloaded a kernel, a launch of another one that comes to
+/// lie at its address fails (cudaErrorInvalidResourceHandle). From any thread.
 class CompiledChains {
  public:
-  /// Null where it cannot be had, which is said once.
-  std::shared_ptr<LoadedKernel> find(const std::string& text, int device) {
+  /// A kernel for whichever GPU of this architecture it is launched on; null where it cannot be
+  /// had, which is said once.
+  cudaKernel_t find(const std::string& text, int device) {
     std::lock_guard lock(mutex_);
     try {
       int architecture = architecture_of(device);
-      auto [known, is_new] = all_.try_emplace({architecture, text});
-      Chain& chain = known->second;
-      if (is_new) chain.code = compile_kernel(text, architecture);
-      if (chain.code.empty()) return nullptr;
-      std::shared_ptr<LoadedKernel> loaded = chain.loaded.lock();
-      if (!loaded) chain.loaded = loaded = std::make_shared<LoadedKernel>(chain.code);
-      return loaded;
+      auto [chain, is_new] = all_.try_emplace({architecture, text}, nullptr);
+      if (is_new) chain->second = load(compile_kernel(text, architecture));
+      return chain->second;
     } catch (const Error& error) {
       if (!std::exchange(said_, true))
         log_warning("chains of elementwise ops run on a slower kernel: ", error.what());
@@ -67,12 +48,17 @@ class CompiledChains {
   }
 
  private:
-  struct Chain {
-    std::vector<char> code;  // empty: it could not be compiled
-    std::weak_ptr<LoadedKernel> loaded;
-  };
+  static cudaKernel_t load(const std::vector<char>& code) {
+    cudaLibrary_t library = nullptr;
+    check(cudaLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "cudaLibraryLoadData");
+    cudaKernel_t kernel = nullptr;
+    check(cudaLibraryGetKernel(&kernel, library, "fused_chain"), "cudaLibraryGetKernel");
+    return kernel;
+  }
+
   std::mutex mutex_;
-  std::map<std::pair<int, std::string>, Chain> all_;
+  std::map<std::pair<int, std::string>, cudaKernel_t> all_;  // null: could not be compiled
   bool said_ = false;
 };
 
@@ -80,15 +66,14 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu& gpu, const KernelOptio
   static CompiledChains compiled;
   std::optional<FusedSource> source = fused_source(node);
   if (!source) return nullptr;
-  std::shared_ptr<LoadedKernel> kernel = compiled.find(source->text, gpu.index);
+  cudaKernel_t kernel = compiled.find(source->text, gpu.index);
   if (!kernel) return nullptr;
   source->text.clear();
   return make_kernel(
       [kernel, source = *source](const KernelArguments& a, Stream& stream) {
         FusedArguments arguments = source.at(a);
         void* address = &arguments;
-        enqueue(stream,
-                {.function = kernel->function, .shape = source.shape, .arguments = &address});
+        enqueue(stream, {.function = kernel, .shape = source.shape, .arguments = &address});
       },
       Bytes(0), "nvrtc");
 }
