@@ -60,8 +60,7 @@ class Event {
  public:
   virtual ~Event() = default;
   virtual bool done() const = 0;
-  /// The host waits. Throws what a kernel found wrong meanwhile.
-  virtual void synchronize() = 0;
+  virtual void synchronize() = 0;  ///< the host waits
   /// How much later it was done than `earlier`; both are done and were made to be timed. 0 where
   /// nothing runs behind the host.
   virtual double seconds_since(const Event& earlier) const {
@@ -92,7 +91,7 @@ class Stream {
 
   virtual void record(Event& event) = 0;      ///< `event` is done when all enqueued so far is
   virtual void wait(const Event& event) = 0;  ///< later work waits for it; the host does not
-  /// The host waits for all enqueued work. Throws what a kernel found wrong meanwhile.
+  /// The host waits for all enqueued work.
   virtual void synchronize() = 0;
 
   /// Whether work enqueued between begin_capture() and end_capture() is recorded instead of run.
@@ -114,6 +113,9 @@ struct KernelArguments {
   std::span<void* const> inputs;
   std::span<void* const> outputs;
   void* workspace = nullptr;
+  /// A word in memory of an asynchronous device, 0 when the step begins, where kernels write that
+  /// they found bad data: see Device::throw_fault().
+  std::uint64_t* fault = nullptr;
 };
 
 class Kernel;
@@ -140,7 +142,7 @@ class Kernel {
   virtual std::string_view implementation() const = 0;
   /// Enqueues the computation. Allocates nothing, does not make the host wait. Outputs overlap
   /// inputs only where OpDef allows it. Bad data (a label out of range) is an Error, thrown here by
-  /// a synchronous device and by Stream::synchronize() by an asynchronous one.
+  /// a synchronous device; an asynchronous one writes to `fault`.
   virtual void run(const KernelArguments& arguments, Stream& stream) = 0;
 };
 
@@ -202,6 +204,9 @@ class Device {
   /// The compiler then takes the reference kernel if host_accessible(), or reports op, scope path
   /// and device.
   virtual std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) = 0;
+  /// Throws the Error that a kernel of this device, which is still there, has written to
+  /// KernelArguments::fault; does nothing for 0.
+  virtual void throw_fault(std::uint64_t word) const { (void)word; }
 
   /// A communicator over these devices, all of this one's kind: member i is device i.
   virtual std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,

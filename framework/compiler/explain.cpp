@@ -117,7 +117,7 @@ std::int64_t Plan::input_bytes() const {
   std::int64_t in = 0, out = 0;
   for (const Node* node : inputs) in += staged_bytes(node->output());
   for (const Tensor& output : program.outputs) out += staged_bytes(output.type());
-  return 2 * in + out;
+  return 2 * (in + staged_fault_bytes) + out;
 }
 std::int64_t Plan::constant_bytes() const { return bytes_of(constants); }
 

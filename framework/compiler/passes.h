@@ -38,6 +38,12 @@ Program fuse_bias_and_activation(const Program& program);
 /// batch_norm_train, then add of a residual, then relu become one op; so do their gradients.
 Program fuse_batch_norm(const Program& program);
 
+/// add(conv2d_grad_input or conv3d_grad_input, another gradient of the same input) becomes part of
+/// the gradient, which reads the other one in place of writing a sum to be read again. For slots
+/// that are not `on_host`: the kernels of CPUs have no such sum.
+Program add_to_input_gradients(const Program& program,
+                               const std::function<bool(int slot)>& on_host);
+
 /// Chains of elementwise ops whose intermediate values have one reader become one op.
 Program fuse_elementwise(const Program& program);
 

@@ -126,6 +126,8 @@ struct Plan {
 inline std::int64_t staged_bytes(const TensorType& type) {
   return (type.bytes() + 255) / 256 * 256;
 }
+/// Behind the inputs of a staged plan, for KernelArguments::fault.
+inline constexpr std::int64_t staged_fault_bytes = 256;
 
 /// A tower's step: a plan for each slot of its group. They run side by side.
 struct TowerPlan {

@@ -6,6 +6,7 @@ const OpDef conv3d_grad_input_op{.name = "conv3d_grad_input",
                                  .shape = convolution_grad_input::shape,
                                  .gradient = convolution_grad_input::gradient,
                                  .reference = convolution_grad_input::reference,
+                                 .in_place = convolution_grad_input::in_place,
                                  .flops = convolution_flops};
 
 Tensor conv3d_grad_input(Tensor dy, Tensor kernel, const ConvGradInputOptions& options) {

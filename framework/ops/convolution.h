@@ -16,6 +16,8 @@ void reference(const KernelContext& c);
 }  // namespace convolution
 
 namespace convolution_grad_input {
+inline bool has_addend(const Node& node) { return node.inputs().size() == 3; }
+std::vector<int> in_place(const Node& node);
 std::vector<TensorType> shape(const ShapeContext& c);
 std::vector<Tensor> gradient(const GradContext& c);
 void reference(const KernelContext& c);

@@ -43,7 +43,14 @@ std::vector<TensorType> convolution_grad_input::shape(const ShapeContext& c) {
   const TensorType &dy = c.inputs[0], &kernel = c.inputs[1];
   require_floating(c.op, "output gradient", dy);
   require_same_dtype(c.op, "output gradient", dy, "kernel", kernel);
-  return {{geometry(c.op, dy.shape, kernel.shape, c.as<ConvGradInputOptions>()).input(), dy.dtype}};
+  TensorType dx{geometry(c.op, dy.shape, kernel.shape, c.as<ConvGradInputOptions>()).input(),
+                dy.dtype};
+  if (c.inputs.size() > 2) require_type(c.op, "addend", c.inputs[2], dx);
+  return {dx};
+}
+
+std::vector<int> convolution_grad_input::in_place(const Node& node) {
+  return has_addend(node) ? std::vector<int>{2} : std::vector<int>();
 }
 
 std::vector<Tensor> convolution_grad_input::gradient(const GradContext& c) {
@@ -59,10 +66,11 @@ void convolution_grad_input::reference(const KernelContext& c) {
   dispatch_floating(c.input(0).dtype(), c.op, [&](auto element) {
     using T = decltype(element);
     const T *dy = c.input(0).as<T>(), *kernel = c.input(1).as<T>();
+    const T* addend = c.inputs.size() > 2 ? c.input(2).as<T>() : nullptr;
     T* dx = c.output().as<T>();
     for_each_place(input_extents(g), [&](const Place& in) {
       for (std::int64_t ic = 0; ic < g.in_channels; ++ic)
-        *dx++ = store<T>(dot(g, dy, kernel, in, ic));
+        *dx++ = store<T>(dot(g, dy, kernel, in, ic) + (addend ? load(*addend++) : 0));
     });
   });
 }

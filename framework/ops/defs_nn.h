@@ -51,8 +51,9 @@ struct ConvOptions {
 extern const OpDef conv2d_op;
 extern const OpDef conv3d_op;
 
-/// (dy, kernel) -> dx: the gradient of a convolution with respect to x; forward it is the
-/// transposed convolution.
+/// (dy, kernel, [addend]) -> dx: the gradient of a convolution with respect to x; forward it is the
+/// transposed convolution. An addend, of dx's type, is another gradient of x, which the compiler
+/// has added where the device does that in one pass.
 struct ConvGradInputOptions {
   ConvWindow window = {};
   std::vector<std::int64_t> input_size = {};  ///< of x: (depth,) rows, columns

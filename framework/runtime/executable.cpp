@@ -151,6 +151,7 @@ void Executable::bind() {
     for (const Location& l : i.inputs) *next++ = address(l);
     for (const Location& l : i.outputs) *next++ = address(l);
     launch.arguments.workspace = address(i.workspace);
+    if (staging_) launch.arguments.fault = staging_->fault();
     if (i.role == Instruction::Role::receive)
       mailboxes_->place(launch.transfer, launch.arguments.outputs[0]);
     if (!member_.communicator) continue;
@@ -355,7 +356,11 @@ void Executable::compute(const Features& batch, const StepState& state) {
 void Executable::apply() {
   double start = steady_seconds();
   launch(static_cast<std::size_t>(plan_->first_effect), launches_.size());
-  stream_->synchronize();
+  if (staging_) {
+    staging_->check(*stream_);
+  } else {
+    stream_->synchronize();
+  }
   times_.apply = steady_seconds() - start;
 }
 

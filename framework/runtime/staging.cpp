@@ -24,9 +24,9 @@ Staging::Staging(Device& device, const Plan& plan) : device_(device) {
     result_at_.push_back(result_bytes_);
     result_bytes_ += staged_bytes(output.type());
   }
-  inputs_ = device.allocate(Bytes(input_bytes_), "the step's inputs");
-  arriving_ = device.allocate(Bytes(input_bytes_), "the next step's inputs");
-  results_ = device.allocate(Bytes(result_bytes_), "the step's outputs");
+  std::int64_t with_fault = input_bytes_ + staged_fault_bytes;
+  memory_ = device.allocate(Bytes(with_fault + result_bytes_), "the step's inputs and outputs");
+  arriving_ = device.allocate(Bytes(with_fault), "the next step's inputs");
   uploads_ = device.make_stream();
   taken_ = device.make_event();
   auto pinned = [&](std::int64_t bytes, const char* what) {
@@ -36,11 +36,14 @@ Staging::Staging(Device& device, const Plan& plan) : device_(device) {
   };
   for (Slot& slot : slots_)
     slot = {pinned(input_bytes_, "for a step's inputs"),
-            pinned(result_bytes_, "for a step's outputs"),
+            pinned(staged_fault_bytes + result_bytes_, "for a step's outputs"),
             std::vector<Array>(plan.inputs.size()),
             device.make_event(),
             device.make_event(true),
             device.make_event(true)};
+  std::byte* none = slots_[0].results.get();  // no fault, in front of the first results
+  std::memset(none, 0, staged_fault_bytes);
+  uploads_->copy_to_device(arriving_.data() + input_bytes_, none, Bytes(staged_fault_bytes));
 }
 
 Staging::~Staging() {
@@ -48,7 +51,7 @@ Staging::~Staging() {
     try {
       work.synchronize();
     } catch (const std::exception&) {
-      // What a step found wrong that nobody asks for any more.
+      // The device is beyond help; who uses it next hears of it.
     }
   };
   wait(*uploads_);
@@ -93,14 +96,22 @@ void Staging::upload(Stream& compute) {
   uploads_->record(*slot().uploaded);
   compute.wait(*slot().uploaded);
   compute.record(*slot().started);
-  compute.copy_on_device(inputs_.data(), arriving_.data(), Bytes(input_bytes_));
+  compute.copy_on_device(memory_.data(), arriving_.data(),
+                         Bytes(input_bytes_ + staged_fault_bytes));
   compute.record(*taken_);
 }
 
 void Staging::download(Stream& compute) {
-  compute.copy_to_host(slot().results.get(), results_.data(), Bytes(result_bytes_));
+  compute.copy_to_host(slot().results.get(), fault(), Bytes(staged_fault_bytes + result_bytes_));
   compute.record(*slot().finished);
   ++enqueued_;
+}
+
+void Staging::check(Stream& compute) {
+  std::uint64_t* word = reinterpret_cast<std::uint64_t*>(slot().results.get());
+  compute.copy_to_host(word, fault(), Bytes(sizeof(*word)));
+  compute.synchronize();
+  device_.throw_fault(*word);
 }
 
 double Staging::collect(std::vector<Array>& outputs, const std::function<void()>& check) {
@@ -113,9 +124,11 @@ double Staging::collect(std::vector<Array>& outputs, const std::function<void()>
   ++collected_;
   oldest.finished->synchronize();
   clear(oldest.arrays);
+  device_.throw_fault(*reinterpret_cast<const std::uint64_t*>(oldest.results.get()));
+  const std::byte* results = oldest.results.get() + staged_fault_bytes;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].bytes() > 0)
-      std::memcpy(outputs[i].raw(), oldest.results.get() + result_at_[i],
+      std::memcpy(outputs[i].raw(), results + result_at_[i],
                   static_cast<std::size_t>(outputs[i].bytes()));
   return oldest.finished->seconds_since(*oldest.started);
 }

@@ -17,9 +17,10 @@ namespace belfry {
 /// Buffers of a staged plan, two steps deep: while the device runs one step, the host prepares the
 /// next and its inputs travel on a stream of their own.
 ///
-///   host:    pinned slot 0 | 1 --upload stream--> arriving --compute stream--> inputs
+///   host:    pinned slot 0 | 1 --upload stream--> arriving --compute stream--> inputs, fault = 0
 ///            pinned arrays     --upload stream--^
-///   compute stream: results --> pinned slot 0 | 1, read by the host when the step is collected
+///   compute stream: fault, results --> pinned slot 0 | 1, read by the host when the step is
+///   collected
 ///
 /// Used by one thread at a time.
 class Staging {
@@ -32,8 +33,12 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   /// Device addresses of input and output number i, the same in every step.
-  void* input(std::size_t i) const { return inputs_.data() + input_at_[i]; }
-  void* result(std::size_t i) const { return results_.data() + result_at_[i]; }
+  void* input(std::size_t i) const { return memory_.data() + input_at_[i]; }
+  void* result(std::size_t i) const { return results() + result_at_[i]; }
+  /// A word in which the step's kernels find 0, and may say that data are bad.
+  std::uint64_t* fault() const {
+    return reinterpret_cast<std::uint64_t*>(memory_.data() + input_bytes_);
+  }
 
   /// The next step's inputs may be set, number i to what `value` is now. Two steps may be under
   /// way; one that did not come to its download() is begun anew.
@@ -47,23 +52,29 @@ class Staging {
   /// The step is enqueued, its outputs are at result(i).
   void download(Stream& compute);
 
+  /// Waits for all that is enqueued on `compute`, in or after a step. Error: its kernels found bad
+  /// data. No step is under way.
+  void check(Stream& compute);
+
   int under_way() const { return static_cast<int>(enqueued_ - collected_); }
   /// Waits for the oldest step under way and copies its outputs. Returns its seconds on the device.
-  /// `check` is called while the host waits.
+  /// `check` is called while the host waits. Error: the step's kernels found bad data.
   double collect(std::vector<Array>& outputs, const std::function<void()>& check);
 
  private:
   struct Slot {
-    std::shared_ptr<std::byte> inputs, results;  // pinned
+    std::shared_ptr<std::byte> inputs, results;  // pinned; before the results, the fault
     std::vector<Array> arrays;                   // by input: those that travel by themselves
     std::unique_ptr<Event> uploaded, started, finished;
   };
+  std::byte* results() const { return memory_.data() + input_bytes_ + staged_fault_bytes; }
   Slot& slot() { return slots_[static_cast<std::size_t>(enqueued_ % 2)]; }
 
   Device& device_;
   std::vector<std::int64_t> input_at_, result_at_;  // and where the last input ends
   std::int64_t input_bytes_ = 0, result_bytes_ = 0;
-  DeviceMemory inputs_, arriving_, results_;
+  DeviceMemory memory_;    // inputs, fault, results
+  DeviceMemory arriving_;  // inputs, and no fault
   std::unique_ptr<Stream> uploads_;
   std::unique_ptr<Event> taken_;  // what had arrived
   std::array<Slot, 2> slots_;

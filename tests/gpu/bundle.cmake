@@ -26,12 +26,30 @@ execute_process(COMMAND ${CMAKE_COMMAND} -E tar czf lib.tar.gz lib WORKING_DIREC
 file(REMOVE_RECURSE ${OUT}/lib)
 file(WRITE ${OUT}/run [=[
 #!/bin/sh
-# run PROGRAM ARGUMENT...: a program of this folder, with the libraries of this folder.
+# run PROGRAM ARGUMENT...: a program of this folder, with the libraries of this folder, and NVIDIA's
+# from wherever this machine has them: LD_LIBRARY_PATH, CUDA's folder, or Python's packages.
 here=$(cd "$(dirname "$0")" && pwd)
 program=$1
 shift
-[ -d "$here/lib" ] || tar -xzf "$here/lib.tar.gz" -C "$here" || exit 1
-LD_LIBRARY_PATH="$here/lib:$LD_LIBRARY_PATH" exec "$here/$program" "$@"
+if [ ! -d "$here/lib" ]; then  # unpacked beside it and moved: another `run` may be here at once
+  mkdir "$here/unpacking.$$" && tar -xzf "$here/lib.tar.gz" -C "$here/unpacking.$$" || exit 1
+  mv -T "$here/unpacking.$$/lib" "$here/lib" 2>/dev/null
+  rm -rf "$here/unpacking.$$"
+fi
+packages=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)
+for folder in /usr/local/nvidia/lib64 /usr/local/cuda*/lib64 \
+    /usr/local/cuda*/targets/*/lib "$packages"/nvidia/*/lib; do
+  [ -d "$folder" ] && LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
+done
+export LD_LIBRARY_PATH="$here/lib:$LD_LIBRARY_PATH"
+missing=$(ldd "$here/$program" | sed -n 's/ => not found//p')
+if [ -n "$missing" ]; then
+  echo "run: not found:" $missing >&2
+  echo "run: looked in $LD_LIBRARY_PATH and the system's folders; NVIDIA's libraries are those of CUDA" \
+    "13 and cuDNN 9 (pip: nvidia-cublas, nvidia-cuda-nvrtc, nvidia-cudnn-cu13, nvidia-nccl-cu13)" >&2
+  exit 1
+fi
+exec "$here/$program" "$@"
 ]=])
 file(CHMOD ${OUT}/run PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
      WORLD_READ WORLD_EXECUTE)

@@ -58,7 +58,6 @@ class CudaDevice final : public Device {
     api_.use(index_);
     pool_ = {api_.create_pool(index_), {&api_}};
     stream_ = {api_.create_stream(), {&api_}};
-    faults_ = std::make_shared<Faults>(api_);
     std::lock_guard lock(in_use().mutex);
     for (CudaDevice* other : in_use().devices) {
       if (&other->api_ != &api_ || other->index_ == index_) continue;
@@ -102,17 +101,16 @@ class CudaDevice final : public Device {
            || (found != in_use().devices.end() && reached_.contains((*found)->index_));
   }
 
-  std::unique_ptr<Stream> make_stream() override {
-    return cuda::make_stream(api_, index_, faults_);
-  }
+  std::unique_ptr<Stream> make_stream() override { return cuda::make_stream(api_, index_); }
   std::unique_ptr<Event> make_event(bool timed) override {
-    return cuda::make_event(api_, index_, faults_, timed);
+    return cuda::make_event(api_, index_, timed);
   }
 
   std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) override {
     api_.use(index_);
     return cuda::find_kernel(node, {api_, index_, *faults_}, options);
   }
+  void throw_fault(std::uint64_t word) const override { faults_->check(word); }
   std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,
                                                   const CommunicatorOptions& options) override {
     std::vector<Member> members;
@@ -144,7 +142,7 @@ class CudaDevice final : public Device {
   Api& api_;
   int index_;
   std::string description_;
-  std::shared_ptr<Faults> faults_;
+  std::shared_ptr<Faults> faults_ = std::make_shared<Faults>();
   std::unique_ptr<CUmemPoolHandle_st, DestroyPool> pool_;
   std::unique_ptr<CUstream_st, DestroyStream> stream_;  // of allocations
   std::set<int> reached_;  // GPUs whose memory this one may use; guarded by in_use()

@@ -1,6 +1,5 @@
 #include "belfry/framework/backend/cuda/faults.h"
 
-#include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
@@ -10,26 +9,12 @@ constexpr std::uint64_t most_kernels = std::uint64_t{1} << (64 - fault_position_
 
 }  // namespace
 
-Faults::Faults(Api& api) : api_(api) {
-  void* memory = api.allocate_host(sizeof(std::uint64_t));
-  require(memory, "pinned host memory: could not allocate ", bytes_text(sizeof(std::uint64_t)),
-          " (for what kernels find wrong)");
-  word_ = static_cast<volatile std::uint64_t*>(memory);
-  *word_ = 0;
-}
-
-Faults::~Faults() {
-  quietly([&] { api_.free_host(const_cast<std::uint64_t*>(word_)); });
-}
-
-void Faults::check() {
-  std::uint64_t found = *word_;
-  if (found == 0) return;
-  *word_ = 0;
+void Faults::check(std::uint64_t word) const {
+  if (word == 0) return;
   std::lock_guard lock(mutex_);
-  auto message = messages_.find(found >> fault_position_bits);
+  auto message = messages_.find(word >> fault_position_bits);
   ensure(message != messages_.end(), "a kernel that is gone reported bad data");
-  std::uint64_t position = found & ((std::uint64_t{1} << fault_position_bits) - 1);
+  std::uint64_t position = word & ((std::uint64_t{1} << fault_position_bits) - 1);
   fail(message->second.before, position, message->second.behind);
 }
 

@@ -7,29 +7,24 @@
 #include <mutex>
 #include <string>
 
-#include "belfry/framework/backend/cuda/api.h"
+#include "belfry/framework/backend/backend.h"
 
 namespace belfry::cuda {
 
 /// What a kernel function needs to say that the element at `position` is bad. A value; copied to
 /// the GPU as an argument.
 struct FaultSite {
-  volatile std::uint64_t* word = nullptr;
+  std::uint64_t* word = nullptr;
   std::uint64_t kernel = 0;  ///< in the upper 24 bits
 };
 constexpr int fault_position_bits = 40;
 
-/// The faults of one GPU: a word of pinned memory that its kernels write and the host reads when it
-/// waits for a stream. Of several faults one is kept. From any thread.
+/// What the kernels of one GPU say of bad data. They write it to a word of whoever runs them, so
+/// that each hears of its own; of several faults in a step one is kept. From any thread.
 class Faults : public std::enable_shared_from_this<Faults> {
  public:
-  explicit Faults(Api& api);
-  ~Faults();
-  Faults(const Faults&) = delete;
-  Faults& operator=(const Faults&) = delete;
-
-  /// Throws Error with what a kernel found since the last call, if anything.
-  void check();
+  /// Throws Error with what a kernel has written to its word, if that is not 0.
+  void check(std::uint64_t word) const;
 
   /// A kernel's place in it, for as long as the kernel lives.
   class Reporter {
@@ -39,7 +34,10 @@ class Faults : public std::enable_shared_from_this<Faults> {
     ~Reporter();
     Reporter(const Reporter&) = delete;
     Reporter& operator=(const Reporter&) = delete;
-    FaultSite site() const { return {faults_->word_, kernel_ << fault_position_bits}; }
+    /// For one run of the kernel.
+    FaultSite site(const KernelArguments& arguments) const {
+      return {arguments.fault, kernel_ << fault_position_bits};
+    }
 
    private:
     std::shared_ptr<Faults> faults_;
@@ -53,9 +51,7 @@ class Faults : public std::enable_shared_from_this<Faults> {
   struct Message {
     std::string before, behind;
   };
-  Api& api_;
-  volatile std::uint64_t* word_ = nullptr;
-  std::mutex mutex_;  // guards the two below
+  mutable std::mutex mutex_;  // guards the two below
   std::map<std::uint64_t, Message> messages_;
   std::uint64_t added_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "belfry/framework/backend/backend.h"
+#include "belfry/framework/backend/cuda/api.h"
 #include "belfry/framework/backend/cuda/faults.h"
 #include "belfry/framework/backend/cuda/launch.h"
 

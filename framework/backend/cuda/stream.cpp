@@ -8,8 +8,7 @@ namespace {
 
 class CudaEvent final : public Event {
  public:
-  CudaEvent(Api& api, int device, std::shared_ptr<Faults> faults, bool timed)
-      : api_(api), faults_(std::move(faults)) {
+  CudaEvent(Api& api, int device, bool timed) : api_(api) {
     api_.use(device);
     handle_ = api_.create_event(timed);
   }
@@ -17,10 +16,7 @@ class CudaEvent final : public Event {
     quietly([&] { api_.destroy_event(handle_); });
   }
   bool done() const override { return api_.done(handle_); }
-  void synchronize() override {
-    api_.synchronize(handle_);
-    faults_->check();
-  }
+  void synchronize() override { api_.synchronize(handle_); }
   double seconds_since(const Event& earlier) const override {
     return api_.seconds_between(static_cast<const CudaEvent&>(earlier).handle_, handle_);
   }
@@ -28,7 +24,6 @@ class CudaEvent final : public Event {
 
  private:
   Api& api_;
-  std::shared_ptr<Faults> faults_;
   EventHandle handle_ = nullptr;
 };
 
@@ -47,8 +42,7 @@ class Graph final : public CapturedWork {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(Api& api, int device, std::shared_ptr<Faults> faults)
-      : api_(api), device_(device), faults_(std::move(faults)) {
+  CudaStream(Api& api, int device) : api_(api), device_(device) {
     api_.use(device_);
     handle_ = api_.create_stream();
   }
@@ -81,7 +75,6 @@ class CudaStream final : public Stream {
   void synchronize() override {
     ensure(!capturing_, "stream: the host cannot wait for work that is being captured");
     api_.synchronize(handle_);
-    faults_->check();
   }
 
   bool can_capture() const override { return true; }
@@ -115,20 +108,18 @@ class CudaStream final : public Stream {
 
   Api& api_;
   int device_;
-  std::shared_ptr<Faults> faults_;
   StreamHandle handle_ = nullptr;
   bool capturing_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Stream> make_stream(Api& api, int device, std::shared_ptr<Faults> faults) {
-  return std::make_unique<CudaStream>(api, device, std::move(faults));
+std::unique_ptr<Stream> make_stream(Api& api, int device) {
+  return std::make_unique<CudaStream>(api, device);
 }
 
-std::unique_ptr<Event> make_event(Api& api, int device, std::shared_ptr<Faults> faults,
-                                  bool timed) {
-  return std::make_unique<CudaEvent>(api, device, std::move(faults), timed);
+std::unique_ptr<Event> make_event(Api& api, int device, bool timed) {
+  return std::make_unique<CudaEvent>(api, device, timed);
 }
 
 void enqueue(Stream& stream, const KernelCall& call) {

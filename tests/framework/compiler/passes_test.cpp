@@ -11,6 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class Pass : public ::testing::Test {
  protected:
@@ -248,6 +249,45 @@ TEST_F(FuseBatchNorm, BackwardThroughAResidual) {
   EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
   EXPECT_EQ(program.outputs[2].node().id(), program.outputs[1].node().id());
   EXPECT_EQ(program.outputs[2].index(), 3);
+}
+
+// ---- add_to_input_gradients
+
+class AddToInputGradients : public Pass {
+ protected:
+  Program fused(const std::vector<Tensor>& outputs, bool on_host = false) {
+    return add_to_input_gradients(program_of(outputs), [=](int) { return on_host; });
+  }
+  Tensor gradient() { return conv2d_grad_input(dy, kernel, {Conv2dOptions{}, {4, 4}}); }
+  Tensor dy = f32(graph, "dy", {1, 4, 4, 3}), kernel = f32(graph, "kernel", {3, 3, 2, 3});
+  Tensor other = f32(graph, "other", {1, 4, 4, 2});
+};
+
+TEST_F(AddToInputGradients, OnEitherSideOfTheSum) {
+  for (Tensor sum : {gradient() + other, other + gradient()}) {
+    Program p = fused({sum});
+    EXPECT_THAT(ops_of(p), ElementsAre("conv2d_grad_input"));
+    EXPECT_EQ(p.outputs[0].node().input(2).node().as<InputOptions>().name, "other");
+  }
+}
+
+TEST_F(AddToInputGradients, OneAddendEach) {
+  Program p = fused({gradient() + gradient() + other});
+  EXPECT_THAT(ops_of(p), UnorderedElementsAre("conv2d_grad_input", "conv2d_grad_input", "add"));
+  EXPECT_TRUE(p.outputs[0].node().is(add_op));
+}
+
+TEST_F(AddToInputGradients, NotWhereTheGradientIsReadAgainOrTheSumBroadcasts) {
+  Tensor read_twice = gradient();
+  EXPECT_THAT(ops_of(fused({read_twice + other, read_twice})),
+              UnorderedElementsAre("conv2d_grad_input", "add"));
+  EXPECT_THAT(ops_of(fused({gradient() + f32(graph, "bias", {2})})),
+              UnorderedElementsAre("conv2d_grad_input", "add"));
+}
+
+TEST_F(AddToInputGradients, NotOnCpus) {
+  EXPECT_THAT(ops_of(fused({gradient() + other}, true)),
+              UnorderedElementsAre("conv2d_grad_input", "add"));
 }
 
 // ---- fuse_elementwise

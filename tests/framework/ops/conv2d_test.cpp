@@ -75,6 +75,20 @@ TEST(Conv2d, BiasAndActivationOfTheFusedForm) {
   EXPECT_THAT(values(apply1(conv2d_op, {s.x, s.kernel, bias}, options)), ElementsAre(0, 0, 17, 27));
 }
 
+TEST(Conv2d, AGradientOfTheInputMayHaveAnAddend) {
+  Graph graph;
+  Tensor dy = floats(graph, {1, 1, 2, 1}, {3, 5}), kernel = floats(graph, {1, 1, 1, 1}, {2});
+  Tensor other = floats(graph, {1, 1, 2, 1}, {100, 200});
+  ConvGradInputOptions options{Conv2dOptions{}, {1, 2}};
+  EXPECT_THAT(values(apply1(conv2d_grad_input_op, {dy, kernel, other}, options)),
+              ElementsAre(106, 210));
+  Tensor longer = floats(graph, {1, 1, 3, 1}, {1, 2, 3});
+  EXPECT_EQ(error_of([&] {
+              apply1(conv2d_grad_input_op, {dy, kernel, longer}, options);
+            }),
+            "conv2d_grad_input: addend must be f32[1, 1, 2, 1], got f32[1, 1, 3, 1]");
+}
+
 TEST(Conv2d, CountsMultiplyAddsAsTwo) {
   Graph graph;
   Tensor x = input(graph, "x", {{2, 8, 8, 6}, DType::f32});

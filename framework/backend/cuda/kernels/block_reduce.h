@@ -127,11 +127,14 @@ __device__ A reduce_block(A x) {
   return x;
 }
 
-/// A group of threads works on one row: a warp (Group = 32) or a block (Group = block_threads).
+/// A group of threads works on one row: one thread (Group = 1), a warp (32) or a block
+/// (block_threads).
 template <int Group, class Fold, class A>
 __device__ A reduce_group(A x) {
-  static_assert(Group == 32 || Group == block_threads);
-  if constexpr (Group == 32) {
+  static_assert(Group == 1 || Group == 32 || Group == block_threads);
+  if constexpr (Group == 1) {
+    return x;
+  } else if constexpr (Group == 32) {
     return reduce_warp<Fold>(x);
   } else {
     return reduce_block<Fold>(x);

@@ -26,7 +26,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu& gpu, const KernelOptio
     return make_kernel([=, layout = RangeLayout(node)](const KernelArguments& a, Stream& stream) {
       launch(stream, threads_for(count), check_range<T>, static_cast<const T*>(a.inputs[0]),
              static_cast<const double*>(a.inputs[1]), static_cast<const double*>(a.inputs[2]),
-             static_cast<T*>(a.outputs[0]), layout, count, reporter->site());
+             static_cast<T*>(a.outputs[0]), layout, count, reporter->site(a));
     });
   });
 }

@@ -21,7 +21,7 @@ struct ColumnTiles {
 };
 
 /// With at most `most_lanes`, a power of two; about `blocks` blocks if each thread then has at
-/// least 4 rows.
+/// least 4 rows, but no parts where one block can take all rows at no more than 16 a thread.
 inline ColumnTiles column_tiles(std::int64_t outer, std::int64_t rows, std::int64_t columns, int v,
                                 int most_lanes, std::int64_t blocks) {
   ColumnTiles t{.outer = outer, .rows = rows, .columns = columns};
@@ -29,7 +29,8 @@ inline ColumnTiles column_tiles(std::int64_t outer, std::int64_t rows, std::int6
   t.tiles = (columns + t.lanes * v - 1) / (t.lanes * v);
   std::int64_t at_least = 4 * block_threads / t.lanes;
   std::int64_t wanted = blocks / std::max<std::int64_t>(outer * t.tiles, 1);
-  t.parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rows / at_least, 1));
+  if (rows > 4 * at_least)
+    t.parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rows / at_least, 1));
   t.rows_of_part = (rows + t.parts - 1) / t.parts;
   if (rows > 0) t.parts = (rows + t.rows_of_part - 1) / t.rows_of_part;
   return t;
@@ -59,18 +60,37 @@ __device__ ColumnTask column_task(const ColumnTiles& t) {
   return task;
 }
 
-/// Rows whose elements a thread has under way.
-constexpr int rows_at_once = 4;
-
 /// Calls use(row, loaded) for the rows of a task, in order, where load(row) has been called for
-/// several rows before the first of them is used.
-template <class Load, class Use>
+/// `at_once` rows before the first of them is used.
+template <int at_once, class Load, class Use>
 __device__ void for_each_row(const ColumnTask& task, Load load, Use use) {
   std::int64_t row = task.begin, step = task.step;
-  for (; row + (rows_at_once - 1) * step < task.end; row += rows_at_once * step) {
-    decltype(load(row)) loaded[rows_at_once];
-    for (int i = 0; i < rows_at_once; ++i) loaded[i] = load(row + i * step);
-    for (int i = 0; i < rows_at_once; ++i) use(row + i * step, loaded[i]);
+  for (; row + (at_once - 1) * step < task.end; row += at_once * step) {
+    decltype(load(row)) loaded[at_once];
+    for (int i = 0; i < at_once; ++i) loaded[i] = load(row + i * step);
+    for (int i = 0; i < at_once; ++i) use(row + i * step, loaded[i]);
+  }
+  for (; row < task.end; row += step) use(row, load(row));
+}
+
+/// The same where use() stores nothing: the next rows are on their way meanwhile.
+template <int at_once, class Load, class Use>
+__device__ void for_each_row_read(const ColumnTask& task, Load load, Use use) {
+  std::int64_t row = task.begin, step = task.step, several = at_once * step;
+  auto fit = [&](std::int64_t first) { return first + several - step < task.end; };
+  decltype(load(row)) loaded[at_once], next[at_once];
+  bool more = fit(row);
+  if (more)
+    for (int i = 0; i < at_once; ++i) loaded[i] = load(row + i * step);
+  while (more) {
+    more = fit(row + several);
+    if (more)
+      for (int i = 0; i < at_once; ++i) next[i] = load(row + several + i * step);
+    for (int i = 0; i < at_once; ++i) {
+      use(row + i * step, loaded[i]);
+      loaded[i] = next[i];
+    }
+    row += several;
   }
   for (; row < task.end; row += step) use(row, load(row));
 }
@@ -90,7 +110,7 @@ __global__ void __launch_bounds__(block_threads, 2)
   if (!task.idle) {
     auto columns = source.template at<V>(task.column);
     std::int64_t above = task.outer * tiles.rows;
-    for_each_row(
+    for_each_row_read<2>(
         task, [&](std::int64_t row) { return columns.load(above + row); },
         [&](std::int64_t row, const auto& loaded) {
           typename Source::Item items[V];
@@ -165,14 +185,18 @@ struct Taking : Fold {
   }
 };
 
+// About so many blocks, for each multiprocessor of an H100: folds have a tail of several barriers,
+// so that few long blocks are best; maps have none, and many even out how fast blocks are.
+constexpr std::int64_t fold_blocks = 4 * 132, map_blocks = 64 * 132;
+
 /// A fold of all columns, decided on the host.
 template <class Fold, class A>
 class ColumnFold {
  public:
   /// V: as it will be given to enqueue().
   ColumnFold(std::int64_t outer, std::int64_t rows, std::int64_t columns, int v)
-      : first_(column_tiles(outer, rows, columns, v, 32, 512)),
-        second_(column_tiles(outer, first_.parts, columns, 1, 8, 1)) {}
+      : first_(column_tiles(outer, rows, columns, v, 32, fold_blocks)),
+        second_(column_tiles(outer, first_.parts, columns, 1, 2, 1)) {}
 
   Bytes workspace() const {
     if (first_.parts == 1) return Bytes(0);
@@ -213,14 +237,14 @@ __global__ void __launch_bounds__(block_threads, 2) map_columns(Map map, ColumnT
   ColumnTask task = column_task<V>(tiles);
   if (task.idle) return;
   auto columns = map.template at<V>(task.column);
-  for_each_row(
+  for_each_row<4>(
       task, [&](std::int64_t row) { return columns.load(row); },
       [&](std::int64_t row, const auto& loaded) { columns.apply(row, loaded); });
 }
 
 /// The tiles for it.
 inline ColumnTiles map_tiles(std::int64_t rows, std::int64_t columns, int v) {
-  return column_tiles(1, rows, columns, v, 32, 1024);
+  return column_tiles(1, rows, columns, v, 32, map_blocks);
 }
 
 }  // namespace belfry::cuda

@@ -13,11 +13,14 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
                      .n = g.in_per_group(),
                      .k = g.taps() * g.out_per_group()};
   return make_product<T>(shape, [=](const KernelArguments& a) {
-    return std::tuple(SeenByOperand<T>{g, static_cast<const T*>(a.inputs[0])},
-                      TransposedKernelOperand<T>{g, static_cast<const T*>(a.inputs[1])},
-                      ProductOutput<T>{.y = static_cast<T*>(a.outputs[0]),
-                                       .batch_stride = g.in_per_group(),
-                                       .row_stride = g.in_channels});
+    return std::tuple(
+        SeenByOperand<T>{g, static_cast<const T*>(a.inputs[0])},
+        TransposedKernelOperand<T>{g, static_cast<const T*>(a.inputs[1])},
+        ProductOutput<T>{
+            .y = static_cast<T*>(a.outputs[0]),
+            .batch_stride = g.in_per_group(),
+            .row_stride = g.in_channels,
+            .addend = a.inputs.size() > 2 ? static_cast<const T*>(a.inputs[2]) : nullptr});
   });
 }
 

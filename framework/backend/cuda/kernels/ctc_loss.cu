@@ -204,7 +204,7 @@ std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
     auto *log_sums = static_cast<double*>(a.outputs[1]),
          *alpha = static_cast<double*>(a.outputs[2]);
     launch(stream, block_a_row(batch), check, batch,
-           Sites{length->site(), label->site(), fit->site()});
+           Sites{length->site(a), label->site(a), fit->site(a)});
     launch(stream, groups<warp_threads>(batch.rows * batch.frames), sum_frames<T>, batch, logits,
            log_sums);
     launch(stream, block_a_row(batch), forward<T>, batch, logits, log_sums, alpha,

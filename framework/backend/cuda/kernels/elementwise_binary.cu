@@ -24,7 +24,7 @@ std::unique_ptr<Kernel> make_div(const Node& node, const Gpu& gpu, const KernelO
                                      concat(" of the divisor ", divisor, " is 0"));
       return make_kernel([=](const KernelArguments& a, Stream& stream) {
         launch(stream, threads_for(count), find_zero<T>, static_cast<const T*>(a.inputs[1]), count,
-               reporter->site());
+               reporter->site(a));
         divide->run(a, stream);
       });
     } else {

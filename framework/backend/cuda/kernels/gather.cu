@@ -31,7 +31,7 @@ std::unique_ptr<Kernel> kernel(Rows rows, std::shared_ptr<Faults::Reporter> repo
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     launch(stream, threads_for(rows.words), gather_rows<Word, Index>,
            static_cast<const Word*>(a.inputs[0]), static_cast<const Index*>(a.inputs[1]),
-           static_cast<Word*>(a.outputs[0]), rows, reporter->site());
+           static_cast<Word*>(a.outputs[0]), rows, reporter->site(a));
   });
 }
 

@@ -195,7 +195,7 @@ std::unique_ptr<Kernel> kernel(const Sizes& s, std::shared_ptr<Faults::Reporter>
     std::int64_t elements = s.outer * s.size * s.inner;
     launch(stream, threads_for(elements, pack_size<T>), fill_with_zeros<T>, dx, elements);
     const Key* keys =
-        sort<Index>(a.inputs[1], static_cast<Key*>(a.workspace), s, reporter->site(), stream);
+        sort<Index>(a.inputs[1], static_cast<Key*>(a.workspace), s, reporter->site(a), stream);
     auto* partial = reinterpret_cast<C*>(static_cast<std::byte*>(a.workspace) + key_bytes);
     std::int64_t threads = s.outer * s.chunks() * (s.inner / N);
     launch(stream, threads_for(threads), add_chunks<T, N>, keys, static_cast<const T*>(a.inputs[0]),

@@ -131,7 +131,7 @@ std::unique_ptr<Kernel> make_gather(const Node& node, const Gpu& gpu, const Kern
     return make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, threads_for(count), gather_winners<T, Index>, pool,
              static_cast<const T*>(a.inputs[0]), static_cast<const Index*>(a.inputs[1]),
-             static_cast<T*>(a.outputs[0]), count, reporter->site());
+             static_cast<T*>(a.outputs[0]), count, reporter->site(a));
     });
   });
 }

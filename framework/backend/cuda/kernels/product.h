@@ -35,14 +35,17 @@ struct ProductOutput {
   T* y = nullptr;
   const T* bias = nullptr;  ///< added: element batch * bias_stride + n; or null
   std::int64_t batch_stride = 0, row_stride = 0, bias_stride = 0;
+  const T* addend = nullptr;  ///< added, of y's places; may be y; or null
   bool relu = false;
   Sum* slices = nullptr;  ///< if k is cut: [slice][batch][m][n]
 
   __device__ void finish(std::int64_t batch, std::int64_t m, std::int64_t n, Sum sum) const {
     if (bias) sum += static_cast<Sum>(load(bias + batch * bias_stride + n));
+    std::int64_t place = batch * batch_stride + m * row_stride + n;
+    if (addend) sum += static_cast<Sum>(load(addend + place));
     auto result = static_cast<compute_type<T>>(sum);
     if (relu) result = functor::Relu::apply<StdMath>(result);
-    store(y + batch * batch_stride + m * row_stride + n, result);
+    store(y + place, result);
   }
   __device__ void put(const ProductShape& shape, std::int64_t slice, std::int64_t batch,
                       std::int64_t m, std::int64_t n, Sum sum) const {

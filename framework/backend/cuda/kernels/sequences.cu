@@ -41,7 +41,7 @@ std::unique_ptr<Kernel> make_collapse(const Node& node, const Gpu& gpu, const Ke
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     launch(stream, threads_for(path[0]), collapse, SequenceRows::of(path, a.inputs[0], a.inputs[1]),
            path[0], blank, static_cast<std::int64_t*>(a.outputs[0]),
-           static_cast<std::int64_t*>(a.outputs[1]), fault->site());
+           static_cast<std::int64_t*>(a.outputs[1]), fault->site(a));
   });
 }
 
@@ -58,7 +58,7 @@ std::unique_ptr<Kernel> make_distance(const Node& node, const Gpu& gpu, const Ke
     launch(stream, threads_for(truth[0]), distances,
            SequenceRows::of(truth, a.inputs[0], a.inputs[1]),
            SequenceRows::of(hypothesis, a.inputs[2], a.inputs[3]), truth[0], options, out,
-           fault->site());
+           fault->site(a));
   };
   return make_kernel(
       run, Bytes(truth[0] * (truth[1] + 1) * static_cast<std::int64_t>(sizeof(std::int64_t))));

@@ -50,6 +50,16 @@ __global__ void cross_entropy_grad(const compute_type<T>* dy, const T* logits, c
                  });
 }
 
+/// As with_group_for(), with a thread to each of many short rows: the voxels of a volume.
+template <class F>
+void with_group_for_classes(std::int64_t rows, std::int64_t classes, F f) {
+  if (classes <= 16 && rows >= 4096) {
+    f(std::integral_constant<int, 1>());
+  } else {
+    with_group_for(rows, classes, f);
+  }
+}
+
 template <class T, class Label>
 std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
   using C = compute_type<T>;
@@ -59,12 +69,12 @@ std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
   auto reporter = gpu.faults.add("sparse_softmax_cross_entropy: the label at row ",
                                  concat(" is outside 0..", classes - 1));
   std::unique_ptr<Kernel> kernel;
-  with_group_for(rows, classes, [&](auto group) {
+  with_group_for_classes(rows, classes, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, groups<group()>(rows), cross_entropy<group(), T, Label>,
              static_cast<const T*>(a.inputs[0]), static_cast<const Label*>(a.inputs[1]), rows,
              classes, smoothing, static_cast<C*>(a.outputs[0]), static_cast<C*>(a.outputs[1]),
-             reporter->site());
+             reporter->site(a));
     });
   });
   return kernel;
@@ -77,7 +87,7 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&) {
   std::int64_t rows = logits[0], classes = logits[1];
   auto smoothing = static_cast<C>(node.as<CrossEntropyOptions>().label_smoothing);
   std::unique_ptr<Kernel> kernel;
-  with_group_for(rows, classes, [&](auto group) {
+  with_group_for_classes(rows, classes, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
       launch(stream, groups<group()>(rows), cross_entropy_grad<group(), T, Label>,
              static_cast<const C*>(a.inputs[0]), static_cast<const T*>(a.inputs[1]),

@@ -17,6 +17,8 @@ struct Tiles {
   std::int64_t along_from, along_to;    // number of tiles
 };
 
+constexpr int tile_threads = 256;
+
 // 64 bytes at least are accessed together.
 template <class Word>
 constexpr int edge = sizeof(Word) < 2 ? 64 : 32;
@@ -32,17 +34,19 @@ __global__ void transpose_tiles(const Word* from, Word* to, Tiles tiles) {
   std::int64_t at[2];
   tiles.others.offsets(other, at);
   int lane = static_cast<int>(threadIdx.x) % n, line = static_cast<int>(threadIdx.x) / n;
-  int lines = static_cast<int>(blockDim.x) / n;
-  for (int k = line; k < n; k += lines) {
-    std::int64_t i = from_first + lane, j = to_first + k;
+  constexpr int lines = tile_threads / n, each = n / lines;
+  Word words[each]{};  // all are on their way at once
+  for (int k = 0; k < each; ++k) {
+    std::int64_t i = from_first + lane, j = to_first + line + k * lines;
     if (i < tiles.from_axis && j < tiles.to_axis)
-      tile[k][lane] = from[at[0] + j * tiles.from_stride + i];
+      words[k] = from[at[0] + j * tiles.from_stride + i];
   }
+  for (int k = 0; k < each; ++k) tile[line + k * lines][lane] = words[k];
   __syncthreads();
-  for (int k = line; k < n; k += lines) {
-    std::int64_t i = from_first + k, j = to_first + lane;
+  for (int k = 0; k < each; ++k) {
+    std::int64_t i = from_first + line + k * lines, j = to_first + lane;
     if (i < tiles.from_axis && j < tiles.to_axis)
-      to[at[1] + i * tiles.to_stride + j] = tile[lane][k];
+      to[at[1] + i * tiles.to_stride + j] = tile[lane][line + k * lines];
   }
 }
 
@@ -72,7 +76,7 @@ std::unique_ptr<Kernel> tiled_kernel(const Layout<2>& layout, int from_axis) {
   std::int64_t blocks = tiles.along_from * tiles.along_to;
   for (int axis = 0; axis < tiles.others.rank; ++axis) blocks *= tiles.others.sizes[axis];
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
-    launch(stream, {.blocks = blocks, .threads = 256}, transpose_tiles<Word>,
+    launch(stream, {.blocks = blocks, .threads = tile_threads}, transpose_tiles<Word>,
            static_cast<const Word*>(a.inputs[0]), static_cast<Word*>(a.outputs[0]), tiles);
   });
 }

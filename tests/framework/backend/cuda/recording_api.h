@@ -25,7 +25,7 @@ class RecordingApi final : public Api {
   std::set<std::string> alive;  ///< handles and memory that exist
   int gpus = 2;
   std::int64_t free_bytes = 1000;
-  bool has_host_memory = true;
+  bool has_streams = true;
 
   std::vector<std::string> take_calls() { return std::exchange(calls, {}); }
 
@@ -59,7 +59,6 @@ class RecordingApi final : public Api {
   }
   void* allocate_host(std::size_t bytes) override {
     say("allocate ", bytes, " of the host");
-    if (!has_host_memory) return nullptr;
     void* memory = std::malloc(bytes);
     pinned_[static_cast<std::byte*>(memory)] = bytes;
     return memory;
@@ -75,7 +74,10 @@ class RecordingApi final : public Api {
     std::free(memory);
   }
 
-  StreamHandle create_stream() override { return make<StreamHandle>("stream"); }
+  StreamHandle create_stream() override {
+    require(has_streams, "there are no streams");
+    return make<StreamHandle>("stream");
+  }
   void destroy_stream(StreamHandle stream) override { destroy("stream", stream); }
   void synchronize(StreamHandle stream) override { say("synchronize ", name("stream", stream)); }
   void copy(void* to, const void* from, std::size_t bytes, Direction direction,

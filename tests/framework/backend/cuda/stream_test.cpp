@@ -13,12 +13,11 @@ using ::testing::IsEmpty;
 
 struct CudaStream : ::testing::Test {
   RecordingApi api;
-  std::shared_ptr<Faults> faults = std::make_shared<Faults>(api);
-  std::unique_ptr<Stream> stream = make_stream(api, 1, faults);  // stream 1
+  std::unique_ptr<Stream> stream = make_stream(api, 1);  // stream 1
 };
 
 TEST_F(CudaStream, CopiesWaitForNothing) {
-  EXPECT_THAT(api.take_calls(), ElementsAre("allocate 8 of the host", "use 1", "create stream 1"));
+  EXPECT_THAT(api.take_calls(), ElementsAre("use 1", "create stream 1"));
   std::array<int, 2> from{1, 2}, there{}, back{};
   stream->copy_to_device(there.data(), from.data(), Bytes(8));
   stream->copy_on_device(back.data(), there.data(), Bytes(8));
@@ -31,8 +30,8 @@ TEST_F(CudaStream, CopiesWaitForNothing) {
 }
 
 TEST_F(CudaStream, OneWaitsForAnotherThroughAnEvent) {
-  auto other = make_stream(api, 1, faults);
-  auto event = make_event(api, 1, faults);
+  auto other = make_stream(api, 1);
+  auto event = make_event(api, 1);
   api.take_calls();
   stream->record(*event);
   other->wait(*event);
@@ -75,15 +74,6 @@ TEST_F(CudaStream, NobodyWaitsWithinACapture) {
   EXPECT_THROW(stream->end_capture(), Error);
   stream->synchronize();
   EXPECT_EQ(api.calls.back(), "synchronize stream 1");
-}
-
-TEST_F(CudaStream, WaitingForItTellsWhatKernelsFound) {
-  auto reporter = faults->add("gather: index ", " is out of range");
-  auto other = faults->add("div: element ", " is 0");
-  FaultSite site = other->site();
-  *site.word = site.kernel | 7;
-  EXPECT_EQ(error_of([&] { stream->synchronize(); }), "div: element 7 is 0");
-  stream->synchronize();  // said once
 }
 
 TEST_F(CudaStream, ItsWorkIsDoneBeforeItGoes) {

@@ -11,7 +11,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/shape_ops.h"
 
@@ -20,12 +20,14 @@ namespace {
 
 Convolution convolution_of(const Node& node, ConvDirection direction) {
   ConvGeometry g = conv_geometry(node);
-  Convolution c{.direction = direction,
-                .dtype = node.output().dtype,
-                .batch = g.batch,
-                .in_channels = g.in_channels,
-                .out_channels = g.out_channels,
-                .in_per_group = g.in_per_group()};
+  Convolution c{
+      .direction = direction,
+      .dtype = node.output().dtype,
+      .adds = direction == ConvDirection::input && convolution_grad_input::has_addend(node),
+      .batch = g.batch,
+      .in_channels = g.in_channels,
+      .out_channels = g.out_channels,
+      .in_per_group = g.in_per_group()};
   for (const WindowAxis& axis : g.axes()) {
     c.in.push_back(axis.in);
     c.out.push_back(axis.out);
@@ -78,6 +80,7 @@ class CudnnConv final : public Kernel {
     } else {
       packed_ = {{.input = 1, .layout = "cudnn krsc", .size = size, .pack = transpose_}};
     }
+    if (c.adds) adds_ = Bytes(TensorType{c.x(), c.dtype}.bytes());
   }
 
   Bytes workspace() const override {
@@ -94,6 +97,8 @@ class CudnnConv final : public Kernel {
       case ConvDirection::forward:
         return run_forward(arguments, scratch, stream);
       case ConvDirection::input:
+        if (adds_.count > 0 && arguments.inputs[2] != out)
+          stream.copy_on_device(out, arguments.inputs[2], adds_);
         return plan_.run(std::array{Operand{id_x, out}, Operand{id_w, in1}, Operand{id_y, in0}},
                          scratch, stream);
       case ConvDirection::kernel:
@@ -120,6 +125,7 @@ class CudnnConv final : public Kernel {
   GraphPlan plan_;
   std::shared_ptr<Kernel> transpose_;
   std::vector<PackedInput> packed_;
+  Bytes adds_{0};      // of the addend
   Bytes gradient_{0};  // rounded, in the workspace, in front of the plan's
 };
 

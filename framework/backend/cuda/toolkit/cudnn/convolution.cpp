@@ -100,6 +100,7 @@ PlanKey key_of(const Convolution& c, bool bias, bool tensor_cores) {
               static_cast<std::int64_t>(c.dtype),
               bias,
               tensor_cores,
+              c.adds,
               c.batch,
               c.in_channels,
               c.out_channels,
@@ -126,9 +127,9 @@ OperationGraph operations_of(const Convolution& c, cudnnDataType_t type, bool bi
       .set(names.w, w)
       .set(names.y, product);
   if (c.dtype == DType::f64) {
-    operation.set(names.alpha, 1.0).set(names.beta, 0.0);
+    operation.set(names.alpha, 1.0).set(names.beta, c.adds ? 1.0 : 0.0);
   } else {
-    operation.set(names.alpha, 1.0f).set(names.beta, 0.0f);
+    operation.set(names.alpha, 1.0f).set(names.beta, c.adds ? 1.0f : 0.0f);
   }
   graph.add_operation(std::move(operation).finalize());
   if (bias) add_bias(graph, compute, product, graph.add(channels_last(id_bias, type, c.bias())), y);

@@ -14,6 +14,7 @@ enum class ConvDirection : std::uint8_t { forward, input, kernel };
 struct Convolution {
   ConvDirection direction = ConvDirection::forward;
   DType dtype = DType::f32;
+  bool adds = false;  ///< the result is added to what lies there
   std::int64_t batch = 0, in_channels = 0, out_channels = 0, in_per_group = 0;
   Sizes in = {}, out = {}, window = {}, stride = {}, dilation = {}, before = {}, after = {};
 

@@ -76,7 +76,7 @@ using compute_type =
 namespace cuda {
 
 struct FaultSite {
-  volatile std::uint64_t* word;
+  std::uint64_t* word;
   std::uint64_t kernel;
 };
 

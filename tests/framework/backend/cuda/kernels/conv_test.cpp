@@ -60,6 +60,21 @@ double difference(const Case& c, DType dtype) {
        {"bias", numbers(bias.shape(), dtype, -9, 9)}});
 }
 
+// A gradient of the input that is added to another one.
+double difference_of_sum(const Case& c, DType dtype) {
+  Graph graph;
+  ConvGeometry g = conv_geometry("test", c.x, c.kernel, c.window);
+  Tensor dy = input(graph, "dy", {g.output(), dtype}),
+         kernel = input(graph, "kernel", {c.kernel, dtype}),
+         other = input(graph, "other", {c.x, dtype});
+  return difference_on_gpu(
+      {apply1(g.volume ? conv3d_grad_input_op : conv2d_grad_input_op, {dy, kernel, other},
+              ConvGradInputOptions{c.window, {c.x.begin() + 1, c.x.end() - 1}})},
+      {{"dy", numbers(g.output(), dtype)},
+       {"kernel", numbers(c.kernel, dtype)},
+       {"other", numbers(c.x, dtype)}});
+}
+
 TEST(CudaConv, EveryDirectionAndWindow) {
   for (const Case& c : cases()) EXPECT_LT(difference(c, DType::f32), 4e-6) << to_string(c.kernel);
 }
@@ -68,6 +83,14 @@ TEST(CudaConv, EveryType) {
   for (auto [dtype, allowed] :
        {std::pair(DType::f64, 1e-14), std::pair(DType::bf16, 0.004), std::pair(DType::f16, 0.0005)})
     for (std::size_t i : {1, 4, 9}) EXPECT_LT(difference(cases()[i], dtype), allowed) << i;
+}
+
+// cuDNN rounds the gradient to 16 bits, and the sum once more.
+TEST(CudaConv, GradientsOfInputsAddToOthers) {
+  for (auto [dtype, allowed] : {std::pair(DType::f64, 1e-14), std::pair(DType::f32, 4e-6),
+                                std::pair(DType::bf16, 0.008), std::pair(DType::f16, 0.001)})
+    for (const Case& c : cases())
+      EXPECT_LT(difference_of_sum(c, dtype), allowed) << to_string(c.kernel) << to_string(dtype);
 }
 
 }  // namespace

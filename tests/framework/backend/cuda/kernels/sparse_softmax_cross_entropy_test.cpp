@@ -37,6 +37,15 @@ TEST(CudaCrossEntropy, EveryTypeAndSize) {
   EXPECT_EQ(loss_difference({.rows = 0}), 0);
 }
 
+TEST(CudaCrossEntropy, ManyRowsOfFewClasses) {
+  for (DType dtype : floating_types)
+    for (std::int64_t classes : {2, 9, 16, 17})
+      EXPECT_LE(
+          loss_difference({.dtype = dtype, .rows = 4099, .classes = classes, .smoothing = .1}),
+          allowed(dtype, 8))
+          << to_string(dtype) << " " << classes << " classes";
+}
+
 TEST(CudaCrossEntropy, LabelsOutsideAreAnError) {
   for (std::int32_t label : {-1, 10}) {
     Graph graph;

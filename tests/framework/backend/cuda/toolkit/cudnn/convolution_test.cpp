@@ -111,7 +111,7 @@ TEST_F(CudnnConvolution, LooksOnceForWhatIsTheSame) {
   EXPECT_TRUE(finds(plain()) && finds(plain()));
   EXPECT_EQ(library->found.size(), 1);
   // All that can differ, one at a time.
-  std::vector<Convolution> others(11, plain());
+  std::vector<Convolution> others(12, plain());
   others[0].direction = ConvDirection::kernel;
   others[1].dtype = DType::bf16;
   others[2].batch = 7;
@@ -123,10 +123,11 @@ TEST_F(CudnnConvolution, LooksOnceForWhatIsTheSame) {
   others[8].stride = {2, 1}, others[8].out = {28, 56};
   others[9].dilation = others[9].before = others[9].after = {1, 2};
   others[10].before = {0, 1}, others[10].after = {2, 1};
+  others[11].direction = ConvDirection::input, others[11].adds = true;
   for (const Convolution& c : others) finds(c);
   finds(plain(), true);
   finds(plain(), false, false);
-  EXPECT_EQ(library->found.size(), 14);
+  EXPECT_EQ(library->found.size(), 15);
   bool asked = false;
   auto operations = [&] {
     asked = true;
@@ -147,6 +148,18 @@ TEST_F(CudnnConvolution, HasPlansForEveryDirectionAndType) {
         c.dtype = dtype;
         EXPECT_TRUE(finds(c)) << to_string(dtype) << to_string(c.x())
                               << static_cast<int>(direction);
+      }
+}
+
+TEST_F(CudnnConvolution, HasPlansThatAddToTheGradientOfAnInput) {
+  for (Convolution c : {plain(), uneven(), depthwise(), grouped_and_dilated(), three_colours(),
+                        volume(), uneven_volume(), dilated_volume()})
+    for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+      for (bool tf32 : {true, false}) {
+        c.direction = ConvDirection::input;
+        c.dtype = dtype;
+        c.adds = true;
+        EXPECT_TRUE(finds(c, false, tf32)) << to_string(dtype) << to_string(c.x()) << tf32;
       }
 }
 

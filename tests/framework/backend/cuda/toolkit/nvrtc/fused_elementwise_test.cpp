@@ -16,7 +16,7 @@ TEST(NvrtcFusedElementwise, WithoutItChainsAreInterpretedWhichIsSaidOnce) {
   std::vector<std::string> lines;
   LogSink before = set_log_sink([&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   RecordingApi api;
-  auto faults = std::make_shared<Faults>(api);
+  auto faults = std::make_shared<Faults>();
   for (std::size_t n : {0u, 1u, 2u}) {
     Graph graph;
     auto kernel = find_kernel(build(graph, chain_cases()[n]), {api, 0, *faults}, {});

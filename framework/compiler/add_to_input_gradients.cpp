@@ -1,0 +1,35 @@
+#include "belfry/framework/compiler/passes.h"
+#include "belfry/framework/ops/convolution.h"
+#include "belfry/framework/ops/math.h"
+
+namespace belfry {
+namespace {
+
+bool takes_addend(const Node& node) {
+  return (node.is(conv2d_grad_input_op) || node.is(conv3d_grad_input_op))
+         && !convolution_grad_input::has_addend(node);
+}
+
+}  // namespace
+
+Program add_to_input_gradients(const Program& program,
+                               const std::function<bool(int slot)>& on_host) {
+  auto uses = use_counts(program);
+  auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
+    if (!old.is(add_op) || on_host(old.slot())) return std::nullopt;
+    for (int side : {0, 1}) {
+      const Tensor &gradient = old.input(side), &other = old.input(1 - side);
+      const Node& node = gradient.node();
+      if (!takes_addend(to(gradient).node()) || node.slot() != old.slot()
+          || gradient.type() != other.type() || uses[static_cast<std::size_t>(node.id())][0] != 1)
+        continue;
+      const Node& made = to(gradient).node();
+      return std::vector{apply1(made.op(), {made.input(0), made.input(1), to(other)},
+                                made.as<ConvGradInputOptions>())};
+    }
+    return std::nullopt;
+  };
+  return rewrite(program, fuse);
+}
+
+}  // namespace belfry
