@@ -1,6 +1,7 @@
 #pragma once
 // Belfry: Estimator-style training of neural networks. Data is in <belfry/data.h>, ready-made hooks
-// in <belfry/hooks.h>.
+// in <belfry/hooks.h>. Those who write ops or optimizers include <belfry/ops.h>, those who write
+// devices <belfry/backend.h>.
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
@@ -17,7 +18,6 @@
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/runtime/check_op.h"
-#include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/tensor/features.h"
 #include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/train.h"

@@ -14,19 +14,19 @@ using Json = nlohmann::ordered_json;
 
 constexpr int host = 0;  // process number in the trace; towers follow
 
-std::string_view role_text(Instruction::Role role) {
+std::string_view role_text(InstructionRole role) {
   switch (role) {
-    case Instruction::Role::compute:
+    case InstructionRole::compute:
       return "compute";
-    case Instruction::Role::pack:
+    case InstructionRole::pack:
       return "pack";
-    case Instruction::Role::start:
+    case InstructionRole::start:
       return "start";
-    case Instruction::Role::finish:
+    case InstructionRole::finish:
       return "finish";
-    case Instruction::Role::send:
+    case InstructionRole::send:
       return "send";
-    case Instruction::Role::receive:
+    case InstructionRole::receive:
       return "receive";
   }
   fail("internal error in Belfry: unknown role of an instruction");
@@ -80,7 +80,7 @@ class Profile final : public Hook {
   void add(const TraceEntry& entry) {
     int process = 1 + entry.tower;
     name_row(process, entry.slot, concat("tower ", entry.tower), concat("slot ", entry.slot));
-    bool pack = entry.role == Instruction::Role::pack;  // of which the op is what is packed
+    bool pack = entry.role == InstructionRole::pack;  // of which the op is what is packed
     add(std::string(pack ? role_text(entry.role) : entry.op), to_string(entry.phase), process,
         entry.slot, entry.start_seconds, entry.start_seconds + entry.seconds,
         {{"scope", entry.scope}, {"role", role_text(entry.role)}});

@@ -112,18 +112,6 @@ std::unique_ptr<CapturedWork> Stream::end_capture() {
 }
 void Stream::replay(CapturedWork&) { ensure(can_capture(), "stream: it cannot capture"); }
 
-std::string to_string(CrossDevice kind) {
-  switch (kind) {
-    case CrossDevice::shared:
-      return "shared";
-    case CrossDevice::to_one_device:
-      return "to_one_device";
-    case CrossDevice::hierarchical:
-      return "hierarchical";
-  }
-  fail("internal error in Belfry: unknown kind of reduction");
-}
-
 std::unique_ptr<Kernel> make_reference_kernel(const Node& node) {
   return std::make_unique<HostKernel>(node);
 }

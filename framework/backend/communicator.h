@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/base/policies.h"
 #include "belfry/framework/tensor/shape.h"
 
 namespace belfry {
@@ -76,15 +77,6 @@ class Communicator {
   /// a time-out.
   virtual void abort(const std::string& reason) = 0;
 };
-
-/// How a communicator sums. All do so in an order that does not depend on timing. GPUs reduce
-/// as NCCL chooses, whatever is said here.
-enum class CrossDevice : std::uint8_t {
-  shared,         ///< each member sums its share of every bucket, in the order of members
-  to_one_device,  ///< member 0 sums, in the order of members, and the others copy
-  hierarchical,   ///< neighbours in pairs, then pairs of pairs; 16-bit sums are rounded each time
-};
-std::string to_string(CrossDevice kind);
 
 /// The other processes of a job whose members belong to a communicator too. All of them make theirs
 /// in the same order.

@@ -15,9 +15,9 @@ file(MAKE_DIRECTORY ${BELFRY_INCLUDE_DIR}/belfry)
 foreach(folder framework data hooks models)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${BELFRY_INCLUDE_DIR}/belfry/${folder} SYMBOLIC)
 endforeach()
-foreach(header framework data hooks models)
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header}/${header}.h
-       ${BELFRY_INCLUDE_DIR}/belfry/${header}.h SYMBOLIC)
+foreach(header framework/framework framework/ops framework/backend data/data hooks/hooks models/models)
+  get_filename_component(name ${header} NAME)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header}.h ${BELFRY_INCLUDE_DIR}/belfry/${name}.h SYMBOLIC)
 endforeach()
 configure_file(framework/base/version.h.in ${BELFRY_INCLUDE_DIR}/belfry/version.h @ONLY)
 

@@ -8,6 +8,7 @@
 
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/graph/rewrite.h"
+#include "belfry/framework/graph/step_record.h"
 
 namespace belfry {
 
@@ -27,14 +28,7 @@ struct Location {
 
 /// One kernel launch, half of a reduction over towers, or one end of a transfer between slots.
 struct Instruction {
-  enum class Role : std::uint8_t {
-    compute,
-    pack,     ///< brings input 0 into a layout that later kernels want
-    start,    ///< begins a reduction of the outputs, which are the inputs at first
-    finish,   ///< the inputs are what start() reduced; nothing reads them before
-    send,     ///< brings input 0 to the slot that receives it
-    receive,  ///< waits for output 0, which another slot sends; nothing reads it before
-  };
+  using Role = InstructionRole;
   std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of finish, send, receive
   const Node* node = nullptr;  ///< what it computes; for a pack, the node whose output is packed
   Role role = Role::compute;

@@ -34,22 +34,6 @@ std::string Tower::name() const {
   return join(names, "+");
 }
 
-std::string to_string(BatchPolicy policy) {
-  switch (policy) {
-    case BatchPolicy::global:
-      return "global";
-    case BatchPolicy::per_worker:
-      return "per_worker";
-    case BatchPolicy::per_tower:
-      return "per_tower";
-  }
-  fail("internal error in Belfry: unknown batch policy");
-}
-
-std::string to_string(VariablePlacement placement) {
-  return placement == VariablePlacement::mirrored ? "mirrored" : "central";
-}
-
 std::vector<RowRange> split_rows(std::int64_t rows, int parts) {
   std::vector<RowRange> out;
   std::int64_t first = 0;

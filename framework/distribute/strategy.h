@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/backend.h"
+#include "belfry/framework/base/policies.h"
 
 namespace belfry {
 
@@ -17,23 +18,6 @@ struct Tower {
 
   std::string name() const;  ///< "cpu:0", "cpu:0+cpu:1"
 };
-
-/// What one batch of the input stands for.
-enum class BatchPolicy : std::uint8_t {
-  /// The whole step's rows, split over all towers of all workers; those read the same batch, to the
-  /// last bit, which they compare.
-  global,
-  per_worker,  ///< a worker's rows, split over its towers; every worker reads a part of the data
-  per_tower,   ///< a tower's rows: a step takes one batch for each; workers read as above
-};
-std::string to_string(BatchPolicy policy);
-
-/// Where variables live.
-enum class VariablePlacement : std::uint8_t {
-  mirrored,  ///< a copy on every tower; each applies the same update
-  central,   ///< on the first tower, which applies the updates; the others read them there
-};
-std::string to_string(VariablePlacement placement);
 
 /// A range of rows of a batch.
 struct RowRange {

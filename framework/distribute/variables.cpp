@@ -2,6 +2,9 @@
 
 #include <set>
 
+#include "belfry/framework/distribute/strategy.h"
+#include "belfry/framework/runtime/variable_store.h"
+
 namespace belfry {
 
 Variables::Variables(const Strategy& strategy, int first_tower) : first_tower_(first_tower) {
@@ -15,6 +18,12 @@ Variables::Variables(const Strategy& strategy, int first_tower) : first_tower_(f
     }
     stores_.push_back(std::move(slots));
   }
+}
+
+Variables::~Variables() = default;
+
+VariableStore& Variables::store(int tower, int slot) {
+  return *stores_[static_cast<std::size_t>(tower)][static_cast<std::size_t>(slot)];
 }
 
 bool Variables::contains(std::string_view name) const { return slot_of(name).has_value(); }

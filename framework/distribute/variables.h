@@ -7,10 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "belfry/framework/distribute/strategy.h"
-#include "belfry/framework/runtime/variable_store.h"
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/tensor/array.h"
 
 namespace belfry {
+
+class VariableStore;
+struct Strategy;
 
 /// Variables by name, as one model's: what OverTowers says is done to read and write them. Used by
 /// one thread at a time, between steps. With several workers, reading merges the towers of this
@@ -19,6 +22,9 @@ class Variables {
  public:
   /// `first_tower`: the number of the first tower here among those of all workers.
   explicit Variables(const Strategy& strategy, int first_tower = 0);
+  ~Variables();
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
 
   bool contains(std::string_view name) const;
   std::vector<std::string> names() const;  ///< sorted
@@ -40,9 +46,7 @@ class Variables {
 
   int towers() const { return static_cast<int>(stores_.size()); }
   /// Where one tower's variables of one slot are.
-  VariableStore& store(int tower, int slot = 0) {
-    return *stores_[static_cast<std::size_t>(tower)][static_cast<std::size_t>(slot)];
-  }
+  VariableStore& store(int tower, int slot = 0);
 
  private:
   const VariableStore& holder(std::string_view name, int tower) const;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/distribute/workers.h"
 
 namespace belfry {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 
+#include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/distribute/worker_role.h"
 

@@ -3,6 +3,7 @@
 // them (framework/distribute/mpi); a process that was started alone is the only worker.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,9 +12,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "belfry/framework/backend/communicator.h"
-
 namespace belfry {
+
+class Communicator;
+struct CommunicatorOptions;
 
 /// The workers of this job as one of them sees them. All workers make the same calls in the same
 /// order, each from one thread at a time, but for those that may come from any thread at any time.

@@ -10,4 +10,3 @@
 #include "belfry/framework/ops/reduce.h"
 #include "belfry/framework/ops/sequences.h"
 #include "belfry/framework/ops/shape_ops.h"
-#include "belfry/framework/ops/updates.h"

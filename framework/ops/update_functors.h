@@ -105,15 +105,6 @@ struct LambUpdateOptions {
   }
 };
 
-struct MovingAverageUpdateOptions {
-  double decay = 0.999;  ///< in [0, 1)
-  bool warm_up = false;  ///< decay is at most (1 + n) / (10 + n)
-  static void fields(auto& o, auto&& field) {
-    field("decay", o.decay);
-    field("warm_up", o.warm_up);
-  }
-};
-
 /// Whether idle rows of a variable of this rank are left as they are because the options say so.
 template <class Options>
 constexpr bool is_lazy(const Options& options, int rank) {

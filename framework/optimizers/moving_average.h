@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/optimizer_state.h"
 
 namespace belfry {
 

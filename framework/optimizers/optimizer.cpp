@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/updates.h"
 
 namespace belfry {
 namespace {

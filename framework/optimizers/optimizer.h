@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/optimizer_state.h"
 #include "belfry/framework/optimizers/schedule.h"
 
 namespace belfry {
+
+struct UpdateGroup;  // framework/ops/updates.h
 
 /// A variable and the gradient of a loss with respect to it, of the same type.
 struct VariableGradient {

@@ -17,7 +17,7 @@
 // (A row that was looked up and got a gradient of exactly 0 is left alone too; there those two
 // decay moments.)
 //
-// Wherever there is a `state`, it says how the slots are kept (framework/ops/update_state.h): by
+// Wherever there is a `state`, it says how the slots are kept (framework/ops/optimizer_state.h): by
 // default as the variable, or of f32 variables in bf16 or in eight bits by block, in half of the
 // memory or a quarter. Memory is all that it saves on a CPU. Not together with `lazy`. A checkpoint
 // holds slots as they are kept, and a run goes on from it to the bit; it cannot go on with another

@@ -1,4 +1,5 @@
 #include "belfry/framework/base/option_checks.h"
+#include "belfry/framework/ops/updates.h"
 #include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry {

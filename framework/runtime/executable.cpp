@@ -12,21 +12,6 @@
 
 namespace belfry {
 
-StepTimes& StepTimes::operator+=(const StepTimes& other) {
-  copy += other.copy;
-  compute += other.compute;
-  transfer += other.transfer;
-  exposed_reduction += other.exposed_reduction;
-  hidden_reduction += other.hidden_reduction;
-  apply += other.apply;
-  return *this;
-}
-
-StepTimes StepTimes::operator/(double n) const {
-  return {copy / n, compute / n, transfer / n, exposed_reduction / n, hidden_reduction / n,
-          apply / n};
-}
-
 namespace {
 
 // Every sub-step draws as if the run had another seed.

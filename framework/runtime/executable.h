@@ -29,22 +29,6 @@ struct StepState {
   bool capture = true;          ///< the step may be captured, or replayed
 };
 
-/// What a step's time went into, in seconds.
-struct StepTimes {
-  double copy = 0;               ///< bringing the batch to the device and results back
-  double compute = 0;            ///< forward and backward, without waiting for others
-  double transfer = 0;           ///< waiting for what other slots of the tower compute
-  double exposed_reduction = 0;  ///< waiting for reductions over towers
-  /// While the tower computed and a reduction was under way: started, and not yet waited for. CPU
-  /// towers do the adding when they wait.
-  double hidden_reduction = 0;
-  double apply = 0;  ///< effects: the optimizer and what else writes variables
-  // A step of an asynchronous device that is enqueued as a whole counts as compute, all of it.
-
-  StepTimes& operator+=(const StepTimes& other);
-  StepTimes operator/(double n) const;
-};
-
 /// A tower's place among those that reduce together. Empty: alone.
 struct TowerMember {
   Communicator* communicator = nullptr;  ///< must outlive the executable

@@ -1,12 +1,6 @@
 #include "belfry/framework/runtime/step_trace.h"
 
-#include <chrono>
-
 namespace belfry {
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 StepTrace::StepTrace(Device& device, std::size_t instructions) {
   if (!device.asynchronous()) {

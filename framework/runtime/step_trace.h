@@ -2,28 +2,13 @@
 // When each instruction of a step ran.
 
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/compiler/plan.h"
+#include "belfry/framework/graph/step_record.h"
 
 namespace belfry {
-
-/// Seconds of the host's clock, which never goes back.
-double steady_seconds();
-
-/// An instruction of a traced step.
-struct TraceEntry {
-  std::string op = {};     ///< "conv2d"
-  std::string scope = {};  ///< path, "discriminator/down1"; may be empty
-  Phase phase = Phase::forward;
-  Instruction::Role role = Instruction::Role::compute;
-  int tower = 0;             ///< among those of this process
-  int slot = 0;              ///< of the tower
-  double start_seconds = 0;  ///< by steady_seconds()
-  double seconds = 0;        ///< until the device had done it
-};
 
 /// The beginning and end of instructions: by the host's clock on a device that runs at once what is
 /// enqueued, else by events in the stream. Used by one thread at a time. Internal to runtime/.

@@ -33,8 +33,8 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/graph/step_record.h"
 #include "belfry/framework/optimizers/minimize.h"
-#include "belfry/framework/runtime/executable.h"
 #include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/run_config.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "belfry/framework/base/policies.h"
 #include "belfry/framework/base/units.h"
-#include "belfry/framework/distribute/strategy.h"
 #include "belfry/framework/train/keep_rules.h"
 
 namespace belfry {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/distribute/strategy.h"
 #include "belfry/framework/distribute/tower_threads.h"
 #include "belfry/framework/distribute/variables.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/graph/step_record.h"
 
 namespace belfry {
 

@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <string>
 
-#include "belfry/framework/runtime/executable.h"
 #include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/hook.h"
 #include "belfry/framework/train/train_control.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/train/tower_shares.h"

@@ -17,6 +17,7 @@
 
 #include "arguments.h"
 #include "belfry/framework/framework.h"
+#include "belfry/framework/runtime/evaluate.h"
 #include "belfry/models/models.h"
 #include "one_batch.h"
 

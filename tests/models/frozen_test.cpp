@@ -9,6 +9,7 @@
 #include "../framework/base/error_of.h"
 #include "../framework/base/temporary_folder.h"
 #include "belfry/framework/ops/autocast.h"
+#include "belfry/framework/runtime/evaluate.h"
 #include "belfry/models/gan/gan.h"
 #include "belfry/models/lenet.h"
 #include "models_support.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../framework/base/error_of.h"
+#include "belfry/framework/runtime/evaluate.h"
 #include "belfry/models/linear.h"
 #include "belfry/models/mlp.h"
 #include "belfry/models/wide_deep.h"

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/distribute/mpi/communicator.h"
 #include "belfry/framework/distribute/mpi/messages.h"

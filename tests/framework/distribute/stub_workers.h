@@ -1,5 +1,6 @@
 #pragma once
 
+#include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/distribute/workers.h"
 
 namespace belfry {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "../../framework/base/error_of.h"
+#include "belfry/framework/runtime/evaluate.h"
 #include "gan_support.h"
 
 namespace belfry::gan {

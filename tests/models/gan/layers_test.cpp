@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "../../framework/layers/layers_support.h"
+#include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/runtime/executable.h"
 #include "belfry/models/gan/conditioning.h"
 #include "belfry/models/gan/spectral.h"

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "../../framework/base/error_of.h"
+#include "belfry/framework/runtime/evaluate.h"
 
 namespace belfry::gan {
 namespace {

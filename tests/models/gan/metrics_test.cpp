@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "../../framework/base/error_of.h"
+#include "belfry/framework/runtime/evaluate.h"
 
 namespace belfry::gan {
 namespace {

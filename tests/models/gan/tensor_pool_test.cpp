@@ -6,6 +6,7 @@
 #include <map>
 
 #include "../../framework/base/error_of.h"
+#include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/runtime/executable.h"
 #include "gan_support.h"
 

@@ -1,0 +1,35 @@
+#pragma once
+// The choices that RunConfig makes about devices that train together.
+
+#include <cstdint>
+#include <string>
+
+namespace belfry {
+
+/// The rows that one batch of the input holds.
+enum class BatchPolicy : std::uint8_t {
+  /// The whole step's rows, split over all towers of all workers; those read the same batch, to the
+  /// last bit, which they compare.
+  global,
+  per_worker,  ///< a worker's rows, split over its towers; every worker reads a part of the data
+  per_tower,   ///< a tower's rows: a step takes one batch for each; workers read as above
+};
+std::string to_string(BatchPolicy policy);
+
+/// The towers on which variables live.
+enum class VariablePlacement : std::uint8_t {
+  mirrored,  ///< a copy on every tower; each applies the same update
+  central,   ///< on the first tower, which applies the updates; the others read them there
+};
+std::string to_string(VariablePlacement placement);
+
+/// How a communicator sums. All do so in an order that does not depend on timing. GPUs reduce
+/// as NCCL chooses, whatever is said here.
+enum class CrossDevice : std::uint8_t {
+  shared,         ///< each member sums its share of every bucket, in the order of members
+  to_one_device,  ///< member 0 sums, in the order of members, and the others copy
+  hierarchical,   ///< neighbours in pairs, then pairs of pairs; 16-bit sums are rounded each time
+};
+std::string to_string(CrossDevice kind);
+
+}  // namespace belfry
