@@ -21,25 +21,25 @@ namespace data {
 inline constexpr std::int64_t infinite = -1;  ///< cardinality of a dataset that never ends
 inline constexpr std::int64_t unknown = -2;   ///< cardinality that only a full pass would tell
 
-/// What is known about a dataset before it is read.
+/// The facts about a dataset that are known before it is read.
 struct DatasetInfo {
   std::int64_t cardinality = unknown;  ///< elements in one pass, or `infinite` or `unknown`
   /// Passes may be asked for in any order (Pass::order). Needs a known cardinality.
   bool random_access = false;
-  /// Of a source that reads files one after the other and heeds Pass::shard by file.
+  /// The files of a source that reads them one after the other and heeds Pass::shard by file.
   std::vector<std::string> files = {};
-  /// What the sources behind it do for several pipelines; with_options() sets it.
+  /// The policy by which several pipelines share the sources behind it; with_options() sets it.
   std::optional<ShardPolicy> shard = {};
-  /// Of a transform whose elements depend on the places of its inputs' elements, so that it cannot
-  /// be made from shares of them (take, zip): pipeline i of n gets its elements j with j % n == i,
-  /// unless the sources behind it were told to share by file or not at all.
+  /// true: elements of the transform depend on the places of its inputs' elements, so that it
+  /// cannot be made from shares of them (take, zip). Pipeline i of n gets its elements j with
+  /// j % n == i, unless the sources behind it were told to share by file or not at all.
   bool whole = false;
   /// The transform makes several elements of each of its input's (flat_map, unbatch): where those
   /// are too few for the pipelines, its own elements are shared instead, unless the sources behind
   /// it were told to share by file or not at all.
   bool expands = false;
-  /// false: every pipeline reads all of it, whatever the policy. For what goes with each element of
-  /// something that is shared (the choices of choose_from).
+  /// false: every pipeline reads all of it, whatever the policy. This is for data that go with each
+  /// element of a dataset that is shared (the choices of choose_from).
   bool shared = true;
 };
 
@@ -133,8 +133,8 @@ Transform wrap(std::string name,
 /// The info of a transform that changes neither the number of elements nor their order.
 DatasetInfo same_elements(const DatasetInfo& source);
 
-/// What each of `pipelines` would read: a line for each source and pipeline. Error: one of them
-/// would read nothing.
+/// A description of the part that each of `pipelines` would read: a line for each source and
+/// pipeline. Error: one of them would read nothing.
 std::string describe_shards(const Dataset& dataset, int pipelines);
 
 }  // namespace data

@@ -1,5 +1,5 @@
 #pragma once
-// What flows through an input pipeline.
+// The elements that flow through an input pipeline.
 
 #include <cstdint>
 #include <memory>

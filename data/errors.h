@@ -1,5 +1,5 @@
 #pragma once
-// What to do about elements that cannot be produced.
+// The treatment of elements that cannot be produced.
 
 #include <cstdint>
 #include <string>
@@ -44,9 +44,9 @@ std::vector<std::int64_t> read_quarantine(const std::string& path);
 /// so put on_error() before it. Where the rest of a file was lost, the elements after it have other
 /// indices once the file is mended, and those in the rest were never listed.
 ///
-/// Of a source without random access indices must ascend, and what lies between is skipped. Error:
-/// they do not, an index below 0; no such element (in place of it, where the cardinality is not
-/// known before).
+/// Indices must ascend for a source without random access, and the elements between them are
+/// skipped. Error: they do not ascend; an index is below 0; there is no such element (in place of
+/// it, where the cardinality is not known before).
 Transform select(std::vector<std::int64_t> indices);
 
 }  // namespace belfry::data

@@ -56,7 +56,7 @@ Transform rebatch(std::vector<std::int64_t> sizes, RebatchOptions options = {});
 /// How elements of different sizes are made equal. Features are named; those that are not follow
 /// the defaults. A name that an element lacks is an Error for its batch.
 struct PaddedBatchOptions {
-  /// What is put in, at the end of each axis. Error unless the feature's type can hold it.
+  /// The value put in at the end of each axis. Error unless the feature's type can hold it.
   double default_padding = 0;
   std::map<std::string, double> padding = {};
   /// Sizes that the axes get: one each, -1 for the longest in the batch. {{"tokens", {128}}}. A

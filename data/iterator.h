@@ -58,7 +58,7 @@ void read_again(Iterator& fresh, std::int64_t count, std::string_view what);
 struct Order {
   std::int64_t size = 0;
   std::function<std::int64_t(std::int64_t)> at;
-  /// Of the shuffles that made it, if any did: a saved position fits no other.
+  /// The seed of the shuffles that made it, if any did: a saved position fits no other.
   std::optional<std::uint64_t> seed = {};
 };
 
@@ -77,7 +77,7 @@ struct Shard {
   ShardPolicy policy = ShardPolicy::automatic;
 };
 
-/// What a dataset is told when a pass over it begins.
+/// The description of a pass that a dataset gets when the pass begins.
 struct Pass {
   std::uint64_t epoch = 0;   ///< which pass this is; repeat counts it
   int stage = 0;             ///< number of transforms before this one; Dataset::iterate sets it

@@ -64,7 +64,7 @@ class Profile {
   std::deque<Meter> meters_;  // guarded; a meter never moves
 };
 
-/// Of the arrays in them.
+/// The bytes of the arrays in `features`.
 std::int64_t bytes_of(const Features& features);
 
 /// `iterator` with its elements counted and its time taken.

@@ -97,7 +97,7 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
     if (claimed_) process_.give_up(count_, beyond_);
   }
 
-  // Those of a scheduler with a limit are its own; those without one share these.
+  // The threads that schedulers without a limit share; a scheduler with one has its own.
   static std::shared_ptr<Threads> of_all() {
     static auto* mutex = new std::mutex;  // never destroyed, as above
     static auto* shared = new std::weak_ptr<Threads>;

@@ -26,9 +26,9 @@ void require_threads(int count);
 /// `autotune`.
 void require_workers(std::string_view what, int workers);
 
-/// What one input pipeline may use: threads (oneTBB's, which the process shares), and memory for
-/// buffers that grow by themselves. Every stream has its own scheduler; `data::threads(n)` gives
-/// the pipeline before it another. Thread rules: any thread may call it.
+/// The resources that one input pipeline may use: threads (oneTBB's, which the process shares), and
+/// memory for buffers that grow by themselves. Every stream has its own scheduler;
+/// `data::threads(n)` gives the pipeline before it another. Thread rules: any thread may call it.
 class Scheduler {
  public:
   static constexpr Bytes default_memory = Bytes(std::int64_t{1} << 30);

@@ -64,8 +64,8 @@ Transform assert_cardinality(std::int64_t count);
 
 struct PipelineOptions {
   int threads = 0;  ///< for parallel transforms, as threads(n); 0: as without this
-  /// That autotuned buffers may take beyond their first two elements; nothing: as without this, and
-  /// 1 GiB for a whole stream.
+  /// The memory that autotuned buffers may take beyond their first two elements; nothing: as
+  /// without this, and 1 GiB for a whole stream.
   std::optional<Bytes> memory = {};
   /// How several pipelines share the sources; nothing: as without this.
   std::optional<ShardPolicy> shard = {};

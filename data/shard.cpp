@@ -40,7 +40,7 @@ class Every final : public Iterator {
   std::int64_t count_, before_;  // elements of others that come first
 };
 
-// What `policy` comes to for this dataset and so many pipelines.
+// The policy that `policy` comes to for this dataset and so many pipelines.
 ShardPolicy resolve(ShardPolicy policy, const Dataset& dataset, int pipelines) {
   const DatasetInfo& info = dataset.info();
   if (policy == ShardPolicy::file)
@@ -53,7 +53,7 @@ ShardPolicy resolve(ShardPolicy policy, const Dataset& dataset, int pipelines) {
   return policy == ShardPolicy::file && info.random_access ? ShardPolicy::data : policy;
 }
 
-// What the inputs of a dataset are told where it was told `policy`.
+// The policy that the inputs of a dataset are told where it was told `policy` itself.
 ShardPolicy of_inputs(const Dataset& dataset, ShardPolicy policy) {
   // Two sources with different numbers of files would be taken apart differently.
   bool several = dataset.inputs().size() > 1;
@@ -98,7 +98,7 @@ bool is_shared_here(const Dataset& dataset, ShardPolicy policy, int pipelines) {
   return *behind == ShardPolicy::data;
 }
 
-// What `policy` comes to where elements are shared.
+// The policy that `policy` comes to where elements are shared.
 ShardPolicy policy_here(const Dataset& dataset, ShardPolicy policy, int pipelines) {
   return dataset.inputs().empty() ? resolve(policy, dataset, pipelines) : ShardPolicy::data;
 }

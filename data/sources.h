@@ -34,9 +34,10 @@ Dataset range(std::int64_t count);
 /// Thrown by a generator's function: there are no more elements.
 struct EndOfData {};
 
-/// What generator() calls: any callable that returns std::optional<Features>, nothing at the end,
-/// or Features, and throws EndOfData at the end. One that may wait takes a std::stop_token, which
-/// is told when the stream is destroyed: it then returns as soon as it can, whatever it likes.
+/// The function that generator() calls: any callable that returns std::optional<Features>, nothing
+/// at the end, or Features, and throws EndOfData at the end. One that may wait takes a
+/// std::stop_token, which is told when the stream is destroyed: the function then returns as soon
+/// as it can, with any result.
 class Generate {
  public:
   template <class F>

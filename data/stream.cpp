@@ -46,7 +46,7 @@ class Stream final : public InputStream {
   }
 
   std::string save() const override {
-    // What was taken during a stop was handed to nobody.
+    // An element that was taken during a stop was handed to nobody.
     if (cut_short_) return before_.text();
     return here().text();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What turns one dataset into another.
+// Transforms, which turn one dataset into another.
 
 #include <cstdint>
 #include <functional>
@@ -18,8 +18,8 @@ namespace belfry::data {
 /// adjusted while it runs. The elements do not depend on it.
 inline constexpr int autotune = -1;
 
-/// What map() applies: any callable Features(Features), or Features(Features, PhiloxStream&) for
-/// one that draws random numbers.
+/// The function that map() applies: any callable Features(Features), or Features(Features,
+/// PhiloxStream&) for one that draws random numbers.
 class MapFunction {
  public:
   template <class F>

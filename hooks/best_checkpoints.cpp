@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whose best each folder has at present.
+// The best values, and their owner, that each folder keeps at present.
 std::mutex owners_mutex;  // guards owners()
 std::map<std::string, std::string>& owners() {
   static std::map<std::string, std::string> all;

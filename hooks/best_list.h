@@ -16,8 +16,9 @@ struct BestEntry {
   double value = 0;
 };
 
-/// What best.json in a folder says. It is the truth about what is kept there: it survives restarts,
-/// also those from a checkpoint that is older, and what it lists gives way to better values alone.
+/// The contents of best.json in a folder. The file is the truth about the checkpoints that are kept
+/// there: it survives restarts, also those from a checkpoint that is older, and its entries give
+/// way to better values alone.
 ///
 ///   {"metric": "loss", "better": "lower",
 ///    "kept": [{"file": "checkpoint-4.safetensors", "step": 4, "value": 0.5}]}   best first

@@ -18,12 +18,12 @@ namespace belfry::hooks {
 /// makes them. Called on the event file's thread.
 using SummaryValue = std::function<void(protobuf::WireWriter&)>;
 
-/// What happened to a training run (SessionLog.SessionStatus).
+/// A change in the status of a training run (SessionLog.SessionStatus).
 enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
 
 struct EventFileOptions {
-  /// What is added is in the file at the latest after so long; 0: as soon as the thread gets to it.
-  /// At most a year.
+  /// An event is in the file at the latest after so long; 0: as soon as the thread gets to it. At
+  /// most a year.
   std::chrono::milliseconds flush = std::chrono::seconds(2);
   std::size_t queue = 100;  ///< events that may wait for the thread; above 0
   /// Seconds since 1970; empty: the system's clock. Called by one thread at a time.
@@ -43,9 +43,9 @@ void check_flush(std::chrono::milliseconds flush);
 ///
 /// Belfry itself reads no event file, so whatever lies in the folder already is left alone.
 ///
-/// What cannot be written (no folder, a full disk) is left out, with one warning in the log; later
-/// events are tried again, and the file is readable in any case. Nothing here is an Error but
-/// options out of range. Thread rules: any number of threads.
+/// Events that cannot be written (no folder, a full disk) are left out, with one warning in the
+/// log; later events are tried again, and the file is readable in any case. Nothing here is an
+/// Error but options out of range. Thread rules: any number of threads.
 class EventFile {
  public:
   explicit EventFile(const std::string& dir, EventFileOptions options = {});

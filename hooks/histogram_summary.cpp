@@ -12,7 +12,7 @@ using protobuf::WireWriter;
 
 constexpr double highest = std::numeric_limits<double>::max();
 
-// Those of tensorflow/core/lib/histogram/histogram.cc.
+// The limits of the buckets in tensorflow/core/lib/histogram/histogram.cc.
 std::vector<double> make_limits() {
   std::vector<double> positive;
   for (double limit = 1e-12; limit < 1e20; limit *= 1.1) positive.push_back(limit);

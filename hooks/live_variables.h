@@ -1,5 +1,6 @@
 #pragma once
-// What hooks share that run the model on the live variables while it trains. Internal to hooks/.
+// Common functions of the hooks that run the model on the live variables while it trains. Internal
+// to hooks/.
 
 #include <cstdint>
 #include <string>

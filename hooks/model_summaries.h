@@ -19,8 +19,9 @@ std::vector<Array> images_of(const belfry::SummaryValue& summary);
 /// The texts of a summary of texts, each up to its first 0.
 std::vector<std::string> texts_of(const belfry::SummaryValue& summary);
 
-/// What TensorBoard shows of a summary, by its name; of images by `name/image/0`, `name/image/1`
-/// and so on, as TensorFlow names them. Several texts are the rows of a table.
+/// The values by which TensorBoard shows a summary, under its name; images are under
+/// `name/image/0`, `name/image/1` and so on, as TensorFlow names them. Several texts are the rows
+/// of a table.
 std::vector<SummaryValue> shown_values(const belfry::SummaryValue& summary);
 
 }  // namespace belfry::hooks

@@ -115,7 +115,7 @@ class Profile final : public Hook {
     add_name("thread_name", thread_name);
   }
 
-  // What hooks, checkpoints and other workers took after a step.
+  // Records the time that hooks, checkpoints and other workers took after a step.
   void close_gap() {
     if (between_)
       add("between steps", "host", host, 0, gap_since_, monotonic_seconds(), Json::object());

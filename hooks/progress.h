@@ -9,7 +9,7 @@
 
 namespace belfry::hooks {
 
-/// What the progress line is drawn on.
+/// The terminal that the progress line is drawn on.
 struct Terminal {
   int columns = 0;                                   ///< 0: it is no terminal
   std::function<void(std::string_view)> write = {};  ///< bytes as they are

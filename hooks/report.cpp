@@ -292,7 +292,7 @@ class WriteReport final : public Report {
 
   ReportData first_page(HookContext& context) const;
 
-  // Of this training.
+  // The duration of this training.
   double seconds() const { return begun_ ? o_.clock() - began_ : page_.time.all; }
 
   ReportData current_page() const {

@@ -15,7 +15,7 @@ struct Line {
   const Curve* curve = nullptr;
 };
 
-/// What lies between two curves of the same steps.
+/// The area between two curves of the same steps.
 struct Band {
   std::string name = {};
   const Curve *low = nullptr, *high = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// What a report knows, and the page that it makes of it. Internal to hooks/.
+// The data of a report, and the page that it makes of them. Internal to hooks/.
 
 #include <compare>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What a report keeps of the arrays that it is shown. Internal to hooks/.
+// The parts that a report keeps of the arrays that it is shown. Internal to hooks/.
 
 #include <array>
 #include <cstdint>

@@ -17,14 +17,15 @@ namespace belfry::hooks {
 /// Computes schedules on the host, apart from the step, by their own graph.
 class ScheduledRates {
  public:
-  /// Of the update's last building. For Hook::after_apply().
+  /// Takes the schedule of the stage's update, in place of that of an earlier building of the same
+  /// update. For Hook::after_apply().
   void take(const GradientStage& stage);
-  /// Forgets them all.
+  /// Forgets all schedules.
   void clear() { rates_.clear(); }
   /// Whether read() looks at variables.
   bool reads_variables() const;
-  /// What the updates used in the last step, when `steps` are finished: "learning_rate", or
-  /// "learning_rate/<title>" with several updates. A schedule that cannot be computed apart from
+  /// The rates that the updates used in the last step, when `steps` are finished: "learning_rate",
+  /// or "learning_rate/<title>" with several updates. A schedule that cannot be computed apart from
   /// its model is left out, with a warning at the first call.
   std::vector<std::pair<std::string, double>> read(std::int64_t steps, HookContext& context);
 

@@ -23,7 +23,7 @@ struct SkipNonFiniteOptions {
 /// skipped when the update was chosen but not applied (StepResult::applied), also where another
 /// hook's condition was the cause. So with Precision::f16 the ordinary overflows count, by which
 /// the loss scale is found: up to 15 in a row at the beginning, more than max_consecutive bears.
-/// That precision leaves such steps out without this hook. Error: max_consecutive below 1; during
+/// Precision::f16 leaves such steps out without this hook. Error: max_consecutive below 1; during
 /// training, naming the update, one skipped step more in a row than max_consecutive.
 std::shared_ptr<Hook> skip_non_finite(SkipNonFiniteOptions options = {});
 

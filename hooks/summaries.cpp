@@ -95,7 +95,7 @@ class WriteSummaries final : public Summaries {
     double time = 0, rows = 0, waited = 0;
   };
 
-  // Of a checkpoint, which may be of an earlier step than the present one.
+  // The step of a checkpoint, which may be of an earlier step than the present one.
   static std::int64_t step_of(HookContext& context, const std::string& path) {
     for (const CheckpointFile& file : list_checkpoints(context.model_dir()))
       if (file.path == path) return file.step;

@@ -1,5 +1,5 @@
 #pragma once
-// What training is doing, for TensorBoard.
+// A hook that writes the course of training for TensorBoard.
 
 #include <chrono>
 #include <functional>
@@ -20,7 +20,7 @@ struct SummariesOptions {
   std::optional<Every> histograms = {};
   bool graph = true;                      ///< the model's, once in a model_dir
   HyperParameters hyper_parameters = {};  ///< the user's, shown as they are
-  /// What is written is in the file at the latest after so long; from 0 to a year.
+  /// An event is in the file at the latest after so long; from 0 to a year.
   std::chrono::milliseconds flush = std::chrono::seconds(2);
   std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back
 };

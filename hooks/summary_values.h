@@ -1,5 +1,5 @@
 #pragma once
-// What TensorBoard shows: values for EventFile::add(). Tags are series; a / in them makes a group.
+// Values that TensorBoard shows, for EventFile::add(). Tags are series; a / in them makes a group.
 // Arrays are shared, not copied: they must not change until the event file has written them.
 
 #include <cstdint>
@@ -30,8 +30,8 @@ SummaryValue text_summary(std::string tag, std::string markdown);
 /// A table of one column, a row for each text.
 SummaryValue text_summary(std::string tag, std::vector<std::string> rows);
 
-/// What a classifier of two classes gets right at each of n thresholds, 0 to 1 in equal steps: a
-/// score that is not below the threshold is a positive.
+/// The counts of right and wrong answers of a classifier of two classes at each of n thresholds, 0
+/// to 1 in equal steps: a score that is not below the threshold is a positive.
 struct PrCurve {
   std::vector<double> true_positives, false_positives, true_negatives, false_negatives;
 };

@@ -16,8 +16,8 @@ namespace belfry::hooks {
 using belfry::Better;
 
 struct ValidateOptions {
-  /// Of its results and the folder for its best checkpoints: unlike those of other evaluations of
-  /// the training, those of EvalSpecs too.
+  /// The name of its results and of the folder for its best checkpoints: unlike those of other
+  /// evaluations of the training, those of EvalSpecs too.
   std::string name = {};
   std::string metric = "loss";    ///< a scalar of EvalResult
   Better better = Better::lower;  ///< a NaN or infinite value is never better

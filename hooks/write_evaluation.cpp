@@ -9,9 +9,9 @@
 namespace belfry::hooks {
 namespace {
 
-// Of the metric pr_curve(), whose value is known by its arithmetic: the last two rows are quotients
-// of the others, at every threshold the same number of labels is true and of labels false, and at
-// the first all that are true are found and none that are false.
+// The curve in a value of the metric pr_curve(). Such a value is known by its arithmetic: the last
+// two rows are quotients of the others, at every threshold the same number of labels is true and
+// the same number false, and at the first threshold there are neither true nor false negatives.
 std::optional<PrCurve> as_pr_curve(const Array& value) {
   constexpr double rounding = 1e-6;  // of sums of weights
   if (value.dtype() != DType::f64 || value.shape().rank() != 2 || value.shape()[0] != 6

@@ -43,7 +43,7 @@ Frames convolve(const Scope& s, const AcousticOptions& o, const Frames& in, std:
   return {y, (in.lengths + static_cast<double>(stride - 1)) / static_cast<double>(stride)};
 }
 
-// Of the rows of a feature, i64 [n].
+// The lengths of the rows of a feature, i64 [n].
 Tensor lengths_of(const Scope& s, const Batch& batch, const std::string& feature) {
   Tensor lengths = checked_lengths(
       s, batch, {.model = "acoustic", .lengths = feature + "_length", .of = feature});

@@ -12,10 +12,11 @@ namespace belfry::models {
 struct AcousticOptions {
   /// Kinds of labels, numbered from 1: 26 for "a" to "z". 0 is the blank, which no label is.
   std::int64_t labels = 26;
-  /// Of each convolution over time; where a number repeats without a stride there is a shortcut.
+  /// The filters of each convolution over time; where a number repeats without a stride there is a
+  /// shortcut.
   std::vector<std::int64_t> filters = {128, 128, 128, 128, 128, 128};
-  /// Of each convolution, in frames; those that are not there are 1. Their product is the number of
-  /// input frames for one frame of logits.
+  /// The stride of each convolution, in frames; those that are not given are 1. Their product is
+  /// the number of input frames for one frame of logits.
   std::vector<std::int64_t> strides = {2};
   std::int64_t kernel = 5;           ///< window of each convolution, in frames; odd
   float dropout = 0.1f;              ///< behind each convolution, in [0, 1)

@@ -1,5 +1,5 @@
 #pragma once
-// What any model of the same data has to beat.
+// The baseline that any model of the same data has to beat.
 
 #include "belfry/models/heads.h"
 

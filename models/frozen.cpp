@@ -62,7 +62,8 @@ const Array& Frozen::weight(const VariableOptions& wanted) const {
   return found->second;
 }
 
-// What stands for the outputs of a node of the model's own graph, of which earlier ones are copied.
+// The tensors that stand for the outputs of a node of the model's own graph, of which earlier nodes
+// are copied.
 std::vector<Tensor> Frozen::copy(const Node& old, Tensor data, const Copies& copies) const {
   Graph& graph = data.graph();
   if (old.is(input_op)) {

@@ -66,7 +66,7 @@ void check_reduction(std::string_view head, Reduction reduction) {
           ": a loss is one number; the reduction `none` leaves as many as there are rows");
 }
 
-// What all heads have.
+// The part of a spec that all heads have.
 EstimatorSpec spec_of(Mode mode, Tensor losses, Tensor weights, Reduction reduction) {
   EstimatorSpec spec{.loss = reduce_loss(losses, reduction, weights)};
   if (reduction == Reduction::sum) spec.loss_over_towers = TowerReduction::sum;

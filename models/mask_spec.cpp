@@ -15,7 +15,7 @@ Tensor is_above(Tensor x, double threshold) {
 
 double quotient(double a, double b) { return b == 0 ? 0 : a / b; }
 
-// Of one class, over a data set: pixels that are set and marked, that are set, that are marked.
+// Counts of one class, over a dataset: pixels set and marked, pixels set, pixels marked.
 struct ClassCounts {
   ClassCounts(std::span<const double> state, std::size_t c)
       : both(state[c]), set(state[state.size() / 3 + c]), marked(state[state.size() / 3 * 2 + c]) {}
@@ -34,7 +34,7 @@ Array mean_iou_of(std::span<const double> state) {
   return Array::scalar(quotient(sum, classes));
 }
 
-// Of bool [..., classes]. All have one state.
+// The metrics of classes, from bool [..., classes]. All have one state.
 NamedMetrics class_metrics(Tensor set, Tensor marked) {
   std::vector<int> pixels(static_cast<std::size_t>(set.rank() - 1));
   std::iota(pixels.begin(), pixels.end(), 0);

@@ -1,5 +1,5 @@
 #pragma once
-// What the networks of this folder that mark pixels or voxels share.
+// Common parts of the networks of this folder that mark pixels or voxels.
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace belfry::models {
 struct MaskOptions {
   std::int64_t classes = 1;  ///< that are marked: logits a pixel
   bool exclusive = false;    ///< each pixel is of exactly one class; then there are at least 2
-  /// Of what is set, in the cross-entropy: one number for all classes, or one for each.
+  /// The weight of what is set, in the cross-entropy: one number for all classes, or one for each.
   std::vector<double> positive_weight = {1};
   double dice_weight = 1;  ///< the loss is cross-entropy + dice_weight * dice_loss()
   double threshold = 0.5;  ///< of probabilities, for the prediction "mask" and the metrics

@@ -1,5 +1,6 @@
 #pragma once
-// What other programs call the variables of the same models, so that their weights can be loaded.
+// The names that other programs give to variables of the same models, so that their weights can be
+// loaded.
 
 #include <cstdint>
 #include <map>
@@ -8,8 +9,8 @@
 
 namespace belfry::models {
 
-/// torchvision's, for resnet18(), resnet34() or resnet50() with the large stem, by the number of
-/// layers:
+/// The names of torchvision, for resnet18(), resnet34() or resnet50() with the large stem, by the
+/// number of layers:
 ///
 ///   Estimator estimator({.model_fn = models::resnet50(),
 ///                        .warm_start = WarmStart{.from = "resnet50.safetensors",
@@ -25,8 +26,8 @@ struct ResnestNamesOptions {
   /// resnest50(), whose last layer has names too.
   std::string scope = {};
 };
-/// Those of the authors' program (github.com/zhanghang1989/ResNeSt, model resnest50), which timm
-/// uses as well (resnest50d):
+/// The names of the authors' program (github.com/zhanghang1989/ResNeSt, model resnest50), which
+/// timm uses as well (resnest50d):
 ///
 ///   Estimator estimator({.model_fn = models::unet_resnest(),
 ///                        .warm_start = WarmStart{.from = "resnest50.safetensors",

@@ -1,5 +1,5 @@
 #pragma once
-// What networks that make images smaller ask of an image's size.
+// The check of an image's size by networks that make images smaller.
 
 #include <cstdint>
 #include <string_view>

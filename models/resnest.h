@@ -12,8 +12,8 @@ namespace belfry::models {
 struct ResnestOptions {
   std::int64_t classes = 1000;
   std::vector<std::int64_t> blocks = {3, 4, 6, 3};  ///< of each stage
-  /// Of the first stage; twice as many with each stage, and four times as many at the end of a
-  /// block. Even, and a multiple of radix * groups.
+  /// The filters of the first stage; twice as many with each stage, and four times as many at the
+  /// end of a block. Even, and a multiple of radix * groups.
   std::int64_t filters = 64;
   std::int64_t radix = 2;   ///< splits that attention weighs, at least 2
   std::int64_t groups = 1;  ///< that each split's convolution and attention are divided into
@@ -36,8 +36,9 @@ ModelFn resnest50(ResnestOptions options = {});
 /// is not looked at.
 void check(std::string_view function, const ResnestOptions& options);
 
-/// What its encoder finds at each size: after the stem, of 1/2 of the image's size, with `filters`
-/// channels, and after each stage, of 1/4, 1/8, ... with 4, 8, ... times as many. Error: as above.
+/// The features that its encoder finds at each size: after the stem, of 1/2 of the image's size,
+/// with `filters` channels, and after each stage, of 1/4, 1/8, ... with 4, 8, ... times as many.
+/// Error: as above.
 std::vector<Tensor> resnest_features(const Scope& s, Tensor image, const ResnestOptions& options,
                                      Mode mode);
 

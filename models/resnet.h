@@ -7,7 +7,7 @@
 
 namespace belfry::models {
 
-/// What stands in front of the blocks.
+/// The layers in front of the blocks.
 enum class ResnetStem : std::uint8_t {
   by_size,  ///< small for images of fewer than 64 rows, else large
   small,    ///< a 3 x 3 convolution (their section 4.2): for images of about 32 x 32 pixels

@@ -19,7 +19,7 @@ Tensor block(const Scope& s, Tensor x, const WindowAttentionOptions& attention, 
   return x + dense(s / "out", gelu(y), {.units = x.size(-1), .kernel_initializer = small()});
 }
 
-// Of a stage, in its pixels.
+// The side of a window in a stage, in the stage's pixels.
 std::int64_t window_of(std::int64_t h, std::int64_t w, std::int64_t window) {
   return std::min({h, w, window});
 }

@@ -37,8 +37,8 @@ ModelFn swin_tiny(SwinOptions options = {});
 /// is not looked at.
 void check(std::string_view function, const SwinOptions& options);
 
-/// What its encoder finds after each stage, before merging: [n, h / patch, w / patch, channels],
-/// then of half the size with twice the channels, and so on. Error: as above.
+/// The features that its encoder finds after each stage, before merging: [n, h / patch, w / patch,
+/// channels], then of half the size with twice the channels, and so on. Error: as above.
 std::vector<Tensor> swin_features(const Scope& s, Tensor image, const SwinOptions& options);
 
 /// The blocks of a stage, x [n, h, w, c] -> as x, under s/block1, s/block2, ... The number of

@@ -17,7 +17,7 @@ struct UnetOptions {
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
   std::int64_t classes = 1;          ///< that are marked: channels of the mask
   bool exclusive = false;  ///< each pixel is of exactly one class; then there are at least 2
-  /// Of what is set, in the cross-entropy: one number for all classes, or one for each.
+  /// The weight of what is set, in the cross-entropy: one number for all classes, or one for each.
   std::vector<double> positive_weight = {1};
   double dice_weight = 1;  ///< the loss is cross-entropy + dice_weight * dice_loss()
   double threshold = 0.5;  ///< of probabilities, for the prediction "mask" and the metrics

@@ -1,5 +1,5 @@
 #pragma once
-// What U-Nets are made of.
+// The parts that U-Nets are made of.
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// What the options of several augmentations share.
+// The types that the options of several augmentations share.
 
 #include <cstdint>
 #include <span>
@@ -23,7 +23,7 @@ struct WholeRange {
   bool operator==(const WholeRange&) const = default;
 };
 
-/// What stands beyond the border of an image whose row is `a b c`, in torchvision's words.
+/// The pixels beyond the border of an image whose row is `a b c`, in torchvision's words.
 enum class Border {
   constant,   ///< . . a b c . . where . is the option `fill`, or `mask_fill` in masks
   edge,       ///< a a a b c c c

@@ -36,7 +36,7 @@ enum class Elements { u8_or_f32, any };
 /// Error unless the image `name` has such elements.
 void check_elements(const std::string& name, const Array& image, Elements elements);
 
-/// What pixels are: an image's, or a mask's, which must not be blended.
+/// The kind of pixels: an image's, or a mask's, which must not be blended.
 struct PixelKind {
   bool mask;
   DType dtype;

@@ -25,7 +25,7 @@ std::string to_string(Compression compression);  ///< "automatic", "none", "gzip
 /// damaged or cut short. Calls after an Error repeat it.
 class ByteReader {
  public:
-  /// What is read from a plain file at once; reads of this size or more are not copied twice.
+  /// The bytes read from a plain file at once; reads of this size or more are not copied twice.
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
   explicit ByteReader(const std::string& path, Compression compression = Compression::automatic);

@@ -27,7 +27,8 @@ struct CsvColumn {
   /// Which field, from 0; the first of several. -1: with a header the one of that name, without one
   /// the field after that of the column before.
   int index = -1;
-  /// What an empty field stands for. None: empty text is a text, all else an Error.
+  /// The text that an empty field stands for. None: an empty field is a text like any other in a
+  /// column of text, and an Error in other columns.
   std::optional<std::string> default_value = {};
   /// Text only: the words that may occur. The feature is i64 [], the word's index here.
   std::vector<std::string> vocabulary = {};

@@ -94,7 +94,7 @@ ImageSize tiff_size(std::span<const std::byte> bytes, std::string_view name) {
   return {.h = page.h, .w = page.w};
 }
 
-// Of the TIFF data within Exif.
+// The orientation in the TIFF data within Exif.
 int orientation_of(std::span<const std::byte> exif) {
   BinaryView order(exif, "Exif data");
   BinaryView data(exif, "Exif data",

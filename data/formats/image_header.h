@@ -1,5 +1,5 @@
 #pragma once
-// What the first bytes of image files say, without decoding them.
+// Format, size and orientation of images from the first bytes of their files, without decoding.
 
 #include <cstddef>
 #include <cstdint>

@@ -32,7 +32,7 @@ void write_npy(const std::string& path, const Array& array);
 /// The bytes of such a file.
 std::vector<std::byte> to_npy(const Array& array);
 
-/// What stands before the elements in such a file.
+/// The bytes that stand before the elements in such a file.
 std::string npy_header(const TensorType& type);
 
 }  // namespace belfry::data

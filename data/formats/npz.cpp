@@ -70,7 +70,8 @@ struct Directory {
   std::uint64_t offset = 0;
 };
 
-/// What the end record of a large archive says. `end` is the offset of the other end record.
+/// The directory as the end record of a large archive gives it. `end` is the offset of the other
+/// end record.
 Directory find_directory64(ByteReader& file, std::uint64_t end) {
   require(end >= locator64_bytes, file.path(), ": no ZIP64 locator before byte ", end);
   ByteVector locator_bytes =

@@ -21,7 +21,7 @@ void put(std::string& out, std::uint64_t value, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
 }
 
-/// What the local header and the directory say alike of an entry.
+/// The fields of an entry that its local header and the directory have in common.
 std::string common_fields(const Entry& entry) {
   std::string out;
   put(out, 20, 2);  // the version that can read it

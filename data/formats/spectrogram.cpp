@@ -67,7 +67,7 @@ void take_power(const float* packed, int length, int power, std::span<float> out
   }
 }
 
-// What is not 0 of the bank, a few in a hundred: no bin counts in more than two bands.
+// An element of the bank that is not 0 (a few in a hundred): no bin counts in more than two bands.
 struct Entry {
   std::int64_t bin, band;
   float weight;

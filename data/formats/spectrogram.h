@@ -5,9 +5,10 @@
 
 namespace belfry::data {
 
-/// What each frame is multiplied by, all periodic (of period frame_length, as for analysis):
-/// hann is 0.5 - 0.5 cos(2 pi i / frame_length), hamming is 0.54 - 0.46 cos(2 pi i / frame_length).
-/// For an odd frame_length tf.signal divides by frame_length - 1 instead.
+/// The factors that each frame is multiplied by. All are periodic (of period frame_length, as for
+/// analysis): hann is 0.5 - 0.5 cos(2 pi i / frame_length), hamming is
+/// 0.54 - 0.46 cos(2 pi i / frame_length). For an odd frame_length tf.signal divides by
+/// frame_length - 1 instead.
 enum class Window { hann, hamming, rectangular };
 
 /// Lengths are in samples.

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
-/// What stands before a record's bytes.
+/// The header that stands before a record's bytes.
 struct Header {
   static constexpr std::size_t bytes = 12;
   std::uint64_t length = 0;

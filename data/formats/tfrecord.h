@@ -18,7 +18,7 @@
 
 namespace belfry::data {
 
-/// What stands around a record's bytes in a file.
+/// The bytes that stand around a record's own in a file.
 struct TfRecordFrame {
   std::array<std::byte, 12> before;
   std::array<std::byte, 4> after;

@@ -16,7 +16,7 @@
 namespace belfry::data {
 namespace {
 
-// What libtiff reads from, and what it had to say.
+// The bytes that libtiff reads, and the error that it reported.
 struct Client {
   std::span<const std::byte> bytes;
   std::uint64_t offset = 0;
@@ -215,7 +215,7 @@ class PageReader {
   }
 
  private:
-  // Of the page: it need not be a multiple of its blocks.
+  // Rows and columns of a block within the page, which need not be a multiple of its blocks.
   std::uint32_t rows_of(const Block& b) const {
     return std::min(layout_.block_h, layout_.h - b.top);
   }
@@ -324,7 +324,7 @@ Array TiffReader::next_page(const TiffPage& page, std::string_view where) {
 
   const Layout layout = layout_of(tiff);
   check(layout, page, where);
-  // What libtiff warns about in pixels is damage, but for an old variant of LZW.
+  // A warning of libtiff about pixels means damage, except with an old variant of LZW.
   client.warnings_count = layout.compression != COMPRESSION_LZW;
   if (layout.photometric == PHOTOMETRIC_YCBCR)
     TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);

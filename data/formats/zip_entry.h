@@ -1,5 +1,5 @@
 #pragma once
-// What reading and writing NPZ files share. Internal to data/: see npz.h.
+// The ZIP records that reading and writing NPZ files share. Internal to data/: see npz.h.
 //
 // The ZIP format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT. Each entry is a
 // local header and data; the central directory at the end names them all, and the end record at the

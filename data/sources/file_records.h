@@ -1,5 +1,5 @@
 #pragma once
-// What sources that read files of records share. Internal to data/.
+// Common parts of the sources that read files of records. Internal to data/.
 
 #include <cstddef>
 #include <cstdint>

@@ -37,7 +37,7 @@ class FixedLength final : public RecordFile {
   bool take() {
     auto record = static_cast<std::size_t>(bytes_), footer = static_cast<std::size_t>(footer_);
     window_.resize(record + footer);
-    // What lies behind the last record is the beginning of this one.
+    // The bytes behind the last record are the beginning of this one.
     auto behind = window_.begin() + bytes_;
     std::copy(behind, behind + static_cast<std::ptrdiff_t>(ahead_), window_.begin());
     lost_ = true;  // unless all goes well

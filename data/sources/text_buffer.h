@@ -11,7 +11,7 @@
 
 namespace belfry::data {
 
-/// What has been read of a file and not been used yet.
+/// The text of a file that has been read and not been used yet.
 class TextBuffer {
  public:
   static constexpr std::size_t block_bytes = std::size_t{1} << 18;  ///< are read at once

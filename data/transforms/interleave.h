@@ -1,5 +1,5 @@
 #pragma once
-// What interleave and flat_map share. Internal to data/.
+// The transform that interleave and flat_map share. Internal to data/.
 
 #include <string>
 

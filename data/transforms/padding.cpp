@@ -101,7 +101,7 @@ void PaddedStack::stack(std::span<const Element> rows, Features& out) {
   }
 }
 
-// What every row is padded to.
+// The signature that every row is padded to.
 Signature PaddedStack::padded_type(std::span<const Element> rows) const {
   check_names(rows[0].features);
   Signature type = signature_of(rows[0].features);

@@ -21,8 +21,8 @@ struct Slot : ReadAhead {   // its error is from the source or from the function
   bool done = false;        // guarded by Work::mutex
 };
 
-// What the iterator shares with its tasks. Elements are numbered from the start and live in slot
-// order[number modulo ring.size()]. Invariants, with the lock held:
+// The work that the iterator shares with its tasks. Elements are numbered from the start and live
+// in slot order[number modulo ring.size()]. Invariants, with the lock held:
 // (1) taken <= claimed <= pulled <= taken + ring.size();
 // (2) elements [taken, claimed) belong to whoever claimed them until they are done, then to the
 //     consumer, as do all slots outside [taken, pulled); nobody touches [claimed, pulled);
@@ -190,7 +190,7 @@ class ParallelMap final : public Iterator {
     std::size_t slots = 2 * static_cast<std::size_t>(most_);
     if (!ordered_) slots = std::min<std::size_t>(slots, Delivered::window);
     int workers = options.workers;
-    // What an earlier pass has found out holds for this one.
+    // The number of workers that an earlier pass has found out holds for this one.
     if (autotuned_) workers = pass.meter ? std::min<int>(pass.meter->workers, most_) : 1;
     work_ = std::make_shared<Work>(std::move(function), slots, workers, ordered_, pass.profile,
                                    pass.meter);
@@ -223,7 +223,7 @@ class ParallelMap final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    // What was read ahead is done with, so that only the rest can be spared.
+    // Elements that were read ahead are done with, so that only the rest can be spared.
     return started_ || !ordered_ ? Iterator::skip(count) : source_->skip(count);
   }
 

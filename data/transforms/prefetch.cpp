@@ -66,7 +66,7 @@ class Prefetch final : public Iterator {
     std::swap(out, slot.element);
     std::swap(consumed_, slot.after);
     if (autotuned_) bytes_ = bytes_of(out.features);
-    // What an earlier pass has found out holds for this one.
+    // The buffer size that an earlier pass has found out holds for this one.
     while (limit_ < found_earlier_ && double_limit()) {
     }
     found_earlier_ = 0;

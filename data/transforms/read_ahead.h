@@ -37,7 +37,7 @@ class Place {
 /// Error naming `what` unless so many elements may be read ahead.
 void require_ahead(std::string_view what, std::int64_t elements);
 
-/// What an iterator that reads ahead keeps for each element.
+/// The slot that an iterator that reads ahead keeps for each element.
 struct ReadAhead {
   Element element;
   Place after;               ///< the source's, once it has yielded this element

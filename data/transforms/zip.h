@@ -1,5 +1,5 @@
 #pragma once
-// What zip and enumerate share. Internal to data/.
+// The function that zip and enumerate share. Internal to data/.
 
 #include <string>
 #include <utility>

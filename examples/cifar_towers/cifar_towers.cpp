@@ -171,7 +171,7 @@ struct Losses final : Hook {
   void after_step(const StepResult& result) override { of_steps.push_back(result.loss); }
 };
 
-// Of all variables, slots and moving averages included.
+// The largest difference of all variables, slots and moving averages included.
 double largest_difference(Estimator& a, Estimator& b) {
   require(a.variable_names() == b.variable_names(), "the two trainings have different variables");
   double worst = 0;

@@ -53,7 +53,7 @@ std::optional<models::Frozen> trained_classifier(const Options& o) {
   return models::Frozen({.model_fn = lenet, .checkpoint = classifier.model_dir()});
 }
 
-// What the classifier says of digits that a GAN makes.
+// The classifier's judgement of digits that a GAN makes.
 NamedMetrics judge(const models::Frozen& classifier, const gan::GanModel& m, const Batch& batch,
                    bool conditional) {
   auto real = classifier(m.real), generated = classifier(m.generated);
@@ -79,7 +79,7 @@ std::vector<Summary> show(const gan::GanModel& m, const Batch&) {
           histogram_summary("logits/generated", m.generated_logits)};
 }
 
-// Of images [n, 32, 32, 1]. Returns the grid.
+// Writes a grid of images [n, 32, 32, 1]. Returns the grid.
 Array write_grid(const std::string& path, const Array& images) {
   std::vector<Array> rows;
   for (std::int64_t i = 0; i < images.shape()[0]; ++i) rows.push_back(images.row(i));

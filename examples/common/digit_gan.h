@@ -1,5 +1,5 @@
 #pragma once
-// What the GANs of digits share: data, a classifier that judges what they draw, pictures.
+// Common parts of the GANs of digits: data, a classifier that judges their images, pictures.
 
 #include <belfry/models.h>
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t most_examples = 1024;  // of an automatic batch
 
-// What was said on the command line; what was not stays unset and leaves room for the file.
+// The options given on the command line; those not given stay unset and leave room for the file.
 struct Given {
   std::optional<std::string> config, data_dir, model_dir, precision, batch_size;
   std::optional<std::int64_t> max_steps, save_checkpoint_steps;

@@ -1,5 +1,5 @@
 #pragma once
-// What every example program does around its model: options, errors, the line with the results.
+// The parts around the model of every example program: options, errors, the line with the results.
 
 #include <belfry/data.h>
 #include <belfry/framework.h>
@@ -49,14 +49,14 @@ std::optional<Options> parse(int argc, const char* const* argv, Options defaults
 int run(int argc, const char* const* argv, Options defaults,
         const std::function<Results(const Options&)>& body);
 
-/// What --plan asks for: prints Estimator::plan() and, where several workers read a part of the
-/// data each, which. With Options::fit_batch, prints Estimator::batch_that_fits() on stderr; the
+/// Answers --plan: prints Estimator::plan() and, where several workers read a part of the data
+/// each, those parts. With Options::fit_batch, prints Estimator::batch_that_fits() on stderr; the
 /// result is its batch, less an eighth for evaluations where memory sets the limit. Else no
 /// results.
 Results print_plan(const Options& options, Estimator& estimator, const Dataset& dataset,
                    const TrainOptions& training);
 
-/// What --summary asks for: prints Estimator::summary(). No results.
+/// Answers --summary: prints Estimator::summary(). No results.
 Results print_summary(Estimator& estimator, const Dataset& dataset);
 
 /// The usual results: accuracy and loss on the test set, steps in all, speed of training.

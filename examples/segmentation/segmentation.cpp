@@ -48,7 +48,7 @@ Dataset pairs(const examples::Options& o) {
                            {.image = {.channels = 1}});
 }
 
-// What moves pixels moves those of the mask alike.
+// Augmentations that move pixels move those of the mask alike.
 data::Augmentation augment(std::int64_t side) {
   const std::vector<std::string> masks{"mask"};
   return data::compose({data::crop({.height = side, .width = side, .masks = masks}),

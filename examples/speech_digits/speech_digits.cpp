@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 10> words = {"zero", "one", "two",   "thr
 
 // ---- sources: {"audio" f32 [samples], "digit" i64 []}
 
-// What a file's name says.
+// The facts that a file's name tells.
 struct Recording {
   std::int64_t digit = 0;
   int take = 0;
@@ -149,7 +149,7 @@ std::string text_of(std::span<const std::int64_t> letters) {
   return out;
 }
 
-// What is heard in some recordings, by greedy decoding and by beam search.
+// Logs the words heard in some recordings, by greedy decoding and by beam search.
 void show(Estimator& recognizer, const Dataset& some) {
   InputStreamPtr spoken = some.open();
   Features truth;

@@ -1,5 +1,5 @@
 #pragma once
-// What the evaluations of a training have to do with its checkpoints. Internal to hooks/.
+// The link between the evaluations of a training and its checkpoints. Internal to hooks/.
 
 #include <memory>
 #include <string>

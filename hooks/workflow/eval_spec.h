@@ -1,5 +1,5 @@
 #pragma once
-// What train_and_evaluate() evaluates, and when.
+// The evaluations of train_and_evaluate(), and the times when they are due.
 
 #include <chrono>
 #include <cstdint>
@@ -36,19 +36,19 @@ using EvalTrigger = std::variant<NewCheckpoint, Steps, std::chrono::milliseconds
 
 /// An evaluation that goes on beside training. Aggregate; give the name first.
 struct EvalSpec {
-  /// Of its results, in the log and in model_dir/eval_<name> for TensorBoard; empty:
-  /// model_dir/eval. No two of a training have the same.
+  /// The name of its results, in the log and in model_dir/eval_<name> for TensorBoard; empty:
+  /// model_dir/eval. No two evaluations of a training have the same name.
   std::string name = {};
   InputFn input_fn = {};
   EvalTrigger every = NewCheckpoint();
-  /// From one evaluation's beginning to the next at least; what comes sooner is left out.
+  /// The least time from one evaluation's beginning to the next; one due sooner is left out.
   std::chrono::milliseconds throttle = std::chrono::milliseconds(0);
-  /// Of training, before its first evaluation.
+  /// The least time of training before its first evaluation.
   std::chrono::milliseconds start_delay = std::chrono::milliseconds(0);
   std::optional<std::int64_t> steps =
       {};                 ///< batches at most; none: to the end of the data, which must have one
   bool averaged = false;  ///< with moving averages: see EvaluateArgs; exports have them too
-  /// What says which evaluation is the best: a scalar of EvalResult. A value that is NaN or
+  /// The scalar of EvalResult that says which evaluation is the best. A value that is NaN or
   /// infinite is never better.
   std::string metric = "loss";
   Better better = Better::lower;

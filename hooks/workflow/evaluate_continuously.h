@@ -13,7 +13,8 @@
 namespace belfry {
 
 struct EvaluateContinuouslyOptions {
-  /// Of the results, written for TensorBoard in model_dir/eval_<name>; empty: model_dir/eval.
+  /// The name of the results, written for TensorBoard in model_dir/eval_<name>; empty:
+  /// model_dir/eval.
   std::string name = {};
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
   bool averaged = false;                   ///< with moving averages: see EvaluateArgs

@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of two checkpoints of a folder. A later one is written where one in the background has failed.
+// Whether the first of two checkpoints of a folder is no older than the second. A later one is
+// written where one in the background has failed.
 bool is_no_older(const std::string& path, const std::string& other) {
   return path.size() != other.size() ? path.size() > other.size() : path >= other;
 }

@@ -48,7 +48,7 @@ void call_exporters(ExporterCall call, const std::string& model_dir, Estimator& 
   }
 }
 
-// Of a training that had nothing to do.
+// The context of a training that had nothing to do.
 class NoTraining final : public HookContext {
  public:
   NoTraining(const Estimator& estimator, std::int64_t step) : estimator_(estimator), step_(step) {}
@@ -179,7 +179,7 @@ std::optional<Evaluation> EvaluationHook::evaluate(
   });
 }
 
-// What estimator.evaluate() throws it throws on all workers.
+// An exception of estimator.evaluate() is thrown on all workers.
 void EvaluationHook::evaluate_live(HookContext& context) {
   if (failure_.has_come()) return;
   std::optional<Evaluation> done;

@@ -26,8 +26,8 @@ struct Evaluation {
   std::exception_ptr failure;  // of an exporter, on the chief
 };
 
-/// What the evaluations of a spec have in common, wherever they happen. Used by the training
-/// thread, but for evaluate().
+/// The common part of the evaluations of a spec, wherever they happen. Used by the training thread,
+/// but for evaluate().
 class EvaluationHook : public Hook {
  public:
   /// Errors and reasons to stop begin with `kind` and the spec's name. Error: as
@@ -41,7 +41,8 @@ class EvaluationHook : public Hook {
   std::string state() const override;
   void restore(const std::string& state) override;
 
-  /// Of each checkpoint that is written; not `is_news`: because of what evaluations have found.
+  /// Called for each checkpoint that is written; not `is_news`: because of the results of
+  /// evaluations.
   virtual void checkpoint_written(HookContext&, const std::string& /*path*/, bool /*is_news*/) {}
   /// Whether keep_best() has something to do.
   bool may_be_best() const { return unkept_.has_value(); }

@@ -22,8 +22,9 @@ void check(const char* exporter, const std::string& name, const ExportOptions& m
           "`: it exports what was evaluated, not the checkpoint ", model.checkpoint);
 }
 
-// What cannot be removed is left with a warning. Whenever this is killed it is either whole or of
-// the name of a temporary folder of write_export_folder(), which removes it then.
+// Removes an export; one that cannot be removed is left with a warning. Whenever this is killed the
+// export is either whole or has the name of a temporary folder of write_export_folder(), which then
+// removes it.
 void remove_export(const std::string& path) {
   fs::path folder = fs::path(path).parent_path(), name = fs::path(path).filename();
   fs::path doomed = folder / concat(".export.tmp.removed.", name.string());
@@ -35,7 +36,7 @@ void remove_export(const std::string& path) {
   if (error) log_warning("could not remove ", path, ": ", error.message());
 }
 
-// What the exporters here have in common.
+// The common part of the exporters here.
 class ModelExporter : public Exporter {
  public:
   ModelExporter(std::string name, ExportOptions model)

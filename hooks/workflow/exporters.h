@@ -15,7 +15,8 @@ namespace belfry {
 
 /// A state of the model that an EvalSpec has evaluated.
 struct EvaluatedState {
-  /// That has evaluated it. Beside training its model_dir is a temporary one; write to `folder`.
+  /// The estimator that has evaluated it. Beside training its model_dir is a temporary one; write
+  /// to `folder`.
   Estimator& estimator;
   std::string checkpoint;  ///< of this state; empty: there is none, it is live in `estimator`
   const EvalResult& result;
@@ -34,7 +35,7 @@ std::string export_state(const EvaluatedState& state, ExportOptions options);
 class Exporter {
  public:
   virtual ~Exporter() = default;
-  /// Of its folder; no two exporters of a training have the same.
+  /// The name of its folder; no two exporters of a training have the same.
   virtual std::string name() const = 0;
   /// The result of evaluations that it decides by, a number: checked before the first step. Empty:
   /// by none.

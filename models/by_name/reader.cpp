@@ -111,7 +111,7 @@ namespace {
 template <class T>
 using Named = std::map<std::string, std::function<T(const std::string& what, const Json&)>>;
 
-/// What an object with a name beside its fields describes.
+/// The T that an object with a name beside its fields describes.
 template <class T>
 T take_named(const Named<T>& known, const std::string& what, std::string_view field,
              std::string_view kind, const Json& json) {

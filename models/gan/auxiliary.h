@@ -1,6 +1,6 @@
 #pragma once
-// What the GANs share: auxiliary tasks of discriminators with several logits, of which the first
-// says whether data look real; losses and metrics. Used by models/gan alone.
+// Common parts of the GANs: auxiliary tasks of discriminators with several logits, of which the
+// first says whether data look real; losses and metrics. Used by models/gan alone.
 
 #include <functional>
 #include <string_view>
@@ -24,7 +24,7 @@ Metric mean_over_rows(Tensor mean, std::int64_t rows);
 
 /// As GanOptions::metrics.
 using MetricsFn = std::function<NamedMetrics(const GanModel&, const Batch&)>;
-/// Those of both; `second` may be empty.
+/// The metrics of both; `second` may be empty.
 MetricsFn both(MetricsFn first, MetricsFn second);
 
 }  // namespace belfry::gan

@@ -7,7 +7,7 @@
 namespace belfry::gan {
 namespace {
 
-// Of one kind of images into the other, with the discriminator of what it makes.
+// The translation of one kind of images into the other, with the discriminator of its results.
 struct Direction {
   Scope scope;
   Network generator, discriminator;

@@ -30,7 +30,7 @@ Tensor batch_normed(const Scope& s, Tensor x, const DcganOptions& o, Mode mode) 
                      .sync = o.sync_batch_norm});
 }
 
-// x told what it is to be.
+// x with the label of each row beside it, in one-hot form; x itself where there are no classes.
 Tensor labelled(const Scope& s, Tensor x, const Batch& batch, const DcganOptions& o) {
   if (o.classes == 0) return x;
   Graph::PlacementGuard guard(s.graph(), s.placement());  // an error about a label says where

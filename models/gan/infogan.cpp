@@ -35,7 +35,7 @@ void replace(Tensor& drawn, const Batch& batch, std::string_view feature) {
   drawn = asked;
 }
 
-// What the user asks for, and for the rest what is drawn.
+// The code that the user asks for; the parts not asked for are drawn.
 Code requested_code(const Scope& s, const Batch& batch, const CodeOptions& o) {
   Code code = random_code(s, batch.rows(), o);
   replace(code.category, batch, "category");

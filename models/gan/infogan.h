@@ -6,7 +6,7 @@
 
 namespace belfry::gan {
 
-/// What a row's code consists of, and how much recognising it counts.
+/// The parts of a row's code, and the weights of recognising them.
 struct CodeOptions {
   std::int64_t categories = 10;  ///< at least 1; with 1 the category says nothing
   std::int64_t continuous = 2;   ///< numbers, at least 0

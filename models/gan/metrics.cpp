@@ -53,14 +53,14 @@ Tensor moments(Tensor x, Covariance covariance) {
   return concat(parts, 0);
 }
 
-// What moments() has gathered.
+// The sums that moments() has gathered, and the moments from them.
 class Moments {
  public:
   Moments(std::span<const double> state, std::size_t d)
       : n_(state[0]), sum_(state.subspan(1, d)), products_(state.subspan(1 + d)) {}
 
   double mean(std::size_t i) const { return sum_[i] / n_; }
-  // Of features i and j, whose products are at `at`.
+  // The covariance of features i and j, whose products are at `at`.
   double covariance(std::size_t i, std::size_t j, std::size_t at) const {
     if (n_ < 2) return std::numeric_limits<double>::quiet_NaN();
     return (products_[at] - sum_[i] * mean(j)) / (n_ - 1);

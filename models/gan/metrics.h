@@ -20,7 +20,7 @@ struct InceptionScoreOptions {
 /// 4). p(y) is the mean over all rows of the evaluation. Error: another shape, no floating type.
 Metric inception_score(Tensor logits, InceptionScoreOptions options = {});
 
-/// What frechet_distance() compares besides the means.
+/// The covariances that frechet_distance() compares besides the means.
 enum class Covariance : std::uint8_t {
   full,
   diagonal,  ///< the variance of each feature alone

@@ -11,7 +11,8 @@ namespace {
 Tensor times(Tensor w, Tensor u) { return sum(w * u, {.axes = {1}, .keep_dims = true}); }
 Tensor transposed_times(Tensor w, Tensor v) { return sum(w * v, {.axes = {0}, .keep_dims = true}); }
 
-// Of x and of epsilon in units of the largest element, whose square might overflow.
+// The unit vector of x, from x and epsilon in units of the largest element, whose square might
+// overflow.
 Tensor unit(Tensor x, double epsilon) {
   auto number = [&](double value) { return constant(x.graph(), value, x.dtype()); };
   Tensor largest = maximum(max(abs(x)), number(1));

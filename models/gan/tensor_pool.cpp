@@ -64,11 +64,11 @@ Rows rows_of(const std::vector<Tensor>& tensors) {
   return rows;
 }
 
-// What each place of the pool is given.
+// The row that each place of the pool is given.
 struct Places {
-  Tensor written;  // bool [size]: something
-  Tensor mine;     // bool [size]: a row of this tower
-  Tensor row;      // i64 [size]: which one, where it is mine
+  Tensor written;  // bool [size]: whether there is one
+  Tensor mine;     // bool [size]: whether it is a row of this tower
+  Tensor row;      // i64 [size]: which row it is, where it is mine
 };
 
 // `targets`, i64 [n], are the places that the rows go to; those that are none go nowhere.
@@ -118,7 +118,7 @@ std::vector<Tensor> tensor_pool(const Scope& s, std::vector<Tensor> tensors,
   Graph::PlacementGuard guard(graph, s.placement());
   std::int64_t n = tensors[0].size(0);
   if (n == 0) return tensors;
-  // What the first tower assigns counts, as all assign the same.
+  // The first tower's assignments count, as all towers assign the same.
   auto kept = [&](std::string_view name, const Shape& shape, DType dtype) {
     return s.variable(name, {.shape = shape,
                              .dtype = dtype,

@@ -24,7 +24,8 @@ Statistics statistics(Tensor x, int first_axis) {
   return {m, mean(square(x - m), over)};
 }
 
-// Of w parts of one and 1 - w of the other: around the common mean, which cancels nothing.
+// The statistics of w parts of one and 1 - w of the other: around the common mean, which cancels
+// nothing.
 Statistics joined(const Statistics& own, const Statistics& reference, double w) {
   Tensor m = own.mean * w + reference.mean * (1 - w);
   auto around = [&](const Statistics& s) { return s.variance + square(s.mean - m); };

@@ -1,11 +1,11 @@
-// What a model makes of given weights and features, to be compared with the same model elsewhere:
-// see peers/forward_peers.py.
+// The predictions of a model for given weights and features, to be compared with the same model
+// elsewhere: see peers/forward_peers.py.
 //
 //   model_forward --model resnet50 --options '{"classes": 1000}' --input F
 //     prints its variables for such features, one a line: kind, name, sizes
 //   model_forward --model resnet50 --options ... --input F --weights F --output F
-//     writes its predictions for the features, what softmax or sigmoid made them of, and the random
-//     numbers that were drawn; and the weights as a checkpoint, into their folder
+//     writes its predictions for the features, the logits behind softmax or sigmoid, and the
+//     random numbers that were drawn; and the weights as a checkpoint, into their folder
 //
 // Files are safetensors. Models are those of models::make(); the GANs of gan_with(), with both
 // networks and the options that these have by default; and patch_discriminator.

@@ -7,7 +7,7 @@
 
 namespace belfry::bench {
 
-/// What the model predicts for the batch, by name.
+/// The predictions of the model for the batch, by name.
 inline NamedArrays predict_batch(Estimator& estimator, const Features& batch) {
   struct Once final : InputStream {
     explicit Once(const Features& features) : batch(features) {}

@@ -1,5 +1,5 @@
 #pragma once
-// What train_speed trains: a model, and random batches for it.
+// The work that train_speed does: a model, and random batches for it.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ struct WorkOptions {
   /// `tables`, `dcgan64`, or a name that models::make() knows.
   std::string model = "lenet";
   std::string options = "{}";  ///< of a model of models::make(), as JSON
-  /// Of one example: "224,224,3"; empty: those that the model is usually trained with.
+  /// The sizes of one example: "224,224,3"; empty: those that the model is usually trained with.
   std::string sizes = {};
   std::int64_t batch_size = 64;
   std::int64_t rows = 100'000;        ///< of each table

@@ -1,4 +1,4 @@
-// What a model predicts that began with weights from elsewhere: see peers/warm_start_peers.py.
+// The predictions of a model that began with weights from elsewhere: see peers/warm_start_peers.py.
 //
 //   warm_start_forward --model resnet50 --from FILE --input FILE --output FILE
 //

@@ -9,7 +9,7 @@
 
 namespace belfry::bench {
 
-/// Of peers/tensorflow_checkpoint.py.
+/// The model of peers/tensorflow_checkpoint.py.
 inline EstimatorSpec of_tensorflow(Scope s, const Batch& batch, Mode mode) {
   Tensor x = conv2d(s / "conv", batch["image"], {.filters = 3, .kernel = 3, .stride = 2});
   x = relu(batch_norm(s / "norm", x, {.training = mode == Mode::train, .momentum = 0.8}));
@@ -37,7 +37,7 @@ struct Source {
   std::map<std::string, std::string> names;
 };
 
-/// Of `tensorflow`, or a residual network of torchvision: resnet50.
+/// The source of `tensorflow`, or of a residual network of torchvision: resnet50.
 inline Source source_of(const std::string& model) {
   if (model == "tensorflow")
     return {of_tensorflow, {{"norm/scale", "norm/gamma"}, {"norm/offset", "norm/beta"}}};

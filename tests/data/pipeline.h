@@ -125,7 +125,7 @@ inline void expect_resumes(const Dataset& dataset, int most = 60, int tail = 25,
   expect_resumes_in(dataset, dataset, most, tail, name);
 }
 
-/// What pipeline `i` of `n` yields.
+/// The words that pipeline `i` of `n` yields.
 inline std::vector<std::string> words_of_share(const Dataset& dataset, int n, int i) {
   return words(*dataset.open({.pipelines = n, .pipeline = i}));
 }

@@ -52,7 +52,7 @@ TEST(Profile, StagesOfOneNameAreNumberedFromTheSource) {
   EXPECT_THAT(names(range(3) | map(same) | batch(1)), ElementsAre("batch", "map", "range"));
   EXPECT_THAT(names(zip({{"a", range(3) | map(same)}, {"b", range(3) | map(same)}})),
               ElementsAre("zip", "map 1", "range 1", "map 2", "range 2"));
-  // Those that an element is made into count by themselves.
+  // Stages of the datasets that elements are made into are numbered by themselves.
   auto inner = [=](Features) { return range(2) | map(same) | map(same); };
   EXPECT_THAT(names(range(1) | map(same) | flat_map(inner)),
               ElementsAre("flat_map", "map", "range", "map 2", "map 1", "range"));

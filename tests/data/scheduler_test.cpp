@@ -150,7 +150,7 @@ TEST(Scheduler, RefusesThreadsThatThereCannotBe) {
   EXPECT_EQ(Scheduler(256).threads(), 256);
 }
 
-// What is left of a stream must not add up: an evaluation opens one every few steps, for weeks.
+// Remains of a stream must not add up: an evaluation opens one every few steps, for weeks.
 TEST(Scheduler, StreamsLeaveNothingBehind) {
   if (freed_memory_is_kept) GTEST_SKIP() << "sanitizers keep freed memory";
   auto same = [](Features in) { return in; };

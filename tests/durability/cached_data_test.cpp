@@ -1,4 +1,4 @@
-// What cache() and snapshot() leave on a disk that fails.
+// The files that cache() and snapshot() leave on a disk that fails.
 
 #include <filesystem>
 

@@ -51,7 +51,7 @@ struct DiskChange {
   std::string bytes = {};
 };
 
-/// What has happened to a folder.
+/// The history of a folder.
 struct DiskLog {
   std::map<std::string, int> names;     ///< at the beginning, all durable: a file's number, or ...
   static constexpr int is_folder = -1;  ///< ... this

@@ -37,7 +37,8 @@ void sync_names(const std::string& folder) {
   ::close(file);
 }
 
-/// What file f may hold after a power failure: while `write` runs, and once it has returned.
+/// The contents that file f may have after a power failure: while `write` runs, and once it has
+/// returned.
 std::pair<std::set<std::string>, std::set<std::string>> after_failures(const InFolder& write) {
   std::pair<std::set<std::string>, std::set<std::string>> out;
   auto old = [](const std::string& folder) { put(folder + "/f", "old!", true); };

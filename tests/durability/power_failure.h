@@ -1,5 +1,5 @@
 #pragma once
-// What a power failure may leave of a folder.
+// The states of a folder that a power failure may leave.
 
 #include <functional>
 #include <string>

@@ -207,7 +207,7 @@ Array array_of_ones(const TensorType& type) {
   return out;
 }
 
-// Of a variable of two parts, cut along its second axis.
+// The index of a variable of two parts, cut along its second axis.
 std::string partitioned_index() {
   using namespace tensor_bundle;
   const Array part = array_of_ones({{2, 3}, DType::f32});

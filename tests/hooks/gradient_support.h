@@ -33,7 +33,7 @@ struct GradientHooks : testing::Test {
     return stage_of(a, constant(graph, Array::of({3.0f, 4.0f})), b,
                     constant(graph, Array::of({0.0f, 12.0f})));
   }
-  /// What the trainer does with a stage.
+  /// Builds a stage as the trainer does.
   void build(GradientStage& stage, Hook& hook) {
     hook.on_tower_gradients(stage);
     hook.on_gradients(stage);

@@ -41,7 +41,7 @@ struct ReportTest : testing::Test {
                                .summaries = summaries});
   }
   std::string page() const { return read_file(folder / "report.html"); }
-  /// Of curves, as their texts: "group name series: text".
+  /// The curves, as their texts: "group name series: text".
   static std::vector<std::string> curves(const Hook& hook) {
     std::vector<std::string> out;
     auto state = nlohmann::json::parse(hook.state());

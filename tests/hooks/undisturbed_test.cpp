@@ -68,7 +68,7 @@ TEST(Undisturbed, ByPrediction) {
   });
 }
 
-// What an earlier run, or somebody else, left where event files are: nothing of Belfry reads it.
+// Files that an earlier run, or somebody else, left among event files: Belfry reads none of them.
 TEST(Undisturbed, ByHostileEventFiles) {
   expect_undisturbed([](Estimator& watched) {
     std::filesystem::path dir = watched.model_dir();

@@ -33,8 +33,8 @@ struct ValidateTest : testing::Test {
     return estimator.train(
         input, {.max_steps = max_steps, .hooks = {validate(estimator, once({one_point()}), o)}});
   }
-  /// What is thrown here comes after the checkpoint of that step and before best.json, as a kill
-  /// would.
+  /// The error that is thrown here comes after the checkpoint of that step and before best.json, as
+  /// a kill would.
   void kill_at(std::int64_t step, const ValidateOptions& o) const {
     struct Dies final : CheckpointListener {
       explicit Dies(std::int64_t s) : last(s) {}

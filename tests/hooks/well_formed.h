@@ -8,7 +8,7 @@
 
 namespace belfry::hooks {
 
-/// What is wrong with `page`, and where; nothing if each element is closed in its order, attributes
+/// The fault in `page`, and its place; nothing if each element is closed in its order, attributes
 /// are quoted and not repeated, and < and & stand for themselves nowhere. Knows no comments.
 inline std::string xml_fault(std::string_view page) {
   auto fault = [&](const char* what, std::size_t at) {

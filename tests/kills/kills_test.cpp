@@ -130,7 +130,7 @@ class Kills : public ::testing::TestWithParam<Case> {
 
   /// One life, which ends by a kill.
   void live_and_die(const std::string& dir, int number);
-  /// What must hold after each.
+  /// Checks the conditions that must hold after each life.
   void check_what_is_left(const std::string& dir);
 
   std::string data;

@@ -1,5 +1,6 @@
-// What users hand to models by mistake, and what they are told. Covers classifiers and segmentation
-// of images, and GANs; what ResNeSt, Swin and others say in words of their own is in their tests.
+// Input that users hand to models by mistake, and the errors that they get. Covers classifiers and
+// segmentation of images, and GANs; errors of ResNeSt, Swin and others in words of their own are in
+// their tests.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -21,8 +21,8 @@ inline Array random_array(const Shape& shape, std::string_view name = "x") {
   return out;
 }
 
-/// What `network` makes of x [n, ...] in predict mode, where all parameters lie between -1 and 1
-/// and all statistics between 0 and 1, and what those are.
+/// The output of `network` for x [n, ...] in predict mode, where all parameters lie between -1 and
+/// 1 and all statistics between 0 and 1, and the values of those.
 class Forward {
  public:
   Forward(const Array& x, std::function<Tensor(const Scope&, Tensor)> network) {

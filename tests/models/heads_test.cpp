@@ -62,7 +62,7 @@ TEST(BinaryHead, HasTheLossAndMetricsOfYesOrNo) {
   EXPECT_NEAR(r.at("recall"), 2.0 / 3, 1e-9);
   EXPECT_NEAR(r.at("label/mean"), 3.0 / 8, 1e-9);
   EXPECT_NEAR(r.at("prediction/mean"), (0.5 + 1.5 + 1 + 0.75) / 8, 1e-6);
-  // Of the 3 * 5 pairs by weight, 1 * 4 + 2 * 4 are in order and 2 * 1 are equal.
+  // There are 3 * 5 pairs by weight: 1 * 4 + 2 * 4 are in order and 2 * 1 are equal.
   EXPECT_NEAR(r.at("auc"), 13.0 / 15, 1e-6);
   // Right and all fall from (3, 8) to (3, 4), (2, 3) and (0, 0): the second interval's slope is 1,
   // the third's 2/3.
@@ -206,7 +206,7 @@ TEST(Heads, WeightsMayHaveOneMoreAxis) {
   same(multi_class_head({.classes = 2, .weight = "w"}), table, of_rows, of_rows.reshape({2, 1, 1}));
 }
 
-// What checks a label belongs to the logits: to their scope, device slot and phase.
+// The check of a label belongs to the logits: to their scope, device slot and phase.
 TEST(BinaryHead, ChecksLabelsBesideTheLogits) {
   Graph graph;
   Batch batch(graph, {{"x", {{2, 3}, DType::f32}}, {"paid", {{2}, DType::i32}}});
@@ -249,7 +249,7 @@ TEST(MultiLabelHead, AsksAboutEachClass) {
   EXPECT_NEAR(r.at("accuracy"), 4.0 / 8, 1e-9);
   EXPECT_NEAR(r.at("precision"), 1.0 / 4, 1e-9);
   EXPECT_NEAR(r.at("recall"), 1.0 / 2, 1e-9);
-  // Of 2 * 6 pairs, 1 * 3 + 1 * 3 are in order and 1 * 3 are equal.
+  // There are 2 * 6 pairs: 1 * 3 + 1 * 3 are in order and 1 * 3 are equal.
   EXPECT_NEAR(r.at("auc"), 7.5 / 12, 1e-6);
   // Right and all: (2, 8), (2, 5) below 1/2; (1, 4) above it; then (0, 0).
   EXPECT_NEAR(r.at("auc_pr"), (1 - 3 * std::log(5.0 / 4) + 0.25) / 2, 1e-9);

@@ -15,7 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What oneDNN's verbose mode says of the primitives that `make` makes: "convolution,jit:avx2,...".
+/// The primitives that `make` makes, as oneDNN's verbose mode describes them:
+/// "convolution,jit:avx2,...".
 std::vector<std::string> onednn_primitives(const std::function<void()>& make) {
   dnnl_set_verbose(2);
   ::testing::internal::CaptureStdout();

@@ -1,5 +1,5 @@
-// What models make of batches of their published sizes, and of batches without rows. Covers all of
-// models::names().
+// Predictions of models for batches of their published sizes, and for batches without rows. Covers
+// all of models::names().
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct Case {
 
 Signature image(const Shape& shape) { return {{"image", {shape, DType::f32}}}; }
 
-// Of a generator, whose label counts the rows.
+// The features of a generator, whose label counts the rows.
 const Signature rows{{"label", {Shape{2}, DType::i64}}};
 
 // 224 x 224 pixels become 7 x 7: He et al., "Deep residual learning", 2016, table 1 (of ResNeSt the

@@ -23,7 +23,7 @@ bool has_batch_norm(const Graph& graph) {
 struct Counts {
   int norms = 0, reductions = 0;
 };
-// Of a training step of two towers, before gradients.
+// The counts of a training step of two towers, before gradients.
 Counts counts_of(const SmallModel& model, const std::string& options) {
   Graph graph(2);
   Features features = model.training_batch(5);

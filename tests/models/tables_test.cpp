@@ -226,7 +226,7 @@ TEST(WideDeep, BothPartsSeeTheSameLoss) {
   EXPECT_NEAR(estimator.variable_value("wide/bias").item(), bias, 1e-6);
 }
 
-// Of four rows on two towers, a gradient of logistic loss at 0 each: 1/2 - label.
+// Four rows on two towers have a gradient of logistic loss at 0 each: 1/2 - label.
 TEST(WideDeep, ASumIsOneOverAllTowers) {
   WideDeepOptions o{.wide = a_and_b(), .deep = a_and_b(), .hidden = {}};
   o.head = binary_head({.reduction = Reduction::sum});

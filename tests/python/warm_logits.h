@@ -1,5 +1,6 @@
 #pragma once
-// What a model that began with weights of another framework predicts, against what that predicted.
+// The predictions of a model that began with weights of another framework, against that
+// framework's.
 
 #include <algorithm>
 #include <cmath>

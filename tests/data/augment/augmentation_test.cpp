@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// What an augmentation works on.
+// The input that an augmentation works on.
 enum class Input { image, volume, batch };
 
 struct Example {

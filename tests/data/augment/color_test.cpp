@@ -93,7 +93,7 @@ TEST(ColorJitter, DrawsFactorsAndOrder) {
 
 TEST(ColorJitter, DrawsTheOrder) {
   constexpr int trials = 2000;
-  // What is clamped first and what later depends on the order.
+  // The order decides which values are clamped first and which later.
   Augmentation a = color_jitter({.brightness = 0.9, .contrast = 0.9, .saturation = 0, .hue = 0});
   Array in = image<float>({1, 2, 1}, {0.5f, 1});
   int brightness_first = 0, told = 0;

@@ -65,7 +65,7 @@ inline Floats floats(const Augmentation& augmentation, const Array& input, std::
   return values_of<float>(applied(augmentation, input, seed).cast(DType::f32));
 }
 
-/// What the call fails with.
+/// The error that the call fails with.
 inline std::string call_error(const Augmentation& augmentation, const Features& features) {
   return error_of([&] {
     PhiloxStream random = stream(1);

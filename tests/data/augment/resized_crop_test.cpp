@@ -79,8 +79,8 @@ TEST(ResizeCropInto, AgreesWithTheAugmentations) {
   }
 }
 
-// What resize_crop_into() describes, in double precision: the red of the new pixel (y, x) of the
-// image [h, w, 3], whose pixels are `shrink` long.
+// The value that resize_crop_into() describes, in double precision: the red of the new pixel (y, x)
+// of the image [h, w, 3], whose pixels are `shrink` long.
 class Reference {
  public:
   Reference(const Array& image, std::int64_t shrink, const Rectangle& crop, std::int64_t size)

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-/// What zlib makes of a file; plain files are copied.
+/// The bytes that zlib makes of a file; plain files are copied.
 ByteVector gunzipped(const std::string& path) {
   gzFile file = gzopen(path.c_str(), "rb");
   ByteVector out(3'000'000);

@@ -234,7 +234,7 @@ TEST(Csv, RecordsUpToTheLimitAreRead) {
               ElementsAre("a=cd"));
 }
 
-// What has been seen is not looked at again: else a long record in pieces would take quadratic
+// Text that has been seen is not looked at again: else a long record in pieces would take quadratic
 // time.
 TEST(Csv, GoesOnWithinARecord) {
   for (const auto& [record, expected] :

@@ -16,7 +16,7 @@ double value(CsvType type, const std::string& field) {
   return out.item();
 }
 
-// What a field reads as: a number, or the error.
+// The value that a field reads as: a number, or the error.
 std::string field(CsvType type, const std::string& content) {
   std::string out;
   std::string error = error_of([&] { out = text(value(type, content)); });

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// What numpy.save writes for numpy.array([1, 2, 3]).
+// The bytes that numpy.save writes for numpy.array([1, 2, 3]).
 const ByteVector one_two_three =
     hex("93 4e 55 4d 50 59 01 00 76 00")
     + bytes_of(

@@ -52,7 +52,7 @@ Dataset letters(std::vector<std::string> paths, std::shared_ptr<Opened> opened =
 
 Words read(const Dataset& dataset) { return strings(dataset, "record"); }
 
-// What a stream saves that has yielded `count` elements.
+// The position that a stream saves once it has yielded `count` elements.
 std::string position_after(int count, const std::vector<std::string>& paths) {
   InputStreamPtr stream = open(letters(paths));
   Features element;

@@ -92,7 +92,7 @@ inline Transform digest(const char* name) {
   });
 }
 
-/// What pipeline `index` of `count` reads.
+/// The words that pipeline `index` of `count` reads.
 inline Words share(const Dataset& dataset, int count, int index, const char* name) {
   return strings(*dataset.open({.pipelines = count, .pipeline = index}), name);
 }

@@ -167,7 +167,7 @@ TEST(Interleave, RestoringReadsNoInnerElementTwice) {
       return in;
     });
   };
-  // That of 5 stays open while that of 1 ends and that of 2 takes its place.
+  // The dataset of 5 stays open while that of 1 ends and that of 2 takes its place.
   auto inner = [=](Features in) { return as_many(std::move(in)) | noted("inner "); };
   Dataset data = from_arrays({{"value", Array::of<std::int64_t>({5, 1, 2, 4})}}) | noted("outer ")
                  | interleave(inner, {.cycle_length = 2});

@@ -92,8 +92,8 @@ Dataset uneven(std::int64_t run) {
   });
 }
 
-// Of a stage, after `elements` more than it takes to reach `least`. Where the machine is busy with
-// other things, the consumer may for long be slower than the source.
+// The buffer of a stage, after `elements` more than it takes to reach `least`. Where the machine is
+// busy with other things, the consumer may for long be slower than the source.
 int buffer_after(const Dataset& dataset, int elements, std::size_t stage = 0, int least = 0) {
   InputStreamPtr stream = open(dataset);
   Features element;

@@ -40,7 +40,7 @@ TEST(PrefetchToDevice, ConsumersMayKeepBatches) {
     EXPECT_EQ(kept[i].at("value").span<std::int64_t>()[1], static_cast<std::int64_t>(2 * i + 1));
 }
 
-// Those held, two that are ready or become so, and one on its way.
+// The allocations are for the batches held, two that are ready or become so, and one on its way.
 TEST(PrefetchToDevice, MemoryOfConsumersThatHoldSeveralGoesRoundToo) {
   std::atomic<int> allocations = 0;
   InputStreamPtr stream = open(range(100) | batch(2) | into_counted_memory(allocations));

@@ -51,7 +51,7 @@ inline Words named_words(const Dataset& dataset, int most = 1000) {
   return named_words(stream, most);
 }
 
-/// What pipeline `index` of `count` reads.
+/// The words that pipeline `index` of `count` reads.
 inline Words part(const Dataset& dataset, int count, int index) {
   return words(*dataset.open({.pipelines = count, .pipeline = index}));
 }

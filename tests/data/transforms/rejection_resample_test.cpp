@@ -6,7 +6,7 @@ namespace {
 
 std::int64_t value_of(const Features& f) { return f.at("value").span<std::int64_t>()[0]; }
 
-// Of ten elements one is of class 1, and nine are of class 0.
+// The class of an element: one of ten elements is of class 1, and nine are of class 0.
 std::int64_t tenth(const Features& f) {
   require(value_of(f) != 5, "no class");
   return value_of(f) % 10 == 0;

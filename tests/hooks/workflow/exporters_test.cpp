@@ -98,7 +98,7 @@ TEST_F(ExportersTest, AnExportLosesItsNameBeforeItsFiles) {
     });
   };
   std::string old = write(), kept = write();
-  // What happens, in its order: to the names in the folder, and to the files of the export.
+  // The events, in their order: to the names in the folder, and to the files of the export.
   int events = ::inotify_init1(IN_NONBLOCK);
   int names = ::inotify_add_watch(events, dir.path().c_str(), IN_MOVED_FROM | IN_DELETE);
   ::inotify_add_watch(events, old.c_str(), IN_DELETE);
@@ -111,7 +111,7 @@ TEST_F(ExportersTest, AnExportLosesItsNameBeforeItsFiles) {
   EXPECT_TRUE(first->mask & IN_MOVED_FROM);
   EXPECT_EQ(fs::path(old).filename().string(), first->name);
   EXPECT_THAT(dir.names(), ElementsAre(fs::path(kept).filename().string()));
-  // What a kill left is finished by the next export.
+  // A removal that a kill cut short is finished by the next export.
   create_folders(dir / ".export.tmp.removed.1000000000/assets");
   write();
   EXPECT_EQ(dir.names().size(), 2u);

@@ -1,4 +1,4 @@
-// What fails in an evaluation is found before the first step, or loses none.
+// Failures in an evaluation are found before the first step, or lose no step.
 
 #include "belfry/hooks/moving_average.h"
 #include "workflow_testing.h"
@@ -80,7 +80,7 @@ TEST_F(Failures, OfAveragesThatNobodyKeepsAreFoundBeforeTheFirstStep) {
                           "add hooks::moving_average() to TrainOptions::hooks"));
     EXPECT_THAT(saved_steps(dir.path()), IsEmpty());
   }
-  // Those of an earlier training are there.
+  // The averages of an earlier training are there.
   EvalSpec averaged = spec();
   averaged.averaged = true;
   Estimator(options()).train(input, {.max_steps = 5, .hooks = {hooks::moving_average()}});

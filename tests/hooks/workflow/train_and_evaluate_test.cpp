@@ -325,7 +325,7 @@ TEST_F(TrainAndEvaluate, ATrainingThatFailsExportsNothingMore) {
   EXPECT_THAT(seen->ends, IsEmpty());
 }
 
-// Of one name too: what they remember is not mixed.
+// Both may have one name too: their memories are not mixed.
 TEST_F(TrainAndEvaluate, MayGoOnBesideValidate) {
   Estimator estimator(options());
   hooks::ValidateOptions beside{

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of this folder share.
+// Common parts of the tests of this folder.
 
 #include <utility>
 #include <vector>

@@ -26,7 +26,7 @@ struct Network {
     for (const Variable& v : trainable_variables(graph)) sum += v.shape().elements();
     return sum;
   }
-  // Of sin(0.9 k) as image; the l-th layer's kernel is sin(1.3 k + l) / 2 and its bias
+  // The output for sin(0.9 k) as image; the l-th layer's kernel is sin(1.3 k + l) / 2 and its bias
   // cos(k + l) / 10 for elements k = 0, 1, ... and l = 1, 2, ...
   Array of_known_numbers() const {
     auto filled = [](const TensorType& type, auto f) {
@@ -170,7 +170,7 @@ TEST(Cyclegan, LossesAreThoseOfThePredictions) {
   EXPECT_TRUE(std::isfinite(found.at("discriminator_loss")));
   Features batch;
   pairs(2)()->next(batch);
-  // What predict() makes of one feature.
+  // The prediction `name` of predict() for one feature.
   auto predicted = [&](const std::string& feature, const Array& x, const std::string& name) {
     struct Once final : InputStream {
       bool next(Features& out) override {

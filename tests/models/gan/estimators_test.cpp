@@ -114,7 +114,7 @@ TEST(GanEstimators, AllToolsResumeToTheBit) {
   EXPECT_EQ(largest({{"", found.at("discriminator/in/kernel")}}, ""), 0.25);
 }
 
-// What is kept from step to step stays in f32, and the weights are clipped there.
+// Values kept from step to step stay in f32, and the weights are clipped there.
 TEST(GanEstimators, AllToolsTrainIn16Bits) {
   RunConfig run = on_towers(2);
   run.precision = Precision::bf16;

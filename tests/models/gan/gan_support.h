@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of GANs share: small networks for x [n, 2], data, runs to compare.
+// Common parts of the tests of GANs: small networks for x [n, 2], data, runs to compare.
 
 #include <memory>
 #include <string>
@@ -98,7 +98,7 @@ inline std::map<std::string, Array> variables_after(const ModelFn& model, const 
   return taken->values;
 }
 
-/// That 2 and 3 towers come to what one does, within rounding.
+/// Checks that 2 and 3 towers come to the same as one, within rounding.
 inline void expect_towers_are_one(const ModelFn& model, const InputFn& input, std::int64_t steps,
                                   double allowed = 1e-6) {
   auto one = variables_after(model, input, steps);
@@ -111,7 +111,7 @@ inline void expect_towers_are_one(const ModelFn& model, const InputFn& input, st
   }
 }
 
-/// That twice `steps` with a new process between them are as many without.
+/// Checks that twice `steps` with a new process between them come to the same as without one.
 inline void expect_resumes_to_the_bit(const ModelFn& model, const InputFn& input,
                                       std::int64_t steps, RunConfig run = models::quiet()) {
   auto undisturbed = variables_after(model, input, 2 * steps, run);

@@ -226,8 +226,8 @@ TEST_F(SpectralNorm, Errors) {
 
 // ---- virtual batch normalisation
 
-// Of x [n, pixels, c], by the definition: means and squares of the reference, then of the reference
-// and a row.
+// The normalised x [n, pixels, c], by the definition: with means and squares of the reference, then
+// of the reference and a row.
 Numbers normalized_by_hand(const Numbers& x, std::size_t n, std::size_t pixels, std::size_t c,
                            std::size_t r, const Numbers& scale, const Numbers& offset) {
   auto at = [&](std::size_t row, std::size_t p, std::size_t k) {

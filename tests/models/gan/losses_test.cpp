@@ -236,7 +236,7 @@ TEST(GanLosses, CombinedByTheRatioOfGradients) {
   EXPECT_FLOAT_EQ(found[1].at(1), 4 + 2.5);
 }
 
-// Of gradients whose squares overflow f32, or vanish in it.
+// The squares of these gradients overflow f32, or vanish in it.
 TEST(GanLosses, TheRatioHoldsForLargeAndSmallGradients) {
   for (float large : {0x1p66f, 0x1p100f}) {
     Graph graph;

@@ -117,8 +117,8 @@ TEST(GanMetrics, WassersteinDistanceOnALine) {
   EXPECT_EQ(value_of(sliced(3), {{a, a}}), 0);
 }
 
-// Of two points it is the mean of |cos| times their distance, 2 / pi, here with a deviation of
-// 0.31 * 5 / 100.
+// The distance of two points is the mean of |cos|, 2 / pi, times their distance, here with a
+// deviation of 0.31 * 5 / 100.
 TEST(GanMetrics, WassersteinDistanceIsTheMeanOverDirections) {
   Array a = Array::of({0.f, 0.f}, {1, 2}), b = Array::of({3.f, -4.f}, {1, 2});
   EXPECT_NEAR(value_of(sliced(10'000), {{a, b}}), 5 * 2 / std::numbers::pi, 0.05);

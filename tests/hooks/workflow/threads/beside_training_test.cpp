@@ -230,7 +230,7 @@ TEST_F(BesideTraining, MayBeRefused) {
   EXPECT_TRUE(train({odd}, 300).evaluations.empty());
 }
 
-// What a killed training has left in the folder is neither evaluated nor in the way.
+// Files that a killed training has left in the folder are neither evaluated nor in the way.
 TEST_F(BesideTraining, BeginsWithAnEmptyFolder) {
   train({}, 4);
   std::filesystem::create_directories(dir / "evaluating_t");

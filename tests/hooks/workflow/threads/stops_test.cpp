@@ -310,7 +310,7 @@ TEST_P(Stops, AreHeardWhereNothingIsLeftToDo) {
     expect_stopped(result.train, 3);
     EXPECT_TRUE(result.evaluations.empty());
     EXPECT_THAT(seen->ends, IsEmpty());
-    // That is over.
+    // The stop is over.
     EXPECT_FALSE(estimator.evaluate(test).stopped());
   }
 }

@@ -148,8 +148,8 @@ void fail_chief(const std::string& dir, const std::string& what) {
                      {spec});
 }
 
-// What fails on worker 1 after step 2 costs no worker a step: not the one of an evaluation, and
-// not the one of validate().
+// A failure on worker 1 after step 2 costs no worker a step: neither a failure of an evaluation,
+// nor one of validate().
 void fail_evaluation(const std::string& dir, bool fails, bool validates) {
   Estimator estimator({.model_fn = model, .model_dir = dir, .run = saving_every_tenth()});
   InputFn input = over_and_over({one_point()});
