@@ -18,7 +18,7 @@ struct Tower {
   std::string name() const;  ///< "cpu:0", "cpu:0+cpu:1"
 };
 
-/// What one batch of the input stands for.
+/// The meaning of one batch of the input.
 enum class BatchPolicy : std::uint8_t {
   /// The whole step's rows, split over all towers of all workers; those read the same batch, to the
   /// last bit, which they compare.
