@@ -53,7 +53,7 @@ std::string known_kinds(const Registry& known) {
   return join(names, ", ");
 }
 
-// Of "cpu:3" or "cpu".
+// The index in `name`, for example "cpu:3" or "cpu".
 int index_in(std::string_view name, std::string_view kind) {
   std::string_view digits = name == kind ? "0" : name.substr(kind.size() + 1);
   int index = -1;

@@ -146,7 +146,7 @@ class Kernel {
   virtual void run(const KernelArguments& arguments, Stream& stream) = 0;
 };
 
-/// What a plan asks of its kernels.
+/// The requirements of a plan on its kernels.
 struct KernelOptions {
   int threads = 1;   ///< of the host that they run on
   bool tf32 = true;  ///< whether products of f32 may round their factors to 10 bits (GPUs)
@@ -217,7 +217,7 @@ class Device {
  protected:
   virtual void* allocate_raw(Bytes size) = 0;  ///< null when the device has no more
   virtual void free_raw(void* data, Bytes size) noexcept = 0;
-  /// Of `memory` bytes, `limit` may be handed out.
+  /// A device of `memory` bytes, of which `limit` may be handed out.
   Device(Bytes limit, Bytes memory) : memory_(memory), at_first_(limit), limit_(limit) {}
 
  private:

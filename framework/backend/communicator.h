@@ -47,8 +47,8 @@ class Collective {
   /// Does not wait for other members, but that the first time on GPUs does: NCCL connects them
   /// then.
   virtual void start(Stream& stream) = 0;
-  /// What is enqueued on `stream` from now on reads the result. Error, after the time-out: a member
-  /// did not take part; it is named, with the bucket.
+  /// Work that is enqueued on `stream` from now on reads the result. Error, after the time-out: a
+  /// member did not take part; it is named, with the bucket.
   virtual void finish(Stream& stream) = 0;
   /// The operands, as many and as long as before, are here from now on. To be called while no
   /// reduction of the communicator is under way.

@@ -12,7 +12,8 @@ namespace belfry {
 /// instruction where the CPU has it.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
-/// What stands for the CRC-32C `crc` in files of records (TFRecord, TensorBoard's event files).
+/// The masked form of the CRC-32C `crc`, which stands for it in files of records (TFRecord,
+/// TensorBoard's event files).
 constexpr std::uint32_t masked(std::uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
 
 /// crc32c() with plain instructions only.

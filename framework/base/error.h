@@ -10,7 +10,7 @@
 
 namespace belfry {
 
-/// What went wrong, then where, innermost place first:
+/// A description of what went wrong, then where, innermost place first:
 ///   conv2d: input has 3 channels but the filter expects 1 (at discriminator/down1)
 class Error : public std::exception {
  public:

@@ -60,8 +60,8 @@ void apply_group(const std::string& group, const GroupFiles& files, HostMemory& 
   memory.available = std::min(memory.available, Bytes(left));
 }
 
-// Of `path`, for example "/user/job", and all groups above it. A container sees its own group at
-// the top, whatever its path is called outside.
+// Applies the limits of the group `path`, for example "/user/job", and of all groups above it. A
+// container sees its own group at the top, whatever its path is called outside.
 void apply_groups(const std::string& root, const GroupFiles& files, std::string path,
                   HostMemory& memory) {
   for (;;) {

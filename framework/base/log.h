@@ -19,7 +19,7 @@ using LogSink = std::function<void(LogLevel, std::string_view line)>;
 /// Returns the sink that was in place (empty for the default).
 LogSink set_log_sink(LogSink sink);
 
-/// What the default sink does: "warning: <line>" and a newline on stderr.
+/// The default sink: writes "warning: <line>" and a newline to stderr.
 void write_log_line(LogLevel level, std::string_view line);
 
 /// Hands a line to the sink. Thread-safe.

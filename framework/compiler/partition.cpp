@@ -50,7 +50,7 @@ class Partitioner {
   static std::size_t index(const Node& node) { return static_cast<std::size_t>(node.id()); }
   Program& at_slot(int slot) { return out_.slots[static_cast<std::size_t>(slot)]; }
 
-  // What stands for a node's outputs on a slot; undefined where nobody has asked yet.
+  // The tensors that stand for a node's outputs on a slot; undefined where nobody has asked yet.
   std::vector<Tensor>& copies(const Node& node, int slot) {
     auto& made = copies_[static_cast<std::size_t>(slot)][index(node)];
     made.resize(node.outputs().size());

@@ -21,8 +21,8 @@ Program fold_constants(const Program& program);
 /// is computed range by range in any type.
 Program convolve_parts(const Program& program);
 
-/// Of nodes that compute the same (op, inputs, options) one remains. Commutative operands are put
-/// in order first.
+/// One of several nodes that compute the same (op, inputs, options) remains. Commutative operands
+/// are put in order first.
 Program merge_common_subexpressions(const Program& program);
 
 /// Updates of tables that the step looks few rows up in change these rows alone, wherever that

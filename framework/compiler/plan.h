@@ -37,7 +37,7 @@ struct Instruction {
   Location workspace;
 };
 
-/// What a piece of the arena is used for.
+/// The use of a piece of the arena.
 enum class MemoryUse : std::uint8_t {
   activation,
   received,    ///< a value of another slot
@@ -116,7 +116,8 @@ struct Plan {
   std::vector<std::pair<MemoryUse, std::int64_t>> peak_by_use() const;
 };
 
-/// What a tensor takes in a staged plan's buffers, where each begins at a multiple of 256 bytes.
+/// The bytes that a tensor takes in a staged plan's buffers, where each begins at a multiple of 256
+/// bytes.
 inline std::int64_t staged_bytes(const TensorType& type) {
   return (type.bytes() + 255) / 256 * 256;
 }

@@ -65,7 +65,7 @@ class StepValues {
   };
   /// The peak and the time of a step that drops these.
   Estimate estimate(const Set& dropped) const;
-  /// What is computed, in order: without leaves and views.
+  /// The nodes that are computed, in order: without leaves and views.
   const std::vector<const Node*>& order() const { return order_; }
   /// About how long the whole step takes, by the same measure.
   double step_seconds() const { return step_seconds_; }

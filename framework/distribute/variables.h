@@ -55,8 +55,8 @@ class Variables {
   std::vector<std::vector<std::unique_ptr<VariableStore>>> stores_;  // by tower, by slot
 };
 
-/// What reading a variable of this kind gives when towers hold `values`: their sum, their mean, or
-/// the first.
+/// The value that reading a variable of this kind gives when towers hold `values`: their sum, their
+/// mean, or the first.
 Array merge_over_towers(OverTowers over_towers, const std::vector<Array>& values);
 
 }  // namespace belfry

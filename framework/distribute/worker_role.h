@@ -6,7 +6,8 @@
 
 namespace belfry {
 
-/// What TF_CONFIG says about this process. Addresses are not kept: MPI connects the workers.
+/// The role of this process, as TF_CONFIG says it. Addresses are not kept: MPI connects the
+/// workers.
 struct WorkerRole {
   int workers = 1;            ///< tasks that train, the chief among them; 0 for an evaluator
   int index = 0;              ///< among those: the chief is 0, worker i is i + 1

@@ -26,7 +26,7 @@ struct ExampleInput {
   std::string feature = {};  ///< its name there; empty: the input's
   /// None: as floats for a floating input, as bytes for u8, as integers for all others.
   std::optional<StoredAs> stored = {};
-  /// Of bytes and images: the value that becomes 1 in a floating input, which is x / unit, as by
+  /// The value of bytes and images that becomes 1 in a floating input, which is x / unit, as by
   /// data::to_float(). Numbers that an input of integers cannot hold are an Error.
   double unit = 255;
   /// Each value, as it is stored, where an Example lacks the feature; none: that is an Error.

@@ -40,8 +40,8 @@ Descriptor open_folder(const std::string& path) {
       retry([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }));
 }
 
-// Those whose writers are dead: nobody holds their locks, as of the files of TemporaryFile. What
-// cannot be removed stays.
+// Removes the temporary folders whose writers are dead: nobody holds their locks, as with the files
+// of TemporaryFile. A folder that cannot be removed stays.
 void remove_stale_folders(const std::string& dir) {
   std::error_code error;
   for (fs::directory_iterator entry(dir, error), end; !error && entry != end;

@@ -29,7 +29,8 @@ belfry::Signature batch_of(const belfry::Signature& inputs, std::int64_t rows) {
   return batch;
 }
 
-// What leaves the model is no narrower for having been computed in 16 bits, as in predict().
+// A value that leaves the model is no narrower for having been computed in 16 bits, as in
+// predict().
 Tensor as_f32(Tensor x) {
   bool narrow = x.dtype() == DType::bf16 || x.dtype() == DType::f16;
   return narrow ? cast(x, DType::f32) : x;
@@ -87,7 +88,8 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
   return recorded;
 }
 
-// What predictions read in a variable's place; null: there is no average, or it has seen no update.
+// The average that predictions read in a variable's place; null: there is none, or it has seen no
+// update.
 const Array* average_of(const std::string& variable, const NamedArrays& variables) {
   std::string name = concat(variable, moving_average_suffix);
   auto average = variables.find(name), count = variables.find(name + "_count");
@@ -95,7 +97,7 @@ const Array* average_of(const std::string& variable, const NamedArrays& variable
   return has ? &average->second : nullptr;
 }
 
-// Those that the model reads in any signature, each once.
+// The variables that the model reads in any signature, each once.
 std::vector<VariableOptions> variables_of(const saved::Model& model) {
   std::map<std::string, TensorType> types;
   for (const auto& [key, signature] : model.signatures)

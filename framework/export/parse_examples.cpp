@@ -123,7 +123,8 @@ Array image_of(const Array& file, const Column& c, const DecodeImage& decode) {
   return image;
 }
 
-// Those at the ends become 2^63 or infinity, which cast back to themselves.
+// Whether `converted` has the numbers of `integers`. Numbers at the ends become 2^63 or infinity,
+// which cast back to themselves.
 bool holds(const Array& converted, const Array& integers) {
   if (is_floating(converted.dtype())) {
     Array numbers = converted.cast(DType::f64);
@@ -134,7 +135,7 @@ bool holds(const Array& converted, const Array& integers) {
   return identical(converted.cast(DType::i64), integers);
 }
 
-// Of the input's type, from what an Example holds.
+// An array of the input's type, from the one that an Example holds.
 Array converted(const Array& stored, const Column& c) {
   if (c.is_u8() && is_floating(c.type.dtype)) {
     Array out(c.type.shape, DType::f32);

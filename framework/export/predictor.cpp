@@ -26,7 +26,7 @@ struct Prepared {
   std::unique_ptr<Executable> executable;
 };
 
-// What one call at a time computes with.
+// The variables and plans with which one call at a time computes.
 struct Lane {
   std::unique_ptr<VariableStore> variables;
   PlanCache<Prepared> plans;

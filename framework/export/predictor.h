@@ -34,9 +34,9 @@ struct PredictorOptions {
 ///   Features out = classify({{"image", images}});        // images [n, 28, 28, 1], any n
 ///   use(out.at("digit"));
 ///
-/// What it gives is what predict() gives for the same batch as its first, bit for bit on the same
-/// kind of device with the same tf32 and exact_convolutions. Thread rules: any number of threads
-/// may call it. Copies share everything.
+/// The results are those that predict() gives for the same batch as its first, bit for bit on the
+/// same kind of device with the same tf32 and exact_convolutions. Thread rules: any number of
+/// threads may call it. Copies share everything.
 class Predictor {
  public:
   /// `path`: an export, or a folder of them, which stands for the newest. Error: there is none; a

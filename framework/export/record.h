@@ -12,7 +12,7 @@
 
 namespace belfry::saved {
 
-/// What a model built for a batch of so many rows.
+/// The graph and outputs that a model built for a batch of so many rows.
 struct Instance {
   std::int64_t rows = 0;
   const Graph* graph = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 // A model's predictions as data: nodes by the names of their ops, for batches of any number of
-// rows. What graph.json holds, and what model.onnx is made from.
+// rows. These data are in graph.json, and model.onnx is made from them.
 
 #include <cstdint>
 #include <map>
@@ -38,7 +38,8 @@ struct Node {
   std::vector<Operand> inputs;
   std::vector<Option> options;  ///< of a variable: name and type alone; none of a constant
   std::vector<Type> outputs;
-  /// Of a constant. One whose type follows the batch has a scalar here, which all elements equal.
+  /// The value of a constant. One whose type follows the batch has a scalar here, which all
+  /// elements equal.
   Array value = {};
 
   /// The option of this name; Error when there is none.
@@ -48,7 +49,7 @@ struct Node {
 /// "conv2d (at conv1)", for messages.
 std::string to_string(const Node& node);
 
-/// What one of the ways to call a model computes.
+/// The computation of one of the ways to call a model.
 struct Signature {
   std::vector<Node> nodes;  ///< every node comes after its inputs
   std::vector<std::pair<std::string, Operand>> outputs;

@@ -43,7 +43,7 @@ class Tensor {
   int index_ = 0;
 };
 
-/// What a node is there for; memory and time are reported by phase.
+/// The purpose of a node; memory and time are reported by phase.
 enum class Phase : std::uint8_t { forward, backward, update, recompute };
 std::string to_string(Phase phase);
 
@@ -67,7 +67,8 @@ class Node {
   /// Whether it lies in this scope, by full path, or below; all lie in the empty one.
   bool is_in(std::string_view scope) const;
   Phase phase() const { return phase_; }
-  /// Of its tower's batch, where it was made for a part of the rows, as begin_micro_batch() has it.
+  /// The first row of its tower's batch that it computes, where it was made for a part of the rows,
+  /// as begin_micro_batch() has it.
   std::int64_t first_row() const { return first_row_; }
   bool is(const OpDef& op) const { return op_ == &op; }
   /// Inputs written in place; empty for all but effects.
@@ -160,7 +161,8 @@ class Graph {
   /// inputs, so move what is there before gradients and updates are built.
   void place(Node& node, int slot);
 
-  /// What add() does to a node's inputs first: mixed precision casts them. Nothing at first.
+  /// The change that add() makes to a node's inputs first: mixed precision casts them. None at
+  /// first.
   using InputRule = std::function<void(const OpDef& op, std::vector<Tensor>& inputs)>;
   /// Returns the one that was there.
   InputRule set_input_rule(InputRule rule) { return std::exchange(input_rule_, std::move(rule)); }
@@ -204,7 +206,7 @@ inline void require_defined(std::string_view op, std::initializer_list<Tensor> o
 /// As apply, for ops with one output.
 Tensor apply1(const OpDef& op, std::vector<Tensor> inputs, Options options = {});
 
-/// What a gradient rule sees: the node and the gradients of its outputs.
+/// The context of a gradient rule: the node and the gradients of its outputs.
 class GradContext {
  public:
   GradContext(const Node& node, std::span<const Tensor> output_gradients)

@@ -31,7 +31,7 @@ Tensor constant(Graph& graph, Array value);
 /// `value` as a scalar of type `dtype`.
 Tensor constant(Graph& graph, double value, DType dtype);
 
-/// What a variable is for: memory is reported by it, and optimizers change parameters only.
+/// The purpose of a variable: memory is reported by it, and optimizers change parameters only.
 enum class VariableKind : std::uint8_t {
   parameter,  ///< trained
   statistic,  ///< part of the model but not trained, for example a moving mean
@@ -39,7 +39,7 @@ enum class VariableKind : std::uint8_t {
 };
 std::string to_string(VariableKind kind);
 
-/// What several towers make of a variable. Parameters and slots are mirrored.
+/// The way in which several towers share a variable. Parameters and slots are mirrored.
 enum class OverTowers : std::uint8_t {
   mirrored,   ///< one value; what the towers assign is averaged, weighted by their rows
   first,      ///< one value; what the first tower assigns counts, if it has rows

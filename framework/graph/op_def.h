@@ -1,5 +1,6 @@
 #pragma once
-// What an op is: one object with its shape rule, its gradient and a plain reference kernel.
+// The definition of an op: one object with its shape rule, its gradient and a plain reference
+// kernel.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +18,7 @@ class Node;
 class Tensor;
 class GradContext;
 
-/// What a shape rule sees.
+/// The context of a shape rule.
 struct ShapeContext {
   std::string_view op;  ///< the op's name, for messages
   std::span<const TensorType> inputs;
@@ -43,7 +44,7 @@ struct ArrayView {
   }
 };
 
-/// What a reference kernel sees. Inputs are read-only unless the op mutates them.
+/// The context of a reference kernel. Inputs are read-only unless the op mutates them.
 struct KernelContext {
   std::string_view op;
   std::span<const ArrayView> inputs;

@@ -20,14 +20,14 @@ struct Program {
   std::vector<Node*> effects;
 };
 
-/// What a rewriting rule sees besides the old node.
+/// The context of a rewriting rule, besides the old node.
 class Rewriting {
  public:
   virtual ~Rewriting() = default;
   virtual Graph& graph() = 0;  ///< the new graph
   virtual const Tensor& operator()(
       const Tensor& old) = 0;  ///< what stands for an earlier node's output
-  /// What stands for the node's inputs.
+  /// The tensors that stand for the node's inputs.
   std::vector<Tensor> inputs(const Node& old);
 };
 

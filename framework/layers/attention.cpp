@@ -30,7 +30,7 @@ void require_broadcasts(const Scope& s, std::string_view what, const Tensor& x,
                      " does not broadcast to the scores ", scores.type());
 }
 
-/// What stands for minus infinity: a row of nothing else must not become 0 / 0.
+/// The score that stands for minus infinity: a row of nothing else must not become 0 / 0.
 double lowest_score(DType dtype) { return dtype == DType::f16 ? -65504 : -1e30; }
 
 Tensor add_bias_and_mask(const Scope& s, Tensor scores, const AttentionOptions& o) {

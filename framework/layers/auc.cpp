@@ -3,7 +3,7 @@
 namespace belfry {
 namespace {
 
-// Of threshold_counts() over everything.
+// The area under the curve of the state that threshold_counts() has summed over everything.
 Array area(std::span<const double> state) {
   std::size_t count = state.size() / 2 - 1;
   double positives = state[2 * count], negatives = state[2 * count + 1];

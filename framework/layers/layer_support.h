@@ -1,5 +1,5 @@
 #pragma once
-// What the layers share, those of models/ included.
+// The common parts of the layers, those of models/ included.
 
 #include <cstdint>
 #include <functional>
@@ -57,7 +57,7 @@ Tensor dense(const Scope& s, Tensor x, const DenseOptions& o,
 
 enum class Direction : std::uint8_t { forward, transposed };
 
-/// What is alike in all layers that convolve: checks, variables, the bias. The kernel is
+/// The parts that are alike in all layers that convolve: checks, variables, the bias. The kernel is
 /// [window, in / groups, filters], or transposed [window, filters / groups, in]; `convolve(kernel)`
 /// applies the op.
 template <class Options, class Convolve>
@@ -83,8 +83,8 @@ struct Affine {
 };
 Affine affine(const Scope& s, const Tensor& x, bool scale, bool center);
 
-/// What the variable will hold after the assignments made so far: a second call with the same
-/// variables continues from there, or what the first call assigned would be forgotten.
+/// The value that the variable will hold after the assignments made so far: a second call with the
+/// same variables continues from there, or what the first call assigned would be forgotten.
 Tensor pending_value(Variable variable);
 
 /// The dtype of a normalising layer's variables.

@@ -1,5 +1,5 @@
 #pragma once
-// What the losses share. Used by framework/layers alone.
+// The common parts of the losses. Used by framework/layers alone.
 
 #include <string_view>
 

@@ -65,7 +65,7 @@ Tensor ctc(Tensor logits, Tensor labels, Tensor logit_lengths, Tensor label_leng
 /// axes but the first: [n, ...] -> [n]. With smoothing s a target t becomes (1 - s) * t + s / 2.
 Tensor sigmoid_cross_entropy(Tensor logits, Tensor targets, CrossEntropyLossOptions options = {});
 
-/// Of the losses below, each the mean over all axes but the first: [n, ...] -> [n].
+/// The options of the losses below, each the mean over all axes but the first: [n, ...] -> [n].
 struct RegressionLossOptions {
   Tensor weights = {};  ///< [n]; none: all 1
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What the metrics share. Used by framework/layers alone.
+// The common parts of the metrics. Used by framework/layers alone.
 
 #include <string_view>
 #include <vector>

@@ -45,8 +45,8 @@ struct TopKOptions {
 /// for the label, NaN against it. A label outside 0..classes-1 is never right.
 Metric top_k_accuracy(Tensor labels, Tensor logits, TopKOptions options = {});
 
-/// Of the metrics below, which compare labels (false or true; numbers count as true unless 0) with
-/// probabilities.
+/// The options of the metrics below, which compare labels (false or true; numbers count as true
+/// unless 0) with probabilities.
 struct BinaryMetricOptions {
   double threshold = 0.5;  ///< a probability above it is a positive prediction
   Tensor weights = {};     ///< none: all 1

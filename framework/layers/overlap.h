@@ -1,5 +1,5 @@
 #pragma once
-// What the losses of overlapping masks share. Used by framework/layers alone.
+// The common parts of the losses of overlapping masks. Used by framework/layers alone.
 
 #include <string_view>
 

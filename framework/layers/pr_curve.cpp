@@ -17,7 +17,7 @@ Array threshold_values(int count) {
   return out;
 }
 
-// Of threshold_counts() over everything.
+// The curve of the state that threshold_counts() has summed over everything.
 Array curve(std::span<const double> state) {
   std::size_t count = state.size() / 2 - 1;
   double positives = state[2 * count], negatives = state[2 * count + 1];

@@ -1,5 +1,5 @@
 #pragma once
-// What argmax and argmin share.
+// The common parts of argmax and argmin.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the two ops that normalise a batch share. Internal to ops/.
+// The common parts of the two ops that normalise a batch. Internal to ops/.
 
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/functors.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What cast makes of one element, for kernels on every device. nvcc reads this file too.
+// The conversion of one element by cast, for kernels on every device. nvcc reads this file too.
 
 #include <cstdint>
 #include <limits>

@@ -25,7 +25,7 @@ Tensor check_range(Tensor x, Tensor lowest, Tensor highest, const CheckRangeOpti
 /// The same of numbers, which may be infinite.
 Tensor check_range(Tensor x, double lowest, double highest, const CheckRangeOptions& options);
 
-/// Of check_range(), for kernels.
+/// The op of check_range(), for kernels.
 extern const OpDef check_range_op;
 
 /// How the elements of x are counted: those of one row, and the element of a limit beside each.

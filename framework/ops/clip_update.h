@@ -15,8 +15,8 @@ struct ClipUpdateOptions {
 
 namespace update {
 
-/// Of clip_update: the nearest number in [-limit, limit]; NaN stays. T is the type in which it
-/// computes.
+/// The rule of clip_update: the nearest number in [-limit, limit]; NaN stays. T is the type in
+/// which it computes.
 template <class T>
 struct Clip {
   T limit;

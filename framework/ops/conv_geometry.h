@@ -51,7 +51,7 @@ struct ConvGeometry {
   Shape kernel() const;
   Shape output() const;
 
-  /// What the window at `out` reads by `tap`; it may lie outside.
+  /// The place that the window at `out` reads by `tap`; it may lie outside.
   BELFRY_HOST_DEVICE Place input_at(const Place& out, const Place& tap) const {
     return {out.n, depth.input_at(out.d, tap.d), rows.input_at(out.h, tap.h),
             columns.input_at(out.w, tap.w)};
@@ -77,7 +77,8 @@ struct ConvGeometry {
     return ((tap.d * rows.window + tap.h) * columns.window + tap.w) * in_per_group() * out_channels;
   }
 
-  /// Of each of the three directions, counting multiply-adds as two and padding as if it were data.
+  /// The flops of each of the three directions, counting multiply-adds as two and padding as if it
+  /// were data.
   double flops() const {
     return 2.0 * static_cast<double>(out_places() * out_channels)
            * static_cast<double>(taps() * in_per_group());

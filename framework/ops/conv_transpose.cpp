@@ -27,7 +27,7 @@ void check_operands(std::string_view name, const Tensor& x, const Tensor& kernel
           " channels but the kernel expects ", kernel.size(-1));
 }
 
-/// What is asked for, with the defaults filled in, for an input of size `in`.
+/// The output size that is asked for, with the defaults filled in, for an input of size `in`.
 Sizes output_size(std::string_view name, const Sizes& in, const Window& window, Sizes size) {
   auto text = [](const Sizes& sizes) { return join(sizes, " x "); };
   check_window(name, window);

@@ -1,5 +1,5 @@
 #pragma once
-// What conv2d and conv3d are made of: the rules and reference kernels of a convolution and its two
+// The parts of conv2d and conv3d: the rules and reference kernels of a convolution and its two
 // gradients, over as many axes as the options are for.
 
 #include <vector>
@@ -29,7 +29,7 @@ std::vector<Tensor> gradient(const GradContext& c);
 void reference(const KernelContext& c);
 }  // namespace convolution_grad_kernel
 
-/// Of a convolution and of its gradients.
+/// The flops of a convolution or of one of its gradients.
 double convolution_flops(const Node& node);
 
 /// New nodes, of conv2d or conv3d as `window` is for.

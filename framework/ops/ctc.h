@@ -25,10 +25,10 @@ struct CtcOptions {
 /// -log of the probability that frames whose classes are drawn independently from softmax(logits)
 /// read as the labels once repeats are merged and then blanks removed: logits [n, t, classes] of a
 /// floating type, labels [n, l], logit_lengths [n] and label_lengths [n] of i32 or i64 -> [n] in
-/// f32, or f64 when the logits are. Of row i the first logit_lengths[i] frames and the first
-/// label_lengths[i] labels count; what stands behind them is not read, and the gradient there is 0.
-/// The gradient with respect to the logits is softmax minus the probability, given the labels, that
-/// a frame has the class (equation 16 there); that of the gradient is not there.
+/// f32, or f64 when the logits are. The first logit_lengths[i] frames and the first
+/// label_lengths[i] labels of row i count; what stands behind them is not read, and the gradient
+/// there is 0. The gradient with respect to the logits is softmax minus the probability, given the
+/// labels, that a frame has the class (equation 16 there); that of the gradient is not there.
 ///
 /// Labels that need a logit of minus infinity have an infinite loss; a logit that is NaN makes the
 /// loss of its row NaN. The gradient has NaN in the row in both cases.

@@ -1,6 +1,7 @@
 #pragma once
-// What the kernels of the CTC loss share on every device: the op objects with their operands, the
-// batch, and one step of the recursions over the states of a row. nvcc reads this file too.
+// The common parts of the kernels of the CTC loss on every device: the op objects with their
+// operands, the batch, and one step of the recursions over the states of a row. nvcc reads this
+// file too.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ extern const OpDef ctc_loss_op;
 /// (dy [n], logits, labels, logit lengths, label lengths, log sums, log alpha) -> dlogits
 extern const OpDef ctc_loss_grad_op;
 
-/// What to do about labels that do not fit, for messages.
+/// Advice about labels that do not fit, for messages.
 constexpr std::string_view ctc_unfitting =
     " (one for each label and one more between equal neighbours); leave such rows out, let the "
     "model keep more frames, or set the option zero_infinity to have them count 0";

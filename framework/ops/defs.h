@@ -28,7 +28,7 @@ struct CastOptions {
 extern const OpDef sum_op, max_op, min_op, prod_op;
 extern const OpDef argmax_op, argmin_op;  ///< AxisOptions
 
-/// Of ops that work along one axis, counted from 0.
+/// The options of ops that work along one axis, counted from 0.
 struct AxisOptions {
   int axis = 0;
   static void fields(auto& o, auto&& field) { field("axis", o.axis); }

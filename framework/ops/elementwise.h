@@ -1,5 +1,5 @@
 #pragma once
-// What elementwise ops share: an OpDef made from a functor.
+// The common part of elementwise ops: an OpDef made from a functor.
 
 #include <array>
 #include <cstdint>

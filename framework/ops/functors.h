@@ -62,9 +62,9 @@ enum class Domain {
 
 namespace functor {
 
-/// What a functor is: arity, domain, and whether it commutes bit for bit. Each has besides a name,
-/// that of its op, and `template <class M, class T> static R apply(T...)`, where R is T, or bool
-/// for comparisons. Where alone takes (bool, T, T).
+/// The traits of a functor: arity, domain, and whether it commutes bit for bit. Each functor has
+/// besides a name, that of its op, and `template <class M, class T> static R apply(T...)`, where R
+/// is T, or bool for comparisons. Where alone takes (bool, T, T).
 template <int Arity, Domain D, bool Commutative = false>
 struct Functor {
   static constexpr int arity = Arity;

@@ -1,5 +1,5 @@
 #pragma once
-// What gather and embedding_lookup share.
+// The common parts of gather and embedding_lookup.
 
 #include <vector>
 

@@ -46,9 +46,10 @@ Tensor matmul(Tensor a, Tensor b, MatmulOptions options = {});
 /// How a window meets the border.
 struct Padding {
   enum class Kind : std::uint8_t { same, valid, given };
-  /// Of n elements along an axis, same: ceil(n / stride) outputs, the odd row of padding after, as
-  /// in TensorFlow; else floor((n + before + after - w) / stride) + 1, where w = (window - 1) *
-  /// dilation + 1 and before and after are as given, or 0 when valid.
+  /// The rule for the outputs of n elements along an axis. `same` gives ceil(n / stride) of them,
+  /// the odd row of padding after, as in TensorFlow; the others give
+  /// floor((n + before + after - w) / stride) + 1, where w = (window - 1) * dilation + 1 and before
+  /// and after are as given, or 0 when `valid`.
   Kind kind = Kind::same;
   int axes = 0;  ///< given: of how many axes; Error if the image has another number
   std::array<std::int64_t, 6> amounts = {};  ///< given: in front of and behind each axis
@@ -149,7 +150,7 @@ Tensor avg_pool3d(Tensor x, Pool3dOptions options = {});
 Tensor global_avg_pool(Tensor x);
 Tensor global_max_pool(Tensor x);
 
-/// What batch_norm_train gives.
+/// The results of batch_norm_train.
 struct BatchNormResult {
   Tensor y;         ///< as x
   Tensor mean;      ///< [c] of this batch, in f32 at least

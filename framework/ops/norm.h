@@ -1,5 +1,5 @@
 #pragma once
-// What the normalisations share.
+// The common parts of the normalisations.
 
 #include <type_traits>
 
@@ -51,8 +51,8 @@ struct StatisticsGradients {
   Tensor variance = {};
   Tensor inv_std = {};
 };
-/// What flows to x through its statistics, undefined when nothing does. Mean, inverse standard
-/// deviation and their gradients have shapes that broadcast to x.
+/// The gradient that flows to x through its statistics, undefined when none does. Mean, inverse
+/// standard deviation and their gradients have shapes that broadcast to x.
 Tensor statistics_gradient(Tensor x, Tensor mean, Tensor inv_std, const StatisticsGradients& dy);
 
 }  // namespace belfry

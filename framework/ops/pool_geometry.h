@@ -43,7 +43,7 @@ PoolGeometry pool_geometry(std::string_view op, const Shape& x, const Pool2dOpti
 PoolGeometry pool_grad_geometry(std::string_view op, const Shape& y, const Pool2dOptions& options,
                                 std::array<std::int64_t, 2> input_size);
 
-/// Of max_pool and avg_pool: one for each place of each window, padding counted too.
+/// The flops of max_pool and avg_pool: one for each place of each window, padding counted too.
 double pool_flops(const Node& node);
 
 /// Calls f(n, h, w, c) for each element of [n, h, w, c], in row-major order.

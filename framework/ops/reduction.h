@@ -1,5 +1,5 @@
 #pragma once
-// What reductions share.
+// The common parts of reductions.
 
 #include <string_view>
 #include <vector>

@@ -32,7 +32,7 @@ struct ResizeAxis {
   struct Blend {
     std::int64_t low, high;
     double weight;
-    /// What input i contributes to the output.
+    /// The share of input i in the output.
     BELFRY_HOST_DEVICE double share(std::int64_t i) const {
       return (i == low ? 1 - weight : 0) + (i == high ? weight : 0);
     }

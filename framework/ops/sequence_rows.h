@@ -1,6 +1,6 @@
 #pragma once
-// What the kernels for sequences of labels share on every device: the op objects, and the work on
-// one row. nvcc reads this file too.
+// The common parts of the kernels for sequences of labels on every device: the op objects, and the
+// work on one row. nvcc reads this file too.
 
 #include <cstdint>
 #include <span>

@@ -18,12 +18,12 @@ struct Sequences {
 struct CtcDecodeOptions {
   std::int64_t blank = 0;  ///< class of the blank; negative ones count from the end, as in ctc_loss
 };
-/// What the most probable class of each frame reads as, once repeats are merged and then blanks
-/// removed (best path decoding; Graves et al., ICML 2006, section 3.2): logits [n, t, classes] of a
-/// floating type, before or after softmax, and lengths [n] of i32 or i64, of row i the first
-/// lengths[i] frames -> i64, labels [n, t] with -1 behind a row's length, and lengths [n]. Of equal
-/// classes the first counts, and a NaN before any number, as in argmax(). This need not be the most
-/// probable sequence: see ctc_beam_search() in models/ctc_decode.h.
+/// The labels that the most probable class of each frame reads as, once repeats are merged and then
+/// blanks removed (best path decoding; Graves et al., ICML 2006, section 3.2): logits
+/// [n, t, classes] of a floating type, before or after softmax, and lengths [n] of i32 or i64 (the
+/// first lengths[i] frames of row i count) -> i64, labels [n, t] with -1 behind a row's length, and
+/// lengths [n]. The first of equal classes counts, and a NaN before any number, as in argmax().
+/// This need not be the most probable sequence: see ctc_beam_search() in models/ctc_decode.h.
 ///
 /// Error: shapes and types that are not as above, a blank that is no class; when the step runs, a
 /// length outside 0..t.

@@ -1,5 +1,5 @@
 #pragma once
-// What softmax, log_softmax and sparse_softmax_cross_entropy share.
+// The common parts of softmax, log_softmax and sparse_softmax_cross_entropy.
 
 #include <algorithm>
 #include <cmath>

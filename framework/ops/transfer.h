@@ -1,6 +1,6 @@
 #pragma once
-// What brings a value from one device slot of a tower to another. The compiler makes these nodes
-// where it cuts a step into one program a slot; the runtime copies.
+// The ops that bring a value from one device slot of a tower to another. The compiler makes these
+// nodes where it cuts a step into one program a slot; the runtime copies.
 
 #include <string>
 

@@ -380,7 +380,7 @@ struct Lamb {
   }
 };
 
-/// Of moving_average_update, which is no optimizer's: with n the number of updates so far,
+/// The rule of moving_average_update, which is no optimizer's: with n the number of updates so far,
 ///   average = decay * average + (1 - decay) * variable
 /// in the form of tf.train.ExponentialMovingAverage, which leaves an average alone that has its
 /// variable's value. The first takes the variable itself, whatever the average was. With warm_up

@@ -1,6 +1,6 @@
 #pragma once
-// What the update ops share: shape rule, list of mutated inputs, reference kernel, node making. For
-// the .cpp files of update ops.
+// The common parts of the update ops: shape rule, list of mutated inputs, reference kernel, node
+// making. For the .cpp files of update ops.
 
 #include <algorithm>
 #include <array>

@@ -67,9 +67,9 @@ struct EightBits {
     return code < 128 ? x : -x;
   }
 
-  /// Of x, whose magnitude is at most `scale`; 0 of anything where the scale is not above 0 or not
-  /// finite. Where nothing is below 0, what is above it has no code of 0: a second moment of 0
-  /// would make the largest step of the smallest gradient.
+  /// The code of x, whose magnitude is at most `scale`; the code of 0 for any x where the scale is
+  /// not above 0 or not finite. Where no number is below 0, one above 0 never has the code of 0: a
+  /// second moment of 0 would make the largest step of the smallest gradient.
   BELFRY_HOST_DEVICE static std::uint8_t encode(float x, float scale, std::uint32_t random) {
     float part = float_of(bits_of(x) & 0x7fffffff) / scale;
     part = part <= 1 ? part : 0;  // NaN, too
@@ -108,8 +108,8 @@ struct EightBits {
   }
 
  private:
-  /// Of the parts of a decade together: 0.9 in 16 bits, of which a product with 8 bits is exact, so
-  /// that it may be fused with a sum or not.
+  /// The width of the parts of a decade together: 0.9 in 16 bits, whose product with 8 bits is
+  /// exact, so that it may be fused with a sum or not.
   static constexpr float width = 0x1.cccep-1f;
 
   BELFRY_HOST_DEVICE static std::uint32_t bits_of(float x) {

@@ -37,10 +37,11 @@ struct WindowAxis {
   }
 };
 
-/// Depth, rows, columns. What has fewer axes has a size of 1 along the first ones, under a window
-/// of 1.
+/// Depth, rows, columns. An image with fewer axes has a size of 1 along the first ones, under a
+/// window of 1.
 using WindowAxes = std::array<WindowAxis, 3>;
-/// What stands along axis `i` of `axes`, for messages: slices, rows, columns; samples of a signal.
+/// The name for the elements along axis `i` of `axes`, for messages: slices, rows, columns; samples
+/// of a signal.
 std::string_view axis_name(std::size_t axes, std::size_t i);
 
 /// One number for each axis of an image, three at most: (depth,) (rows,) columns.

@@ -1,6 +1,6 @@
 #pragma once
-// What is done to gradients between computing and applying them. Each function adds nodes and
-// gives a new list with the same variables and rates.
+// The changes to gradients between computing and applying them. Each function adds nodes and gives
+// a new list with the same variables and rates.
 
 #include <span>
 
@@ -12,7 +12,7 @@ namespace belfry {
 /// rounding wherever the norm itself is a number of that type: the squares are scaled, so that they
 /// neither overflow nor vanish. Error: there are none.
 Tensor l2_norm(std::span<const Tensor> tensors);
-/// That of all gradients.
+/// The l2_norm() of all gradients.
 Tensor global_norm(const Gradients& gradients);
 
 struct ClippedGradients {

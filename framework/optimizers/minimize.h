@@ -30,7 +30,7 @@ struct Update {
   std::string counter = {};
   bool schedule_by_counter = false;  ///< learning rates follow it too
 
-  /// What reports and messages call it.
+  /// The name of the update in reports and messages.
   const std::string& title() const { return name.empty() ? optimizer.name : name; }
 };
 

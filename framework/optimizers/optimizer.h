@@ -1,5 +1,5 @@
 #pragma once
-// What an optimizer is, and how to write one.
+// The type of an optimizer, and how to write one.
 
 #include <functional>
 #include <span>

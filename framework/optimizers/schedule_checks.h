@@ -1,5 +1,5 @@
 #pragma once
-// What schedules check of their options.
+// The checks that schedules make of their options.
 
 #include <cmath>
 #include <cstdint>

@@ -131,7 +131,7 @@ int average(const Arguments& args) {
   std::vector<std::string> files;
   for (const std::string& path : args.paths)
     for (const std::string& file : files_of(path)) {
-      // Of TensorFlow's checkpoints in a folder only one would be read.
+      // Only one of TensorFlow's checkpoints in a folder would be read.
       std::error_code error;
       require(!std::filesystem::exists(std::filesystem::path(file) / "checkpoint", error),
               "average: folder `", file, "` has checkpoints of TensorFlow's; name each: ", file,
@@ -155,7 +155,8 @@ int verify(const Arguments& args) {
       damaged = 1;
     }
   };
-  // What is not there is not damaged: reading it throws what the program ends with.
+  // A file that is not there is not damaged: reading it throws the error with which the program
+  // ends.
   for (const std::string& path : args.paths) {
     std::error_code error;
     if (!std::filesystem::exists(path, error) && !is_tensor_bundle(path)) read_weights(path);

@@ -1,5 +1,5 @@
 #pragma once
-// What belfry-predict makes batches of.
+// The inputs of which belfry-predict makes batches.
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// What belfry-predict prints and writes.
+// The output of belfry-predict, printed and written.
 
 #include <string>
 #include <vector>

@@ -13,8 +13,8 @@ namespace belfry::programs {
 
 inline void print(const std::string& line) { std::printf("%s\n", line.c_str()); }
 
-/// What main() returns: the status of `run`, or 2 after it has printed what was thrown, also if not
-/// all that was printed could be written.
+/// The status that main() returns: that of `run`, or 2 after it has printed what was thrown, also
+/// if not all that was printed could be written.
 inline int run_program(int (*run)(int, char**), int argc, char** argv) {
   try {
     int status = run(argc, argv);

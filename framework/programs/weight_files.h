@@ -1,5 +1,5 @@
 #pragma once
-// What belfry-ckpt does with files of weights.
+// The operations of belfry-ckpt on files of weights.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace belfry::programs {
 
-/// What load_weights() reads, or the arrays of an NPZ file.
+/// The weights that load_weights() reads, or the arrays of an NPZ file.
 Weights read_weights(const std::string& path);
 
 /// Error: the name asks for no format that write_weights() knows.
@@ -27,14 +27,14 @@ struct Difference {
   std::string name;
   std::string what;  ///< "only in a.safetensors", "f32[2] and f32[3]", "by 0.25 at most"
 };
-/// Of tensors of the same type those count in which an element differs by more than `tolerance`;
-/// at 0, those with other bits.
+/// The differences between `a` and `b`. Tensors of the same type count if an element differs by
+/// more than `tolerance`; at 0, if the bits differ.
 std::vector<Difference> compare(const Weights& a, const Weights& b, double tolerance);
 
 /// Gives tensors other names: the one that `names` says, or else the first of `rules` that matches.
-/// What is below a renamed tensor goes along, as its slots are: with `w` goes `w/adam/m`, unless it
-/// is renamed itself. Error: there is no such tensor, or it is named twice; a rule renames none;
-/// there is nothing to do; two would have one name.
+/// The tensors below a renamed one go along, for example its slots: with `w` goes `w/adam/m`,
+/// unless it is renamed itself. Error: there is no such tensor, or it is named twice; a rule
+/// renames none; there is nothing to do; two would have one name.
 void rename(Weights& weights, const std::vector<std::pair<std::string, std::string>>& names,
             const std::vector<std::pair<std::string, std::string>>& rules);
 

@@ -17,7 +17,7 @@
 
 namespace belfry {
 
-/// What a run needs besides its batch.
+/// The state that a run needs besides its batch.
 struct StepState {
   std::uint64_t seed = 0;
   std::int64_t step = 0;        ///< finished steps
@@ -97,7 +97,7 @@ class Executable {
   /// Value of output i after run() or collect(), overwritten by the next one.
   const Array& output(std::size_t i) const { return outputs_[i]; }
   std::size_t output_count() const { return outputs_.size(); }
-  /// Of the last run.
+  /// The times of the last run.
   const StepTimes& times() const { return times_; }
   /// Adds the instructions of the last step to `to`, in order, as those of this tower and slot. The
   /// step was traced, and it is over.
@@ -108,7 +108,7 @@ class Executable {
   struct Launch;  // an instruction with its addresses
   class Range;
 
-  // What an input is fed with.
+  // The source of an input's values.
   struct Feed {
     enum class Kind : std::uint8_t { batch, step, random, weight, tower } kind = Kind::batch;
     std::int64_t first_row = 0;  // random: of its micro-batch in the tower's batch

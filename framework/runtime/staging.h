@@ -1,6 +1,6 @@
 #pragma once
-// What a step takes from the host and gives back, on a device that runs behind the host. Internal
-// to runtime/.
+// The values that a step takes from the host and gives back, on a device that runs behind the host.
+// Internal to runtime/.
 
 #include <array>
 #include <cstdint>

@@ -35,7 +35,7 @@ class TowerExecutable {
   }
   void collect(int slot) { at(slot).collect(); }
   bool can_run_behind() const { return slots() == 1 && slots_[0]->can_run_behind(); }
-  /// Of a tower that can run behind.
+  /// The state of the last step of a tower that can run behind.
   bool was_enqueued() const { return slots_[0]->was_enqueued(); }
   bool under_way() const { return slots_[0]->under_way(); }
   /// A slot's effects. Its own compute() is done; those of others may not be.

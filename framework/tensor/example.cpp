@@ -314,7 +314,7 @@ const std::vector<Feature>& list_of(const SequenceExample& example, const std::s
   return found != example.feature_lists.end() ? found->second : none;
 }
 
-/// What a feature becomes: an Array, or a Ragged for a StringList.
+/// The array that a feature becomes: an Array, or a Ragged for a StringList.
 template <class Spec>
 auto convert(const Feature& feature, const Spec& spec) {
   if constexpr (std::is_same_v<Spec, StringList>) {

@@ -48,9 +48,10 @@ struct SequenceExample {
   bool operator==(const SequenceExample&) const = default;
 };
 
-/// What parse_example() makes of a feature: an array of this shape. Lists of floats become f32, of
-/// integers i64, and one string becomes the u8 of its bytes: a raw image fills {.shape = {28, 28},
-/// .dtype = DType::u8}. An encoded one is VarLen, since its length is not known.
+/// The spec of a feature that parse_example() makes an array of this shape. Lists of floats become
+/// f32, of integers i64, and one string becomes the u8 of its bytes: a raw image fills
+/// {.shape = {28, 28}, .dtype = DType::u8}. An encoded one is VarLen, since its length is not
+/// known.
 struct FixedLen {
   Shape shape = {};
   DType dtype = DType::f32;
@@ -79,8 +80,8 @@ using ExampleSpec = std::vector<std::pair<std::string, std::variant<FixedLen, Va
 /// that does not fit; bytes that are no Example.
 Features parse_example(std::span<const std::byte> bytes, const ExampleSpec& spec);
 
-/// What parse_sequence_example() makes of a list of features: [steps, shape...], each step being
-/// read as FixedLen is.
+/// The spec of a list of features that parse_sequence_example() makes [steps, shape...], each step
+/// being read as FixedLen is.
 struct FixedLenSequence {
   Shape shape = {};
   DType dtype = DType::f32;

@@ -36,8 +36,8 @@ class Features {
   std::vector<Item> items_;
 };
 
-/// What a batch looks like: name and type of each array. Two batches with equal signatures run the
-/// same plan.
+/// The form of a batch: name and type of each array. Two batches with equal signatures run the same
+/// plan.
 using Signature = std::vector<std::pair<std::string, TensorType>>;
 
 Signature signature_of(const Features& features);

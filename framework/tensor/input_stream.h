@@ -20,7 +20,7 @@ namespace belfry {
 /// Device::allocate_host is one. From any thread. Error: there is no more.
 using AllocateHost = std::function<std::shared_ptr<void>(Bytes)>;
 
-/// What an input_fn is told about its place among others that read the same data.
+/// The context of an input_fn: its place among others that read the same data.
 struct InputContext {
   int pipelines = 1;  ///< how many read the data, each a part of it: one a worker
   int pipeline = 0;   ///< which of them this is, from 0
@@ -34,8 +34,8 @@ struct InputContext {
   AllocateHost allocate_host = {};
 };
 
-/// What one stage of an input pipeline has done so far. Times (in seconds) and bytes are estimated
-/// from samples where a stage takes less than a few microseconds for an element.
+/// The work that one stage of an input pipeline has done so far. Times (in seconds) and bytes are
+/// estimated from samples where a stage takes less than a few microseconds for an element.
 struct InputStage {
   std::string name;  ///< "shuffle", or "map 2" where several have that name
   int depth = 0;     ///< 0 for the last stage, whose source has 1, and so on

@@ -13,13 +13,13 @@ namespace belfry {
 using NamedArrays = std::map<std::string, Array, std::less<>>;
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
-/// What a file holds.
+/// The contents of a file.
 struct Safetensors {
   NamedArrays tensors;
   Metadata metadata;
 };
 
-/// What a file holds, without the elements.
+/// The contents of a file without the elements.
 struct SafetensorsHeader {
   std::map<std::string, TensorType, std::less<>> tensors;
   Metadata metadata;

@@ -21,8 +21,8 @@ struct PlacedTensor {
   std::int64_t begin = 0;
 };
 
-/// What a header says. Invariant: the tensors are in the order of their bytes, and each begins
-/// where the one before it ends, the first at 0.
+/// The contents of a header. Invariant: the tensors are in the order of their bytes, and each
+/// begins where the one before it ends, the first at 0.
 struct Header {
   std::vector<PlacedTensor> tensors;
   Metadata metadata;

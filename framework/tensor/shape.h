@@ -58,7 +58,7 @@ int normalize_axis(int axis, int rank, std::string_view what);
 /// is 1.
 Shape broadcast(const Shape& a, const Shape& b, std::string_view what);
 
-/// What an array is, without its elements.
+/// The shape and element type of an array.
 struct TensorType {
   Shape shape;
   DType dtype = DType::f32;

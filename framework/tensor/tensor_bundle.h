@@ -10,10 +10,10 @@
 
 namespace belfry {
 
-/// What a checkpoint holds.
+/// The contents of a checkpoint.
 struct TensorBundle {
   NamedArrays tensors;
-  /// What has no type here and was left out: "name: string", for example.
+  /// Tensors that have no type here and were left out: "name: string", for example.
   std::vector<std::string> skipped;
 };
 

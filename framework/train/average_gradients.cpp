@@ -42,8 +42,9 @@ class AverageGradients final : public Hook {
     return {maker.scope(), slot(entry), maker.phase()};
   }
 
-  // Those among `order` that are summed together. What is used last has its gradient first; the
-  // order in which variables were made is the same on all towers, whatever their rows.
+  // The entries of `order` in buckets, each of which is summed together. A variable that is used
+  // last has its gradient first; the order in which variables were made is the same on all towers,
+  // whatever their rows.
   std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients,
                                                 std::vector<std::size_t> order) const {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

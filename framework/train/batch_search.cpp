@@ -92,7 +92,7 @@ class BatchSearch {
   std::map<std::int64_t, std::int64_t> known_;  // bytes over the limit, by rows
 };
 
-// Of a batch of the input_fn; a tower's rows are so many times fewer.
+// The number of towers that share a batch of the input_fn; a tower's rows are so many times fewer.
 std::int64_t towers_of_a_batch(const Session& session) {
   switch (session.strategy().batch) {
     case BatchPolicy::per_tower:

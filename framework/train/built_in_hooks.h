@@ -19,8 +19,8 @@ struct AverageOptions {
 };
 /// First of the gradient hooks: gradients become their sum over towers, each tower's being weighted
 /// by its rows already. They are summed in the backward order of their variables; a bucket's sum is
-/// under way while the backward pass goes on. Of a large table from which rows were looked
-/// up, the rows are exchanged with their indices.
+/// under way while the backward pass goes on. Where rows were looked up in a large table, the rows
+/// of its gradient are exchanged with their indices.
 std::shared_ptr<Hook> average_gradients(const AverageOptions& options);
 
 /// Last of them: adds the nodes of the optimizer.

@@ -1,5 +1,5 @@
 #pragma once
-// What a path that a user gives stands for. Internal to the framework and models/.
+// The checkpoint that a user's path stands for. Internal to the framework and models/.
 
 #include <string>
 
@@ -14,7 +14,7 @@ Checkpoint checkpoint_at(const std::string& place);
 /// The same of any safetensors file, also one that is no checkpoint: its tensors.
 NamedArrays weights_at(const std::string& place);
 
-/// What errors call it: the file's path, or "the newest checkpoint in runs/mnist".
+/// The name of the checkpoint in errors: the file's path, or "the newest checkpoint in runs/mnist".
 std::string describe_checkpoint_at(const std::string& place);
 
 }  // namespace belfry

@@ -46,8 +46,8 @@ void check_options(const InputFn& input_fn, const TrainOptions& options) {
   check_limit(options.max_steps, "train: max_steps");
 }
 
-// What body() throws is told to the other workers, which would wait for this one in vain. It may
-// put another session in the place of `session`.
+// An error that body() throws is told to the other workers, which would wait for this one in vain.
+// body() may put another session in the place of `session`.
 template <class Body>
 auto announcing_failure(const std::shared_ptr<Session>& session, Body body) {
   try {

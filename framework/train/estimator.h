@@ -46,7 +46,7 @@ struct EvaluateArgs {
   std::stop_token stop = {};
 };
 
-/// What evaluate() found: "loss" (the mean over batches, each weighted by its rows, as is each
+/// The findings of evaluate(): "loss" (the mean over batches, each weighted by its rows, as is each
 /// tower's part of a batch, unless EstimatorSpec::loss_over_towers is a sum), "global_step", and
 /// the model's metrics. A loss that is divided by its examples' weights (Reduction::weighted_mean)
 /// is divided by those of each tower and batch alone, and so exact over one of each only; a metric
@@ -145,20 +145,20 @@ class Estimator {
   /// memory by category and the largest tensors. Runs nothing.
   std::string explain(const InputFn& input_fn, Mode mode = Mode::train);
 
-  /// What train() with the same arguments would do, without running a step: steps, workers, the
-  /// rows of each tower, the sums over towers in the order in which they start, the memory of each
-  /// device (for each part of a round), the order of hooks, the table of a warm start. Makes no
-  /// variable and writes no checkpoint; with several workers all must call it. Error: what train()
-  /// would throw before its first step, but for what hooks throw in begin().
+  /// A description of what train() with the same arguments would do, without running a step: steps,
+  /// workers, the rows of each tower, the sums over towers in the order in which they start, the
+  /// memory of each device (for each part of a round), the order of hooks, the table of a warm
+  /// start. Makes no variable and writes no checkpoint; with several workers all must call it.
+  /// Error: what train() would throw before its first step, but for what hooks throw in begin().
   std::string plan(const InputFn& input_fn, TrainOptions options = {});
 
   /// The largest batch, of at most `most` rows, with which train() would find the memory it needs
   /// on each device, within its limit and what other programs leave, if this Estimator were alone
   /// in the process: by RunConfig, and in f32 and bf16, with what the backward pass computes again
   /// and without. Plans for batches of other sizes than the first of the stream; runs nothing,
-  /// makes no variable and takes no memory of a device. What the input itself holds, and
-  /// evaluations, come on top. A size that the model refuses counts as too large. Of several
-  /// workers each is told about its own devices. Error: as explain().
+  /// makes no variable and takes no memory of a device. The memory of the input itself, and of
+  /// evaluations, comes on top. A size that the model refuses counts as too large. Each of several
+  /// workers is told about its own devices. Error: as explain().
   BatchThatFits batch_that_fits(const InputFn& input_fn, const TrainOptions& options = {},
                                 std::int64_t most = 1 << 16);
 

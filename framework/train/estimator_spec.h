@@ -1,5 +1,5 @@
 #pragma once
-// What a model_fn takes and gives.
+// The arguments and the result of a model_fn.
 
 #include <functional>
 #include <map>
@@ -54,7 +54,7 @@ struct SubStep {
   bool fresh_batch = true;  ///< the next one of the input; false: that of the sub-step before
 };
 
-/// What a model_fn returns. What each mode needs:
+/// The result of a model_fn. Each mode needs these fields:
 ///
 ///              | loss            | train         | predictions    | metrics
 ///   train      | needed, scalar  | needed        | ignored        | ignored
@@ -64,7 +64,8 @@ struct EstimatorSpec {
   NamedTensors predictions = {};
   Tensor loss = {};  ///< floating, [] or [1]
   Updates train = {};
-  /// Of `loss` and of an update that is an optimizer alone; other updates say it themselves.
+  /// The reduction of `loss` and of an update that is an optimizer alone; other updates have their
+  /// own.
   TowerReduction loss_over_towers = TowerReduction::mean;
   NamedMetrics metrics = {};  ///< names other than loss and global_step
   /// Floating scalars that hooks see after each training step: means over towers.

@@ -114,7 +114,7 @@ void EvaluationRun::run() {
   require(sums_ || stopped(), "evaluate: the input has no batch");
 }
 
-// What the other workers' sums are of is the same for any batch.
+// Prepares the models with any batch: the metrics that the other workers sum are the same for each.
 bool EvaluationRun::prepare_without_rows() {
   Features batch;
   bool any = open_input(input_fn_, "evaluate", {.stop = stop_})->next(batch);

@@ -1,5 +1,5 @@
 #pragma once
-// What Estimator::evaluate() does. Internal to train/.
+// The work of Estimator::evaluate(). Internal to train/.
 
 #include <cstdint>
 #include <exception>
@@ -20,7 +20,7 @@ namespace belfry {
 class EvaluationSums {
  public:
   explicit EvaluationSums(const NamedMetrics& metrics);
-  /// What the towers have found of a batch.
+  /// Adds what the towers have found of a batch.
   void add(const Replicas& replicas);
   /// Adds what the other workers have.
   void merge(Workers& workers);
@@ -44,7 +44,7 @@ class EvaluationRun {
   /// All batches of this worker; waits for no other one.
   void run();
   bool stopped() const { return stop_.stop_requested(); }
-  /// Of all workers, which call it when none has failed; `stopped`: one was.
+  /// The result of all workers, which call it when none has failed; `stopped`: one was.
   EvalResult result(bool stopped);
   /// Does what comes before the second batch, but runs nothing. Returns the results that are
   /// numbers.

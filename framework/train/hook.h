@@ -60,11 +60,13 @@ struct GradientStage {
   /// bool [], the same on all towers: the update changes nothing in a step in which it is false.
   /// Undefined: it always applies. Hooks that set it keep what it was: `a && b`.
   Tensor condition = {};
-  /// Of the update among the model's: its bit in StepRequest::chosen and StepResult::applied.
+  /// The index of the update among the model's: its bit in StepRequest::chosen and
+  /// StepResult::applied.
   std::size_t index = 0;
 };
 
-/// What hooks may know and do at any time. Used by the training thread alone.
+/// The context of a hook: all that it may know and do at any time. Used by the training thread
+/// alone.
 class HookContext {
  public:
   virtual ~HookContext() = default;
@@ -83,11 +85,11 @@ class HookContext {
   /// Seconds of a clock that never goes back, the chief's: decisions by it are alike on all
   /// workers.
   virtual double clock() const;
-  /// What each stage of the input pipeline has done so far: where the time goes that training waits
-  /// for data. Empty for streams that do not measure themselves.
+  /// The work that each stage of the input pipeline has done so far: where the time goes that
+  /// training waits for data. Empty for streams that do not measure themselves.
   virtual std::vector<InputStage> input_stages() const { return {}; }
-  /// What Estimator::plan() tells, but for a warm start, of this training and its first batch, and
-  /// the memory of the first tower's devices over the step as a picture: from begin() on.
+  /// The text of Estimator::plan(), but for a warm start, for this training and its first batch,
+  /// and the memory of the first tower's devices over the step as a picture: from begin() on.
   virtual std::string plan() const { return {}; }
   /// Stop is requested when somebody asks from outside for training to stop: a signal,
   /// TrainControl, TrainOptions::stop, in a job on any worker. A hook that waits for something
@@ -106,7 +108,7 @@ class HookContext {
   virtual void begin_checkpoint() { save_checkpoint(); }
 };
 
-/// What before_step sees.
+/// The argument of before_step().
 struct StepRequest {
   HookContext& context;
   std::int64_t step = 0;    ///< finished steps
@@ -121,7 +123,7 @@ struct StepRequest {
   bool summaries = false;
 };
 
-/// What after_step sees.
+/// The argument of after_step().
 struct StepResult {
   HookContext& context;
   std::int64_t step = 0;  ///< finished steps, this one counted
@@ -136,8 +138,8 @@ struct StepResult {
   std::uint64_t applied = ~std::uint64_t{0};
   StepTimes times = {};      ///< the mean of the towers
   double start_seconds = 0;  ///< monotonic_seconds() before feeding
-  /// Of a traced step: the instructions of this process, tower after tower and slot after slot,
-  /// each in order. Stays until after_step() returns.
+  /// The trace, if the step was traced: the instructions of this process, tower after tower and
+  /// slot after slot, each in order. Stays until after_step() returns.
   std::span<const TraceEntry> trace = {};
   /// If a hook asked for them. They stay until after_step() returns.
   std::span<const SummaryValue> summaries = {};

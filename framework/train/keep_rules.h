@@ -30,7 +30,8 @@ struct KeepRules {
 /// Error naming the field of `rules`, whose own name is `name`, that is out of its range.
 void validate(const KeepRules& rules, std::string_view name);
 
-/// When something was written. What the rules do not ask for may be left out.
+/// The step and time at which something was written. One that the rules do not ask for may be left
+/// out.
 struct WrittenAt {
   std::int64_t step = 0;
   std::chrono::milliseconds time = {};  ///< since any one moment

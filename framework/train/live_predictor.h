@@ -8,7 +8,7 @@
 
 namespace belfry {
 
-/// What Estimator::predictor() gives: a function of a batch, with the variables as they are now.
+/// The result of Estimator::predictor(): a function of a batch, with the variables as they are now.
 ///
 ///   LivePredictor predict = estimator.predictor({.keys = {"digit"}});
 ///   std::jthread trainer([&] { estimator.train(input_fn, {.max_steps = 1000}); });

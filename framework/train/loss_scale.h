@@ -8,12 +8,12 @@
 
 namespace belfry {
 
-/// What the loss of update number `update` is multiplied with before its gradients are taken, so
-/// that small ones do not become 0 in f16: f32 [], a variable named loss_scale/<update>, at first
-/// 2^15. It is doubled after 2000 steps in a row with finite gradients and halved, to 1 at least,
-/// after each without (Micikevicius et al., "Mixed precision training", ICLR 2018, section 3.2; the
-/// numbers are those of tf.keras.mixed_precision.LossScaleOptimizer). Error: the model has a
-/// variable of this name itself.
+/// The factor of the loss of update number `update` before its gradients are taken, so that small
+/// ones do not become 0 in f16: f32 [], a variable named loss_scale/<update>, at first 2^15. It is
+/// doubled after 2000 steps in a row with finite gradients and halved, to 1 at least, after each
+/// without (Micikevicius et al., "Mixed precision training", ICLR 2018, section 3.2; the numbers
+/// are those of tf.keras.mixed_precision.LossScaleOptimizer). Error: the model has a variable of
+/// this name itself.
 Tensor loss_scale(Graph& graph, std::size_t update);
 
 /// Stands right behind the averaging hook: divides the gradients by the scale, makes the update

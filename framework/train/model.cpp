@@ -21,13 +21,13 @@ std::vector<Node*> effects_after(const Graph& graph, std::size_t count) {
 
 Tensor as_scalar(Tensor x) { return x.rank() > 0 ? reshape(x, Shape{}) : x; }
 
-// What leaves the model is no narrower for having been computed in 16 bits.
+// A value that leaves the model is no narrower for having been computed in 16 bits.
 Tensor as_f32(Tensor x) {
   bool narrow = x.dtype() == DType::bf16 || x.dtype() == DType::f16;
   return narrow ? cast(x, DType::f32) : x;
 }
 
-// What leaves the model of what a summary shows.
+// The value of a summary as it leaves the model.
 Tensor shown(const Summary& summary) {
   Tensor value = summary.value;
   if (summary.kind == SummaryKind::scalar) value = as_scalar(value);
@@ -36,7 +36,7 @@ Tensor shown(const Summary& summary) {
   return as_f32(value);
 }
 
-// What a part's loss or value enters the sum over parts with.
+// The term with which a part's loss or value enters the sum over parts.
 Tensor weighted(Tensor x, TowerReduction reduction, double share) {
   return reduction == TowerReduction::sum || share == 1 ? x : x * share;
 }
@@ -62,8 +62,8 @@ Tensor over_towers(Tensor x, TowerReduction reduction, std::string name) {
   return tower_sum({zero_without_rows(x)}, std::move(name))[0];
 }
 
-// Of a spec with a round: for the loss and each value the updates whose loss it is; all if there is
-// none.
+// The updates whose loss is that result, for the loss and each value of a spec with a round; all if
+// there is none.
 std::vector<std::uint64_t> updates_of_results(const EstimatorSpec& spec) {
   std::vector<Update> updates = spec.train.list(spec.loss);
   auto of = [&](const Tensor& result) {
@@ -77,8 +77,8 @@ std::vector<std::uint64_t> updates_of_results(const EstimatorSpec& spec) {
   return out;
 }
 
-// What a tower's gradients are multiplied with, so that their sum over towers and micro-batches is
-// the step's; undefined: 1.
+// The factor of a tower's gradients that makes their sum over towers and micro-batches the step's;
+// undefined: 1.
 Tensor gradient_weight(Graph& graph, const Update& update, double share) {
   DType dtype = update.loss.dtype();
   if (update.over_towers == TowerReduction::sum)

@@ -57,9 +57,10 @@ class Model {
   const ModelOptions& options() const { return options_; }
   /// Where it is cut, if ModelOptions::split asked for it.
   const std::optional<SplitPlan>& split() const { return options_.split_plan; }
-  /// That for people: see describe_split().
+  /// A description of split() for people: see describe_split().
   const std::string& split_text() const { return split_text_; }
-  /// Where else it might be cut, that among them; empty if ModelOptions::split_plan said where.
+  /// The places where it might be cut, split() among them; empty if ModelOptions::split_plan said
+  /// where.
   std::span<const SplitPlan> split_choices() const { return split_choices_; }
   std::size_t update_count() const { return updates_.size(); }
   /// Whether model_fn made anything in this scope, by full path, or below; always in the empty one.
@@ -99,7 +100,7 @@ class Model {
                                                      const CompileOptions& options = {}) const;
 
  private:
-  // Of one update, over all micro-batches.
+  // The gradients and nodes of one update, over all micro-batches.
   struct BuiltUpdate {
     std::optional<Update> update;
     Gradients gradients;  // sums so far
@@ -107,7 +108,7 @@ class Model {
     std::vector<Node*> effects, reductions;
   };
 
-  // What model_fn built for a part of the rows.
+  // The nodes and results that model_fn built for a part of the rows.
   struct MicroBatch {
     EstimatorSpec spec;
     std::vector<std::uint64_t> result_updates;

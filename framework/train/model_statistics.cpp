@@ -31,8 +31,8 @@ std::vector<Node*> Model::reductions_after(std::size_t count) const {
   return out;
 }
 
-// What towers assign to a variable that they have in common becomes one value; a tower without rows
-// assigns nothing. Of several assignments to one variable the last is what stays.
+// Towers' assignments to a variable that they have in common become one value; a tower without rows
+// assigns nothing. The last of several assignments to one variable is the one that stays.
 void Model::average_statistics(std::size_t forward_effects) {
   std::vector<Node*> effects(graph_->effects().begin(), graph_->effects().end());
   effects.resize(forward_effects);

@@ -26,7 +26,7 @@ std::vector<Tensor> results_of(const EstimatorSpec& spec, Mode mode) {
   return out;
 }
 
-// What the results need, in order: computing nodes of the forward pass.
+// The nodes that the results need, in order: computing nodes of the forward pass.
 std::vector<const Node*> forward_pass(const Graph& graph, const std::vector<Tensor>& results) {
   std::vector<bool> needed(graph.size());
   for (const Tensor& t : results) needed[static_cast<std::size_t>(t.node().id())] = true;

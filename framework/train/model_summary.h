@@ -14,13 +14,14 @@ struct VariableCount {
   std::int64_t elements = 0, bytes = 0;
 };
 
-/// What belongs to one scope, without the scopes in it.
+/// The part of a model that belongs to one scope, without the scopes in it.
 struct LayerSummary {
   std::string scope;  ///< path; empty: the root
   /// Names of the ops of its forward pass, each once: that with the most work first, then in order.
   std::vector<std::string> ops = {};
-  /// What it hands on: the last of its values that another scope reads, before it is flattened; if
-  /// there is none, what the last node of the first of `ops` makes. Nothing where there are no ops.
+  /// The value that it hands on: the last of its values that another scope reads, before it is
+  /// flattened; if there is none, the one that the last node of the first of `ops` makes. Undefined
+  /// where there are no ops.
   TensorType output = {};
   std::int64_t parameters = 0;   ///< elements
   std::int64_t not_trained = 0;  ///< of these; in train mode: that no update changes

@@ -226,7 +226,7 @@ void Replicas::begin_at(std::int64_t first_row) {
 
 StepState Replicas::state_of(const TowerShare& share) const {
   StepState state = session_.state();
-  // What predictions draw stays the same while the model learns, so that they can be compared.
+  // Predictions draw the same numbers while the model learns, so that they can be compared.
   state.draw_as_step_0 = mode_ == Mode::predict;
   state.first_row = first_row_ + share.rows.first;
   state.weight = share.weight;
@@ -267,7 +267,7 @@ void Replicas::run_lane(int tower, int slot, Phase phase) {
       return executable.apply(slot);
     case Phase::whole:
       executable.enqueue(slot, share.batch, state_of(share));
-      // What slots leave for each other has room for one step.
+      // The mailboxes in which slots leave values for each other have room for one step.
       if (!executable.can_run_behind()) executable.collect(slot);
   }
 }

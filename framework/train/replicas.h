@@ -31,13 +31,13 @@ class Replicas {
   void take(std::span<const Features> batches);
   /// This worker has no rows left, but others have; `any` is a batch like those that it had.
   void take_nothing(const Features& any);
-  /// Of evaluation and prediction, before run(): how many rows came before this batch. Random
+  /// Sets how many rows came before this batch, for evaluation and prediction, before run(). Random
   /// numbers of its rows are numbered from there, so that no row draws those of an earlier one.
   /// Workers that evaluate batches of their own have a range of row numbers each.
   void begin_at(std::int64_t first_row);
   /// The rows of this process, and, after place(), of all workers.
   const StepRows& rows() const { return rows_; }
-  /// Of workers that read batches of their own: what all of them have.
+  /// Sets the rows that all workers have together, where they read batches of their own.
   void place(const StepRows& rows);
 
   /// Builds the models that the towers need for their shares.
@@ -64,9 +64,9 @@ class Replicas {
   /// most two are.
   static void collect(const Started& towers);
 
-  /// Of a tower that takes part: all have the same updates, names and so on.
+  /// The model of a tower that takes part: all have the same updates, names and so on.
   const Model& model(int i = 0) const { return towers_[static_cast<std::size_t>(i)].model->model; }
-  /// Of such a tower, as prepare(chosen) has made it for the batch at hand.
+  /// The plan of such a tower, as prepare(chosen) has made it for the batch at hand.
   const TowerPlan& plan(int i, std::uint64_t chosen) const;
 
   /// The towers that take part: their results of run(), which stay until the next one.
@@ -76,7 +76,7 @@ class Replicas {
     return *towers_[static_cast<std::size_t>(i)].executable;
   }
   static StepTimes times(const Started& towers);  ///< their mean
-  /// Of a step that was traced and is over.
+  /// Appends the trace of a step that was traced and is over.
   static void append_trace(const Started& towers, std::vector<TraceEntry>& to);
 
  private:

@@ -34,8 +34,8 @@ class Replicated {
   /// Any number of named inputs and results, each with one row an example.
   using Forward = std::function<NamedTensors(Scope, const Batch&)>;
 
-  /// Of the configuration what evaluation of an Estimator goes by: devices, precision, threads,
-  /// memory and so on, and the seed for first values. Error: as Estimator.
+  /// Takes from the configuration the settings that evaluation of an Estimator goes by: devices,
+  /// precision, threads, memory and so on, and the seed for first values. Error: as Estimator.
   explicit Replicated(Forward forward, const RunConfig& run = {});
   /// One input, one result: Tensor f(Scope, Tensor).
   template <class F>

@@ -39,18 +39,19 @@ enum class Precision : std::uint8_t {
 };
 std::string to_string(Precision precision);
 
-/// What training computes again in its backward pass in place of keeping it. The results are the
-/// same, to the bit; plan() and explain() say how much memory it takes.
+/// The values that training computes again in its backward pass in place of keeping them. The
+/// results are the same, to the bit; plan() and explain() say how much memory it takes.
 struct Recompute {
-  /// What one pass over memory gives again is not kept (normalised batches, conversions, concats),
-  /// for at most some 3 % of a step's time. Where a plan would be over the memory limit, as much
-  /// more as it takes to fit is computed again, what costs the least time first. Where that does
-  /// not suffice, convolutions become exact, too, which changes roundings: see exact_convolutions.
+  /// Values that one pass over memory gives again are not kept (normalised batches, conversions,
+  /// concats), for at most some 3 % of a step's time. Where a plan would be over the memory limit,
+  /// as many more as it takes to fit are computed again, those that cost the least time first.
+  /// Where that does not suffice, convolutions become exact, too, which changes roundings: see
+  /// exact_convolutions.
   bool automatic = true;
-  /// What is made in one of these scopes, by full path, and below, is computed again, but for what
-  /// other scopes read of it. Scopes that follow each other, as the blocks of a model, are computed
-  /// again one at a time, each from what it reads. The empty path stands for the whole model; it
-  /// saves little, as all of it is computed again at once.
+  /// Values that are made in one of these scopes, by full path, and below, are computed again, but
+  /// for those that other scopes read. Scopes that follow each other, as the blocks of a model, are
+  /// computed again one at a time, each from the values that it reads. The empty path stands for
+  /// the whole model; it saves little, as all of it is computed again at once.
   std::vector<std::string> scopes = {};
 };
 
@@ -70,7 +71,7 @@ struct RunConfig {
   std::vector<std::string> devices = {"cpu"};
   /// Who says which parts of the model are on which slot.
   Split split = {};
-  /// What a batch of the input stands for.
+  /// The meaning of a batch of the input.
   BatchPolicy batch = BatchPolicy::global;
   /// Where variables live.
   VariablePlacement variables = VariablePlacement::mirrored;
@@ -95,7 +96,7 @@ struct RunConfig {
   KeepRules keep_checkpoints = {};
   /// Steps between log lines with loss and speed; 0 logs none.
   Steps log_step_count = Steps(100);
-  /// Of first values and of random ops. A checkpoint's own seed goes before it.
+  /// The seed of first values and of random ops. A checkpoint's own seed goes before it.
   std::uint64_t seed = 1;
   Precision precision = Precision::f32;
   /// Whether GPUs may round the factors of f32 products, those of convolutions among them, to 10
@@ -117,11 +118,11 @@ struct RunConfig {
   /// When they have nothing to do they spin for a while, or sleep where they had to wait for cores.
   /// Who sets OMP_WAIT_POLICY in the environment of the process, before it starts, is obeyed.
   int threads = 0;
-  /// What each device may give out, to all estimators of the process together: Bytes(1 << 30), or
-  /// MemoryLimit::of_device(0.5). 0: as it is, at first what the device has, or what of a GPU was
-  /// free.
+  /// The memory that each device may give out, to all estimators of the process together:
+  /// Bytes(1 << 30), or MemoryLimit::of_device(0.5). 0: the limit as it is, at first all that the
+  /// device has, or that was free on a GPU.
   MemoryLimit memory_limit = {};
-  /// What the backward pass computes again in place of keeping it.
+  /// The values that the backward pass computes again in place of keeping them.
   Recompute recompute = {};
   /// An Estimator keeps so many plans ready, one for each mode and shape of a tower's rows. When
   /// another one comes, the least recently used goes; its shape is compiled again if it comes

@@ -18,7 +18,8 @@ double timeout(const RunConfig& config) {
   return static_cast<double>(config.reduction_timeout.count());
 }
 
-// What a worker that waits for GPUs of others in vain needs to say whose.
+// The names of the workers that stay silent, for a worker that has waited in vain for GPUs of
+// others.
 std::string silent_workers(Workers& workers, const std::string& reason) {
   constexpr double seconds = 10;  // those that waited for the same give up at about the same time
   std::vector<std::string> names;

@@ -117,14 +117,15 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unique_ptr<TowerExecutable> make_executable(std::shared_ptr<const TowerPlan> plan,
                                                    const Model& model, int tower = 0,
                                                    bool averaged = false);
-  /// What a warm start would do for a model; empty if there is none. Error: as plan_warm_start().
+  /// A description of what a warm start would do for a model; empty if there is none. Error: as
+  /// plan_warm_start().
   std::string describe_warm_start(const Model& model);
   /// The variables of a training are those of its model for the first batch, once they are made: no
   /// other batch has others, and neither have evaluation and prediction but where that is meant.
   /// Error: those had others before.
   void fix_variables(const Model& model);
-  /// What the checkpoint and all trainings have, slots included; nothing: there was none. Waits for
-  /// its turn.
+  /// The variables of the checkpoint and of all trainings, slots included; none: there was no
+  /// checkpoint and no training. Waits for its turn.
   std::optional<KnownVariables> known_variables() const;
   /// Error: the checkpoint, or the training, lacks a variable of this plan or has it with another
   /// type.
@@ -144,7 +145,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string describe_devices() const;
   const Strategy& strategy() const { return strategy_; }
   Workers& workers() const { return *workers_; }
-  /// What an input_fn is told: with the global policy every worker reads whole batches.
+  /// The context that an input_fn is given: with the global policy every worker reads whole
+  /// batches.
   InputContext input_context() const;
   /// This process's towers among those of all workers.
   TowerPlace place() const {
@@ -170,7 +172,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void finish_step() { ++step_; }
 
  private:
-  // What plans that are there together need.
+  // The memory that plans need when they are there together.
   struct Need {
     std::int64_t most = 0;        // of any device of the tower
     std::int64_t over_limit = 0;  // more than a device's limit, where it is the most

@@ -1,4 +1,4 @@
-// What plans need, and what there is: how a Session chooses plans that fit.
+// The memory that plans need, and the memory that there is: how a Session chooses plans that fit.
 
 #include <algorithm>
 #include <limits>
@@ -46,7 +46,7 @@ Model Session::build(Mode mode, const Signature& signature, const Hooks& hooks,
   return Model(model_fn_, mode, signature, hooks, chosen);  // the last one that the hooks see
 }
 
-// What others have in use is not looked at, so that a model is cut alike each time.
+// The memory that others have in use is not looked at, so that a model is cut alike each time.
 SplitPlan Session::best_split(const Model& first) const {
   struct Way {
     const SplitPlan* plan;
@@ -94,8 +94,8 @@ std::int64_t Session::bytes_of(std::span<const TowerPlan* const> plans, int towe
   return bytes + scratch;
 }
 
-// What is kept for the backward pass takes memory, and so does Winograd's method. What others have
-// in use is not looked at, so that bits do not depend on it.
+// Values that are kept for the backward pass take memory, and so does Winograd's method. The memory
+// that others have in use is not looked at, so that bits do not depend on it.
 std::shared_ptr<const TowerPlan> Session::compile_within_limits(int tower, Search search,
                                                                 const Compile& compile) const {
   CompileOptions options = compile_options_;
@@ -202,7 +202,7 @@ std::int64_t Session::largest_batch(const Model& model, int tower) {
     }
   };
   std::int64_t parts = std::min<std::int64_t>(model.options().micro_batches, model.rows());
-  // Of rows in each part low fits and high does not.
+  // Invariant: `low` rows in each part fit, and `high` rows do not.
   std::int64_t low = 0, high = (model.rows() + parts - 1) / parts;
   while (high - low > 1) {
     std::int64_t middle = low + (high - low) / 2;
@@ -237,7 +237,7 @@ void Session::fail_for_memory(const TowerPlan& plan, const Model& model, int tow
        other_ways(model, tower), "\n", report.substr(report.find("memory: ")));
 }
 
-// What the fullest device would need for the same batch in other ways of running it.
+// A text on what the fullest device would need for the same batch in other ways of running it.
 std::string Session::other_ways(const Model& model, int tower) const {
   auto need = [&](const ModelOptions& options, Search search) -> std::optional<Need> {
     try {

@@ -12,7 +12,7 @@
 namespace belfry {
 namespace {
 
-// Of the value that one tower has of a variable that differs over towers.
+// The name of the value that one tower has of a variable that differs over towers.
 std::string tower_name(const std::string& variable, int tower) {
   return concat(variable, "/tower_", tower);
 }
@@ -23,8 +23,8 @@ void check_type(const WeightSource& source, const NamedArrays::value_type& found
           found.second.type(), " but the model asks for ", wanted.type, "; ", source.remedy);
 }
 
-// What each of `towers` towers had of a variable that differs over them; empty where it does not,
-// or where only what they make together can be taken over.
+// The values that each of `towers` towers had of a variable that differs over them; empty where it
+// does not, or where only the value that they make together can be taken over.
 std::vector<Array> values_of_towers(const NamedArrays& saved, const VariableOptions& wanted,
                                     const WeightSource& source, int towers) {
   std::vector<Array> own;
@@ -50,7 +50,7 @@ void require_fit(const std::string& misfits, const WeightSource& source) {
 
 }  // namespace
 
-// Those that only evaluation or prediction has are not the training's.
+// The variables of the training, without those that only evaluation or prediction has.
 std::vector<VariableOptions> Session::variables_to_save() const {
   std::vector<VariableOptions> out;
   for (const std::string& name : variables_.names())

@@ -20,7 +20,7 @@ struct SparseRows {
 /// on all towers: where they have other numbers of rows, only look-ups of a feature count, of which
 /// each row has as many; where their batches differ otherwise, none do.
 bool sums_sparsely(const Tensor& gradient, const SparseRows& rows);
-/// What a tower adds to a sum: nothing if it computes on a row that it was lent.
+/// The part of a sum that a tower adds: nothing if it computes on a row that it was lent.
 Tensor own_part(Tensor x, const SparseRows& rows);
 /// tower_sum() of a gradient that sums_sparsely(), by exchanging the rows and their indices.
 Tensor sparse_tower_sum(const Tensor& gradient, const SparseRows& rows);

@@ -1,5 +1,5 @@
 #pragma once
-// What the steps of one train() call take from the input. Internal to train/.
+// The input of the steps of one train() call. Internal to train/.
 
 #include <span>
 #include <string>
@@ -30,14 +30,14 @@ class StepInput {
   void put_back() { put_back_ = true; }
   /// InputContext::stop came before all was read, which was then put back.
   bool stopped() const { return stopped_; }
-  /// Those of a set that was read last; fewer at the end of the data, but not none.
+  /// The batches of a set that was read last; fewer at the end of the data, but not none.
   std::span<const Features> batches(int set = 0) const {
     const Set& read = sets_[static_cast<std::size_t>(set)];
     return {read.batches.data(), read.count};
   }
-  /// Of all that was read last: see batch_digest.h. 0: nothing was.
+  /// The digest of all batches that were read last: see batch_digest.h. 0: none was read.
   std::uint64_t digest() const;
-  /// Of the first of these; 0: there is none.
+  /// The rows of the first of these batches; 0: there is none.
   std::int64_t batch_rows() const;
   /// Any batch of the data: the last that was read, or else the first of all workers' parts. Null:
   /// there is none.

@@ -1,5 +1,5 @@
 #pragma once
-// What a model_fn shows of itself while it trains.
+// The summaries that a model_fn shows of itself while it trains.
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ inline Summary text_summary(std::string name, Tensor value) {
   return {std::move(name), SummaryKind::text, std::move(value)};
 }
 
-/// What a step made of a Summary.
+/// The value that a step made of a Summary.
 struct SummaryValue {
   std::string name = {};
   SummaryKind kind = SummaryKind::scalar;

@@ -10,7 +10,7 @@
 
 namespace belfry {
 
-/// What one tower takes of a step.
+/// The share of one tower in a step.
 struct TowerShare {
   Features batch;  ///< its rows; of a tower without rows that must take part, any one row
   RowRange rows;   ///< of all towers' rows

@@ -45,7 +45,7 @@ struct TrainResult {
   std::string reason;  ///< when stopped
 };
 
-/// What train() runs; a host with a loop of its own drives it by step():
+/// The training that train() runs; a host with a loop of its own drives it by step():
 ///
 ///   Training training = estimator.start(input_fn, {.max_steps = 1000});
 ///   while (training.step()) draw(training.result());

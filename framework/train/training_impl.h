@@ -1,5 +1,5 @@
 #pragma once
-// What a Training is made of. Internal to train/: training.cpp has its beginning and end,
+// The implementation of a Training. Internal to train/: training.cpp has its beginning and end,
 // training_loop.cpp its steps.
 
 #include <exception>
@@ -55,7 +55,7 @@ struct Training::Impl final : HookContext {
   std::string input_position() const { return data_ended_ ? std::string() : input.position(); }
 
   // ---- checkpoints
-  // What a checkpoint would hold now, on the chief. Listeners are told.
+  // The checkpoint that would be written now, on the chief. Listeners are told.
   Checkpoint take_snapshot();
 
   void checkpoint_written(const std::string& path);

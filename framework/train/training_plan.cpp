@@ -135,7 +135,7 @@ std::string memory_line(const Plan& plan, const Session& session, int tower, con
                 peak.empty() ? "" : concat(" (at its peak: ", join(peak, ", "), ")"), "\n");
 }
 
-// What the first step takes, as Training takes it.
+// Takes the batches of the first step, as Training takes them.
 void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input,
                       Replicas& replicas) {
   auto reading = [&](auto read) {

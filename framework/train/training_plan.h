@@ -1,5 +1,5 @@
 #pragma once
-// What a training does, or would do, as text. Internal to train/.
+// A description of what a training does, or would do, as text. Internal to train/.
 
 #include <cstdint>
 #include <functional>
@@ -28,7 +28,7 @@ struct PreparedTraining {
   std::int64_t first_step = 0;
   std::optional<std::int64_t> last_step = {};
   std::int64_t batch_rows = 0;  ///< of a tower with BatchPolicy::per_tower, else of this worker
-  /// What a tower runs for a sub-step with these of the model's updates.
+  /// The plan that a tower runs for a sub-step with these of the model's updates.
   std::function<const TowerPlan&(int tower, std::uint64_t updates)> plan;
 };
 /// See Estimator::plan(), but without the warm start.

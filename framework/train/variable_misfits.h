@@ -1,5 +1,5 @@
 #pragma once
-// What a model asks for that is not there. Internal to train/ and export/.
+// The variables that a model asks for and that are not there. Internal to train/ and export/.
 
 #include <map>
 #include <span>

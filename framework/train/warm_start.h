@@ -63,7 +63,7 @@ struct WarmStart {
   bool strict = true;
 };
 
-/// What became of one variable.
+/// The outcome for one variable.
 struct WarmStartEntry {
   enum class State : std::uint8_t { loaded, mismatched, absent };
   State state = State::absent;
@@ -73,7 +73,7 @@ struct WarmStartEntry {
   bool renamed() const { return source != variable; }
 };
 
-/// What a warm start does.
+/// The effects of a warm start.
 struct WarmStartPlan {
   std::string from;
   std::vector<WarmStartEntry> entries;  ///< of the variables asked for, in the model's order

@@ -28,7 +28,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-// Of a file in the same folder.
+// Whether `name` is that of a file in the same folder.
 bool is_plain_name(const std::string& name) { return fs::path(name).filename() == fs::path(name); }
 
 Weights from_safetensors(const std::string& path) {
@@ -76,7 +76,8 @@ Weights from_bundle(const std::string& prefix) {
           .skipped = std::move(bundle.skipped)};
 }
 
-// What `model_checkpoint_path: "model.ckpt-100"` in TensorFlow's file of that name says.
+// The prefix that a line `model_checkpoint_path: "model.ckpt-100"` in TensorFlow's file
+// `checkpoint` names.
 std::optional<std::string> named_prefix(const fs::path& folder) {
   if (!is_file(folder / "checkpoint")) return std::nullopt;
   std::string text = read_file((folder / "checkpoint").string());

@@ -13,7 +13,7 @@ struct Weights {
   std::string path;  ///< of the file that was read, or the prefix of a checkpoint of TensorFlow's
   NamedArrays tensors;
   Metadata metadata = {};  ///< of a safetensors file
-  /// What has no type here and was left out: "name: string", for example.
+  /// Tensors that have no type here and were left out: "name: string", for example.
   std::vector<std::string> skipped = {};
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the workers of a job agree on between steps. Internal to train/.
+// The agreements that the workers of a job make between steps. Internal to train/.
 
 #include <cstdint>
 #include <string>

@@ -19,8 +19,8 @@ struct OnednnConv {
   dnnl::memory::desc bias;
   dnnl::memory::dims stride, dilation, before, after;
 
-  /// Of a forward convolution, which the gradients take as a hint. `n` is the place in oneDNN's
-  /// list of implementations; past its end the description is empty.
+  /// The description of a forward convolution, which the gradients take as a hint. `n` is the place
+  /// in oneDNN's list of implementations; past its end the description is empty.
   dnnl::convolution_forward::primitive_desc forward(const dnnl::memory::desc& kernel_layout,
                                                     bool with_bias,
                                                     const dnnl::primitive_attr& attributes = {},

@@ -1,6 +1,6 @@
 #pragma once
-// What a fused node does to the result of oneDNN's primitive. Not a post-op of the primitive: its
-// ReLU turns NaN into 0, which would hide a run that has diverged.
+// The steps of a fused node after oneDNN's primitive, on its result. They are no post-op of the
+// primitive: its ReLU turns NaN into 0, which would hide a run that has diverged.
 
 #include <cstdint>
 

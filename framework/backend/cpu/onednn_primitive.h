@@ -1,5 +1,6 @@
 #pragma once
-// What kernels on oneDNN share: primitives with their operands bound, layouts as texts, errors.
+// The common parts of kernels on oneDNN: primitives with their operands bound, layouts as texts,
+// errors.
 
 #include <cstdint>
 #include <dnnl.hpp>

@@ -1,5 +1,5 @@
 // Elementwise ops and fused chains of them. The output is cut into tiles; all instructions run over
-// one tile, its intermediate values staying in cache, before the next. Of 16-bit operands the tiles
+// one tile, its intermediate values staying in cache, before the next. The tiles of 16-bit operands
 // are made floats first, and the result is rounded once.
 
 #include <algorithm>

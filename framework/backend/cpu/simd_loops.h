@@ -304,10 +304,10 @@ struct SimdLoops {
   const WinogradLoops& winograd;
 };
 
-/// Those compiled in that this machine can run, best first.
+/// The loops compiled in that this machine can run, best first.
 std::span<const SimdLoops* const> simd_choices();
 
-/// Those for kernels made from now on: the best, unless use_simd() chose others.
+/// The loops for kernels made from now on: the best, unless use_simd() chose others.
 const SimdLoops& simd();
 void use_simd(const SimdLoops& loops);  ///< for tests
 

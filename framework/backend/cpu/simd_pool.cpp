@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t most_taps = 256;  // of one pixel; larger windows are left to the reference
 
-/// What one position along an axis is made of, or goes into: positions on the other side, and their
+/// The sources or targets of each position along an axis: positions on the other side, and their
 /// places in the window.
 struct AxisTaps {
   std::vector<int> first;  ///< of each position in the two lists; one more at the end
@@ -192,7 +192,7 @@ class AveragePoolKernel final : public PoolKernel<T> {
   }
 
  private:
-  /// Of the output pixel at this offset.
+  /// The weight of the output pixel at this offset.
   float weight(std::int64_t offset) const {
     auto pixel = static_cast<std::size_t>(offset / channels());
     return weights_[pixel % weights_.size()];

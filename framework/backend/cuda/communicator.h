@@ -29,7 +29,7 @@ struct CommunicatorRegistration {
 std::shared_ptr<Communicator> make_communicator(Api& api, std::span<const Member> members,
                                                 const CommunicatorOptions& options);
 
-/// What a communicator asks of NCCL. It lets one thread in at a time.
+/// The interface to NCCL that a communicator needs. It lets one thread in at a time.
 class Reducer {
  public:
   virtual ~Reducer() = default;

@@ -12,7 +12,7 @@ namespace belfry::cuda {
 /// such GPU.
 std::shared_ptr<Device> make_device(Api& api, int index);
 
-/// Those that CUDA finds.
+/// The devices that CUDA finds.
 DevicesPresent devices_present(Api& api);
 
 }  // namespace belfry::cuda

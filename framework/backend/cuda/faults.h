@@ -11,16 +11,17 @@
 
 namespace belfry::cuda {
 
-/// What a kernel function needs to say that the element at `position` is bad. A value; copied to
-/// the GPU as an argument.
+/// The data with which a kernel function reports that the element at `position` is bad. A value;
+/// copied to the GPU as an argument.
 struct FaultSite {
   std::uint64_t* word = nullptr;
   std::uint64_t kernel = 0;  ///< in the upper 24 bits
 };
 constexpr int fault_position_bits = 40;
 
-/// What the kernels of one GPU say of bad data. They write it to a word of whoever runs them, so
-/// that each hears of its own; of several faults in a step one is kept. From any thread.
+/// The reports of bad data by the kernels of one GPU. A kernel writes its report to a word of
+/// whoever runs it, so that each hears of its own; one of several faults in a step is kept. From
+/// any thread.
 class Faults : public std::enable_shared_from_this<Faults> {
  public:
   /// Throws Error with what a kernel has written to its word, if that is not 0.

@@ -24,7 +24,7 @@ struct Gpu {
 using KernelFactory = std::unique_ptr<Kernel> (*)(const Node& node, const Gpu& gpu,
                                                   const KernelOptions& options);
 
-/// Whose kernel is taken where there are several.
+/// The provider whose kernel is taken where there are several.
 enum class Preference : std::uint8_t {
   library,  ///< NVIDIA's, asked first
   own,      ///< of kernels/

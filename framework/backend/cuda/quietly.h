@@ -1,5 +1,5 @@
 #pragma once
-// What destructors do about CUDA's refusals. Internal to backend/cuda.
+// The handling of CUDA's refusals in destructors. Internal to backend/cuda.
 
 #include <exception>
 

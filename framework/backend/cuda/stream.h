@@ -11,7 +11,7 @@ namespace belfry::cuda {
 std::unique_ptr<Stream> make_stream(Api& api, int device);
 std::unique_ptr<Event> make_event(Api& api, int device, bool timed = false);
 
-/// What libraries enqueue on. `stream` is one that make_stream() made.
+/// The handle on which libraries enqueue. `stream` is one that make_stream() made.
 StreamHandle handle_of(Stream& stream);
 
 }  // namespace belfry::cuda

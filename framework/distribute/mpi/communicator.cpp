@@ -16,7 +16,7 @@ enum Part : int { description, share, result, parts };
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
-// What a worker reduces, so that the others can tell whether it is the same.
+// A description of a worker's reduction, so that the others can tell whether theirs is the same.
 struct Description {
   std::int64_t elements = 0, segments = 0;
   std::uint64_t sizes = 0;  // a hash of the segments' numbers of elements

@@ -246,8 +246,8 @@ int Converter::only_reader(int node) const {
   return readers.size() == 1 ? readers[0] : -1;
 }
 
-// What the node applies along the last axis of its operand `of`; null: nothing of the kind, or not
-// the same to all elements of one of the channels.
+// The array that the node applies along the last axis of its operand `of`; null: nothing of the
+// kind, or not the same to all elements of one of the channels.
 const Array* Converter::affine_operand(int node, int of, std::int64_t channels) const {
   const saved::Node& reader = signature_.nodes[static_cast<std::size_t>(node)];
   bool first = reader.inputs[0] == Operand{of, 0};

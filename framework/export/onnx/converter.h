@@ -1,5 +1,5 @@
 #pragma once
-// What the conversions of ops see. Internal to export/onnx.
+// The converter as the conversions of ops see it. Internal to export/onnx.
 
 #include <map>
 #include <optional>

@@ -5,7 +5,7 @@
 namespace belfry::onnx {
 namespace {
 
-// What `make` makes of the inputs, in whichever order of axes.
+// Gives the op that `make` makes of the inputs, in whichever order of axes they are.
 template <class Make>
 void each(Converter& c, Make make) {
   std::vector<std::string> inputs;

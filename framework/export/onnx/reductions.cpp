@@ -45,7 +45,7 @@ std::string matrix(Converter& c, int input, bool transposed) {
   return c.transposed(c.input(input), order);
 }
 
-// Of weights [.., in, out], times the factors of what comes out.
+// The product of weights [.., in, out] and the factors of the outputs.
 std::string scaled(Converter& c, const Array& weights, const std::vector<double>& factor) {
   Array products = weights.clone();
   std::size_t i = 0;

@@ -98,7 +98,7 @@ TEST(SimdUpdate, Lamb) {
   }
 }
 
-// Of a lazy rule whole rows are left alone, wherever threads cut them.
+// A lazy rule leaves whole rows alone, wherever threads cut them.
 TEST(SimdUpdate, LazyRulesLeaveIdleRowsAlone) {
   Problem p(1);
   auto gradient = p.arrays[4].span<float>();  // of a variable [129, 257]

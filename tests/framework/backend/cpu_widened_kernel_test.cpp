@@ -9,7 +9,8 @@
 namespace belfry::cpu {
 namespace {
 
-/// What the node's widened kernel makes of `inputs`, packed inputs and workspace included.
+/// The outputs that the node's widened kernel makes of `inputs`, packed inputs and workspace
+/// included.
 std::vector<Array> run_widened(const Node& node, const std::vector<Array>& inputs, int threads) {
   auto stream = find_device("cpu")->make_stream();
   stream->activate(threads);

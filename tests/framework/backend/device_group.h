@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of communicators share.
+// The common parts of the tests of communicators.
 
 #include <functional>
 #include <memory>

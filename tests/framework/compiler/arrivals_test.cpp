@@ -24,8 +24,8 @@ TEST(Arrivals, AnAnswerComesAfterTheQuestion) {
   EXPECT_THAT(arrivals(slots), ElementsAre(0, 5, 0));
 }
 
-// The answer goes through a slot that heard nothing of the receiver itself. Of the two sends of
-// slot 0 the second is heard of too late.
+// The answer goes through a slot that heard nothing of the receiver itself. The second of the two
+// sends of slot 0 is heard of too late.
 TEST(Arrivals, WhatOthersKnewIsKnown) {
   std::vector<std::vector<TransferEnd>> slots{{send(0, 4), send(3, 8), receive(2, 30)},
                                               {receive(0, 0), send(1, 6), receive(3, 9)},

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of this folder share: compiling by hand, and looking at the result.
+// The common parts of the tests of this folder: compiling by hand, and looking at the result.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

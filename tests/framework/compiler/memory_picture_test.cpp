@@ -9,7 +9,7 @@ namespace {
 
 class MemoryPicture : public ::testing::Test {
  protected:
-  // Of `count` instructions, all of one op.
+  // A plan of `count` instructions, all of one op.
   Plan plan_of(std::size_t count) {
     Plan plan;
     plan.instructions.resize(count);

@@ -1,4 +1,4 @@
-// What a program computes again, by what it makes of graphs whose memory can be counted by hand.
+// The values that a program computes again, tested on graphs whose memory can be counted by hand.
 
 #include "belfry/framework/compiler/recompute.h"
 

@@ -9,7 +9,8 @@ using ::testing::ElementsAre;
 
 using Costs = SplitTest;
 
-// Of x [4, 16], two variables and results of [4, 16] and [4, 8], all of 4 bytes an element.
+// The costs of x [4, 16], two variables and results of [4, 16] and [4, 8], all of 4 bytes an
+// element.
 TEST_F(Costs, EachSlotHasItsVariablesResultsAndWhatItReceives) {
   Tensor a = times(x, "a", 16);
   Tensor b = exp(a);  // computed in place
@@ -50,7 +51,7 @@ TEST_F(Costs, WhatIsSentAheadWaitsAtTheReceiver) {
   EXPECT_THAT(costs.of(std::vector{0, 1}).bytes, ElementsAre(256 + 256, 2 * 256 + 4));
 }
 
-// What comes back to a slot cannot be there before it has been asked for.
+// A value that comes back to a slot cannot be there before it has been asked for.
 TEST_F(Costs, AnAnswerComesAfterTheQuestion) {
   Tensor large = f32(graph, "large", {64, 16});
   Tensor a = sum(exp(large));  // [] of 4 KiB, which are gone when a is sent

@@ -141,7 +141,7 @@ TEST_F(EstimatorExport, OfOtherScopesThanTheTrainingsIsAnError) {
   }
 }
 
-// What each tower had of a variable is no variable that the model could have meant.
+// The value that each tower had of a variable is no variable that the model could have meant.
 TEST_F(EstimatorExport, VariablesOfSingleTowersAreNotLeftOver) {
   Checkpoint state;
   for (const char* name : {"seen", "seen/tower_0", "seen/tower_1"})

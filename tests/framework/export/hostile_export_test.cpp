@@ -87,7 +87,7 @@ TEST_F(HostileExport, GraphsThatAreNone) {
               HasSubstr("not stored as `text`"));
 }
 
-// What a graph computes may be larger than any memory; its file is small all the same.
+// The values that a graph computes may be larger than any memory; its file is small all the same.
 TEST_F(HostileExport, GraphsThatAskForTooMuch) {
   std::string nodes =
       R"({"op": "input", "types": ["f32[n]"], "options": {"name": "x", "type": "f32[n]"}},

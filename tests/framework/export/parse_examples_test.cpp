@@ -20,7 +20,7 @@ std::string example(const tf::FeatureMap& features) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What came in, a little changed.
+// A model that gives back its inputs, a little changed.
 EstimatorSpec echo(Scope, const Batch& batch, Mode) {
   return {.predictions = {{"sum", batch["x"] + cast(batch["n"], DType::f32)},
                           {"pixels", batch["image"] * 2}}};

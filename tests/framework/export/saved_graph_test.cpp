@@ -44,7 +44,7 @@ std::string error_in(const std::string& json) {
     saved::instantiate(model.signatures.at("predict"), 2);
   });
 }
-// Of a node behind input x.
+// The error of a node behind input x.
 std::string error_of_node(const std::string& node) { return error_in(graph_of(x + "," + node, 0)); }
 
 TEST(SavedGraph, ReadsWhatIsRight) {

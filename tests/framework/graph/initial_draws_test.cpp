@@ -1,4 +1,5 @@
-// What is drawn many at a time and by several threads is what a stream gives one after the other.
+// Numbers that are drawn many at a time and by several threads are those that a stream gives one
+// after the other.
 
 #include <gmock/gmock.h>
 

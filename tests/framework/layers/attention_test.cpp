@@ -149,7 +149,7 @@ TEST(Attention, ScoresAreDividedByTheRootOfTheDepth) {
   EXPECT_THAT(values(attention(Scope(graph), q, k, v)), near({1 / (1 + std::exp(-2.0))}));
 }
 
-// Of weights 1 (a single key), those kept are doubled.
+// Weights of 1 (a single key) that are kept are doubled.
 TEST(Attention, DropoutLeavesWeightsOut) {
   Graph graph;
   Tensor q = constant(graph, Array::zeros({1, 200, 1}));

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of layers, losses and metrics share.
+// The common parts of the tests of layers, losses and metrics.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ Tensor tensor(Graph& graph, const Shape& shape, std::initializer_list<T> element
   return constant(graph, Array::of(elements, shape));
 }
 
-/// What the variable holds after a step: the value that the last assignment to it gives.
+/// The values of the variable after a step: the value that the last assignment to it gives.
 inline std::vector<double> after_step(Graph& graph, std::string_view variable,
                                       const std::map<std::string, Array>& given = {}) {
   Node* last = nullptr;

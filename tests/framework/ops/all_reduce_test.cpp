@@ -13,7 +13,7 @@ Array some(const Shape& shape, float first) {
   return a;
 }
 
-// Of one tower it is the identity, whose gradient is that of its output.
+// The reduction over one tower is the identity, whose gradient is that of its output.
 TEST(AllReduce, OfOneTowerIsTheIdentity) {
   EXPECT_EQ(check_op({.build =
                           [](const Scope&, std::span<const Tensor> in) {

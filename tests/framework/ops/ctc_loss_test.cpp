@@ -147,7 +147,7 @@ TEST(CtcLoss, PaddingIsNotRead) {
                          whole(graph, {3}, {1, 2, 0}), whole(graph, {3}, {1, 1, 0}));
   double two = std::log(2.0), third = 1 / 3.0;
   EXPECT_THAT(values(loss), near({two, std::log(4 / 3.0), 0}, 1e-6));
-  // Of three paths of row 1, two have the label in each frame.
+  // Two of the three paths of row 1 have the label in each frame.
   EXPECT_THAT(slope(loss, logits), near({0.5, -0.5, 0, 0, 0.5 - third, third - 0.5, 0.5 - third,
                                          third - 0.5, 0, 0, 0, 0},
                                         1e-6));

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of neural-network ops share.
+// The common parts of the tests of neural-network ops.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

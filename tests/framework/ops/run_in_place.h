@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of update ops share.
+// The common parts of the tests of update ops.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of elementwise ops, reductions, movements and random ops share.
+// The common parts of the tests of elementwise ops, reductions, movements and random ops.
 
 #include <initializer_list>
 #include <limits>

@@ -36,7 +36,7 @@ TEST_F(MovingAverages, AreOfWhatTheUpdateLeaves) {
   EXPECT_THAT(training.variable("w/moving_average_count"), ElementsAre(3));
 }
 
-// What a checkpoint without averages leads to.
+// Averages begin at the step of a checkpoint that has none.
 TEST_F(MovingAverages, BeginWhereverTheyAreAdded) {
   apply_gradients(update, compute_gradients(update));
   add_moving_averages({&w, 1}, {.decay = 0.5, .warm_up = true});

@@ -26,7 +26,7 @@ using Entries = std::vector<std::pair<std::string, std::string>>;
 
 const std::string folder = BELFRY_SOURCE_DIR "/tests/framework/tensor/tensorflow/";
 
-// What write_types() of the script writes.
+// The tensors that write_types() of the script writes.
 NamedArrays written_types() {
   NamedArrays out;
   Array numbers = Array::of<double>({0, 1, 2, 3, 4, 5}, {2, 3});

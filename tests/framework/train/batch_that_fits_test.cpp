@@ -91,7 +91,7 @@ TEST_F(BatchThatFitsTest, MicroBatchesTakeMore) {
   EXPECT_NE(refusal(config, batch + 1, parts()), "");
 }
 
-// What two sub-steps need lives together: adam's slots of both.
+// The values that two sub-steps need live together: adam's slots of both.
 TEST_F(BatchThatFitsTest, CountsAllPartsOfARound) {
   auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
     Tensor x = tanh(dense(s / "a", batch["x"], {.units = 128}));

@@ -106,7 +106,8 @@ TEST(Checkpoint, ASpanIsMeasuredFromTheStepBefore) {
         save_checkpoint(dir.path(), example(step), {.newest = 1, .every = std::chrono::hours(1)});
     std::filesystem::last_write_time(path, begin + std::chrono::minutes(50 + 15 * (step - 501)));
   }
-  // Of 50, 65, 80, ... minutes after the one of step 100 only that of 65 is beyond an hour.
+  // The checkpoints are 50, 65, 80, ... minutes after that of step 100; only that of 65 is beyond
+  // an hour.
   EXPECT_THAT(saved_steps(kept_folder(dir.path())), ElementsAre(100, 502, 900));
 }
 

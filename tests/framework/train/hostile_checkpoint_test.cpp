@@ -84,7 +84,7 @@ TEST(HostileCheckpoint, EveryBadEntryIsNamed) {
   }
 }
 
-// What says how it was trained is for people: no code reads it back.
+// The record of how it was trained is for people: no code reads it back.
 TEST(HostileCheckpoint, AnyTextMayBeTheConfigurationAndTheVersion) {
   TemporaryFolder dir;
   for (const char* value : {"", "{", "null", "\"", "99.99.99", "\u00fc"}) {

@@ -184,7 +184,7 @@ TEST(PrecisionOption, StepsOnReferenceKernelsAreWarnedOfOnce) {
   }
 }
 
-/// Whose gradient of 1.2 MB is averaged over towers.
+/// A model whose gradient of 1.2 MB is averaged over towers.
 EstimatorSpec with_a_large_gradient(Scope s, const Batch& batch, Mode) {
   Tensor w = s.variable("w", {.shape = {1, 300'000}, .initializer = ones()});
   return {.loss = mean(square(matmul(reshape(batch["x"], {batch["x"].size(0), 1}), w))),

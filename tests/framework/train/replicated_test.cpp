@@ -33,7 +33,7 @@ std::vector<double> numbers(const Array& array) {
   return out;
 }
 
-// What forward() says, in double, from the variables' values.
+// The result of forward(), in double, from the variables' values.
 std::vector<double> expected(const Replicated& model, const Array& x) {
   auto layer = [&](const std::vector<double>& in, std::int64_t units, const std::string& name) {
     Array kernel = model.variable_value(name + "/kernel"),

@@ -106,7 +106,7 @@ TEST_F(Rounds, EverySubStepTakesTheNextBatchUnlessItSaysOtherwise) {
   EXPECT_EQ(value("d"), -10 * (2 + 2 + 4 + 4));
 }
 
-// What hooks see.
+// The results of steps as hooks see them.
 struct Seen final : Hook {
   void before_step(StepRequest& r) override { r.chosen &= choose; }
   void after_step(const StepResult& r) override {

@@ -28,7 +28,7 @@ struct Asks final : Hook {
     losses.push_back(r.loss);
     steps.emplace_back(r.summaries.begin(), r.summaries.end());
   }
-  // Of the last step.
+  // The value in the last step.
   Array value(std::string_view name) const {
     for (const SummaryValue& value : steps.back())
       if (value.name == name) return value.value;
@@ -120,7 +120,8 @@ ModelFn dropping(std::size_t sub_steps) {
   };
 }
 
-// Of the last sub-step: its batch, the variables as those before left them, its random numbers.
+// The summaries are of the last sub-step: its batch, the variables as those before left them, its
+// random numbers.
 TEST(TrainingSummaries, AreWhatTheLastSubStepComputes) {
   Features ones = points(std::vector<float>(64, 1), std::vector<float>(64, 0));
   Features twos = points(std::vector<float>(64, 2), std::vector<float>(64, 0));

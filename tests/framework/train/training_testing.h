@@ -1,6 +1,6 @@
 #pragma once
-// What the tests of this folder share: batches in memory, and models so small that their numbers
-// can be worked out by hand.
+// The common parts of the tests of this folder: batches in memory, and models so small that their
+// numbers can be worked out by hand.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

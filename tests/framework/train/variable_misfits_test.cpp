@@ -11,7 +11,7 @@ const TensorType number{{}, DType::f32};
 
 VariableOptions named(std::string name) { return {.name = std::move(name), .type = number}; }
 
-// What an optimizer or an average keeps beside a variable goes where that goes.
+// The values that an optimizer or an average keeps beside a variable go where that variable goes.
 TEST(VariableMisfits, LeaveOutWhatIsKeptBesideAVariable) {
   KnownVariables known;
   for (const char* name : {"fc1/w", "fc1/w/adam/m", "fc1/w/moving_average_count", "fc1/b", "seen"})

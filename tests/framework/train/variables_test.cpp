@@ -147,7 +147,7 @@ TEST_F(TrainingsVariables, OfTheCheckpointMayBeLeftToEvaluations) {
   EXPECT_EQ(restarted.evaluate(other_shapes).at("offset"), 5);
 }
 
-// What no plan uses was never made.
+// A variable that no plan uses was never made.
 TEST_F(TrainingsVariables, ThatAreNotUsedDoNotCount) {
   auto model = [](Scope s, const Batch& batch, Mode mode) {
     if (mode == Mode::predict) s.variable("unused", {});

@@ -101,7 +101,7 @@ EstimatorSpec tensorflows(Scope s, const Batch& batch, Mode mode) {
   return {.predictions = {{"logits", dense(s / "head", x, {.units = 4})}}};
 }
 
-// That of tests/bench/peers/torch_state.py.
+// The model of tests/bench/peers/torch_state.py.
 EstimatorSpec pytorchs(Scope s, const Batch& batch, Mode mode) {
   Tensor x = conv2d(s / "conv", batch["image"], {.filters = 3, .kernel = 3});
   x = batch_norm(s / "norm", x, {.training = mode == Mode::train, .epsilon = 1e-5});

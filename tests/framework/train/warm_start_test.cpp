@@ -1,4 +1,4 @@
-// What a warm start takes, worked out by hand.
+// The values that a warm start takes, worked out by hand.
 
 #include "belfry/framework/train/warm_start.h"
 
@@ -92,7 +92,7 @@ TEST(WarmStart, TheLayoutGoesByTheNameUnlessItIsSaid) {
       ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(floats(taken({.layout = KernelLayout::pytorch}, "fc/w", counting({2, 2}), square)),
               ElementsAre(0, 2, 1, 3));
-  // What is no kernel stays as it is.
+  // A tensor that is no kernel stays as it is.
   EXPECT_THAT(floats(taken({}, "emb.weight", counting({2, 2}), variable("emb/table", {2, 2}))),
               ElementsAre(0, 1, 2, 3));
 }

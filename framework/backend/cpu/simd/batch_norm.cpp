@@ -50,7 +50,7 @@ void merge(double* mean, double* squares, double a_rows, const double* b_mean,
   }
 }
 
-/// What ReLU is applied to where there is no residual. The gradient computes it again, to the bit.
+/// The operand of ReLU where there is no residual. The gradient computes it again, to the bit.
 template <class T>
 BELFRY_INLINE float normalized(const T* x, std::int64_t i, float mean, float factor, float offset) {
   return (value(x, i) - mean) * factor + offset;

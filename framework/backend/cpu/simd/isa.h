@@ -1,5 +1,5 @@
 #pragma once
-// What every file in this folder begins with. The folder is compiled once for each instruction set,
+// The beginning of every file in this folder. The folder is compiled once for each instruction set,
 // with BELFRY_ISA naming the namespace. The linker keeps one copy of an inline function, perhaps
 // that of an instruction set which the machine lacks: so all that these files call is in that
 // namespace, or is a template over a type in it (formulas over FastMath).

@@ -24,7 +24,7 @@ struct Operands {
     Pack<T, V> dy, x, y;
   };
 
-  /// What a thread needs of its V channels.
+  /// The state that a thread keeps for its V channels.
   template <int V>
   struct Channels {
     Operands of;

@@ -1,6 +1,6 @@
 #pragma once
-// What follows a product in a fused node, where the library that multiplies does not do it.
-// Internal to backend/cuda.
+// The bias and activation behind a product in a fused node, where the library that multiplies does
+// not do it. Internal to backend/cuda.
 
 #include <cstdint>
 

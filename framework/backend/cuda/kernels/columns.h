@@ -36,7 +36,7 @@ inline ColumnTiles column_tiles(std::int64_t outer, std::int64_t rows, std::int6
   return t;
 }
 
-/// What a thread has to do: rows begin, begin + step, ... of the columns column .. column + V - 1.
+/// The task of a thread: rows begin, begin + step, ... of the columns column .. column + V - 1.
 struct ColumnTask {
   std::int64_t outer, part, column, begin, end;
   int first_row, step;  ///< row within the block, rows of a block
@@ -160,7 +160,8 @@ struct MatrixElements {
   }
 };
 
-/// What the first launch has left for the second, which takes one column a thread.
+/// The partial folds that the first launch has left for the second, which takes one column a
+/// thread.
 template <class A>
 struct PartialFolds {
   using Item = A;

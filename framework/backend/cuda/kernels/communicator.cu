@@ -178,8 +178,8 @@ class Group final : public Communicator {
     return silent.empty() ? reason : concat(reason, "; nothing is heard of ", silent);
   }
   void compare(int member, std::uint64_t number, const Bucket& bucket) const;
-  /// Whom a member that waited too long has missed: on the host those whose threads have not come,
-  /// on the GPU those whose GPUs have not, either.
+  /// The members that a member has missed when it waited too long: on the host those whose threads
+  /// have not come, on the GPU those whose GPUs have not, either.
   enum class Where : bool { on_host, on_gpu };
   std::string late(int member, std::uint64_t number, const Reduction& reduction, Where where) const;
 

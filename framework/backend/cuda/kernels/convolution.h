@@ -42,7 +42,7 @@ struct Tap {
   }
 };
 
-/// What places of the output see of an image: lines are places of y, k is
+/// The part of an image that places of the output see: lines are places of y, k is
 /// [kd, kh, kw, in / groups]. Padding is 0. `turned` swaps lines and k.
 template <class T, bool turned>
 struct WindowsOperand {

@@ -33,7 +33,7 @@ struct Place {
   std::int64_t first = 0;
 };
 
-/// What copy_strided() takes; counted in words, which are one or several elements.
+/// The arguments of copy_strided(); counted in words, which are one or several elements.
 struct StridedCopy {
   Layout<2> layout;                   ///< from, to
   std::int64_t first[2] = {};         ///< from, to

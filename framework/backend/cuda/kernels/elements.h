@@ -1,6 +1,6 @@
 #pragma once
-// What device code shares: elements of all types, loaded and stored one by one or 16 bytes at a
-// time. Read by nvcc, and by the host's compiler where kernels are emulated.
+// The common parts of device code: elements of all types, loaded and stored one by one or 16 bytes
+// at a time. Read by nvcc, and by the host's compiler where kernels are emulated.
 
 #include <cstdint>
 

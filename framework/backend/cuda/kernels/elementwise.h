@@ -20,8 +20,8 @@ struct Addresses {
 template <class F, class T, std::size_t I>
 using OperandOf = std::conditional_t<std::is_same_v<F, functor::Where> && I == 0, bool, T>;
 
-/// What F gives for operands of T. Asked of the functor: nvcc hides from the host what functions of
-/// the device return by `auto`.
+/// The type of F's result for operands of T. It is asked of the functor: nvcc hides from the host
+/// what functions of the device return by `auto`.
 template <class F, class T, std::size_t... I>
 auto result_of(std::index_sequence<I...>)
     -> decltype(F::template apply<StdMath>(compute_type<OperandOf<F, T, I>>()...));

@@ -1,5 +1,5 @@
 #pragma once
-// What the host hands to a compiled chain of elementwise ops. Read by NVRTC too.
+// The arguments that the host hands to a compiled chain of elementwise ops. Read by NVRTC too.
 
 #include "belfry/framework/backend/cuda/kernels/places.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 // The frame of a compiled chain of elementwise ops: operands are read and results written in packs.
-// What happens to an element in between is written by fused_source.cpp. Compiled by NVRTC while the
+// The code for an element in between is written by fused_source.cpp. Compiled by NVRTC while the
 // program runs, and by the host's compiler in tests.
 
 #include "belfry/framework/backend/cuda/kernels/elements.h"

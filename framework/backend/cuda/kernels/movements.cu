@@ -62,7 +62,7 @@ std::unique_ptr<Kernel> make_assign(const Node& node, const Gpu&, const KernelOp
   });
 }
 
-// Of one tower. Where there are others, their communicator takes its place.
+// The reduction over one tower. Where there are others, their communicator takes its place.
 std::unique_ptr<Kernel> make_all_reduce(const Node& node, const Gpu&, const KernelOptions&) {
   std::vector<std::int64_t> bytes;
   for (const Tensor& x : node.inputs()) bytes.push_back(x.type().bytes());

@@ -18,7 +18,7 @@ struct TensorGroup {
   unsigned row = 0;  ///< elements of a row that waits for a gradient; 0: none waits
 };
 
-/// What one launch is told of its groups, by value.
+/// The groups of one launch, passed by value.
 template <int N>
 struct Batch {
   static constexpr int most = 64;
@@ -41,7 +41,7 @@ constexpr int update_each = pack_size<T>;
 template <class T>
 constexpr int update_block = update_each<T>* threads_of_update;
 
-/// What a thread takes: elements first .. end - 1 of a group, none if first is not below end.
+/// The share of a thread: elements first .. end - 1 of a group, none if first is not below end.
 struct Share {
   int group;
   std::int64_t first, end;

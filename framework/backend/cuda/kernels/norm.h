@@ -1,5 +1,5 @@
 #pragma once
-// What the normalisations share. Internal to backend/cuda/kernels.
+// The common parts of the normalisations. Internal to backend/cuda/kernels.
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 
 namespace belfry::cuda {
 
-/// Of `count` values; trivial, so that it can lie in shared memory.
+/// The moments of `count` values; trivial, so that it can lie in shared memory.
 template <class C>
 struct Moments {
   C count, mean;

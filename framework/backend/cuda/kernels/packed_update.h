@@ -33,7 +33,7 @@ __device__ void store_some(T* at, const Pack<T, packed_each>& pack, std::int64_t
     if (k < count) at[k] = pack.values[k];
 }
 
-/// Slots in bf16. Of these types each thread has an object for one slot.
+/// Slots in bf16. Each thread has an object of such a type for one slot.
 template <bool Signed>
 struct Bf16Slot {
   BFloat16* at;

@@ -72,8 +72,8 @@ struct Uniform {
   }
 };
 
-/// Of mean a and standard deviation b. In double precision, as on the host: words of 32 bits that
-/// are close to the largest have logarithms close to 0.
+/// Normal numbers of mean a and standard deviation b. They are computed in double precision, as on
+/// the host: words of 32 bits that are close to the largest have logarithms close to 0.
 template <class T, bool Truncated>
 struct Normal {
   __device__ static Pack<T, 4> numbers(const RandomBlock& block, const Parameters& p) {

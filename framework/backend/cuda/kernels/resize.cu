@@ -64,7 +64,7 @@ __global__ void resize_bilinear(const T* x, T* y, ResizeGeometry g, std::int64_t
   store_channels<T, N>(y + i * N, out);
 }
 
-/// What resize_nearest reads, for its gradient.
+/// The inputs that resize_nearest reads, for its gradient.
 struct Nearest {
   static constexpr double reach = 0.5;
   __device__ static std::int64_t last(const ResizeAxis& a, std::int64_t o) { return a.nearest(o); }

@@ -90,7 +90,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
   Layout<2> layout = make_layout<2>(y.shape, {strides, row_major(y.shape)});
   const std::int64_t* of_input = layout.strides[0];
   auto from_axis = static_cast<int>(std::find(of_input, of_input + layout.rank, 1) - of_input);
-  // Of a narrow tile most threads would do nothing.
+  // A narrow tile would leave most threads idle.
   constexpr std::int64_t narrow = 8;
   if (from_axis < layout.rank - 1
       && std::min(layout.sizes[from_axis], layout.sizes[layout.rank - 1]) >= narrow)

@@ -1,5 +1,5 @@
 #pragma once
-// What kernels of update rules share. Internal to backend/cuda/kernels.
+// The common parts of kernels of update rules. Internal to backend/cuda/kernels.
 
 #include "belfry/framework/backend/cuda/kernels/multi_tensor.h"
 #include "belfry/framework/ops/update_rule.h"

@@ -17,7 +17,8 @@
 namespace belfry::cuda {
 namespace {
 
-// What NVIDIA recommends for Hopper; an algorithm takes as much of it as it has use for.
+// The workspace that NVIDIA recommends for Hopper; an algorithm takes as much of it as it has use
+// for.
 constexpr std::uint64_t most_workspace = std::uint64_t{32} << 20;
 
 void check(cublasStatus_t status, const char* call) {
@@ -157,7 +158,7 @@ struct Product {
     int found = 0;
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(handle, &description, &b, &a, &y, &y,
                                                            &wanted, 1, &algorithm, &found);
-    // What it refuses, in whatever words, runs on Belfry's kernel.
+    // A product that cuBLASLt refuses, in whatever words, runs on Belfry's kernel.
     return status == CUBLAS_STATUS_SUCCESS && found > 0 && algorithm.state == CUBLAS_STATUS_SUCCESS;
   }
 };

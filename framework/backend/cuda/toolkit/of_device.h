@@ -1,5 +1,5 @@
 #pragma once
-// What libraries keep for each GPU. Internal to backend/cuda/toolkit.
+// The objects that libraries keep for each GPU. Internal to backend/cuda/toolkit.
 
 #include <map>
 #include <memory>

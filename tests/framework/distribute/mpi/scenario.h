@@ -5,7 +5,7 @@
 
 namespace belfry {
 
-/// What came of a job.
+/// The outcome of a job.
 struct JobResult {
   int status = 0;                  ///< of mpirun, as waitpid() gives it
   std::vector<std::string> texts;  ///< of each worker; "nothing" when it wrote none

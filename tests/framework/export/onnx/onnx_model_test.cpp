@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// What model.onnx of predictions from x [n, 1, 1, channels] holds.
+// The contents of model.onnx for predictions from x [n, 1, 1, channels].
 OnnxGraph exported(const ModelFn& model, std::int64_t channels, const NamedArrays& variables) {
   TemporaryFolder dir;
   ExportSignature of_x{.inputs = {{"x", {{1, 1, channels}, DType::f32}}}};
@@ -35,7 +35,7 @@ Tensor norm(const Scope& s, Tensor x) {
   return batch_norm(s / "norm", x, {.training = false, .epsilon = 0.25});
 }
 
-// Of two channels: times 2 plus 4, times 1.5 plus 12.5.
+// The variables of a batch norm of two channels: times 2 plus 4, times 1.5 plus 12.5.
 const NamedArrays norm_of_2{{"norm/scale", vector_of({4, 6}, {2})},
                             {"norm/offset", vector_of({10, 20}, {2})},
                             {"norm/moving_mean", vector_of({3, 5}, {2})},

@@ -25,7 +25,7 @@ class TwoSlots : public ::testing::Test {
     return TowerExecutable(plan, std::vector<VariableStore*>{&stores[0], &stores[1]}, 7);
   }
 
-  // What each slot threw, or "no error".
+  // The error that each slot threw, or "no error".
   std::vector<std::string> step(TowerExecutable& tower, const Features& batch,
                                 const StepState& state = {}) {
     std::vector<std::string> errors(2, "no error");

@@ -183,7 +183,7 @@ TEST(Towers, APredictionThatCannotBeJoinedIsNamed) {
   EXPECT_EQ(error({.keys = {"y"}}), "no error");
 }
 
-// What fails in one tower is what is reported, and nobody waits for it.
+// The error of one tower is the error that is reported, and nobody waits for that tower.
 TEST(Towers, AFailureInOneTowerEndsTheStep) {
   CapturedLog log;
   TemporaryFolder folder;

@@ -1,4 +1,4 @@
-// What towers make of variables of each kind; numbers worked out by hand.
+// The values that towers make of variables of each kind; numbers worked out by hand.
 
 #include "towers_testing.h"
 

@@ -72,7 +72,7 @@ inline InputFn waiting_batches(std::string sign) {
   };
 }
 
-/// Of several pipelines the last has nothing; one alone, which would have all, waits for it.
+/// The last of several pipelines has nothing; one alone, which would have all, waits for it.
 inline InputFn batches_for_others(std::string sign) {
   return [sign = std::move(sign)](const InputContext& context) -> InputStreamPtr {
     InputStreamPtr own = batches_of(1000)(context);
@@ -83,7 +83,7 @@ inline InputFn batches_for_others(std::string sign) {
   };
 }
 
-/// Of several pipelines the first has six batches and the others have one each.
+/// The first of several pipelines has six batches and the others have one each.
 inline InputFn uneven_batches() {
   return [](const InputContext& c) -> InputStreamPtr {
     std::int64_t all = c.pipeline == 0 ? 6 * c.pipelines : c.pipelines;

@@ -55,7 +55,8 @@ NamedArrays trained_alone(BatchPolicy policy, const std::string& towers, std::in
   return load_checkpoint(checkpoint_path(folder.path(), steps)).variables;
 }
 
-// Those of kinds that differ from tower to tower have another number of values.
+// Leaves out the variables of kinds that differ from tower to tower: they have another number of
+// values.
 NamedArrays without_counts(NamedArrays all) {
   for (const char* kind : {"sum", "mean", "per_tower"})
     std::erase_if(all, [&](const auto& v) { return v.first.starts_with(kind); });
@@ -148,7 +149,7 @@ TEST(WorkersTraining, DifferentDataWhereAllShareOneBatchAreAnError) {
                       HasSubstr("(in training step 1)")));
 }
 
-// What random_normal() in scope `noise` draws for the only element of a row at step 0.
+// The number that random_normal() in scope `noise` draws for the only element of a row at step 0.
 double noise_of(std::int64_t row) {
   Graph graph;
   std::uint64_t stream = (Scope(graph) / "noise").next_stream();
@@ -157,7 +158,7 @@ double noise_of(std::int64_t row) {
   return static_cast<float>(normals(block.words())[0]);
 }
 
-// Of two, the second counts from 2^31.
+// The second of two workers counts from 2^31.
 TEST(WorkersTraining, NoTwoRowsOfAnEvaluationDrawTheSame) {
   TemporaryFolder folder;
   std::string dir = folder / "model";

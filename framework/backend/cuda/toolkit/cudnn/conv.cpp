@@ -56,7 +56,7 @@ std::shared_ptr<Kernel> make_transpose(const Convolution& c, const Gpu& gpu) {
   return kernel;
 }
 
-/// What stands behind the convolution of a fused node.
+/// The ops behind the convolution of a fused node.
 struct Epilogue {
   bool bias = false;
   bool bias_inside = false;  ///< the plan adds it
@@ -129,7 +129,7 @@ class CudnnConv final : public Kernel {
   Bytes gradient_{0};  // rounded, in the workspace, in front of the plan's
 };
 
-// What cuDNN refuses, in whatever words, runs on Belfry's kernel.
+// A convolution that cuDNN refuses, in whatever words, runs on Belfry's kernel.
 void warn_once(const Error& error) {
   static std::atomic<bool> said = false;
   if (!said.exchange(true))

@@ -103,7 +103,7 @@ class OperationGraph {
   std::vector<Descriptor> operations_;
 };
 
-/// What a plan computes, as numbers: equal ones mean equal plans.
+/// The computation of a plan as numbers: equal keys mean equal plans.
 using PlanKey = std::vector<std::int64_t>;
 
 /// A graph and how cuDNN runs it.
@@ -137,7 +137,7 @@ struct Operand {
   void* address = nullptr;
 };
 
-/// What a plan may use.
+/// The limits on the choice of a plan.
 struct PlanLimits {
   bool tensor_cores = true;                          ///< on f32 they mean TF32
   std::int64_t workspace = std::int64_t{256} << 20;  ///< bytes; more where no plan does with them

@@ -26,9 +26,9 @@ int architecture_of(int device) {
   return 10 * major + minor;
 }
 
-/// What has been compiled in this process: each text once for an architecture, whatever came of it.
-/// Loaded code stays: where CUDA 13.0 has unloaded a kernel, a launch of another one that comes to
-/// lie at its address fails (cudaErrorInvalidResourceHandle). From any thread.
+/// The code that has been compiled in this process: each text once for an architecture, whatever
+/// came of it. Loaded code stays: where CUDA 13.0 has unloaded a kernel, a launch of another one
+/// that comes to lie at its address fails (cudaErrorInvalidResourceHandle). From any thread.
 class CompiledChains {
  public:
   /// A kernel for whichever GPU of this architecture it is launched on; null where it cannot be

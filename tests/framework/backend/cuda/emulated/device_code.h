@@ -20,7 +20,7 @@ struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
 
-/// Of the thread that runs.
+/// The place of the thread that runs.
 struct Place {
   Index thread, block, block_size, grid_size;
 };

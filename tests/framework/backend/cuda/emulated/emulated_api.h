@@ -20,8 +20,8 @@ namespace belfry::cuda {
 
 constexpr std::int64_t emulated_memory = std::int64_t{1} << 32;  ///< bytes of one GPU
 
-/// What enqueued work throws that waits for another process: it is run again later. Work that is
-/// replayed goes on where it stopped.
+/// The exception of enqueued work that waits for another process: the work is run again later. Work
+/// that is replayed goes on where it stopped.
 struct NotReady {};
 
 /// GPUs on which what is enqueued runs at some time until the host waits for it, or for work behind

@@ -20,7 +20,7 @@
 
 namespace belfry::cuda {
 
-/// What a test looks at, and sets, while members use the reducer.
+/// The state that a test looks at, and sets, while members use the reducer.
 struct ReducerScript {
   std::mutex mutex;
   bool never_done = false;      // reductions begin and do not end

@@ -31,7 +31,7 @@ Array by_kernel(const ChainCase& chain, CompiledChain kernel, int in_place = -1)
   std::vector<Array> values;
   for (const ChainInput& input : chain.inputs) values.push_back(input.value.clone());
   std::vector<void*> addresses;
-  // What is known when the kernel is compiled is not read.
+  // An input that is known when the kernel is compiled is not read.
   for (std::size_t n = 0; n < values.size(); ++n)
     addresses.push_back(chain.inputs[n].constant ? nullptr : values[n].raw());
   Array result = in_place < 0 ? Array(node.output()) : values[static_cast<std::size_t>(in_place)];

@@ -4,7 +4,7 @@
 namespace belfry {
 namespace {
 
-// Of statistics that the GPU found itself.
+// The statistics are those that the GPU found itself.
 TEST(CudaBatchNormRecompute, GivesWhatTrainGaveToTheBit) {
   for (DType dtype : floating_types)
     for (const Shape& shape : {Shape{5, 2, 37}, {3, 4, 4, 16}, {6000, 8}, {1, 7}, {0, 5}})

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsNan;
 
-// What becomes of y; `bias` may have no elements.
+// The values of y after the kernel; `bias` may have no elements.
 Array applied(const Array& y, const Array& bias, bool relu) {
   Array result(y.shape(), y.dtype());
   auto device = find_device("cuda");

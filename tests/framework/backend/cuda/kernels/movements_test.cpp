@@ -12,7 +12,7 @@ namespace {
 constexpr DType every_type[] = {DType::f64, DType::f32, DType::bf16, DType::f16,
                                 DType::i64, DType::i32, DType::u8,   DType::boolean};
 
-/// Of what `build` makes of one input; 0: the same bits.
+/// The difference between devices in the value that `build` makes of one input; 0: the same bits.
 template <class Build>
 double difference(const Shape& shape, DType dtype, Build build) {
   Graph graph;

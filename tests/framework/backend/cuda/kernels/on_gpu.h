@@ -24,8 +24,8 @@ inline Array numbers(const Shape& shape, DType dtype, double low = -2, double hi
 
 constexpr DType floating_types[] = {DType::f64, DType::f32, DType::bf16, DType::f16};
 
-/// What one op may be off by after `roundings` in the type in which it computes, and one in its
-/// own. f64: the reference, too, computes in double, and adds up one by one.
+/// The error that one op may have after `roundings` in the type in which it computes, and one in
+/// its own. f64: the reference, too, computes in double, and adds up one by one.
 inline double allowed(DType dtype, double roundings) {
   switch (dtype) {
     case DType::f64:

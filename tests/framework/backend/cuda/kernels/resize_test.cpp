@@ -32,7 +32,7 @@ TEST(CudaResize, BilinearAndGradients) {
           Tensor x = input(graph, "x", {{2, 5, 7, channels}, dtype});
           ResizeOptions o{.size = size, .align_corners = align};
           Tensor linear = resize_bilinear(x, o), nearest = resize_nearest(x, o);
-          // Of the sums of squares, whose gradients differ from place to place.
+          // The gradients are those of sums of squares, which differ from place to place.
           Tensor dx = gradients(sum(linear * linear), {{x}})[0];
           Tensor dx_nearest = gradients(sum(nearest * nearest), {{x}})[0];
           std::map<std::string, Array> inputs{{"x", numbers(x.shape(), dtype)}};

@@ -12,7 +12,7 @@
 namespace belfry {
 namespace {
 
-/// Of ranks 0, 1, 2; empty, of less than a pack, of several blocks of threads.
+/// Shapes of ranks 0, 1, 2; empty, of less than a pack, of several blocks of threads.
 const std::vector<Shape>& shapes() {
   static const std::vector<Shape> all = [] {
     std::vector<Shape> out{{7}, {65, 33}, {0, 5}, {}, {2048}, {2049}};
@@ -24,7 +24,7 @@ const std::vector<Shape>& shapes() {
 
 using Values = std::map<std::string, Array>;
 
-/// What a step makes of variables; `build` adds its effects to the graph.
+/// A step that changes variables; `build` adds its effects to the graph.
 struct Step {
   std::function<void(const Scope&)> build = {};
   Values feed = {};
@@ -159,7 +159,7 @@ TEST(CudaUpdates, ConditionsHoldThemBack) {
 // Whole rows wait, wherever packs and threads cut them.
 TEST(CudaUpdates, LazyRulesLeaveIdleRowsAlone) {
   Rule momentum = rule("lazy momentum", 1, momentum_update, {.lazy = true});
-  // Of rows 0, 3, ... each element has a gradient, of rows 1, 4, ... the last one, of others none.
+  // In rows 0, 3, ... each element has a gradient; in rows 1, 4, ... the last one; in others none.
   auto kind = [](const Shape& shape, std::int64_t i) {
     return shape.rank() == 2 ? i / shape[1] % 3 : 0;
   };

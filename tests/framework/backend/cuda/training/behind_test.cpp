@@ -1,4 +1,4 @@
-// What a host that runs one step ahead of its GPU must not get wrong.
+// The rules that a host which runs one step ahead of its GPU must not break.
 
 #include <functional>
 #include <thread>

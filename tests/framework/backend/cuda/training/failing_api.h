@@ -10,7 +10,7 @@
 
 namespace belfry::cuda {
 
-/// What there may be too little of.
+/// The resource of which there may be too little.
 enum class Scarce { memory, pinned, handles };
 std::string to_string(Scarce kind);
 inline void PrintTo(Scarce kind, std::ostream* out) { *out << to_string(kind); }
@@ -26,7 +26,7 @@ class FailingApi final : public Api {
   void refuse_one_of(Scarce kind, int granted);
   /// Refuses none from now on; returns whether the last refuse_one_of() came to it.
   bool stop_refusing();
-  /// What exists, by name: {"stream", 2}, ...; nothing of which there is none.
+  /// The number of objects that exist, by name: {"stream", 2}, ...; no entry where there are none.
   std::map<std::string, int> alive() const;
 
   int device_count() noexcept override { return api_.device_count(); }

@@ -28,7 +28,7 @@ Trained train_on_refusing() { return train_on(on("refusing"), 6, 0, digits({8, 4
 void expect_explains(const std::string& error, cuda::Scarce kind) {
   switch (kind) {
     case cuda::Scarce::memory:
-      // What for, and how much.
+      // The error says what the memory is for, and how much.
       EXPECT_THAT(error, ContainsRegex(".+: out of memory on cuda:0: [0-9.]+ [KMG]?i?B asked for"));
       break;
     case cuda::Scarce::pinned:

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of training on GPUs share.
+// The common parts of the tests of training on GPUs.
 
 #include "../../../train/resuming_model.h"
 #include "../../../train/training_testing.h"

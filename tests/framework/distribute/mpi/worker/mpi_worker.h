@@ -1,6 +1,6 @@
 #pragma once
-// What the workers of a test do. Each function is one scenario; what it returns is the text that
-// the test compares, and an Error that leaves it is returned as its text.
+// The scenarios that the workers of a test run. Each function is one; the text that it returns is
+// compared by the test, and an Error that leaves it is returned as its text.
 
 #include <string>
 

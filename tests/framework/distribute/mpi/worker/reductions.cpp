@@ -15,7 +15,7 @@ namespace {
 const std::vector<std::vector<std::int64_t>> buckets = {
     {1000, 0, 37}, {2}, {}, {300'001, 5}, {64, 64, 64}};
 
-// What a member has: random values whose sums depend on the order.
+// The operands of a member: random values whose sums depend on the order.
 template <class T>
 struct Operands {
   Operands(int member, int pass) {
