@@ -11,7 +11,8 @@ double gain(Better better, double value, double other) {
   return better == Better::lower ? other - value : value - other;
 }
 
-BestValue::BestValue(std::string owner, std::string metric, Better better, EarlyStopping stopping)
+BestValue::BestValue(std::string owner, std::string metric, Better better,
+                     EarlyStoppingOptions stopping)
     : owner_(std::move(owner)), metric_(std::move(metric)), better_(better), stopping_(stopping) {
   require(stopping_.patience >= 0, owner_, ": patience must be at least 0, got ",
           stopping_.patience);

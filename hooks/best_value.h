@@ -17,7 +17,7 @@ double gain(Better better, double value, double other);
 class BestValue {
  public:
   /// Errors and reasons begin with `owner`. Error: negative patience, min_change or min_steps.
-  BestValue(std::string owner, std::string metric, Better better, EarlyStopping stopping);
+  BestValue(std::string owner, std::string metric, Better better, EarlyStoppingOptions stopping);
 
   /// Whether the value after this step is the best so far. A step that is no later than another
   /// that was told changes nothing.
@@ -41,7 +41,7 @@ class BestValue {
  private:
   std::string owner_, metric_;
   Better better_;
-  EarlyStopping stopping_;
+  EarlyStoppingOptions stopping_;
   double value_ = 0;
   std::int64_t step_ = -1;  // of the best; -1: there is none yet
   std::int64_t waited_ = 0;

@@ -9,7 +9,7 @@ namespace belfry {
 /// Which of two values of a metric is the better one.
 enum class Better : std::uint8_t { lower, higher };
 
-struct EarlyStopping {
+struct EarlyStoppingOptions {
   /// Evaluations in a row without a better value after which training stops; 0: it never does.
   std::int64_t patience = 0;
   double min_change = 0;  ///< a value is better if it is by more than this; at least 0

@@ -253,10 +253,10 @@ EventFile::~EventFile() = default;
 
 const std::string& EventFile::path() const { return impl_->file.path(); }
 
-void EventFile::add(std::int64_t step, std::vector<SummaryValue> values) {
+void EventFile::add(std::int64_t step, std::vector<EventValue> values) {
   impl_->post(step, [values = std::move(values)](WireWriter& out) {
     out.message(5, [&] {
-      for (const SummaryValue& value : values) out.message(1, [&] { value(out); });
+      for (const EventValue& value : values) out.message(1, [&] { value(out); });
     });
   });
 }

@@ -16,7 +16,7 @@ namespace belfry::hooks {
 
 /// One value for TensorBoard: writes the fields of a Summary.Value. See summary_values.h, which
 /// makes them. Called on the event file's thread.
-using SummaryValue = std::function<void(protobuf::WireWriter&)>;
+using EventValue = std::function<void(protobuf::WireWriter&)>;
 
 /// A change in the status of a training run (SessionLog.SessionStatus).
 enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
@@ -56,7 +56,7 @@ class EventFile {
   const std::string& path() const;
 
   /// One event with these values.
-  void add(std::int64_t step, std::vector<SummaryValue> values);
+  void add(std::int64_t step, std::vector<EventValue> values);
   /// The model's graph, as of graph_def().
   void add_graph(std::int64_t step, std::vector<std::byte> graph_def);
   /// SessionStatus::start says which step comes next: readers forget what earlier files of the

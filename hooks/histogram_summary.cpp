@@ -77,7 +77,7 @@ void put(WireWriter& out, const Histogram& histogram) {
 
 }  // namespace
 
-SummaryValue histogram_summary(std::string tag, Array values) {
+EventValue histogram_summary(std::string tag, Array values) {
   require(!tag.empty() && values.defined(), "histogram_summary: no ",
           tag.empty() ? "tag" : "values for `" + tag + "`");
   return [tag = std::move(tag), values = std::move(values)](WireWriter& out) {

@@ -12,14 +12,14 @@ Array as_pixels(const Array& image) {
   return data::image_grid({&image, 1}, {.columns = 1, .border = 0, .low = 0, .high = 1});
 }
 
-std::vector<Array> images_of(const belfry::SummaryValue& summary) {
+std::vector<Array> images_of(const SummaryValue& summary) {
   const Array& value = summary.value;
   std::vector<Array> images;
   for (std::int64_t i = 0; i < value.shape()[0]; ++i) images.push_back(as_pixels(value.row(i)));
   return images;
 }
 
-std::vector<std::string> texts_of(const belfry::SummaryValue& summary) {
+std::vector<std::string> texts_of(const SummaryValue& summary) {
   const Shape& shape = summary.value.shape();
   std::int64_t rows = shape.rank() == 1 ? 1 : shape[0], length = shape[shape.rank() - 1];
   auto bytes = summary.value.span<std::uint8_t>();
@@ -32,9 +32,9 @@ std::vector<std::string> texts_of(const belfry::SummaryValue& summary) {
   return texts;
 }
 
-std::vector<SummaryValue> shown_values(const belfry::SummaryValue& summary) {
+std::vector<EventValue> shown_values(const SummaryValue& summary) {
   const std::string& name = summary.name;
-  std::vector<SummaryValue> values;
+  std::vector<EventValue> values;
   switch (summary.kind) {
     case SummaryKind::scalar:
       return {scalar_summary(name, summary.value.item())};

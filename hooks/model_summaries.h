@@ -14,14 +14,14 @@ namespace belfry::hooks {
 Array as_pixels(const Array& image);
 
 /// The images of a summary of images: as_pixels() of each.
-std::vector<Array> images_of(const belfry::SummaryValue& summary);
+std::vector<Array> images_of(const SummaryValue& summary);
 
 /// The texts of a summary of texts, each up to its first 0.
-std::vector<std::string> texts_of(const belfry::SummaryValue& summary);
+std::vector<std::string> texts_of(const SummaryValue& summary);
 
 /// The values by which TensorBoard shows a summary, under its name; images are under
 /// `name/image/0`, `name/image/1` and so on, as TensorFlow names them. Several texts are the rows
 /// of a table.
-std::vector<SummaryValue> shown_values(const belfry::SummaryValue& summary);
+std::vector<EventValue> shown_values(const SummaryValue& summary);
 
 }  // namespace belfry::hooks

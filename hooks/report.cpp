@@ -165,7 +165,7 @@ class WriteReport final : public Report {
     bool due = std::exchange(due_, false);
     if (due || !is_finite(result)) add_values(result);
     if (due) add_rates_and_speed(result, now);
-    for (const belfry::SummaryValue& value : result.summaries) add_summary(value, result.step);
+    for (const SummaryValue& value : result.summaries) add_summary(value, result.step);
     bool first = !written_;
     if (first) page_.facts.insert(page_.facts.begin(), {"Rows of a step", text(result.rows)});
     if (!writer_->busy()
@@ -271,7 +271,7 @@ class WriteReport final : public Report {
     since_ = {.step = result.step, .time = now};
   }
 
-  void add_summary(const belfry::SummaryValue& value, std::int64_t step) {
+  void add_summary(const SummaryValue& value, std::int64_t step) {
     switch (value.kind) {
       case SummaryKind::scalar:
         return add({CurveGroup::scalar, value.name}, step, value.value.item());

@@ -61,7 +61,7 @@ std::vector<Array> shown_images(const Array& images, std::string_view name) {
   return out;
 }
 
-std::string shown_text(const belfry::SummaryValue& summary) {
+std::string shown_text(const SummaryValue& summary) {
   return join(texts_of(summary), "\n").substr(0, most_bytes);
 }
 

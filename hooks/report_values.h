@@ -22,6 +22,6 @@ std::array<double, 5> percentiles_of(const Array& values);
 std::vector<Array> shown_images(const Array& images, std::string_view name);
 
 /// texts_of() a summary of texts as a line each; at most 10,000 bytes.
-std::string shown_text(const belfry::SummaryValue& summary);
+std::string shown_text(const SummaryValue& summary);
 
 }  // namespace belfry::hooks

@@ -105,7 +105,7 @@ class WriteSummaries final : public Summaries {
   void write_scalars(const StepResult& result) {
     scalars_.triggered(result.step, asked_);
     double now = options_.clock();
-    std::vector<SummaryValue> values{scalar_summary("loss", result.loss)};
+    std::vector<EventValue> values{scalar_summary("loss", result.loss)};
     auto add = [&](const std::string& tag, double value) {
       values.push_back(scalar_summary(tag, value));
     };
@@ -122,7 +122,7 @@ class WriteSummaries final : public Summaries {
 
   void write_histograms(const StepResult& result) {
     histograms_.triggered(result.step, asked_);
-    std::vector<SummaryValue> values;
+    std::vector<EventValue> values;
     const Variables& variables = result.context.variables();
     for (const std::string& name : variables.names())
       if (variables.options(name).kind == VariableKind::parameter)
@@ -131,8 +131,8 @@ class WriteSummaries final : public Summaries {
   }
 
   void write_of_model(const StepResult& result) {
-    std::vector<SummaryValue> values;
-    for (const belfry::SummaryValue& summary : result.summaries)
+    std::vector<EventValue> values;
+    for (const SummaryValue& summary : result.summaries)
       std::ranges::move(shown_values(summary), std::back_inserter(values));
     if (!values.empty()) file_->add(result.step, std::move(values));
   }

@@ -16,7 +16,7 @@ constexpr std::uint64_t float_type = 1, string_type = 7;
 
 // Summary.Value: tag = 1, simple_value = 2, image = 4, histo = 5, tensor = 8, metadata = 9.
 template <class Body>
-SummaryValue with_tag(std::string tag, Body body) {
+EventValue with_tag(std::string tag, Body body) {
   require(!tag.empty(), "summary: the tag is empty");
   return [tag = std::move(tag), body = std::move(body)](WireWriter& out) {
     out.text(1, tag);
@@ -48,12 +48,12 @@ void put_tensor(WireWriter& out, std::uint64_t type, std::initializer_list<std::
 
 }  // namespace
 
-SummaryValue scalar_summary(std::string tag, double value) {
+EventValue scalar_summary(std::string tag, double value) {
   return with_tag(std::move(tag),
                   [value](WireWriter& out) { out.float32(2, static_cast<float>(value)); });
 }
 
-SummaryValue image_summary(std::string tag, Array image) {
+EventValue image_summary(std::string tag, Array image) {
   const Shape& shape = image.shape();
   std::int64_t channels = shape.rank() == 3 ? shape[2] : 1;
   require(image.defined() && image.dtype() == DType::u8 && (shape.rank() == 2 || shape.rank() == 3)
@@ -70,11 +70,11 @@ SummaryValue image_summary(std::string tag, Array image) {
   });
 }
 
-SummaryValue text_summary(std::string tag, std::string markdown) {
+EventValue text_summary(std::string tag, std::string markdown) {
   return text_summary(std::move(tag), std::vector{std::move(markdown)});
 }
 
-SummaryValue text_summary(std::string tag, std::vector<std::string> rows) {
+EventValue text_summary(std::string tag, std::vector<std::string> rows) {
   return with_tag(std::move(tag), [rows = std::move(rows)](WireWriter& out) {
     put_tensor(out, string_type, {rows.size()}, [&] {
       for (const std::string& row : rows) out.text(8, row);
@@ -105,7 +105,7 @@ PrCurve count_pr_curve(const Array& labels, const Array& scores, int thresholds)
 
 // tensorboard/plugins/pr_curve: rows of a float tensor [6, n], and n in the metadata. Quotients as
 // computed there.
-SummaryValue pr_curve_summary(std::string tag, const PrCurve& curve) {
+EventValue pr_curve_summary(std::string tag, const PrCurve& curve) {
   const std::size_t n = curve.true_positives.size();
   std::vector<float> rows;
   for (const auto* counts : {&curve.true_positives, &curve.false_positives, &curve.true_negatives,
@@ -133,7 +133,7 @@ SummaryValue pr_curve_summary(std::string tag, const PrCurve& curve) {
 namespace {
 
 // tensorboard/plugins/hparams: all is in the metadata, the tensor is empty.
-SummaryValue hparams(std::string tag, std::vector<std::byte> content) {
+EventValue hparams(std::string tag, std::vector<std::byte> content) {
   return with_tag(std::move(tag), [content = std::move(content)](WireWriter& out) {
     put_tensor(out, float_type, {0}, [] {});
     put_metadata(out, "hparams", content);
@@ -149,7 +149,7 @@ void put_value(WireWriter& out, const HyperParameter& parameter) {
 
 }  // namespace
 
-SummaryValue hyper_parameters_summary(HyperParameters parameters, double start_seconds) {
+EventValue hyper_parameters_summary(HyperParameters parameters, double start_seconds) {
   WireWriter out;
   out.message(3, [&] {
     for (const auto& parameter : parameters)
@@ -162,7 +162,7 @@ SummaryValue hyper_parameters_summary(HyperParameters parameters, double start_s
   return hparams("_hparams_/session_start_info", out.take());
 }
 
-SummaryValue run_finished_summary(double end_seconds) {
+EventValue run_finished_summary(double end_seconds) {
   WireWriter out;
   out.message(4, [&] {
     out.varint(1, 1);  // STATUS_SUCCESS

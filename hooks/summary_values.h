@@ -16,19 +16,19 @@
 namespace belfry::hooks {
 
 /// Stored as a float, NaN and infinity too.
-SummaryValue scalar_summary(std::string tag, double value);
+EventValue scalar_summary(std::string tag, double value);
 
 /// How often values lie in TensorFlow's buckets, whose limits grow by a tenth from 1e-12 to 1e20,
 /// on both sides of 0. Any numeric array; NaN and infinity are not counted.
-SummaryValue histogram_summary(std::string tag, Array values);
+EventValue histogram_summary(std::string tag, Array values);
 
 /// An image u8 [h, w] or [h, w, 1 | 3 | 4], stored as PNG. Error: another type or shape.
-SummaryValue image_summary(std::string tag, Array image);
+EventValue image_summary(std::string tag, Array image);
 
 /// Markdown.
-SummaryValue text_summary(std::string tag, std::string markdown);
+EventValue text_summary(std::string tag, std::string markdown);
 /// A table of one column, a row for each text.
-SummaryValue text_summary(std::string tag, std::vector<std::string> rows);
+EventValue text_summary(std::string tag, std::vector<std::string> rows);
 
 /// The counts of right and wrong answers of a classifier of two classes at each of n thresholds, 0
 /// to 1 in equal steps: a score that is not below the threshold is a positive.
@@ -39,7 +39,7 @@ struct PrCurve {
 /// Error: other values, fewer than 2 thresholds.
 PrCurve count_pr_curve(const Array& labels, const Array& scores, int thresholds = 201);
 /// A curve of precision over recall. Error: counts of different lengths, fewer than 2.
-SummaryValue pr_curve_summary(std::string tag, const PrCurve& curve);
+EventValue pr_curve_summary(std::string tag, const PrCurve& curve);
 
 /// A number, text or bool: a column in TensorBoard's table of runs.
 struct HyperParameter {
@@ -59,8 +59,8 @@ using HyperParameters = std::map<std::string, HyperParameter>;
 
 /// The parameters of the run. Its columns of results are all scalars of the run and of runs in
 /// folders below it. Once a run: later ones are ignored.
-SummaryValue hyper_parameters_summary(HyperParameters parameters, double start_seconds);
+EventValue hyper_parameters_summary(HyperParameters parameters, double start_seconds);
 /// The run ended well. `end_seconds` since 1970, as above.
-SummaryValue run_finished_summary(double end_seconds);
+EventValue run_finished_summary(double end_seconds);
 
 }  // namespace belfry::hooks

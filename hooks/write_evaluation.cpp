@@ -56,7 +56,7 @@ void write_evaluation(const std::string& dir, const EvalResult& result, std::int
 
 void write_evaluation(EventFile& file, const EvalResult& result, std::int64_t step,
                       const std::string& checkpoint) {
-  std::vector<SummaryValue> values;
+  std::vector<EventValue> values;
   for (const auto& [name, value] : result) {
     if (value.elements() == 1 && name != "global_step")
       values.push_back(scalar_summary(name, value.item()));

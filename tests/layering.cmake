@@ -38,11 +38,10 @@ folder(data data/formats data/augment)
 folder(hooks framework/export data/formats)
 folder(models framework)
 folder(models/by_name models)
-folder(framework/programs framework data)
 folder(examples framework data hooks models)
 set(packages_of_cpu "dnnl|oneapi/dnnl")
 set(packages_of_toolkit "cudnn|cublas|nccl|cuda|nvrtc|nvtx")
-set(private_folders "^(framework/(backend/.|distribute/mpi$|programs$)|models/by_name$)")  # headers are nobody else's
+set(private_folders "^(framework/(backend/.|distribute/mpi$)|models/by_name$)")  # headers are nobody else's
 
 # The innermost folder of the list above that holds the file.
 function(folder_of file out)

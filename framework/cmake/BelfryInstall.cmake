@@ -10,7 +10,6 @@ foreach(folder framework data hooks models)
           FILES_MATCHING PATTERN *.h
           PATTERN framework/backend/cpu EXCLUDE PATTERN framework/backend/cuda EXCLUDE
           PATTERN framework/distribute/mpi EXCLUDE PATTERN framework/cmake EXCLUDE
-          PATTERN framework/programs EXCLUDE
           PATTERN models/by_name EXCLUDE)
   install(FILES ${folder}/${folder}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)
 endforeach()

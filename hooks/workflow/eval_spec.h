@@ -52,7 +52,7 @@ struct EvalSpec {
   /// infinite is never better.
   std::string metric = "loss";
   Better better = Better::lower;
-  EarlyStopping early_stopping = {};  ///< by `metric`
+  EarlyStoppingOptions early_stopping = {};  ///< by `metric`
   /// Checkpoints of the best values to keep, in model_dir/best or best_<name>; 0: none. See
   /// hooks::ValidateOptions::keep_best and hooks::best_checkpoint().
   int keep_best = 0;

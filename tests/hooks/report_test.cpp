@@ -30,7 +30,7 @@ struct ReportTest : testing::Test {
   }
   /// A step of 8 rows that ends half a second later, after an eighth of waiting for input.
   void step(Hook& hook, double loss, std::span<const std::pair<std::string, double>> values = {},
-            std::span<const belfry::SummaryValue> summaries = {}) {
+            std::span<const SummaryValue> summaries = {}) {
     now += 0.5;
     context.finish_step(hook, {.context = context,
                                .loss = loss,
@@ -200,7 +200,7 @@ TEST_F(ReportTest, AsksForSummariesAndShowsThem) {
     if (request.summaries) asked.push_back(finished + 1);
   }
   EXPECT_THAT(asked, ElementsAre(1, 4, 7, 8));
-  std::vector<belfry::SummaryValue> summaries{
+  std::vector<SummaryValue> summaries{
       {"pixels", SummaryKind::image, Array::zeros({1, 2, 2, 1})},
       {"norm", SummaryKind::scalar, Array::scalar(2.f)},
       {"w", SummaryKind::histogram, Array::of({3.f, 1.f, 2.f})},

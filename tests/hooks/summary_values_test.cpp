@@ -19,7 +19,7 @@ using protobuf::WireWriter;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-ByteVector encoded(const SummaryValue& value) {
+ByteVector encoded(const EventValue& value) {
   WireWriter out;
   value(out);
   return out.take();

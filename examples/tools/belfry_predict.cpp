@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "belfry/data/formats/image.h"
-#include "belfry/framework/programs/predict_inputs.h"
-#include "belfry/framework/programs/predictions.h"
-#include "belfry/framework/programs/table.h"
 #include "belfry/framework/tensor/stack.h"
 #include "belfry/version.h"
+#include "tools/predict_inputs.h"
+#include "tools/predictions.h"
+#include "tools/table.h"
 
 namespace belfry::programs {
 namespace {

@@ -1,4 +1,4 @@
-#include "belfry/framework/programs/predictions.h"
+#include "tools/predictions.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "belfry/data/formats/npy.h"
 #include "belfry/data/formats/npz.h"
 #include "belfry/framework/base/file.h"
-#include "belfry/framework/programs/table.h"
+#include "tools/table.h"
 
 namespace belfry::programs {
 namespace {

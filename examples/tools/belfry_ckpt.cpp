@@ -9,11 +9,11 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/text.h"
-#include "belfry/framework/programs/table.h"
-#include "belfry/framework/programs/weight_files.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/version.h"
+#include "tools/table.h"
+#include "tools/weight_files.h"
 
 namespace belfry::programs {
 namespace {

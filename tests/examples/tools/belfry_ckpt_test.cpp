@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "../base/temporary_folder.h"
+#include "../../framework/base/temporary_folder.h"
 #include "belfry/data/formats/npz.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/tensor_bundle.h"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "../base/temporary_folder.h"
+#include "../../framework/base/temporary_folder.h"
 #include "belfry/data/formats/image.h"
 #include "belfry/data/formats/npy.h"
 #include "belfry/data/formats/npz.h"

@@ -1,4 +1,4 @@
-#include "belfry/framework/programs/weight_files.h"
+#include "tools/weight_files.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "belfry/framework/programs/predict_inputs.h"
+#include "tools/predict_inputs.h"
 
 #include <algorithm>
 #include <filesystem>
