@@ -35,7 +35,7 @@ struct PadAndCropOptions {
 /// Error: padding outside [0, 1024]; with Border::constant, a fill that does not fit.
 Augmentation pad_and_crop(PadAndCropOptions options = {});
 
-struct ResizeOptions {
+struct ResizeImageOptions {
   std::int64_t height = 0;  ///< of the result, in pixels; must be given
   std::int64_t width = 0;
   Interpolation interpolation = Interpolation::linear;
@@ -50,7 +50,7 @@ struct ResizeOptions {
 /// which blurs a little more. `antialias = false` samples 2 x 2 pixels however much an image
 /// shrinks, as OpenCV, PyTorch's interpolate and tf.image.resize do by default. Masks and
 /// `nearest` take the pixel nearest to the place. Error: sizes outside [1, 32766].
-Augmentation resize(ResizeOptions options);
+Augmentation resize(ResizeImageOptions options);
 
 struct ResizeShortSideOptions {
   std::int64_t size = 0;  ///< of the shorter side, in pixels; must be given

@@ -9,23 +9,23 @@
 namespace belfry::data {
 namespace {
 
-void check_resize(const ResizeOptions& o) {
+void check_resize(const ResizeImageOptions& o) {
   check_side("height", o.height);
   check_side("width", o.width);
   check_targets(o.image, o.masks);
 }
 
-constexpr Definition<ResizeOptions> resize_definition{
+constexpr Definition<ResizeImageOptions> resize_definition{
     .name = "resize",
     .fields =
-        [](OptionFields& f, ResizeOptions& o) {
+        [](OptionFields& f, ResizeImageOptions& o) {
           f.field("height", o.height);
           f.field("width", o.width);
           resizing_fields(f, o);
         },
     .check = check_resize,
     .apply =
-        [](const ResizeOptions& o, Features& features, PhiloxStream&) {
+        [](const ResizeImageOptions& o, Features& features, PhiloxStream&) {
           Targets targets(features, o.image, o.masks);
           resize_all(o, targets, o.height, o.width);
         }};
@@ -97,7 +97,7 @@ void resize_pixels(const cv::Mat& from, cv::Mat& to, Interpolation interpolation
   cv::resize(shrunk, to, wanted, 0, 0, growing);
 }
 
-Augmentation resize(ResizeOptions options) { return resize_definition(std::move(options)); }
+Augmentation resize(ResizeImageOptions options) { return resize_definition(std::move(options)); }
 Augmentation resize_short_side(ResizeShortSideOptions options) {
   return short_side_definition(std::move(options));
 }

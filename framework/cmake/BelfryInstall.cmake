@@ -2,16 +2,17 @@
 # target belfry::belfry, and belfry.pc for pkg-config. No path of this machine goes into them, so the
 # tree may be moved. Headers name nothing of other packages, so consumers need none of them to compile.
 include(CMakePackageConfigHelpers)
+include(BelfryHeaders)
 
 install(TARGETS belfry EXPORT belfry
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-foreach(folder framework data hooks models)
-  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry
-          FILES_MATCHING PATTERN *.h
-          PATTERN framework/backend/cpu EXCLUDE PATTERN framework/backend/cuda EXCLUDE
-          PATTERN framework/distribute/mpi EXCLUDE PATTERN framework/cmake EXCLUDE
-          PATTERN models/by_name EXCLUDE)
-  install(FILES ${folder}/${folder}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)
+belfry_header_closure(headers ${PROJECT_SOURCE_DIR} ${belfry_doors} ${belfry_inner_doors})
+foreach(header ${headers})
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry/${folder})
+endforeach()
+foreach(header ${belfry_doors} framework/ops.h framework/backend.h)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)
 endforeach()
 install(FILES ${BELFRY_INCLUDE_DIR}/belfry/version.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)

@@ -15,13 +15,13 @@
 namespace belfry {
 
 /// How a model comes to lie on the device slots of a tower.
-struct Split {
+struct AutoSplit {
   int slots = 0;  ///< 0: as the model says by Scope::on(); else it is cut into so many parts
 };
 /// The model is cut over `slots` devices such that the fullest needs as little memory as can be, by
 /// planning; then by time. A slot may have several stretches of it. The log and plan() say where it
 /// is cut. It does not call Scope::on().
-inline Split auto_split(int slots) { return {slots}; }
+inline AutoSplit auto_split(int slots) { return {slots}; }
 
 /// The type in which models compute. Variables, optimizers, statistics and losses stay f32.
 enum class Precision : std::uint8_t {
@@ -70,7 +70,7 @@ struct RunConfig {
   /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a slot: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
   /// Who says which parts of the model are on which slot.
-  Split split = {};
+  AutoSplit split = {};
   /// The meaning of a batch of the input.
   BatchPolicy batch = BatchPolicy::global;
   /// Where variables live.

@@ -1,0 +1,32 @@
+# belfry_header_closure(OUT SOURCE_DIR HEADER...): these headers of the source tree and all of Belfry's
+# that they include, as paths below SOURCE_DIR, sorted.
+include_guard()
+
+# The doors: the only headers that programs name. Whatever they include is installed with them.
+set(belfry_doors framework/framework.h data/data.h hooks/hooks.h models/models.h)
+# The doors of those who write ops, devices, or transforms that work on OpenCV's images.
+set(belfry_inner_doors framework/ops.h framework/backend.h data/opencv.h)
+
+function(belfry_header_closure out source_dir)
+  set(open ${ARGN})
+  set(closure)
+  while(open)
+    list(POP_FRONT open header)
+    if(header IN_LIST closure OR NOT EXISTS ${source_dir}/${header})  # version.h is made by CMake
+      continue()
+    endif()
+    list(APPEND closure ${header})
+    file(STRINGS ${source_dir}/${header} lines REGEX "^#[ \t]*include[ \t]*[<\"]belfry/")
+    foreach(line ${lines})
+      string(REGEX REPLACE ".*belfry/([^>\"]+)[>\"].*" "\\1" included "${line}")
+      if(included MATCHES "^(framework|ops|backend)\\.h$")
+        set(included framework/${included})
+      elseif(included MATCHES "^(data|hooks|models)\\.h$")
+        set(included ${CMAKE_MATCH_1}/${included})
+      endif()
+      list(APPEND open ${included})
+    endforeach()
+  endwhile()
+  list(SORT closure)
+  set(${out} ${closure} PARENT_SCOPE)
+endfunction()

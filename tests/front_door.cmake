@@ -1,0 +1,38 @@
+# The headers behind <belfry/framework.h> are few, and name no plan, device or executable; no type that
+# programs see has its name in two namespaces.
+cmake_minimum_required(VERSION 3.22)
+include(${SOURCE_DIR}/framework/cmake/BelfryHeaders.cmake)
+
+set(most 80)
+belfry_header_closure(front ${SOURCE_DIR} framework/framework.h)
+list(LENGTH front count)
+if(count GREATER most)
+  message(SEND_ERROR "framework.h leads to ${count} headers, more than ${most}")
+endif()
+foreach(header ${front})
+  if(header MATCHES "^(framework/(compiler|backend|runtime)|data)/"
+     AND NOT header STREQUAL framework/runtime/check_op.h)
+    message(SEND_ERROR "framework.h leads to ${header}, which is for those who write ops or devices")
+  endif()
+endforeach()
+
+belfry_header_closure(public ${SOURCE_DIR} ${belfry_doors})
+if(NOT "framework/train/estimator.h" IN_LIST public OR NOT "hooks/hooks.h" IN_LIST public)
+  message(FATAL_ERROR "the doors lead nowhere: ${public}")
+endif()
+foreach(header ${public})
+  file(STRINGS ${SOURCE_DIR}/${header} lines
+       REGEX "^(namespace [a-z_:]+ {|(struct|class|enum class) [A-Za-z0-9]+[^;]*{)")
+  set(namespace)
+  foreach(line ${lines})
+    if(line MATCHES "^namespace ([a-z_:]+) {")
+      set(namespace ${CMAKE_MATCH_1})
+    elseif(NOT namespace MATCHES detail)
+      string(REGEX REPLACE "^(struct|class|enum class) ([A-Za-z0-9]+).*" "\\2" type "${line}")
+      if(DEFINED namespace_of_${type} AND NOT namespace_of_${type} STREQUAL namespace)
+        message(SEND_ERROR "${type} is a type of ${namespace_of_${type}} and of ${namespace} (${header})")
+      endif()
+      set(namespace_of_${type} ${namespace})
+    endif()
+  endforeach()
+endforeach()
