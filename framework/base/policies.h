@@ -1,8 +1,9 @@
 #pragma once
-// The choices that RunConfig makes about devices that train together.
+// The choices that RunConfig makes about devices that train together, and how they share rows.
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace belfry {
 
@@ -31,5 +32,16 @@ enum class CrossDevice : std::uint8_t {
   hierarchical,   ///< neighbours in pairs, then pairs of pairs; 16-bit sums are rounded each time
 };
 std::string to_string(CrossDevice kind);
+
+/// A range of rows of a batch.
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  bool operator==(const RowRange&) const = default;
+};
+
+/// `rows` in `parts` ranges as even as can be, larger ones first: 15 in 2 is 8 and 7. Ranges may be
+/// empty.
+std::vector<RowRange> split_rows(std::int64_t rows, int parts);
 
 }  // namespace belfry

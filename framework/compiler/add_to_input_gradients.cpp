@@ -17,7 +17,9 @@ Program add_to_input_gradients(const Program& program,
   auto uses = use_counts(program);
   auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     if (!old.is(add_op) || on_host(old.slot())) return std::nullopt;
-    for (int side : {0, 1}) {
+    // Of two such gradients the later one is chosen: the other is there already.
+    int later = old.input(0).node().id() > old.input(1).node().id() ? 0 : 1;
+    for (int side : {later, 1 - later}) {
       const Tensor &gradient = old.input(side), &other = old.input(1 - side);
       const Node& node = gradient.node();
       if (!takes_addend(to(gradient).node()) || node.slot() != old.slot()

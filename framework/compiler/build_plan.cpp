@@ -328,6 +328,10 @@ class Builder {
     for (int i : candidates) {
       Value& input = values_[static_cast<std::size_t>(step.inputs[static_cast<std::size_t>(i)])];
       bool dies_here = input.leaf.kind == Location::Kind::none && input.last == index;
+      // A kernel that reads it elsewhere, too, would find it overwritten.
+      if (!node.op().elementwise
+          && std::ranges::count(step.inputs, step.inputs[static_cast<std::size_t>(i)]) > 1)
+        continue;
       if (!dies_here || input.type.shape != output.type.shape || input.bytes != output.bytes)
         continue;
       PlannedBlock& block = plan_->blocks[static_cast<std::size_t>(input.block)];

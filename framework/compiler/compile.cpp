@@ -40,8 +40,9 @@ std::vector<std::shared_ptr<Plan>> planned(std::vector<Program> slots,
                                            const CompileOptions& options) {
   std::vector<Recomputed> recomputed(slots.size());
   for (std::size_t s = 0; s < slots.size(); ++s) {
-    const WorkRates& rates = devices[s]->host_accessible() ? rates_of_cpus : rates_of_gpus;
-    if (options.fast) slots[s] = recompute(slots[s], options.recompute, recomputed[s], rates);
+    RecomputeOptions own = options.recompute;
+    own.rates = devices[s]->host_accessible() ? rates_of_cpus : rates_of_gpus;
+    if (options.fast) slots[s] = recompute(slots[s], own, recomputed[s]);
     if (always_verify || options.verify) verify(slots[s]);
   }
   auto plans = build_plans(std::move(slots), devices, options);

@@ -61,6 +61,15 @@ struct PlannedBlock {
   std::int64_t offset = 0;
 };
 
+/// The work that a kind of device does in a second: it computes, moves memory, sends to a device of
+/// its kind. Rough, and the same for all of a
+/// kind, so that plans do not depend on the machine; only the ratio counts.
+struct WorkRates {
+  double flops, bytes, sent_bytes;
+};
+inline constexpr WorkRates rates_of_cpus{1.5e11, 2e10, 1e10};  ///< a core with AVX-512
+inline constexpr WorkRates rates_of_gpus{3e14, 2.8e12, 2e11};  ///< ResNet-50 in bf16 on an H100
+
 /// These choose what a plan computes again in its backward pass in place of keeping it: see
 /// recompute.h.
 struct RecomputeOptions {
@@ -75,6 +84,8 @@ struct RecomputeOptions {
   /// segments of the model among it; 0: no limit. Weights are then packed again for kernels far
   /// behind. An estimate: workspaces, packed weights and gaps come on top.
   std::int64_t most_bytes = 0;
+  /// Those of the devices, by which time is estimated.
+  WorkRates rates = rates_of_cpus;
 };
 
 /// A plan computes so much again, in estimates.

@@ -275,9 +275,8 @@ class Rewriter {
 
 }  // namespace
 
-Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done,
-                  const WorkRates& rates) {
-  StepValues step(program, rates);
+Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done) {
+  StepValues step(program, options.rates);
   const Set in_scopes = values_in(step, options.scopes);
   Set dropped = in_scopes;
   if (options.cheap) drop_cheap_values(step, dropped);

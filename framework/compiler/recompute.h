@@ -2,7 +2,6 @@
 // Recomputation: the backward pass has values again in place of keeping them.
 
 #include "belfry/framework/compiler/plan.h"
-#include "belfry/framework/compiler/step_values.h"
 
 namespace belfry {
 
@@ -12,8 +11,6 @@ namespace belfry {
 /// sublinear memory cost", 2016). Random numbers are computed again, too: an op's are the same in a
 /// step, however often it runs. Statistics of a batch, what comes from another slot or tower, and
 /// the program's results are not. See RecomputeOptions for what is dropped. `done` says what was.
-/// `rates` are the device's.
-Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done,
-                  const WorkRates& rates = rates_of_cpus);
+Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done);
 
 }  // namespace belfry

@@ -14,8 +14,7 @@
 namespace belfry {
 namespace {
 
-constexpr double sent_bytes_a_second = 1e10;  // as rough as those of step_values.cpp
-constexpr double least_seconds = 1e-9;        // of a node, also where its tensors are empty
+constexpr double least_seconds = 1e-9;  // of a node, also where its tensors are empty
 
 // Results of a pass that nothing in it reads.
 std::vector<Tensor> results_of(const SplitPass& pass) {
@@ -106,10 +105,13 @@ std::map<std::string_view, int> copies_of_variables(std::span<const SplitPass> p
 }  // namespace
 
 SplitCosts::SplitCosts(std::span<const SplitPass> passes, const SplitOptions& options)
-    : slots_(options.slots), passes_(passes.size()), work_(passes[0].nodes.size()) {
+    : slots_(options.slots),
+      passes_(passes.size()),
+      rates_(options.recompute.rates),
+      work_(passes[0].nodes.size()) {
   for (std::size_t i = 0; i < work_.size(); ++i) {
     const Node& node = *passes[0].nodes[i];
-    work_[i] = least_seconds + seconds_to_compute(node, node.inputs());
+    work_[i] = least_seconds + seconds_to_compute(node, node.inputs(), options.recompute.rates);
   }
   Differentiated step(passes, options.recompute);
   const Program& program = step.program();
@@ -144,7 +146,7 @@ void SplitCosts::add_step(const Node& node, std::vector<std::vector<int>>& items
     return;
   }
   Step step{.home = static_cast<int>(node.first_row()),
-            .seconds = least_seconds + seconds_to_compute(node, node.inputs())};
+            .seconds = least_seconds + seconds_to_compute(node, node.inputs(), rates_)};
   for (const Tensor& t : node.inputs()) step.inputs.push_back(items(t));
   for (const TensorType& type : node.outputs()) {
     own.push_back(static_cast<int>(items_.size()));
@@ -297,7 +299,7 @@ class SplitCosts::Run {
     double sum = std::max(std::accumulate(busy_.begin(), busy_.end(), 0.0), least_seconds);
     double longest = *std::ranges::max_element(busy_);
     cost_.seconds = longest + (sum - longest) / static_cast<double>(costs_.passes_)
-                    + sent_ / sent_bytes_a_second;
+                    + sent_ / costs_.rates_.sent_bytes;
     auto bytes = static_cast<double>(
         std::accumulate(cost_.bytes.begin(), cost_.bytes.end(), std::int64_t{1}));
     double enough = 1 / (16 * static_cast<double>(busy_.size()));

@@ -51,6 +51,7 @@ class SplitCosts {
 
   int slots_;
   std::size_t passes_;
+  WorkRates rates_;
   std::vector<double> work_;
   std::vector<Item> items_;
   std::vector<Step> steps_;

@@ -145,6 +145,9 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
     bool norm_again = step.late && step.node->is(batch_norm_train_op);
     for (int i : norm_again ? std::vector{0} : may_overwrite(*step.node)) {
       const Tensor& input = step.node->input(i);
+      auto is_input = [&](const Tensor& t) { return value_of(t) == value_of(input); };
+      if (!step.node->op().elementwise && std::ranges::count_if(step.node->inputs(), is_input) > 1)
+        continue;
       bool dies = life_of(input, step.late).last == step.at && !is_leaf(input.node());
       if (made.first != step.at || !dies || input.type().bytes() != step.node->output(0).bytes())
         continue;

@@ -6,21 +6,12 @@
 #include <span>
 #include <vector>
 
-#include "belfry/framework/graph/rewrite.h"
+#include "belfry/framework/compiler/plan.h"
 
 namespace belfry {
 
-/// About what a kind of device computes and moves in a second. Rough, and the same for all of a
-/// kind, so that plans do not depend on the machine; only the ratio counts.
-struct WorkRates {
-  double flops, bytes;
-};
-inline constexpr WorkRates rates_of_cpus{1.5e11, 2e10};  ///< a core with AVX-512
-inline constexpr WorkRates rates_of_gpus{3e14, 2.8e12};  ///< ResNet-50 in bf16 on an H100
-
 /// About how long a node takes with these inputs: only ratios count, on one machine or several.
-double seconds_to_compute(const Node& node, std::span<const Tensor> inputs,
-                          const WorkRates& rates = rates_of_cpus);
+double seconds_to_compute(const Node& node, std::span<const Tensor> inputs, const WorkRates& rates);
 
 /// Inputs whose memory a node's first output may take, if it is as large and nobody else reads
 /// them.
@@ -29,7 +20,7 @@ std::vector<int> may_overwrite(const Node& node);
 /// Values are numbered; views share the number of what they view.
 class StepValues {
  public:
-  explicit StepValues(const Program& program, const WorkRates& rates = rates_of_cpus);
+  StepValues(const Program& program, const WorkRates& rates);
 
   using Set = std::vector<bool>;  ///< by value
   Set none() const { return Set(values_.size()); }

@@ -34,17 +34,6 @@ std::string Tower::name() const {
   return join(names, "+");
 }
 
-std::vector<RowRange> split_rows(std::int64_t rows, int parts) {
-  std::vector<RowRange> out;
-  std::int64_t first = 0;
-  for (int i = 0; i < parts; ++i) {
-    std::int64_t count = rows / parts + (i < rows % parts ? 1 : 0);
-    out.push_back({first, count});
-    first += count;
-  }
-  return out;
-}
-
 std::string Strategy::describe_batch(std::int64_t rows, int workers) const {
   int local = size(), all = local * workers;
   std::string towers_text = concat(all, all == 1 ? " tower" : " towers");

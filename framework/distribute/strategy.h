@@ -19,17 +19,6 @@ struct Tower {
   std::string name() const;  ///< "cpu:0", "cpu:0+cpu:1"
 };
 
-/// A range of rows of a batch.
-struct RowRange {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-  bool operator==(const RowRange&) const = default;
-};
-
-/// `rows` in `parts` ranges as even as can be, larger ones first: 15 in 2 is 8 and 7. Ranges may be
-/// empty.
-std::vector<RowRange> split_rows(std::int64_t rows, int parts);
-
 /// Towers that each take a share of every step.
 struct Strategy {
   std::vector<Tower> towers;

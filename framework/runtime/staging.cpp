@@ -41,9 +41,9 @@ Staging::Staging(Device& device, const Plan& plan) : device_(device) {
             device.make_event(),
             device.make_event(true),
             device.make_event(true)};
-  std::byte* none = slots_[0].results.get();  // no fault, in front of the first results
-  std::memset(none, 0, staged_fault_bytes);
-  uploads_->copy_to_device(arriving_.data() + input_bytes_, none, Bytes(staged_fault_bytes));
+  std::byte* zero = slots_[0].results.get();  // before there are results
+  std::memset(zero, 0, staged_fault_bytes);
+  uploads_->copy_to_device(arriving_.data() + input_bytes_, zero, Bytes(staged_fault_bytes));
 }
 
 Staging::~Staging() {

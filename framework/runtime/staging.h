@@ -74,7 +74,7 @@ class Staging {
   std::vector<std::int64_t> input_at_, result_at_;  // and where the last input ends
   std::int64_t input_bytes_ = 0, result_bytes_ = 0;
   DeviceMemory memory_;    // inputs, fault, results
-  DeviceMemory arriving_;  // inputs, and no fault
+  DeviceMemory arriving_;  // inputs, and a 0 for the fault
   std::unique_ptr<Stream> uploads_;
   std::unique_ptr<Event> taken_;  // what had arrived
   std::array<Slot, 2> slots_;

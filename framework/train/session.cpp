@@ -171,6 +171,8 @@ ModelOptions Session::complete(ModelOptions options) const {
   options.split = split_;
   options.precision = precision_;
   options.recompute = compile_options_.recompute;
+  options.recompute.rates =
+      strategy_.towers[0].devices[0]->host_accessible() ? rates_of_cpus : rates_of_gpus;
   if (strategy_.slots() > 1)
     options.slot_of_variable = [this](std::string_view name) { return variables_.slot_of(name); };
   return options;

@@ -33,7 +33,7 @@ program=$1
 shift
 if [ ! -d "$here/lib" ]; then  # unpacked beside it and moved: another `run` may be here at once
   mkdir "$here/unpacking.$$" && tar -xzf "$here/lib.tar.gz" -C "$here/unpacking.$$" || exit 1
-  mv -T "$here/unpacking.$$/lib" "$here/lib" 2>/dev/null
+  mv -T "$here/unpacking.$$/lib" "$here/lib" 2>/dev/null || [ -d "$here/lib" ] || exit 1
   rm -rf "$here/unpacking.$$"
 fi
 packages=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)
@@ -41,7 +41,7 @@ for folder in /usr/local/nvidia/lib64 /usr/local/cuda*/lib64 \
     /usr/local/cuda*/targets/*/lib "$packages"/nvidia/*/lib; do
   [ -d "$folder" ] && LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
 done
-export LD_LIBRARY_PATH="$here/lib:$LD_LIBRARY_PATH"
+export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 missing=$(ldd "$here/$program" | sed -n 's/ => not found//p')
 if [ -n "$missing" ]; then
   echo "run: not found:" $missing >&2

@@ -1,6 +1,8 @@
 // Whole plans: order, places, what reads what, and the report about them.
 
 #include "belfry/framework/compiler/reference_use.h"
+#include "belfry/framework/ops/defs_nn.h"
+#include "belfry/framework/ops/updates.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/runtime/executable.h"
 #include "compiler_testing.h"
@@ -241,6 +243,18 @@ TEST(Plan, ALivingInputIsNot) {
   auto with_view = plan_of({exp(a), viewed}, false);
   EXPECT_NE(with_view->outputs[0], with_view->outputs[1]);
   EXPECT_EQ(plan_of({exp(f32(graph, "z", {8}))})->outputs[0].kind, Location::Kind::arena);
+}
+
+// A gradient whose addend is also the operand that it is made of, as in x + conv2d(x).
+TEST(Plan, ADyingInputThatIsReadTwiceIsNot) {
+  Graph graph;
+  Tensor dy = exp(f32(graph, "dy", {1, 4, 4, 2})), other = exp(f32(graph, "other", {1, 4, 4, 2})),
+         kernel = f32(graph, "kernel", {3, 3, 2, 2});
+  ConvGradInputOptions options{Conv2dOptions{}, {4, 4}};
+  auto once = plan_of({apply1(conv2d_grad_input_op, {dy, kernel, other}, options)}, false);
+  EXPECT_EQ(once->blocks.size(), 2u);
+  auto twice = plan_of({apply1(conv2d_grad_input_op, {dy, kernel, dy}, options)}, false);
+  EXPECT_EQ(twice->blocks.size(), 2u);
 }
 
 TEST(Plan, BroadcastInputsKeepTheirPlace) {

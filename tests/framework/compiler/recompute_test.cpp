@@ -43,7 +43,7 @@ class Recompute : public ::testing::Test {
     return names;
   }
   static std::int64_t peak(const Program& of) {
-    StepValues step(of);
+    StepValues step(of, rates_of_cpus);
     return step.estimate(step.none()).peak;
   }
 

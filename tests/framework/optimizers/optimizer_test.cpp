@@ -6,6 +6,7 @@
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/updates.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "training.h"
 

@@ -21,7 +21,7 @@ struct ColumnTiles {
 };
 
 /// With at most `most_lanes`, a power of two; about `blocks` blocks if each thread then has at
-/// least 4 rows, but no parts where one block can take all rows at no more than 16 a thread.
+/// least 4 rows.
 inline ColumnTiles column_tiles(std::int64_t outer, std::int64_t rows, std::int64_t columns, int v,
                                 int most_lanes, std::int64_t blocks) {
   ColumnTiles t{.outer = outer, .rows = rows, .columns = columns};
@@ -29,8 +29,7 @@ inline ColumnTiles column_tiles(std::int64_t outer, std::int64_t rows, std::int6
   t.tiles = (columns + t.lanes * v - 1) / (t.lanes * v);
   std::int64_t at_least = 4 * block_threads / t.lanes;
   std::int64_t wanted = blocks / std::max<std::int64_t>(outer * t.tiles, 1);
-  if (rows > 4 * at_least)
-    t.parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rows / at_least, 1));
+  t.parts = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(rows / at_least, 1));
   t.rows_of_part = (rows + t.parts - 1) / t.parts;
   if (rows > 0) t.parts = (rows + t.rows_of_part - 1) / t.rows_of_part;
   return t;
@@ -196,7 +195,7 @@ class ColumnFold {
  public:
   /// V: as it will be given to enqueue().
   ColumnFold(std::int64_t outer, std::int64_t rows, std::int64_t columns, int v)
-      : first_(column_tiles(outer, rows, columns, v, 32, fold_blocks)),
+      : first_(fold_tiles(outer, rows, columns, v)),
         second_(column_tiles(outer, first_.parts, columns, 1, 2, 1)) {}
 
   Bytes workspace() const {
@@ -217,6 +216,14 @@ class ColumnFold {
   }
 
  private:
+  // No parts, and so one launch, where a block can take all rows at no more than 16 a thread.
+  static ColumnTiles fold_tiles(std::int64_t outer, std::int64_t rows, std::int64_t columns,
+                                int v) {
+    ColumnTiles tiles = column_tiles(outer, rows, columns, v, 32, fold_blocks);
+    bool few = rows <= 16 * block_threads / tiles.lanes;
+    return few ? column_tiles(outer, rows, columns, v, 32, 1) : tiles;
+  }
+
   ColumnTiles first_, second_;
 };
 

@@ -80,7 +80,7 @@ class CudnnConv final : public Kernel {
     } else {
       packed_ = {{.input = 1, .layout = "cudnn krsc", .size = size, .pack = transpose_}};
     }
-    if (c.adds) adds_ = Bytes(TensorType{c.x(), c.dtype}.bytes());
+    if (c.adds) addend_bytes_ = Bytes(TensorType{c.x(), c.dtype}.bytes());
   }
 
   Bytes workspace() const override {
@@ -97,8 +97,8 @@ class CudnnConv final : public Kernel {
       case ConvDirection::forward:
         return run_forward(arguments, scratch, stream);
       case ConvDirection::input:
-        if (adds_.count > 0 && arguments.inputs[2] != out)
-          stream.copy_on_device(out, arguments.inputs[2], adds_);
+        if (addend_bytes_.count > 0 && arguments.inputs[2] != out)
+          stream.copy_on_device(out, arguments.inputs[2], addend_bytes_);
         return plan_.run(std::array{Operand{id_x, out}, Operand{id_w, in1}, Operand{id_y, in0}},
                          scratch, stream);
       case ConvDirection::kernel:
@@ -125,8 +125,8 @@ class CudnnConv final : public Kernel {
   GraphPlan plan_;
   std::shared_ptr<Kernel> transpose_;
   std::vector<PackedInput> packed_;
-  Bytes adds_{0};      // of the addend
-  Bytes gradient_{0};  // rounded, in the workspace, in front of the plan's
+  Bytes addend_bytes_{0};  // 0: there is none
+  Bytes gradient_{0};      // rounded, in the workspace, in front of the plan's
 };
 
 // A convolution that cuDNN refuses, in whatever words, runs on Belfry's kernel.

@@ -27,8 +27,7 @@ int architecture_of(int device) {
 }
 
 /// The code that has been compiled in this process: each text once for an architecture, whatever
-/// came of it. Loaded code stays: where CUDA 13.0 has unloaded a kernel, a launch of another one
-/// that comes to lie at its address fails (cudaErrorInvalidResourceHandle). From any thread.
+/// came of it. Loaded code stays, as the same texts come again. From any thread.
 class CompiledChains {
  public:
   /// A kernel for whichever GPU of this architecture it is launched on; null where it cannot be

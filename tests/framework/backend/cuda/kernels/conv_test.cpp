@@ -60,7 +60,7 @@ double difference(const Case& c, DType dtype) {
        {"bias", numbers(bias.shape(), dtype, -9, 9)}});
 }
 
-// A gradient of the input that is added to another one.
+// A gradient of the input that is added to another one, in whose place it lies.
 double difference_of_sum(const Case& c, DType dtype) {
   Graph graph;
   ConvGeometry g = conv_geometry("test", c.x, c.kernel, c.window);
@@ -68,7 +68,7 @@ double difference_of_sum(const Case& c, DType dtype) {
          kernel = input(graph, "kernel", {c.kernel, dtype}),
          other = input(graph, "other", {c.x, dtype});
   return difference_on_gpu(
-      {apply1(g.volume ? conv3d_grad_input_op : conv2d_grad_input_op, {dy, kernel, other},
+      {apply1(g.volume ? conv3d_grad_input_op : conv2d_grad_input_op, {dy, kernel, relu(other)},
               ConvGradInputOptions{c.window, {c.x.begin() + 1, c.x.end() - 1}})},
       {{"dy", numbers(g.output(), dtype)},
        {"kernel", numbers(c.kernel, dtype)},
@@ -83,6 +83,19 @@ TEST(CudaConv, EveryType) {
   for (auto [dtype, allowed] :
        {std::pair(DType::f64, 1e-14), std::pair(DType::bf16, 0.004), std::pair(DType::f16, 0.0005)})
     for (std::size_t i : {1, 4, 9}) EXPECT_LT(difference(cases()[i], dtype), allowed) << i;
+}
+
+// As in x + conv2d(x): the gradient of the sum is both operands, and stays whole while it is read.
+TEST(CudaConv, AGradientMayBeAddedToTheOneItIsMadeOf) {
+  Graph graph;
+  Shape image{2, 9, 11, 16};
+  Tensor dy = relu(input(graph, "dy", {image, DType::f32})),
+         kernel = input(graph, "kernel", {{3, 3, 16, 16}, DType::f32});
+  Tensor sum = apply1(conv2d_grad_input_op, {dy, kernel, dy},
+                      ConvGradInputOptions{Conv2dOptions{}, {9, 11}});
+  EXPECT_LT(difference_on_gpu({sum}, {{"dy", numbers(image, DType::f32)},
+                                      {"kernel", numbers({3, 3, 16, 16}, DType::f32)}}),
+            4e-6);
 }
 
 // cuDNN rounds the gradient to 16 bits, and the sum once more.

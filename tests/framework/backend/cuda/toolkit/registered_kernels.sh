@@ -4,9 +4,10 @@
 # seen (a type that depends on what a __device__ function returns by `auto`), its address compiles and
 # links, and cannot be launched.
 set -euo pipefail
-bad=0
+bad=0 objects=0
 for object in "$@"; do
   [[ $object == *.cu.o ]] || continue
+  objects=$((objects + 1))
   nm "$object" | awk '
     match($0, /[0-9]+__device_stub__Z/) {
       name = substr($0, RSTART); length_of = name + 0
@@ -29,4 +30,8 @@ for object in "$@"; do
       exit failed
     }' || bad=1
 done
+if ((objects == 0)); then
+  echo "no objects of nvcc among: $*"
+  bad=1
+fi
 exit $bad

@@ -1,5 +1,6 @@
 // Memory of a GPU: limits, what is given back, and reductions of a single member.
 
+#include "belfry/framework/backend/communicator.h"
 #include "training_on_gpu.h"
 
 namespace belfry {

@@ -3,6 +3,7 @@
 
 #include "../../../train/resuming_model.h"
 #include "../../../train/training_testing.h"
+#include "belfry/framework/backend/backend.h"
 
 namespace belfry {
 
