@@ -17,7 +17,7 @@ Program add_to_input_gradients(const Program& program,
   auto uses = use_counts(program);
   auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     if (!old.is(add_op) || on_host(old.slot())) return std::nullopt;
-    // Of two such gradients the later one is chosen: the other is there already.
+    // The later of two such gradients is chosen: the other is there already.
     int later = old.input(0).node().id() > old.input(1).node().id() ? 0 : 1;
     for (int side : {later, 1 - later}) {
       const Tensor &gradient = old.input(side), &other = old.input(1 - side);

@@ -84,7 +84,7 @@ struct RecomputeOptions {
   /// segments of the model among it; 0: no limit. Weights are then packed again for kernels far
   /// behind. An estimate: workspaces, packed weights and gaps come on top.
   std::int64_t most_bytes = 0;
-  /// Those of the devices, by which time is estimated.
+  /// The rates of the devices, by which time is estimated.
   WorkRates rates = rates_of_cpus;
 };
 
