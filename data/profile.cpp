@@ -67,7 +67,7 @@ std::int64_t bytes_of(const Features& features) {
 }
 
 Meter& Profile::meter(const void* stage, const std::string& name, const Meter* consumer) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto known = std::find_if(meters_.begin(), meters_.end(), [&](const Meter& m) {
     return m.stage == stage && m.consumer == consumer && m.name == name;
   });
@@ -81,7 +81,7 @@ Meter& Profile::meter(const void* stage, const std::string& name, const Meter* c
 }
 
 std::vector<InputStage> Profile::stages() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto seconds = [](std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; };
   std::vector<InputStage> out;
   for (const Meter& m : meters_) {

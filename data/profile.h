@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "belfry/data/iterator.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/tensor/input_stream.h"
 
 namespace belfry::data {
@@ -60,8 +60,8 @@ class Profile {
   std::vector<InputStage> stages() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::deque<Meter> meters_;  // guarded; a meter never moves
+  mutable Mutex mutex_;
+  std::deque<Meter> meters_ BELFRY_GUARDED_BY(mutex_);  // a meter never moves
 };
 
 /// The bytes of the arrays in `features`.

@@ -9,16 +9,27 @@
 #include <deque>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "belfry/data/transforms.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {
 
 namespace tbb = oneapi::tbb;
+
+namespace {
+
+// This mutex guards all that follows. It is never destroyed: oneTBB's threads may outlive every
+// static object.
+Mutex& process_mutex() {
+  static auto* mutex = new Mutex;
+  return *mutex;
+}
+
+}  // namespace
 
 // oneTBB's threads, and who asks for one.
 //
@@ -27,17 +38,15 @@ namespace tbb = oneapi::tbb;
 // arena, as wide as everything that may run at once. What waits in an older one may wait long:
 // hence nobody's work belongs to an arena, and each of their threads serves whoever is next.
 struct Scheduler::Process {
-  std::mutex mutex;  // guards what follows, and what every Threads has
-
   static Process& instance() {
-    static auto* out = new Process;  // oneTBB's threads may outlive every static object
+    static auto* out = new Process;  // never destroyed, like the mutex
     return *out;
   }
 
   // oneTBB starts no more threads than the process has cores unless told to. The limit belongs to
   // the process and the lowest one asked for counts, so there is one request here, for all that was
   // ever claimed `beyond` them at once; a lower limit set by the host stays in force.
-  void claim(int more, int more_beyond) {
+  void claim(int more, int more_beyond) BELFRY_REQUIRES(process_mutex()) {
     threads += more;
     beyond += more_beyond;
     int wanted = std::min(tbb::info::default_concurrency() + beyond, most_threads);
@@ -49,18 +58,18 @@ struct Scheduler::Process {
     }
   }
 
-  void give_up(int fewer, int fewer_beyond) {
+  void give_up(int fewer, int fewer_beyond) BELFRY_REQUIRES(process_mutex()) {
     threads -= fewer;
     beyond -= fewer_beyond;
   }
 
-  void ask(std::shared_ptr<Threads> who) {
+  void ask(std::shared_ptr<Threads> who) BELFRY_REQUIRES(process_mutex()) {
     asking.push_back(std::move(who));
     call_threads();
   }
 
   // How many it had asked for. The threads that were called for them come and find nothing.
-  int take_back(const Threads* who) {
+  int take_back(const Threads* who) BELFRY_REQUIRES(process_mutex()) {
     return static_cast<int>(std::erase_if(asking, [&](auto& each) { return each.get() == who; }));
   }
 
@@ -68,11 +77,11 @@ struct Scheduler::Process {
   struct Arena {
     explicit Arena(int width) : threads(width, /*reserved_for_masters=*/0) {}
     tbb::task_arena threads;
-    std::size_t called = 0;  // threads that have yet to come
+    std::size_t called BELFRY_GUARDED_BY(process_mutex()) = 0;  // threads that have yet to come
   };
 
   // One for each that asks, to the arena of the width of now.
-  void call_threads() {
+  void call_threads() BELFRY_REQUIRES(process_mutex()) {
     int width = std::min(threads, most_threads);
     auto& arena = arenas[width];
     if (!arena) arena = std::make_unique<Arena>(width);
@@ -82,33 +91,36 @@ struct Scheduler::Process {
 
   void work(Arena* arena);
 
-  std::deque<std::shared_ptr<Threads>> asking;  // once for each thread that they need now
+  // Once for each thread that they need now.
+  std::deque<std::shared_ptr<Threads>> asking BELFRY_GUARDED_BY(process_mutex());
   // By width, and never destroyed: what one leaves waiting when it goes is never freed.
-  std::map<int, std::unique_ptr<Arena>> arenas;
-  std::unique_ptr<tbb::global_control> control;
-  int threads = 0, beyond = 0, allowed = 0;
+  std::map<int, std::unique_ptr<Arena>> arenas BELFRY_GUARDED_BY(process_mutex());
+  std::unique_ptr<tbb::global_control> control BELFRY_GUARDED_BY(process_mutex());
+  int threads BELFRY_GUARDED_BY(process_mutex()) = 0;
+  int beyond BELFRY_GUARDED_BY(process_mutex()) = 0;
+  int allowed BELFRY_GUARDED_BY(process_mutex()) = 0;
 };
 
 // So many threads, and the tasks that wait for them.
 struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
   Threads(int count, int beyond) : count_(count), beyond_(beyond) {}
   ~Threads() {
-    std::lock_guard lock(process_.mutex);
+    MutexLock lock(process_mutex());
     if (claimed_) process_.give_up(count_, beyond_);
   }
 
   // The threads that schedulers without a limit share; a scheduler with one has its own.
   static std::shared_ptr<Threads> of_all() {
-    static auto* mutex = new std::mutex;  // never destroyed, as above
-    static auto* shared = new std::weak_ptr<Threads>;
-    std::lock_guard lock(*mutex);
+    static auto* mutex = new Mutex;  // never destroyed, as above
+    static auto* shared BELFRY_PT_GUARDED_BY(mutex) = new std::weak_ptr<Threads>;
+    MutexLock lock(*mutex);
     auto out = shared->lock();
     if (!out) *shared = out = std::make_shared<Threads>(default_threads(), /*beyond=*/0);
     return out;
   }
 
   void run(const Scheduler* scheduler, std::function<void()> task) {
-    std::lock_guard lock(process_.mutex);
+    MutexLock lock(process_mutex());
     waiting_.emplace_back(scheduler, std::move(task));
     if (running_ == count_) return;
     ++running_;
@@ -119,7 +131,7 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
 
   void drop(const Scheduler* scheduler) {
     std::deque<Waiting> dropped;  // their destructors run without the lock
-    std::lock_guard lock(process_.mutex);
+    MutexLock lock(process_mutex());
     auto kept = std::stable_partition(waiting_.begin(), waiting_.end(),
                                       [&](auto& each) { return each.first != scheduler; });
     std::move(kept, waiting_.end(), std::back_inserter(dropped));
@@ -129,14 +141,13 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
   }
 
   // Runs the next task without the lock. False: nothing waits any more, and the thread is free.
-  bool run_next(std::unique_lock<std::mutex>& lock) {
+  bool run_next() BELFRY_REQUIRES(process_mutex()) {
     if (!waiting_.empty()) {
       auto task = std::move(waiting_.front().second);
       waiting_.pop_front();
-      lock.unlock();
+      MutexUnlock meanwhile(process_mutex());
       task();
       task = nullptr;  // before the lock is taken again: its destructor may run another pipeline's
-      lock.lock();
     }
     if (waiting_.empty()) --running_;
     return !waiting_.empty();
@@ -147,20 +158,19 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
 
   Process& process_ = Process::instance();
   const int count_, beyond_;  // of them, beyond the cores
-  // Guarded by the process's mutex:
-  std::deque<Waiting> waiting_;
-  int running_ = 0;  // that run a task or are asked for
-  bool claimed_ = false;
+  std::deque<Waiting> waiting_ BELFRY_GUARDED_BY(process_mutex());
+  int running_ BELFRY_GUARDED_BY(process_mutex()) = 0;  // that run a task or are asked for
+  bool claimed_ BELFRY_GUARDED_BY(process_mutex()) = false;
 };
 
 // One task of each in turn, so that none keeps a thread from the others where threads are short.
 void Scheduler::Process::work(Arena* arena) {
-  std::unique_lock lock(mutex);
+  MutexLock lock(process_mutex());
   --arena->called;
   while (!asking.empty()) {
     std::shared_ptr<Threads> next = std::move(asking.front());
     asking.pop_front();
-    if (next->run_next(lock)) {
+    if (next->run_next()) {
       asking.push_back(std::move(next));
     } else {
       lock.unlock();

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/hooks/validate.h"
 
@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Mutex owners_mutex;
 // The best values, and their owner, that each folder keeps at present.
-std::mutex owners_mutex;  // guards owners()
-std::map<std::string, std::string>& owners() {
+std::map<std::string, std::string>& owners() BELFRY_REQUIRES(owners_mutex) {
   static std::map<std::string, std::string> all;
   return all;
 }
@@ -40,7 +40,7 @@ std::string keep_checkpoint(const std::string& checkpoint, const std::string& fo
 }
 
 FolderOwner::FolderOwner(std::string folder, const BestValue& best) : folder_(std::move(folder)) {
-  std::lock_guard lock(owners_mutex);
+  MutexLock lock(owners_mutex);
   auto [other, is_new] =
       owners().emplace(folder_, concat("the best ", best.metric(), " of ", best.owner()));
   require(is_new, best.owner(), ": `", folder_, "` keeps ", other->second,
@@ -50,7 +50,7 @@ FolderOwner::FolderOwner(std::string folder, const BestValue& best) : folder_(st
 }
 
 FolderOwner::~FolderOwner() {
-  std::lock_guard lock(owners_mutex);
+  MutexLock lock(owners_mutex);
   owners().erase(folder_);
 }
 

@@ -8,11 +8,9 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <condition_variable>
 #include <cstdio>
 #include <deque>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -20,6 +18,7 @@
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/hooks/printed.h"
 
 namespace belfry::hooks {
@@ -143,7 +142,7 @@ struct EventFile::Impl {
       : options(std::move(chosen)), file(make_file(dir)), thread([this] { run(); }) {}
   ~Impl() {
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       closing = true;
     }
     changed.notify_all();
@@ -160,41 +159,48 @@ struct EventFile::Impl {
 
   void post(std::int64_t step, Body body) {
     {
-      std::unique_lock lock(mutex);
-      changed.wait(lock, [this] { return queue.size() < options.queue; });
+      MutexLock lock(mutex);
+      while (queue.size() >= options.queue) changed.wait(mutex);
       queue.push_back({options.wall_time(), step, std::move(body)});
     }
     changed.notify_all();
   }
 
   void flush() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     std::int64_t mine = ++flushes_asked;
     changed.notify_all();
-    changed.wait(lock, [&] { return flushes_done >= mine; });
+    while (flushes_done < mine) changed.wait(mutex);
+  }
+
+  bool has_work() const BELFRY_REQUIRES(mutex) {
+    return closing || !queue.empty() || flushes_asked > flushes_done;
   }
 
   void run() {
     for (bool last = false; !last;) {
       std::deque<Event> events;
       std::int64_t flushes = 0;
+      bool asked = false;
       {
-        std::unique_lock lock(mutex);
-        auto awake = [this] { return closing || !queue.empty() || flushes_asked > flushes_done; };
-        if (file.waiting() > 0) {
-          changed.wait_until(lock, write_at, awake);
-        } else {
-          changed.wait(lock, awake);
+        MutexLock lock(mutex);
+        while (!has_work()) {
+          if (file.waiting() == 0) {
+            changed.wait(mutex);
+          } else if (!changed.wait_until(mutex, write_at)) {
+            break;
+          }
         }
         events.swap(queue);
         flushes = flushes_asked;
+        asked = flushes > flushes_done;
         last = closing;
       }
       changed.notify_all();
       for (const Event& event : events) encode(event);
-      if (last || flushes > flushes_done || Clock::now() >= write_at) write();
+      if (last || asked || Clock::now() >= write_at) write();
       {
-        std::lock_guard lock(mutex);
+        MutexLock lock(mutex);
         flushes_done = flushes;
       }
       changed.notify_all();
@@ -230,12 +236,12 @@ struct EventFile::Impl {
   Clock::time_point write_at = Clock::now();  // when what waits must be written
   bool warned = false;
 
-  std::mutex mutex;  // guards what follows
-  std::condition_variable changed;
-  std::deque<Event> queue;
-  std::int64_t flushes_asked = 0,
-               flushes_done = 0;  // the thread reads its own count without a lock
-  bool closing = false;
+  Mutex mutex;
+  Condition changed;
+  std::deque<Event> queue BELFRY_GUARDED_BY(mutex);
+  std::int64_t flushes_asked BELFRY_GUARDED_BY(mutex) = 0;
+  std::int64_t flushes_done BELFRY_GUARDED_BY(mutex) = 0;
+  bool closing BELFRY_GUARDED_BY(mutex) = false;
 
   std::thread thread;  // last: it uses all of these
 };

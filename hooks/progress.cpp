@@ -7,12 +7,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/train/step_breakdown.h"
 #include "belfry/hooks/printed.h"
 
@@ -119,26 +119,26 @@ class Drawing {
   explicit Drawing(Terminal terminal) : terminal_(std::move(terminal)) {}
 
   void draw(const std::string& line) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     line_ = line;
     terminal_.write("\r" + line_ + "\x1b[K");
   }
   void above(const std::function<void()>& write_line) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     terminal_.write("\r\x1b[K");
     write_line();
     terminal_.write(line_);
   }
   void finish() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     terminal_.write("\n");
     line_.clear();
   }
 
  private:
-  std::mutex mutex_;  // guards what follows
-  Terminal terminal_;
-  std::string line_;
+  Mutex mutex_;
+  Terminal terminal_ BELFRY_GUARDED_BY(mutex_);
+  std::string line_ BELFRY_GUARDED_BY(mutex_);
 };
 
 class Progress final : public Hook {

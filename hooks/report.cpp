@@ -5,12 +5,12 @@
 #include <exception>
 #include <filesystem>
 #include <future>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/base/what_of.h"
 #include "belfry/hooks/live_variables.h"
 #include "belfry/hooks/printed.h"
@@ -119,7 +119,7 @@ class WriteReport final : public Report {
   }
 
   void begin(HookContext& context) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     points_ = Cadence(o_.every);
     due_ = false;
     since_ = {};
@@ -155,7 +155,7 @@ class WriteReport final : public Report {
 
   void after_step(const StepResult& result) override {
     if (!chief_) return;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     double now = o_.clock();
     page_.step = result.step;
     since_.rows += static_cast<double>(result.rows);
@@ -177,7 +177,7 @@ class WriteReport final : public Report {
   }
 
   void end(HookContext& context, Outcome outcome) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     rates_.clear();
     begun_ = false;
     if (!chief_) return;
@@ -194,7 +194,7 @@ class WriteReport final : public Report {
 
   void add_evaluation(std::int64_t step, const EvalResult& result,
                       const std::string& name) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!writer_) return;
     for (const auto& [metric, value] : result) {
       if (value.elements() != 1 || metric == "global_step") continue;
@@ -207,14 +207,14 @@ class WriteReport final : public Report {
 
   void add_images(std::int64_t step, const std::string& name, const Array& images) override {
     std::vector<Array> shown = shown_images(images, name);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!writer_) return;
     page_.images[name] = {step, std::move(shown)};
     write_if_ended();
   }
 
   void add_result(const TrainResult& result) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!writer_) return;
     page_.outcome = result.outcome;
     if (!result.reason.empty()) page_.reason = result.reason;
@@ -233,7 +233,7 @@ class WriteReport final : public Report {
     double value;
   };
 
-  void add(const CurveKey& key, std::int64_t step, double value) {
+  void add(const CurveKey& key, std::int64_t step, double value) BELFRY_REQUIRES(mutex_) {
     auto found = curves_.find(key);
     if (found == curves_.end()) {
       if (curves_.size() >= most_curves) {
@@ -250,18 +250,18 @@ class WriteReport final : public Report {
     found->second.add(step, value);
   }
 
-  void add_values(const StepResult& result) {
+  void add_values(const StepResult& result) BELFRY_REQUIRES(mutex_) {
     add({CurveGroup::value, "loss"}, result.step, result.loss);
     for (const auto& [name, value] : result.values)
       if (name != "loss") add({CurveGroup::value, name}, result.step, value);
   }
 
-  void add_rates_and_speed(const StepResult& result, double now) {
+  void add_rates_and_speed(const StepResult& result, double now) BELFRY_REQUIRES(mutex_) {
     points_.triggered(result.step, asked_);
     for (const auto& [name, rate] : rates_.read(result.step, result.context))
       add({CurveGroup::rate, name}, result.step, rate);
     if (double seconds = now - since_.time; since_.step >= 0 && seconds > 0) {
-      auto speed = [&](const char* name, double value) {
+      auto speed = [&](const char* name, double value) BELFRY_REQUIRES(mutex_) {
         add({CurveGroup::speed, name}, result.step, value);
       };
       speed("steps/s", static_cast<double>(result.step - since_.step) / seconds);
@@ -271,7 +271,7 @@ class WriteReport final : public Report {
     since_ = {.step = result.step, .time = now};
   }
 
-  void add_summary(const SummaryValue& value, std::int64_t step) {
+  void add_summary(const SummaryValue& value, std::int64_t step) BELFRY_REQUIRES(mutex_) {
     switch (value.kind) {
       case SummaryKind::scalar:
         return add({CurveGroup::scalar, value.name}, step, value.value.item());
@@ -290,12 +290,14 @@ class WriteReport final : public Report {
     }
   }
 
-  ReportData first_page(HookContext& context) const;
+  ReportData first_page(HookContext& context) const BELFRY_REQUIRES(mutex_);
 
   // The duration of this training.
-  double seconds() const { return begun_ ? o_.clock() - began_ : page_.time.all; }
+  double seconds() const BELFRY_REQUIRES(mutex_) {
+    return begun_ ? o_.clock() - began_ : page_.time.all;
+  }
 
-  ReportData current_page() const {
+  ReportData current_page() const BELFRY_REQUIRES(mutex_) {
     ReportData page = page_;
     page.curves = curves_;
     page.written = o_.wall_time();
@@ -304,7 +306,7 @@ class WriteReport final : public Report {
     return page;
   }
 
-  void write_if_ended() {
+  void write_if_ended() BELFRY_REQUIRES(mutex_) {
     if (chief_ && !begun_) writer_->write_now(current_page());
   }
 
@@ -315,15 +317,19 @@ class WriteReport final : public Report {
   double asked_ = 0;  // ... at this time
   Since since_;
 
-  mutable std::mutex mutex_;  // guards what follows, of which training alone changes the flags
-  bool begun_ = false, chief_ = true, restored_ = false, warned_ = false;
-  ReportData page_;  // without the curves
-  Curves curves_;
-  std::vector<Value> after_end_;    // results that came when no training ran
-  std::vector<std::int64_t> runs_;  // steps at which trainings began
-  double began_ = 0, earlier_seconds_ = 0;
-  std::optional<double> written_;
-  std::unique_ptr<PageWriter> writer_;  // since the first training on the chief
+  // These flags change under mutex_; training, which alone changes them, reads them without it.
+  std::atomic<bool> begun_ = false, chief_ = true;
+
+  mutable Mutex mutex_;
+  bool restored_ BELFRY_GUARDED_BY(mutex_) = false, warned_ BELFRY_GUARDED_BY(mutex_) = false;
+  ReportData page_ BELFRY_GUARDED_BY(mutex_);  // without the curves
+  Curves curves_ BELFRY_GUARDED_BY(mutex_);
+  std::vector<Value> after_end_ BELFRY_GUARDED_BY(mutex_);    // results while no training ran
+  std::vector<std::int64_t> runs_ BELFRY_GUARDED_BY(mutex_);  // steps at which trainings began
+  double began_ BELFRY_GUARDED_BY(mutex_) = 0, earlier_seconds_ BELFRY_GUARDED_BY(mutex_) = 0;
+  std::optional<double> written_ BELFRY_GUARDED_BY(mutex_);
+  // Since the first training on the chief.
+  std::unique_ptr<PageWriter> writer_ BELFRY_GUARDED_BY(mutex_);
 };
 
 ReportData WriteReport::first_page(HookContext& context) const {
@@ -351,14 +357,14 @@ ReportData WriteReport::first_page(HookContext& context) const {
 }
 
 std::string WriteReport::state() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   nlohmann::json state{
       {"seconds", earlier_seconds_ + seconds()}, {"runs", runs_}, {"curves", kept(curves_)}};
   return dumped(state);
 }
 
 void WriteReport::restore(const std::string& state) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   try {
     auto json = nlohmann::json::parse(state);
     Curves curves;

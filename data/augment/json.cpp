@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "belfry/data/augment/definition.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {
 namespace {
@@ -17,9 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr int deepest = 64;
 
 struct Table {
-  std::mutex mutex;
-  // Guarded by mutex:
-  std::map<std::string, Registered::Read, std::less<>> read;
+  Mutex mutex;
+  std::map<std::string, Registered::Read, std::less<>> read BELFRY_GUARDED_BY(mutex);
 };
 
 Table& table() {
@@ -152,7 +151,7 @@ class Reader final : public OptionFields {
 };
 
 Registered::Read find_reader(const std::string& name) {
-  std::lock_guard lock(table().mutex);
+  MutexLock lock(table().mutex);
   auto found = table().read.find(name);
   if (found != table().read.end()) return found->second;
   std::vector<std::string> known;
@@ -200,7 +199,7 @@ class Guard {
 }  // namespace
 
 void Registered::add(const char* name, Read read) {
-  std::lock_guard lock(table().mutex);
+  MutexLock lock(table().mutex);
   bool added = table().read.emplace(name, std::move(read)).second;
   ensure(added, "two augmentations are called ", name);
 }
@@ -226,7 +225,7 @@ Augmentation augmentation_from_json(std::string_view text) {
 }
 
 std::vector<std::string> augmentation_names() {
-  std::lock_guard lock(table().mutex);
+  MutexLock lock(table().mutex);
   std::vector<std::string> out;
   for (const auto& entry : table().read) out.push_back(entry.first);
   return out;

@@ -7,13 +7,13 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "belfry/data/budget.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {
 namespace {
@@ -32,7 +32,7 @@ class Store {
 
   // Null if it is not there. What is there stays, unchanged.
   std::shared_ptr<const Element> find(std::int64_t place) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto found = elements_.find(place);
     return found == elements_.end() ? nullptr : found->second;
   }
@@ -42,7 +42,7 @@ class Store {
     for (const auto& [name, array] : element.features) bytes += array.bytes();
     if (find(place) || !budget_->take(bytes)) return;
     auto copy = std::make_shared<const Element>(copy_of(element));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!elements_.emplace(place, std::move(copy)).second) budget_->give_back(bytes);
   }
 
@@ -51,8 +51,9 @@ class Store {
   void set_size(std::int64_t size) { size_ = size; }
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::int64_t, std::shared_ptr<const Element>> elements_;  // guarded
+  mutable Mutex mutex_;
+  std::unordered_map<std::int64_t, std::shared_ptr<const Element>> elements_
+      BELFRY_GUARDED_BY(mutex_);
   std::shared_ptr<Budget> budget_;
   std::atomic<std::int64_t> size_ = std::numeric_limits<std::int64_t>::max();
 };
@@ -63,7 +64,7 @@ class Stores {
   explicit Stores(Bytes limit) : budget_(std::make_shared<Budget>(limit.count)) {}
 
   std::shared_ptr<Store> of(const Shard& shard) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto& store = stores_[{shard.count, shard.index, shard.policy}];
     if (!store) store = std::make_shared<Store>(budget_);
     return store;
@@ -71,8 +72,9 @@ class Stores {
 
  private:
   std::shared_ptr<Budget> budget_;
-  std::mutex mutex_;
-  std::map<std::tuple<int, int, ShardPolicy>, std::shared_ptr<Store>> stores_;  // guarded
+  Mutex mutex_;
+  std::map<std::tuple<int, int, ShardPolicy>, std::shared_ptr<Store>> stores_
+      BELFRY_GUARDED_BY(mutex_);
 };
 
 class Cached final : public Iterator {

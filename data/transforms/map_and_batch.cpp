@@ -2,7 +2,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "belfry/data/scheduler.h"
@@ -11,6 +10,7 @@
 #include "belfry/data/transforms/parallel_map.h"
 #include "belfry/data/transforms/rows.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {
 namespace {
@@ -51,20 +51,20 @@ class Batches {
   // Where row `index` of the batch with this number goes; the batch is made by whoever asks first.
   // Nowhere if that row looks unlike the others: check() will say so.
   RowPlace place_for(std::int64_t number, const Features& row, std::int64_t index) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Entry& entry = entry_of(number, [&] { return signature_of(row); });
     if (matches(row, entry.row)) return place_in(entry, index);
     entry.unlike.emplace(index, signature_of(row));
     return {};
   }
   RowPlace place_for(std::int64_t number, const Signature& row, std::int64_t index) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return place_in(entry_of(number, [&] { return row; }), index);
   }
 
   // The batch with this number, without rows if none of it succeeded. Whoever takes it owns it.
   Entry take(std::int64_t number) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto node = entries_.extract(number);
     return node.empty() ? Entry{} : std::move(node.mapped());
   }
@@ -73,7 +73,7 @@ class Batches {
   Features joined(Entry entry, std::int64_t rows) {
     if (entry.parts.size() == 1) return std::move(entry.parts[0]);
     Features out;
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     memory_.acquire(entry.row, rows, out);
     lock.unlock();
     std::int64_t done = 0;
@@ -87,7 +87,7 @@ class Batches {
 
  private:
   template <class MakeRow>
-  Entry& entry_of(std::int64_t number, MakeRow make_row) {
+  Entry& entry_of(std::int64_t number, MakeRow make_row) BELFRY_REQUIRES(mutex_) {
     auto [entry, fresh] = entries_.try_emplace(number);
     if (fresh) {
       entry->second.row = make_row();
@@ -96,7 +96,7 @@ class Batches {
     return entry->second;
   }
 
-  RowPlace place_in(Entry& entry, std::int64_t index) {
+  RowPlace place_in(Entry& entry, std::int64_t index) BELFRY_REQUIRES(mutex_) {
     std::size_t part = 0;
     std::int64_t begin = 0, end = entry.first_rows;
     for (; index >= end; ++part) {
@@ -110,10 +110,9 @@ class Batches {
   }
 
   std::int64_t size_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::map<std::int64_t, Entry> entries_;
-  BatchMemory memory_;
+  Mutex mutex_;
+  std::map<std::int64_t, Entry> entries_ BELFRY_GUARDED_BY(mutex_);
+  BatchMemory memory_ BELFRY_GUARDED_BY(mutex_);
 };
 
 class MapAndBatch final : public Iterator {

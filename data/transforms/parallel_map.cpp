@@ -1,9 +1,7 @@
 #include "belfry/data/transforms/parallel_map.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -12,13 +10,14 @@
 #include "belfry/data/transforms.h"
 #include "belfry/data/transforms/delivered.h"
 #include "belfry/data/transforms/read_ahead.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {
 namespace {
 
 struct Slot : ReadAhead {   // its error is from the source or from the function
   std::int64_t number = 0;  // of the element, in the order of the source
-  bool done = false;        // guarded by Work::mutex
+  bool done = false;        // guarded by Work::mutex_, which cannot be named here
 };
 
 // The work that the iterator shares with its tasks. Elements are numbered from the start and live
@@ -42,19 +41,21 @@ class Work {
     for (std::size_t i = 0; i < slots; ++i) order_[i] = &ring_[i];
   }
 
-  bool full() const { return pulled_ - taken_ == ring_.size(); }  // consumer's thread only,
-  bool empty() const { return pulled_ == taken_; }                // which alone changes both
-  Slot& tail() { return *order_[pulled_ % ring_.size()]; }
+  // These are for the consumer's thread, which alone changes what they read.
+  bool full() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return pulled_ - taken_ == ring_.size(); }
+  bool empty() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return pulled_ == taken_; }
+  Slot& tail() BELFRY_NO_THREAD_SAFETY_ANALYSIS { return *order_[pulled_ % ring_.size()]; }
+  int limit() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return limit_; }
 
   // The consumer is back: what was done has waited for it.
   void resume() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (idle_since_ != 0) meter_->downstream += nanoseconds_now() - std::exchange(idle_since_, 0);
   }
 
   // Hands the tail over. Returns whether one more task should be started for it.
   bool push() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++pulled_;
     bool start = tasks_ < limit_ && pulled_ - claimed_ > static_cast<std::size_t>(tasks_);
     tasks_ += start;
@@ -64,7 +65,7 @@ class Work {
   // Waits for the next element to be yielded; it stays the consumer's until pop(). Sets `waited` if
   // it was not done.
   Slot& head(bool& waited) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (meter_) {
       meter_->looks.add(1);
       meter_->queued.add(done_);
@@ -72,47 +73,47 @@ class Work {
     waited = !find_done();
     while (!find_done()) {
       if (claimed_ == taken_ && running_ < limit_) {
-        run_next(lock);
+        run_next();
       } else {
-        changed_.wait(lock);
+        changed_.wait(mutex_);
       }
     }
     return *order_[taken_ % ring_.size()];
   }
 
   void pop() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     order_[taken_++ % ring_.size()]->done = false;
     --done_;
   }
 
-  int limit() const { return limit_; }  // consumer's thread only, as set_limit
+  // For the consumer's thread, too.
   void set_limit(int limit) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     limit_ = limit;
     if (meter_) meter_->workers = limit;
   }
 
   // The body of a task: works while there is something to do.
   void work() {
-    std::unique_lock lock(mutex_);
-    while (claimed_ < pulled_ && running_ < limit_) run_next(lock);
+    MutexLock lock(mutex_);
+    while (claimed_ < pulled_ && running_ < limit_) run_next();
     --tasks_;
   }
 
   // Drops what has not been begun and waits for the rest. A task that starts later finds nothing to
   // do; the function, and what it holds, is gone.
   void close() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     claimed_ = pulled_;
-    changed_.wait(lock, [&] { return running_ == 0; });
+    while (running_ > 0) changed_.wait(mutex_);
     function_ = nullptr;
     ring_ = {};
   }
 
  private:
   // Whether the head is done; unless order matters, another element that is done becomes the head.
-  bool find_done() {
+  bool find_done() BELFRY_REQUIRES(mutex_) {
     Slot*& head = order_[taken_ % ring_.size()];
     if (!ordered_ && !head->done && done_ > 0)
       for (std::size_t i = taken_ + 1; i < claimed_ && !head->done; ++i)
@@ -120,20 +121,21 @@ class Work {
     return head->done;
   }
 
-  void run_next(std::unique_lock<std::mutex>& lock) {
+  void run_next() BELFRY_REQUIRES(mutex_) {
     Slot& slot = *order_[claimed_++ % ring_.size()];
     ++running_;
-    lock.unlock();
-    std::int64_t begin = meter_ ? nanoseconds_now() : 0;
-    if (!slot.error) {
-      try {
-        function_(slot.element, slot.number);
-      } catch (...) {
-        slot.error = std::current_exception();
+    {
+      MutexUnlock meanwhile(mutex_);
+      std::int64_t begin = meter_ ? nanoseconds_now() : 0;
+      if (!slot.error) {
+        try {
+          function_(slot.element, slot.number);
+        } catch (...) {
+          slot.error = std::current_exception();
+        }
       }
+      if (meter_) meter_->busy += nanoseconds_now() - begin;
     }
-    if (meter_) meter_->busy += nanoseconds_now() - begin;
-    lock.lock();
     slot.done = true;
     ++done_;
     --running_;
@@ -141,15 +143,20 @@ class Work {
     changed_.notify_all();
   }
 
-  ElementFunction function_;
-  std::vector<Slot> ring_;
-  std::vector<Slot*> order_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_:
-  std::size_t taken_ = 0, claimed_ = 0, pulled_ = 0;
-  int limit_, running_ = 0, tasks_ = 0, done_ = 0;
-  std::int64_t idle_since_ = 0;  // when all that was pulled had been done; 0: there is work
+  ElementFunction function_;  // replaced when no call is in progress
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<Slot> ring_ BELFRY_GUARDED_BY(mutex_);
+  std::vector<Slot*> order_ BELFRY_GUARDED_BY(mutex_);
+  std::size_t taken_ BELFRY_GUARDED_BY(mutex_) = 0;
+  std::size_t claimed_ BELFRY_GUARDED_BY(mutex_) = 0;
+  std::size_t pulled_ BELFRY_GUARDED_BY(mutex_) = 0;
+  int limit_ BELFRY_GUARDED_BY(mutex_);
+  int running_ BELFRY_GUARDED_BY(mutex_) = 0;
+  int tasks_ BELFRY_GUARDED_BY(mutex_) = 0;
+  int done_ BELFRY_GUARDED_BY(mutex_) = 0;
+  // When all that was pulled had been done; 0: there is work.
+  std::int64_t idle_since_ BELFRY_GUARDED_BY(mutex_) = 0;
   bool ordered_;
   std::shared_ptr<Profile> profile_;  // owns the meter
   Meter* meter_;

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "belfry/data/transforms/read_ahead.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/linked_stop.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {
 namespace {
@@ -44,7 +43,7 @@ class Prefetch final : public Iterator {
     stop_.request();
     if (!producer_.joinable()) return;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
     }
     changed_.notify_all();
@@ -54,13 +53,13 @@ class Prefetch final : public Iterator {
 
   bool next(Element& out) override {
     if (!producer_.joinable()) start();
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (meter_) {
       meter_->looks.add(1);
       meter_->queued.add(static_cast<std::int64_t>(produced_ - taken_));
     }
     if (autotuned_ && !is_ready()) grow();
-    if (!is_ready()) wait(lock);
+    if (!is_ready()) wait();
     if (taken_ == produced_) return false;
     ReadAhead& slot = *ring_[taken_ % ring_.size()];
     std::swap(out, slot.element);
@@ -84,7 +83,7 @@ class Prefetch final : public Iterator {
 
   void position(Position& at) override {
     // Before the first next() the source stands where the consumer does, and has no other user.
-    if (producer_.joinable() && taken_ > 0) {
+    if (producer_.joinable() && has_taken()) {
       consumed_.append_to(at);
     } else {
       source_->position(at);
@@ -102,30 +101,31 @@ class Prefetch final : public Iterator {
     }
   }
 
-  bool is_ready() const { return taken_ < produced_ || ended_; }
+  // These are for the consumer, which alone changes taken_.
+  bool is_ready() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return taken_ < produced_ || ended_; }
+  bool has_taken() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return taken_ > 0; }
 
   // Falling asleep and being woken takes longer than making a small batch. So the consumer looks
   // out for it a little while before it sleeps, unless the last one took much longer.
-  void wait(std::unique_lock<std::mutex>& lock) {
+  void wait() BELFRY_REQUIRES(mutex_) {
     constexpr std::int64_t little_while = 20'000, much_longer = 100'000;  // nanoseconds
     std::int64_t begin = nanoseconds_now();
     if (last_wait_ < much_longer) {
-      lock.unlock();
+      MutexUnlock meanwhile(mutex_);
       while (!is_ready() && nanoseconds_now() - begin < little_while) {
       }
-      lock.lock();
     }
-    changed_.wait(lock, [&] { return is_ready(); });
+    while (!is_ready()) changed_.wait(mutex_);
     last_wait_ = nanoseconds_now() - begin;
   }
 
   // The consumer waits: a larger buffer helps if this one has been full since it last did, for then
   // the source has its fast and its slow moments.
-  void grow() {
+  void grow() BELFRY_REQUIRES(mutex_) {
     if (std::exchange(was_full_, false)) double_limit();
   }
 
-  bool double_limit() {
+  bool double_limit() BELFRY_REQUIRES(mutex_) {
     Bytes more(bytes_ * static_cast<std::int64_t>(limit_));
     if (limit_ == ring_.size() || !scheduler_->reserve(more)) return false;
     reserved_.count += more.count;
@@ -134,14 +134,17 @@ class Prefetch final : public Iterator {
     return true;
   }
 
+  bool may_produce(std::size_t next) const BELFRY_REQUIRES(mutex_) {
+    return stopping_ || next - taken_ < limit_;
+  }
+
   void produce() {
     for (std::size_t next = 0;; ++next) {
-      std::unique_lock lock(mutex_);
-      auto may_go_on = [&] { return stopping_ || next - taken_ < limit_; };
-      if (!may_go_on()) {
+      MutexLock lock(mutex_);
+      if (!may_produce(next)) {
         was_full_ = true;
         std::int64_t begin = nanoseconds_now();
-        changed_.wait(lock, may_go_on);
+        while (!may_produce(next)) changed_.wait(mutex_);
         if (meter_) meter_->downstream += nanoseconds_now() - begin;
       }
       if (stopping_) return;
@@ -174,15 +177,15 @@ class Prefetch final : public Iterator {
   std::int64_t last_wait_ = 0;     // nanoseconds
   Place consumed_;                 // the source's, once it had yielded the element last taken
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_; the consumer may look at atomics without it:
-  std::size_t taken_ = 0;                  // elements since the start
-  std::atomic<std::size_t> produced_ = 0;  // likewise
-  std::size_t limit_;                      // elements that may be ready
+  Mutex mutex_;
+  Condition changed_;
+  std::size_t taken_ BELFRY_GUARDED_BY(mutex_) = 0;  // elements since the start
+  std::size_t limit_ BELFRY_GUARDED_BY(mutex_);      // elements that may be ready
+  bool stopping_ BELFRY_GUARDED_BY(mutex_) = false;
+  bool was_full_ BELFRY_GUARDED_BY(mutex_) = false;  // since the consumer last had to wait
+  // These two change under mutex_; the consumer may look at them without it.
+  std::atomic<std::size_t> produced_ = 0;  // elements since the start
   std::atomic<bool> ended_ = false;
-  bool stopping_ = false;
-  bool was_full_ = false;  // since the consumer last had to wait
 
   std::thread producer_;  // last, so that it ends before what it uses
 };

@@ -1,14 +1,13 @@
 #include "belfry/data/transforms/reader_pool.h"
 
-#include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
 #include "belfry/data/profile.h"
 #include "belfry/data/transforms/read_ahead.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {
 
@@ -17,6 +16,7 @@ namespace belfry::data {
 // (2) while `busy`, every other slot and the source belong to the thread that set it, which may be
 //     the consumer's; at other times nobody touches them;
 // (3) `ended` is set once and nothing is produced after it.
+// So Shared::mutex guards all but `source` and `ring`; it cannot be named here.
 struct ReaderPool::Reading {
   IteratorPtr source;
   std::vector<ReadAhead> ring;
@@ -27,29 +27,30 @@ struct ReaderPool::Reading {
 };
 
 struct ReaderPool::Shared {
-  std::mutex mutex;
-  std::condition_variable work, changed;
-  // Guarded by mutex:
-  std::deque<std::shared_ptr<Reading>> queue;
-  bool stopping = false;
+  Mutex mutex;
+  Condition work, changed;
+  std::deque<std::shared_ptr<Reading>> queue BELFRY_GUARDED_BY(mutex);
+  bool stopping BELFRY_GUARDED_BY(mutex) = false;
 
   std::shared_ptr<Profile> profile;  // owns the meter
   Meter* meter = nullptr;
 
   // Reads one element; the caller has set reading.busy.
-  void read_one(Reading& reading, std::unique_lock<std::mutex>& lock) {
+  void read_one(Reading& reading) BELFRY_REQUIRES(mutex) {
     ReadAhead& slot = reading.ring[reading.produced % reading.ring.size()];
-    lock.unlock();
-    std::int64_t begin = meter ? nanoseconds_now() : 0;
-    bool more = slot.read(*reading.source);
-    if (meter) meter->busy += nanoseconds_now() - begin;
-    lock.lock();
+    bool more = false;
+    {
+      MutexUnlock meanwhile(mutex);
+      std::int64_t begin = meter ? nanoseconds_now() : 0;
+      more = slot.read(*reading.source);
+      if (meter) meter->busy += nanoseconds_now() - begin;
+    }
     reading.ended = !more;
     reading.produced += more;
     changed.notify_all();
   }
 
-  void enqueue(const std::shared_ptr<Reading>& reading) {
+  void enqueue(const std::shared_ptr<Reading>& reading) BELFRY_REQUIRES(mutex) {
     if (reading->queued || reading->busy || !reading->wanted()) return;
     reading->queued = true;
     queue.push_back(reading);
@@ -58,16 +59,16 @@ struct ReaderPool::Shared {
 
   // The body of a thread.
   void run() {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     while (true) {
-      work.wait(lock, [&] { return stopping || !queue.empty(); });
+      while (!stopping && queue.empty()) work.wait(mutex);
       if (stopping) return;
       std::shared_ptr<Reading> reading = std::move(queue.front());
       queue.pop_front();
       reading->queued = false;
       if (reading->busy) continue;
       reading->busy = true;
-      while (!stopping && reading->wanted()) read_one(*reading, lock);
+      while (!stopping && reading->wanted()) read_one(*reading);
       reading->busy = false;
       changed.notify_all();
     }
@@ -81,33 +82,33 @@ class ReaderPool::Reader final : public Iterator {
     consumed_.note(*source);
     reading_->source = std::move(source);
     reading_->ring.resize(ring);
-    std::lock_guard lock(shared_->mutex);
+    MutexLock lock(shared_->mutex);
     shared_->enqueue(reading_);
   }
 
   ~Reader() override {
-    std::unique_lock lock(shared_->mutex);
+    MutexLock lock(shared_->mutex);
     reading_->closed = true;
-    shared_->changed.wait(lock, [&] { return !reading_->busy; });
+    while (reading_->busy) shared_->changed.wait(shared_->mutex);
     IteratorPtr source = std::move(reading_->source);
     lock.unlock();  // before it is destroyed
   }
 
   bool next(Element& out) override {
     Reading& reading = *reading_;
-    std::unique_lock lock(shared_->mutex);
+    MutexLock lock(shared_->mutex);
     if (shared_->meter) {
       shared_->meter->looks.add(1);
       shared_->meter->queued.add(static_cast<std::int64_t>(reading.produced - reading.taken));
     }
     while (reading.taken == reading.produced && !reading.ended) {
       if (reading.busy) {
-        shared_->changed.wait(lock);
+        shared_->changed.wait(shared_->mutex);
         continue;
       }
       // No thread has begun: they all read something else, which may take long.
       reading.busy = true;
-      shared_->read_one(reading, lock);
+      shared_->read_one(reading);
       reading.busy = false;
     }
     if (reading.taken == reading.produced) return false;
@@ -124,8 +125,8 @@ class ReaderPool::Reader final : public Iterator {
 
   std::int64_t skip(std::int64_t count) override {
     Reading& reading = *reading_;
-    std::unique_lock lock(shared_->mutex);
-    shared_->changed.wait(lock, [&] { return !reading.busy; });
+    MutexLock lock(shared_->mutex);
+    while (reading.busy) shared_->changed.wait(shared_->mutex);
     std::int64_t skipped = 0;
     for (; skipped < count && reading.taken < reading.produced; ++skipped) {
       ReadAhead& slot = reading.ring[reading.taken++ % reading.ring.size()];
@@ -169,7 +170,7 @@ ReaderPool::ReaderPool(int threads, const Pass& pass)
 
 ReaderPool::~ReaderPool() {
   {
-    std::lock_guard lock(shared_->mutex);
+    MutexLock lock(shared_->mutex);
     shared_->stopping = true;
   }
   shared_->work.notify_all();

@@ -2,7 +2,8 @@
 
 #include <charconv>
 #include <map>
-#include <mutex>
+
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 namespace {
@@ -13,9 +14,9 @@ struct Kind {
 };
 
 struct Registry {
-  std::mutex mutex;
-  std::map<std::string, Kind, std::less<>> kinds;
-  std::map<std::string, std::weak_ptr<Device>> devices;
+  Mutex mutex;
+  std::map<std::string, Kind, std::less<>> kinds BELFRY_GUARDED_BY(mutex);
+  std::map<std::string, std::weak_ptr<Device>> devices BELFRY_GUARDED_BY(mutex);
 };
 
 Registry& registry() {
@@ -47,7 +48,7 @@ class HostKernel final : public Kernel {
   std::vector<ArrayView> inputs_, outputs_;
 };
 
-std::string known_kinds(const Registry& known) {
+std::string known_kinds(const Registry& known) BELFRY_REQUIRES(known.mutex) {
   std::vector<std::string> names;
   for (const auto& [name, kind] : known.kinds) names.push_back(name);
   return join(names, ", ");
@@ -68,16 +69,16 @@ int index_in(std::string_view name, std::string_view kind) {
 DeviceMemory::~DeviceMemory() {
   if (!device_) return;
   device_->free_raw(data_, size_);
-  std::lock_guard lock(device_->mutex_);
+  MutexLock lock(device_->mutex_);
   device_->in_use_ = Bytes(device_->in_use_.count - size_.count);
 }
 
 DeviceMemory Device::allocate(Bytes size, std::string_view what) {
-  auto explain = [&](std::string_view why) {
+  auto explain = [&](std::string_view why) BELFRY_REQUIRES(mutex_) {
     return concat(what, ": ", why, " on ", name(), ": ", bytes_text(size.count), " asked for, ",
                   bytes_text(in_use_.count), " in use, ", bytes_text(limit_.count), " allowed");
   };
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   require(size.count <= limit_.count - in_use_.count, explain("over the memory limit"));
   void* data = allocate_raw(size);
   require(data, explain("out of memory"));
@@ -86,22 +87,22 @@ DeviceMemory Device::allocate(Bytes size, std::string_view what) {
 }
 
 Bytes Device::memory_in_use() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return in_use_;
 }
 
 Bytes Device::memory_limit() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return limit_;
 }
 
 Bytes Device::available_memory() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return Bytes(at_first_.count - in_use_.count);
 }
 
 void Device::set_memory_limit(Bytes limit) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   limit_ = limit;
 }
 
@@ -118,19 +119,19 @@ std::unique_ptr<Kernel> make_reference_kernel(const Node& node) {
 
 DeviceRegistration::DeviceRegistration(std::string kind, DeviceFactory factory,
                                        std::function<DevicesPresent()> present) {
-  std::lock_guard lock(registry().mutex);
+  MutexLock lock(registry().mutex);
   registry().kinds[std::move(kind)] = {std::move(factory), std::move(present)};
 }
 
 std::vector<std::string> device_kinds() {
-  std::lock_guard lock(registry().mutex);
+  MutexLock lock(registry().mutex);
   std::vector<std::string> kinds;
   for (const auto& [name, kind] : registry().kinds) kinds.push_back(name);
   return kinds;
 }
 
 DevicesPresent devices_present(std::string_view kind) {
-  std::lock_guard lock(registry().mutex);
+  MutexLock lock(registry().mutex);
   auto found = registry().kinds.find(kind);
   if (found == registry().kinds.end())
     return {.count = 0, .why_none = concat("this build knows no ", kind, " devices")};
@@ -138,7 +139,7 @@ DevicesPresent devices_present(std::string_view kind) {
 }
 
 std::shared_ptr<Device> find_device(std::string_view name) {
-  std::lock_guard lock(registry().mutex);
+  MutexLock lock(registry().mutex);
   require(!name.empty(), "device: the name is empty; this build knows ", known_kinds(registry()));
   std::string_view kind = name.substr(0, name.find(':'));
   auto found = registry().kinds.find(kind);

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/communicator.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/base/units.h"
 #include "belfry/framework/graph/graph.h"
 
@@ -223,9 +223,9 @@ class Device {
  private:
   friend class DeviceMemory;
   Bytes memory_, at_first_;
-  mutable std::mutex mutex_;  // guards the two below
-  Bytes in_use_{0};
-  Bytes limit_;
+  mutable Mutex mutex_;
+  Bytes in_use_ BELFRY_GUARDED_BY(mutex_){0};
+  Bytes limit_ BELFRY_GUARDED_BY(mutex_);
 };
 
 /// The reference kernel of a node, for host-accessible devices. Error (ours) when its op has none.

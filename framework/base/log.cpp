@@ -1,15 +1,16 @@
 #include "belfry/framework/base/log.h"
 
 #include <cstdio>
-#include <mutex>
 #include <utility>
+
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 namespace {
 
 struct State {
-  std::mutex mutex;
-  LogSink sink;
+  Mutex mutex;
+  LogSink sink BELFRY_GUARDED_BY(mutex);
 };
 
 State& state() {
@@ -27,12 +28,12 @@ void write_log_line(LogLevel level, std::string_view line) {
 }
 
 LogSink set_log_sink(LogSink sink) {
-  std::lock_guard lock(state().mutex);
+  MutexLock lock(state().mutex);
   return std::exchange(state().sink, std::move(sink));
 }
 
 void log_line(LogLevel level, std::string_view line) {
-  std::lock_guard lock(state().mutex);
+  MutexLock lock(state().mutex);
   if (state().sink) {
     state().sink(level, line);
   } else {

@@ -18,7 +18,7 @@ TowerThreads::~TowerThreads() { end(); }
 
 void TowerThreads::end() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
@@ -27,28 +27,29 @@ void TowerThreads::end() {
 
 void TowerThreads::loop(int tower) {
   for (long done = 0;;) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return ending_ || round_ > done; });
-      if (ending_) return;
-      done = round_;
-    }
-    work_on(tower);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
+    while (!ending_ && round_ <= done) changed_.wait(mutex_);
+    if (ending_) return;
+    done = round_;
+    const Work& work = *work_;
+    const OnFailure& on_failure = *on_failure_;
+    lock.unlock();
+    work_on(tower, work, on_failure);
+    lock.lock();
     if (--busy_ == 0) changed_.notify_all();
   }
 }
 
-void TowerThreads::work_on(int tower) {
+void TowerThreads::work_on(int tower, const Work& work, const OnFailure& on_failure) {
   auto failed = [&](const std::exception& error) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!first_error_) first_error_ = std::current_exception();
     }
-    (*on_failure_)(error);
+    on_failure(error);
   };
   try {
-    (*work_)(tower);
+    work(tower);
   } catch (const std::exception& error) {
     failed(error);
   } catch (...) {
@@ -56,11 +57,10 @@ void TowerThreads::work_on(int tower) {
   }
 }
 
-void TowerThreads::run(const std::function<void(int)>& work,
-                       const std::function<void(const std::exception&)>& on_failure) {
+void TowerThreads::run(const Work& work, const OnFailure& on_failure) {
   if (threads_.empty()) return work(0);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     work_ = &work;
     on_failure_ = &on_failure;
     first_error_ = nullptr;
@@ -68,9 +68,9 @@ void TowerThreads::run(const std::function<void(int)>& work,
     ++round_;
   }
   changed_.notify_all();
-  work_on(0);
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return busy_ == 0; });
+  work_on(0, work, on_failure);
+  MutexLock lock(mutex_);
+  while (busy_ > 0) changed_.wait(mutex_);
   if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
 }
 

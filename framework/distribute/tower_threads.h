@@ -1,12 +1,12 @@
 #pragma once
 // Runs the towers of a process side by side.
 
-#include <condition_variable>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 
@@ -20,28 +20,30 @@ class TowerThreads {
   TowerThreads(const TowerThreads&) = delete;
   TowerThreads& operator=(const TowerThreads&) = delete;
 
+  using Work = std::function<void(int tower)>;
+  using OnFailure = std::function<void(const std::exception&)>;
+
   int towers() const { return static_cast<int>(threads_.size()) + 1; }
 
   /// Calls work(tower) for every tower at once and waits for all. When one throws, on_failure is
   /// called with what it threw, from its thread, so that others do not wait for it; run() throws
   /// what was thrown first.
-  void run(const std::function<void(int tower)>& work,
-           const std::function<void(const std::exception&)>& on_failure);
+  void run(const Work& work, const OnFailure& on_failure);
 
  private:
   void loop(int tower);
   void end();
-  void work_on(int tower);
+  void work_on(int tower, const Work& work, const OnFailure& on_failure);
 
   std::vector<std::thread> threads_;
-  std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  const std::function<void(int)>* work_ = nullptr;
-  const std::function<void(const std::exception&)>* on_failure_ = nullptr;
-  long round_ = 0;
-  int busy_ = 0;
-  bool ending_ = false;
-  std::exception_ptr first_error_;
+  Mutex mutex_;
+  Condition changed_;
+  const Work* work_ BELFRY_GUARDED_BY(mutex_) = nullptr;
+  const OnFailure* on_failure_ BELFRY_GUARDED_BY(mutex_) = nullptr;
+  long round_ BELFRY_GUARDED_BY(mutex_) = 0;
+  int busy_ BELFRY_GUARDED_BY(mutex_) = 0;
+  bool ending_ BELFRY_GUARDED_BY(mutex_) = false;
+  std::exception_ptr first_error_ BELFRY_GUARDED_BY(mutex_);
 };
 
 }  // namespace belfry

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 
 #include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/distribute/worker_role.h"
 
 namespace belfry {
 namespace {
 
 struct Registry {
-  std::mutex mutex;
-  WorkersFactory factory;
+  Mutex mutex;
+  WorkersFactory factory BELFRY_GUARDED_BY(mutex);
 };
 
 Registry& registry() {
@@ -31,7 +31,7 @@ class SoleMember final : public Communicator {
     return std::make_unique<Nothing>(*this);
   }
   void abort(const std::string& reason) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (failure_.empty()) failure_ = reason;
   }
 
@@ -41,7 +41,7 @@ class SoleMember final : public Communicator {
     explicit Nothing(SoleMember& group) : group_(group) {}
     void start(Stream&) override {}
     void finish(Stream&) override {
-      std::lock_guard lock(group_.mutex_);
+      MutexLock lock(group_.mutex_);
       require(group_.failure_.empty(), group_.failure_);
     }
     void move(std::span<const Segment>) override {}
@@ -50,8 +50,8 @@ class SoleMember final : public Communicator {
     SoleMember& group_;
   };
 
-  std::mutex mutex_;  // guards the next
-  std::string failure_;
+  Mutex mutex_;
+  std::string failure_ BELFRY_GUARDED_BY(mutex_);
 };
 
 class SoleWorker final : public Workers {
@@ -96,7 +96,7 @@ std::optional<int> launched_processes() {
 }
 
 WorkersFactory factory() {
-  std::lock_guard lock(registry().mutex);
+  MutexLock lock(registry().mutex);
   return registry().factory;
 }
 
@@ -140,7 +140,7 @@ std::vector<int> Workers::silent_after_failure(const std::string& reason, double
 }
 
 WorkersRegistration::WorkersRegistration(WorkersFactory factory) {
-  std::lock_guard lock(registry().mutex);
+  MutexLock lock(registry().mutex);
   registry().factory = std::move(factory);
 }
 

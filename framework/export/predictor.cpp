@@ -1,12 +1,11 @@
 #include "belfry/framework/export/predictor.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/export/export_folder.h"
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/parse_examples.h"
@@ -75,9 +74,9 @@ struct Predictor::Impl {
   std::unique_ptr<VariableStore> variables;
   std::vector<std::unique_ptr<Lane>> lanes;
 
-  std::mutex mutex;
-  std::condition_variable lane_is_free;
-  std::vector<Lane*> free_lanes;  // guarded by mutex
+  Mutex mutex;
+  Condition lane_is_free;
+  std::vector<Lane*> free_lanes BELFRY_GUARDED_BY(mutex);
 
   void load();
   void load_variables(const NamedArrays& weights);
@@ -93,14 +92,14 @@ template <class Impl>
 class Borrowed {
  public:
   explicit Borrowed(Impl& impl) : impl_(impl) {
-    std::unique_lock lock(impl_.mutex);
-    impl_.lane_is_free.wait(lock, [&] { return !impl_.free_lanes.empty(); });
+    MutexLock lock(impl_.mutex);
+    while (impl_.free_lanes.empty()) impl_.lane_is_free.wait(impl_.mutex);
     lane_ = impl_.free_lanes.back();
     impl_.free_lanes.pop_back();
   }
   ~Borrowed() {
     {
-      std::lock_guard lock(impl_.mutex);
+      MutexLock lock(impl_.mutex);
       impl_.free_lanes.push_back(lane_);
     }
     impl_.lane_is_free.notify_one();
@@ -138,6 +137,7 @@ void Predictor::Impl::load() {
     lanes.push_back(
         std::make_unique<Lane>(Lane{std::make_unique<VariableStore>(device, 0, variables.get()),
                                     PlanCache<Prepared>(options.plans)}));
+    MutexLock lock(mutex);
     free_lanes.push_back(lanes.back().get());
   }
 }

@@ -7,10 +7,13 @@ namespace belfry {
 void Mailboxes::add(const Node& receive, Device& from) {
   const auto& options = receive.as<TransferOptions>();
   boxes_[options.number] = {Bytes(options.type.bytes()), from.make_event(), options.name};
+  MutexLock lock(mutex_);
+  sent_[options.number] = false;
 }
 
 void Mailboxes::begin_step() {
-  for (auto& [number, box] : boxes_) box.sent = false;
+  MutexLock lock(mutex_);
+  for (auto& [number, sent] : sent_) sent = false;
   failure_.clear();
 }
 
@@ -18,23 +21,23 @@ void Mailboxes::send(int number, const void* from, Stream& stream) {
   Mailbox& box = boxes_.at(number);
   stream.copy_on_device(box.address, from, box.size);
   stream.record(*box.filled);
-  std::lock_guard lock(mutex_);
-  box.sent = true;
+  MutexLock lock(mutex_);
+  sent_.at(number) = true;
   changed_.notify_all();
 }
 
 void Mailboxes::receive(int number, Stream& stream) {
   Mailbox& box = boxes_.at(number);
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return box.sent || !failure_.empty(); });
-    require(box.sent, "waiting for ", box.name, " of another slot: ", failure_);
+    MutexLock lock(mutex_);
+    while (!sent_.at(number) && failure_.empty()) changed_.wait(mutex_);
+    require(sent_.at(number), "waiting for ", box.name, " of another slot: ", failure_);
   }
   stream.wait(*box.filled);
 }
 
 void Mailboxes::abort(const std::string& reason) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (failure_.empty()) failure_ = reason;
   changed_.notify_all();
 }

@@ -1,13 +1,12 @@
 #pragma once
 // Where the slots of a tower leave values for each other.
 
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "belfry/framework/backend/backend.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 
@@ -36,13 +35,13 @@ class Mailboxes {
     std::unique_ptr<Event> filled;
     std::string name;
     void* address = nullptr;
-    bool sent = false;
   };
 
   std::map<int, Mailbox> boxes_;
-  std::mutex mutex_;  // guards Mailbox::sent and the reason
-  std::condition_variable changed_;
-  std::string failure_;
+  Mutex mutex_;
+  Condition changed_;
+  std::map<int, bool> sent_ BELFRY_GUARDED_BY(mutex_);  // by number
+  std::string failure_ BELFRY_GUARDED_BY(mutex_);
 };
 
 }  // namespace belfry

@@ -6,13 +6,13 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 namespace {
@@ -97,10 +97,10 @@ class SignalWatch {
   }
 
   void add(SignalGuard& guard) {
-    std::lock_guard changing(changes_);
-    if (guards_.empty()) start();
+    MutexLock changing(changes_);
+    if (!has_guards()) start();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       guard.before_ = signals;
       guards_.push_back(&guard);
     }
@@ -108,12 +108,12 @@ class SignalWatch {
   }
 
   void remove(SignalGuard& guard) {
-    std::lock_guard changing(changes_);
+    MutexLock changing(changes_);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       std::erase(guards_, &guard);
+      if (!guards_.empty()) return;
     }
-    if (!guards_.empty()) return;
     restore_handlers();
     over_ = true;
     sem_post(&noted);
@@ -123,10 +123,17 @@ class SignalWatch {
  private:
   SignalWatch() { sem_init(&noted, 0, 0); }
 
-  void start() {
+  bool has_guards() BELFRY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return !guards_.empty();
+  }
+
+  void start() BELFRY_REQUIRES(changes_) {
     over_ = false;
     try {
-      deaf([this] { thread_ = std::thread([this] { watch(); }); });
+      std::thread thread;
+      deaf([&] { thread = std::thread([this] { watch(); }); });
+      thread_ = std::move(thread);
     } catch (const std::system_error& error) {
       fail("no thread could be started to wait for signals on: ", error.what());
     }
@@ -136,17 +143,17 @@ class SignalWatch {
     while (!over_) {
       while (sem_wait(&noted) != 0) {
       }
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       for (SignalGuard* guard : guards_)
         if (guard->received()) guard->stop_.request_stop();
     }
   }
 
-  std::mutex changes_;                // of guards_; held while the thread begins and ends
-  std::mutex mutex_;                  // guards guards_, for the thread too
-  std::vector<SignalGuard*> guards_;  // that live
+  Mutex changes_;  // held while guards_ changes and the thread begins and ends
+  Mutex mutex_;    // the thread takes it too
+  std::vector<SignalGuard*> guards_ BELFRY_GUARDED_BY(mutex_);  // that live
   std::atomic<bool> over_ = false;
-  std::thread thread_;
+  std::thread thread_ BELFRY_GUARDED_BY(changes_);
 };
 
 SignalGuard::SignalGuard() { SignalWatch::of_process().add(*this); }

@@ -1,6 +1,5 @@
 #include "belfry/framework/train/stop_of_all.h"
 
-#include <chrono>
 #include <system_error>
 
 #include "belfry/framework/base/error.h"
@@ -22,7 +21,7 @@ StopOfAll::~StopOfAll() {
   on_stop_.reset();
   if (!thread_.joinable()) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     over_ = true;
   }
   changed_.notify_all();
@@ -31,12 +30,19 @@ StopOfAll::~StopOfAll() {
 
 void StopOfAll::listen() {
   constexpr std::chrono::milliseconds between(20);
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, between, [this] { return over_; }) && !stop_.requested()) {
+  MutexLock lock(mutex_);
+  while (!is_over_within(between) && !stop_.requested()) {
     lock.unlock();
     if (others_want_to()) stop_.request();
     lock.lock();
   }
+}
+
+bool StopOfAll::is_over_within(std::chrono::milliseconds time) {
+  auto end = std::chrono::steady_clock::now() + time;
+  while (!over_ && changed_.wait_until(mutex_, end)) {
+  }
+  return over_;
 }
 
 bool StopOfAll::others_want_to() noexcept {

@@ -1,15 +1,15 @@
 #pragma once
 // One stop for the workers of a job. Internal to train/.
 
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
 
 #include "belfry/framework/base/linked_stop.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/distribute/workers.h"
 
 namespace belfry {
@@ -27,15 +27,17 @@ class StopOfAll {
 
  private:
   void listen();
+  /// Waits for the end, at most so long; whether it has come.
+  bool is_over_within(std::chrono::milliseconds time) BELFRY_REQUIRES(mutex_);
   bool others_want_to() noexcept;
 
   Workers& workers_;
   LinkedStop& stop_;
   std::int64_t work_ = 0;
   std::optional<std::stop_callback<std::function<void()>>> on_stop_;
-  std::mutex mutex_;  // guards over_
-  std::condition_variable changed_;
-  bool over_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  bool over_ BELFRY_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 // The host's hand on a running train(), from any thread.
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <stop_token>
 #include <string>
+
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 
@@ -48,12 +48,14 @@ class TrainControl {
   bool pause_requested() const;
   void show_paused(bool paused);
 
-  mutable std::mutex mutex_;  // guards everything below
-  std::condition_variable changed_;
-  TrainProgress progress_;
-  bool asked_to_stop_ = false, save_ = false, pause_ = false;
-  std::string reason_;     // of the first request to stop
-  std::stop_source stop_;  // requested without the mutex: callbacks run then
+  mutable Mutex mutex_;
+  Condition changed_;
+  TrainProgress progress_ BELFRY_GUARDED_BY(mutex_);
+  bool asked_to_stop_ BELFRY_GUARDED_BY(mutex_) = false;
+  bool save_ BELFRY_GUARDED_BY(mutex_) = false;
+  bool pause_ BELFRY_GUARDED_BY(mutex_) = false;
+  std::string reason_ BELFRY_GUARDED_BY(mutex_);  // of the first request to stop
+  std::stop_source stop_;                         // requested without the mutex: callbacks run then
 };
 
 }  // namespace belfry

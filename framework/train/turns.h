@@ -1,11 +1,11 @@
 #pragma once
 // Who may use a session. Internal to train/.
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 
@@ -49,14 +49,14 @@ class Turns {
   void end_turn();
   int leave();
   void come_back(int depth);
-  void wait_for_turn(std::unique_lock<std::mutex>& lock, int depth);
+  void wait_for_turn(int depth) BELFRY_REQUIRES(mutex_);
 
-  std::mutex mutex_;  // guards all below
-  std::condition_variable ended_;
-  std::uint64_t next_ = 0;     // number of the next who asks
-  std::uint64_t current_ = 0;  // whose turn it is
-  std::thread::id owner_ = {};
-  int depth_ = 0;  // how often the owner has taken it
+  Mutex mutex_;
+  Condition ended_;
+  std::uint64_t next_ BELFRY_GUARDED_BY(mutex_) = 0;     // number of the next who asks
+  std::uint64_t current_ BELFRY_GUARDED_BY(mutex_) = 0;  // whose turn it is
+  std::thread::id owner_ BELFRY_GUARDED_BY(mutex_) = {};
+  int depth_ BELFRY_GUARDED_BY(mutex_) = 0;  // how often the owner has taken it
 };
 
 }  // namespace belfry

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/hooks/live_variables.h"
 #include "belfry/hooks/write_evaluation.h"
@@ -28,9 +28,9 @@ void check(const EvaluateContinuouslyOptions& o) {
 // Returns early when the stop is requested, or after a year: a clock's nanoseconds soon overflow.
 void sleep(std::chrono::milliseconds time, const std::stop_token& stop) {
   constexpr std::chrono::milliseconds longest = std::chrono::hours(365 * 24);
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
+  Mutex mutex;
+  std::condition_variable_any never;  // it heeds stop tokens, as Condition does not
+  MutexLock lock(mutex);
   never.wait_for(lock, stop, std::min(time, longest), [] { return false; });
 }
 

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 
 #include "belfry/framework/backend/segments.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::cpu {
 namespace {
@@ -35,7 +34,7 @@ class SharedMemory final : public Communicator {
   int size() const override { return static_cast<int>(names_.size()); }
   std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) override;
   void abort(const std::string& reason) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (failure_.empty()) failure_ = reason;
     changed_.notify_all();
   }
@@ -43,36 +42,35 @@ class SharedMemory final : public Communicator {
   // Rounds for as many reductions under way as a member has prepared, twice: members may be a step
   // apart. Between steps, when none is under way.
   void make_rounds_for(int member) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::size_t needed = 2 * ++prepared_[index(member)];
     if (needed > rounds_.size()) rounds_.resize(2 * needed, Round(names_.size()));
   }
 
   void forget_one_of(int member) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     --prepared_[index(member)];
   }
 
   std::uint64_t start(int member, const Bucket& bucket) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     std::uint64_t number = started_[index(member)]++;
     Round& round = round_of(number);
     // Free unless this member is a whole step ahead of the slowest one.
-    wait(lock, bucket, round, [&] { return !round.buckets[index(member)] && round.left == 0; });
+    wait(bucket, round, [&] { return !round.buckets[index(member)] && round.left == 0; });
     round.buckets[index(member)] = &bucket;
     if (++round.arrived == size()) changed_.notify_all();
     return number;
   }
 
   void finish(int member, const Bucket& bucket, std::uint64_t number) {
+    MutexLock lock(mutex_);
     Round& round = round_of(number);
-    {
-      std::unique_lock lock(mutex_);
-      wait(lock, bucket, round, [&] { return round.arrived == size(); });
-      compare(member, bucket, round);
-    }
+    wait(bucket, round, [&] { return round.arrived == size(); });
+    compare(member, bucket, round);
+    lock.unlock();
     reduce(member, bucket, round);
-    std::lock_guard lock(mutex_);
+    lock.lock();
     if (++round.left < size()) return;
     std::fill(round.buckets.begin(), round.buckets.end(), nullptr);
     round.arrived = round.left = 0;
@@ -81,9 +79,11 @@ class SharedMemory final : public Communicator {
 
  private:
   static std::size_t index(int member) { return static_cast<std::size_t>(member); }
-  Round& round_of(std::uint64_t number) { return rounds_[number % rounds_.size()]; }
+  Round& round_of(std::uint64_t number) BELFRY_REQUIRES(mutex_) {
+    return rounds_[number % rounds_.size()];
+  }
 
-  void compare(int member, const Bucket& bucket, const Round& round) {
+  void compare(int member, const Bucket& bucket, const Round& round) BELFRY_REQUIRES(mutex_) {
     for (std::size_t m = 0; m < names_.size(); ++m) {
       const Bucket& other = *round.buckets[m];
       if (fits(bucket, other)) continue;
@@ -123,7 +123,7 @@ class SharedMemory final : public Communicator {
 
   // Goes on when all members of the round are here.
   void meet(const Bucket& bucket, Round& round) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     int generation = round.generation;
     if (++round.waiting == size()) {
       round.waiting = 0;
@@ -131,20 +131,21 @@ class SharedMemory final : public Communicator {
       changed_.notify_all();
       return;
     }
-    wait(lock, bucket, round, [&] { return round.generation != generation; });
+    wait(bucket, round, [&] { return round.generation != generation; });
   }
 
   template <class Done>
-  void wait(std::unique_lock<std::mutex>& lock, const Bucket& bucket, const Round& round,
-            Done done) {
-    bool in_time = changed_.wait_for(lock, timeout_, [&] { return done() || !failure_.empty(); });
+  void wait(const Bucket& bucket, const Round& round, Done done) BELFRY_REQUIRES(mutex_) {
+    Clock::time_point end = Clock::now() + std::chrono::ceil<Clock::duration>(timeout_);
+    for (bool in_time = true; in_time && !done() && failure_.empty();)
+      in_time = changed_.wait_until(mutex_, end);
     if (done()) return;
-    if (!in_time) failure_ = late(bucket, round);
+    if (failure_.empty()) failure_ = late(bucket, round);
     changed_.notify_all();
     fail(failure_);
   }
 
-  std::string late(const Bucket& bucket, const Round& round) const {
+  std::string late(const Bucket& bucket, const Round& round) const BELFRY_REQUIRES(mutex_) {
     std::vector<std::string> missing;
     for (std::size_t m = 0; m < names_.size(); ++m)
       if (!round.buckets[m]) missing.push_back(names_[m]);
@@ -155,12 +156,13 @@ class SharedMemory final : public Communicator {
   const std::vector<std::string> names_;
   const CommunicatorOptions options_;
   const std::chrono::duration<double> timeout_;
-  std::mutex mutex_;  // guards all below; operands are read and written between meeting points
-  std::condition_variable changed_;
-  std::vector<std::size_t> prepared_;   // by member
-  std::vector<std::uint64_t> started_;  // by member
-  std::vector<Round> rounds_;
-  std::string failure_;
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<std::size_t> prepared_ BELFRY_GUARDED_BY(mutex_);   // by member
+  std::vector<std::uint64_t> started_ BELFRY_GUARDED_BY(mutex_);  // by member
+  // Members read a round's operands, and write them, between meeting points without the mutex.
+  std::vector<Round> rounds_ BELFRY_GUARDED_BY(mutex_);
+  std::string failure_ BELFRY_GUARDED_BY(mutex_);
 };
 
 class SharedReduction final : public Collective {

@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "belfry/framework/backend/cpu/parallel.h"
+#include "belfry/framework/base/mutex.h"
 
 // LLVM's runtime has these, libgomp does not. In milliseconds, for the teams of the calling thread.
 extern "C" {
@@ -143,7 +143,7 @@ class Waiting {
  public:
   // The number of the present spell, from 1 on; 0 while threads are to sleep.
   int current_spell(Clock::time_point now) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (asleep_ && now >= until_) {
       asleep_ = false;
       proven_ = false;
@@ -155,13 +155,13 @@ class Waiting {
 
   // A look at a team has found that it had its cores.
   void spinning_is_right(Clock::time_point now) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (now - since_ >= shortest_sleep) proven_ = true;
   }
 
   // A spell that fails soon makes the next sleep longer.
   void sleep(Clock::time_point now) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (asleep_) return;
     length_ = proven_ ? shortest_sleep : std::min(4 * length_, longest_sleep);
     asleep_ = true;
@@ -170,12 +170,14 @@ class Waiting {
   }
 
  private:
-  std::mutex mutex_;
-  bool asleep_ = false;
-  bool proven_ = true;  // the present spell has shown that spinning is right; the first may be long
-  int spell_ = 1;
-  Clock::time_point since_ = Clock::now(), until_;
-  Clock::duration length_ = shortest_sleep;  // of the last sleep
+  Mutex mutex_;
+  bool asleep_ BELFRY_GUARDED_BY(mutex_) = false;
+  // The present spell has shown that spinning is right; the first may be long.
+  bool proven_ BELFRY_GUARDED_BY(mutex_) = true;
+  int spell_ BELFRY_GUARDED_BY(mutex_) = 1;
+  Clock::time_point since_ BELFRY_GUARDED_BY(mutex_) = Clock::now();
+  Clock::time_point until_ BELFRY_GUARDED_BY(mutex_);
+  Clock::duration length_ BELFRY_GUARDED_BY(mutex_) = shortest_sleep;  // of the last sleep
 };
 
 void let_llvm_sleep(bool asleep) {

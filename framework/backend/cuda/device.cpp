@@ -1,7 +1,6 @@
 #include "belfry/framework/backend/cuda/device.h"
 
 #include <algorithm>
-#include <mutex>
 #include <set>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::cuda {
 namespace {
@@ -23,8 +23,8 @@ std::size_t at_least_one(Bytes size) {
 
 // The GPUs that are in use, which open their memory to each other.
 struct InUse {
-  std::mutex mutex;
-  std::vector<CudaDevice*> devices;
+  Mutex mutex;
+  std::vector<CudaDevice*> devices BELFRY_GUARDED_BY(mutex);
 };
 
 InUse& in_use() {
@@ -58,7 +58,7 @@ class CudaDevice final : public Device {
     api_.use(index_);
     pool_ = {api_.create_pool(index_), {&api_}};
     stream_ = {api_.create_stream(), {&api_}};
-    std::lock_guard lock(in_use().mutex);
+    MutexLock lock(in_use().mutex);
     for (CudaDevice* other : in_use().devices) {
       if (&other->api_ != &api_ || other->index_ == index_) continue;
       if (api_.open_pool(other->pool_.get(), other->index_, index_)) reached_.insert(other->index_);
@@ -68,7 +68,7 @@ class CudaDevice final : public Device {
   }
   ~CudaDevice() override {
     {
-      std::lock_guard lock(in_use().mutex);
+      MutexLock lock(in_use().mutex);
       std::erase(in_use().devices, this);
       for (CudaDevice* other : in_use().devices)
         if (&other->api_ == &api_) other->reached_.erase(index_);
@@ -95,7 +95,7 @@ class CudaDevice final : public Device {
     return api_.is_pinned(memory);
   }
   bool reaches(const Device& other) const override {
-    std::lock_guard lock(in_use().mutex);
+    MutexLock lock(in_use().mutex);
     auto found = std::find(in_use().devices.begin(), in_use().devices.end(), &other);
     return this == &other
            || (found != in_use().devices.end() && reached_.contains((*found)->index_));
@@ -144,8 +144,8 @@ class CudaDevice final : public Device {
   std::string description_;
   std::shared_ptr<Faults> faults_ = std::make_shared<Faults>();
   std::unique_ptr<CUmemPoolHandle_st, DestroyPool> pool_;
-  std::unique_ptr<CUstream_st, DestroyStream> stream_;  // of allocations
-  std::set<int> reached_;  // GPUs whose memory this one may use; guarded by in_use()
+  std::unique_ptr<CUstream_st, DestroyStream> stream_;       // of allocations
+  std::set<int> reached_ BELFRY_GUARDED_BY(in_use().mutex);  // GPUs whose memory this one may use
 };
 
 }  // namespace

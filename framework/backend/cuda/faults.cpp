@@ -11,7 +11,7 @@ constexpr std::uint64_t most_kernels = std::uint64_t{1} << (64 - fault_position_
 
 void Faults::check(std::uint64_t word) const {
   if (word == 0) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto message = messages_.find(word >> fault_position_bits);
   ensure(message != messages_.end(), "a kernel that is gone reported bad data");
   std::uint64_t position = word & ((std::uint64_t{1} << fault_position_bits) - 1);
@@ -19,7 +19,7 @@ void Faults::check(std::uint64_t word) const {
 }
 
 std::shared_ptr<Faults::Reporter> Faults::add(std::string before, std::string behind) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ensure(messages_.size() + 1 < most_kernels, "too many kernels that report bad data");
   do added_ = added_ % (most_kernels - 1) + 1;  // 0 means: nothing found
   while (messages_.contains(added_));
@@ -28,7 +28,7 @@ std::shared_ptr<Faults::Reporter> Faults::add(std::string before, std::string be
 }
 
 Faults::Reporter::~Reporter() {
-  std::lock_guard lock(faults_->mutex_);
+  MutexLock lock(faults_->mutex_);
   faults_->messages_.erase(kernel_);
 }
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "belfry/framework/backend/backend.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::cuda {
 
@@ -52,9 +52,9 @@ class Faults : public std::enable_shared_from_this<Faults> {
   struct Message {
     std::string before, behind;
   };
-  mutable std::mutex mutex_;  // guards the two below
-  std::map<std::uint64_t, Message> messages_;
-  std::uint64_t added_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, Message> messages_ BELFRY_GUARDED_BY(mutex_);
+  std::uint64_t added_ BELFRY_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace belfry::cuda

@@ -50,7 +50,7 @@ class Group final : public Communicator {
  public:
   Group(std::shared_ptr<Job> job, const CommunicatorOptions& options)
       : job_(std::move(job)), timeout_seconds_(options.timeout_seconds) {
-    std::lock_guard lock(job_->mutex());
+    MutexLock lock(mpi_mutex);
     first_tag_ = job_->next_tags(most_rounds * parts);
   }
   int size() const override { return job_->count(); }
@@ -59,21 +59,22 @@ class Group final : public Communicator {
 
   Job& job() { return *job_; }
   double timeout_seconds() const { return timeout_seconds_; }
-  int next_tag() { return first_tag_ + static_cast<int>(started_++ % most_rounds) * parts; }
-  void add(Reduction& r) { under_way_.push_back(&r); }
-  void remove(Reduction& r) { std::erase(under_way_, &r); }
-  void advance();
+  int next_tag() BELFRY_REQUIRES(mpi_mutex) {
+    return first_tag_ + static_cast<int>(started_++ % most_rounds) * parts;
+  }
+  void add(Reduction& r) BELFRY_REQUIRES(mpi_mutex) { under_way_.push_back(&r); }
+  void remove(Reduction& r) BELFRY_REQUIRES(mpi_mutex) { std::erase(under_way_, &r); }
+  void advance() BELFRY_REQUIRES(mpi_mutex);
   /// Makes room for one more reduction under way.
-  void reserve() { under_way_.reserve(++made_); }
+  void reserve() BELFRY_REQUIRES(mpi_mutex) { under_way_.reserve(++made_); }
 
  private:
   std::shared_ptr<Job> job_;
   const double timeout_seconds_;
-  // Guarded by the job's mutex:
-  int first_tag_ = 0;
-  std::uint64_t started_ = 0;
-  std::size_t made_ = 0;
-  std::vector<Reduction*> under_way_;  // in the order of start()
+  int first_tag_ BELFRY_GUARDED_BY(mpi_mutex) = 0;
+  std::uint64_t started_ BELFRY_GUARDED_BY(mpi_mutex) = 0;
+  std::size_t made_ BELFRY_GUARDED_BY(mpi_mutex) = 0;
+  std::vector<Reduction*> under_way_ BELFRY_GUARDED_BY(mpi_mutex);  // in the order of start()
 };
 
 // Memory: the bucket's elements side by side, then this worker's share of them from each other
@@ -82,7 +83,7 @@ class Reduction final : public Collective {
  public:
   Reduction(Group& group, Bucket bucket);
   ~Reduction() override {
-    std::lock_guard lock(job_.mutex());
+    MutexLock lock(mpi_mutex);
     group_.remove(*this);
   }
   void start(Stream& stream) override;
@@ -91,8 +92,8 @@ class Reduction final : public Collective {
     bucket_.segments = {segments.begin(), segments.end()};
   }
 
-  // Does what the messages that have come allow. Needs the job's mutex.
-  void advance();
+  // Does what the messages that have come allow.
+  void advance() BELFRY_REQUIRES(mpi_mutex);
 
  private:
   enum class Stage { idle, describing, sharing, returning, done };
@@ -103,13 +104,13 @@ class Reduction final : public Collective {
   std::size_t bytes_of(int rank) const { return begin_of(rank + 1) - begin_of(rank); }
   std::byte* packed() const { return memory_->data(); }
   template <class F>
-  void for_each_other(F&& f) {
+  void for_each_other(F&& f) BELFRY_REQUIRES(mpi_mutex) {
     for (int rank = 0; rank < job_.count(); ++rank)
       if (rank != job_.rank()) f(rank);
   }
   void compare() const;
-  void send_result();
-  std::vector<int> missing() const;
+  void send_result() BELFRY_REQUIRES(mpi_mutex);
+  std::vector<int> missing() const BELFRY_REQUIRES(mpi_mutex);
 
   Group& group_;
   Job& job_;
@@ -121,8 +122,8 @@ class Reduction final : public Collective {
   std::vector<Bucket> contributions_;              // to this worker's share, by rank
   std::vector<const Bucket*> sources_;
   Messages describing_, sharing_, returning_;
-  Stage stage_ = Stage::idle;
-  int tag_ = 0;
+  Stage stage_ BELFRY_GUARDED_BY(mpi_mutex) = Stage::idle;
+  int tag_ BELFRY_GUARDED_BY(mpi_mutex) = 0;
 };
 
 Reduction::Reduction(Group& group, Bucket bucket)
@@ -151,19 +152,19 @@ Reduction::Reduction(Group& group, Bucket bucket)
   for (int rank = 0; rank < job_.count(); ++rank, next += sizeof(Description))
     descriptions_.push_back(next);
   std::memcpy(descriptions_[index(me)], &mine_, sizeof mine_);
-  std::lock_guard lock(job_.mutex());
+  MutexLock lock(mpi_mutex);
   group_.reserve();
 }
 
 void Reduction::start(Stream& stream) {
   stream.synchronize();
-  std::lock_guard lock(job_.mutex());
+  MutexLock lock(mpi_mutex);
   if (job_.failed()) return;  // finish() throws
   ensure(stage_ == Stage::idle, bucket_.name, ": started again before finish()");
   copy_into(packed_bucket_, bucket_);
   group_.advance();
   tag_ = group_.next_tag();
-  for_each_other([&](int rank) {
+  for_each_other([&](int rank) BELFRY_REQUIRES(mpi_mutex) {
     describing_.receive(rank, tag_ + description, descriptions_[index(rank)], sizeof mine_);
     describing_.send(rank, tag_ + description, descriptions_[index(job_.rank())], sizeof mine_);
     sharing_.receive(rank, tag_ + share, shares_[index(rank)], bytes_of(job_.rank()));
@@ -177,13 +178,13 @@ void Reduction::finish(Stream&) {
   job_.wait({.what = bucket_.name,
              .timeout_seconds = group_.timeout_seconds(),
              .done =
-                 [this] {
+                 [this]() BELFRY_REQUIRES(mpi_mutex) {
                    group_.advance();
                    return stage_ == Stage::done;
                  },
-             .missing = [this] { return missing(); }});
+             .missing = [this]() BELFRY_REQUIRES(mpi_mutex) { return missing(); }});
   copy_into(bucket_, packed_bucket_);
-  std::lock_guard lock(job_.mutex());
+  MutexLock lock(mpi_mutex);
   group_.remove(*this);
   stage_ = Stage::idle;
 }
@@ -215,7 +216,7 @@ void Reduction::compare() const {
 
 void Reduction::send_result() {
   int me = job_.rank();
-  for_each_other([&](int rank) {
+  for_each_other([&](int rank) BELFRY_REQUIRES(mpi_mutex) {
     returning_.receive(rank, tag_ + result, packed() + begin_of(rank), bytes_of(rank));
     returning_.send(rank, tag_ + result, packed() + begin_of(me), bytes_of(me));
   });

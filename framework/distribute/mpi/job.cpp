@@ -76,7 +76,7 @@ Job::Job() {
 
 void Job::end() noexcept {
   try {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mpi_mutex);
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized || std::exchange(over_, true)) return;
@@ -113,7 +113,7 @@ void Job::wait(const Wait& wait) {
   for (;;) {
     double waited = seconds_since(start);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mpi_mutex);
       require(!over_, wait.what, ": this worker has ended");
       hear();
       try {
@@ -162,7 +162,7 @@ void Job::give_up(const std::string& reason) {
 
 void Job::announce(const std::string& reason) noexcept {
   try {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mpi_mutex);
     give_up(reason);
     say_last_word(true, heard_failure_ ? failure_ : reason);
   } catch (const std::exception&) {
@@ -171,7 +171,7 @@ void Job::announce(const std::string& reason) noexcept {
 }
 
 void Job::check_others() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mpi_mutex);
   if (!over_) hear();
   require(failure_.empty(), failure_);
 }
@@ -179,7 +179,7 @@ void Job::check_others() {
 std::vector<int> Job::silent(double seconds) noexcept {
   std::vector<int> out;
   try {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mpi_mutex);
     auto start = Clock::now();
     for (hear(); others_there_ > 0; hear()) {
       double waited = seconds_since(start);
@@ -248,7 +248,7 @@ void Job::hear() {
 
 void Job::ask_to_stop(std::int64_t work) noexcept {
   try {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mpi_mutex);
     if (said_) return;
     Memory memory = make_memory(sizeof(Word));
     const Word asked{.kind = Word::asked_to_stop, .work = work, .reason = {}};
@@ -268,7 +268,7 @@ void Job::ask_to_stop(std::int64_t work) noexcept {
 
 bool Job::is_asked_to_stop(std::int64_t work) noexcept {
   try {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mpi_mutex);
     if (!over_) hear();
     return to_stop_.contains(work);
   } catch (const std::exception&) {

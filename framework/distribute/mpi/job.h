@@ -9,11 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::mpi {
 
@@ -27,8 +28,9 @@ enum Tag : int { words, gathered, broadcast, collected, first_of_reductions };
 using Memory = std::shared_ptr<std::vector<std::byte>>;
 Memory make_memory(std::size_t bytes);
 
-/// MPI allows calls from any thread, but one at a time: whoever calls it holds mutex().
-///
+/// MPI allows calls from any thread, but one at a time: whoever calls it holds this.
+inline Mutex mpi_mutex;
+
 /// A worker's last word is the last message that it sends: that it has ended, or that it failed and
 /// why. Before it there may be words that it was asked to stop. Every worker listens for
 /// everybody's whenever it waits, or asks for them.
@@ -46,7 +48,6 @@ class Job {
   MPI_Comm comm() const { return comm_; }
   std::string name(int rank) const;  ///< "worker 1 of 3"
   std::string describe() const;
-  std::mutex& mutex() { return mutex_; }
   /// How long the destructor waits, and functions of Workers do.
   double timeout_seconds() const { return timeout_seconds_; }
   void set_timeout_seconds(double seconds) { timeout_seconds_ = seconds; }
@@ -54,7 +55,7 @@ class Job {
   struct Wait {
     std::string_view what;  ///< for messages: "all_gather"
     double timeout_seconds;
-    std::function<bool()> done;                 ///< called with the mutex held
+    std::function<bool()> done;                 ///< called with mpi_mutex held
     std::function<std::vector<int>()> missing;  ///< ranks that are waited for
   };
   /// Returns when done(), also after another worker's failure. Error: this worker has announced a
@@ -77,14 +78,14 @@ class Job {
   /// The ranks of which no last word is heard within so many seconds.
   std::vector<int> silent(double seconds) noexcept;
 
-  /// Whether the job is over. Needs the mutex.
-  bool failed() const { return !failure_.empty(); }
+  /// Whether the job is over.
+  bool failed() const BELFRY_REQUIRES(mpi_mutex) { return !failure_.empty(); }
 
   /// The first of `many` tags for a communicator, the same in all workers that make theirs in the
-  /// same order. They come round again when MPI has no more. Needs the mutex.
-  int next_tags(int many);
+  /// same order. They come round again when MPI has no more.
+  int next_tags(int many) BELFRY_REQUIRES(mpi_mutex);
   /// Keeps the memory of messages that may still be under way, until the process ends.
-  void keep(Memory memory) { kept_.push_back(std::move(memory)); }
+  void keep(Memory memory) BELFRY_REQUIRES(mpi_mutex) { kept_.push_back(std::move(memory)); }
 
  private:
   // A fixed size, so that it may be received before it is known.
@@ -95,32 +96,36 @@ class Job {
     char reason[1008];  // of a failure
   };
 
-  bool word_is_out();
-  void listen();
-  void listen_to(int rank);
-  void hear();
-  void say_last_word(bool failed, const std::string& reason);
-  void give_up(const std::string& reason);
-  bool is_done(const Wait& wait) const;
-  void check_there(const std::vector<int>& ranks, std::string_view what) const;
+  bool word_is_out() BELFRY_REQUIRES(mpi_mutex);
+  void listen() BELFRY_REQUIRES(mpi_mutex);
+  void listen_to(int rank) BELFRY_REQUIRES(mpi_mutex);
+  void hear() BELFRY_REQUIRES(mpi_mutex);
+  void say_last_word(bool failed, const std::string& reason) BELFRY_REQUIRES(mpi_mutex);
+  void give_up(const std::string& reason) BELFRY_REQUIRES(mpi_mutex);
+  bool is_done(const Wait& wait) const BELFRY_REQUIRES(mpi_mutex);
+  void check_there(const std::vector<int>& ranks, std::string_view what) const
+      BELFRY_REQUIRES(mpi_mutex);
 
   MPI_Comm comm_ = MPI_COMM_NULL;
-  int count_ = 0, rank_ = 0, next_tag_ = first_of_reductions, last_tag_ = 0;
+  int count_ = 0, rank_ = 0, last_tag_ = 0;
   bool started_here_ = false;
   std::atomic<double> timeout_seconds_{600};
-  std::mutex mutex_;                    // guards MPI and all below
-  std::vector<Word> words_;             // by rank; this worker's is the one it says
-  std::vector<MPI_Request> listening_;  // by rank
-  std::vector<MPI_Request> saying_;
-  std::vector<bool> ended_;  // by rank
-  std::vector<int> heard_;   // of MPI_Testsome
-  std::vector<MPI_Status> statuses_;
-  int others_there_ = 0;
-  bool said_ = false, over_ = false;
-  std::set<std::int64_t> to_stop_;  // works that other workers were asked to stop
-  std::string failure_;
-  bool heard_failure_ = false;  // it is that of another worker
-  std::vector<Memory> kept_;
+  int next_tag_ BELFRY_GUARDED_BY(mpi_mutex) = first_of_reductions;
+  // By rank; this worker's is the one it says.
+  std::vector<Word> words_ BELFRY_GUARDED_BY(mpi_mutex);
+  std::vector<MPI_Request> listening_ BELFRY_GUARDED_BY(mpi_mutex);  // by rank
+  std::vector<MPI_Request> saying_ BELFRY_GUARDED_BY(mpi_mutex);
+  std::vector<bool> ended_ BELFRY_GUARDED_BY(mpi_mutex);  // by rank
+  std::vector<int> heard_ BELFRY_GUARDED_BY(mpi_mutex);   // of MPI_Testsome
+  std::vector<MPI_Status> statuses_ BELFRY_GUARDED_BY(mpi_mutex);
+  int others_there_ BELFRY_GUARDED_BY(mpi_mutex) = 0;
+  bool said_ BELFRY_GUARDED_BY(mpi_mutex) = false;
+  bool over_ BELFRY_GUARDED_BY(mpi_mutex) = false;
+  // Works that other workers were asked to stop.
+  std::set<std::int64_t> to_stop_ BELFRY_GUARDED_BY(mpi_mutex);
+  std::string failure_ BELFRY_GUARDED_BY(mpi_mutex);
+  bool heard_failure_ BELFRY_GUARDED_BY(mpi_mutex) = false;  // it is that of another worker
+  std::vector<Memory> kept_ BELFRY_GUARDED_BY(mpi_mutex);
 };
 
 }  // namespace belfry::mpi

@@ -14,7 +14,7 @@ Messages::Messages(Job& job, Memory memory, std::size_t most)
 
 Messages::~Messages() {
   if (messages_.empty()) return;
-  std::lock_guard lock(job_.mutex());
+  MutexLock lock(mpi_mutex);
   job_.keep(std::move(memory_));
 }
 

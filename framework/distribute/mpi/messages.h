@@ -6,7 +6,7 @@
 namespace belfry::mpi {
 
 /// Messages that read and write `memory`. If they are not done when this object goes, the job keeps
-/// the memory. All functions need the job's mutex, but for the constructor and missing().
+/// the memory.
 class Messages {
  public:
   /// `most`: how many there will be, so that nothing is allocated later.
@@ -16,14 +16,14 @@ class Messages {
   Messages& operator=(const Messages&) = delete;
 
   /// Error: more than 2 GiB in one message.
-  void send(int to, int tag, const std::byte* data, std::size_t bytes);
-  void receive(int from, int tag, std::byte* data, std::size_t bytes);
+  void send(int to, int tag, const std::byte* data, std::size_t bytes) BELFRY_REQUIRES(mpi_mutex);
+  void receive(int from, int tag, std::byte* data, std::size_t bytes) BELFRY_REQUIRES(mpi_mutex);
 
   /// Whether all have come and gone; they are then forgotten, and others may follow. Error: a
   /// message has not the size that was expected.
-  bool done();
+  bool done() BELFRY_REQUIRES(mpi_mutex);
   /// The ranks at the other end of those that are under way, each once, in order.
-  std::vector<int> missing() const;
+  std::vector<int> missing() const BELFRY_REQUIRES(mpi_mutex);
 
  private:
   struct Message {
@@ -32,12 +32,12 @@ class Messages {
     int bytes;
     bool incoming;
   };
-  Message& add(int peer, std::size_t bytes, bool incoming);
-  bool test(Message& message);
+  Message& add(int peer, std::size_t bytes, bool incoming) BELFRY_REQUIRES(mpi_mutex);
+  bool test(Message& message) BELFRY_REQUIRES(mpi_mutex);
 
   Job& job_;
   Memory memory_;
-  std::vector<Message> messages_;
+  std::vector<Message> messages_ BELFRY_GUARDED_BY(mpi_mutex);
 };
 
 }  // namespace belfry::mpi

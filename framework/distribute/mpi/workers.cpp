@@ -25,7 +25,7 @@ class Exchange {
 
   std::byte* memory() { return memory_->data(); }
   void send(int to, int tag, const std::byte* data, std::size_t bytes) {
-    std::lock_guard lock(job_.mutex());
+    MutexLock lock(mpi_mutex);
     std::size_t at = 0;
     do {
       messages_.send(to, tag, data + at, std::min(piece, bytes - at));
@@ -33,7 +33,7 @@ class Exchange {
     } while (at < bytes);
   }
   void receive(int from, int tag, std::byte* data, std::size_t bytes) {
-    std::lock_guard lock(job_.mutex());
+    MutexLock lock(mpi_mutex);
     std::size_t at = 0;
     do {
       messages_.receive(from, tag, data + at, std::min(piece, bytes - at));
@@ -43,8 +43,8 @@ class Exchange {
   void wait() {
     job_.wait({.what = name_,
                .timeout_seconds = job_.timeout_seconds(),
-               .done = [this] { return messages_.done(); },
-               .missing = [this] { return messages_.missing(); }});
+               .done = [this]() BELFRY_REQUIRES(mpi_mutex) { return messages_.done(); },
+               .missing = [this]() BELFRY_REQUIRES(mpi_mutex) { return messages_.missing(); }});
   }
 
  private:

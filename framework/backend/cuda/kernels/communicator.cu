@@ -3,7 +3,6 @@
 #include <chrono>
 #include <future>
 #include <map>
-#include <mutex>
 #include <new>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "belfry/framework/backend/segments.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::cuda {
 namespace {
@@ -86,9 +86,9 @@ class Group final : public Communicator {
       : members_(members.begin(), members.end()),
         timeout_seconds_(options.timeout_seconds),
         others_(options.others),
+        made_(members.size()),
         reducer_(std::move(reducer)),
-        reductions_(members.size()),
-        made_(members.size()) {
+        reductions_(members.size()) {
     for (const Member& m : members_) streams_.push_back(m.device->make_stream());
   }
   ~Group() override;
@@ -99,7 +99,7 @@ class Group final : public Communicator {
     return std::make_unique<Reduction>(*this, member, made_[index(member)]++, std::move(bucket));
   }
   void check(int member) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     throw_if_failed();
     ask_reducer(member);
     ask_others();
@@ -108,7 +108,7 @@ class Group final : public Communicator {
         give_up(late(member, number, *reduction, Where::on_gpu));
   }
   void abort(const std::string& reason) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     note_failure(reason);
   }
 
@@ -116,16 +116,16 @@ class Group final : public Communicator {
   Stream& stream(int member) const { return *streams_[index(member)]; }
 
   void add(int member, std::uint64_t number, Reduction& reduction) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     reductions_[index(member)][number] = &reduction;
   }
   void remove(int member, std::uint64_t number) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     reductions_[index(member)].erase(number);
   }
 
   void throw_if_any_failed() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     throw_if_failed();
   }
   /// The host waits, as long as nothing fails.
@@ -140,11 +140,10 @@ class Group final : public Communicator {
   static std::size_t index(int member) { return static_cast<std::size_t>(member); }
   std::string name(std::size_t member) const { return members_[member].device->name(); }
 
-  // All of these need the mutex.
-  void throw_if_failed() const {
+  void throw_if_failed() const BELFRY_REQUIRES(mutex_) {
     if (!failure_.empty()) fail(failure_);
   }
-  void note_failure(const std::string& reason) {
+  void note_failure(const std::string& reason) BELFRY_REQUIRES(mutex_) {
     if (!failure_.empty()) return;
     failure_ = reason;
     // It may wait for captured steps, which whoever failed holds until it has been told.
@@ -152,18 +151,18 @@ class Group final : public Communicator {
     aborted_ = abort.get_future();
     aborting_ = std::thread(std::move(abort));
   }
-  [[noreturn]] void give_up(const std::string& reason) {
+  [[noreturn]] void give_up(const std::string& reason) BELFRY_REQUIRES(mutex_) {
     note_failure(reason);
     fail(failure_);
   }
-  bool ask_reducer(int member) {
+  bool ask_reducer(int member) BELFRY_REQUIRES(mutex_) {
     try {
       return reducer_->enqueued(member);
     } catch (const Error& error) {
       give_up(concat(name(index(member)), ": ", error.what()));
     }
   }
-  void ask_others() {
+  void ask_others() BELFRY_REQUIRES(mutex_) {
     if (!others_.check) return;
     try {
       others_.check();
@@ -177,23 +176,26 @@ class Group final : public Communicator {
     std::string silent = others_.silent ? others_.silent(reason) : "";
     return silent.empty() ? reason : concat(reason, "; nothing is heard of ", silent);
   }
-  void compare(int member, std::uint64_t number, const Bucket& bucket) const;
+  void compare(int member, std::uint64_t number, const Bucket& bucket) const
+      BELFRY_REQUIRES(mutex_);
   /// The members that a member has missed when it waited too long: on the host those whose threads
   /// have not come, on the GPU those whose GPUs have not, either.
   enum class Where : bool { on_host, on_gpu };
-  std::string late(int member, std::uint64_t number, const Reduction& reduction, Where where) const;
+  std::string late(int member, std::uint64_t number, const Reduction& reduction, Where where) const
+      BELFRY_REQUIRES(mutex_);
 
   const std::vector<Member> members_;
   const double timeout_seconds_;
   const OtherProcesses others_;
   std::vector<std::unique_ptr<Stream>> streams_;  // by member, each used by its thread
-  std::mutex mutex_;                              // guards all below
-  std::shared_ptr<Reducer> reducer_;
-  std::vector<std::map<std::uint64_t, Reduction*>> reductions_;  // by member, by number
-  std::vector<std::uint64_t> made_;  // by member, each used by its thread: not guarded
-  std::string failure_;
-  std::thread aborting_;
-  std::future<void> aborted_;
+  std::vector<std::uint64_t> made_;               // likewise
+  Mutex mutex_;
+  std::shared_ptr<Reducer> reducer_ BELFRY_GUARDED_BY(mutex_);
+  // By member, by number.
+  std::vector<std::map<std::uint64_t, Reduction*>> reductions_ BELFRY_GUARDED_BY(mutex_);
+  std::string failure_ BELFRY_GUARDED_BY(mutex_);
+  std::thread aborting_ BELFRY_GUARDED_BY(mutex_);
+  std::future<void> aborted_ BELFRY_GUARDED_BY(mutex_);
 };
 
 // Captured steps are gone by now, unless CUDA refuses every call: then they stay, and NCCL waits
@@ -245,7 +247,7 @@ std::string Group::late(int member, std::uint64_t number, const Reduction& reduc
 void Group::enqueue(int member, std::uint64_t number, Reduction& reduction) {
   const Bucket& bucket = reduction.bucket();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     throw_if_failed();
     reduction.count_start();
     compare(member, number, bucket);
@@ -256,7 +258,7 @@ void Group::enqueue(int member, std::uint64_t number, Reduction& reduction) {
     }
   }
   for (Clock::time_point begin = Clock::now();; std::this_thread::yield()) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     throw_if_failed();
     if (ask_reducer(member)) return;
     ask_others();

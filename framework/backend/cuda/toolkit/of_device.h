@@ -3,9 +3,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "belfry/framework/backend/cuda/kernels.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::cuda {
 
@@ -13,9 +13,9 @@ namespace belfry::cuda {
 /// hold it, so that nothing is left when the process ends. From any thread.
 template <class T>
 std::shared_ptr<T> of_device(const Gpu& gpu) {
-  static std::mutex mutex;
-  static std::map<int, std::weak_ptr<T>> all;
-  std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::map<int, std::weak_ptr<T>> all BELFRY_GUARDED_BY(mutex);
+  MutexLock lock(mutex);
   std::weak_ptr<T>& known = all[gpu.index];
   std::shared_ptr<T> found = known.lock();
   if (!found) known = found = std::make_shared<T>(gpu);

@@ -83,7 +83,8 @@ std::vector<Descriptor> configurations(const CudnnHandle& library, const Descrip
   return all;
 }
 
-Descriptor graph_of(const CudnnHandle& library, const OperationGraph& operations) {
+Descriptor graph_of(const CudnnHandle& library, const OperationGraph& operations)
+    BELFRY_REQUIRES(library.mutex) {
   std::vector<cudnnBackendDescriptor_t> list;
   for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -93,7 +94,8 @@ Descriptor graph_of(const CudnnHandle& library, const OperationGraph& operations
   return graph;
 }
 
-Descriptor plan_of(const CudnnHandle& library, const Descriptor& configuration) {
+Descriptor plan_of(const CudnnHandle& library, const Descriptor& configuration)
+    BELFRY_REQUIRES(library.mutex) {
   Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
   if (library.described) {
@@ -115,7 +117,7 @@ std::int64_t workspace_of(const Descriptor& plan) {
 // The first way that works is taken, of those that need little memory if there is one. Timing
 // several would make another choice in another run, whose sums would then have other bits.
 std::shared_ptr<const FoundPlan> search(const CudnnHandle& library, OperationGraph operations,
-                                        const PlanLimits& limits) {
+                                        const PlanLimits& limits) BELFRY_REQUIRES(library.mutex) {
   Descriptor graph = graph_of(library, operations);
   if (!graph.try_finalize()) return nullptr;
   using Way = std::pair<Descriptor, Descriptor>;  // configuration, plan
@@ -214,7 +216,7 @@ std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& lib
                                          const PlanKey& key,
                                          const std::function<OperationGraph()>& operations,
                                          const PlanLimits& limits) {
-  std::lock_guard lock(library->mutex);
+  MutexLock lock(library->mutex);
   auto known = library->found.find(key);
   if (known == library->found.end())
     known = library->found.emplace(key, search(*library, operations(), limits)).first;
@@ -249,7 +251,7 @@ void GraphPlan::run(std::span<const Operand> operands, void* workspace, Stream& 
   for (std::size_t i = 0; i < operands.size() && same; ++i)
     same = addresses_[i] == operands[i].address;
   if (!same) bind(operands, workspace);
-  std::lock_guard lock(library_->mutex);
+  MutexLock lock(library_->mutex);
   check(cudnnSetStream(library_->handle, handle_of(stream)), "cudnnSetStream");
   check(cudnnBackendExecute(library_->handle, found_->plan.get(), bound_->get()),
         "cudnnBackendExecute");

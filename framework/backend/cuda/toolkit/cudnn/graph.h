@@ -8,13 +8,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "belfry/framework/backend/cuda/kernels.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::cuda {
 
@@ -112,7 +112,7 @@ struct FoundPlan {
   Descriptor graph, configuration, plan;
 };
 
-/// cuDNN on one GPU. Whoever enqueues holds the mutex, as the stream is part of the handle.
+/// cuDNN on one GPU. The mutex guards the handle too, as the stream is part of it.
 struct CudnnHandle {
   explicit CudnnHandle(const Gpu& gpu);
   /// For a GPU that need not be there, in cuDNN's words for its properties (JSON): plans are found
@@ -124,12 +124,12 @@ struct CudnnHandle {
 
   Api* api = nullptr;
   int index = 0;
-  cudnnHandle_t handle = nullptr;
+  Mutex mutex;
+  cudnnHandle_t handle BELFRY_GUARDED_BY(mutex) = nullptr;
   std::optional<Descriptor> described;  ///< in place of the handle
-  std::mutex mutex;
   /// All that was looked for so far, as looking takes long and networks repeat their shapes; null
-  /// where cuDNN has none. Under the mutex.
-  std::map<PlanKey, std::shared_ptr<const FoundPlan>> found;
+  /// where cuDNN has none.
+  std::map<PlanKey, std::shared_ptr<const FoundPlan>> found BELFRY_GUARDED_BY(mutex);
 };
 
 struct Operand {

@@ -4,7 +4,6 @@
 #include "belfry/framework/ops/fused_elementwise.h"
 
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "belfry/framework/backend/cuda/fused_source.h"
@@ -13,6 +12,7 @@
 #include "belfry/framework/backend/cuda/toolkit/nvrtc/compile.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
 
 namespace belfry::cuda {
 namespace {
@@ -33,7 +33,7 @@ class CompiledChains {
   /// A kernel for whichever GPU of this architecture it is launched on; null where it cannot be
   /// had, which is said once.
   cudaKernel_t find(const std::string& text, int device) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     try {
       int architecture = architecture_of(device);
       auto [chain, is_new] = all_.try_emplace({architecture, text}, nullptr);
@@ -56,9 +56,10 @@ class CompiledChains {
     return kernel;
   }
 
-  std::mutex mutex_;
-  std::map<std::pair<int, std::string>, cudaKernel_t> all_;  // null: could not be compiled
-  bool said_ = false;
+  Mutex mutex_;
+  // Null: could not be compiled.
+  std::map<std::pair<int, std::string>, cudaKernel_t> all_ BELFRY_GUARDED_BY(mutex_);
+  bool said_ BELFRY_GUARDED_BY(mutex_) = false;
 };
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu& gpu, const KernelOptions&) {
