@@ -143,11 +143,12 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
   // Runs the next task without the lock. False: nothing waits any more, and the thread is free.
   bool run_next() BELFRY_REQUIRES(process_mutex()) {
     if (!waiting_.empty()) {
-      auto task = std::move(waiting_.front().second);
+      auto first = std::move(waiting_.front().second);
       waiting_.pop_front();
       MutexUnlock meanwhile(process_mutex());
+      // It goes before the lock is taken again: its destructor may run another pipeline's.
+      auto task = std::move(first);
       task();
-      task = nullptr;  // before the lock is taken again: its destructor may run another pipeline's
     }
     if (waiting_.empty()) --running_;
     return !waiting_.empty();
@@ -165,16 +166,17 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
 
 // One task of each in turn, so that none keeps a thread from the others where threads are short.
 void Scheduler::Process::work(Arena* arena) {
+  std::shared_ptr<Threads> next;  // it goes without the lock, which its destructor takes
   MutexLock lock(process_mutex());
   --arena->called;
   while (!asking.empty()) {
-    std::shared_ptr<Threads> next = std::move(asking.front());
+    next = std::move(asking.front());
     asking.pop_front();
     if (next->run_next()) {
       asking.push_back(std::move(next));
     } else {
       lock.unlock();
-      next = nullptr;  // its destructor takes the lock
+      next = nullptr;
       lock.lock();
     }
   }

@@ -63,6 +63,8 @@ foreach(file ${files})
     string(REGEX REPLACE "^#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"].*" "\\1" header "${line}")
     if(header MATCHES "^belfry/(framework|data|hooks|models)\\.h$")
       set(header "belfry/${CMAKE_MATCH_1}/${CMAKE_MATCH_1}.h")
+    elseif(header MATCHES "^belfry/(ops|backend)\\.h$")
+      set(header "belfry/framework/${CMAKE_MATCH_1}.h")
     elseif(header STREQUAL belfry/version.h)  # CMake writes it
       set(header belfry/framework/base/version.h)
     endif()

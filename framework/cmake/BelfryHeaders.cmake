@@ -1,5 +1,6 @@
 # belfry_header_closure(OUT SOURCE_DIR HEADER...): these headers of the source tree and all of Belfry's
 # that they include, as paths below SOURCE_DIR, sorted.
+# belfry_install_headers(SOURCE_DIR DESTINATION): the doors and all that they lead to.
 include_guard()
 
 # The doors: the only headers that programs name. Whatever they include is installed with them.
@@ -29,4 +30,15 @@ function(belfry_header_closure out source_dir)
   endwhile()
   list(SORT closure)
   set(${out} ${closure} PARENT_SCOPE)
+endfunction()
+
+function(belfry_install_headers source_dir destination)
+  belfry_header_closure(headers ${source_dir} ${belfry_doors} ${belfry_inner_doors})
+  foreach(header ${headers})
+    get_filename_component(folder ${header} DIRECTORY)
+    file(INSTALL ${source_dir}/${header} DESTINATION ${destination}/${folder})
+  endforeach()
+  foreach(header ${belfry_doors} framework/ops.h framework/backend.h)
+    file(INSTALL ${source_dir}/${header} DESTINATION ${destination})
+  endforeach()
 endfunction()

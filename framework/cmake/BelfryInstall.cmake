@@ -2,18 +2,14 @@
 # target belfry::belfry, and belfry.pc for pkg-config. No path of this machine goes into them, so the
 # tree may be moved. Headers name nothing of other packages, so consumers need none of them to compile.
 include(CMakePackageConfigHelpers)
-include(BelfryHeaders)
 
 install(TARGETS belfry EXPORT belfry
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-belfry_header_closure(headers ${PROJECT_SOURCE_DIR} ${belfry_doors} ${belfry_inner_doors})
-foreach(header ${headers})
-  get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry/${folder})
-endforeach()
-foreach(header ${belfry_doors} framework/ops.h framework/backend.h)
-  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)
-endforeach()
+# The headers are looked for when they are installed: an #include that was added since then counts.
+install(CODE "
+  include(\"${PROJECT_SOURCE_DIR}/framework/cmake/BelfryHeaders.cmake\")
+  belfry_install_headers(\"${PROJECT_SOURCE_DIR}\"
+    \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/belfry\")")
 install(FILES ${BELFRY_INCLUDE_DIR}/belfry/version.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)

@@ -25,7 +25,7 @@ add_library(belfry_settings INTERFACE)
 target_compile_features(belfry_settings INTERFACE cxx_std_20)
 target_include_directories(belfry_settings INTERFACE ${BELFRY_INCLUDE_DIR})
 target_compile_options(belfry_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic>
-  $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wthread-safety>  # see base/mutex.h
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Werror=thread-safety>  # see base/mutex.h
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${BELFRY_WERROR}>>:-Werror>
   # CMake before 3.26 has no name for C++20 in CUDA.
   $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -Xcompiler=-Wall,-Wextra --expt-relaxed-constexpr

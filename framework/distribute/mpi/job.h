@@ -55,8 +55,9 @@ class Job {
   struct Wait {
     std::string_view what;  ///< for messages: "all_gather"
     double timeout_seconds;
-    std::function<bool()> done;                 ///< called with mpi_mutex held
-    std::function<std::vector<int>()> missing;  ///< ranks that are waited for
+    std::function<bool()> done;  ///< called with mpi_mutex held
+    /// The ranks that are waited for; called likewise.
+    std::function<std::vector<int>()> missing;
   };
   /// Returns when done(), also after another worker's failure. Error: this worker has announced a
   /// failure; or it is not done, and another one has, or a worker that is waited for has ended, or

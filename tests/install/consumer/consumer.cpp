@@ -1,9 +1,11 @@
 // Derives from the library's classes, and errors pass both ways.
 
+#include <belfry/backend.h>
 #include <belfry/data.h>
 #include <belfry/framework.h>
 #include <belfry/hooks.h>
 #include <belfry/models.h>
+#include <belfry/ops.h>
 
 #include <cstdio>
 
