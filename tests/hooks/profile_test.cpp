@@ -74,7 +74,7 @@ TEST_F(ProfileTest, AResultThatComesLateIsNotTaken) {
 }
 
 TEST_F(ProfileTest, EventsAreInMicrosecondsFromTheFirstWaitForInput) {
-  using Role = Instruction::Role;
+  using Role = InstructionRole;
   std::vector<TraceEntry> entries{{.op = "conv2d",
                                    .scope = "body/down1",
                                    .phase = Phase::forward,
@@ -114,8 +114,7 @@ TEST_F(ProfileTest, EventsAreInMicrosecondsFromTheFirstWaitForInput) {
 }
 
 TEST_F(ProfileTest, PackingIsNamedSo) {
-  std::vector<TraceEntry> entries{
-      {.op = "variable", .scope = "a", .role = Instruction::Role::pack}};
+  std::vector<TraceEntry> entries{{.op = "variable", .scope = "a", .role = InstructionRole::pack}};
   auto hook = profile({.path = path, .first_step = 1, .steps = 1});
   hook->begin(context);
   step(*hook, {.context = context, .trace = entries});

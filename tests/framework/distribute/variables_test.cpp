@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "belfry/framework/distribute/strategy.h"
+#include "belfry/framework/runtime/variable_store.h"
+
 namespace belfry {
 namespace {
 

@@ -14,6 +14,7 @@
 
 #include "../base/error_of.h"
 #include "../base/temporary_folder.h"
+#include "belfry/framework/backend/backend.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/layers/layers.h"
 #include "belfry/framework/ops/ops.h"

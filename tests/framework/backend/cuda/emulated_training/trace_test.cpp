@@ -110,12 +110,12 @@ TEST(EmulatedTrace, HasAllTowersAndAllSlotsOfASplitModel) {
     estimator.train(digits(), {.max_steps = 3, .hooks = {tracer}});
     EXPECT_EQ(tracer->losses, train_on(config, 3).losses);
     std::set<std::pair<int, int>> places;
-    std::set<Instruction::Role> roles;
+    std::set<InstructionRole> roles;
     for (const TraceEntry& entry : tracer->traces[1]) {
       places.insert({entry.tower, entry.slot});
       roles.insert(entry.role);
     }
-    using Role = Instruction::Role;
+    using Role = InstructionRole;
     if (config.devices.size() == 1) {
       EXPECT_THAT(places, ElementsAre(std::pair(0, 0), std::pair(0, 1)));
       EXPECT_THAT(roles, IsSupersetOf({Role::compute, Role::send, Role::receive}));
