@@ -2,6 +2,7 @@
 # that they include, as paths below SOURCE_DIR, sorted.
 # belfry_install_headers(SOURCE_DIR DESTINATION): the doors and all that they lead to.
 include_guard()
+cmake_policy(VERSION 3.22)  # also where an installation has no project around it
 
 # The doors: the only headers that programs name. Whatever they include is installed with them.
 set(belfry_doors framework/framework.h data/data.h hooks/hooks.h models/models.h)
