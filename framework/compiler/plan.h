@@ -62,8 +62,8 @@ struct PlannedBlock {
 };
 
 /// The work that a kind of device does in a second: it computes, moves memory, sends to a device of
-/// its kind. Rough, and the same for all of a
-/// kind, so that plans do not depend on the machine; only the ratio counts.
+/// its kind. Rough, and the same for all of a kind, so that plans do not depend on the machine.
+/// Only ratios count. What GPUs send is a guess.
 struct WorkRates {
   double flops, bytes, sent_bytes;
 };
