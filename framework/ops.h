@@ -7,5 +7,5 @@
 #include "belfry/framework/graph/rewrite.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/update/updates.h"
 #include "belfry/framework/runtime/evaluate.h"

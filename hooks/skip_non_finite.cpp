@@ -5,7 +5,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/optimizers/gradient_edits.h"
 
 namespace belfry::hooks {

@@ -1,11 +1,12 @@
 #pragma once
 // Reading label sequences off the frames of a network trained with ctc_loss(), on the host: for
-// programs, one recording at a time. Whole batches inside a step: framework/ops/sequences.h.
+// programs, one recording at a time. Whole batches inside a step:
+// framework/ops/sequence/sequences.h.
 
 #include <cstdint>
 #include <vector>
 
-#include "belfry/framework/ops/sequences.h"
+#include "belfry/framework/ops/sequence/sequences.h"
 #include "belfry/framework/tensor/array.h"
 
 namespace belfry::models {

@@ -1,13 +1,12 @@
 #include "belfry/framework/compiler/passes.h"
-#include "belfry/framework/ops/convolution.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/convolution/convolution.h"
+#include "belfry/framework/ops/elementwise/math.h"
 
 namespace belfry {
 namespace {
 
 bool takes_addend(const Node& node) {
-  return (node.is(conv2d_grad_input_op) || node.is(conv3d_grad_input_op))
-         && !convolution_grad_input::has_addend(node);
+  return (node.is(conv2d_grad_input_op) || node.is(conv3d_grad_input_op)) && !has_addend(node);
 }
 
 }  // namespace
@@ -16,7 +15,7 @@ Program add_to_input_gradients(const Program& program,
                                const std::function<bool(int slot)>& on_host) {
   auto uses = use_counts(program);
   auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
-    if (!old.is(add_op) || on_host(old.slot())) return std::nullopt;
+    if (!old.is(functor::Add::op) || on_host(old.slot())) return std::nullopt;
     // The later of two such gradients is chosen: the other is there already.
     int later = old.input(0).node().id() > old.input(1).node().id() ? 0 : 1;
     for (int side : {later, 1 - later}) {

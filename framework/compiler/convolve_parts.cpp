@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "belfry/framework/compiler/passes.h"
-#include "belfry/framework/ops/convolution.h"
-#include "belfry/framework/ops/math.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/convolution/convolution.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {
 namespace {

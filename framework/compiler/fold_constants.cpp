@@ -50,9 +50,9 @@ Tensor unchanged_operand(const Node& old, std::span<const Tensor> inputs) {
     return inputs[static_cast<std::size_t>(i)].type() == old.output()
            && all_are(inputs[static_cast<std::size_t>(constant)], neutral);
   };
-  if (old.is(mul_op) && is_x(1, 0, 1)) return inputs[1];
-  if ((old.is(mul_op) || old.is(div_op)) && is_x(0, 1, 1)) return inputs[0];
-  if (old.is(sub_op) && is_x(0, 1, 0)) return inputs[0];
+  if (old.is(functor::Mul::op) && is_x(1, 0, 1)) return inputs[1];
+  if ((old.is(functor::Mul::op) || old.is(functor::Div::op)) && is_x(0, 1, 1)) return inputs[0];
+  if (old.is(functor::Sub::op) && is_x(0, 1, 0)) return inputs[0];
   return {};
 }
 

@@ -23,7 +23,7 @@ class Finder {
     auto live = live_nodes(*program.graph, program.outputs, program.effects);
     for (const auto& node : *program.graph) {
       if (!live[static_cast<std::size_t>(node->id())]) continue;
-      if (node->is(relu_op)) find_forward(*node);
+      if (node->is(functor::Relu::op)) find_forward(*node);
       if (node->is(batch_norm_grad_op)) find_backward(*node);
     }
   }
@@ -43,7 +43,7 @@ class Finder {
     const Tensor& x = relu.input(0);
     if (x.node().slot() != relu.slot()) return;
     if (plain_norm(x)) return remember(relu, x.node(), {});
-    if (!x.node().is(add_op) || uses(x) != 1) return;
+    if (!x.node().is(functor::Add::op) || uses(x) != 1) return;
     // The fused op stands where its batch norm stood, so the residual must be there before it.
     for (int side : {0, 1}) {
       const Tensor &norm = x.node().input(side), &other = x.node().input(1 - side);
@@ -59,7 +59,7 @@ class Finder {
 
   void find_backward(const Node& grad) {
     const Node& dy = grad.input(0).node();
-    if (!dy.is(relu_grad_op) || dy.slot() != grad.slot()
+    if (!dy.is(functor::ReluGrad::op) || dy.slot() != grad.slot()
         || grad.as<BatchNormGradOptions>().activation != Activation::none)
       return;
     // relu_grad broadcasts; the fused op does not.

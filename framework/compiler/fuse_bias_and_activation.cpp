@@ -53,14 +53,15 @@ Program fuse_bias_and_activation(const Program& program) {
                   == 1;
   };
   auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
-    if (old.is(add_op)) {
+    if (old.is(functor::Add::op)) {
       for (int side : {0, 1}) {
         const Tensor &y = old.input(side), &bias = old.input(1 - side);
         if (joins(y, old) && takes_bias(to(y).node()) && is_bias_for(bias, y))
           return std::vector{with_bias(to(y).node(), to(bias))};
       }
     }
-    if (old.is(relu_op) && joins(old.input(0), old) && takes_activation(to(old.input(0)).node()))
+    if (old.is(functor::Relu::op) && joins(old.input(0), old)
+        && takes_activation(to(old.input(0)).node()))
       return std::vector{with_activation(to(old.input(0)).node())};
     return std::nullopt;
   };

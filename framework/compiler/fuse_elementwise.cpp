@@ -2,7 +2,7 @@
 
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 namespace belfry {
 namespace {

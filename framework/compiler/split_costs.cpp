@@ -8,8 +8,8 @@
 #include "belfry/framework/compiler/recompute.h"
 #include "belfry/framework/compiler/step_values.h"
 #include "belfry/framework/graph/rewrite.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/gradients.h"
-#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/rows_update.h"
+#include "belfry/framework/ops/update/rows_update.h"
 
 namespace belfry {
 namespace {
@@ -19,7 +19,7 @@ Lookups lookups_of(const Tensor& gradient, const Uses& uses) {
   if (uses[static_cast<std::size_t>(node.id())][0] != 1) return {};
   if (node.is(gather_grad_op))
     return node.as<GatherGradOptions>().axis == 0 ? Lookups{&node} : Lookups{};
-  if (!node.is(add_op) || node.input(0).type() != node.input(1).type()) return {};
+  if (!node.is(functor::Add::op) || node.input(0).type() != node.input(1).type()) return {};
   Lookups sum = lookups_of(node.input(0), uses), last = lookups_of(node.input(1), uses);
   if (last.size() > 1) std::swap(sum, last);  // operands have no order
   if (sum.empty() || last.size() != 1) return {};

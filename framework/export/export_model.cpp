@@ -13,7 +13,7 @@
 #include "belfry/framework/export/record.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/autocast.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/optimizers/moving_average.h"
 #include "belfry/framework/tensor/stack.h"
 #include "belfry/framework/train/checkpoint_at.h"

@@ -9,10 +9,11 @@
 #include "belfry/framework/ops/check_range.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/random.h"
-#include "belfry/framework/ops/reduce.h"
-#include "belfry/framework/ops/sequence_rows.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
+#include "belfry/framework/ops/random/random.h"
+#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/sequence/sequence_rows.h"
 
 namespace belfry {
 
@@ -192,15 +193,8 @@ Table make_table() {
                  void (*check)(const ShapeContext&) = nullptr) {
     table.emplace(op.name, KnownOp{&op, fewest, most_inputs, options, check});
   };
-  for (const OpDef* op :
-       {&neg_op, &abs_op, &sign_op, &floor_op, &exp_op, &expm1_op, &log_op, &log1p_op, &sqrt_op,
-        &rsqrt_op, &erf_op, &sigmoid_op, &tanh_op, &relu_op, &logical_not_op, &stop_gradient_op})
-    add(*op, 1, 1, no_options);
-  for (const OpDef* op : {&add_op, &sub_op, &mul_op, &div_op, &pow_op, &minimum_op, &maximum_op,
-                          &relu_grad_op, &equal_op, &not_equal_op, &less_op, &less_equal_op,
-                          &greater_op, &greater_equal_op, &logical_and_op, &logical_or_op})
-    add(*op, 2, 2, no_options);
-  add(where_op, 3, 3, no_options);
+  for_each_functor([&](auto f) { add(f.op, f.arity, f.arity, no_options); });
+  add(stop_gradient_op, 1, 1, no_options);
   add(cast_op, 1, 1, read_options<CastOptions>);
   for (const OpDef* op : {&sum_op, &max_op, &min_op, &prod_op})
     add(*op, 1, 1, read_options<ReduceOptions>, check_reduction);

@@ -70,8 +70,16 @@ using GradientRule = std::vector<Tensor> (*)(const GradContext&);
 /// Computes the outputs on the host: clear before fast.
 using ReferenceKernel = void (*)(const KernelContext&);
 
-/// An op: one object in one file (framework/ops/<name>.cpp). Op name = function name = file name.
-/// Fast kernels are found by the op's name in the backend; the reference stays oracle and fallback.
+/// The treatment of floating inputs under mixed precision (ops/autocast.h).
+enum class Autocast : std::uint8_t {
+  none,    ///< nothing
+  low,     ///< computes in 16 bits: f32 inputs become that
+  f32,     ///< computes in f32: inputs of 16 bits become that
+  widest,  ///< needs inputs of one type: beside one of f32, those of 16 bits become f32
+};
+
+/// An op: one object, in a file of framework/ops that has its name or that of its family. Fast
+/// kernels are found by the op's name in the backend; the reference stays oracle and fallback.
 struct OpDef {
   std::string_view name;
   ShapeRule shape = nullptr;
@@ -95,6 +103,9 @@ struct OpDef {
   /// Output i is input i reduced over the towers, in its place: the reference kernel is that of one
   /// tower. Never folded; all of a graph run in the order in which they were made.
   bool collective = false;
+  Autocast autocast = Autocast::none;
+  /// The operator of ONNX that computes the same of the same operands, "Exp"; empty: none does.
+  std::string_view onnx = {};
   /// Floating-point operations of one execution: a multiply and an add are two. Null counts none.
   double (*flops)(const Node&) = nullptr;
 };

@@ -5,10 +5,10 @@
 
 #include "belfry/framework/layers/dense.h"
 #include "belfry/framework/layers/layer_support.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/random.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/random/random.h"
 
 namespace belfry {
 namespace {

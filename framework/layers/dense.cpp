@@ -1,8 +1,8 @@
 #include "belfry/framework/layers/dense.h"
 
 #include "belfry/framework/layers/layer_support.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/shape_ops.h"
 
 namespace belfry {
 

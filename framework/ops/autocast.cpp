@@ -1,28 +1,11 @@
 #include "belfry/framework/ops/autocast.h"
 
 #include <algorithm>
-#include <array>
 
-#include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
 
 namespace belfry {
 namespace {
-
-template <std::size_t N>
-bool is_one_of(const OpDef& op, const std::array<const OpDef*, N>& list) {
-  return std::find(list.begin(), list.end(), &op) != list.end();
-}
-
-bool computes_low(const OpDef& op) {
-  return is_one_of(op, std::array{&matmul_op, &conv2d_op, &conv3d_op, &conv2d_grad_input_op,
-                                  &conv3d_grad_input_op});
-}
-
-bool computes_in_f32(const OpDef& op) {
-  return is_one_of(op, std::array{&sum_op, &prod_op, &exp_op, &expm1_op, &log_op, &log1p_op,
-                                  &pow_op, &sqrt_op, &rsqrt_op, &softmax_op, &log_softmax_op});
-}
 
 void cast_floating(std::vector<Tensor>& inputs, DType dtype) {
   for (Tensor& t : inputs)
@@ -41,10 +24,10 @@ Graph::InputRule autocast(DType low) {
   return [low](const OpDef& op, std::vector<Tensor>& inputs) {
     if (any(inputs, [](DType d) { return d == DType::f64; })) return;
     bool differ = any(inputs, has_16_bits) && any(inputs, [](DType d) { return d == DType::f32; });
-    if (computes_low(op)) {
+    if (op.autocast == Autocast::low) {
       cast_floating(inputs, low);
-    } else if ((computes_in_f32(op) && any(inputs, has_16_bits))
-               || (differ && (op.elementwise || &op == &concat_op))) {
+    } else if ((op.autocast == Autocast::f32 && any(inputs, has_16_bits))
+               || (op.autocast == Autocast::widest && differ)) {
       cast_floating(inputs, DType::f32);
     }
   };

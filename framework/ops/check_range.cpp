@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/elementwise.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/elementwise/math.h"
 
 namespace belfry {
 namespace {

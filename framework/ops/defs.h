@@ -1,19 +1,13 @@
 #pragma once
-// The OpDefs that rewriting passes, fast kernels and other ops name. Those of neural networks are
-// in defs_nn.h. Internal: not for users of the library.
+// The OpDefs that rewriting passes, fast kernels and other ops name. Elementwise ones belong to
+// their functors, functor::Add::op; those of neural networks are in defs_nn.h. Internal: not for
+// users of the library.
 
 #include "belfry/framework/graph/op_def.h"
+#include "belfry/framework/ops/elementwise/functors.h"
 #include "belfry/framework/ops/nn.h"
 
 namespace belfry {
-
-// Elementwise: one for each functor in functors.h.
-extern const OpDef neg_op, abs_op, sign_op, floor_op, exp_op, expm1_op, log_op, log1p_op, sqrt_op,
-    rsqrt_op, erf_op, sigmoid_op, tanh_op, relu_op, logical_not_op;
-extern const OpDef add_op, sub_op, mul_op, div_op, pow_op, minimum_op, maximum_op, relu_grad_op;
-extern const OpDef equal_op, not_equal_op, less_op, less_equal_op, greater_op, greater_equal_op,
-    logical_and_op, logical_or_op;
-extern const OpDef where_op;
 
 // Other ops on elements.
 extern const OpDef cast_op;           ///< CastOptions

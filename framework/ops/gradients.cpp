@@ -3,7 +3,7 @@
 #include <map>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
 
 namespace belfry {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "belfry/framework/base/option_checks.h"
-#include "belfry/framework/ops/clip_update.h"
+#include "belfry/framework/ops/update/clip_update.h"
 
 namespace belfry {
 

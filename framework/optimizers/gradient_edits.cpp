@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/math.h"
-#include "belfry/framework/ops/random.h"
-#include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/random/random.h"
+#include "belfry/framework/ops/reduction/reduce.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry {

@@ -5,7 +5,7 @@
 
 #include "belfry/framework/base/option_checks.h"
 #include "belfry/framework/graph/graph.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/update/updates.h"
 
 namespace belfry {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/optimizer_state.h"
+#include "belfry/framework/ops/update/optimizer_state.h"
 
 namespace belfry {
 
@@ -14,8 +14,8 @@ namespace belfry {
 inline constexpr std::string_view moving_average_suffix = "/moving_average";
 
 /// Adds an exponential moving average for each of these variables (of one graph) and the effects
-/// that update them, by update::MovingAverage in framework/ops/update_functors.h. Called after an
-/// optimizer's nodes were made, it averages what their update leaves. In a step in which
+/// that update them, by update::MovingAverage in framework/ops/update/update_functors.h. Called
+/// after an optimizer's nodes were made, it averages what their update leaves. In a step in which
 /// `condition` (bool []; undefined: always true) is false, averages stay as they are.
 ///
 /// An average is a variable of kind slot, of its variable's type and on its device. It begins as

@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
-#include "belfry/framework/ops/math.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/update/updates.h"
 
 namespace belfry {
 namespace {

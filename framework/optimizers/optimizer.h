@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/optimizer_state.h"
+#include "belfry/framework/ops/update/optimizer_state.h"
 #include "belfry/framework/optimizers/schedule.h"
 
 namespace belfry {
 
-struct UpdateGroup;  // framework/ops/updates.h
+struct UpdateGroup;  // framework/ops/update/updates.h
 
 /// A variable and the gradient of a loss with respect to it, of the same type.
 struct VariableGradient {

@@ -1,6 +1,6 @@
 #pragma once
-// The optimizers. Formulas stand in framework/ops/update_functors.h. A learning rate is a number or
-// a Schedule; each function throws Error for options outside their range.
+// The optimizers. Formulas stand in framework/ops/update/update_functors.h. A learning rate is a
+// number or a Schedule; each function throws Error for options outside their range.
 //
 // Wherever there is a `weight_decay`, variables of a rank below `decay_min_rank` are left alone:
 // with 2, biases and the scales and offsets of normalisations; with 0, none.
@@ -17,11 +17,11 @@
 // (A row that was looked up and got a gradient of exactly 0 is left alone too; there those two
 // decay moments.)
 //
-// Wherever there is a `state`, it says how the slots are kept (framework/ops/optimizer_state.h): by
-// default as the variable, or of f32 variables in bf16 or in eight bits by block, in half of the
-// memory or a quarter. Memory is all that it saves on a CPU. Not together with `lazy`. A checkpoint
-// holds slots as they are kept, and a run goes on from it to the bit; it cannot go on with another
-// state.
+// Wherever there is a `state`, it says how the slots are kept
+// (framework/ops/update/optimizer_state.h): by default as the variable, or of f32 variables in bf16
+// or in eight bits by block, in half of the memory or a quarter. Memory is all that it saves on a
+// CPU. Not together with `lazy`. A checkpoint holds slots as they are kept, and a run goes on from
+// it to the bit; it cannot go on with another state.
 
 #include "belfry/framework/optimizers/clip_weights.h"
 #include "belfry/framework/optimizers/gradient_edits.h"

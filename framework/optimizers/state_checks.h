@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/ops/optimizer_state.h"
+#include "belfry/framework/ops/update/optimizer_state.h"
 
 namespace belfry {
 

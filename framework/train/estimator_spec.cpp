@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/layers/metrics.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/summary.h"

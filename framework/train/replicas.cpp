@@ -217,7 +217,7 @@ void Replicas::prepare_summaries() {
 }
 
 void Replicas::begin_at(std::int64_t first_row) {
-  constexpr std::int64_t row_numbers = std::int64_t{1} << 32;  // see ops/random.h
+  constexpr std::int64_t row_numbers = std::int64_t{1} << 32;  // see ops/random/random.h
   const Workers& workers = session_.workers();
   // When predicting, every worker reads all data.
   bool own_batches = mode_ == Mode::evaluate && session_.strategy().batch != BatchPolicy::global;

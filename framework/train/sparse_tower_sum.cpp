@@ -8,8 +8,8 @@
 #include "belfry/framework/graph/rewrite.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/math.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {
 namespace {
@@ -40,7 +40,7 @@ std::vector<const Node*> lookups(const Tensor& gradient) {
                 && depends_on_batch(node.input(1));
     return fits ? std::vector{&node} : std::vector<const Node*>{};
   }
-  if (!node.is(add_op) || node.input(0).type() != node.input(1).type()) return {};
+  if (!node.is(functor::Add::op) || node.input(0).type() != node.input(1).type()) return {};
   std::vector<const Node*> a = lookups(node.input(0)), b = lookups(node.input(1));
   if (a.empty() || b.empty()) return {};
   a.insert(a.end(), b.begin(), b.end());

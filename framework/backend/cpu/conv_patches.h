@@ -6,7 +6,7 @@
 
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/backend/cpu/parallel.h"
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution/conv_geometry.h"
 
 namespace belfry::cpu {
 

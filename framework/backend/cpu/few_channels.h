@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "belfry/framework/backend/backend.h"
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution/conv_geometry.h"
 
 namespace belfry::cpu {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "belfry/framework/backend/cpu/onednn_primitive.h"
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution/conv_geometry.h"
 
 namespace belfry::cpu {
 

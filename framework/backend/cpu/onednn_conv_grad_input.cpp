@@ -9,7 +9,7 @@
 #include "belfry/framework/backend/cpu/onednn_conv.h"
 #include "belfry/framework/backend/cpu/onednn_patches.h"
 #include "belfry/framework/backend/cpu/winograd.h"
-#include "belfry/framework/ops/convolution.h"
+#include "belfry/framework/ops/convolution/convolution.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {
@@ -52,7 +52,7 @@ class OnednnConvGradInput final : public Kernel {
 };
 
 std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
-  if (convolution_grad_input::has_addend(node)) return nullptr;
+  if (has_addend(node)) return nullptr;
   if (auto kernel = winograd_grad_input(node, options)) return kernel;
   int threads = options.threads;
   ConvGeometry g = conv_geometry(node);

@@ -10,7 +10,7 @@
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
 #include "belfry/framework/graph/graph.h"
-#include "belfry/framework/ops/ctc_rows.h"
+#include "belfry/framework/ops/sequence/ctc_rows.h"
 
 namespace belfry::cpu {
 namespace {

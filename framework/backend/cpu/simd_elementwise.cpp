@@ -10,8 +10,8 @@
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/backend/cpu/simd_operand.h"
-#include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 namespace belfry::cpu {
 namespace {
@@ -224,15 +224,7 @@ const KernelRegistration fused(fused_elementwise_op, [](const Node& node, int th
 });
 
 const bool singles = [] {
-  for (const OpDef* op :
-       {&neg_op,         &abs_op,       &sign_op,        &floor_op,   &exp_op,
-        &expm1_op,       &log_op,       &log1p_op,       &sqrt_op,    &rsqrt_op,
-        &erf_op,         &sigmoid_op,   &tanh_op,        &relu_op,    &add_op,
-        &sub_op,         &mul_op,       &div_op,         &pow_op,     &minimum_op,
-        &maximum_op,     &relu_grad_op, &logical_not_op, &equal_op,   &where_op,
-        &not_equal_op,   &less_op,      &less_equal_op,  &greater_op, &greater_equal_op,
-        &logical_and_op, &logical_or_op})
-    KernelRegistration(*op, make_single);
+  for_each_functor([](auto functor) { KernelRegistration(functor.op, make_single); });
   return true;
 }();
 

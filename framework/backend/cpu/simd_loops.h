@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "belfry/framework/ops/update_functors.h"
+#include "belfry/framework/ops/update/update_functors.h"
 #include "belfry/framework/tensor/dtype.h"
 
 namespace belfry::cpu {
@@ -167,7 +167,7 @@ struct EightBitLoops {
                 std::int64_t n);
 };
 
-/// Slots of an update that are kept in fewer bits (framework/ops/update_state.h).
+/// Slots of an update that are kept in fewer bits (framework/ops/update/update_state.h).
 struct SlotLoops {
   /// The words of elements `first`, a multiple of 64, to first + state_block - 1 of a group.
   void (*draw)(std::uint64_t key, std::uint32_t group, std::uint64_t step, std::int64_t first,
@@ -177,7 +177,7 @@ struct SlotLoops {
   EightBitLoops eight_bits[2];  ///< without and with a sign
 };
 
-/// Random numbers of one row, as framework/ops/draw.h lays them out.
+/// Random numbers of one row, as framework/ops/random/draw.h lays them out.
 template <class T>
 struct RandomLoops {
   /// y = uniform number >= rate ? x * scale : 0, for the row's elements from `first`, a multiple of

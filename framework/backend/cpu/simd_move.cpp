@@ -8,9 +8,9 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/number.h"
-#include "belfry/framework/ops/shape_ops.h"
-#include "belfry/framework/ops/strided_walk.h"
+#include "belfry/framework/ops/elementwise/number.h"
+#include "belfry/framework/ops/elementwise/strided_walk.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "belfry/framework/backend/cpu/simd_convert.h"
-#include "belfry/framework/ops/strided_walk.h"
+#include "belfry/framework/ops/elementwise/strided_walk.h"
 
 namespace belfry::cpu {
 namespace {

@@ -6,7 +6,7 @@
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/pool_geometry.h"
+#include "belfry/framework/ops/pooling/pool_geometry.h"
 
 namespace belfry::cpu {
 namespace {

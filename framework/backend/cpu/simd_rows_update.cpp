@@ -11,8 +11,8 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/parallel.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
-#include "belfry/framework/ops/row_index.h"
-#include "belfry/framework/ops/rows_update.h"
+#include "belfry/framework/ops/movement/row_index.h"
+#include "belfry/framework/ops/update/rows_update.h"
 
 namespace belfry::cpu {
 namespace {

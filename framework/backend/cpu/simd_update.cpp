@@ -6,7 +6,7 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
-#include "belfry/framework/ops/update_rule.h"
+#include "belfry/framework/ops/update/update_rule.h"
 
 namespace belfry::cpu {
 namespace {

@@ -10,7 +10,7 @@
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/backend/cpu/onednn_primitive.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution/conv_geometry.h"
 
 namespace belfry::cpu {
 

@@ -10,8 +10,8 @@
 #include "belfry/framework/backend/cuda/kernels/layout.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/functors.h"
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 namespace belfry::cuda {
 namespace {
@@ -44,9 +44,10 @@ DType computed_as(DType dtype) {
   return dtype == DType::bf16 || dtype == DType::f16 ? DType::f32 : dtype;
 }
 
-template <std::size_t... I>
-bool is_functor(std::string_view op, std::index_sequence<I...>) {
-  return ((std::tuple_element_t<I, Functors>::name == op) || ...);
+bool is_functor(const OpDef& op) {
+  bool found = false;
+  for_each_functor([&](auto functor) { found = found || &functor.op == &op; });
+  return found;
 }
 
 /// The functor's C++ name: ReluGrad for relu_grad.
@@ -86,16 +87,16 @@ std::string literal(const Array& scalar) {
 
 bool divides_whole_numbers(const Node& node) {
   const auto& program = node.as<FusedOptions>().program;
-  return std::any_of(program.begin(), program.end(), [](auto& i) { return i.op == &div_op; })
+  return std::any_of(program.begin(), program.end(),
+                     [](auto& i) { return i.op == &functor::Div::op; })
          && std::any_of(node.inputs().begin(), node.inputs().end(), [](const Tensor& t) {
               return !is_floating(t.dtype()) && t.dtype() != DType::boolean;
             });
 }
 
 bool has_source(const Node& node) {
-  constexpr auto functors = std::make_index_sequence<std::tuple_size_v<Functors>>();
   for (const FusedInstruction& i : node.as<FusedOptions>().program)
-    if (!is_functor(i.op->name, functors)) return false;
+    if (!is_functor(*i.op)) return false;
   return node.inputs().size() <= most_fused_inputs && node.output().shape.elements() > 0
          && !divides_whole_numbers(node);
 }

@@ -119,6 +119,8 @@ using Conversion = void (*)(Converter&);
 Conversion find_conversion(std::string_view op);
 
 using Conversions = std::map<std::string_view, Conversion>;
+/// The conversion of every op whose OpDef names an operator of ONNX.
+void same_operator(Converter& c);
 Conversions elementwise_conversions();
 Conversions movement_conversions();
 Conversions reduction_conversions();

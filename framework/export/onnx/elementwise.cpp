@@ -1,6 +1,7 @@
 // Ops on elements. They take channels first where their inputs are at hand like that.
 
 #include "belfry/framework/export/onnx/converter.h"
+#include "belfry/framework/export/op_table.h"
 
 namespace belfry::onnx {
 namespace {
@@ -15,30 +16,6 @@ void each(Converter& c, Make make) {
 }
 
 using Inputs = std::vector<std::string>;
-
-// The op of ONNX that does the same; not a template argument, as texts cannot be one.
-const std::map<std::string_view, const char*>& same_ops() {
-  static const std::map<std::string_view, const char*> names{
-      {"neg", "Neg"},         {"abs", "Abs"},
-      {"sign", "Sign"},       {"floor", "Floor"},
-      {"exp", "Exp"},         {"log", "Log"},
-      {"sqrt", "Sqrt"},       {"erf", "Erf"},
-      {"sigmoid", "Sigmoid"}, {"tanh", "Tanh"},
-      {"relu", "Relu"},       {"logical_not", "Not"},
-      {"add", "Add"},         {"sub", "Sub"},
-      {"mul", "Mul"},         {"div", "Div"},
-      {"pow", "Pow"},         {"minimum", "Min"},
-      {"maximum", "Max"},     {"equal", "Equal"},
-      {"less", "Less"},       {"less_equal", "LessOrEqual"},
-      {"greater", "Greater"}, {"greater_equal", "GreaterOrEqual"},
-      {"logical_and", "And"}, {"logical_or", "Or"},
-      {"where", "Where"},     {"stop_gradient", "Identity"}};
-  return names;
-}
-
-void same(Converter& c) {
-  each(c, [&](const Inputs& in) { return c.add(same_ops().at(c.node().op), in); });
-}
 
 void not_equal(Converter& c) {
   each(c, [&](const Inputs& in) { return c.add("Not", {c.add("Equal", in)}); });
@@ -72,17 +49,20 @@ void random(Converter& c) { c.give(c.new_input(c.node().op)); }
 }  // namespace
 
 Conversions elementwise_conversions() {
-  Conversions table{{"not_equal", not_equal},
-                    {"expm1", expm1},
-                    {"log1p", log1p},
-                    {"rsqrt", rsqrt},
-                    {"cast", cast},
-                    {"check_range", check_range},
-                    {"random_uniform", random},
-                    {"random_normal", random},
-                    {"random_truncated_normal", random}};
-  for (const auto& [name, onnx] : same_ops()) table[name] = same;
-  return table;
+  return {{"not_equal", not_equal},
+          {"expm1", expm1},
+          {"log1p", log1p},
+          {"rsqrt", rsqrt},
+          {"cast", cast},
+          {"check_range", check_range},
+          {"random_uniform", random},
+          {"random_normal", random},
+          {"random_truncated_normal", random}};
+}
+
+void same_operator(Converter& c) {
+  std::string operation(saved::known_op(c.node().op).op->onnx);
+  each(c, [&](const Inputs& in) { return c.add(operation, in); });
 }
 
 }  // namespace belfry::onnx

@@ -6,6 +6,7 @@
 
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/onnx/converter.h"
+#include "belfry/framework/export/op_table.h"
 #include "belfry/framework/runtime/evaluate.h"
 
 namespace belfry::onnx {
@@ -102,7 +103,8 @@ Conversion find_conversion(std::string_view op) {
     return table;
   }();
   auto found = all.find(op);
-  return found == all.end() ? nullptr : found->second;
+  if (found != all.end()) return found->second;
+  return saved::known_op(op).op->onnx.empty() ? nullptr : same_operator;
 }
 
 }  // namespace belfry::onnx

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution/conv_geometry.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "cpu_onednn_testing.h"
 

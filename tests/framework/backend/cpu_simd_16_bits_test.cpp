@@ -2,9 +2,9 @@
 
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/fused_elementwise.h"
-#include "belfry/framework/ops/random.h"
-#include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
+#include "belfry/framework/ops/random/random.h"
+#include "belfry/framework/ops/reduction/reduce.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {
@@ -32,11 +32,13 @@ const std::vector<Shape> shapes{{}, {1}, {0}, {17}, {3, 5}, {64, 64}, {7, 4801}}
 
 TEST(Simd16Bits, ElementwiseOps) {
   for (const Shape& shape : shapes) {
-    for (const OpDef* op : {&neg_op, &abs_op, &exp_op, &sigmoid_op, &tanh_op, &relu_op})
+    for (const OpDef* op : {&functor::Neg::op, &functor::Abs::op, &functor::Exp::op,
+                            &functor::Sigmoid::op, &functor::Tanh::op, &functor::Relu::op})
       check(*op, {random_array(shape, 1)});
-    for (const OpDef* op : {&add_op, &mul_op, &maximum_op, &relu_grad_op, &less_op, &equal_op})
+    for (const OpDef* op : {&functor::Add::op, &functor::Mul::op, &functor::Maximum::op,
+                            &functor::ReluGrad::op, &functor::Less::op, &functor::Equal::op})
       check(*op, {random_array(shape, 1), random_array(shape, 2)});
-    check(where_op,
+    check(functor::Where::op,
           {random_integers(shape, DType::boolean, 2, 1), random_array(shape, 2),
            random_array(shape, 3)},
           {}, {1, 2});
@@ -47,12 +49,14 @@ TEST(Simd16Bits, BroadcastOperands) {
   std::vector<std::pair<Shape, Shape>> pairs{{{64, 1000}, {}},       {{64, 1000}, {1000}},
                                              {{64, 1000}, {64, 1}},  {{5, 6, 7, 8}, {5, 1, 1, 8}},
                                              {{5, 1, 7}, {1, 6, 1}}, {{3, 20000}, {20000}}};
-  for (const auto& [a, b] : pairs) check(sub_op, {random_array(a, 1), random_array(b, 2)});
+  for (const auto& [a, b] : pairs)
+    check(functor::Sub::op, {random_array(a, 1), random_array(b, 2)});
 }
 
 /// The chain is computed in float and rounded once; the reference rounds each result.
 TEST(Simd16Bits, FusedChainsRoundOnce) {
-  FusedOptions chain{{call(add_op, 0, 1), call(mul_op, 3, 2), call(sigmoid_op, 4)}};
+  FusedOptions chain{
+      {call(functor::Add::op, 0, 1), call(functor::Mul::op, 3, 2), call(functor::Sigmoid::op, 4)}};
   for (auto [rows, columns] : {std::pair<int, int>{1, 1}, {130, 129}, {64, 512}})
     check(
         fused_elementwise_op,
@@ -61,10 +65,10 @@ TEST(Simd16Bits, FusedChainsRoundOnce) {
   Graph graph;
   Array x = Array::of({1.0f}).cast(DType::bf16), tiny = Array::of({0x1p-9f}).cast(DType::bf16);
   // (1 + 2^-9) + 2^-9 + 2^-9 + 2^-9 = 1 + 2^-7, though 1 + 2^-9 alone is rounded to 1
-  const Node& node =
-      fused_elementwise(inputs_like(graph, {x, tiny}), {call(add_op, 0, 1), call(add_op, 2, 1),
-                                                        call(add_op, 3, 1), call(add_op, 4, 1)})
-          .node();
+  const Node& node = fused_elementwise(inputs_like(graph, {x, tiny}),
+                                       {call(functor::Add::op, 0, 1), call(functor::Add::op, 2, 1),
+                                        call(functor::Add::op, 3, 1), call(functor::Add::op, 4, 1)})
+                         .node();
   Array y = run_kernel(*find_kernel(node, 1), node, {x, tiny})[0];
   EXPECT_EQ(y.at(0), 1 + 0x1p-7);
 }

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "belfry/framework/ops/ctc_rows.h"
+#include "belfry/framework/ops/sequence/ctc_rows.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {

@@ -1,5 +1,5 @@
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/random.h"
+#include "belfry/framework/ops/random/random.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {

@@ -1,8 +1,9 @@
 #include <limits>
 
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/fused_elementwise.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {
@@ -17,22 +18,42 @@ void check(const OpDef& op, const std::vector<Array>& inputs, double rounding = 
   expect_simd_matches_reference(apply(op, inputs_like(graph, inputs)), inputs, rounding);
 }
 
+// A new functor is found here by itself: operands are between 0.5 and 2, where all are defined.
+TEST(SimdElementwise, EveryFunctor) {
+  for_each_functor([](auto functor) {
+    using F = decltype(functor);
+    std::vector<Array> inputs;
+    for (int i = 0; i < F::arity; ++i) {
+      bool boolean = F::domain == Domain::boolean || (std::is_same_v<F, functor::Where> && i == 0);
+      auto seed = static_cast<std::uint64_t>(i + 1);
+      inputs.push_back(boolean ? random_integers({7, 481}, DType::boolean, 2, seed)
+                               : random_array({7, 481}, seed, 0.5f, 2));
+    }
+    SCOPED_TRACE(F::name);
+    check(F::op, inputs);
+  });
+}
+
 TEST(SimdElementwise, OneOperandOps) {
-  for (const OpDef* op : {&neg_op, &abs_op, &sign_op, &floor_op, &exp_op, &expm1_op, &erf_op,
-                          &sigmoid_op, &tanh_op, &relu_op})
+  for (const OpDef* op :
+       {&functor::Neg::op, &functor::Abs::op, &functor::Sign::op, &functor::Floor::op,
+        &functor::Exp::op, &functor::Expm1::op, &functor::Erf::op, &functor::Sigmoid::op,
+        &functor::Tanh::op, &functor::Relu::op})
     for (const Shape& shape : shapes) check(*op, {random_array(shape, 1)});
-  for (const OpDef* op : {&log_op, &log1p_op, &sqrt_op, &rsqrt_op})
+  for (const OpDef* op :
+       {&functor::Log::op, &functor::Log1p::op, &functor::Sqrt::op, &functor::Rsqrt::op})
     for (const Shape& shape : shapes) check(*op, {random_array(shape, 2, 0.1f, 4)});
 }
 
 TEST(SimdElementwise, TwoOperandOps) {
-  for (const OpDef* op :
-       {&add_op, &sub_op, &mul_op, &minimum_op, &maximum_op, &relu_grad_op, &less_op,
-        &less_equal_op, &greater_op, &greater_equal_op, &equal_op, &not_equal_op})
+  for (const OpDef* op : {&functor::Add::op, &functor::Sub::op, &functor::Mul::op,
+                          &functor::Minimum::op, &functor::Maximum::op, &functor::ReluGrad::op,
+                          &functor::Less::op, &functor::LessEqual::op, &functor::Greater::op,
+                          &functor::GreaterEqual::op, &functor::Equal::op, &functor::NotEqual::op})
     for (const Shape& shape : shapes) check(*op, {random_array(shape, 1), random_array(shape, 2)});
   for (const Shape& shape : shapes) {
-    check(div_op, {random_array(shape, 1), random_array(shape, 2, 1, 3)});
-    check(pow_op, {random_array(shape, 1, 0.5f, 2), random_array(shape, 2)});
+    check(functor::Div::op, {random_array(shape, 1), random_array(shape, 2, 1, 3)});
+    check(functor::Pow::op, {random_array(shape, 1, 0.5f, 2), random_array(shape, 2)});
   }
 }
 
@@ -40,12 +61,12 @@ TEST(SimdElementwise, BooleanOps) {
   for (const Shape& shape : shapes) {
     Array a = random_integers(shape, DType::boolean, 2, 1);
     Array b = random_integers(shape, DType::boolean, 2, 2);
-    check(logical_and_op, {a, b});
-    check(logical_or_op, {a, b});
-    check(logical_not_op, {a});
-    check(equal_op, {a, b});
-    check(where_op, {a, random_array(shape, 3), random_array(shape, 4)});
-    check(where_op, {a, a, b});
+    check(functor::LogicalAnd::op, {a, b});
+    check(functor::LogicalOr::op, {a, b});
+    check(functor::LogicalNot::op, {a});
+    check(functor::Equal::op, {a, b});
+    check(functor::Where::op, {a, random_array(shape, 3), random_array(shape, 4)});
+    check(functor::Where::op, {a, a, b});
   }
 }
 
@@ -54,9 +75,12 @@ TEST(SimdElementwise, NanAndInfinity) {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   Array x = Array::of({nan, inf, -inf, 0.0f, 1.0f, nan}),
         y = Array::of({1.0f, nan, nan, -inf, inf, nan});
-  for (const OpDef* op : {&relu_op, &abs_op, &sign_op, &exp_op, &log_op, &tanh_op, &sigmoid_op})
+  for (const OpDef* op :
+       {&functor::Relu::op, &functor::Abs::op, &functor::Sign::op, &functor::Exp::op,
+        &functor::Log::op, &functor::Tanh::op, &functor::Sigmoid::op})
     check(*op, {x});
-  for (const OpDef* op : {&add_op, &minimum_op, &maximum_op, &equal_op, &less_op, &relu_grad_op})
+  for (const OpDef* op : {&functor::Add::op, &functor::Minimum::op, &functor::Maximum::op,
+                          &functor::Equal::op, &functor::Less::op, &functor::ReluGrad::op})
     check(*op, {x, y});
 }
 
@@ -74,9 +98,9 @@ TEST(SimdElementwise, Broadcasting) {
                                              {{0, 4}, {4}},
                                              {{2, 3, 1, 1}, {1, 1, 50, 41}}};
   for (const auto& [a, b] : pairs) {
-    check(sub_op, {random_array(a, 1), random_array(b, 2)});
-    check(sub_op, {random_array(b, 1), random_array(a, 2)});
-    check(where_op,
+    check(functor::Sub::op, {random_array(a, 1), random_array(b, 2)});
+    check(functor::Sub::op, {random_array(b, 1), random_array(a, 2)});
+    check(functor::Where::op,
           {random_integers(b, DType::boolean, 2, 1), random_array(a, 2), random_array(b, 3)});
   }
 }
@@ -93,7 +117,8 @@ TEST(SimdElementwise, ResultMayOverwriteAnOperand) {
   Graph graph;
   auto inputs = inputs_like(graph, {a, b});
   // (b - a) tanh(a)
-  Tensor y = fused_elementwise(inputs, {call(sub_op, 1, 0), call(tanh_op, 0), call(mul_op, 2, 3)});
+  Tensor y = fused_elementwise(inputs, {call(functor::Sub::op, 1, 0), call(functor::Tanh::op, 0),
+                                        call(functor::Mul::op, 2, 3)});
   for (const SimdLoops* loops : simd_choices()) {
     UsingSimd using_simd(*loops);
     auto kernel = find_kernel(y.node(), 2);
@@ -117,7 +142,9 @@ TEST(SimdElementwise, AnElementsBitsDoNotDependOnItsPlace) {
       Array part({n}, DType::f32);
       std::copy_n(x.span<float>().begin() + from, n, part.span<float>().begin());
       Tensor in = input(graph, "x" + std::to_string(graph.size()), part.type());
-      const Node& node = fused_elementwise({in}, {call(sigmoid_op, 0), call(mul_op, 0, 1)}).node();
+      const Node& node =
+          fused_elementwise({in}, {call(functor::Sigmoid::op, 0), call(functor::Mul::op, 0, 1)})
+              .node();
       return run_kernel(*find_kernel(node, 1), node, {part})[0];
     };
     Array all = result(0, 1000);
@@ -144,16 +171,20 @@ std::vector<FusedCase> fused_cases(std::int64_t rows, std::int64_t columns) {
   return {
       {"gelu",
        {x, Array::scalar(0.70710678f), Array::scalar(1.0f), Array::scalar(0.5f)},
-       {call(mul_op, 0, 1), call(erf_op, 4), call(add_op, 5, 2), call(mul_op, 0, 3),
-        call(mul_op, 7, 6)}},
+       {call(functor::Mul::op, 0, 1), call(functor::Erf::op, 4), call(functor::Add::op, 5, 2),
+        call(functor::Mul::op, 0, 3), call(functor::Mul::op, 7, 6)}},
       {"row, column and scalar",
        {x, row, column, scalar},
-       {call(add_op, 0, 1), call(mul_op, 4, 2), call(maximum_op, 5, 3)}},
-      {"mask", {mask, x, row}, {call(where_op, 0, 1, 2), call(mul_op, 3, 3)}},
-      {"comparison at the end", {x, row}, {call(exp_op, 0), call(greater_op, 2, 1)}},
+       {call(functor::Add::op, 0, 1), call(functor::Mul::op, 4, 2),
+        call(functor::Maximum::op, 5, 3)}},
+      {"mask", {mask, x, row}, {call(functor::Where::op, 0, 1, 2), call(functor::Mul::op, 3, 3)}},
+      {"comparison at the end",
+       {x, row},
+       {call(functor::Exp::op, 0), call(functor::Greater::op, 2, 1)}},
       {"comparison inside",
        {x, row, scalar},
-       {call(less_op, 0, 1), call(logical_not_op, 3), call(where_op, 4, 0, 2)}},
+       {call(functor::Less::op, 0, 1), call(functor::LogicalNot::op, 3),
+        call(functor::Where::op, 4, 0, 2)}},
   };
 }
 
@@ -170,8 +201,8 @@ TEST(SimdElementwise, FusedPrograms) {
 TEST(SimdElementwise, LongProgramNeedsFewBuffers) {
   // x -> x + row, forty-one times
   std::vector<Array> inputs{random_array({40, 100}, 1), random_array({100}, 2, -0.1f, 0.1f)};
-  std::vector<FusedInstruction> program{call(add_op, 0, 1)};
-  for (int v = 2; v < 42; ++v) program.push_back(call(add_op, v, 1));
+  std::vector<FusedInstruction> program{call(functor::Add::op, 0, 1)};
+  for (int v = 2; v < 42; ++v) program.push_back(call(functor::Add::op, v, 1));
   Graph graph;
   Tensor y = fused_elementwise(inputs_like(graph, inputs), program);
   expect_simd_matches_reference(y.node(), inputs);

@@ -1,6 +1,6 @@
 #include "../base/error_of.h"
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/rows_update.h"
+#include "belfry/framework/ops/update/rows_update.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {

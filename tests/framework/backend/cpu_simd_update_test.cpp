@@ -1,7 +1,7 @@
 #include <functional>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/update_rule.h"
+#include "belfry/framework/ops/update/update_rule.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {

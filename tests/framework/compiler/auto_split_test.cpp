@@ -97,8 +97,8 @@ TEST_F(Splitting, PlacesNodesAndTheirVariables) {
 
 TEST_F(Splitting, SaysWhatLiesWhere) {
   Scope s(graph);
-  Tensor a{apply(exp_op, s / "down", {x})}, b{apply(exp_op, s / "bottom", {a})};
-  Tensor c{apply(exp_op, s / "up", {b})};
+  Tensor a{apply(functor::Exp::op, s / "down", {x})}, b{apply(functor::Exp::op, s / "bottom", {a})};
+  Tensor c{apply(functor::Exp::op, s / "up", {b})};
   EXPECT_EQ(describe_split({.slot_of = {0, 1, 0}}, pass().nodes),
             "slot 0: 0 GFLOP forward, down and up; slot 1: 0 GFLOP forward, bottom");
   EXPECT_THAT(describe_split({.slot_of = {0, 0, 1}}, pass().nodes),
@@ -116,7 +116,7 @@ TEST_F(Splitting, Errors) {
                      }})
     EXPECT_THAT(error_of([&] { wrong(graph, uneven); }),
                 HasSubstr("builds 2 operations for one batch and 1 for another"));
-  Tensor c{apply(relu_op, (Scope(graph) / "head").on(1), {b})};
+  Tensor c{apply(functor::Relu::op, (Scope(graph) / "head").on(1), {b})};
   std::vector<SplitPass> passes{pass()};
   std::string error = error_of([&] { place_split(graph, {.slot_of = {0, 1, 1}}, passes); });
   EXPECT_THAT(error, StartsWith("split: "));

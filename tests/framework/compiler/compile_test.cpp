@@ -2,7 +2,7 @@
 
 #include "belfry/framework/compiler/reference_use.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/update/updates.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/runtime/executable.h"
 #include "compiler_testing.h"

@@ -15,7 +15,7 @@
 #include "belfry/framework/graph/verify.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 #include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/ops.h"
 

@@ -1,4 +1,4 @@
-#include "belfry/framework/ops/convolution.h"
+#include "belfry/framework/ops/convolution/convolution.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "compiler_testing.h"
 

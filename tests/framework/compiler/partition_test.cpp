@@ -169,7 +169,7 @@ TEST_F(Partitioning, NothingIsFusedAcrossSlots) {
 
 TEST_F(Partitioning, ASlotThatIsNotThereIsNamedWithItsScope) {
   Tensor a = exp(x);
-  Tensor b{apply(sqrt_op, (Scope(graph) / "decoder" / "up1").on(2), {a})};
+  Tensor b{apply(functor::Sqrt::op, (Scope(graph) / "decoder" / "up1").on(2), {a})};
   EXPECT_THAT(error_of([&] { compile_for_two({b}); }),
               AllOf(StartsWith("slot 2 is asked for by sqrt (at decoder/up1)"),
                     HasSubstr("a tower has 2 device slots"),

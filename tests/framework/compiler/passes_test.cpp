@@ -274,7 +274,7 @@ TEST_F(AddToInputGradients, OnEitherSideOfTheSum) {
 TEST_F(AddToInputGradients, OneAddendEach) {
   Program p = fused({gradient() + gradient() + other});
   EXPECT_THAT(ops_of(p), UnorderedElementsAre("conv2d_grad_input", "conv2d_grad_input", "add"));
-  EXPECT_TRUE(p.outputs[0].node().is(add_op));
+  EXPECT_TRUE(p.outputs[0].node().is(functor::Add::op));
 }
 
 TEST_F(AddToInputGradients, NotWhereTheGradientIsReadAgainOrTheSumBroadcasts) {

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/update/updates.h"
 #include "belfry/framework/runtime/executable.h"
 #include "compiler_testing.h"
 

@@ -1,8 +1,8 @@
 // Covers conv1d.cpp, conv2d.cpp, conv3d.cpp, the three conv*_transpose.cpp, depthwise_conv2d.cpp.
 #include "belfry/framework/layers/convolutional.h"
 
-#include "belfry/framework/ops/math.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 #include "layers_support.h"
 
 namespace belfry::testing {

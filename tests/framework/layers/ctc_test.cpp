@@ -1,7 +1,7 @@
-#include "belfry/framework/layers/losses.h"
+#include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/ops/gradients.h"
-#include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/reduction/reduce.h"
 #include "layers_support.h"
 
 namespace belfry::testing {

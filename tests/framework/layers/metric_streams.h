@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/framework/layers/metrics.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 #include "layers_support.h"
 
 namespace belfry::testing {

@@ -5,7 +5,7 @@
 
 #include "belfry/framework/graph/network.h"
 #include "belfry/framework/ops/gradients.h"
-#include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/reduction/reduce.h"
 #include "layers_support.h"
 
 namespace belfry::testing {

@@ -58,7 +58,7 @@ TEST(Gradients, KeepScopeAndSlotOfTheForwardNode) {
   Graph graph;
   Tensor x = input(graph, "x", {{}, DType::f64});
   Placement place{.scope = "tower/layer", .slot = 1};
-  Tensor y(graph.add(exp_op, {x}, {}, place));
+  Tensor y(graph.add(functor::Exp::op, {x}, {}, place));
   std::size_t forward = graph.size();
   grad(y, {x});
   ASSERT_GT(graph.size(), forward);

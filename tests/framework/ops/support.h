@@ -6,7 +6,7 @@
 
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/gradients.h"
-#include "belfry/framework/ops/random.h"
+#include "belfry/framework/ops/random/random.h"
 #include "nn_support.h"
 
 namespace belfry::testing {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/math.h"
-#include "belfry/framework/ops/updates.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/update/updates.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "training.h"
 

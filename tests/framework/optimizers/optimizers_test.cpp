@@ -1,6 +1,6 @@
 // Covers sgd.cpp, momentum.cpp, adam.cpp, rmsprop.cpp, adagrad.cpp, ftrl.cpp, lamb.cpp: what they
 // make of their options, run through the compiler. The formulas are tested in
-// tests/framework/ops/updates_test.cpp.
+// tests/framework/ops/update/updates_test.cpp.
 #include "belfry/framework/optimizers/optimizers.h"
 
 #include <gmock/gmock.h>
@@ -10,9 +10,9 @@
 #include <numeric>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/reduce.h"
+#include "belfry/framework/ops/reduction/reduce.h"
 #include "training.h"
 
 namespace belfry {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/runtime/evaluate.h"
 
 namespace belfry {

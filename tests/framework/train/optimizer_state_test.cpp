@@ -1,5 +1,5 @@
 // Slots in fewer bits in a training: what the plan says of them, exact resume, and what they cost
-// in accuracy. The formats are tested in tests/framework/ops/update_state_test.cpp.
+// in accuracy. The formats are tested in tests/framework/ops/update/update_state_test.cpp.
 
 #include "belfry/data/data.h"
 #include "comparing.h"

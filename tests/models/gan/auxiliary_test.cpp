@@ -9,7 +9,7 @@
 #include "../../framework/base/error_of.h"
 #include "../models_support.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/random.h"
+#include "belfry/framework/ops/random/random.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/models/gan/acgan.h"
 #include "belfry/models/gan/conditioning.h"

@@ -1,6 +1,6 @@
 #include "belfry/framework/backend/cpu/simd/loops.h"
 #include "belfry/framework/backend/cpu/simd/math.h"
-#include "belfry/framework/ops/functors.h"
+#include "belfry/framework/ops/elementwise/functors.h"
 
 namespace belfry::cpu::BELFRY_ISA {
 namespace {

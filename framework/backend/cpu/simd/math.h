@@ -206,7 +206,7 @@ BELFRY_INLINE float pow(float x, float y) {
   return x == 1 || y == 0 ? 1.0f : result;
 }
 
-/// These functions as the policy `M` of framework/ops/functors.h.
+/// These functions as the policy `M` of framework/ops/elementwise/functors.h.
 struct FastMath {
   static BELFRY_INLINE float exp(float x) { return BELFRY_ISA::exp(x); }
   static BELFRY_INLINE float expm1(float x) { return BELFRY_ISA::expm1(x); }

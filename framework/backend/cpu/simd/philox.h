@@ -1,5 +1,5 @@
 #pragma once
-// Philox4x32-10 for several counters at a time: the random numbers of framework/ops/draw.h.
+// Philox4x32-10 for several counters at a time: the random numbers of framework/ops/random/draw.h.
 
 #if defined(__AVX512F__)
 #if !defined(__clang__)

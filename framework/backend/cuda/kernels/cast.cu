@@ -1,8 +1,8 @@
 // cast, of each type to each.
 
 #include "belfry/framework/backend/cuda/kernels/elementwise.h"
-#include "belfry/framework/ops/cast.h"
 #include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/elementwise/cast.h"
 
 namespace belfry::cuda {
 namespace {

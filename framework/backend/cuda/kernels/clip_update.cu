@@ -1,5 +1,5 @@
 #include "belfry/framework/backend/cuda/kernels/update.h"
-#include "belfry/framework/ops/clip_update.h"
+#include "belfry/framework/ops/update/clip_update.h"
 
 namespace belfry::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "belfry/framework/backend/cuda/kernels/product.h"
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution/conv_geometry.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cuda {

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/rows.h"
-#include "belfry/framework/ops/ctc_lattice.h"
+#include "belfry/framework/ops/sequence/ctc_lattice.h"
 
 namespace belfry::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "belfry/framework/backend/cuda/faults.h"
-#include "belfry/framework/ops/functors.h"
+#include "belfry/framework/ops/elementwise/functors.h"
 #include "belfry/framework/tensor/dtype.h"
 
 namespace belfry::cuda {

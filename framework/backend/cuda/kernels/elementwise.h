@@ -7,7 +7,7 @@
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/elements.h"
 #include "belfry/framework/backend/cuda/kernels/layout.h"
-#include "belfry/framework/ops/elementwise.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
 
 namespace belfry::cuda {
 
@@ -15,16 +15,6 @@ template <int N>
 struct Addresses {
   const void* at[N];
 };
-
-/// The type of operand I of functor F on T.
-template <class F, class T, std::size_t I>
-using OperandOf = std::conditional_t<std::is_same_v<F, functor::Where> && I == 0, bool, T>;
-
-/// The type of F's result for operands of T. It is asked of the functor: nvcc hides from the host
-/// what functions of the device return by `auto`.
-template <class F, class T, std::size_t... I>
-auto result_of(std::index_sequence<I...>)
-    -> decltype(F::template apply<StdMath>(compute_type<OperandOf<F, T, I>>()...));
 
 template <class F, class T, std::size_t... I>
 __device__ auto apply_to(const Addresses<F::arity>& in, const std::int64_t (&at)[F::arity],
@@ -132,6 +122,16 @@ std::unique_ptr<Kernel> make_elementwise(const Node& node, const Gpu&, const Ker
       return nullptr;
     }
   });
+}
+
+/// Registers the kernels of the functors for which Chosen<F>::value holds.
+template <template <class> class Chosen>
+bool register_elementwise() {
+  for_each_functor([](auto functor) {
+    using F = decltype(functor);
+    if constexpr (Chosen<F>::value) KernelRegistration(F::op, make_elementwise<F>);
+  });
+  return true;
 }
 
 }  // namespace belfry::cuda

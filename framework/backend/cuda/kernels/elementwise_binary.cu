@@ -1,7 +1,6 @@
 // Arithmetic on two operands.
 
 #include "belfry/framework/backend/cuda/kernels/elementwise.h"
-#include "belfry/framework/ops/defs.h"
 
 namespace belfry::cuda {
 namespace {
@@ -33,14 +32,12 @@ std::unique_ptr<Kernel> make_div(const Node& node, const Gpu& gpu, const KernelO
   });
 }
 
-const KernelRegistration registrations[] = {{add_op, make_elementwise<functor::Add>},
-                                            {sub_op, make_elementwise<functor::Sub>},
-                                            {mul_op, make_elementwise<functor::Mul>},
-                                            {pow_op, make_elementwise<functor::Pow>},
-                                            {minimum_op, make_elementwise<functor::Minimum>},
-                                            {maximum_op, make_elementwise<functor::Maximum>},
-                                            {relu_grad_op, make_elementwise<functor::ReluGrad>},
-                                            {div_op, make_div}};
+template <class F>
+using Arithmetic =
+    std::bool_constant<F::arity == 2 && !gives_bool<F> && !std::is_same_v<F, functor::Div>>;
+
+const bool registered = register_elementwise<Arithmetic>();
+const KernelRegistration division(functor::Div::op, make_div);
 
 }  // namespace
 }  // namespace belfry::cuda

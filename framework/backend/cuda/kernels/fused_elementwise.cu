@@ -6,7 +6,7 @@
 
 #include "belfry/framework/backend/cuda/kernels/elementwise.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 namespace belfry::cuda {
 namespace {
@@ -78,11 +78,13 @@ __global__ void run_program(Program<most_inputs> program, Layout<most_inputs> la
   }
 }
 
-template <std::size_t... I>
-int number_of(std::string_view op, std::index_sequence<I...>) {
-  int number = -1;
-  (void)((std::tuple_element_t<I, Functors>::name == op && (number = static_cast<int>(I), true))
-         || ...);
+/// The place of the op's functor in Functors; -1 when there is none.
+int number_of(const OpDef& op) {
+  int number = -1, at = 0;
+  for_each_functor([&](auto functor) {
+    if (&functor.op == &op) number = at;
+    ++at;
+  });
   return number;
 }
 
@@ -133,11 +135,10 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
     program.boolean[i] = node.inputs()[i].dtype() == DType::boolean;
   for (std::size_t i = 0; i < chain.size(); ++i) {
-    int number =
-        number_of(chain[i].op->name, std::make_index_sequence<std::tuple_size_v<Functors>>());
+    int number = number_of(*chain[i].op);
     if (number < 0) return nullptr;
     // No division by zero among whole numbers: it would have to be found.
-    if (chain[i].op == &div_op && !is_floating(*type)) return nullptr;
+    if (chain[i].op == &functor::Div::op && !is_floating(*type)) return nullptr;
     program.code[i].functor = static_cast<std::uint8_t>(number);
     for (std::size_t k = 0; k < 3; ++k)
       program.code[i].arguments[k] = static_cast<std::uint8_t>(std::max(0, chain[i].arguments[k]));

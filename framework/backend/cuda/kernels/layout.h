@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "belfry/framework/backend/cuda/kernels/places.h"
-#include "belfry/framework/ops/strided_walk.h"
+#include "belfry/framework/ops/elementwise/strided_walk.h"
 #include "belfry/framework/tensor/shape.h"
 
 namespace belfry::cuda {

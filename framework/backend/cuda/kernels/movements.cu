@@ -7,7 +7,7 @@
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry::cuda {
 namespace {

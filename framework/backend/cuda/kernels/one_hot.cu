@@ -1,7 +1,7 @@
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/elements.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry::cuda {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
-// Updates whose slots are kept in fewer bits (ops/update_state.h). A thread takes four elements of
-// a variable, which have one block of random numbers; 64 threads a block of eight bits. Internal to
-// backend/cuda/kernels.
+// Updates whose slots are kept in fewer bits (ops/update/update_state.h). A thread takes four
+// elements of a variable, which have one block of random numbers; 64 threads a block of eight bits.
+// Internal to backend/cuda/kernels.
 
 #include "belfry/framework/backend/cuda/kernels/update.h"
 

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/backend/cuda/kernels/copy.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry::cuda {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/elements.h"
-#include "belfry/framework/ops/pool_geometry.h"
+#include "belfry/framework/ops/pooling/pool_geometry.h"
 
 namespace belfry::cuda {
 
@@ -16,7 +16,7 @@ struct Range {
   __device__ int size() const { return end - begin; }
 };
 
-/// WindowAxis of ops/window.h for a GPU; pools have no dilation.
+/// WindowAxis of ops/convolution/window.h for a GPU; pools have no dilation.
 struct PoolAxis {
   int in = 0, out = 0, window = 1, stride = 1, before = 0;
 

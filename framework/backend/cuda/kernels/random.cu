@@ -1,10 +1,10 @@
-// Random numbers and dropout: a thread draws the four numbers of a block (ops/random.h).
+// Random numbers and dropout: a thread draws the four numbers of a block (ops/random/random.h).
 
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/elements.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/draw.h"
-#include "belfry/framework/ops/random.h"
+#include "belfry/framework/ops/random/draw.h"
+#include "belfry/framework/ops/random/random.h"
 
 namespace belfry::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include "belfry/framework/backend/cuda/kernels/columns.h"
 #include "belfry/framework/backend/cuda/kernels/layout.h"
 #include "belfry/framework/backend/cuda/kernels/rows.h"
-#include "belfry/framework/ops/reduction.h"
+#include "belfry/framework/ops/reduction/reduction.h"
 
 namespace belfry::cuda {
 

@@ -3,7 +3,7 @@
 
 #include "belfry/framework/backend/cuda/kernels/copy.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/resize_geometry.h"
+#include "belfry/framework/ops/resize/resize_geometry.h"
 
 namespace belfry::cuda {
 namespace {

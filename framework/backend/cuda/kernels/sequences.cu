@@ -3,7 +3,7 @@
 
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/kernels/elements.h"
-#include "belfry/framework/ops/sequence_rows.h"
+#include "belfry/framework/ops/sequence/sequence_rows.h"
 
 namespace belfry::cuda {
 namespace {

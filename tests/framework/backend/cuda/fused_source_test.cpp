@@ -8,8 +8,8 @@
 
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/functors.h"
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/functors.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 namespace belfry::cuda {
 namespace {
@@ -39,8 +39,9 @@ TEST_F(CudaFusedSource, IsStraightLineCode) {
   Tensor half = constant(graph, 0.5, DType::bf16), limit = make({6, 1}, DType::bf16);
   Tensor other = make({}, DType::bf16);
   auto source = source_of({x, row, half, limit, other},
-                          {call(mul_op, 0, 1), call(add_op, 5, 2), call(relu_grad_op, 6, 4),
-                           call(less_equal_op, 7, 3), call(where_op, 8, 7, 0)})
+                          {call(functor::Mul::op, 0, 1), call(functor::Add::op, 5, 2),
+                           call(functor::ReluGrad::op, 6, 4), call(functor::LessEqual::op, 7, 3),
+                           call(functor::Where::op, 8, 7, 0)})
                     .value();
   EXPECT_EQ(source.text, R"(#include "belfry/framework/backend/cuda/kernels/fused_chain.h"
 
@@ -80,7 +81,8 @@ extern "C" __global__ void fused_chain(FusedArguments a) {
 
 TEST_F(CudaFusedSource, SizesAreNoPartOfIt) {
   auto text = [&](std::int64_t rows, std::int64_t columns) {
-    return text_of({make({rows, columns}), make({columns})}, {call(add_op, 0, 1), call(exp_op, 2)});
+    return text_of({make({rows, columns}), make({columns})},
+                   {call(functor::Add::op, 0, 1), call(functor::Exp::op, 2)});
   };
   EXPECT_EQ(text(6, 32), text(100, 8));
   EXPECT_EQ(text(6, 33), text(100, 7));
@@ -90,7 +92,7 @@ TEST_F(CudaFusedSource, SizesAreNoPartOfIt) {
 }
 
 TEST_F(CudaFusedSource, PacksHold16BytesOfTheWidestType) {
-  auto text = [&](DType dtype) { return text_of({make({5}, dtype)}, {call(abs_op, 0)}); };
+  auto text = [&](DType dtype) { return text_of({make({5}, dtype)}, {call(functor::Abs::op, 0)}); };
   EXPECT_THAT(text(DType::f64), HasSubstr("using Out = double;\n  static constexpr int each = 2;\n"
                                           "  static constexpr bool strided = false;"));
   EXPECT_THAT(text(DType::f32), HasSubstr("using Out = float;\n  static constexpr int each = 4;"));
@@ -100,18 +102,18 @@ TEST_F(CudaFusedSource, PacksHold16BytesOfTheWidestType) {
   EXPECT_THAT(text(DType::i32), HasSubstr("Operand<0, std::int32_t, Reach::whole>"));
   EXPECT_THAT(text(DType::u8),
               HasSubstr("using Out = std::uint8_t;\n  static constexpr int each = 8;"));
-  std::string compares = text_of({make({5}), make({5})}, {call(less_op, 0, 1)});
+  std::string compares = text_of({make({5}), make({5})}, {call(functor::Less::op, 0, 1)});
   EXPECT_THAT(compares, HasSubstr("using Out = bool;\n  static constexpr int each = 4;"));
-  std::string selects =
-      text_of({make({5}, DType::boolean), make({5}, DType::f16)}, {call(where_op, 0, 1, 1)});
+  std::string selects = text_of({make({5}, DType::boolean), make({5}, DType::f16)},
+                                {call(functor::Where::op, 0, 1, 1)});
   EXPECT_THAT(selects, HasSubstr("apply(bool v0, float v1)"));
   EXPECT_THAT(selects, HasSubstr("<Chain, Operand<0, bool, Reach::whole>, Operand<1, Float16, "));
 }
 
 TEST_F(CudaFusedSource, NumbersAreExact) {
   auto expect_number = [&](Array value, const std::string& line) {
-    std::string text =
-        text_of({make({5}, value.dtype()), constant(graph, value)}, {call(equal_op, 0, 1)});
+    std::string text = text_of({make({5}, value.dtype()), constant(graph, value)},
+                               {call(functor::Equal::op, 0, 1)});
     EXPECT_THAT(text, HasSubstr("    const " + line + ";\n"));
     EXPECT_THAT(text, Not(HasSubstr("Operand<1")));
   };
@@ -135,15 +137,17 @@ TEST_F(CudaFusedSource, NumbersAreExact) {
 
 TEST_F(CudaFusedSource, ConstantsOfSeveralElementsAreRead) {
   Tensor row = constant(graph, Array::of({1.0f, 2.0f}));
-  EXPECT_THAT(text_of({make({3, 2}), row}, {call(add_op, 0, 1)}), HasSubstr("Operand<1, float, "));
+  EXPECT_THAT(text_of({make({3, 2}), row}, {call(functor::Add::op, 0, 1)}),
+              HasSubstr("Operand<1, float, "));
 }
 
 TEST_F(CudaFusedSource, ThereIsNoneForEveryNode) {
-  EXPECT_TRUE(source_of({make({4}), make({4})}, {call(div_op, 0, 1)}));
-  EXPECT_FALSE(source_of({make({4}, DType::i32), make({4}, DType::i32)}, {call(div_op, 0, 1)}));
-  EXPECT_FALSE(source_of({make({0})}, {call(exp_op, 0)}));
+  EXPECT_TRUE(source_of({make({4}), make({4})}, {call(functor::Div::op, 0, 1)}));
+  EXPECT_FALSE(
+      source_of({make({4}, DType::i32), make({4}, DType::i32)}, {call(functor::Div::op, 0, 1)}));
+  EXPECT_FALSE(source_of({make({0})}, {call(functor::Exp::op, 0)}));
   std::vector<Tensor> inputs;
-  std::vector<FusedInstruction> sum{call(add_op, 0, 1)};
+  std::vector<FusedInstruction> sum{call(functor::Add::op, 0, 1)};
   for (int n = 0; n < most_fused_inputs; ++n) inputs.push_back(make({4}));
   EXPECT_TRUE(source_of(inputs, sum));
   inputs.push_back(make({4}));
@@ -151,7 +155,7 @@ TEST_F(CudaFusedSource, ThereIsNoneForEveryNode) {
 }
 
 TEST_F(CudaFusedSource, TakesTheAddressesOfARun) {
-  auto source = source_of({make({4}), make({4})}, {call(add_op, 0, 1)}).value();
+  auto source = source_of({make({4}), make({4})}, {call(functor::Add::op, 0, 1)}).value();
   int x = 0, y = 0, out = 0;
   void *in[] = {&x, &y}, *result = &out;
   FusedArguments arguments = source.at({in, {&result, 1}, nullptr});

@@ -2,6 +2,7 @@
 #include "belfry/framework/export/onnx/onnx_model.h"
 
 #include "../export_testing.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
 
 namespace belfry::onnx {
 namespace {
@@ -29,6 +30,21 @@ std::vector<std::string> ops(const OnnxGraph& graph) {
 std::vector<float> values(const OnnxGraph& graph, const std::string& initializer) {
   auto all = graph.initializers.at(initializer).span<float>();
   return {all.begin(), all.end()};
+}
+
+// A functor that names an operator of ONNX needs no conversion: so a new one is exported by itself.
+TEST(OnnxModel, AFunctorIsTheOperatorThatItNames) {
+  for_each_functor([](auto functor) {
+    using F = decltype(functor);
+    if (F::onnx.empty() || F::arity > 2) return;
+    auto model = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
+      Tensor x = batch["x"];
+      if (F::domain == Domain::boolean) x = greater(x, x * 0.5);
+      std::vector<Tensor> operands(F::arity, x);
+      return {.predictions = {{"y", cast(Tensor(apply(F::op, operands)), DType::f32)}}};
+    };
+    EXPECT_THAT(ops(exported(model, 2, {})), ::testing::Contains(std::string(F::onnx))) << F::name;
+  });
 }
 
 Tensor norm(const Scope& s, Tensor x) {

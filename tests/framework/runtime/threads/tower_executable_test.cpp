@@ -7,7 +7,7 @@
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/elementwise/math.h"
 
 namespace belfry {
 namespace {
@@ -61,9 +61,9 @@ const std::vector<std::string> fine(2, "no error");
 Features batch(float a, float b) { return {{"x", Array::of({a, b})}}; }
 
 TEST_F(TwoSlots, ValuesGoForthAndBack) {
-  Tensor a{apply(exp_op, here, {x})};
-  Tensor b{apply(neg_op, there, {a})};
-  Tensor c{apply(sub_op, here, {a, b})};
+  Tensor a{apply(functor::Exp::op, here, {x})};
+  Tensor b{apply(functor::Neg::op, there, {a})};
+  Tensor c{apply(functor::Sub::op, here, {a, b})};
   TowerExecutable tower = make({b, c, a});
   for (float f : {0.0f, 1.0f, 2.0f}) {
     ASSERT_EQ(step(tower, batch(f, 0)), fine);
@@ -96,7 +96,8 @@ TEST_F(TwoSlots, VariablesThatSwapAreReadBeforeTheyAreWritten) {
 // Each slot is ahead of the other at times.
 TEST_F(TwoSlots, ManyTransfersKeepTheirOrder) {
   Tensor t = x;
-  for (int i = 0; i < 200; ++i) t = Tensor(apply(add_op, i % 2 ? there : here, {t, i % 3 ? t : x}));
+  for (int i = 0; i < 200; ++i)
+    t = Tensor(apply(functor::Add::op, i % 2 ? there : here, {t, i % 3 ? t : x}));
   TowerExecutable tower = make({t});
   // All of the hundred that arrive take each other's place.
   for (const auto& slot : tower.plan().slots) EXPECT_LE(slot->arena_bytes, 3 * 64);
@@ -115,10 +116,10 @@ TEST_F(TwoSlots, ManyTransfersKeepTheirOrder) {
 }
 
 TEST_F(TwoSlots, ASlotThatThrowsEndsTheOtherToo) {
-  Tensor table{apply(exp_op, there, {x})};
+  Tensor table{apply(functor::Exp::op, there, {x})};
   Tensor row = input(graph, "row", {{1}, DType::i64});
   Tensor picked{apply(gather_op, there, {table, row}, AxisOptions{.axis = 0})};
-  Tensor last{apply(exp_op, here, {picked})};
+  Tensor last{apply(functor::Exp::op, here, {picked})};
   TowerExecutable tower = make({last});
   auto with_row = [&](std::int64_t r) {
     Features out = batch(0, 0);
@@ -137,8 +138,8 @@ TEST_F(TwoSlots, ASlotThatThrowsEndsTheOtherToo) {
 
 TEST_F(TwoSlots, WhatArrivesIsInTheArenaOfTheReceiver) {
   Tensor big = input(graph, "big", {{1000}, DType::f32});
-  Tensor a{apply(exp_op, (here / "encoder"), {big})};
-  Tensor b{apply(neg_op, there, {a})};
+  Tensor a{apply(functor::Exp::op, (here / "encoder"), {big})};
+  Tensor b{apply(functor::Neg::op, there, {a})};
   Bytes before = devices[1]->memory_in_use();
   {
     TowerExecutable tower = make({b});

@@ -6,7 +6,7 @@
 
 #include "../../distribute/mpi/mpirun.h"
 #include "../comparing.h"
-#include "belfry/framework/ops/draw.h"
+#include "belfry/framework/ops/random/draw.h"
 #include "worker_input.h"
 
 namespace belfry {

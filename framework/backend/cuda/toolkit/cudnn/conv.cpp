@@ -11,23 +11,22 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/convolution.h"
+#include "belfry/framework/ops/convolution/convolution.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/shape_ops.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry::cuda {
 namespace {
 
 Convolution convolution_of(const Node& node, ConvDirection direction) {
   ConvGeometry g = conv_geometry(node);
-  Convolution c{
-      .direction = direction,
-      .dtype = node.output().dtype,
-      .adds = direction == ConvDirection::input && convolution_grad_input::has_addend(node),
-      .batch = g.batch,
-      .in_channels = g.in_channels,
-      .out_channels = g.out_channels,
-      .in_per_group = g.in_per_group()};
+  Convolution c{.direction = direction,
+                .dtype = node.output().dtype,
+                .adds = direction == ConvDirection::input && has_addend(node),
+                .batch = g.batch,
+                .in_channels = g.in_channels,
+                .out_channels = g.out_channels,
+                .in_per_group = g.in_per_group()};
   for (const WindowAxis& axis : g.axes()) {
     c.in.push_back(axis.in);
     c.out.push_back(axis.out);

@@ -3,7 +3,7 @@
 set(files
   framework/backend/cuda/toolkit/nvrtc/prelude.h
   framework/base/host_device.h
-  framework/ops/functors.h
+  framework/ops/elementwise/functors.h
   framework/backend/cuda/kernels/elements.h
   framework/backend/cuda/kernels/fused_arguments.h
   framework/backend/cuda/kernels/fused_chain.h

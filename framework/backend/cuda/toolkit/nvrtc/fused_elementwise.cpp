@@ -1,7 +1,7 @@
 // Chains of elementwise ops, each compiled to a kernel of its own when a plan first has it. Where
 // that fails the chain runs on kernels/fused_elementwise.cu.
 
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 #include <map>
 #include <utility>

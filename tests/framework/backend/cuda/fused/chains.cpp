@@ -4,7 +4,7 @@
 
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/functors.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry::cuda {
@@ -42,20 +42,11 @@ ChainInput number(double value, DType dtype) {
   return {scalar.type(), true, scalar};
 }
 
-constexpr const OpDef* all_ops[] = {
-    &neg_op,        &abs_op,   &sign_op,        &floor_op,   &exp_op,           &expm1_op,
-    &log_op,        &log1p_op, &sqrt_op,        &rsqrt_op,   &erf_op,           &sigmoid_op,
-    &tanh_op,       &relu_op,  &logical_not_op, &add_op,     &sub_op,           &mul_op,
-    &div_op,        &pow_op,   &minimum_op,     &maximum_op, &relu_grad_op,     &equal_op,
-    &not_equal_op,  &less_op,  &less_equal_op,  &greater_op, &greater_equal_op, &logical_and_op,
-    &logical_or_op, &where_op};
-static_assert(std::size(all_ops) == std::tuple_size_v<Functors>);
-
 /// One functor by itself, on f32, or bool where it takes nothing else.
 template <class F>
-ChainCase alone(const OpDef& op) {
+ChainCase alone() {
   DType dtype = F::domain == Domain::boolean ? DType::boolean : DType::f32;
-  ChainCase chain{concat("f32_", op.name), {}, {{&op, {-1, -1, -1}}}};
+  ChainCase chain{concat("f32_", F::name), {}, {{&F::op, {-1, -1, -1}}}};
   for (int n = 0; n < F::arity; ++n) {
     bool selects = std::is_same_v<F, functor::Where> && n == 0;
     chain.inputs.push_back(
@@ -65,17 +56,13 @@ ChainCase alone(const OpDef& op) {
   return chain;
 }
 
-template <std::size_t... I>
-void add_functors(std::vector<ChainCase>& all, std::index_sequence<I...>) {
-  (all.push_back(alone<std::tuple_element_t<I, Functors>>(*all_ops[I])), ...);
-}
-
 /// (x * row + column) clamped by a number, and selected where it is below x.
 ChainCase typed(DType dtype, const Shape& x, const Shape& row, const Shape& column) {
   return {concat(to_string(dtype), "_", x.elements(), "_", row.elements(), "_", column.elements()),
           {data(x, dtype), data(row, dtype, 2), data(column, dtype, 3), number(1.5, dtype)},
-          {call(mul_op, 0, 1), call(add_op, 4, 2), call(minimum_op, 5, 3), call(abs_op, 6),
-           call(less_op, 7, 0), call(where_op, 8, 7, 0)}};
+          {call(functor::Mul::op, 0, 1), call(functor::Add::op, 4, 2),
+           call(functor::Minimum::op, 5, 3), call(functor::Abs::op, 6),
+           call(functor::Less::op, 7, 0), call(functor::Where::op, 8, 7, 0)}};
 }
 
 void add_types(std::vector<ChainCase>& all) {
@@ -85,7 +72,7 @@ void add_types(std::vector<ChainCase>& all) {
     ChainCase compares = typed(dtype, {3, 700}, {}, {3, 700});
     compares.name += "_bool";
     compares.program.pop_back();
-    compares.program.back() = call(not_equal_op, 7, 0);
+    compares.program.back() = call(functor::NotEqual::op, 7, 0);
     all.push_back(compares);
   }
 }
@@ -99,15 +86,16 @@ void add_places(std::vector<ChainCase>& all) {
   all.push_back(typed(DType::bf16, {11, 1, 24}, {11, 1, 1}, {24}));
   all.push_back({"no_whole_operand",
                  {data({6, 1}, f32), data({32}, f32, 2)},
-                 {call(sub_op, 0, 1), call(tanh_op, 2)}});
+                 {call(functor::Sub::op, 0, 1), call(functor::Tanh::op, 2)}});
   all.push_back({"booleans",
                  {data({9, 16}, DType::boolean), data({16}, DType::boolean, 2),
                   data({9, 1}, DType::boolean, 3)},
-                 {call(logical_and_op, 0, 1), call(logical_or_op, 3, 2), call(logical_not_op, 4),
-                  call(equal_op, 5, 0), call(where_op, 6, 1, 5)}});
+                 {call(functor::LogicalAnd::op, 0, 1), call(functor::LogicalOr::op, 3, 2),
+                  call(functor::LogicalNot::op, 4), call(functor::Equal::op, 5, 0),
+                  call(functor::Where::op, 6, 1, 5)}});
   all.push_back({"selects_by_data",
                  {data({9, 16}, DType::boolean), data({16}, DType::f16, 2), data({}, DType::f16)},
-                 {call(where_op, 0, 1, 2), call(neg_op, 3)}});
+                 {call(functor::Where::op, 0, 1, 2), call(functor::Neg::op, 3)}});
 }
 
 void add_numbers(std::vector<ChainCase>& all) {
@@ -117,22 +105,22 @@ void add_numbers(std::vector<ChainCase>& all) {
   for (float value : {nan, infinity, -infinity, -0.0f, 0x1.p-149f, 0.1f})
     all.push_back({concat("f32_number_", n++),
                    {data({67}, DType::f32), number(value)},
-                   {call(equal_op, 0, 0), call(where_op, 2, 1, 0)}});
+                   {call(functor::Equal::op, 0, 0), call(functor::Where::op, 2, 1, 0)}});
   all.push_back({"f64_number",
                  {data({67}, DType::f64), number(0.1), number(5e-324)},
-                 {call(greater_op, 0, 1), call(where_op, 3, 1, 2)}});
+                 {call(functor::Greater::op, 0, 1), call(functor::Where::op, 3, 1, 2)}});
   all.push_back({"f16_number",
                  {data({67}, DType::f16), number(0.1, DType::f16), number(-0.0, DType::f16)},
-                 {call(greater_op, 0, 1), call(where_op, 3, 1, 2)}});
+                 {call(functor::Greater::op, 0, 1), call(functor::Where::op, 3, 1, 2)}});
   all.push_back({"i64_number",
                  {data({67}, DType::i64), number(std::numeric_limits<std::int64_t>::min())},
-                 {call(add_op, 0, 1), call(mul_op, 2, 0)}});
+                 {call(functor::Add::op, 0, 1), call(functor::Mul::op, 2, 0)}});
   all.push_back({"i32_number",
                  {data({67}, DType::i32), number(std::int32_t{-1})},
-                 {call(mul_op, 0, 1), call(sub_op, 2, 0)}});
+                 {call(functor::Mul::op, 0, 1), call(functor::Sub::op, 2, 0)}});
   all.push_back({"bool_number",
                  {data({67}, DType::boolean), number(true)},
-                 {call(equal_op, 0, 1), call(logical_not_op, 2)}});
+                 {call(functor::Equal::op, 0, 1), call(functor::LogicalNot::op, 2)}});
 }
 
 TensorType widened(const TensorType& type) {
@@ -154,7 +142,7 @@ ChainCase ChainCase::in_f32() const {
 const std::vector<ChainCase>& chain_cases() {
   static const std::vector<ChainCase> all = [] {
     std::vector<ChainCase> made;
-    add_functors(made, std::make_index_sequence<std::tuple_size_v<Functors>>());
+    for_each_functor([&](auto functor) { made.push_back(alone<decltype(functor)>()); });
     add_types(made);
     add_places(made);
     add_numbers(made);

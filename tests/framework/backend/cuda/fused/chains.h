@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/framework/ops/fused_elementwise.h"
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
 #include "belfry/framework/tensor/array.h"
 
 namespace belfry::cuda {

@@ -1,6 +1,6 @@
 // Covers conv.cu, conv_grad_input.cu, conv_grad_kernel.cu and convolution.h.
 
-#include "belfry/framework/ops/conv_geometry.h"
+#include "belfry/framework/ops/convolution/conv_geometry.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "on_gpu.h"
 

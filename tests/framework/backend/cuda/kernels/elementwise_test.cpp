@@ -1,3 +1,5 @@
+#include "belfry/framework/ops/elementwise/elementwise.h"
+
 #include "on_gpu.h"
 
 namespace belfry {
@@ -19,6 +21,28 @@ TEST(CudaElementwise, EveryTypeAndWayToBroadcast) {
           0)
           << to_string(b.type());
     }
+}
+
+// A new functor is found here by itself: operands are between 0.5 and 2, where all are defined.
+TEST(CudaElementwise, EveryFunctor) {
+  for_each_functor([](auto functor) {
+    using F = decltype(functor);
+    Graph graph;
+    std::map<std::string, Array> inputs;
+    std::vector<Tensor> operands;
+    for (int i = 0; i < F::arity; ++i) {
+      bool boolean = F::domain == Domain::boolean || (std::is_same_v<F, functor::Where> && i == 0);
+      DType dtype = boolean ? DType::boolean : DType::f32;
+      std::string name = concat("x", i);
+      Array values = boolean ? numbers({7, 37}, DType::i32, 0, 2, static_cast<std::uint64_t>(i + 1))
+                                   .cast(DType::boolean)
+                             : numbers({7, 37}, dtype, 0.5, 2, static_cast<std::uint64_t>(i + 1));
+      inputs.emplace(name, values);
+      operands.push_back(input(graph, name, values.type()));
+    }
+    EXPECT_LE(difference_on_gpu({Tensor(apply(F::op, operands))}, inputs), allowed(DType::f32, 8))
+        << F::name;
+  });
 }
 
 TEST(CudaElementwise, DividingAWholeNumberByZeroIsAnError) {

@@ -1,4 +1,4 @@
-#include "belfry/framework/ops/sequences.h"
+#include "belfry/framework/ops/sequence/sequences.h"
 
 #include "on_gpu.h"
 

@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "belfry/framework/ops/clip_update.h"
-#include "belfry/framework/ops/update_rule.h"
+#include "belfry/framework/ops/update/clip_update.h"
+#include "belfry/framework/ops/update/update_rule.h"
 #include "belfry/framework/runtime/executable.h"
 #include "on_gpu.h"
 

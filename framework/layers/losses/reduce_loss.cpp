@@ -1,0 +1,64 @@
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/layers/losses/losses.h"
+#include "belfry/framework/layers/losses/weighting.h"
+#include "belfry/framework/ops/collective.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
+#include "belfry/framework/ops/reduction/reduce.h"
+
+namespace belfry {
+namespace {
+
+Tensor divide_or_zero(Tensor a, Tensor b) {
+  Tensor zero = constant(a.graph(), 0, a.dtype()), one = constant(a.graph(), 1, a.dtype());
+  // The divisor is never 0, so that the branch not taken has no NaN for the gradient to meet.
+  Tensor none = equal(b, zero);
+  return where(none, zero, a / where(none, one, b));
+}
+
+// Over towers, losses are averaged by rows; here the weights of all towers together count, so a
+// tower's quotient is such that its average is that of one tower with all rows.
+Tensor weighted_quotient(Tensor total, Tensor weights) {
+  Graph& graph = total.graph();
+  if (graph.towers() == 1) return divide_or_zero(total, weights);
+  Tensor has_rows = tower_has_rows(graph);
+  Tensor zero = constant(graph, 0, total.dtype());
+  Tensor all = tower_sum(where(has_rows, weights, zero));
+  Tensor share = cast(tower_weight(graph), total.dtype());
+  return divide_or_zero(where(has_rows, total, zero), all * share);
+}
+
+}  // namespace
+
+std::string to_string(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::none:
+      return "none";
+    case Reduction::sum:
+      return "sum";
+    case Reduction::mean:
+      return "mean";
+    case Reduction::weighted_mean:
+      return "weighted_mean";
+    case Reduction::mean_by_nonzero_weights:
+      return "mean_by_nonzero_weights";
+  }
+  fail("internal error in Belfry: unknown reduction");
+}
+
+Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights) {
+  Tensor weighted = layers::weigh("reduce_loss", losses, weights);
+  bool by_weights =
+      reduction == Reduction::weighted_mean || reduction == Reduction::mean_by_nonzero_weights;
+  if (reduction == Reduction::none) return weighted;
+  if (reduction == Reduction::sum) return sum(weighted);
+  if (!by_weights || !weights.defined()) return mean(weighted);
+
+  Tensor each = broadcast_to(
+      layers::fit_weights("reduce_loss", weights, losses.shape(), losses.dtype()), losses.shape());
+  if (reduction == Reduction::mean_by_nonzero_weights)
+    each = cast(cast(each, DType::boolean), losses.dtype());
+  return weighted_quotient(sum(weighted), sum(each));
+}
+
+}  // namespace belfry

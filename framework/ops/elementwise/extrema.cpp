@@ -1,0 +1,48 @@
+#include <cmath>
+
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/elementwise/number.h"
+#include "belfry/framework/ops/reduction/reduce.h"
+
+namespace belfry {
+namespace {
+
+std::vector<Tensor> minimum_gradient(const GradContext& c) {
+  Tensor zero = constant(c.dy().graph(), 0, c.dy().dtype());
+  Tensor first = less_equal(c.input(0), c.input(1));
+  return {sum_to(where(first, c.dy(), zero), c.input(0).shape()),
+          sum_to(where(first, zero, c.dy()), c.input(1).shape())};
+}
+
+std::vector<Tensor> maximum_gradient(const GradContext& c) {
+  Tensor zero = constant(c.dy().graph(), 0, c.dy().dtype());
+  Tensor first = greater_equal(c.input(0), c.input(1));
+  return {sum_to(where(first, c.dy(), zero), c.input(0).shape()),
+          sum_to(where(first, zero, c.dy()), c.input(1).shape())};
+}
+
+}  // namespace
+
+const OpDef functor::Minimum::op = elementwise_op<functor::Minimum>(minimum_gradient);
+
+Tensor minimum(Tensor a, Tensor b) { return apply1(functor::Minimum::op, {a, b}); }
+
+const OpDef functor::Maximum::op = elementwise_op<functor::Maximum>(maximum_gradient);
+
+Tensor maximum(Tensor a, Tensor b) { return apply1(functor::Maximum::op, {a, b}); }
+
+// A bound that the type cannot hold and that lies on the far side bounds nothing.
+Tensor clip(Tensor x, double low, double high) {
+  DType dtype = x.dtype();
+  if (!is_floating(dtype)) low = std::ceil(low), high = std::floor(high);
+  require(low <= high, "clip: no ", dtype, " lies between ", low, " and ", high,
+          "; low must not be above high");
+  if (holds(dtype, high) || high < 0) x = minimum(x, number(x, high, "clip"));
+  if (holds(dtype, low) || low > 0) x = maximum(x, number(x, low, "clip"));
+  return x;
+}
+
+}  // namespace belfry

@@ -1,0 +1,99 @@
+#include "belfry/framework/ops/elementwise/fused_elementwise.h"
+
+#include <algorithm>
+
+#include "belfry/framework/ops/elementwise/elementwise.h"
+
+namespace belfry {
+namespace {
+
+/// The types of an instruction's arguments, or of whatever `values` holds.
+template <class Value>
+std::vector<Value> arguments_of(const FusedInstruction& instruction,
+                                std::span<const Value> values) {
+  std::vector<Value> out;
+  for (int argument : instruction.arguments) {
+    if (argument < 0) break;
+    ensure(argument < static_cast<int>(values.size()), "fused_elementwise: ", instruction.op->name,
+           " reads value ", argument, " of ", values.size());
+    out.push_back(values[static_cast<std::size_t>(argument)]);
+  }
+  return out;
+}
+
+/// The types of all values, the inputs' first.
+std::vector<TensorType> value_types(std::span<const TensorType> inputs,
+                                    const std::vector<FusedInstruction>& program) {
+  std::vector<TensorType> types(inputs.begin(), inputs.end());
+  for (const FusedInstruction& instruction : program) {
+    ensure(instruction.op && instruction.op->elementwise,
+           "fused_elementwise: an instruction is not elementwise");
+    auto arguments = arguments_of<TensorType>(instruction, types);
+    types.push_back(instruction.op->shape({instruction.op->name, arguments, {}})[0]);
+  }
+  return types;
+}
+
+std::vector<TensorType> shape_rule(const ShapeContext& c) {
+  const auto& program = c.as<FusedOptions>().program;
+  ensure(!program.empty(), "fused_elementwise: the program is empty");
+  TensorType out = value_types(c.inputs, program).back();
+  for (const TensorType& input : c.inputs)
+    ensure(broadcast(out.shape, input.shape, c.op) == out.shape, "fused_elementwise: input ", input,
+           " does not broadcast to the output ", out);
+  return {out};
+}
+
+void reference(const KernelContext& c) {
+  const auto& program = c.as<FusedOptions>().program;
+  std::vector<TensorType> inputs;
+  for (const ArrayView& input : c.inputs) inputs.push_back(input.type);
+  std::vector<TensorType> types = value_types(inputs, program);
+  std::vector<ArrayView> values(c.inputs.begin(), c.inputs.end());
+  std::vector<Array> results;
+  for (const FusedInstruction& instruction : program) {
+    auto arguments = arguments_of<ArrayView>(instruction, values);
+    bool last = values.size() + 1 == types.size();
+    if (!last) results.emplace_back(types[values.size()]);
+    ArrayView out{types[values.size()], last ? c.output().data : results.back().raw()};
+    instruction.op->reference({instruction.op->name, arguments, {&out, 1}, {}});
+    values.push_back(out);
+  }
+}
+
+double flops(const Node& node) {
+  return static_cast<double>(node.as<FusedOptions>().program.size())
+         * static_cast<double>(node.output().shape.elements());
+}
+
+}  // namespace
+
+std::string to_string(const std::vector<FusedInstruction>& program) {
+  // Results are numbered from the number of inputs, which follows: each result but the last is read
+  // by a later instruction, the last but one by the last.
+  int result = 0;
+  for (std::size_t i = 0; i < program.size(); ++i)
+    for (int argument : program[i].arguments)
+      result = std::max(result, argument + 1 - static_cast<int>(i));
+  std::string out;
+  for (const FusedInstruction& instruction : program) {
+    if (!out.empty()) out += "; ";
+    out += concat("v", result++, "=", instruction.op->name, "(");
+    for (std::size_t k = 0; k < 3 && instruction.arguments[k] >= 0; ++k)
+      out += concat(k > 0 ? "," : "", "v", instruction.arguments[k]);
+    out += ")";
+  }
+  return out;
+}
+
+const OpDef fused_elementwise_op{.name = "fused_elementwise",
+                                 .shape = shape_rule,
+                                 .reference = reference,
+                                 .in_place = any_input,
+                                 .flops = flops};
+
+Tensor fused_elementwise(std::vector<Tensor> inputs, std::vector<FusedInstruction> program) {
+  return apply1(fused_elementwise_op, std::move(inputs), FusedOptions{std::move(program)});
+}
+
+}  // namespace belfry

@@ -1,0 +1,93 @@
+#pragma once
+// Elementwise ops. Operands broadcast as in NumPy and must have one dtype; comparisons and logic
+// give bool. Each follows its functor in functors.h unless it is a composition.
+
+#include "belfry/framework/graph/graph.h"
+
+namespace belfry {
+
+Tensor add(Tensor a, Tensor b);
+Tensor sub(Tensor a, Tensor b);
+Tensor mul(Tensor a, Tensor b);
+Tensor div(Tensor a, Tensor b);  ///< integers truncate toward zero; by 0 is an error in the step
+Tensor pow(Tensor a, Tensor b);  ///< floating types; gradient of b is 0 where a <= 0
+Tensor minimum(Tensor a, Tensor b);  ///< NaN wins; the gradient goes to a where a <= b, else to b
+Tensor maximum(Tensor a, Tensor b);  ///< NaN wins; the gradient goes to a where a >= b, else to b
+
+Tensor equal(Tensor a, Tensor b);
+Tensor not_equal(Tensor a, Tensor b);
+Tensor less(Tensor a, Tensor b);
+Tensor less_equal(Tensor a, Tensor b);
+Tensor greater(Tensor a, Tensor b);
+Tensor greater_equal(Tensor a, Tensor b);
+Tensor logical_and(Tensor a, Tensor b);
+Tensor logical_or(Tensor a, Tensor b);
+Tensor logical_not(Tensor x);
+
+/// a where `condition` (bool) holds, else b; all three broadcast.
+Tensor where(Tensor condition, Tensor a, Tensor b);
+/// min(max(x, low), high); the gradient is 1 inside and on the borders, 0 outside. Error: low >
+/// high. Whole numbers lie between the bounds themselves: clip(x, 0.5, 2.5) gives 1 or 2.
+Tensor clip(Tensor x, double low, double high);
+
+Tensor neg(Tensor x);
+Tensor abs(Tensor x);    ///< gradient 0 at 0
+Tensor sign(Tensor x);   ///< -1, 0 or 1; no gradient
+Tensor floor(Tensor x);  ///< no gradient
+Tensor exp(Tensor x);
+Tensor expm1(Tensor x);
+Tensor log(Tensor x);
+Tensor log1p(Tensor x);
+Tensor sqrt(Tensor x);
+Tensor rsqrt(Tensor x);       ///< 1 / sqrt(x)
+Tensor reciprocal(Tensor x);  ///< 1 / x
+Tensor square(Tensor x);
+Tensor erf(Tensor x);
+Tensor sigmoid(Tensor x);
+Tensor tanh(Tensor x);
+Tensor relu(Tensor x);  ///< max(x, 0); NaN stays NaN; gradient 0 at 0
+
+struct LeakyReluOptions {
+  float alpha = 0.2f;  ///< slope for x < 0 (0.2 as in tf.nn.leaky_relu)
+};
+Tensor leaky_relu(Tensor x, LeakyReluOptions options = {});
+struct EluOptions {
+  float alpha = 1;  ///< -alpha is the limit for x towards minus infinity
+};
+Tensor elu(Tensor x, EluOptions options = {});
+struct GeluOptions {
+  bool approximate = false;  ///< the tanh form (Hendrycks and Gimpel 2016, section 2)
+};
+Tensor gelu(Tensor x, GeluOptions options = {});
+Tensor silu(Tensor x);  ///< x * sigmoid(x)
+struct SoftplusOptions {
+  float beta = 1;  ///< log(1 + exp(beta x)) / beta, computed without overflow
+};
+Tensor softplus(Tensor x, SoftplusOptions options = {});
+
+/// Element type conversion; floats to integers truncate toward zero, those out of range become the
+/// nearest integer, NaN becomes 0; integers to narrower ones wrap; anything to bool is x != 0.
+/// Gradients flow between floating types only. A no-op when the type is that already.
+Tensor cast(Tensor x, DType dtype);
+/// x, through which no gradient flows.
+Tensor stop_gradient(Tensor x);
+
+/// Gradient of relu through its output: dy where y > 0, else 0.
+Tensor relu_grad(Tensor dy, Tensor y);
+
+inline Tensor operator+(Tensor a, Tensor b) { return add(a, b); }
+inline Tensor operator-(Tensor a, Tensor b) { return sub(a, b); }
+inline Tensor operator*(Tensor a, Tensor b) { return mul(a, b); }
+inline Tensor operator/(Tensor a, Tensor b) { return div(a, b); }
+inline Tensor operator-(Tensor x) { return neg(x); }
+// With a number: it takes the tensor's dtype. Error: the dtype cannot hold it (2.5 beside i64).
+Tensor operator+(Tensor a, double b);
+Tensor operator-(Tensor a, double b);
+Tensor operator*(Tensor a, double b);
+Tensor operator/(Tensor a, double b);
+Tensor operator+(double a, Tensor b);
+Tensor operator-(double a, Tensor b);
+Tensor operator*(double a, Tensor b);
+Tensor operator/(double a, Tensor b);
+
+}  // namespace belfry
