@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/mutex.h"
 

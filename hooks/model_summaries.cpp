@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "belfry/data/formats/image_grid.h"
+#include "belfry/data/formats/images/image_grid.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::hooks {

@@ -4,7 +4,7 @@
 #include <array>
 #include <ctime>
 
-#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/framework/base/text.h"
 #include "belfry/hooks/html.h"
 #include "belfry/hooks/printed.h"

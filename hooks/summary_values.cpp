@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::hooks {

@@ -5,6 +5,7 @@ cmake_minimum_required(VERSION 3.22)
 set(expected framework/ops/elementwise/functors.h framework/ops/elementwise/math.h
     framework/ops/elementwise/reciprocal.cpp)
 file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/framework/*)
+list(FILTER files INCLUDE REGEX "\\.(h|cpp|cu)$")
 set(found)
 foreach(file ${files})
   file(STRINGS ${SOURCE_DIR}/${file} lines REGEX "functor::Reciprocal|struct Reciprocal|[^a-z]reciprocal\\(|\"reciprocal\"")

@@ -55,6 +55,7 @@ endfunction()
 file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/framework/* ${SOURCE_DIR}/data/*
      ${SOURCE_DIR}/hooks/* ${SOURCE_DIR}/models/* ${SOURCE_DIR}/examples/*)
 list(FILTER files INCLUDE REGEX "\\.(h|cpp|cuh?)$")
+list(FILTER files EXCLUDE REGEX "^framework/include/")  # links
 foreach(file ${files})
   folder_of(${file} from)
   file(STRINGS ${SOURCE_DIR}/${file} lines REGEX "^#[ \t]*include")
@@ -65,7 +66,7 @@ foreach(file ${files})
       set(header "belfry/${CMAKE_MATCH_1}/${CMAKE_MATCH_1}.h")
     elseif(header MATCHES "^belfry/(ops|backend)\\.h$")
       set(header "belfry/framework/${CMAKE_MATCH_1}.h")
-    elseif(header STREQUAL belfry/version.h)  # CMake writes it
+    elseif(header STREQUAL belfry/version.h)
       set(header belfry/framework/base/version.h)
     endif()
     if(header MATCHES "^belfry/(.+)$")

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "belfry/data/augment/options.h"
-#include "belfry/data/formats/rectangle.h"
+#include "belfry/data/formats/images/rectangle.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry::data {

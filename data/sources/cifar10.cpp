@@ -1,9 +1,9 @@
-#include "belfry/data/formats/cifar10.h"
+#include "belfry/data/formats/arrays/cifar10.h"
 
 #include <cstring>
 
-#include "belfry/data/media.h"
-#include "belfry/data/sources.h"
+#include "belfry/data/sources/media.h"
+#include "belfry/data/sources/sources.h"
 
 namespace belfry::data {
 

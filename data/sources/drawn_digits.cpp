@@ -3,8 +3,8 @@
 #include <numbers>
 #include <opencv2/imgproc.hpp>
 
-#include "belfry/data/digits.h"
-#include "belfry/data/sources.h"
+#include "belfry/data/sources/digits.h"
+#include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -1,15 +1,15 @@
-#include "belfry/data/files.h"
+#include "belfry/data/sources/files.h"
 
 #include <glob.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "belfry/data/formats/idx.h"
-#include "belfry/data/formats/npy.h"
-#include "belfry/data/formats/npz.h"
-#include "belfry/data/sources.h"
+#include "belfry/data/formats/arrays/idx.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/formats/arrays/npz.h"
 #include "belfry/data/sources/file_records.h"
+#include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/tensor/philox.h"
 #include "belfry/framework/tensor/safetensors.h"

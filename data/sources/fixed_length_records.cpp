@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "belfry/data/files.h"
 #include "belfry/data/sources/file_records.h"
+#include "belfry/data/sources/files.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

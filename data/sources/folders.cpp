@@ -4,7 +4,7 @@
 #include <cctype>
 #include <map>
 
-#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/arrays/npy.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

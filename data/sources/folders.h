@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/data/formats/volume.h"
+#include "belfry/data/formats/arrays/volume.h"
 
 namespace belfry::data {
 

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "belfry/data/sources.h"
+#include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -1,4 +1,4 @@
-#include "belfry/data/sources.h"
+#include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

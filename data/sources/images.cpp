@@ -1,10 +1,10 @@
 #include <filesystem>
 
-#include "belfry/data/files.h"
-#include "belfry/data/media.h"
-#include "belfry/data/sources.h"
 #include "belfry/data/sources/file_records.h"
+#include "belfry/data/sources/files.h"
 #include "belfry/data/sources/folders.h"
+#include "belfry/data/sources/media.h"
+#include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 

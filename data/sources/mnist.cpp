@@ -1,9 +1,9 @@
 #include <array>
 #include <filesystem>
 
-#include "belfry/data/digits.h"
-#include "belfry/data/formats/idx.h"
-#include "belfry/data/sources.h"
+#include "belfry/data/formats/arrays/idx.h"
+#include "belfry/data/sources/digits.h"
+#include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -1,9 +1,9 @@
 #include "belfry/data/augment/definition.h"
 #include "belfry/data/augment/normalization.h"
 #include "belfry/data/augment/resizing.h"
-#include "belfry/data/formats/image_header.h"
-#include "belfry/data/formats/jpeg.h"
-#include "belfry/data/media.h"
+#include "belfry/data/formats/images/image_header.h"
+#include "belfry/data/formats/images/jpeg.h"
+#include "belfry/data/sources/media.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

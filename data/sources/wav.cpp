@@ -1,7 +1,7 @@
 #include "belfry/data/formats/wav.h"
 
-#include "belfry/data/files.h"
-#include "belfry/data/media.h"
+#include "belfry/data/sources/files.h"
+#include "belfry/data/sources/media.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

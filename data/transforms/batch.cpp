@@ -3,8 +3,8 @@
 #include <limits>
 #include <vector>
 
-#include "belfry/data/transforms.h"
 #include "belfry/data/transforms/rows.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

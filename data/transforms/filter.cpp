@@ -1,4 +1,4 @@
-#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -1,7 +1,7 @@
 #include "belfry/data/scheduler.h"
-#include "belfry/data/transforms.h"
 #include "belfry/data/transforms/named.h"
 #include "belfry/data/transforms/parallel_map.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "belfry/data/scheduler.h"
-#include "belfry/data/transforms.h"
 #include "belfry/data/transforms/named.h"
 #include "belfry/data/transforms/parallel_map.h"
 #include "belfry/data/transforms/rows.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/mutex.h"
 

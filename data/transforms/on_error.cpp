@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "belfry/data/errors.h"
+#include "belfry/data/transforms/errors.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 

@@ -7,9 +7,9 @@
 
 #include "belfry/data/profile.h"
 #include "belfry/data/scheduler.h"
-#include "belfry/data/transforms.h"
 #include "belfry/data/transforms/delivered.h"
 #include "belfry/data/transforms/read_ahead.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/mutex.h"
 
 namespace belfry::data {

@@ -8,8 +8,8 @@
 
 #include "belfry/data/profile.h"
 #include "belfry/data/scheduler.h"
-#include "belfry/data/transforms.h"
 #include "belfry/data/transforms/read_ahead.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/base/mutex.h"

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/data/transforms.h"
 #include "belfry/data/transforms/read_ahead.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/sole_owner.h"
 

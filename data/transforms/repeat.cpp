@@ -1,7 +1,7 @@
 #include <limits>
 #include <utility>
 
-#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

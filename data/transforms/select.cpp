@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "belfry/data/errors.h"
+#include "belfry/data/transforms/errors.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/data/transforms.h"
 #include "belfry/data/transforms/permutation.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {

@@ -1,5 +1,5 @@
 #include "belfry/data/scheduler.h"
-#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/transforms.h"
 
 namespace belfry::data {
 

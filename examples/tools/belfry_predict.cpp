@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/framework/tensor/stack.h"
 #include "belfry/version.h"
 #include "tools/predict_inputs.h"

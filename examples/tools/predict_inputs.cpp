@@ -5,11 +5,11 @@
 #include <map>
 #include <span>
 
-#include "belfry/data/augment.h"
+#include "belfry/data/augment/augment.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/formats/arrays/npz.h"
 #include "belfry/data/formats/csv.h"
-#include "belfry/data/formats/image.h"
-#include "belfry/data/formats/npy.h"
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/stack.h"

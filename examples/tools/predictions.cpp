@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "belfry/data/formats/npy.h"
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/formats/arrays/npz.h"
 #include "belfry/framework/base/file.h"
 #include "tools/table.h"
 

@@ -7,7 +7,7 @@
 #include <regex>
 #include <set>
 
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/arrays/npz.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 
 namespace belfry::programs {

@@ -10,8 +10,6 @@ install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/framework/cmake/BelfryHeaders.cmake\")
   belfry_install_headers(\"${PROJECT_SOURCE_DIR}\"
     \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/belfry\")")
-install(FILES ${BELFRY_INCLUDE_DIR}/belfry/version.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/belfry)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 # Files named in lower case are found by find_package(Belfry) and find_package(belfry) alike.

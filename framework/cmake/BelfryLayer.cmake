@@ -9,17 +9,9 @@ include(BelfryExports)
 include(BelfryPrecompile)
 
 # Consumers write #include <belfry/framework.h> in the source tree and after installation alike, and
-# no folder with a generic name lands on their include path: the build tree holds belfry/ with links.
-set(BELFRY_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
-file(MAKE_DIRECTORY ${BELFRY_INCLUDE_DIR}/belfry)
-foreach(folder framework data hooks models)
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${BELFRY_INCLUDE_DIR}/belfry/${folder} SYMBOLIC)
-endforeach()
-foreach(header framework/framework framework/ops framework/backend data/data hooks/hooks models/models)
-  get_filename_component(name ${header} NAME)
-  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header}.h ${BELFRY_INCLUDE_DIR}/belfry/${name}.h SYMBOLIC)
-endforeach()
-configure_file(framework/base/version.h.in ${BELFRY_INCLUDE_DIR}/belfry/version.h @ONLY)
+# no folder with a generic name lands on their include path: framework/include/belfry holds links, which
+# are there before CMake has run, so that editors and other tools find headers too.
+set(BELFRY_INCLUDE_DIR ${PROJECT_SOURCE_DIR}/framework/include)
 
 add_library(belfry_settings INTERFACE)
 target_compile_features(belfry_settings INTERFACE cxx_std_20)

@@ -1,11 +1,11 @@
 #include "belfry/models/by_name/reader.h"
-#include "belfry/models/lenet.h"
-#include "belfry/models/mlp.h"
-#include "belfry/models/mobilenet.h"
-#include "belfry/models/resnest.h"
-#include "belfry/models/resnet.h"
-#include "belfry/models/swin.h"
-#include "belfry/models/vgg.h"
+#include "belfry/models/images/lenet.h"
+#include "belfry/models/images/mobilenet.h"
+#include "belfry/models/images/resnest.h"
+#include "belfry/models/images/resnet.h"
+#include "belfry/models/images/swin.h"
+#include "belfry/models/images/vgg.h"
+#include "belfry/models/tables/mlp.h"
 
 namespace belfry::models::by_name {
 

@@ -1,7 +1,7 @@
 #include "belfry/models/by_name/reader.h"
-#include "belfry/models/unet.h"
-#include "belfry/models/unet_resnest.h"
-#include "belfry/models/unet_swin.h"
+#include "belfry/models/unet/unet.h"
+#include "belfry/models/unet/unet_resnest.h"
+#include "belfry/models/unet/unet_swin.h"
 
 namespace belfry::models::by_name {
 namespace {

@@ -1,6 +1,6 @@
-#include "belfry/models/acoustic.h"
 #include "belfry/models/by_name/reader.h"
-#include "belfry/models/transformer.h"
+#include "belfry/models/sequences/acoustic.h"
+#include "belfry/models/sequences/transformer.h"
 
 namespace belfry::models::by_name {
 

@@ -1,8 +1,8 @@
-#include "belfry/models/baseline.h"
 #include "belfry/models/by_name/reader.h"
-#include "belfry/models/columns.h"
-#include "belfry/models/linear.h"
-#include "belfry/models/wide_deep.h"
+#include "belfry/models/tables/baseline.h"
+#include "belfry/models/tables/columns.h"
+#include "belfry/models/tables/linear.h"
+#include "belfry/models/tables/wide_deep.h"
 
 namespace belfry::models::by_name {
 

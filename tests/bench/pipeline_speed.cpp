@@ -11,10 +11,10 @@
 #include <string>
 
 #include "arguments.h"
-#include "belfry/data/media.h"
 #include "belfry/data/profile.h"
-#include "belfry/data/sources.h"
-#include "belfry/data/transforms.h"
+#include "belfry/data/sources/media.h"
+#include "belfry/data/sources/sources.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 

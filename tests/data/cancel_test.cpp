@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <thread>
 
-#include "belfry/data/combine.h"
+#include "belfry/data/combine/combine.h"
 #include "pipeline.h"
 
 namespace belfry::data {

@@ -1,10 +1,10 @@
 // Pipelines put together at random: the same bytes for any number of workers, and the same tail
 // from every saved position.
-#include "belfry/data/cache.h"
-#include "belfry/data/combine.h"
-#include "belfry/data/errors.h"
-#include "belfry/data/grouping.h"
-#include "belfry/data/selection.h"
+#include "belfry/data/cache/cache.h"
+#include "belfry/data/combine/combine.h"
+#include "belfry/data/grouping/grouping.h"
+#include "belfry/data/selection/selection.h"
+#include "belfry/data/transforms/errors.h"
 #include "belfry/framework/base/log.h"
 #include "pipeline.h"
 

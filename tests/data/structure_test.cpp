@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "belfry/data/sources.h"
+#include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry {

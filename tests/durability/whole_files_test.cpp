@@ -6,8 +6,8 @@
 
 #include "../framework/base/error_of.h"
 #include "../framework/base/temporary_folder.h"
+#include "belfry/data/cache/element_file.h"
 #include "belfry/data/data.h"
-#include "belfry/data/element_file.h"
 #include "belfry/data/formats/byte_writer.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "belfry/data/augment.h"
+#include "belfry/data/augment/augment.h"
 #include "belfry/framework/base/error.h"
 
 namespace {

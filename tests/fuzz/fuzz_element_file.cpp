@@ -2,7 +2,7 @@
 // or an Error. An element that was read and written stays the same from then on.
 #include <vector>
 
-#include "belfry/data/element_file.h"
+#include "belfry/data/cache/element_file.h"
 #include "belfry/framework/base/error.h"
 #include "memory_file.h"
 

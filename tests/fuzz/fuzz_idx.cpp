@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "belfry/data/formats/idx.h"
+#include "belfry/data/formats/arrays/idx.h"
 #include "belfry/framework/base/error.h"
 
 using namespace belfry;

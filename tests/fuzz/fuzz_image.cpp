@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "belfry/data/formats/image.h"
-#include "belfry/data/formats/jpeg.h"
+#include "belfry/data/formats/images/image.h"
+#include "belfry/data/formats/images/jpeg.h"
 #include "belfry/framework/base/error.h"
 
 using namespace belfry;

@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "belfry/data/formats/npy.h"
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/formats/arrays/npz.h"
 #include "belfry/framework/base/error.h"
 
 using namespace belfry;

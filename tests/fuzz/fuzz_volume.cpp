@@ -1,6 +1,6 @@
 // Fuzzes decode_volume.
 
-#include "belfry/data/formats/volume.h"
+#include "belfry/data/formats/arrays/volume.h"
 #include "belfry/framework/base/error.h"
 
 using namespace belfry;

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "../framework/base/error_of.h"
-#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/hooks/html.h"
 #include "belfry/hooks/printed.h"
 #include "belfry/hooks/report_chart.h"

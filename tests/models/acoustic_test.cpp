@@ -1,4 +1,4 @@
-#include "belfry/models/acoustic.h"
+#include "belfry/models/sequences/acoustic.h"
 
 #include <algorithm>
 

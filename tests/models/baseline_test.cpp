@@ -1,4 +1,4 @@
-#include "belfry/models/baseline.h"
+#include "belfry/models/tables/baseline.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "belfry/models/ctc_decode.h"
+#include "belfry/models/sequences/ctc_decode.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

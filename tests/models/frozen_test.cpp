@@ -11,7 +11,7 @@
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/models/gan/gan.h"
-#include "belfry/models/lenet.h"
+#include "belfry/models/images/lenet.h"
 #include "models_support.h"
 
 namespace belfry::models {

@@ -1,4 +1,4 @@
-#include "belfry/models/lenet.h"
+#include "belfry/models/images/lenet.h"
 
 #include <gmock/gmock.h>
 

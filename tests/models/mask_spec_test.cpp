@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "../framework/base/error_of.h"
-#include "belfry/models/unet.h"
-#include "belfry/models/unet_resnest.h"
-#include "belfry/models/unet_swin.h"
+#include "belfry/models/unet/unet.h"
+#include "belfry/models/unet/unet_resnest.h"
+#include "belfry/models/unet/unet_swin.h"
 #include "models_support.h"
 
 namespace belfry::models {

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "belfry/models/lenet.h"
-#include "belfry/models/resnet.h"
+#include "belfry/models/images/lenet.h"
+#include "belfry/models/images/resnet.h"
 
 namespace belfry {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "belfry/models/resnest.h"
-#include "belfry/models/resnet.h"
-#include "belfry/models/unet_resnest.h"
+#include "belfry/models/images/resnest.h"
+#include "belfry/models/images/resnet.h"
+#include "belfry/models/unet/unet_resnest.h"
 #include "models_support.h"
 
 namespace belfry::models {

@@ -1,12 +1,12 @@
 // Covers resnest.cpp and unet_resnest.cpp.
-#include "belfry/models/resnest.h"
+#include "belfry/models/images/resnest.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "../framework/base/error_of.h"
-#include "belfry/models/unet_resnest.h"
+#include "belfry/models/unet/unet_resnest.h"
 #include "forward.h"
 
 namespace belfry::models {

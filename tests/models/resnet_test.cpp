@@ -1,4 +1,4 @@
-#include "belfry/models/resnet.h"
+#include "belfry/models/images/resnet.h"
 
 #include <gtest/gtest.h>
 

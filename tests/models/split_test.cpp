@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../framework/base/temporary_folder.h"
-#include "belfry/models/unet.h"
+#include "belfry/models/unet/unet.h"
 #include "every_model.h"
 
 namespace belfry::models {

@@ -1,13 +1,13 @@
 // Covers window_attention.cpp, swin.cpp and unet_swin.cpp.
-#include "belfry/models/swin.h"
+#include "belfry/models/images/swin.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "../framework/base/error_of.h"
-#include "belfry/models/unet_swin.h"
-#include "belfry/models/window_attention.h"
+#include "belfry/models/images/window_attention.h"
+#include "belfry/models/unet/unet_swin.h"
 #include "forward.h"
 
 namespace belfry::models {

@@ -5,9 +5,9 @@
 
 #include "../framework/base/error_of.h"
 #include "belfry/framework/runtime/evaluate.h"
-#include "belfry/models/linear.h"
-#include "belfry/models/mlp.h"
-#include "belfry/models/wide_deep.h"
+#include "belfry/models/tables/linear.h"
+#include "belfry/models/tables/mlp.h"
+#include "belfry/models/tables/wide_deep.h"
 #include "models_support.h"
 
 namespace belfry::models {

@@ -1,4 +1,4 @@
-#include "belfry/models/transformer.h"
+#include "belfry/models/sequences/transformer.h"
 
 #include "belfry/models/make.h"
 #include "sequences_support.h"

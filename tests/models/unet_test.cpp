@@ -1,4 +1,4 @@
-#include "belfry/models/unet.h"
+#include "belfry/models/unet/unet.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include "../framework/base/error_of.h"
 #include "belfry/framework/ops/check_range.h"
 #include "belfry/models/mask_spec.h"
-#include "belfry/models/unet_resnest.h"
-#include "belfry/models/unet_swin.h"
+#include "belfry/models/unet/unet_resnest.h"
+#include "belfry/models/unet/unet_swin.h"
 #include "models_support.h"
 
 namespace belfry::models {

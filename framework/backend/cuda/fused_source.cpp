@@ -176,7 +176,7 @@ std::string text_of(const Node& node, const Walk& walk) {
           concat("Operand<", n, ", ", type_name(t.dtype()), ", Reach::", walk.reach[n], ">"));
   }
   return concat(
-      "#include \"belfry/framework/backend/cuda/kernels/fused_chain.h\"\n"
+      "#include \"belfry/framework/backend/cuda/kernels/elementwise/fused_chain.h\"\n"
       "\n"
       "namespace belfry::cuda {\n"
       "\n"

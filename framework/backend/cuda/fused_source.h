@@ -5,7 +5,7 @@
 #include <string>
 
 #include "belfry/framework/backend/backend.h"
-#include "belfry/framework/backend/cuda/kernels/fused_arguments.h"
+#include "belfry/framework/backend/cuda/kernels/elementwise/fused_arguments.h"
 #include "belfry/framework/backend/cuda/launch.h"
 
 namespace belfry::cuda {

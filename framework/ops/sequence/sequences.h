@@ -23,7 +23,8 @@ struct CtcDecodeOptions {
 /// [n, t, classes] of a floating type, before or after softmax, and lengths [n] of i32 or i64 (the
 /// first lengths[i] frames of row i count) -> i64, labels [n, t] with -1 behind a row's length, and
 /// lengths [n]. The first of equal classes counts, and a NaN before any number, as in argmax().
-/// This need not be the most probable sequence: see ctc_beam_search() in models/ctc_decode.h.
+/// This need not be the most probable sequence: see ctc_beam_search() in
+/// models/sequences/ctc_decode.h.
 ///
 /// Error: shapes and types that are not as above, a blank that is no class; when the step runs, a
 /// length outside 0..t.

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/data/augment.h"
+#include "belfry/data/augment/augment.h"
 #include "pipeline.h"
 
 namespace belfry::data {

@@ -1,5 +1,5 @@
 #include "augment/images.h"
-#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/data/opencv.h"
 
 namespace belfry::data {

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/bmp.h"
+#include "belfry/data/formats/images/bmp.h"
 
 #include "bmp_bytes.h"
 #include "pipeline.h"

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/cifar10.h"
+#include "belfry/data/formats/arrays/cifar10.h"
 
 #include "../../framework/base/temporary_folder.h"
 #include "belfry/framework/base/file.h"

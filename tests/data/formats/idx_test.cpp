@@ -1,5 +1,5 @@
 // Covers idx.cpp and mnist.cpp.
-#include "belfry/data/formats/idx.h"
+#include "belfry/data/formats/arrays/idx.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/image_grid.h"
+#include "belfry/data/formats/images/image_grid.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/image_header.h"
+#include "belfry/data/formats/images/image_header.h"
 
 #include "image_bytes.h"
 #include "pipeline.h"

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/images/image.h"
 
 #include <filesystem>
 

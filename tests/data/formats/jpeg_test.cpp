@@ -1,9 +1,9 @@
-#include "belfry/data/formats/jpeg.h"
+#include "belfry/data/formats/images/jpeg.h"
 
 #include <filesystem>
 #include <map>
 
-#include "belfry/data/formats/image_header.h"
+#include "belfry/data/formats/images/image_header.h"
 #include "belfry/framework/base/file.h"
 #include "image_bytes.h"
 #include "jpeg_bytes.h"

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/arrays/npy.h"
 
 #include "../../framework/base/temporary_folder.h"
 #include "formats/bytes.h"

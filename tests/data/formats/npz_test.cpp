@@ -1,4 +1,4 @@
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/arrays/npz.h"
 
 #include <sys/resource.h>
 #include <zlib.h>

@@ -1,6 +1,6 @@
-#include "belfry/data/formats/png.h"
+#include "belfry/data/formats/images/png.h"
 
-#include "belfry/data/formats/image.h"
+#include "belfry/data/formats/images/image.h"
 #include "pipeline.h"
 #include "png_bytes.h"
 

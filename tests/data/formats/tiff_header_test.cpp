@@ -1,4 +1,4 @@
-#include "belfry/data/formats/tiff_header.h"
+#include "belfry/data/formats/images/tiff_header.h"
 
 #include "image_bytes.h"
 #include "pipeline.h"

@@ -1,8 +1,8 @@
-#include "belfry/data/formats/tiff.h"
+#include "belfry/data/formats/images/tiff.h"
 
 #include "../../framework/base/temporary_folder.h"
-#include "belfry/data/formats/image.h"
-#include "belfry/data/formats/volume.h"
+#include "belfry/data/formats/arrays/volume.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/framework/base/file.h"
 #include "image_bytes.h"
 #include "pipeline.h"

@@ -1,4 +1,4 @@
-#include "belfry/data/formats/volume.h"
+#include "belfry/data/formats/arrays/volume.h"
 
 #include "../../framework/base/temporary_folder.h"
 #include "belfry/framework/base/file.h"

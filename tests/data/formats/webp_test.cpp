@@ -1,4 +1,4 @@
-#include "belfry/data/formats/webp.h"
+#include "belfry/data/formats/images/webp.h"
 
 #include "pipeline.h"
 #include "webp_bytes.h"

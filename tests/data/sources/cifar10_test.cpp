@@ -1,4 +1,4 @@
-#include "belfry/data/media.h"
+#include "belfry/data/sources/media.h"
 #include "source_files.h"
 
 namespace belfry::data {

@@ -1,9 +1,9 @@
-#include "belfry/data/files.h"
+#include "belfry/data/sources/files.h"
 
 #include <map>
 
-#include "belfry/data/formats/npy.h"
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/formats/arrays/npz.h"
 #include "belfry/framework/tensor/safetensors.h"
 #include "source_files.h"
 

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/arrays/npy.h"
 #include "formats/image_bytes.h"
 #include "source_files.h"
 

@@ -1,5 +1,5 @@
-#include "belfry/data/formats/npy.h"
-#include "belfry/data/media.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/sources/media.h"
 #include "formats/image_bytes.h"
 #include "source_files.h"
 

@@ -1,8 +1,8 @@
 // Files with random damage: each is read, or is an Error that names it.
-#include "belfry/data/formats/npy.h"
+#include "belfry/data/formats/arrays/npy.h"
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/data/formats/wav.h"
-#include "belfry/data/media.h"
+#include "belfry/data/sources/media.h"
 #include "source_files.h"
 
 namespace belfry::data {

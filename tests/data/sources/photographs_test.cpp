@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "belfry/data/formats/jpeg.h"
-#include "belfry/data/media.h"
+#include "belfry/data/formats/images/jpeg.h"
+#include "belfry/data/sources/media.h"
 #include "source_files.h"
 
 namespace belfry::data {

@@ -3,7 +3,7 @@
 #include <map>
 #include <numeric>
 
-#include "belfry/data/media.h"
+#include "belfry/data/sources/media.h"
 #include "source_files.h"
 
 namespace belfry::data {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "../../framework/base/temporary_folder.h"
-#include "belfry/data/files.h"
 #include "belfry/data/formats/byte_writer.h"
-#include "belfry/data/selection.h"
+#include "belfry/data/selection/selection.h"
+#include "belfry/data/sources/files.h"
 #include "belfry/framework/base/crc32c.h"
 #include "pipeline.h"
 

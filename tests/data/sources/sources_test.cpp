@@ -1,5 +1,5 @@
 // Covers element.cpp, indexed.cpp, from_arrays.cpp, range.cpp and generator.cpp.
-#include "belfry/data/sources.h"
+#include "belfry/data/sources/sources.h"
 
 #include "pipeline.h"
 

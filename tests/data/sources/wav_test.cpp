@@ -1,6 +1,6 @@
 #include "belfry/data/formats/wav.h"
 
-#include "belfry/data/media.h"
+#include "belfry/data/sources/media.h"
 #include "source_files.h"
 
 namespace belfry::data {

@@ -1,7 +1,7 @@
 #include <fstream>
 
 #include "../../framework/base/temporary_folder.h"
-#include "belfry/data/errors.h"
+#include "belfry/data/transforms/errors.h"
 #include "belfry/framework/base/log.h"
 #include "pipeline.h"
 

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "belfry/data/selection.h"
+#include "belfry/data/selection/selection.h"
 #include "pipeline.h"
 
 namespace belfry::data {

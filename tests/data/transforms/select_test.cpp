@@ -1,4 +1,4 @@
-#include "belfry/data/errors.h"
+#include "belfry/data/transforms/errors.h"
 #include "pipeline.h"
 
 namespace belfry::data {

@@ -1,5 +1,5 @@
 // Covers take.cpp, skip.cpp, filter.cpp, repeat.cpp, threads.cpp and dataset.cpp.
-#include "belfry/data/transforms.h"
+#include "belfry/data/transforms/transforms.h"
 
 #include <set>
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "../../framework/base/temporary_folder.h"
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/arrays/npz.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"

@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "../../framework/base/temporary_folder.h"
-#include "belfry/data/formats/image.h"
-#include "belfry/data/formats/npy.h"
-#include "belfry/data/formats/npz.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/formats/arrays/npz.h"
+#include "belfry/data/formats/images/image.h"
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/export/export.h"
 #include "belfry/framework/ops/ops.h"

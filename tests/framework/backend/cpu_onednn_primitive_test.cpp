@@ -1,4 +1,4 @@
-#include "belfry/framework/backend/cpu/onednn_primitive.h"
+#include "belfry/framework/backend/cpu/onednn/onednn_primitive.h"
 #include "cpu_onednn_testing.h"
 
 namespace belfry::cpu {

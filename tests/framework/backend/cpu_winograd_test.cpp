@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "belfry/framework/backend/cpu/winograd_geometry.h"
+#include "belfry/framework/backend/cpu/winograd/winograd_geometry.h"
 #include "cpu_conv_testing.h"
 
 namespace belfry::cpu {

@@ -16,7 +16,7 @@
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/hooks/hooks.h"
 #include "belfry/models/gan/estimators.h"
-#include "belfry/models/lenet.h"
+#include "belfry/models/images/lenet.h"
 
 namespace belfry {
 namespace {

@@ -3,7 +3,7 @@
 // warp to each frame of each row, so that it fills the GPU.
 
 #include "belfry/framework/backend/cuda/kernels.h"
-#include "belfry/framework/backend/cuda/kernels/rows.h"
+#include "belfry/framework/backend/cuda/kernels/reduction/rows.h"
 #include "belfry/framework/ops/sequence/ctc_lattice.h"
 
 namespace belfry::cuda {

@@ -1,7 +1,7 @@
 // Resizing of images [n, h, w, c] and its gradients. A thread makes neighbouring channels of one
 // pixel; gradients are gathered, so that each element is added up by one thread in one order.
 
-#include "belfry/framework/backend/cuda/kernels/copy.h"
+#include "belfry/framework/backend/cuda/kernels/movement/copy.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/resize/resize_geometry.h"
 

@@ -1,7 +1,7 @@
 // softmax and log_softmax along any axis.
 
 #include "belfry/framework/backend/cuda/kernels.h"
-#include "belfry/framework/backend/cuda/kernels/rows.h"
+#include "belfry/framework/backend/cuda/kernels/reduction/rows.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cuda {

@@ -1,7 +1,7 @@
 // The loss of classifiers with its gradient: a group of threads to each row of logits.
 
 #include "belfry/framework/backend/cuda/kernels.h"
-#include "belfry/framework/backend/cuda/kernels/rows.h"
+#include "belfry/framework/backend/cuda/kernels/reduction/rows.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cuda {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "belfry/framework/backend/cuda/kernels/bias_activation.h"
+#include "belfry/framework/backend/cuda/kernels/elementwise/bias_activation.h"
 #include "belfry/framework/backend/cuda/kernels/layout.h"
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"

@@ -43,7 +43,8 @@ TEST_F(CudaFusedSource, IsStraightLineCode) {
                            call(functor::ReluGrad::op, 6, 4), call(functor::LessEqual::op, 7, 3),
                            call(functor::Where::op, 8, 7, 0)})
                     .value();
-  EXPECT_EQ(source.text, R"(#include "belfry/framework/backend/cuda/kernels/fused_chain.h"
+  EXPECT_EQ(source.text,
+            R"(#include "belfry/framework/backend/cuda/kernels/elementwise/fused_chain.h"
 
 namespace belfry::cuda {
 

@@ -3,8 +3,8 @@
 #include <thread>
 
 #include "../comparing.h"
-#include "belfry/data/sources.h"
-#include "belfry/data/transforms.h"
+#include "belfry/data/sources/sources.h"
+#include "belfry/data/transforms/transforms.h"
 
 namespace belfry {
 namespace {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <optional>
 
-#include "belfry/framework/backend/cuda/kernels/bias_activation.h"
+#include "belfry/framework/backend/cuda/kernels/elementwise/bias_activation.h"
 #include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
 #include "belfry/framework/backend/cuda/toolkit/of_device.h"
 #include "belfry/framework/base/error.h"

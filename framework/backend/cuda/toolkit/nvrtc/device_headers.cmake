@@ -5,8 +5,8 @@ set(files
   framework/base/host_device.h
   framework/ops/elementwise/functors.h
   framework/backend/cuda/kernels/elements.h
-  framework/backend/cuda/kernels/fused_arguments.h
-  framework/backend/cuda/kernels/fused_chain.h
+  framework/backend/cuda/kernels/elementwise/fused_arguments.h
+  framework/backend/cuda/kernels/elementwise/fused_chain.h
   framework/backend/cuda/kernels/places.h)
 set(empty cmath cstdint string_view tuple type_traits belfry/framework/tensor/dtype.h
     belfry/framework/backend/cuda/faults.h)

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "belfry/framework/backend/cuda/kernels/fused_arguments.h"
+#include "belfry/framework/backend/cuda/kernels/elementwise/fused_arguments.h"
 
 namespace belfry::cuda {
 

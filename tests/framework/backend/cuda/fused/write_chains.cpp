@@ -13,7 +13,7 @@ namespace {
 
 void write(const char* file) {
   std::ofstream out(file);
-  out << "#include \"belfry/framework/backend/cuda/kernels/fused_chain.h\"\n"
+  out << "#include \"belfry/framework/backend/cuda/kernels/elementwise/fused_chain.h\"\n"
          "#include \"compiled_chains.h\"\n\n";
   std::string list;
   for (std::size_t n = 0; n < chain_cases().size(); ++n) {

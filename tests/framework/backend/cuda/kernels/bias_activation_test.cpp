@@ -1,4 +1,4 @@
-#include "belfry/framework/backend/cuda/kernels/bias_activation.h"
+#include "belfry/framework/backend/cuda/kernels/elementwise/bias_activation.h"
 
 #include <gmock/gmock.h>
 

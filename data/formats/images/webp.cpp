@@ -1,0 +1,52 @@
+#include "belfry/data/formats/images/webp.h"
+
+#include <webp/decode.h>
+
+#include "belfry/framework/base/error.h"
+
+namespace belfry::data {
+namespace {
+
+const char* describe(VP8StatusCode status) {
+  switch (status) {
+    case VP8_STATUS_OUT_OF_MEMORY:
+      return "out of host memory";
+    case VP8_STATUS_UNSUPPORTED_FEATURE:
+      return "an unsupported feature";
+    case VP8_STATUS_SUSPENDED:
+    case VP8_STATUS_NOT_ENOUGH_DATA:
+      return "the data end too early";
+    default:
+      return "bytes that make no sense";
+  }
+}
+
+void check(VP8StatusCode status, std::string_view name) {
+  require(status == VP8_STATUS_OK, name, ": damaged WebP data: ", describe(status), " (libwebp)");
+}
+
+}  // namespace
+
+Array decode_webp(std::span<const std::byte> bytes, const ImageSize& size, std::string_view name) {
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  WebPDecoderConfig config;
+  ensure(WebPInitDecoderConfig(&config), "decode_webp: libwebp is not the one of its header");
+  check(WebPGetFeatures(data, bytes.size(), &config.input), name);
+  require(!config.input.has_animation, name, ": WebP data of an animation, expected one image");
+  ensure(config.input.height == size.h && config.input.width == size.w,
+         "decode_webp: libwebp sees another size than ", size.h, " x ", size.w);
+
+  const int channels = config.input.has_alpha ? 4 : 3;
+  Array out({size.h, size.w, channels}, DType::u8);
+  config.output.colorspace = channels == 4 ? MODE_RGBA : MODE_RGB;
+  config.output.is_external_memory = 1;
+  config.output.u.RGBA = {.rgba = out.span<std::uint8_t>().data(),
+                          .stride = config.input.width * channels,
+                          .size = static_cast<std::size_t>(out.bytes())};
+  const VP8StatusCode status = WebPDecode(data, bytes.size(), &config);
+  WebPFreeDecBuffer(&config.output);
+  check(status, name);
+  return out;
+}
+
+}  // namespace belfry::data

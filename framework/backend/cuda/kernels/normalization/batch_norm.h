@@ -1,0 +1,58 @@
+#pragma once
+// The elements of a normalised batch. Internal to backend/cuda/kernels.
+
+#include "belfry/framework/backend/cuda/kernels/normalization/norm.h"
+#include "belfry/framework/backend/cuda/kernels/reduction/columns.h"
+
+namespace belfry::cuda {
+
+/// For map_columns, with the statistics of each channel.
+template <class T>
+struct Normalize {
+  using C = compute_type<T>;
+  const T *x, *residual;  // the latter null where there is none
+  const C *scale, *offset, *mean, *inverse;
+  T* y;
+  std::int64_t channels;
+  bool relu;
+
+  template <int V>
+  struct Loaded {
+    Pack<T, V> x, residual;
+  };
+  template <int V>
+  struct Channels {
+    Normalize of;
+    std::int64_t first;
+    C mean[V], factor[V], offset[V];
+    __device__ Loaded<V> load(std::int64_t row) const {
+      std::int64_t place = row * of.channels + first;
+      Loaded<V> loaded{load_pack<V>(of.x + place), {}};
+      if (of.residual) loaded.residual = load_pack<V>(of.residual + place);
+      return loaded;
+    }
+    __device__ void apply(std::int64_t row, const Loaded<V>& loaded) const {
+      C values[V], added[V];
+      unpack(loaded.x, values);
+      unpack(loaded.residual, added);
+      for (int k = 0; k < V; ++k) {
+        values[k] = normalized(values[k], mean[k], factor[k], offset[k]) + added[k];
+        if (of.relu) values[k] = functor::Relu::apply<StdMath>(values[k]);
+      }
+      store_values(of.y + row * of.channels + first, values);
+    }
+  };
+  template <int V>
+  __device__ Channels<V> at(std::int64_t channel) const {
+    Channels<V> out{*this, channel, {}, {}, {}};
+    C inverses[V];
+    load_values(mean + channel, out.mean);
+    load_values(scale + channel, out.factor);
+    load_values(inverse + channel, inverses);
+    load_values(offset + channel, out.offset);
+    for (int k = 0; k < V; ++k) out.factor[k] *= inverses[k];
+    return out;
+  }
+};
+
+}  // namespace belfry::cuda

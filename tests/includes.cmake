@@ -1,0 +1,22 @@
+# Every #include of Belfry's own headers is found in framework/include, as a checkout has it: editors and
+# other tools need no build. No source includes what CMake writes.
+cmake_minimum_required(VERSION 3.22)
+
+set(count 0)
+foreach(folder framework data hooks models examples tests)
+  file(GLOB_RECURSE files RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${folder}/*)
+  list(FILTER files INCLUDE REGEX "\\.(h|cpp|cu)$")
+  foreach(file ${files})
+    file(STRINGS ${SOURCE_DIR}/${file} lines REGEX "^#include [<\"]belfry/")
+    foreach(line ${lines})
+      string(REGEX REPLACE ".*[<\"](belfry/[^>\"]+)[>\"].*" "\\1" header "${line}")
+      math(EXPR count "${count} + 1")
+      if(NOT EXISTS ${SOURCE_DIR}/framework/include/${header})
+        message(SEND_ERROR "${file} includes ${header}, which framework/include has not")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+if(count LESS 1000)
+  message(FATAL_ERROR "only ${count} includes were found")
+endif()
