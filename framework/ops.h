@@ -8,4 +8,5 @@
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/update/updates.h"
+#include "belfry/framework/runtime/check_op.h"
 #include "belfry/framework/runtime/evaluate.h"

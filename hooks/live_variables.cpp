@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry::hooks {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/train/hook.h"
 
 namespace belfry::hooks {

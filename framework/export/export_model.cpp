@@ -14,7 +14,7 @@
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/tensor/stack.h"
 #include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/variable_misfits.h"

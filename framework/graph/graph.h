@@ -1,5 +1,5 @@
 #pragma once
-// The symbolic graph.
+// The symbolic graph, and how it is printed.
 
 #include <cstdint>
 #include <functional>
@@ -227,5 +227,13 @@ class GradContext {
   const Node& node_;
   std::span<const Tensor> dy_;
 };
+
+// ---- graphs as text and as Graphviz dot
+
+/// One line a node: `%3 = conv2d(%0, %1) stride=[1, 1] : f32[8, 14, 14, 32]  # conv1`.
+std::string to_text(const Graph& graph);
+
+/// For `dot -Tsvg`: nodes grouped by the first part of their scope, edges labelled with types.
+std::string to_dot(const Graph& graph);
 
 }  // namespace belfry

@@ -4,9 +4,10 @@
 #include <string>
 
 #include "belfry/framework/tensor/array.h"
-#include "belfry/framework/tensor/philox.h"
 
 namespace belfry {
+
+struct PhiloxKey;
 
 /// A way to fill a new variable: a plain value that can be printed and compared. Made by the
 /// functions below. `fan_in` and `fan_out` are the products of the kernel sizes with the last but

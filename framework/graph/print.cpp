@@ -1,6 +1,6 @@
-#include "belfry/framework/graph/print.h"
-
 #include <map>
+
+#include "belfry/framework/graph/graph.h"
 
 namespace belfry {
 namespace {

@@ -26,4 +26,14 @@ Tensor dense(const Scope& s, Tensor x, DenseOptions o) {
   return layers::dense(s, x, o, [](Tensor kernel) { return kernel; });
 }
 
+Tensor embedding(const Scope& s, Tensor ids, EmbeddingOptions o) {
+  layers::require_at(s, o.rows >= 1, "embedding: rows must be at least 1, got ", o.rows);
+  layers::require_at(s, o.width >= 1, "embedding: width must be at least 1, got ", o.width);
+  Graph::PlacementGuard guard(s.graph(), s.placement());
+  Tensor table = s.variable("table", {.shape = layers::shape_at(s, {o.rows, o.width}),
+                                      .dtype = o.dtype,
+                                      .initializer = o.initializer});
+  return embedding_lookup(table, ids);
+}
+
 }  // namespace belfry

@@ -8,5 +8,4 @@
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/random/random.h"
 #include "belfry/framework/ops/reduction/reduce.h"
-#include "belfry/framework/ops/sequence/ctc.h"
 #include "belfry/framework/ops/sequence/sequences.h"

@@ -1,10 +1,9 @@
-#include "belfry/framework/optimizers/clip_weights.h"
-
 #include <map>
 #include <utility>
 
 #include "belfry/framework/base/option_checks.h"
 #include "belfry/framework/ops/update/clip_update.h"
+#include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry {
 

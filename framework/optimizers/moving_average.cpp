@@ -1,11 +1,10 @@
-#include "belfry/framework/optimizers/moving_average.h"
-
 #include <map>
 #include <vector>
 
 #include "belfry/framework/base/option_checks.h"
 #include "belfry/framework/graph/graph.h"
 #include "belfry/framework/ops/update/updates.h"
+#include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry {
 namespace {

@@ -23,10 +23,13 @@
 // CPU. Not together with `lazy`. A checkpoint holds slots as they are kept, and a run goes on from
 // it to the bit; it cannot go on with another state.
 
-#include "belfry/framework/optimizers/clip_weights.h"
+#include <span>
+#include <string_view>
+
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/update/optimizer_state.h"
 #include "belfry/framework/optimizers/gradient_edits.h"
 #include "belfry/framework/optimizers/minimize.h"
-#include "belfry/framework/optimizers/moving_average.h"
 #include "belfry/framework/optimizers/optimizer.h"
 #include "belfry/framework/optimizers/schedule.h"
 
@@ -125,5 +128,37 @@ struct LambOptions {
 /// times norm of the variable; the plain Adam direction where that norm, or the direction's, is 0.
 /// Slots: m, v, from 0.
 Optimizer lamb(const LambOptions& options = {});
+
+struct ClipWeightsOptions {
+  double limit = 0.01;  ///< above 0
+};
+/// `optimizer`, whose updates are each followed by clipping to [-limit, limit]. What is clipped are
+/// all variables that the update changes, biases and the scales of normalisations among them, and
+/// nothing else: neither slots nor moving statistics, nor variables that a hook freezes. An update
+/// that is left out, or whose condition is false, clips nothing. Before its first update a variable
+/// is as it was initialised. Moving averages take the clipped values.
+///
+/// Slots have the names that the optimizer alone gives them, so a checkpoint fits both. Error: the
+/// limit is not above 0.
+///
+///   minimize(critic_loss, clip_weights(rmsprop({.learning_rate = 5e-5})), critic.variables())
+Optimizer clip_weights(Optimizer optimizer, const ClipWeightsOptions& options = {});
+
+/// The average of the variable `conv1/kernel` is the variable `conv1/kernel/moving_average`.
+inline constexpr std::string_view moving_average_suffix = "/moving_average";
+
+/// Adds an exponential moving average for each of these variables (of one graph) and the effects
+/// that update them, by update::MovingAverage in framework/ops/update/update_functors.h. Called
+/// after an optimizer's nodes were made, it averages what their update leaves. In a step in which
+/// `condition` (bool []; undefined: always true) is false, averages stay as they are.
+///
+/// An average is a variable of kind slot, of its variable's type and on its device. It begins as
+/// zeros and takes its variable's value at its first update, after which it was updated once: it
+/// has its own count of updates, `conv1/kernel/moving_average_count`, an i64 [] of kind slot. So it
+/// weighs nothing from before its beginning, and warms up from there, wherever in training that is.
+///
+/// Error: the decay is outside [0, 1); a variable has an average already or is not floating.
+void add_moving_averages(std::span<const Variable> variables,
+                         const MovingAverageUpdateOptions& options = {}, Tensor condition = {});
 
 }  // namespace belfry

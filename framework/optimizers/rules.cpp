@@ -1,10 +1,20 @@
+#include <string_view>
+
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/base/option_checks.h"
+#include "belfry/framework/ops/update/optimizer_state.h"
 #include "belfry/framework/ops/update/updates.h"
 #include "belfry/framework/optimizers/optimizers.h"
-#include "belfry/framework/optimizers/state_checks.h"
 
 namespace belfry {
 namespace {
+
+/// Error: another state than as_variable, and lazy. A row could not stay as it is where the scale
+/// of a block changes with its neighbours.
+void require_state(std::string_view optimizer, OptimizerState state, bool lazy) {
+  require(!lazy || state == OptimizerState::as_variable, optimizer, ": lazy is true and state is ",
+          state, "; lazy rows need slots as_variable: set lazy to false or state to as_variable");
+}
 
 Optimizer make_adam(std::string name, const Schedule& learning_rate,
                     const AdamUpdateOptions& update) {

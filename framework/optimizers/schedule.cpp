@@ -2,15 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <numbers>
+#include <string_view>
 
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/optimizers/schedule_checks.h"
 
 namespace belfry {
 namespace {
+
+void require_initial(std::string_view schedule, double initial) {
+  require(std::isfinite(initial) && initial > 0, schedule, ": initial is ", initial,
+          "; it must be finite and above 0");
+}
+
+void require_steps(std::string_view schedule, std::string_view field, std::int64_t steps) {
+  require(steps >= 1, schedule, ": ", field, " is ", steps, "; it must be at least 1");
+}
 
 // The share of the current span that is done, in [0, 1].
 Tensor progress(Tensor step, double decay_steps, bool cycle) {

@@ -8,7 +8,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/distribute/worker_communicator.h"
-#include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/variable_misfits.h"
 

@@ -1,6 +1,6 @@
 #include "belfry/models/gan/estimators.h"
 
-#include "belfry/framework/optimizers/clip_weights.h"
+#include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry::gan {
 namespace {

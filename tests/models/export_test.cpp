@@ -1,9 +1,9 @@
 // Every model, exported and loaded again, predicts what it predicts in the process, bit for bit.
-#include "belfry/framework/export/export.h"
-
 #include <gtest/gtest.h>
 
 #include "../framework/base/temporary_folder.h"
+#include "belfry/framework/export/export_model.h"
+#include "belfry/framework/export/predictor.h"
 #include "every_model.h"
 
 namespace belfry::models {

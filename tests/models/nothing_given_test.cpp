@@ -5,7 +5,8 @@
 
 #include "../framework/train/training_testing.h"
 #include "belfry/data/data.h"
-#include "belfry/framework/export/export.h"
+#include "belfry/framework/export/export_model.h"
+#include "belfry/framework/export/predictor.h"
 #include "belfry/hooks/hooks.h"
 #include "belfry/models/models.h"
 

@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "belfry/framework/export/export.h"
+#include "belfry/framework/export/export_model.h"
+#include "belfry/framework/export/predictor.h"
 #include "belfry/framework/graph/leaves.h"
 #include "every_model.h"
 

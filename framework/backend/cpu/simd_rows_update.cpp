@@ -11,7 +11,7 @@
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/parallel.h"
 #include "belfry/framework/backend/cpu/simd_loops.h"
-#include "belfry/framework/ops/movement/row_index.h"
+#include "belfry/framework/ops/movement/gather.h"
 #include "belfry/framework/ops/update/rows_update.h"
 
 namespace belfry::cpu {

@@ -1,5 +1,5 @@
+#include "belfry/framework/layers/losses/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
-#include "belfry/framework/layers/losses/weighting.h"
 #include "belfry/framework/ops/sequence/ctc_rows.h"
 
 namespace belfry {

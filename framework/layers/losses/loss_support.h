@@ -1,5 +1,5 @@
 #pragma once
-// The common parts of the losses. Used by framework/layers alone.
+// The common parts of losses, and weights of losses and metrics. Used by framework/layers alone.
 
 #include <string_view>
 
@@ -19,5 +19,15 @@ Tensor smooth(Tensor targets, double smoothing, std::int64_t classes);
 
 /// Mean over all axes but the first, [n, ...] -> [n], times weights [n] if there are any.
 Tensor per_example(std::string_view loss, Tensor elements, Tensor weights);
+
+/// `weights`, of the shape of `values` or of its leading axes, cast to `dtype` and with axes of
+/// size 1 behind, so that it broadcasts against `values`. Error naming `what` when it does not fit.
+Tensor fit_weights(std::string_view what, Tensor weights, const Shape& values, DType dtype);
+
+/// values * weights in the dtype of `values`; just `values` when there are no weights.
+Tensor weigh(std::string_view what, Tensor values, Tensor weights);
+
+/// One weight for each of `like`'s elements, f64: `weights` repeated as need be, or ones.
+Tensor full_weights(std::string_view what, Tensor weights, Tensor like);
 
 }  // namespace belfry::layers

@@ -1,6 +1,6 @@
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/layers/losses/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
-#include "belfry/framework/layers/losses/weighting.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"

@@ -1,6 +1,5 @@
-#include "belfry/framework/layers/metrics/error_rates.h"
-
 #include "belfry/framework/layers/metrics/metric_support.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/reduction/reduce.h"

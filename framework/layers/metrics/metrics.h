@@ -14,6 +14,7 @@
 #include <span>
 
 #include "belfry/framework/graph/graph.h"
+#include "belfry/framework/ops/sequence/sequences.h"
 
 namespace belfry {
 
@@ -101,5 +102,36 @@ Metric confusion_matrix(Tensor labels, Tensor predictions, ConfusionOptions opti
 /// Mean over classes of intersection / union, (i, i) / (row i + column i - (i, i)) of the confusion
 /// matrix, of the classes that occur in labels or predictions; 0 when none does.
 Metric mean_iou(Tensor labels, Tensor predictions, ConfusionOptions options);
+
+// ---- sequences
+
+/// edit_distance() over all rows / labels of the truth, over all rows: 0 when all is right, and
+/// above 1 where more was recognised than there is. Without any labels in the truth it is 0, or
+/// infinity if some were recognised.
+Metric character_error_rate(Sequences truth, Sequences hypothesis);
+
+struct WordErrorRateOptions {
+  /// Label between words. The default never occurs: each row is one word, and the rate is the share
+  /// of rows that are not right in every label.
+  std::int64_t separator = -1;
+};
+/// The same for words, runs of labels between separators.
+Metric word_error_rate(Sequences truth, Sequences hypothesis, WordErrorRateOptions options = {});
+
+// ---- curves
+
+struct PrCurveOptions {
+  int thresholds = 201;  ///< at least 2; more are finer. A step takes memory for each per element
+  Tensor weights = {};   ///< none: all 1
+};
+/// The counts of right and wrong predictions of a classifier of two classes at each of n
+/// thresholds, 0 to 1 in equal steps: a probability that is not below the threshold is a positive
+/// prediction. Labels are false or true (numbers count as true unless 0). Error when the step runs:
+/// a probability outside [0, 1].
+///
+/// The value is [6, n]: true positives, false positives, true negatives, false negatives,
+/// precision, recall. The quotients are true positives / max(1e-7, their sum with false positives,
+/// or negatives), as in TensorBoard, where hooks::write_evaluation() shows the curve.
+Metric pr_curve(Tensor labels, Tensor probabilities, PrCurveOptions options = {});
 
 }  // namespace belfry

@@ -1,9 +1,8 @@
-#include "belfry/framework/layers/metrics/pr_curve.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "belfry/framework/layers/metrics/metric_support.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 
 namespace belfry {
 namespace {

@@ -23,4 +23,8 @@ const OpDef functor::Sign::op = elementwise_op<functor::Sign>(no_gradient);
 
 Tensor sign(Tensor x) { return apply1(functor::Sign::op, {x}); }
 
+const OpDef functor::Floor::op = elementwise_op<functor::Floor>(no_gradient);
+
+Tensor floor(Tensor x) { return apply1(functor::Floor::op, {x}); }
+
 }  // namespace belfry

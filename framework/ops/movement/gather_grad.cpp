@@ -3,7 +3,7 @@
 
 #include "belfry/framework/graph/graph.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/movement/row_index.h"
+#include "belfry/framework/ops/movement/gather.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {

@@ -2,6 +2,7 @@
 
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {
@@ -16,6 +17,10 @@ std::vector<TensorType> shape_rule(const ShapeContext& c) {
 }
 
 std::vector<Tensor> gradient(const GradContext& c) { return {reshape(c.dy(), c.input().shape())}; }
+
+void reference(const KernelContext& c) {
+  std::memmove(c.output().data, c.input(0).data, static_cast<std::size_t>(c.output().type.bytes()));
+}
 
 void reference(const KernelContext& c) {
   std::memmove(c.output().data, c.input(0).data, static_cast<std::size_t>(c.output().type.bytes()));
@@ -62,5 +67,14 @@ Tensor flatten(Tensor x) {
   for (int axis = 1; axis < x.rank(); ++axis) rest *= x.size(axis);
   return reshape(x, Shape{x.size(0), rest});
 }
+
+const OpDef stop_gradient_op{.name = "stop_gradient",
+                             .shape = same_shape,
+                             .gradient = no_gradient,
+                             .reference = reference,
+                             .view = true,
+                             .onnx = "Identity"};
+
+Tensor stop_gradient(Tensor x) { return apply1(stop_gradient_op, {x}); }
 
 }  // namespace belfry

@@ -1,5 +1,4 @@
 #include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/normalization/batch_norm.h"
 #include "belfry/framework/ops/normalization/norm.h"
 
 namespace belfry {

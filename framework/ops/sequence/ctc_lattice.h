@@ -11,7 +11,7 @@
 
 #include "belfry/framework/base/host_device.h"
 #include "belfry/framework/graph/op_def.h"
-#include "belfry/framework/ops/sequence/ctc.h"
+#include "belfry/framework/ops/sequence/sequences.h"
 
 namespace belfry {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "belfry/framework/ops/movement/row_index.h"
+#include "belfry/framework/ops/movement/gather.h"
 #include "belfry/framework/ops/update/update_rule.h"
 
 namespace belfry {

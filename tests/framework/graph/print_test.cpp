@@ -1,7 +1,6 @@
-#include "belfry/framework/graph/print.h"
-
 #include <gtest/gtest.h>
 
+#include "belfry/framework/graph/graph.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/graph/scope.h"
 #include "test_ops.h"

@@ -1,4 +1,3 @@
-#include "belfry/framework/optimizers/clip_weights.h"
 
 #include <gmock/gmock.h>
 

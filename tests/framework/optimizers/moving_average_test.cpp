@@ -1,4 +1,3 @@
-#include "belfry/framework/optimizers/moving_average.h"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "../../framework/train/training_testing.h"
-#include "belfry/framework/export/export.h"
+#include "belfry/framework/export/export_model.h"
+#include "belfry/framework/export/predictor.h"
 #include "belfry/hooks/validate.h"
 #include "belfry/hooks/workflow/train_and_evaluate.h"
 

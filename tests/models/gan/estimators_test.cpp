@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "../../framework/base/error_of.h"
-#include "belfry/framework/optimizers/clip_weights.h"
+#include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/models/gan/spectral.h"
 #include "belfry/models/gan/tensor_pool.h"
 #include "belfry/models/make.h"

@@ -1,7 +1,6 @@
-#include "belfry/framework/backend/cpu/onednn/few_channels.h"
-
 #include <algorithm>
 
+#include "belfry/framework/backend/cpu/conv_kernels.h"
 #include "belfry/framework/backend/cpu/parallel.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string_view>
 
+#include "belfry/framework/backend/cpu/conv_kernels.h"
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/onednn/onednn_conv.h"
 #include "belfry/framework/backend/cpu/onednn/onednn_epilogue.h"
-#include "belfry/framework/backend/cpu/winograd/winograd.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {

@@ -5,11 +5,10 @@
 #include <array>
 #include <optional>
 
+#include "belfry/framework/backend/cpu/conv_kernels.h"
 #include "belfry/framework/backend/cpu/cpu_kernels.h"
 #include "belfry/framework/backend/cpu/onednn/onednn_api.h"
 #include "belfry/framework/backend/cpu/onednn/onednn_conv.h"
-#include "belfry/framework/backend/cpu/onednn/onednn_patches.h"
-#include "belfry/framework/backend/cpu/winograd/winograd.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cpu {

@@ -8,8 +8,8 @@
 #include <deque>
 #include <optional>
 
+#include "belfry/framework/backend/cpu/conv_kernels.h"
 #include "belfry/framework/backend/cpu/onednn/conv_patches.h"
-#include "belfry/framework/backend/cpu/onednn/onednn_patches.h"
 #include "belfry/framework/backend/cpu/onednn/onednn_primitive.h"
 
 namespace belfry::cpu {

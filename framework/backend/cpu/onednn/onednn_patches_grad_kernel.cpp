@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
+#include "belfry/framework/backend/cpu/conv_kernels.h"
 #include "belfry/framework/backend/cpu/onednn/conv_patches.h"
 #include "belfry/framework/backend/cpu/onednn/onednn_api.h"
-#include "belfry/framework/backend/cpu/onednn/onednn_patches.h"
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 

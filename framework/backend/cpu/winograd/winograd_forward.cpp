@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "belfry/framework/backend/cpu/conv_kernels.h"
 #include "belfry/framework/backend/cpu/parallel.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
-#include "belfry/framework/backend/cpu/winograd/winograd.h"
 #include "belfry/framework/backend/cpu/winograd/winograd_geometry.h"
 #include "belfry/framework/ops/defs_nn.h"
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "belfry/framework/backend/cpu/conv_kernels.h"
 #include "belfry/framework/backend/cpu/parallel.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
-#include "belfry/framework/backend/cpu/winograd/winograd.h"
 #include "belfry/framework/backend/cpu/winograd/winograd_geometry.h"
 
 namespace belfry::cpu {

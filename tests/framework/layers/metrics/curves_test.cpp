@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "../metric_streams.h"
-#include "belfry/framework/layers/metrics/pr_curve.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 
 namespace belfry::testing {
 namespace {

@@ -1,8 +1,7 @@
-#include "belfry/framework/layers/metrics/error_rates.h"
-
 #include <limits>
 
 #include "../layers_support.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 
 namespace belfry::testing {
 namespace {

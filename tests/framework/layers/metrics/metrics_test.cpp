@@ -2,7 +2,6 @@
 #include "belfry/framework/layers/metrics/metrics.h"
 
 #include "../metric_streams.h"
-#include "belfry/framework/layers/metrics/pr_curve.h"
 
 namespace belfry::testing {
 namespace {

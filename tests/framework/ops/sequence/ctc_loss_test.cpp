@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "../support.h"
-#include "belfry/framework/ops/sequence/ctc.h"
+#include "belfry/framework/ops/sequence/sequences.h"
 
 namespace belfry::testing {
 namespace {

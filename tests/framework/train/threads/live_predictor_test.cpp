@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "../comparing.h"
-#include "belfry/framework/optimizers/moving_average.h"
+#include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry {
 namespace {

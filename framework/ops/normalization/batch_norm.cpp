@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/normalization/batch_norm.h"
+#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/normalization/norm.h"
 #include "belfry/framework/ops/reduction/reduce.h"
 
@@ -81,6 +81,20 @@ const OpDef batch_norm_train_op{.name = "batch_norm_train",
 BatchNormResult batch_norm_train(Tensor x, Tensor scale, Tensor offset, double epsilon) {
   Node& node = apply(batch_norm_train_op, {x, scale, offset}, BatchNormOptions{.epsilon = epsilon});
   return {Tensor(node, 0), Tensor(node, 1), Tensor(node, 2)};
+}
+
+Tensor batch_norm_inference(Tensor x, Tensor scale, Tensor offset, Tensor mean, Tensor variance,
+                            double epsilon) {
+  constexpr std::string_view name = "batch_norm_inference";
+  check_at(x, [&] {
+    TensorType channel = check_norm(name, x.type(), scale.type(), offset.type(), epsilon);
+    require_type(name, "mean", mean.type(), channel);
+    require_type(name, "variance", variance.type(), channel);
+  });
+  // One factor and one term a channel, which are constants when all four are.
+  Tensor factor = scale * rsqrt(variance + epsilon);
+  Tensor term = offset - mean * factor;
+  return cast(cast(x, factor.dtype()) * factor + term, x.dtype());
 }
 
 }  // namespace belfry
