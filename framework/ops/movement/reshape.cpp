@@ -22,10 +22,6 @@ void reference(const KernelContext& c) {
   std::memmove(c.output().data, c.input(0).data, static_cast<std::size_t>(c.output().type.bytes()));
 }
 
-void reference(const KernelContext& c) {
-  std::memmove(c.output().data, c.input(0).data, static_cast<std::size_t>(c.output().type.bytes()));
-}
-
 }  // namespace
 
 const OpDef reshape_op{.name = "reshape",
