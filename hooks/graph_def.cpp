@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/protobuf_wire.h"
 #include "belfry/framework/graph/leaves.h"
 
@@ -32,7 +33,7 @@ std::uint64_t type_number(DType dtype) {
     case DType::f16:
       return 19;
   }
-  fail("internal error in Belfry: unknown dtype");
+  no_such_value(dtype);
 }
 
 std::string wished_name(const Node& node) {

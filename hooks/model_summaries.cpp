@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/data/formats/images/image_grid.h"
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::hooks {
@@ -47,7 +48,7 @@ std::vector<EventValue> shown_values(const SummaryValue& summary) {
         values.push_back(image_summary(concat(name, "/image/", values.size()), std::move(image)));
       return values;
   }
-  fail("internal error in Belfry: unknown kind of summary");
+  no_such_value(summary.kind);
 }
 
 }  // namespace belfry::hooks

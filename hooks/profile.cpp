@@ -14,24 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int host = 0;  // process number in the trace; towers follow
 
-std::string_view role_text(InstructionRole role) {
-  switch (role) {
-    case InstructionRole::compute:
-      return "compute";
-    case InstructionRole::pack:
-      return "pack";
-    case InstructionRole::start:
-      return "start";
-    case InstructionRole::finish:
-      return "finish";
-    case InstructionRole::send:
-      return "send";
-    case InstructionRole::receive:
-      return "receive";
-  }
-  fail("internal error in Belfry: unknown role of an instruction");
-}
-
 class Profile final : public Hook {
  public:
   explicit Profile(ProfileOptions options) : options_(std::move(options)) {}
@@ -81,9 +63,9 @@ class Profile final : public Hook {
     int process = 1 + entry.tower;
     name_row(process, entry.slot, concat("tower ", entry.tower), concat("slot ", entry.slot));
     bool pack = entry.role == InstructionRole::pack;  // of which the op is what is packed
-    add(std::string(pack ? role_text(entry.role) : entry.op), to_string(entry.phase), process,
-        entry.slot, entry.start_seconds, entry.start_seconds + entry.seconds,
-        {{"scope", entry.scope}, {"role", role_text(entry.role)}});
+    add(pack ? to_string(entry.role) : entry.op, to_string(entry.phase), process, entry.slot,
+        entry.start_seconds, entry.start_seconds + entry.seconds,
+        {{"scope", entry.scope}, {"role", to_string(entry.role)}});
   }
 
   // Beginning and end are rounded alike, so that what follows upon another does not overlap it.

@@ -45,6 +45,7 @@ struct BinaryHeadOptions {
   /// and so on.
   std::vector<double> thresholds = {};
   Reduction reduction = Reduction::mean;  ///< of the losses, see reduce_loss(); not `none`
+  BELFRY_FIELDS(label, weight, reduction, label_smoothing, threshold, thresholds)
 };
 /// Yes or no, one logit. Predictions: "probability" [n] of 1, and "class" i64 [n]. Metrics:
 /// "accuracy", "accuracy_baseline" (of always saying what is more frequent), "auc", "auc_pr",
@@ -61,6 +62,7 @@ struct MultiClassHeadOptions {
   std::string weight = {};
   double label_smoothing = 0;             ///< see sparse_softmax_cross_entropy()
   Reduction reduction = Reduction::mean;  ///< of the losses, see reduce_loss(); not `none`
+  BELFRY_FIELDS(label, weight, reduction, classes, label_smoothing)
 };
 /// One of several classes. Predictions: "class" i64 [n] and "probabilities" [n, classes]; metric:
 /// "accuracy". Error in a step: a label outside its range.
@@ -74,6 +76,7 @@ struct MultiLabelHeadOptions {
   double threshold = 0.5;
   std::vector<double> thresholds = {};    ///< as those of BinaryHeadOptions
   Reduction reduction = Reduction::mean;  ///< of the losses, see reduce_loss(); not `none`
+  BELFRY_FIELDS(label, weight, reduction, classes, label_smoothing, threshold, thresholds)
 };
 /// Several classes that do not exclude each other; the loss of a row is the mean over them.
 /// Predictions: "classes" bool [n, classes] and "probabilities"; metrics, over all classes:
@@ -86,6 +89,7 @@ struct RegressionHeadOptions {
   std::string label = "label";            ///< numbers [n, units], or [n] for one unit
   std::string weight = {};                ///< feature [n] or [n, 1]; empty: all 1
   Reduction reduction = Reduction::mean;  ///< of the losses, see reduce_loss(); not `none`
+  BELFRY_FIELDS(label, weight, reduction, units)
 };
 /// Numbers, by mean_squared_error(). Predictions: "value", [n, units], or [n] for one unit;
 /// metrics: "label/mean", "prediction/mean".
@@ -95,6 +99,7 @@ struct PoissonHeadOptions {
   std::string label = "label";            ///< numbers from 0 [n] or [n, 1]
   std::string weight = {};                ///< feature [n] or [n, 1]; empty: all 1
   Reduction reduction = Reduction::mean;  ///< of the losses, see reduce_loss(); not `none`
+  BELFRY_FIELDS(label, weight, reduction)
 };
 /// Counts: the logit is the logarithm of their mean. The loss is poisson_loss(). Predictions:
 /// "mean" [n]; metrics: "label/mean", "prediction/mean". Error in a step: a label below 0.
@@ -104,6 +109,7 @@ struct NamedHead {
   std::string name = {};
   Head head = {};
   double weight = 1;  ///< of its loss in the sum, at least 0
+  BELFRY_FIELDS(name, head, weight)
 };
 /// Several heads on one body. They share the logits' last axis, in their order; the loss is the sum
 /// of weight times loss. Predictions and metrics are named <head>/<name>, with the metric

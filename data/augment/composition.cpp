@@ -10,27 +10,37 @@
 namespace belfry::data {
 namespace {
 
-struct Combination {
+struct Compose {
+  std::vector<Augmentation> of{};
+  BELFRY_FIELDS(of)
+};
+
+struct OneOf {
   std::vector<Augmentation> of{};
   std::vector<double> weights{};
+  BELFRY_FIELDS(of, weights)
+};
+
+struct Sometimes {
   double probability = 1;
+  std::vector<Augmentation> of{};
+  BELFRY_FIELDS(probability, of)
 };
 
 void run(const Augmentation& step, Features& features, PhiloxStream& random) {
   features = step(std::move(features), random);
 }
 
-constexpr Definition<Combination> compose_definition{
+constexpr Definition<Compose> compose_definition{
     .name = "compose",
-    .fields = [](OptionFields& f, Combination& o) { f.field("of", o.of); },
     .check = nullptr,
     .apply =
-        [](const Combination& o, Features& features, PhiloxStream& random) {
+        [](const Compose& o, Features& features, PhiloxStream& random) {
           for (const Augmentation& step : o.of) run(step, features, random);
         },
     .prefix_errors = false};
 
-void check_one_of(const Combination& o) {
+void check_one_of(const OneOf& o) {
   require(!o.of.empty(), "there is nothing to choose from");
   if (o.weights.empty()) return;
   require(o.weights.size() == o.of.size(), "expected ", o.of.size(), " weights, one a choice, got ",
@@ -40,7 +50,7 @@ void check_one_of(const Combination& o) {
   require(sum > 0 && sum < 1e300, "weights must have a sum above 0, got ", sum);
 }
 
-std::size_t draw_choice(const Combination& o, PhiloxStream& random) {
+std::size_t draw_choice(const OneOf& o, PhiloxStream& random) {
   if (o.weights.empty()) return static_cast<std::size_t>(random.below(o.of.size()));
   double left = random.uniform_double() * std::accumulate(o.weights.begin(), o.weights.end(), 0.0);
   std::size_t last = 0;  // rounding may leave a little beyond the last choice
@@ -53,33 +63,23 @@ std::size_t draw_choice(const Combination& o, PhiloxStream& random) {
   return last;
 }
 
-constexpr Definition<Combination> one_of_definition{
+constexpr Definition<OneOf> one_of_definition{
     .name = "one_of",
-    .fields =
-        [](OptionFields& f, Combination& o) {
-          f.field("of", o.of);
-          f.field("weights", o.weights);
-        },
     .check = check_one_of,
-    .apply = [](const Combination& o, Features& features,
+    .apply = [](const OneOf& o, Features& features,
                 PhiloxStream& random) { run(o.of[draw_choice(o, random)], features, random); },
     .prefix_errors = false};
 
-constexpr Definition<Combination> sometimes_definition{
+constexpr Definition<Sometimes> sometimes_definition{
     .name = "sometimes",
-    .fields =
-        [](OptionFields& f, Combination& o) {
-          f.field("probability", o.probability);
-          f.field("of", o.of);
-        },
     .check =
-        [](const Combination& o) {
+        [](const Sometimes& o) {
           check_probability(o.probability);
           require(o.of.size() == 1, "expected one augmentation, got ", o.of.size(),
                   "; make it one with compose");
         },
     .apply =
-        [](const Combination& o, Features& features, PhiloxStream& random) {
+        [](const Sometimes& o, Features& features, PhiloxStream& random) {
           if (draw_event(o.probability, random)) run(o.of[0], features, random);
         },
     .prefix_errors = false};
@@ -97,7 +97,7 @@ Augmentation one_of(std::vector<Augmentation> choices, std::vector<double> weigh
 }
 
 Augmentation sometimes(double probability, Augmentation step) {
-  return sometimes_definition({.of = {std::move(step)}, .probability = probability});
+  return sometimes_definition({.probability = probability, .of = {std::move(step)}});
 }
 
 }  // namespace belfry::data

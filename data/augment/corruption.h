@@ -3,12 +3,14 @@
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 
 struct GaussianBlurOptions {
   Range sigma{0.1, 2};  ///< standard deviation in pixels
   std::string image = "image";
+  BELFRY_FIELDS(sigma, image)
 };
 
 /// Smoothed by a Gaussian that reaches ceil(3 sigma) pixels to each side, with Border::reflect (as
@@ -21,6 +23,7 @@ struct GaussianNoiseOptions {
   Range deviation{0, 0.1};  ///< where 1 is the whole range: 255 in u8
   bool clip = true;         ///< to [0, 1] in f32; u8 always stays in 0..255
   std::string image = "image";
+  BELFRY_FIELDS(deviation, clip, image)
 };
 
 /// Independent normal numbers added to all elements; their standard deviation is drawn once an
@@ -30,6 +33,7 @@ Augmentation gaussian_noise(GaussianNoiseOptions options = {});
 struct JpegArtefactsOptions {
   WholeRange quality{30, 95};
   std::string image = "image";
+  BELFRY_FIELDS(quality, image)
 };
 
 /// Encoded as JPEG (with half the resolution in colour, as usual) and decoded again. f32 images
@@ -41,6 +45,7 @@ struct CutoutOptions {
   std::int64_t count = 1;  ///< of squares
   double fill = 0;         ///< in the image's own numbers: 255 is white in u8, 1 in f32
   std::string image = "image";
+  BELFRY_FIELDS(size, count, fill, image)
 };
 
 /// Squares covered: DeVries and Taylor, "Improved regularization of convolutional neural networks
@@ -56,6 +61,7 @@ struct RandomErasingOptions {
   double fill = 0;          ///< in the image's own numbers: 255 is white in u8, 1 in f32
   bool noise = false;       ///< fill with noise: normal with variance 1 in f32, uniform bytes in u8
   std::string image = "image";
+  BELFRY_FIELDS(probability, scale, ratio, fill, noise, image)
 };
 
 /// A rectangle covered: Zhong et al., "Random erasing data augmentation", AAAI 2020, as

@@ -14,13 +14,6 @@ cv::Rect rectangle(std::int64_t top, std::int64_t left, std::int64_t height, std
           static_cast<int>(height)};
 }
 
-void crop_fields(OptionFields& f, CropOptions& o) {
-  f.field("height", o.height);
-  f.field("width", o.width);
-  f.field("image", o.image);
-  f.field("masks", o.masks);
-}
-
 void check_crop(const CropOptions& o) {
   check_side("height", o.height);
   check_side("width", o.width);
@@ -54,10 +47,10 @@ void apply_center_crop(const CropOptions& o, Features& features, PhiloxStream&) 
 }
 
 constexpr Definition<CropOptions> crop_definition{
-    .name = "crop", .fields = crop_fields, .check = check_crop, .apply = apply_crop};
+    .name = "crop", .check = check_crop, .apply = apply_crop};
 
 constexpr Definition<CropOptions> center_crop_definition{
-    .name = "center_crop", .fields = crop_fields, .check = check_crop, .apply = apply_center_crop};
+    .name = "center_crop", .check = check_crop, .apply = apply_center_crop};
 
 void check_pad_and_crop(const PadAndCropOptions& o) {
   require(o.padding >= 0 && o.padding <= 1024, "padding must be from 0 to 1024, got ", o.padding);
@@ -80,18 +73,7 @@ void apply_pad_and_crop(const PadAndCropOptions& o, Features& features, PhiloxSt
 }
 
 constexpr Definition<PadAndCropOptions> pad_and_crop_definition{
-    .name = "pad_and_crop",
-    .fields =
-        [](OptionFields& f, PadAndCropOptions& o) {
-          f.field("padding", o.padding);
-          f.field("border", o.border);
-          f.field("fill", o.fill);
-          f.field("mask_fill", o.mask_fill);
-          f.field("image", o.image);
-          f.field("masks", o.masks);
-        },
-    .check = check_pad_and_crop,
-    .apply = apply_pad_and_crop};
+    .name = "pad_and_crop", .check = check_pad_and_crop, .apply = apply_pad_and_crop};
 
 void check_random_resized_crop(const RandomResizedCropOptions& o) {
   check_side("height", o.height);
@@ -113,14 +95,6 @@ void apply_random_resized_crop(const RandomResizedCropOptions& o, Features& feat
 
 constexpr Definition<RandomResizedCropOptions> random_resized_crop_definition{
     .name = "random_resized_crop",
-    .fields =
-        [](OptionFields& f, RandomResizedCropOptions& o) {
-          f.field("height", o.height);
-          f.field("width", o.width);
-          f.field("scale", o.scale);
-          f.field("ratio", o.ratio);
-          resizing_fields(f, o);
-        },
     .check = check_random_resized_crop,
     .apply = apply_random_resized_crop};
 

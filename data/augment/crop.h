@@ -4,6 +4,7 @@
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 
@@ -12,6 +13,7 @@ struct CropOptions {
   std::int64_t width = 0;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(height, width, image, masks)
 };
 
 /// A part of height x width pixels, all places equally likely. Error: larger than the image.
@@ -29,6 +31,7 @@ struct PadAndCropOptions {
   double mask_fill = 0;  ///< in the masks'
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(padding, border, fill, mask_fill, image, masks)
 };
 
 /// Padded on all sides, then a random part of the old size: the usual augmentation for CIFAR-10.
@@ -42,6 +45,7 @@ struct ResizeImageOptions {
   bool antialias = true;  ///< linear, cubic: take the area's mean along axes that shrink
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(height, width, interpolation, antialias, image, masks)
 };
 
 /// Resized, with pixel centres at half-integers: the new pixel i shows the old place
@@ -58,6 +62,7 @@ struct ResizeShortSideOptions {
   bool antialias = true;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(size, interpolation, antialias, image, masks)
 };
 
 /// Resized so that the shorter side has `size` pixels and the longer floor(long size / short), as
@@ -70,6 +75,7 @@ struct MultiScaleOptions {
   bool antialias = true;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(sizes, interpolation, antialias, image, masks)
 };
 
 /// Resized to a square with one of these sizes, all equally likely. See resize().
@@ -84,6 +90,7 @@ struct RandomResizedCropOptions {
   bool antialias = true;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(height, width, scale, ratio, interpolation, antialias, image, masks)
 };
 
 /// A random part of random size, resized (Szegedy et al., "Going deeper with convolutions", CVPR

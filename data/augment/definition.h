@@ -1,52 +1,34 @@
 #pragma once
-// How an augmentation is defined: one object that names its options once, for printing and for
-// reading. flip.cpp is a short example; no list names the augmentations.
+// How an augmentation is defined: a struct of options and one object. flip.cpp is a short example;
+// no list names the augmentations.
 
 #include <functional>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
+#include "belfry/framework/base/json.h"
 
 namespace belfry::data {
 
-/// Prints options or reads them: field() shows a value, or sets it if the text has one. Error when
-/// reading: a value of another kind; when printing: a number that is not finite.
-class OptionFields {
- public:
-  virtual ~OptionFields() = default;
-  virtual void field(const char* name, bool& value) = 0;
-  virtual void field(const char* name, std::int64_t& value) = 0;
-  virtual void field(const char* name, double& value) = 0;
-  virtual void field(const char* name, std::string& value) = 0;
-  virtual void field(const char* name, std::vector<std::int64_t>& value) = 0;
-  virtual void field(const char* name, std::vector<double>& value) = 0;
-  virtual void field(const char* name, std::vector<std::string>& value) = 0;
-  virtual void field(const char* name, std::vector<Augmentation>& value) = 0;
-
-  void field(const char* name, Range& value);       ///< as [low, high]; Error: low above high
-  void field(const char* name, WholeRange& value);  ///< the same
-  /// An enumeration with names_of(value), as one of these.
-  template <class E>
-  requires std::is_enum_v<E>
-  void field(const char* name, E& value) {
-    value = static_cast<E>(choice(name, static_cast<std::size_t>(value), names_of(value)));
-  }
-
- private:
-  std::size_t choice(const char* name, std::size_t index, std::span<const std::string_view> names);
-};
+// Ranges and augmentations within options. Error when reading: a value of another kind; when
+// writing a range: low above high.
+void read_field(const JsonValue& json, Range& value);
+void read_field(const JsonValue& json, WholeRange& value);
+void read_field(const JsonValue& json, std::vector<Augmentation>& value);
+void write_field(JsonWriter& to, const Range& value);
+void write_field(JsonWriter& to, const WholeRange& value);
+void write_field(JsonWriter& to, const Augmentation& value);
 
 /// One augmentation. `check` fails on options outside their ranges (it may be null); `apply` draws
 /// its numbers first and then does the work. What they throw leaves as an Error that begins with
 /// the name, unless `prefix_errors` is false.
-template <class Options>
+template <OptionStruct Options>
 struct Definition {
   const char* name;
-  void (*fields)(OptionFields&, Options&);
   void (*check)(const Options&);
   void (*apply)(const Options&, Features&, PhiloxStream&);
   bool prefix_errors = true;
@@ -63,40 +45,42 @@ class Registered {
   }
 
   using Make = std::function<Augmentation()>;
-  using Read = std::function<Make(OptionFields&)>;
+  using Read = std::function<Make(const JsonValue&)>;
 
  private:
   template <class Options>
   static Read reader(const Definition<Options>& definition) {
-    return [&definition](OptionFields& fields) -> Make {
+    return [&definition](const JsonValue& json) -> Make {
       Options options;
-      definition.fields(fields, options);
+      json.fields(options);
       return [&definition, options] { return definition(options); };
     };
   }
   static void add(const char* name, Read read);
 };
 
-/// The JSON of an augmentation whose options `fields` shows.
-std::string describe(const char* name, const std::function<void(OptionFields&)>& fields);
-
 /// Error unless range.low <= range.high.
-void check_order(const char* name, Range range);
-void check_order(const char* name, WholeRange range);
+void check_order(std::string_view name, Range range);
+void check_order(std::string_view name, WholeRange range);
 
 /// Runs `body`; what it throws leaves as an Error that begins with `name`.
 void with_name(const char* name, const std::function<void()>& body);
 
-template <class Options>
+template <OptionStruct Options>
 Augmentation Definition<Options>::operator()(Options options) const {
-  std::string json;
+  std::string text;
   with_name(name, [&] {
-    json = describe(name, [&](OptionFields& f) { fields(f, options); });
+    JsonWriter json(JsonWriter::BadText::refuse);
+    json.object([&] {
+      json("name", name);
+      Options::fields(options, json);
+    });
     if (check) check(options);
+    text = json.json();
   });
   auto run = [apply = apply, options](Features& f, PhiloxStream& r) { apply(options, f, r); };
-  if (!prefix_errors) return Augmentation(name, std::move(json), std::move(run));
-  return Augmentation(name, std::move(json), [name = name, run](Features& f, PhiloxStream& r) {
+  if (!prefix_errors) return Augmentation(name, std::move(text), std::move(run));
+  return Augmentation(name, std::move(text), [name = name, run](Features& f, PhiloxStream& r) {
     with_name(name, [&] { run(f, r); });
   });
 }

@@ -9,12 +9,6 @@
 namespace belfry::data {
 namespace {
 
-void fields(OptionFields& f, ElasticOptions& o) {
-  f.field("alpha", o.alpha);
-  f.field("sigma", o.sigma);
-  sampling_fields(f, o);
-}
-
 void check(const ElasticOptions& o) {
   require(o.alpha >= 0 && o.alpha <= 10'000, "alpha must be from 0 to 10000, got ", o.alpha);
   require(o.sigma > 0 && o.sigma <= 200, "sigma must be above 0 and at most 200, got ", o.sigma);
@@ -50,8 +44,7 @@ void apply(const ElasticOptions& o, Features& features, PhiloxStream& random) {
               });
 }
 
-constexpr Definition<ElasticOptions> definition{
-    .name = "elastic", .fields = fields, .check = check, .apply = apply};
+constexpr Definition<ElasticOptions> definition{.name = "elastic", .check = check, .apply = apply};
 
 const Registered registered{definition};
 

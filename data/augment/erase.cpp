@@ -62,13 +62,6 @@ void check_count(std::int64_t count) {
 }
 
 constexpr Definition<CutoutOptions> cutout_definition{.name = "cutout",
-                                                      .fields =
-                                                          [](OptionFields& f, CutoutOptions& o) {
-                                                            f.field("size", o.size);
-                                                            f.field("count", o.count);
-                                                            f.field("fill", o.fill);
-                                                            f.field("image", o.image);
-                                                          },
                                                       .check =
                                                           [](const CutoutOptions& o) {
                                                             check_side("size", o.size);
@@ -108,15 +101,6 @@ void apply_random_erasing(const RandomErasingOptions& o, Features& features, Phi
 
 constexpr Definition<RandomErasingOptions> random_erasing_definition{
     .name = "random_erasing",
-    .fields =
-        [](OptionFields& f, RandomErasingOptions& o) {
-          f.field("probability", o.probability);
-          f.field("scale", o.scale);
-          f.field("ratio", o.ratio);
-          f.field("fill", o.fill);
-          f.field("noise", o.noise);
-          f.field("image", o.image);
-        },
     .check =
         [](const RandomErasingOptions& o) {
           check_probability(o.probability);

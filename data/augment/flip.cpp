@@ -8,12 +8,6 @@
 namespace belfry::data {
 namespace {
 
-void fields(OptionFields& f, FlipOptions& o) {
-  f.field("probability", o.probability);
-  f.field("image", o.image);
-  f.field("masks", o.masks);
-}
-
 void check(const FlipOptions& o) {
   check_probability(o.probability);
   check_targets(o.image, o.masks);
@@ -29,7 +23,6 @@ void flip(const FlipOptions& o, Features& features, PhiloxStream& random, int ax
 
 constexpr Definition<FlipOptions> horizontal{
     .name = "flip_horizontal",
-    .fields = fields,
     .check = check,
     .apply = [](const FlipOptions& o, Features& f, PhiloxStream& random) {
       flip(o, f, random, 1);
@@ -37,7 +30,6 @@ constexpr Definition<FlipOptions> horizontal{
 
 constexpr Definition<FlipOptions> vertical{
     .name = "flip_vertical",
-    .fields = fields,
     .check = check,
     .apply = [](const FlipOptions& o, Features& f, PhiloxStream& random) {
       flip(o, f, random, 0);

@@ -9,6 +9,7 @@
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 
@@ -16,6 +17,7 @@ struct FlipOptions {
   double probability = 0.5;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(probability, image, masks)
 };
 
 /// Left and right exchanged, with the given probability.
@@ -31,6 +33,7 @@ struct RotateOptions {
   double mask_fill = 0;              ///< for Border::constant, in the masks'
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(degrees, interpolation, border, fill, mask_fill, image, masks)
 };
 
 /// Turned about the middle by a random angle. Error: degrees outside [-360, 360], interpolation by
@@ -50,6 +53,8 @@ struct AffineOptions {
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(degrees, translate_x, translate_y, scale, shear_x, shear_y, interpolation, border,
+                fill, mask_fill, image, masks)
 };
 
 /// About the middle m, a point p goes to s R X Y (p - m) + m + t: R turns by an angle from
@@ -69,6 +74,7 @@ struct PerspectiveOptions {
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(distortion, interpolation, border, fill, mask_fill, image, masks)
 };
 
 /// Seen from another point: each corner of the image moves inward by up to distortion / 2 of the
@@ -85,6 +91,7 @@ struct ElasticOptions {
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(alpha, sigma, interpolation, border, fill, mask_fill, image, masks)
 };
 
 /// Elastic deformation: Simard, Steinkraus and Platt, "Best practices for convolutional neural

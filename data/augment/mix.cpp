@@ -16,14 +16,6 @@ namespace {
 
 using Permutation = std::vector<std::int64_t>;
 
-void fields(OptionFields& f, MixOptions& o) {
-  f.field("alpha", o.alpha);
-  f.field("probability", o.probability);
-  f.field("classes", o.classes);
-  f.field("image", o.image);
-  f.field("label", o.label);
-}
-
 void check(const MixOptions& o) {
   require(o.alpha >= 1e-3 && o.alpha <= 1e3, "alpha must be from 0.001 to 1000, got ", o.alpha);
   check_probability(o.probability);
@@ -191,10 +183,10 @@ void apply_cutmix(const MixOptions& o, Features& features, PhiloxStream& random)
 }
 
 constexpr Definition<MixOptions> mixup_definition{
-    .name = "mixup", .fields = fields, .check = check, .apply = apply_mixup};
+    .name = "mixup", .check = check, .apply = apply_mixup};
 
 constexpr Definition<MixOptions> cutmix_definition{
-    .name = "cutmix", .fields = fields, .check = check, .apply = apply_cutmix};
+    .name = "cutmix", .check = check, .apply = apply_cutmix};
 
 const Registered registered{mixup_definition, cutmix_definition};
 

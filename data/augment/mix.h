@@ -7,6 +7,7 @@
 // clone() what must stay. (A batch from a Dataset belongs to whoever received it.)
 
 #include "belfry/data/augment/augmentation.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 
@@ -16,6 +17,7 @@ struct MixOptions {
   std::int64_t classes = 0;  ///< needed for i64 labels: how many classes there are
   std::string image = "image";
   std::string label = "label";
+  BELFRY_FIELDS(alpha, probability, classes, image, label)
 };
 
 /// Mixup: Zhang et al., "mixup: Beyond empirical risk minimization", ICLR 2018. Row i becomes

@@ -6,7 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry::data {
+
+using belfry::to_string;  // of enumerations
 
 /// A number is drawn uniformly from [low, high); with low == high it is that number. In JSON, as a
 /// whole range too: [low, high].
@@ -39,11 +43,7 @@ enum class Interpolation {
   area,     ///< the mean of the pixels under the new one, weighted by overlap; for resizing only
 };
 
-std::string to_string(Border border);                ///< "constant", ...
-std::string to_string(Interpolation interpolation);  ///< "nearest", ...
-
-/// The names of all values, in order.
-std::span<const std::string_view> names_of(Border);
-std::span<const std::string_view> names_of(Interpolation);
+constexpr auto names_of(Border) { return name_list("constant", "edge", "reflect", "symmetric"); }
+constexpr auto names_of(Interpolation) { return name_list("nearest", "linear", "cubic", "area"); }
 
 }  // namespace belfry::data

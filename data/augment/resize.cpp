@@ -17,18 +17,11 @@ void check_resize(const ResizeImageOptions& o) {
 
 constexpr Definition<ResizeImageOptions> resize_definition{
     .name = "resize",
-    .fields =
-        [](OptionFields& f, ResizeImageOptions& o) {
-          f.field("height", o.height);
-          f.field("width", o.width);
-          resizing_fields(f, o);
-        },
     .check = check_resize,
-    .apply =
-        [](const ResizeImageOptions& o, Features& features, PhiloxStream&) {
-          Targets targets(features, o.image, o.masks);
-          resize_all(o, targets, o.height, o.width);
-        }};
+    .apply = [](const ResizeImageOptions& o, Features& features, PhiloxStream&) {
+      Targets targets(features, o.image, o.masks);
+      resize_all(o, targets, o.height, o.width);
+    }};
 
 void apply_short_side(const ResizeShortSideOptions& o, Features& features, PhiloxStream&) {
   Targets targets(features, o.image, o.masks);
@@ -41,11 +34,6 @@ void apply_short_side(const ResizeShortSideOptions& o, Features& features, Philo
 
 constexpr Definition<ResizeShortSideOptions> short_side_definition{
     .name = "resize_short_side",
-    .fields =
-        [](OptionFields& f, ResizeShortSideOptions& o) {
-          f.field("size", o.size);
-          resizing_fields(f, o);
-        },
     .check =
         [](const ResizeShortSideOptions& o) {
           check_side("size", o.size);
@@ -66,14 +54,7 @@ void apply_multi_scale(const MultiScaleOptions& o, Features& features, PhiloxStr
 }
 
 constexpr Definition<MultiScaleOptions> multi_scale_definition{
-    .name = "multi_scale",
-    .fields =
-        [](OptionFields& f, MultiScaleOptions& o) {
-          f.field("sizes", o.sizes);
-          resizing_fields(f, o);
-        },
-    .check = check_multi_scale,
-    .apply = apply_multi_scale};
+    .name = "multi_scale", .check = check_multi_scale, .apply = apply_multi_scale};
 
 const Registered registered{resize_definition, short_side_definition, multi_scale_definition};
 

@@ -11,15 +11,6 @@ namespace belfry::data {
 /// Fills `to` with all of `from`.
 void resize_pixels(const cv::Mat& from, cv::Mat& to, Interpolation interpolation, bool antialias);
 
-/// The last fields of an options struct that resizes.
-template <class Options>
-void resizing_fields(OptionFields& f, Options& o) {
-  f.field("interpolation", o.interpolation);
-  f.field("antialias", o.antialias);
-  f.field("image", o.image);
-  f.field("masks", o.masks);
-}
-
 /// Image and masks resized to height x width.
 template <class Options>
 void resize_all(const Options& o, Targets& targets, std::int64_t height, std::int64_t width) {

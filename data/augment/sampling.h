@@ -7,17 +7,6 @@
 
 namespace belfry::data {
 
-/// The last fields of an options struct that warps.
-template <class Options>
-void sampling_fields(OptionFields& f, Options& o) {
-  f.field("interpolation", o.interpolation);
-  f.field("border", o.border);
-  f.field("fill", o.fill);
-  f.field("mask_fill", o.mask_fill);
-  f.field("image", o.image);
-  f.field("masks", o.masks);
-}
-
 template <class Options>
 void check_sampling(const Options& o) {
   require(o.interpolation != Interpolation::area,

@@ -40,26 +40,10 @@ void apply_rotate(const RotateOptions& o, Features& features, PhiloxStream& rand
   warp_all(o, targets, inverse_about_middle({{c, s}, {-s, c}}, 0, 0, targets));
 }
 
-constexpr Definition<RotateOptions> rotate_definition{.name = "rotate",
-                                                      .fields =
-                                                          [](OptionFields& f, RotateOptions& o) {
-                                                            f.field("degrees", o.degrees);
-                                                            sampling_fields(f, o);
-                                                          },
-                                                      .check = check_rotation<RotateOptions>,
-                                                      .apply = apply_rotate};
+constexpr Definition<RotateOptions> rotate_definition{
+    .name = "rotate", .check = check_rotation<RotateOptions>, .apply = apply_rotate};
 
 // ---- affine
-
-void affine_fields(OptionFields& f, AffineOptions& o) {
-  f.field("degrees", o.degrees);
-  f.field("translate_x", o.translate_x);
-  f.field("translate_y", o.translate_y);
-  f.field("scale", o.scale);
-  f.field("shear_x", o.shear_x);
-  f.field("shear_y", o.shear_y);
-  sampling_fields(f, o);
-}
 
 void check_affine(const AffineOptions& o) {
   check_degrees(o.degrees);
@@ -103,7 +87,7 @@ void apply_affine(const AffineOptions& o, Features& features, PhiloxStream& rand
 }
 
 constexpr Definition<AffineOptions> affine_definition{
-    .name = "affine", .fields = affine_fields, .check = check_affine, .apply = apply_affine};
+    .name = "affine", .check = check_affine, .apply = apply_affine};
 
 // ---- perspective
 
@@ -147,14 +131,7 @@ void apply_perspective(const PerspectiveOptions& o, Features& features, PhiloxSt
 }
 
 constexpr Definition<PerspectiveOptions> perspective_definition{
-    .name = "perspective",
-    .fields =
-        [](OptionFields& f, PerspectiveOptions& o) {
-          f.field("distortion", o.distortion);
-          sampling_fields(f, o);
-        },
-    .check = check_perspective,
-    .apply = apply_perspective};
+    .name = "perspective", .check = check_perspective, .apply = apply_perspective};
 
 const Registered registered{rotate_definition, affine_definition, perspective_definition};
 

@@ -123,20 +123,6 @@ Compression detect(Stored& stored) {
 
 }  // namespace
 
-std::string to_string(Compression compression) {
-  switch (compression) {
-    case Compression::automatic:
-      return "automatic";
-    case Compression::none:
-      return "none";
-    case Compression::gzip:
-      return "gzip";
-    case Compression::zlib:
-      return "zlib";
-  }
-  fail("internal error in Belfry: unknown compression ", static_cast<int>(compression));
-}
-
 struct ByteReader::Source {
   template <class... Args>
   explicit Source(const Args&... args) : stored(args...) {}

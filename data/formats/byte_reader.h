@@ -8,13 +8,17 @@
 #include <span>
 #include <string>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry::data {
+
+using belfry::to_string;  // of enumerations
 
 /// How a file is compressed as a whole. `automatic` is gzip for a file that begins as gzip files do
 /// (bytes 1f 8b 08), and none for others; zlib data bear no mark and must be asked for.
 enum class Compression : std::uint8_t { automatic, none, gzip, zlib };
 
-std::string to_string(Compression compression);  ///< "automatic", "none", "gzip", "zlib"
+constexpr auto names_of(Compression) { return name_list("automatic", "none", "gzip", "zlib"); }
 
 /// The bytes of a regular file, or of memory, decompressed where they are compressed. Offsets count
 /// uncompressed bytes. Compressed streams that follow one another are read as one, as gzip's users

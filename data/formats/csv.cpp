@@ -1,7 +1,6 @@
 #include "belfry/data/formats/csv.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 
@@ -56,11 +55,6 @@ CsvWords index_words(const CsvColumn& column) {
 }
 
 }  // namespace
-
-std::string to_string(CsvType type) {
-  constexpr std::array names{"text", "f32", "f64", "i32", "i64", "bool"};
-  return names[static_cast<std::size_t>(type)];
-}
 
 CsvReader::CsvReader(std::vector<CsvColumn> columns, CsvOptions options, std::string name)
     : options_(options), name_(std::move(name)) {

@@ -8,13 +8,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/tensor/features.h"
 
 namespace belfry::data {
 
+using belfry::to_string;  // of enumerations
+
 enum class CsvType { text, f32, f64, i32, i64, boolean };
 
-std::string to_string(CsvType type);  ///< "text", "f32", ...
+constexpr auto names_of(CsvType) { return name_list("text", "f32", "f64", "i32", "i64", "bool"); }
 
 /// One field of each record, and the feature it becomes.
 struct CsvColumn {

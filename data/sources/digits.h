@@ -8,12 +8,14 @@
 
 #include "belfry/data/dataset.h"
 #include "belfry/data/transforms/transforms.h"
+#include "belfry/framework/base/enum_names.h"
 
 namespace belfry::data {
 
-enum class Split { train, test };
+using belfry::to_string;  // of enumerations
 
-std::string to_string(Split split);  ///< "train", "test"
+enum class Split { train, test };
+constexpr auto names_of(Split) { return name_list("train", "test"); }
 
 /// MNIST from the IDX files in `directory`: train-images-idx3-ubyte and train-labels-idx1-ubyte, or
 /// t10k-..., each with or without .gz. Reads the files at once (the pixels stay bytes in memory:

@@ -30,8 +30,6 @@ const std::array<float, 256>& shades() {
 
 }  // namespace
 
-std::string to_string(Split split) { return split == Split::train ? "train" : "test"; }
-
 Dataset mnist(const std::string& directory, Split split) {
   std::string prefix = split == Split::train ? "train" : "t10k";
   std::string images_path = find_file(directory, prefix + "-images-idx3-ubyte");

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry {
 
 /// The rows that one batch of the input holds.
@@ -15,14 +17,14 @@ enum class BatchPolicy : std::uint8_t {
   per_worker,  ///< a worker's rows, split over its towers; every worker reads a part of the data
   per_tower,   ///< a tower's rows: a step takes one batch for each; workers read as above
 };
-std::string to_string(BatchPolicy policy);
+constexpr auto names_of(BatchPolicy) { return name_list("global", "per_worker", "per_tower"); }
 
 /// The towers on which variables live.
 enum class VariablePlacement : std::uint8_t {
   mirrored,  ///< a copy on every tower; each applies the same update
   central,   ///< on the first tower, which applies the updates; the others read them there
 };
-std::string to_string(VariablePlacement placement);
+constexpr auto names_of(VariablePlacement) { return name_list("mirrored", "central"); }
 
 /// How a communicator sums. All do so in an order that does not depend on timing. GPUs reduce
 /// as NCCL chooses, whatever is said here.
@@ -31,7 +33,9 @@ enum class CrossDevice : std::uint8_t {
   to_one_device,  ///< member 0 sums, in the order of members, and the others copy
   hierarchical,   ///< neighbours in pairs, then pairs of pairs; 16-bit sums are rounded each time
 };
-std::string to_string(CrossDevice kind);
+constexpr auto names_of(CrossDevice) {
+  return name_list("shared", "to_one_device", "hierarchical");
+}
 
 /// A range of rows of a batch.
 struct RowRange {

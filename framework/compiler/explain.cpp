@@ -84,26 +84,6 @@ std::string to_string(const Recomputed& r) {
                 " less and about ", percent, " % more time");
 }
 
-std::string to_string(MemoryUse use) {
-  switch (use) {
-    case MemoryUse::activation:
-      return "activation";
-    case MemoryUse::received:
-      return "from other slots";
-    case MemoryUse::recomputed:
-      return "recomputed";
-    case MemoryUse::gradient:
-      return "gradient";
-    case MemoryUse::update:
-      return "update";
-    case MemoryUse::packed_weights:
-      return "packed weights";
-    case MemoryUse::workspace:
-      return "workspace";
-  }
-  fail("internal error in Belfry: unknown memory use");
-}
-
 std::int64_t Plan::variable_bytes(bool slots) const {
   std::int64_t total = 0;
   for (const Node* v : variables)

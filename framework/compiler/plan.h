@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/backend.h"
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/rewrite.h"
 #include "belfry/framework/graph/step_record.h"
 
@@ -47,7 +48,10 @@ enum class MemoryUse : std::uint8_t {
   packed_weights,
   workspace
 };
-std::string to_string(MemoryUse use);
+constexpr auto names_of(MemoryUse) {
+  return name_list("activation", "from other slots", "recomputed", "gradient", "update",
+                   "packed weights", "workspace");
+}
 
 /// A piece of the arena, live from instruction `first` to instruction `last`, both included. Pieces
 /// whose lives overlap do not overlap in memory.

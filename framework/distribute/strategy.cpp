@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry {
 namespace {
 
@@ -48,7 +50,7 @@ std::string Strategy::describe_batch(std::int64_t rows, int workers) const {
     case BatchPolicy::per_tower:
       return concat("global batch ", rows * all, " = ", towers_text, " x ", rows);
   }
-  fail("internal error in Belfry: unknown batch policy");
+  no_such_value(batch);
 }
 
 Strategy make_strategy(const std::vector<std::string>& devices, BatchPolicy batch,

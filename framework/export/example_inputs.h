@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/tensor/array.h"
 
 namespace belfry {
@@ -17,7 +18,7 @@ namespace belfry {
 /// byte for each element, or as one string that is an image file (PNG, JPEG, ...).
 enum class StoredAs : std::uint8_t { floats, integers, bytes, image };
 
-std::string to_string(StoredAs stored);  ///< "floats", "integers", ...
+constexpr auto names_of(StoredAs) { return name_list("floats", "integers", "bytes", "image"); }
 
 /// How an input of a signature is read from a tf.train.Example. The feature must have as many
 /// values as one example of the input, like a FixedLenFeature of TensorFlow's; an image must have

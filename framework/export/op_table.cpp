@@ -17,14 +17,21 @@
 
 namespace belfry {
 
-// Beside the types, so that the reader finds them.
-void from_text(const std::string& text, Activation& activation) {
-  require(text == to_string(Activation::none), "an activation belongs to no saved graph, got `",
-          text, "`");
+// Beside the types, so that read_value() finds them.
+static void read_field(const saved::OptionValue& from, Activation& activation) {
+  require(from.words() == to_string(Activation::none),
+          "an activation belongs to no saved graph, got `", from.words(), "`");
   activation = Activation::none;
 }
 
-void from_text(const std::string& text, Padding& padding) {
+static void read_field(const saved::OptionValue& from, Size2& size) {
+  std::array<std::int64_t, 2> sizes{};
+  read_value(from, sizes);
+  size = {sizes[0], sizes[1]};
+}
+
+static void read_field(const saved::OptionValue& from, Padding& padding) {
+  const std::string& text = from.words();
   if (text == "same" || text == "valid") {
     padding = text == "same" ? same_padding : valid_padding;
     return;
@@ -56,24 +63,6 @@ namespace belfry::saved {
 namespace {
 
 constexpr std::int64_t most = std::int64_t{1} << 40;  // of what shape rules add and multiply
-
-// Pool2dOptions hands out copies of its sizes.
-struct PoolFields {
-  std::array<std::int64_t, 2> window{}, stride{};
-  Padding padding = {};
-  static void fields(auto& o, auto&& field) {
-    field("window", o.window);
-    field("stride", o.stride);
-    field("padding", o.padding);
-  }
-};
-
-Options pool_options(std::span<const Option> options, std::int64_t rows) {
-  auto fields = read_options<PoolFields>(options, rows).as<PoolFields>();
-  return Pool2dOptions{.window = {fields.window[0], fields.window[1]},
-                       .stride = {fields.stride[0], fields.stride[1]},
-                       .padding = fields.padding};
-}
 
 void require_axis(const ShapeContext& c, int axis) {
   int rank = c.inputs[0].shape.rank();
@@ -171,16 +160,9 @@ void check_input(const ShapeContext& c) {
           "` ", o.type);
 }
 
-struct LeafFields {
-  std::string name;
-  TensorType type;
-  static void fields(auto& o, auto&& field) {
-    field("name", o.name);
-    field("type", o.type);
-  }
-};
+// The graph keeps a variable's name and type alone.
 Options variable_options(std::span<const Option> options, std::int64_t rows) {
-  auto leaf = read_options<LeafFields>(options, rows).as<LeafFields>();
+  auto leaf = read_options<InputOptions>(options, rows).as<InputOptions>();
   return VariableOptions{.name = leaf.name, .type = leaf.type};
 }
 
@@ -216,7 +198,7 @@ Table make_table() {
     add(*op, 2, 2, read_options<ConvOptions>, check_conv);
   for (const OpDef* op : {&conv2d_grad_input_op, &conv3d_grad_input_op})
     add(*op, 2, 2, read_options<ConvGradInputOptions>, check_conv_grad_input);
-  for (const OpDef* op : {&max_pool_op, &avg_pool_op}) add(*op, 1, 1, pool_options);
+  for (const OpDef* op : {&max_pool_op, &avg_pool_op}) add(*op, 1, 1, read_options<Pool2dOptions>);
   add(batch_norm_train_op, 3, 3, read_options<BatchNormOptions>, check_batch_norm);
   add(layer_norm_op, 3, 3, read_options<LayerNormOptions>);
   for (const OpDef* op : {&resize_nearest_op, &resize_bilinear_op})
@@ -255,11 +237,11 @@ void add_known_op(const KnownOp& op) {
   require(added, "add_known_op: `", op.op->name, "` is known already");
 }
 
-const Value& OptionReader::find(std::string_view name) {
+OptionValue OptionReader::find(std::string_view name) {
   for (const Option& option : options_) {
     if (option.name != name) continue;
     read_.push_back(name);
-    return option.value;
+    return {option.value, rows_};
   }
   fail("the option `", name, "` is missing");
 }
@@ -270,50 +252,68 @@ void OptionReader::finish() const {
             "there is no option `", option.name, "`");
 }
 
-bool OptionReader::truth(const Value& value) const {
-  const bool* found = std::get_if<bool>(&value);
-  require(found, "expected true or false");
+bool OptionValue::truth() const {
+  const bool* found = std::get_if<bool>(&value_);
+  if (!found) refuse("true or false");
   return *found;
 }
 
-std::int64_t OptionReader::whole(const Value& value) const {
-  if (const auto* text = std::get_if<std::string>(&value))
+std::int64_t OptionValue::whole() const {
+  if (const auto* text = std::get_if<std::string>(&value_))
     return extent_from_string(*text).at(rows_);
-  const Extent* found = std::get_if<Extent>(&value);
-  require(found, "expected a whole number");
+  const Extent* found = std::get_if<Extent>(&value_);
+  if (!found) refuse("a whole number");
   return found->at(rows_);
 }
 
-double OptionReader::number(const Value& value) const {
-  if (const double* found = std::get_if<double>(&value)) return *found;
-  return static_cast<double>(whole(value));
+double OptionValue::number() const {
+  if (const double* found = std::get_if<double>(&value_)) return *found;
+  return static_cast<double>(whole());
 }
 
-const std::string& OptionReader::words(const Value& value) const {
-  const auto* found = std::get_if<std::string>(&value);
-  require(found, "expected a text");
+const std::string& OptionValue::words() const {
+  const auto* found = std::get_if<std::string>(&value_);
+  if (!found) refuse("a text");
   return *found;
 }
 
-std::vector<std::int64_t> OptionReader::wholes(const Value& value) const {
-  const auto* found = std::get_if<std::vector<Extent>>(&value);
-  require(found, "expected a list of whole numbers");
-  std::vector<std::int64_t> out;
-  for (const Extent& extent : *found) {
-    out.push_back(extent.at(rows_));
-    require(out.back() >= -most && out.back() <= most, out.back(), " is out of range");
+std::vector<OptionValue> OptionValue::elements() const {
+  std::vector<OptionValue> out;
+  if (const auto* numbers = std::get_if<std::vector<double>>(&value_)) {
+    for (double number : *numbers) out.emplace_back(number, rows_);
+  } else if (const auto* extents = std::get_if<std::vector<Extent>>(&value_)) {
+    for (const Extent& extent : *extents) {
+      std::int64_t number = extent.at(rows_);
+      require(number >= -most && number <= most, number, " is out of range");
+      out.emplace_back(extent, rows_);
+    }
+  } else {
+    refuse("a list of numbers");
   }
   return out;
 }
 
-std::vector<double> OptionReader::numbers(const Value& value) const {
-  if (const auto* found = std::get_if<std::vector<double>>(&value)) return *found;
-  std::vector<std::int64_t> whole = wholes(value);
-  return {whole.begin(), whole.end()};
+void OptionValue::refuse(std::string_view expected) const {
+  std::string got = std::visit(
+      [](const auto& value) {
+        if constexpr (requires { text(value); }) {
+          return text(value);
+        } else {
+          return concat("[", join(value, ", "), "]");
+        }
+      },
+      value_);
+  fail("must be ", expected, ", got ", got);
 }
 
-void OptionReader::read_text(const std::string& text, TensorType& field) const {
-  field = type_from_string(text).at(rows_);
+void read_field(const OptionValue& from, Shape& shape) {
+  std::vector<std::int64_t> sizes;
+  read_value(from, sizes);
+  shape = Shape(sizes);
+}
+
+void read_field(const OptionValue& from, TensorType& type) {
+  type = type_from_string(from.words()).at(from.rows());
 }
 
 }  // namespace belfry::saved

@@ -1,19 +1,12 @@
 #include "belfry/framework/export/parse_examples.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "belfry/framework/tensor/example.h"
 #include "belfry/framework/tensor/stack.h"
 
 namespace belfry {
-
-namespace {
-constexpr std::array stored_names{"floats", "integers", "bytes", "image"};
-}
-
-std::string to_string(StoredAs stored) { return stored_names[static_cast<std::size_t>(stored)]; }
 
 namespace saved {
 namespace {

@@ -253,9 +253,10 @@ Node node_from(const Json& json, const NamedArrays& weights) {
 }
 
 StoredAs stored_as(const std::string& name) {
-  for (StoredAs stored : {StoredAs::floats, StoredAs::integers, StoredAs::bytes, StoredAs::image})
-    if (to_string(stored) == name) return stored;
-  fail("features are not stored as `", name, "`; there are floats, integers, bytes and image");
+  StoredAs stored{};
+  require(from_name(name, stored), "features are not stored as `", name, "`; there are ",
+          join(enum_names<StoredAs>, ", "));
+  return stored;
 }
 
 ExampleInput example_input(const Json& json) {

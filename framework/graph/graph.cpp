@@ -21,20 +21,6 @@ std::int64_t Tensor::size(int axis) const {
   return shape()[normalize_axis(axis, rank(), "tensor: size")];
 }
 
-std::string to_string(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return "forward";
-    case Phase::backward:
-      return "backward";
-    case Phase::recompute:
-      return "recompute";
-    case Phase::update:
-      return "update";
-  }
-  fail("internal error in Belfry: unknown phase");
-}
-
 bool Node::is_in(std::string_view scope) const {
   if (!scope_.starts_with(scope)) return false;
   return scope.empty() || scope_.size() == scope.size() || scope_[scope.size()] == '/';

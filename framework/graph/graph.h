@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/op_def.h"
 #include "belfry/framework/graph/options.h"
 
@@ -45,7 +46,7 @@ class Tensor {
 
 /// The purpose of a node; memory and time are reported by phase.
 enum class Phase : std::uint8_t { forward, backward, update, recompute };
-std::string to_string(Phase phase);
+constexpr auto names_of(Phase) { return name_list("forward", "backward", "update", "recompute"); }
 
 /// One operation in a graph. Made by apply(); constant after construction but for its slot.
 class Node {

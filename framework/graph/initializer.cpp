@@ -120,28 +120,18 @@ void Initializer::fill(Array& out, PhiloxKey key) const {
 }
 
 std::string to_string(const Initializer& i) {
-  auto fan = [&] { return i.fan == Fan::in ? "in" : i.fan == Fan::out ? "out" : "average"; };
   switch (i.kind) {
-    case Kind::constant:
-      return concat("constant(", i.a, ")");
     case Kind::uniform:
-      return concat("uniform(", i.a, ", ", i.b, ")");
     case Kind::normal:
-      return concat("normal(", i.a, ", ", i.b, ")");
     case Kind::truncated_normal:
-      return concat("truncated_normal(", i.a, ", ", i.b, ")");
+      return concat(i.kind, "(", i.a, ", ", i.b, ")");
     case Kind::variance_scaling:
-      return concat("variance_scaling(", i.a, ", fan_", fan(), ", ",
-                    i.distribution == Kind::uniform  ? "uniform"
-                    : i.distribution == Kind::normal ? "normal"
-                                                     : "truncated_normal",
-                    ")");
-    case Kind::orthogonal:
-      return concat("orthogonal(", i.a, ")");
+      return concat(i.kind, "(", i.a, ", fan_", i.fan, ", ", i.distribution, ")");
     case Kind::given:
-      return concat("given(", i.value, ")");
+      return concat(i.kind, "(", i.value, ")");
+    default:
+      return concat(i.kind, "(", i.a, ")");
   }
-  fail("internal error in Belfry: unknown initializer");
 }
 
 Initializer constant_value(double value) { return {.kind = Kind::constant, .a = value}; }

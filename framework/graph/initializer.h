@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/tensor/array.h"
 
 namespace belfry {
@@ -23,7 +24,12 @@ struct Initializer {
     orthogonal,
     given
   };
+  friend constexpr auto names_of(Kind) {
+    return name_list("constant", "uniform", "normal", "truncated_normal", "variance_scaling",
+                     "orthogonal", "given");
+  }
   enum class Fan : std::uint8_t { in, out, average };
+  friend constexpr auto names_of(Fan) { return name_list("in", "out", "average"); }
 
   Kind kind = Kind::constant;
   double a = 0;  ///< constant: value; uniform: low; normal: mean; scaling: scale; orthogonal: gain

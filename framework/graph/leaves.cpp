@@ -53,34 +53,6 @@ Tensor constant(Graph& graph, double value, DType dtype) {
   return constant(graph, Array::scalar(value).cast(dtype));
 }
 
-std::string to_string(VariableKind kind) {
-  switch (kind) {
-    case VariableKind::parameter:
-      return "parameter";
-    case VariableKind::statistic:
-      return "statistic";
-    case VariableKind::slot:
-      return "slot";
-  }
-  fail("internal error in Belfry: unknown variable kind");
-}
-
-std::string to_string(OverTowers over_towers) {
-  switch (over_towers) {
-    case OverTowers::mirrored:
-      return "mirrored";
-    case OverTowers::first:
-      return "first";
-    case OverTowers::sum:
-      return "sum";
-    case OverTowers::mean:
-      return "mean";
-    case OverTowers::per_tower:
-      return "per_tower";
-  }
-  fail("internal error in Belfry: unknown kind of variable over towers");
-}
-
 Node& assign(Variable variable, Tensor value) { return apply(assign_op, {variable, value}); }
 
 Tensor global_step(Graph& graph) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/graph.h"
 #include "belfry/framework/graph/initializer.h"
 
@@ -37,7 +38,7 @@ enum class VariableKind : std::uint8_t {
   statistic,  ///< part of the model but not trained, for example a moving mean
   slot,       ///< an optimizer's memory
 };
-std::string to_string(VariableKind kind);
+constexpr auto names_of(VariableKind) { return name_list("parameter", "statistic", "slot"); }
 
 /// The way in which several towers share a variable. Parameters and slots are mirrored.
 enum class OverTowers : std::uint8_t {
@@ -47,7 +48,9 @@ enum class OverTowers : std::uint8_t {
   mean,       ///< each has its own; read from outside it is their mean
   per_tower,  ///< each has its own; read from outside it is the first tower's
 };
-std::string to_string(OverTowers over_towers);
+constexpr auto names_of(OverTowers) {
+  return name_list("mirrored", "first", "sum", "mean", "per_tower");
+}
 /// Whether towers hold different values.
 inline bool differs_over_towers(OverTowers o) {
   return o != OverTowers::mirrored && o != OverTowers::first;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/tensor/array.h"
 
 namespace belfry {
@@ -41,13 +42,15 @@ class AttributeWriter {
   AttributeWriter(const AttributeWriter&) = delete;
 
   template <class T>
-  void operator()(std::string_view name, const T& value) {
+  AttributeWriter& operator()(std::string_view name, const T& value, Limits = {}) {
     if constexpr (std::same_as<T, bool> || std::same_as<T, std::string> || std::same_as<T, Array>) {
       write(name, value);
     } else if constexpr (std::integral<T>) {
       write(name, static_cast<std::int64_t>(value));
     } else if constexpr (std::floating_point<T>) {
       write(name, static_cast<double>(value));
+    } else if constexpr (requires { value.array(); }) {  // sizes of a grid
+      (*this)(name, value.array());
     } else if constexpr (requires { std::begin(value); }) {  // Shape, arrays, vectors of numbers
       using Element = std::decay_t<decltype(*std::begin(value))>;
       using Number = std::conditional_t<std::floating_point<Element>, double, std::int64_t>;
@@ -55,6 +58,7 @@ class AttributeWriter {
     } else {
       write(name, std::string(to_string(value)));  // DType, enumerations, small structs
     }
+    return *this;
   }
 
   std::shared_ptr<const std::vector<NamedAttribute>> attributes() const;
@@ -71,30 +75,12 @@ class AttributeWriter {
   std::shared_ptr<std::vector<NamedAttribute>> list_;
 };
 
-/// Takes any field: a named type, as nvcc knows no lambda in a concept.
-struct AnyField {
-  template <class T>
-  void operator()(std::string_view, const T&) const {}
-};
-
 }  // namespace detail
 
-/// A struct of options names its fields once, in a static member template:
-///
-///   struct SoftplusOptions {
-///     float beta = 1;  ///< steepness
-///     static void fields(auto& o, auto&& field) { field("beta", o.beta); }
-///   };
-///
-/// An option's type is bool, a number, std::string, Shape, a container of numbers, Array, or
-/// anything with to_string() that tells all of its values apart.
-template <class T>
-concept OptionStruct = requires(const T& o) {
-  T::fields(o, detail::AnyField());
-};
-
 /// A node's options: the struct itself for shape rules and kernels, and its fields as attributes
-/// for printing, comparing, hashing and writing. Immutable; copies share.
+/// for printing, comparing, hashing and writing. A field's type is bool, a number, std::string,
+/// Shape, a container of numbers, Array, or anything with to_string() that tells all of its values
+/// apart. Immutable; copies share.
 class Options {
  public:
   Options();  ///< none

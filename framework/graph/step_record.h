@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/graph.h"
 
 namespace belfry {
@@ -36,6 +37,9 @@ enum class InstructionRole : std::uint8_t {
   send,     ///< brings input 0 to the slot that receives it
   receive,  ///< waits for output 0, which another slot sends; nothing reads it before
 };
+constexpr auto names_of(InstructionRole) {
+  return name_list("compute", "pack", "start", "finish", "send", "receive");
+}
 
 /// An instruction of a traced step.
 struct TraceEntry {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/graph.h"
 
 namespace belfry {
@@ -72,7 +73,7 @@ std::string to_string(const Padding& padding);  ///< "same", "valid", "[1, 1, 2,
 
 /// Activation that a kernel applies to its result.
 enum class Activation : std::uint8_t { none, relu };
-std::string to_string(Activation activation);
+constexpr auto names_of(Activation) { return name_list("none", "relu"); }
 
 struct Conv1dOptions {
   std::int64_t stride = 1;
@@ -125,8 +126,8 @@ struct Pool2dOptions {
   Size2 stride = 2;
   Padding padding = valid_padding;
   static void fields(auto& o, auto&& field) {
-    field("window", o.window.array());
-    field("stride", o.stride.array());
+    field("window", o.window);
+    field("stride", o.stride);
     field("padding", o.padding);
   }
 };

@@ -26,6 +26,7 @@
 #include <span>
 #include <string_view>
 
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/update/optimizer_state.h"
 #include "belfry/framework/optimizers/gradient_edits.h"
@@ -39,6 +40,7 @@ struct SgdOptions {
   Schedule learning_rate = 0.01;
   double weight_decay = 0;  ///< L2: added to the gradient, times the variable
   int decay_min_rank = 2;
+  BELFRY_FIELDS(learning_rate, weight_decay, decay_min_rank)
 };
 /// Gradient descent. No slots.
 Optimizer sgd(const SgdOptions& options = {});
@@ -51,6 +53,7 @@ struct MomentumOptions {
   int decay_min_rank = 2;
   bool lazy = false;  ///< leaves rows without a gradient alone; see the top of this file
   OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
+  BELFRY_FIELDS(learning_rate, momentum, nesterov, weight_decay, decay_min_rank, lazy)
 };
 /// Gradient descent with momentum as in tf.compat.v1.train.MomentumOptimizer: the learning rate is
 /// not part of the accumulator. Slot: accumulator, from 0.
@@ -63,6 +66,7 @@ struct AdamOptions {
   double epsilon = 1e-8;  ///< above 0; beside sqrt(v) before it is corrected for bias
   bool lazy = false;      ///< leaves rows without a gradient alone; see the top of this file
   OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
+  BELFRY_FIELDS(learning_rate, beta1, beta2, epsilon, lazy)
 };
 /// Adam (Kingma and Ba, ICLR 2015); epsilon as in tf.compat.v1.train.AdamOptimizer. Slots: m, v,
 /// from 0. The correction for bias counts from the run's first step.
@@ -76,6 +80,7 @@ struct AdamWOptions {
   double weight_decay = 1e-2;  ///< decoupled, times the learning rate of the step
   int decay_min_rank = 2;
   OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
+  BELFRY_FIELDS(learning_rate, beta1, beta2, epsilon, weight_decay, decay_min_rank)
 };
 /// Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019). Slots: m, v, from 0.
 Optimizer adamw(const AdamWOptions& options = {});
@@ -86,6 +91,7 @@ struct RmspropOptions {
   double momentum = 0;     ///< in [0, 1)
   double epsilon = 1e-10;  ///< above 0; under the square root
   bool centered = false;   ///< divide by the standard deviation in place of the root mean square
+  BELFRY_FIELDS(learning_rate, decay, momentum, epsilon, centered)
 };
 /// RMSProp as in tf.compat.v1.train.RMSPropOptimizer (Hinton, lecture 6e; centered: Graves 2013).
 /// Slots: mean_square, from 1 as there; velocity, from 0, with momentum only; mean_gradient, from
@@ -95,6 +101,7 @@ Optimizer rmsprop(const RmspropOptions& options = {});
 struct AdagradOptions {
   Schedule learning_rate = 1e-3;
   double initial_accumulator = 0.1;  ///< above 0
+  BELFRY_FIELDS(learning_rate, initial_accumulator)
 };
 /// Adagrad (Duchi, Hazan and Singer, JMLR 2011) as in tf.compat.v1.train.AdagradOptimizer. Slot:
 /// accumulator.
@@ -107,6 +114,7 @@ struct FtrlOptions {
   double l1 = 0;                      ///< at least 0; the penalty is l1 * the sum of magnitudes
   double l2 = 0;                      ///< at least 0; the penalty is l2 * |variable|^2
   bool lazy = false;  ///< leaves rows without a gradient alone; see the top of this file
+  BELFRY_FIELDS(learning_rate, learning_rate_power, initial_accumulator, l1, l2, lazy)
 };
 /// FTRL-proximal (McMahan et al., KDD 2013) as in tf.compat.v1.train.FtrlOptimizer. Slots:
 /// accumulator; linear, from 0. A step with a learning rate of 0 changes nothing. A gradient of 0
@@ -123,6 +131,7 @@ struct LambOptions {
   double epsilon = 1e-6;       ///< above 0; beside sqrt(v) corrected for bias
   double weight_decay = 1e-2;  ///< inside the trust ratio
   int decay_min_rank = 2;
+  BELFRY_FIELDS(learning_rate, beta1, beta2, epsilon, weight_decay, decay_min_rank)
 };
 /// LAMB (You et al., ICLR 2020, algorithm 2): each variable's step has the length learning rate
 /// times norm of the variable; the plain Adam direction where that norm, or the direction's, is 0.

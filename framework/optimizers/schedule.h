@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/graph.h"
 
 namespace belfry {
@@ -47,6 +48,7 @@ struct ExponentialDecayOptions {
   std::int64_t decay_steps = 0;  ///< at least 1
   double decay_rate = 0;         ///< above 0
   bool staircase = false;        ///< the exponent is rounded down to a whole number
+  BELFRY_FIELDS(initial, decay_steps, decay_rate, staircase)
 };
 Schedule exponential_decay(const ExponentialDecayOptions& options);
 
@@ -56,6 +58,7 @@ Schedule exponential_decay(const ExponentialDecayOptions& options);
 struct PiecewiseConstantOptions {
   std::vector<std::int64_t> boundaries = {};
   std::vector<double> values = {};
+  BELFRY_FIELDS(boundaries, values)
 };
 Schedule piecewise_constant(const PiecewiseConstantOptions& options);
 
@@ -68,6 +71,7 @@ struct PolynomialDecayOptions {
   double end = 1e-4;
   double power = 1;  ///< above 0
   bool cycle = false;
+  BELFRY_FIELDS(initial, decay_steps, end, power, cycle)
 };
 Schedule polynomial_decay(const PolynomialDecayOptions& options);
 
@@ -77,6 +81,7 @@ struct CosineDecayOptions {
   double initial = 0;            ///< above 0
   std::int64_t decay_steps = 0;  ///< at least 1
   double alpha = 0;              ///< the share of `initial` that is left at the end, in [0, 1]
+  BELFRY_FIELDS(initial, decay_steps, alpha)
 };
 Schedule cosine_decay(const CosineDecayOptions& options);
 
@@ -87,6 +92,7 @@ Schedule cosine_decay(const CosineDecayOptions& options);
 struct WarmupOptions {
   std::int64_t steps = 0;  ///< at least 1
   double from = 0;         ///< with 0, the first step changes nothing
+  BELFRY_FIELDS(steps, from)
 };
 Schedule warmup(Schedule after, const WarmupOptions& options);
 

@@ -9,17 +9,16 @@ struct Info {
   DType dtype;
   std::size_t bytes;
   bool floating;
-  const char* name;
 };
 
-constexpr std::array<Info, 8> infos{{{DType::f64, 8, true, "f64"},
-                                     {DType::f32, 4, true, "f32"},
-                                     {DType::bf16, 2, true, "bf16"},
-                                     {DType::f16, 2, true, "f16"},
-                                     {DType::i64, 8, false, "i64"},
-                                     {DType::i32, 4, false, "i32"},
-                                     {DType::u8, 1, false, "u8"},
-                                     {DType::boolean, 1, false, "bool"}}};
+constexpr std::array<Info, 8> infos{{{DType::f64, 8, true},
+                                     {DType::f32, 4, true},
+                                     {DType::bf16, 2, true},
+                                     {DType::f16, 2, true},
+                                     {DType::i64, 8, false},
+                                     {DType::i32, 4, false},
+                                     {DType::u8, 1, false},
+                                     {DType::boolean, 1, false}}};
 
 const Info& info(DType dtype) {
   auto index = static_cast<std::size_t>(dtype);
@@ -32,12 +31,12 @@ const Info& info(DType dtype) {
 std::size_t size_of(DType dtype) { return info(dtype).bytes; }
 bool is_floating(DType dtype) { return info(dtype).floating; }
 bool has_16_bits(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
-std::string to_string(DType dtype) { return info(dtype).name; }
 
 DType dtype_from_string(std::string_view s) {
-  for (const Info& i : infos)
-    if (s == i.name) return i.dtype;
-  fail("unknown dtype `", s, "`; expected one of f64, f32, bf16, f16, i64, i32, u8, bool");
+  DType dtype{};
+  require(from_name(s, dtype), "unknown dtype `", s, "`; expected one of ",
+          join(enum_names<DType>, ", "));
+  return dtype;
 }
 
 BFloat16::BFloat16(float value) {

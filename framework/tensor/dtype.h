@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry {
@@ -35,8 +36,10 @@ struct Float16 {
 
 std::size_t size_of(DType dtype);  ///< in bytes
 bool is_floating(DType dtype);
-bool has_16_bits(DType dtype);                ///< bf16 or f16
-std::string to_string(DType dtype);           ///< "f32", "i64", "bool", ...
+bool has_16_bits(DType dtype);  ///< bf16 or f16
+constexpr auto names_of(DType) {
+  return name_list("f64", "f32", "bf16", "f16", "i64", "i32", "u8", "bool");
+}
 DType dtype_from_string(std::string_view s);  ///< inverse of to_string; Error if unknown
 
 /// The DType of a C++ element type: dtype_of<float> is DType::f32.
@@ -83,7 +86,7 @@ decltype(auto) dispatch(DType dtype, F&& f) {
     case DType::boolean:
       return f(bool{});
   }
-  fail("internal error in Belfry: unknown dtype ", static_cast<int>(dtype));
+  no_such_value(dtype);
 }
 
 /// As dispatch, for the floating types only; Error naming `what` for the others.

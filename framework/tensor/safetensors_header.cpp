@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry::safetensors {
 namespace {
 
@@ -128,7 +130,7 @@ void Parser::unexpected(const std::string& found) const {
       fail("tensor ", quote(entry_.name), ": ", field_,
            " must hold whole numbers that are not negative, found ", found);
   }
-  fail("internal error in Belfry: unknown state");
+  no_such_value(state_);
 }
 
 bool Parser::start_object(std::size_t) {

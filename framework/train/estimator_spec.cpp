@@ -102,18 +102,6 @@ void check_predict(const EstimatorSpec& spec) {
 
 }  // namespace
 
-std::string to_string(Mode mode) {
-  switch (mode) {
-    case Mode::train:
-      return "train";
-    case Mode::evaluate:
-      return "evaluate";
-    case Mode::predict:
-      return "predict";
-  }
-  fail("internal error in Belfry: unknown mode");
-}
-
 Batch::Batch(Graph& graph, const Signature& signature) {
   for (const auto& [name, type] : signature) items_.emplace_back(name, input(graph, name, type));
 }

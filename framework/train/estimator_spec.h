@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/layers/metrics/metrics.h"
 #include "belfry/framework/optimizers/minimize.h"
@@ -20,7 +21,7 @@ namespace belfry {
 class Hook;
 
 enum class Mode : std::uint8_t { train, evaluate, predict };
-std::string to_string(Mode mode);
+constexpr auto names_of(Mode) { return name_list("train", "evaluate", "predict"); }
 
 /// The batch that a model_fn sees: tensors by feature name. All shapes are concrete; a batch of
 /// another shape (a short last one) makes one more plan.

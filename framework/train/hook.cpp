@@ -2,18 +2,6 @@
 
 namespace belfry {
 
-std::string to_string(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::finished:
-      return "finished";
-    case Outcome::stopped:
-      return "stopped";
-    case Outcome::failed:
-      return "failed";
-  }
-  fail("internal error in Belfry: unknown outcome");
-}
-
 double StepResult::value(std::string_view name) const {
   std::vector<std::string> known{"loss"};
   if (name == "loss") return loss;

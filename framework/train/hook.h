@@ -33,6 +33,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/step_record.h"
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/array.h"
@@ -50,7 +51,7 @@ enum class Outcome : std::uint8_t {
   stopped,   ///< somebody asked for it: a hook, a signal, the host
   failed,    ///< something threw
 };
-std::string to_string(Outcome outcome);
+constexpr auto names_of(Outcome) { return name_list("finished", "stopped", "failed"); }
 
 /// One update while the plan is built: symbolic gradients that a hook may read and replace. Nodes
 /// that it makes become part of the step.

@@ -5,11 +5,9 @@
 namespace belfry {
 
 void validate(const KeepRules& rules, std::string_view name) {
-  require(rules.newest >= 0, name, ".newest must be at least 0, got ", rules.newest);
+  check_limits(rules, concat(name, "."));
   require(!rules.every || is_positive(*rules.every), name, ".every must be above 0, got ",
           rules.every.value_or(Steps(0)), "; std::nullopt turns it off");
-  require(rules.multiples_of.count >= 0, name, ".multiples_of must be at least 0, got ",
-          rules.multiples_of.count);
 }
 
 bool stays(const KeepRules& rules, const WrittenAt& older, const WrittenAt& next,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/units.h"
 
 namespace belfry {
@@ -25,6 +26,12 @@ struct KeepRules {
     return every && std::holds_alternative<std::chrono::milliseconds>(*every);
   }
   bool ask_for_steps() const { return multiples_of.count > 0 || (every && !ask_for_times()); }
+
+  static void fields(auto& o, auto&& field) {
+    field("newest", o.newest, at_least(0));
+    field("every", o.every);
+    field("multiples_of", o.multiples_of, at_least(0));
+  }
 };
 
 /// Error naming the field of `rules`, whose own name is `name`, that is out of its range.

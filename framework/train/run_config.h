@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/policies.h"
 #include "belfry/framework/base/units.h"
 #include "belfry/framework/train/keep_rules.h"
@@ -37,7 +38,7 @@ enum class Precision : std::uint8_t {
   /// the scale. Each change is logged. Error: gradients that are not finite at a scale of 1.
   f16,
 };
-std::string to_string(Precision precision);
+constexpr auto names_of(Precision) { return name_list("f32", "bf16", "f16"); }
 
 /// The values that training computes again in its backward pass in place of keeping them. The
 /// results are the same, to the bit; plan() and explain() say how much memory it takes.
@@ -138,6 +139,32 @@ struct RunConfig {
   bool fail_on_non_finite = true;
   /// Check the results of every kernel and name the first op that produces NaN or infinity. Slow.
   bool check_numerics = false;
+
+  static void fields(auto& o, auto&& field) {
+    field("devices", o.devices);
+    field("split", o.split.slots, at_least(0));
+    field("batch", o.batch);
+    field("variables", o.variables);
+    field("reduction", o.reduction);
+    field("bucket", o.bucket, at_least(1));
+    field("reduction_timeout", o.reduction_timeout, at_least(1));
+    field("save_checkpoint", o.save_checkpoint);
+    field("save_in_background", o.save_in_background);
+    field("keep_checkpoints", o.keep_checkpoints);
+    field("log_step_count", o.log_step_count, at_least(0));
+    field("seed", o.seed);
+    field("precision", o.precision);
+    field("tf32", o.tf32);
+    field("exact_convolutions", o.exact_convolutions);
+    field("capture_steps", o.capture_steps);
+    field("threads", o.threads, at_least(0));
+    field("memory_limit", o.memory_limit);
+    field("recompute", o.recompute);
+    field("plans", o.plans, at_least(1));
+    field("stop_on_signals", o.stop_on_signals);
+    field("fail_on_non_finite", o.fail_on_non_finite);
+    field("check_numerics", o.check_numerics);
+  }
 };
 
 /// `defaults` with the fields that a JSON object names: {"devices": ["cpu"], "seed": 7,

@@ -5,73 +5,54 @@
 #include "belfry/models/gan/infogan.h"
 
 namespace belfry::models::by_name {
-
-/// A round as JSON describes it: gan::RoundOptions, and whether the networks learn `jointly`.
-struct Round {
-  std::vector<SubStep>& steps;
-};
-
-void fields(Round& round, Reader& f) {
-  const std::map<std::string, gan::Batches> batches{{"fresh", gan::Batches::fresh},
-                                                    {"same", gan::Batches::same}};
-  gan::RoundOptions o;
-  bool jointly = false;
-  f("generator", o.generator)("discriminator", o.discriminator)(
-      "generator_batches", o.generator_batches, batches)("discriminator_batches",
-                                                         o.discriminator_batches, batches)(
-      "discriminator_first", o.discriminator_first)("jointly", jointly);
-  round.steps = jointly ? gan::joint(o) : gan::sequential(o);
-}
-
 namespace {
 
-void training(gan::GanOptions& o, Reader& f) {
-  Round round{o.round};
-  f("generator_optimizer", o.generator_optimizer)("discriminator_optimizer",
-                                                  o.discriminator_optimizer)("round", round);
-}
+/// A round as JSON describes it, and whether the networks learn `jointly`.
+struct Round {
+  gan::RoundOptions options = {};
+  bool jointly = false;
+  static void fields(auto& o, auto&& field) {
+    gan::RoundOptions::fields(o.options, field);
+    field("jointly", o.jointly);
+  }
+};
 
 }  // namespace
+}  // namespace belfry::models::by_name
 
-void fields(gan::DcganOptions& o, Reader& f) {
-  f("size", o.size)("channels", o.channels)("filters", o.filters)("noise", o.noise)(
-      "classes", o.classes)("label", o.label)("layer_norm", o.layer_norm)("sync_batch_norm",
-                                                                          o.sync_batch_norm);
-}
-void fields(gan::CycleganOptions& o, Reader& f) {
-  f("a", o.a)("b", o.b)("a_channels", o.a_channels)("b_channels", o.b_channels)(
-      "filters", o.filters)("blocks", o.blocks)("reflect", o.reflect)(
-      "patch_layers", o.patch_layers)("adversarial_weight", o.adversarial_weight)(
-      "cycle_weight", o.cycle_weight)("identity_weight", o.identity_weight)(
-      "pool_size", o.pool.size)("use_pool", o.use_pool)(
-      "generator_optimizer", o.generator_optimizer)("discriminator_optimizer",
-                                                    o.discriminator_optimizer);
-}
-void fields(gan::AcganOptions& o, Reader& f) {
-  fields(o.networks, f);
-  f("generator_weight", o.generator_weight)("discriminator_weight", o.discriminator_weight);
-  training(o.gan, f);
-}
-void fields(gan::InfoganOptions& o, Reader& f) {
-  fields(o.networks, f);
-  f("categories", o.code.categories)("continuous", o.code.continuous)(
-      "category_weight", o.code.category_weight)("continuous_weight", o.code.continuous_weight);
-  training(o.gan, f);
+namespace belfry {
+
+// Beside JsonValue, so that read_value() finds it.
+static void read_field(const JsonValue& json, std::vector<SubStep>& steps) {
+  models::by_name::Round round;
+  json.fields(round);
+  steps = round.jointly ? gan::joint(round.options) : gan::sequential(round.options);
 }
 
+}  // namespace belfry
+
+namespace belfry::models::by_name {
 namespace {
 
 /// A GAN of DCGAN's networks.
+struct DcganModel {
+  gan::DcganOptions networks = {};
+  gan::GanOptions gan = {};
+  static void fields(auto& o, auto&& field) {
+    gan::DcganOptions::fields(o.networks, field);
+    gan::GanOptions::fields(o.gan, field);
+  }
+};
+
 template <class Networks>
 Make gan_maker(gan::GanOptions (*function)(Networks), gan::DcganOptions networks = {}) {
-  return [=](const std::string& name, const Json& json) {
-    Reader reader(name, json);
-    gan::DcganOptions own = networks;
-    fields(own, reader);
-    gan::GanOptions options = function(own);
-    training(options, reader);
-    reader.finish();
-    return gan::gan(std::move(options));
+  return [=](const JsonValue& json) {
+    // `function` takes the networks and gives the defaults of how they are trained.
+    DcganModel model{networks, gan::GanOptions()};
+    json.fields(model);
+    model.gan = function(model.networks);
+    json.fields(model);
+    return gan::gan(std::move(model.gan));
   };
 }
 

@@ -1,8 +1,5 @@
 #include "belfry/models/make.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "belfry/models/by_name/reader.h"
 
 namespace belfry::models {
@@ -19,27 +16,6 @@ const by_name::Makers& makers() {
   return table;
 }
 
-// "line 2, column 5" of a byte, counted from 1. The library's own column is 0 at times.
-std::string place_of(std::string_view text, std::size_t byte) {
-  std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
-  std::size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
-  return concat("line ", std::count(before.begin(), before.end(), '\n') + 1, ", column ",
-                before.size() - line_start + 1);
-}
-
-by_name::Json parse(std::string_view name, std::string_view json) {
-  try {
-    return by_name::Json::parse(json);
-  } catch (const by_name::Json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
-    std::string_view why = error.what();
-    if (auto place = why.find(": "); place != why.npos) why.remove_prefix(place + 2);
-    fail("models: the options of ", name, " are no JSON: ", place_of(json, error.byte), ": ", why);
-  } catch (const by_name::Json::exception& error) {  // a number beyond the range of f64
-    fail("models: the options of ", name, " are no JSON: ", error.what());
-  }
-}
-
 }  // namespace
 
 std::vector<std::string> names() {
@@ -52,7 +28,8 @@ ModelFn make(std::string_view name, std::string_view json) {
   auto found = makers().find(name);
   require(found != makers().end(), "models: there is no `", name, "`; there are ",
           join(names(), ", "));
-  return found->second(found->first, parse(name, json));
+  JsonValue options = JsonValue::parse(json, concat("models: the options of ", name));
+  return found->second(options.titled(found->first));
 }
 
 }  // namespace belfry::models

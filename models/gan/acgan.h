@@ -23,6 +23,12 @@ struct AcganOptions {
   /// discriminator is not told the class. One of your own gives logits [n, 1 + classes].
   GanOptions gan = {};
   double generator_weight = 1, discriminator_weight = 1;  ///< of classification
+  static void fields(auto& o, auto&& field) {
+    DcganOptions::fields(o.networks, field);
+    field("generator_weight", o.generator_weight);
+    field("discriminator_weight", o.discriminator_weight);
+    GanOptions::fields(o.gan, field);
+  }
 };
 /// A GAN with classification: features "image" (GanOptions::real) and "label"
 /// (DcganOptions::label), of which predict() needs the second. Metrics beside those of gan():

@@ -22,6 +22,23 @@ struct CycleganOptions {
   bool use_pool = true;  ///< false: discriminators see the generated images of the step alone
   Optimizer generator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
   Optimizer discriminator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
+  static void fields(auto& o, auto&& field) {
+    field("a", o.a);
+    field("b", o.b);
+    field("a_channels", o.a_channels);
+    field("b_channels", o.b_channels);
+    field("filters", o.filters);
+    field("blocks", o.blocks);
+    field("reflect", o.reflect);
+    field("patch_layers", o.patch_layers);
+    field("adversarial_weight", o.adversarial_weight);
+    field("cycle_weight", o.cycle_weight);
+    field("identity_weight", o.identity_weight);
+    field("pool_size", o.pool.size);
+    field("use_pool", o.use_pool);
+    field("generator_optimizer", o.generator_optimizer);
+    field("discriminator_optimizer", o.discriminator_optimizer);
+  }
 };
 
 /// The model_fn of a CycleGAN: two generators, resnet_translator(), in a_to_b/generator/ and

@@ -16,6 +16,7 @@ struct DcganOptions {
   std::int64_t logits = 1;      ///< of the discriminator, for losses that need more than one
   bool layer_norm = false;  ///< in place of the discriminator's batch norm: for gradient penalties
   bool sync_batch_norm = false;  ///< see BatchNormLayerOptions::sync
+  BELFRY_FIELDS(size, channels, filters, noise, classes, label, layer_norm, sync_batch_norm)
 };
 
 /// The generator of Radford et al. ("Unsupervised representation learning with deep convolutional

@@ -16,6 +16,7 @@ enum class Batches : std::uint8_t {
   fresh,  ///< each the next one
   same,   ///< that of the sub-step before; the first of a round takes the next one
 };
+constexpr auto names_of(Batches) { return name_list("fresh", "same"); }
 
 /// How often a round trains each network. A step of training is a round: global_step counts rounds,
 /// the variables `generator_step` and `discriminator_step` count what their names say. For a round
@@ -24,6 +25,8 @@ struct RoundOptions {
   int generator = 1, discriminator = 1;  ///< times a round; not both 0
   Batches generator_batches = Batches::fresh, discriminator_batches = Batches::fresh;
   bool discriminator_first = false;  ///< of sequential() alone
+  BELFRY_FIELDS(generator, discriminator, generator_batches, discriminator_batches,
+                discriminator_first)
 };
 
 /// First the generator's sub-steps, then the discriminator's, or the other way round; each sees
@@ -58,6 +61,7 @@ struct GanOptions {
   std::function<NamedMetrics(const GanModel&, const Batch&)> metrics = {};
   /// EstimatorSpec::summaries of the training.
   std::function<std::vector<Summary>(const GanModel&, const Batch&)> summaries = {};
+  BELFRY_FIELDS(generator_optimizer, discriminator_optimizer, round)
 };
 
 /// The model_fn of a GAN. Features: GanOptions::real, floating [n, ...], but for predict(), and

@@ -12,6 +12,7 @@ struct CodeOptions {
   std::int64_t continuous = 2;   ///< numbers, at least 0
   double category_weight = 1;    ///< of the loss, at least 0
   double continuous_weight = 0.1;
+  BELFRY_FIELDS(categories, continuous, category_weight, continuous_weight)
 };
 
 /// The part of a generator's input that its data are to show.
@@ -47,6 +48,11 @@ struct InfoganOptions {
   /// Makes data from noise of its own and code_numbers(); not set: DCGAN's, with noise that is
   /// uniform in [-1, 1) as the continuous numbers are: beside normal noise codes mean less.
   std::function<Tensor(Scope, Tensor numbers, const Batch&, Mode)> generator = {};
+  static void fields(auto& o, auto&& field) {
+    DcganOptions::fields(o.networks, field);
+    CodeOptions::fields(o.code, field);
+    GanOptions::fields(o.gan, field);
+  }
 };
 /// An InfoGAN, whose recognition network is the discriminator with more logits. Feature: "image"
 /// (GanOptions::real). predict() uses the features "category" (i64 [n]) and "continuous" (f32 [n,

@@ -14,6 +14,7 @@ struct MobilenetOptions {
   bool sync_batch_norm = false;       ///< see BatchNormLayerOptions::sync
   float dropout = 0.2f;               ///< of the last features, in [0, 1)
   Optimizer optimizer = momentum({.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 4e-5});
+  BELFRY_FIELDS(classes, width, batch_norm_momentum, sync_batch_norm, dropout, optimizer)
 };
 
 /// Their table 2: inverted residual blocks, in which a 1 x 1 convolution widens the image six

@@ -20,6 +20,8 @@ struct ResnestOptions {
   double batch_norm_momentum = 0.9;  ///< share of the moving statistics that a step keeps
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
   Optimizer optimizer = momentum({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4});
+  BELFRY_FIELDS(classes, blocks, filters, radix, groups, batch_norm_momentum, sync_batch_norm,
+                optimizer)
 };
 
 /// Bottleneck blocks whose 3 x 3 convolution gives `radix` times as many channels; per channel, a

@@ -13,6 +13,7 @@ enum class ResnetStem : std::uint8_t {
   small,    ///< a 3 x 3 convolution (their section 4.2): for images of about 32 x 32 pixels
   large,    ///< 7 x 7 with stride 2 and 3 x 3 max pooling (table 1): for about 224 x 224
 };
+constexpr auto names_of(ResnetStem) { return name_list("by_size", "small", "large"); }
 
 struct ResnetOptions {
   std::int64_t classes = 10;
@@ -20,6 +21,7 @@ struct ResnetOptions {
   double batch_norm_momentum = 0.9;  ///< share of the moving statistics that a step keeps
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
   Optimizer optimizer = momentum({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 5e-4});
+  BELFRY_FIELDS(classes, stem, batch_norm_momentum, sync_batch_norm, optimizer)
 };
 
 /// Stages of 64, 128, 256 and 512 filters, of 2, 2, 2 and 2 basic blocks (18) or 3, 4, 6 and 3

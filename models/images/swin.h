@@ -19,6 +19,7 @@ struct SwinOptions {
   std::int64_t patch = 4;   ///< pixels a side of what becomes one pixel of the first stage
   std::int64_t mlp = 4;     ///< times as many units in the hidden layer behind an attention
   Optimizer optimizer = adamw({.learning_rate = 1e-3, .weight_decay = 0.05});
+  BELFRY_FIELDS(classes, channels, blocks, heads, window, patch, mlp, optimizer)
 };
 
 /// Patches of the image become vectors; stages of blocks, each attention within windows and a

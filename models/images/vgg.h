@@ -16,6 +16,8 @@ struct VggOptions {
   std::int64_t hidden = 4096;        ///< units of the two layers behind the convolutions
   float dropout = 0.5f;              ///< of those, in [0, 1)
   Optimizer optimizer = momentum({.learning_rate = 0.01, .momentum = 0.9, .weight_decay = 5e-4});
+  BELFRY_FIELDS(classes, batch_norm, batch_norm_momentum, sync_batch_norm, hidden, dropout,
+                optimizer)
 };
 
 /// Five stages of 3 x 3 convolutions of 64, 128, 256, 512 and 512 filters, each with 2 x 2 max

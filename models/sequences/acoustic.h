@@ -27,6 +27,8 @@ struct AcousticOptions {
   std::string audio = "audio";       ///< feature with the frames; lengths: this and "_length"
   std::string label = "label";       ///< feature with the labels; lengths: this and "_length"
   Optimizer optimizer = adam({.learning_rate = 1e-3});
+  BELFRY_FIELDS(labels, filters, strides, kernel, dropout, batch_norm_momentum, sync_batch_norm,
+                separator, zero_infinity, audio, label, optimizer)
 };
 
 /// A deep convolutional network over the frames of a spectrogram, trained with ctc_loss() on labels

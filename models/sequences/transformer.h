@@ -24,6 +24,8 @@ struct TransformerOptions {
   std::string feature = "token";   ///< i32 or i64 [n, t], or floating [n, t, c]
   std::string lengths = {};  ///< feature with the number of places that count, [n]; empty: all do
   Optimizer optimizer = adam({.learning_rate = 1e-3});
+  BELFRY_FIELDS(classes, vocabulary, depth, width, heads, hidden, learned_positions, longest,
+                pool_mean, dropout, feature, lengths, optimizer)
 };
 
 /// Tokens get a vector each (scaled as in the paper's section 3.4, but not where positions are

@@ -8,6 +8,7 @@ namespace belfry::models {
 struct BaselineOptions {
   Head head = binary_head();
   Optimizer optimizer = ftrl({.learning_rate = 0.3});
+  BELFRY_FIELDS(head, optimizer)
 };
 
 /// A model that looks at no feature: its logits are a variable, baseline/bias [units], the same for

@@ -15,6 +15,7 @@ namespace belfry::models {
 struct NumericColumn {
   std::string feature = {};
   double mean = 0, deviation = 1;  ///< x becomes (x - mean) / deviation, which is above 0
+  BELFRY_FIELDS(feature, mean, deviation)
 };
 
 /// A feature that says which of several categories, [n], or [n, k] for k answers, whose vectors are
@@ -28,6 +29,7 @@ struct CategoricalColumn {
   /// reached: {18, 65} makes three. `categories` stays 0 then.
   std::vector<double> boundaries = {};
   std::int64_t width = 8;  ///< of the vector that a deep model learns for each category
+  BELFRY_FIELDS(feature, categories, hashed, boundaries, width)
 };
 
 /// Which categories occur together.
@@ -36,6 +38,7 @@ struct CrossedColumn {
   /// Combinations are spread over so many by a hash; 0, or more than there are: one for each.
   std::int64_t buckets = 0;
   std::int64_t width = 8;  ///< as above
+  BELFRY_FIELDS(features, buckets, width)
 };
 
 /// The columns that a model sees.
@@ -45,6 +48,7 @@ struct Columns {
   std::vector<CrossedColumn> crossed = {};
 
   bool empty() const { return numeric.empty() && categorical.empty() && crossed.empty(); }
+  BELFRY_FIELDS(numeric, categorical, crossed)
 };
 
 /// Error unless there is a column and all of them make sense.

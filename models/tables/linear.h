@@ -11,6 +11,7 @@ struct LinearOptions {
   Columns columns = {};  ///< at least one
   Head head = binary_head();
   Optimizer optimizer = ftrl({.learning_rate = 0.1, .lazy = true});
+  BELFRY_FIELDS(columns, head, optimizer)
 };
 
 /// Generalised linear models: logistic, softmax, linear and Poisson regression, as the head says.

@@ -17,6 +17,7 @@ struct MlpOptions {
   float dropout = 0;  ///< of each hidden layer, in [0, 1)
   Optimizer optimizer = adam({.learning_rate = 1e-3});
   Head head = {};  ///< what it learns; none: multi_class_head() of `classes`
+  BELFRY_FIELDS(feature, hidden, classes, dropout, optimizer, head)
 };
 
 /// A multilayer perceptron. Features: the one named, and those of its head (not in predict mode),

@@ -15,6 +15,7 @@ struct DnnOptions {
   float dropout = 0;                             ///< of each hidden layer, in [0, 1)
   Head head = binary_head();
   Optimizer optimizer = adagrad({.learning_rate = 0.05});
+  BELFRY_FIELDS(columns, hidden, dropout, head, optimizer)
 };
 
 /// deep_columns() through a multilayer perceptron, with variables in deep/. Features as linear().
@@ -29,6 +30,7 @@ struct WideDeepOptions {
   Head head = binary_head();
   Optimizer wide_optimizer = ftrl({.learning_rate = 0.1, .lazy = true});
   Optimizer deep_optimizer = adagrad({.learning_rate = 0.05});
+  BELFRY_FIELDS(wide, deep, hidden, dropout, head, wide_optimizer, deep_optimizer)
 };
 
 /// Both at once (Cheng et al., "Wide & deep learning for recommender systems", DLRS 2016): the

@@ -23,6 +23,8 @@ struct UnetOptions {
   double threshold = 0.5;  ///< of probabilities, for the prediction "mask" and the metrics
   Optimizer optimizer = adam({.learning_rate = 1e-3});
   int slot_of_way_up = 0;  ///< device slot; the way down and the bottom are on slot 0
+  BELFRY_FIELDS(depth, filters, batch_norm, batch_norm_momentum, sync_batch_norm, slot_of_way_up,
+                classes, exclusive, positive_weight, dice_weight, threshold, optimizer)
 };
 
 /// Two 3 x 3 convolutions on each level, with ReLU; down by 2 x 2 max pooling, up by a transposed

@@ -22,6 +22,9 @@ struct UnetResnestOptions {
   double dice_weight = 1;
   double threshold = 0.5;
   Optimizer optimizer = adam({.learning_rate = 1e-3});
+  BELFRY_FIELDS(blocks, filters, radix, groups, decoder_filters, batch_norm_momentum,
+                sync_batch_norm, classes, exclusive, positive_weight, dice_weight, threshold,
+                optimizer)
 };
 
 /// resnest_features() down, and up again as unet() goes; where the image has its full size, nothing

@@ -22,6 +22,8 @@ struct UnetSwinOptions {
   double dice_weight = 1;
   double threshold = 0.5;
   Optimizer optimizer = adamw({.learning_rate = 1e-3, .weight_decay = 0.05});
+  BELFRY_FIELDS(channels, blocks, heads, window, patch, mlp, classes, exclusive, positive_weight,
+                dice_weight, threshold, optimizer)
 };
 
 /// swin_features() down. On the way up pixels are expanded into 2 x 2 with half the channels, a

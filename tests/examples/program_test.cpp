@@ -129,7 +129,7 @@ TEST(Program, UnknownKeysAndWrongTypesInTheFileAreErrors) {
   {
     File file(R"({"max_step": 5})");
     std::string error = error_of({"--config", file.path()});
-    EXPECT_THAT(error, HasSubstr("config: unknown key `max_step`; known are "));
+    EXPECT_THAT(error, HasSubstr("config: there is no field `max_step`; there are "));
     EXPECT_THAT(error, HasSubstr(std::string("(in ") + file.path() + "; batch_size, data_dir, "));
   }
   {

@@ -89,7 +89,7 @@ TEST(MakeModel, SchedulesThatAreNoneAreRefused) {
                         "decay_steps, alpha"));
   EXPECT_THAT(error(R"({"name": "cosine_decay", "initial": 1})"), HasSubstr("decay_steps"));
   EXPECT_THAT(error(R"({"name": "warmup", "steps": 3, "after": "0.1"})"),
-              HasSubstr("lenet: sgd: warmup: `after` cannot be \"0.1\""));
+              HasSubstr("lenet: sgd: warmup: `after` must be a number, got \"0.1\""));
 }
 
 TEST(MakeModel, HeadsHaveReductionsAndThresholds) {
@@ -100,8 +100,12 @@ TEST(MakeModel, HeadsHaveReductionsAndThresholds) {
   EXPECT_NEAR(result.at("loss"), 3 * std::log(2.0), 1e-6);
   EXPECT_EQ(result.at("recall/positive_threshold_0.3"), 1);
   EXPECT_THAT(
+      error_of([] { make("baseline", R"({"head": {"name": "binary", "reduction": "all"}})"); }),
+      HasSubstr("baseline: binary: `reduction` must be one of none, sum, mean, weighted_mean, "
+                "mean_by_nonzero_weights, got \"all\""));
+  EXPECT_THAT(
       error_of([] { make("baseline", R"({"head": {"name": "binary", "reduction": "none"}})"); }),
-      HasSubstr("`reduction` is one of mean, mean_by_nonzero_weights, sum, weighted_mean"));
+      HasSubstr("binary_head: a loss is one number; the reduction `none`"));
 }
 
 TEST(MakeModel, MasksHaveSeveralClasses) {
@@ -189,21 +193,25 @@ TEST(MakeModel, ValuesOfAnotherTypeAreRefused) {
     const char *model, *options, *error;
   };
   for (const Case& c : std::vector<Case>{
-           {"mlp", R"({"hidden": [64.7]})", "mlp: `hidden` cannot be 64.7"},
-           {"mlp", R"({"hidden": [true]})", "mlp: `hidden` cannot be true"},
+           {"mlp", R"({"hidden": [64.7]})", "mlp: `hidden[0]` must be a whole number, got 64.7"},
+           {"mlp", R"({"hidden": [true]})", "mlp: `hidden[0]` must be a whole number, got true"},
            {"mlp", R"({"hidden": 64})", "mlp: `hidden` must be a list, got 64"},
-           {"mlp", R"({"dropout": true})", "mlp: `dropout` cannot be true"},
-           {"mlp", R"({"dropout": "half"})", "mlp: `dropout` cannot be \"half\""},
-           {"mlp", R"({"feature": 1})", "mlp: `feature` cannot be 1"},
-           {"mlp", R"({"classes": 1e1})", "mlp: `classes` cannot be 10.0"},
-           {"mlp", R"({"classes": 9223372036854775808})", "cannot be 9223372036854775808"},
-           {"unet", R"({"depth": 4294967298})", "unet: `depth` cannot be 4294967298"},
-           {"unet", R"({"depth": -4294967294})", "unet: `depth` cannot be -4294967294"},
-           {"unet", R"({"batch_norm": null})", "unet: `batch_norm` cannot be null"},
+           {"mlp", R"({"dropout": true})", "mlp: `dropout` must be a number, got true"},
+           {"mlp", R"({"dropout": "half"})", "mlp: `dropout` must be a number, got \"half\""},
+           {"mlp", R"({"feature": 1})", "mlp: `feature` must be a string, got 1"},
+           {"mlp", R"({"classes": 1e1})", "mlp: `classes` must be a whole number, got 10.0"},
+           {"mlp", R"({"classes": 9223372036854775808})",
+            "`classes` must be a whole number, got 9223372036854775808"},
+           {"unet", R"({"depth": 4294967298})",
+            "unet: `depth` must be in -2147483648..2147483647, got 4294967298"},
+           {"unet", R"({"depth": -4294967294})",
+            "`depth` must be in -2147483648..2147483647, got -4294967294"},
+           {"unet", R"({"batch_norm": null})",
+            "unet: `batch_norm` must be true or false, got null"},
            {"lenet", R"({"optimizer": {"name": "sgd", "learning_rate": false}})",
-            "lenet: sgd: `learning_rate` cannot be false"},
+            "lenet: sgd: `learning_rate` must be a number, got false"},
            {"linear", R"({"columns": {"categorical": [{"feature": "x", "boundaries": [1, "2"]}]}})",
-            "`boundaries` cannot be \"2\""}})
+            "`columns.categorical[0].boundaries[1]` must be a number, got \"2\""}})
     EXPECT_THAT(error_of([&] { make(c.model, c.options); }), HasSubstr(c.error)) << c.options;
 }
 
@@ -215,9 +223,11 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
       HasSubstr(
           "lenet: there is no field `clases`; there are classes, hidden, dropout, optimizer"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"classes": "ten"})"); }),
-              HasSubstr("lenet: `classes` cannot be \"ten\""));
-  EXPECT_THAT(error_of([] { make("lenet", R"({"classes": 2.5})"); }), HasSubstr("cannot be 2.5"));
-  EXPECT_THAT(error_of([] { make("unet", R"({"batch_norm": 1})"); }), HasSubstr("cannot be 1"));
+              HasSubstr("lenet: `classes` must be a whole number, got \"ten\""));
+  EXPECT_THAT(error_of([] { make("lenet", R"({"classes": 2.5})"); }),
+              HasSubstr("must be a whole number, got 2.5"));
+  EXPECT_THAT(error_of([] { make("unet", R"({"batch_norm": 1})"); }),
+              HasSubstr("`batch_norm` must be true or false, got 1"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"optimizer": {"name": "magic"}})"); }),
               HasSubstr("the name of an optimizer (adagrad, adam, adamw, ftrl, lamb, "
                         "momentum, rmsprop, sgd)"));
@@ -225,23 +235,23 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
               HasSubstr("linear: `head` must be an object with the name of a head (binary, multi, "
                         "multi_class, multi_label, poisson, regression), got {\"name\":\"tail\"}"));
   EXPECT_THAT(error_of([] { make("linear", R"({"columns": {"numeric": [{"name": "x"}]}})"); }),
-              HasSubstr("linear: columns: numeric: there is no field `name`; there are feature"));
+              HasSubstr("linear: there is no field `columns.numeric[0].name`; there are feature"));
   EXPECT_THAT(error_of([] { make("linear", R"({"columns": {"numeric": {}}})"); }),
-              HasSubstr("linear: columns: `numeric` must be a list, got {}"));
+              HasSubstr("linear: `columns.numeric` must be a list, got {}"));
   EXPECT_THAT(error_of([] { make("lenet", R"({"optimizer": {"name": "sgd", "beta1": 1}})"); }),
               HasSubstr("lenet: sgd: there is no field `beta1`"));
   EXPECT_THAT(error_of([] { make("resnet18", R"({"stem": "tiny"})"); }),
-              HasSubstr("one of by_size, large, small, got \"tiny\""));
-  EXPECT_THAT(
-      error_of([] { make("lenet", "{"); }),
-      HasSubstr("models: the options of lenet are no JSON: line 1, column 2: syntax error"));
+              HasSubstr("`stem` must be one of by_size, small, large, got \"tiny\""));
+  EXPECT_THAT(error_of([] { make("lenet", "{"); }),
+              HasSubstr("models: the options of lenet: not JSON: line 1, column 2: syntax error"));
   EXPECT_THAT(error_of([] { make("mlp", "{\n  \"hidden\": [7],\n  \"classes\" 3\n}"); }),
-              HasSubstr("models: the options of mlp are no JSON: line 3, column 13: syntax error"));
+              HasSubstr("models: the options of mlp: not JSON: line 3, column 13: syntax error"));
   EXPECT_THAT(error_of([] { make("mlp", R"({"dropout": 1e999})"); }),
-              HasSubstr("models: the options of mlp are no JSON: "));
+              HasSubstr("models: the options of mlp: not JSON: "));
   EXPECT_THAT(error_of([] { make("vgg16", R"({"dropout": 2})"); }),
               HasSubstr("vgg: dropout is 2; it must lie in [0, 1)"));
-  EXPECT_THAT(error_of([] { make("lenet", "[]"); }), HasSubstr("expected a JSON object, got []"));
+  EXPECT_THAT(error_of([] { make("lenet", "[]"); }),
+              HasSubstr("lenet must be a JSON object, got []"));
 }
 
 }  // namespace

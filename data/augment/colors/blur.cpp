@@ -25,11 +25,6 @@ void apply(const GaussianBlurOptions& o, Features& features, PhiloxStream& rando
 
 constexpr Definition<GaussianBlurOptions> definition{
     .name = "gaussian_blur",
-    .fields =
-        [](OptionFields& f, GaussianBlurOptions& o) {
-          f.field("sigma", o.sigma);
-          f.field("image", o.image);
-        },
     .check =
         [](const GaussianBlurOptions& o) {
           require(o.sigma.low > 0 && o.sigma.high <= 100,

@@ -14,11 +14,6 @@
 namespace belfry::data {
 namespace {
 
-void factor_fields(OptionFields& f, FactorOptions& o) {
-  f.field("factor", o.factor);
-  f.field("image", o.image);
-}
-
 void check_factor(const FactorOptions& o) {
   require(o.factor.low >= 0 && o.factor.high <= 1e6, "factor must be from 0 to 1e6, got [",
           o.factor.low, ", ", o.factor.high, "]");
@@ -30,28 +25,17 @@ void apply_factor(const FactorOptions& o, Features& features, PhiloxStream& rand
   adjust(writable_image(features, o.image), factor);
 }
 
-constexpr Definition<FactorOptions> brightness_definition{.name = "brightness",
-                                                          .fields = factor_fields,
-                                                          .check = check_factor,
-                                                          .apply = apply_factor<adjust_brightness>};
+constexpr Definition<FactorOptions> brightness_definition{
+    .name = "brightness", .check = check_factor, .apply = apply_factor<adjust_brightness>};
 
-constexpr Definition<FactorOptions> contrast_definition{.name = "contrast",
-                                                        .fields = factor_fields,
-                                                        .check = check_factor,
-                                                        .apply = apply_factor<adjust_contrast>};
+constexpr Definition<FactorOptions> contrast_definition{
+    .name = "contrast", .check = check_factor, .apply = apply_factor<adjust_contrast>};
 
-constexpr Definition<FactorOptions> saturation_definition{.name = "saturation",
-                                                          .fields = factor_fields,
-                                                          .check = check_factor,
-                                                          .apply = apply_factor<adjust_saturation>};
+constexpr Definition<FactorOptions> saturation_definition{
+    .name = "saturation", .check = check_factor, .apply = apply_factor<adjust_saturation>};
 
 constexpr Definition<HueOptions> hue_definition{
     .name = "hue",
-    .fields =
-        [](OptionFields& f, HueOptions& o) {
-          f.field("shift", o.shift);
-          f.field("image", o.image);
-        },
     .check =
         [](const HueOptions& o) {
           require(o.shift.low >= -0.5 && o.shift.high <= 0.5,
@@ -104,17 +88,7 @@ void apply_jitter(const ColorJitterOptions& o, Features& features, PhiloxStream&
 }
 
 constexpr Definition<ColorJitterOptions> color_jitter_definition{
-    .name = "color_jitter",
-    .fields =
-        [](OptionFields& f, ColorJitterOptions& o) {
-          f.field("brightness", o.brightness);
-          f.field("contrast", o.contrast);
-          f.field("saturation", o.saturation);
-          f.field("hue", o.hue);
-          f.field("image", o.image);
-        },
-    .check = check_jitter,
-    .apply = apply_jitter};
+    .name = "color_jitter", .check = check_jitter, .apply = apply_jitter};
 
 // ---- grayscale
 
@@ -144,15 +118,7 @@ void apply_grayscale(const GrayscaleOptions& o, Features& features, PhiloxStream
 }
 
 constexpr Definition<GrayscaleOptions> grayscale_definition{
-    .name = "grayscale",
-    .fields =
-        [](OptionFields& f, GrayscaleOptions& o) {
-          f.field("probability", o.probability);
-          f.field("channels", o.channels);
-          f.field("image", o.image);
-        },
-    .check = check_grayscale,
-    .apply = apply_grayscale};
+    .name = "grayscale", .check = check_grayscale, .apply = apply_grayscale};
 
 const Registered registered{brightness_definition, contrast_definition,     saturation_definition,
                             hue_definition,        color_jitter_definition, grayscale_definition};

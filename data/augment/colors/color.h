@@ -5,12 +5,14 @@
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 
 struct FactorOptions {
   Range factor{0.6, 1.4};  ///< at least 0; 1 changes nothing
   std::string image = "image";
+  BELFRY_FIELDS(factor, image)
 };
 
 /// x f. (tf.image.adjust_brightness adds instead.) Any number of channels.
@@ -27,6 +29,7 @@ Augmentation saturation(FactorOptions options = {});
 struct HueOptions {
   Range shift{-0.1, 0.1};  ///< turns of the colour circle, from -0.5 to 0.5
   std::string image = "image";
+  BELFRY_FIELDS(shift, image)
 };
 
 /// The hue of HSV moved round the circle; 1/3 makes red green. 3 channels; an image with 1 stays as
@@ -39,6 +42,7 @@ struct ColorJitterOptions {
   double saturation = 0.4;
   double hue = 0.1;  ///< shifts from minus this to this, at most 0.5
   std::string image = "image";
+  BELFRY_FIELDS(brightness, contrast, saturation, hue, image)
 };
 
 /// The four in random order, all orders equally likely, as torchvision's ColorJitter. 1 or 3
@@ -49,6 +53,7 @@ struct GrayscaleOptions {
   double probability = 1;
   std::int64_t channels = 3;  ///< of the result: 3 equal ones, or 1 (then probability must be 1)
   std::string image = "image";
+  BELFRY_FIELDS(probability, channels, image)
 };
 
 /// The grey image, with the given probability. 1 or 3 channels; an image with 1 stays as it is.

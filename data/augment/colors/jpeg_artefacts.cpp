@@ -32,11 +32,6 @@ void apply(const JpegArtefactsOptions& o, Features& features, PhiloxStream& rand
 
 constexpr Definition<JpegArtefactsOptions> definition{
     .name = "jpeg_artefacts",
-    .fields =
-        [](OptionFields& f, JpegArtefactsOptions& o) {
-          f.field("quality", o.quality);
-          f.field("image", o.image);
-        },
     .check =
         [](const JpegArtefactsOptions& o) {
           require(o.quality.low >= 1 && o.quality.high <= 100,

@@ -26,12 +26,6 @@ void apply(const GaussianNoiseOptions& o, Features& features, PhiloxStream& rand
 
 constexpr Definition<GaussianNoiseOptions> definition{
     .name = "gaussian_noise",
-    .fields =
-        [](OptionFields& f, GaussianNoiseOptions& o) {
-          f.field("deviation", o.deviation);
-          f.field("clip", o.clip);
-          f.field("image", o.image);
-        },
     .check =
         [](const GaussianNoiseOptions& o) {
           require(o.deviation.low >= 0 && o.deviation.high <= 10,

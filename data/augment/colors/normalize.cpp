@@ -107,16 +107,7 @@ void apply_normalize(const NormalizeOptions& o, Features& features, PhiloxStream
 }
 
 constexpr Definition<NormalizeOptions> normalize_definition{
-    .name = "normalize",
-    .fields =
-        [](OptionFields& f, NormalizeOptions& o) {
-          f.field("mean", o.mean);
-          f.field("deviation", o.deviation);
-          f.field("unit", o.unit);
-          f.field("image", o.image);
-        },
-    .check = check_normalize,
-    .apply = apply_normalize};
+    .name = "normalize", .check = check_normalize, .apply = apply_normalize};
 
 // ---- to_float
 
@@ -131,11 +122,6 @@ void apply_to_float(const ToFloatOptions& o, Features& features, PhiloxStream&) 
 
 constexpr Definition<ToFloatOptions> to_float_definition{
     .name = "to_float",
-    .fields =
-        [](OptionFields& f, ToFloatOptions& o) {
-          f.field("unit", o.unit);
-          f.field("image", o.image);
-        },
     .check = [](const ToFloatOptions& o) { check_unit(o.unit); },
     .apply = apply_to_float};
 

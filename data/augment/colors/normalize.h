@@ -2,6 +2,7 @@
 // From pixels to the numbers that a network takes.
 
 #include "belfry/data/augment/augmentation.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 
@@ -12,6 +13,7 @@ struct NormalizeOptions {
   /// need one: 65535 for those of 16 bits.
   double unit = 0;
   std::string image = "image";
+  BELFRY_FIELDS(mean, deviation, unit, image)
 };
 
 /// (x / unit - mean) / deviation, as torchvision's ToTensor and Normalize: both options refer to
@@ -26,6 +28,7 @@ Augmentation normalize(NormalizeOptions options);
 struct ToFloatOptions {
   double unit = 0;  ///< the value that becomes 1: see NormalizeOptions
   std::string image = "image";
+  BELFRY_FIELDS(unit, image)
 };
 
 /// x / unit as f32: by default u8 is divided by 255, f32 stays as it is, and i32 needs a unit. Any

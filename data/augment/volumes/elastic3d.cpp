@@ -115,13 +115,6 @@ void apply(const Elastic3dOptions& o, Features& features, PhiloxStream& random) 
 
 constexpr Definition<Elastic3dOptions> definition{
     .name = "elastic3d",
-    .fields =
-        [](OptionFields& f, Elastic3dOptions& o) {
-          f.field("alpha", o.alpha);
-          f.field("sigma", o.sigma);
-          f.field("image", o.image);
-          f.field("masks", o.masks);
-        },
     .check =
         [](const Elastic3dOptions& o) {
           require(o.alpha >= 0 && o.alpha <= 10'000, "alpha must be from 0 to 10000, got ",

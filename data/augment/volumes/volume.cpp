@@ -13,7 +13,6 @@
 namespace belfry::data {
 namespace {
 
-constexpr std::array<std::string_view, 3> axes{"depth", "height", "width"};
 constexpr std::array<int, 3> unmoved{0, 1, 2};
 
 // ---- flip3d
@@ -33,17 +32,8 @@ void apply_flip(const Flip3dOptions& o, Features& features, PhiloxStream& random
   targets.map([&](const Array& from, PixelKind) { return rearranged(from, unmoved, reversed); });
 }
 
-constexpr Definition<Flip3dOptions> flip3d_definition{.name = "flip3d",
-                                                      .fields =
-                                                          [](OptionFields& f, Flip3dOptions& o) {
-                                                            f.field("depth", o.depth);
-                                                            f.field("height", o.height);
-                                                            f.field("width", o.width);
-                                                            f.field("image", o.image);
-                                                            f.field("masks", o.masks);
-                                                          },
-                                                      .check = check_flip,
-                                                      .apply = apply_flip};
+constexpr Definition<Flip3dOptions> flip3d_definition{
+    .name = "flip3d", .check = check_flip, .apply = apply_flip};
 
 // ---- rotate90
 
@@ -71,12 +61,6 @@ void apply_rotate90(const Rotate90Options& o, Features& features, PhiloxStream& 
 
 constexpr Definition<Rotate90Options> rotate90_definition{
     .name = "rotate90",
-    .fields =
-        [](OptionFields& f, Rotate90Options& o) {
-          f.field("axis", o.axis);
-          f.field("image", o.image);
-          f.field("masks", o.masks);
-        },
     .check = [](const Rotate90Options& o) { check_targets(o.image, o.masks); },
     .apply = apply_rotate90};
 
@@ -113,22 +97,11 @@ void apply_rotate3d(const Rotate3dOptions& o, Features& features, PhiloxStream& 
 }
 
 constexpr Definition<Rotate3dOptions> rotate3d_definition{
-    .name = "rotate3d",
-    .fields =
-        [](OptionFields& f, Rotate3dOptions& o) {
-          f.field("degrees", o.degrees);
-          f.field("axis", o.axis);
-          sampling_fields(f, o);
-        },
-    .check = check_rotation<Rotate3dOptions>,
-    .apply = apply_rotate3d};
+    .name = "rotate3d", .check = check_rotation<Rotate3dOptions>, .apply = apply_rotate3d};
 
 const Registered registered{flip3d_definition, rotate90_definition, rotate3d_definition};
 
 }  // namespace
-
-std::span<const std::string_view> names_of(VolumeAxis) { return axes; }
-std::string to_string(VolumeAxis axis) { return std::string(axes[static_cast<std::size_t>(axis)]); }
 
 Augmentation flip3d(Flip3dOptions options) { return flip3d_definition(std::move(options)); }
 Augmentation rotate90(Rotate90Options options) { return rotate90_definition(std::move(options)); }

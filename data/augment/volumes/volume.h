@@ -5,14 +5,13 @@
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/options.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 
 /// An axis of a volume; what turns about it is the plane of the other two.
 enum class VolumeAxis { depth, height, width };
-
-std::string to_string(VolumeAxis axis);  ///< "depth", ...
-std::span<const std::string_view> names_of(VolumeAxis);
+constexpr auto names_of(VolumeAxis) { return name_list("depth", "height", "width"); }
 
 struct Flip3dOptions {
   double depth = 0.5;  ///< probability that this axis is reversed; each by itself
@@ -20,6 +19,7 @@ struct Flip3dOptions {
   double width = 0.5;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(depth, height, width, image, masks)
 };
 
 /// Each axis reversed with its probability.
@@ -29,6 +29,7 @@ struct Rotate90Options {
   VolumeAxis axis = VolumeAxis::depth;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(axis, image, masks)
 };
 
 /// 0 to 3 quarter turns about an axis, all equally likely, without interpolation: numpy.rot90(x, k,
@@ -46,6 +47,7 @@ struct Rotate3dOptions {
   double mask_fill = 0;
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(degrees, axis, interpolation, border, fill, mask_fill, image, masks)
 };
 
 /// Turned about an axis by a random angle, the same for all planes: rotate() of each, with the same
@@ -57,6 +59,7 @@ struct Elastic3dOptions {
   double sigma = 4;   ///< of the smoothing, in voxels
   std::string image = "image";
   std::vector<std::string> masks{};
+  BELFRY_FIELDS(alpha, sigma, image, masks)
 };
 
 /// elastic() in three dimensions: displacements along depth, height and width, smoothed in all

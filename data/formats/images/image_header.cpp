@@ -1,7 +1,6 @@
 #include "belfry/data/formats/images/image_header.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <optional>
 
@@ -111,11 +110,6 @@ int orientation_of(std::span<const std::byte> exif) {
 }
 
 }  // namespace
-
-std::string to_string(ImageFormat format) {
-  constexpr std::array names{"JPEG", "PNG", "BMP", "WebP", "TIFF"};
-  return names[static_cast<std::size_t>(format)];
-}
 
 ImageFormat image_format(std::span<const std::byte> bytes, std::string_view name) {
   BinaryView file(bytes, name);

@@ -7,11 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry::data {
+
+using belfry::to_string;  // of enumerations
 
 enum class ImageFormat { jpeg, png, bmp, webp, tiff };
 
-std::string to_string(ImageFormat format);  ///< "JPEG", "PNG", ...
+constexpr auto names_of(ImageFormat) { return name_list("JPEG", "PNG", "BMP", "WebP", "TIFF"); }
 
 /// By the first bytes. Error naming `name` and the bytes when it is none of the five.
 ImageFormat image_format(std::span<const std::byte> bytes, std::string_view name = "image");

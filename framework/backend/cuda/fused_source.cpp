@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/cuda/kernels/layout.h"
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
@@ -37,7 +38,7 @@ std::string type_name(DType dtype) {
     case DType::boolean:
       return "bool";
   }
-  fail("internal error in Belfry: unknown dtype ", static_cast<int>(dtype));
+  no_such_value(dtype);
 }
 
 DType computed_as(DType dtype) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/protobuf_wire.h"
 
 namespace belfry::onnx {
@@ -104,7 +105,7 @@ std::int64_t data_type(DType dtype) {
     case DType::boolean:
       return 9;
   }
-  fail("internal error in Belfry: unknown dtype");
+  no_such_value(dtype);
 }
 
 std::int64_t weight_bytes(const OnnxGraph& graph) {

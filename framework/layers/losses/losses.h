@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/graph.h"
 
 namespace belfry {
@@ -22,7 +23,9 @@ enum class Reduction : std::uint8_t {
   weighted_mean,           ///< sum of w * l / sum of w; 0 where that is 0
   mean_by_nonzero_weights  ///< sum of w * l / number of w that are not 0; 0 where there are none
 };
-std::string to_string(Reduction reduction);
+constexpr auto names_of(Reduction) {
+  return name_list("none", "sum", "mean", "weighted_mean", "mean_by_nonzero_weights");
+}
 
 /// Losses of any shape to a scalar (or as they are, for Reduction::none). As the loss of a step it
 /// is on several towers what one tower would compute of all rows: `sum` with

@@ -30,22 +30,6 @@ Tensor weighted_quotient(Tensor total, Tensor weights) {
 
 }  // namespace
 
-std::string to_string(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::none:
-      return "none";
-    case Reduction::sum:
-      return "sum";
-    case Reduction::mean:
-      return "mean";
-    case Reduction::weighted_mean:
-      return "weighted_mean";
-    case Reduction::mean_by_nonzero_weights:
-      return "mean_by_nonzero_weights";
-  }
-  fail("internal error in Belfry: unknown reduction");
-}
-
 Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights) {
   Tensor weighted = layers::weigh("reduce_loss", losses, weights);
   bool by_weights =

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/layers/metrics/metric_support.h"
 
 namespace belfry {
@@ -36,7 +37,7 @@ double area_between(const Found& from, const Found& to, Summation summation) {
     case Summation::majoring:
       return width * std::max(a, b);
   }
-  fail("internal error in Belfry: unknown summation");
+  no_such_value(summation);
 }
 
 // The area of the curve that `state`, summed over all batches by threshold_counts(), describes.

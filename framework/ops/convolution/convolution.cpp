@@ -11,16 +11,6 @@
 
 namespace belfry {
 
-std::string to_string(Activation activation) {
-  switch (activation) {
-    case Activation::none:
-      return "none";
-    case Activation::relu:
-      return "relu";
-  }
-  fail("internal error in Belfry: unknown activation");
-}
-
 namespace {
 
 /// The sum that makes one output element, without bias.

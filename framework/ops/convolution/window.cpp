@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry {
 
 std::string to_string(const Padding& padding) {
@@ -17,7 +19,7 @@ std::string to_string(const Padding& padding) {
                     ", ")
              + "]";
   }
-  fail("internal error in Belfry: unknown padding");
+  no_such_value(padding.kind);
 }
 
 namespace {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "belfry/framework/base/enum_names.h"
+
 namespace belfry {
 
 /// How an optimizer keeps its slots. Variables, gradients and all arithmetic stay f32.
@@ -23,7 +25,7 @@ enum class OptimizerState : std::uint8_t {
   /// are the most sensitive.
   eight_bits,
 };
-std::string to_string(OptimizerState state);
+constexpr auto names_of(OptimizerState) { return name_list("as_variable", "bf16", "eight_bits"); }
 
 struct MovingAverageUpdateOptions {
   double decay = 0.999;  ///< in [0, 1)

@@ -25,18 +25,6 @@ using UnsignedMap = EightBits<StdMath, false>;
 
 }  // namespace
 
-std::string to_string(OptimizerState state) {
-  switch (state) {
-    case OptimizerState::as_variable:
-      return "as_variable";
-    case OptimizerState::bf16:
-      return "bf16";
-    case OptimizerState::eight_bits:
-      return "eight_bits";
-  }
-  fail("internal error in Belfry: unknown state of optimizers");
-}
-
 TensorType slot_type(const TensorType& variable, OptimizerState state) {
   if (state == OptimizerState::as_variable) return variable;
   require(variable.dtype == DType::f32, "an optimizer's state of ", state,

@@ -195,34 +195,34 @@ TEST(Augmentation, RefusesWhatIsNotOne) {
   EXPECT_THAT(reading("{\"name\":\"\xff\"}"), StartsWith("augmentation: not JSON: "));
   EXPECT_EQ(reading("[1]"),
             "augmentation: expected an object with a `name`, as in {\"name\": "
-            "\"flip_horizontal\"}; got [1]");
+            "\"flip_horizontal\"}, got [1]");
   EXPECT_THAT(reading(R"({"name":3})"), StartsWith("augmentation: expected an object"));
   EXPECT_THAT(reading(R"({"name":"flip"})"),
               StartsWith("augmentation: unknown augmentation `flip`; known: affine, brightness, "
                          "center_crop, "));
   EXPECT_EQ(reading(R"({"name":"to_float","imag":"x"})"),
-            "augmentation: to_float: unknown option `imag`; known: unit, image");
+            "augmentation: to_float: there is no field `imag`; there are unit, image");
   EXPECT_EQ(reading(R"({"name":"to_float","image":"x","image":"y"})"),
-            "augmentation: the option \"image\" is given twice");
+            "augmentation: \"image\" is given twice");
   EXPECT_EQ(reading(R"({"name":"flip_vertical","probability":"0.5"})"),
-            "augmentation: flip_vertical: probability must be a number, got \"0.5\"");
+            "augmentation: flip_vertical: `probability` must be a number, got \"0.5\"");
   EXPECT_EQ(reading(R"({"name":"flip_vertical","probability":1.5})"),
             "augmentation: flip_vertical: probability must be from 0 to 1, got 1.5");
   EXPECT_EQ(reading(R"({"name":"hue","shift":[0.1]})"),
-            "augmentation: hue: shift must be [low, high], got 1 numbers");
+            "augmentation: hue: `shift` must be [low, high], got [0.1]");
   EXPECT_EQ(reading(R"({"name":"hue","shift":[0.1,-0.1]})"),
             "augmentation: hue: shift must be [low, high] with low at most high, got [0.1, -0.1]");
   EXPECT_EQ(reading(R"({"name":"jpeg_artefacts","quality":[0.5,90]})"),
-            "augmentation: jpeg_artefacts: quality[0] must be a whole number, got 0.5");
+            "augmentation: jpeg_artefacts: `quality[0]` must be a whole number, got 0.5");
   EXPECT_EQ(reading(R"({"name":"cutout","size":9223372036854775808})"),
-            "augmentation: cutout: size must be a whole number, got 9223372036854775808");
+            "augmentation: cutout: `size` must be a whole number, got 9223372036854775808");
   EXPECT_EQ(reading(R"({"name":"rotate","border":"mirror"})"),
-            "augmentation: rotate: border must be one of constant, edge, reflect, symmetric; got "
-            "`mirror`");
+            "augmentation: rotate: `border` must be one of constant, edge, reflect, symmetric, got "
+            "\"mirror\"");
   EXPECT_EQ(reading(R"({"name":"gaussian_noise","clip":1})"),
-            "augmentation: gaussian_noise: clip must be true or false, got 1");
+            "augmentation: gaussian_noise: `clip` must be true or false, got 1");
   EXPECT_EQ(reading(R"({"name":"compose","of":[{"name":"hue"},{"name":"to_float","image":[]}]})"),
-            "augmentation: compose: to_float: image must be a string, got [] (in of[1])");
+            "augmentation: compose: to_float: `image` must be a string, got [] (in of[1])");
 }
 
 TEST(Augmentation, RefusesDeepNesting) {
@@ -241,7 +241,7 @@ TEST(Augmentation, RefusesOptionsThatCannotBePrinted) {
               rotate({.degrees = {0, INFINITY}});
             }),
             "rotate: degrees must be a finite number, got inf");
-  EXPECT_EQ(error_of([] { to_float({.image = "\xff"}); }), "to_float: a name is not UTF-8");
+  EXPECT_EQ(error_of([] { to_float({.image = "\xff"}); }), "to_float: image is not UTF-8");
   EXPECT_EQ(error_of([] { rotate({.border = static_cast<Border>(9)}); }),
             "rotate: border has no value number 9");
 }

@@ -8,6 +8,7 @@
 
 #include "belfry/framework/backend/cuda/device.h"
 #include "belfry/framework/backend/cuda/toolkit/check.h"
+#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
@@ -42,7 +43,7 @@ cudaMemcpyKind kind_of(Direction direction) {
     case Direction::on_device:
       return cudaMemcpyDeviceToDevice;
   }
-  fail("internal error in Belfry: unknown direction of a copy");
+  no_such_value(direction);
 }
 
 class RuntimeApi final : public Api {

@@ -1,0 +1,153 @@
+#pragma once
+// Structs that name their fields, each once. Printing, comparing, hashing, checking, and JSON
+// (json.h) follow from these names.
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/base/units.h"
+
+namespace belfry {
+
+/// The range of a field that is a whole number, both ends included.
+struct Limits {
+  std::int64_t low = std::numeric_limits<std::int64_t>::min();
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();
+};
+constexpr Limits at_least(std::int64_t low) { return {.low = low}; }
+std::string to_string(const Limits& limits);  ///< "at least 1", "in 0..5"
+
+namespace detail {
+
+/// Takes any field: a named type, as nvcc knows no lambda in a concept.
+struct AnyField {
+  template <class T>
+  const AnyField& operator()(std::string_view, const T&, Limits = {}) const {
+    return *this;
+  }
+};
+
+std::string_view pop_name(std::string_view& names);
+
+template <class Members, class Visitor>
+void visit_fields(std::string_view names, const Members& members, Visitor&& field) {
+  std::apply([&](auto&... member) { (field(pop_name(names), member), ...); }, members);
+}
+
+}  // namespace detail
+
+/// A struct of options names its fields once, in a static member template:
+///
+///   struct SoftplusOptions {
+///     float beta = 1;  ///< steepness
+///     static void fields(auto& o, auto&& field) { field("beta", o.beta); }
+///   };
+///
+/// A field that is a whole number may have Limits behind it, and one of another struct's may be
+/// listed as its own. BELFRY_FIELDS(beta), behind the last field, is the same where there is
+/// neither.
+template <class T>
+concept OptionStruct = requires(const T& o) {
+  T::fields(o, detail::AnyField());
+};
+
+#define BELFRY_FIELDS(...)                                               \
+  auto tie_fields() { return std::tie(__VA_ARGS__); }                    \
+  auto tie_fields() const { return std::tie(__VA_ARGS__); }              \
+  static void fields(auto& o, auto&& field) {                            \
+    ::belfry::detail::visit_fields(#__VA_ARGS__, o.tie_fields(), field); \
+  }
+
+/// Types that are a whole number with a unit.
+template <class T>
+concept Quantity =
+    std::same_as<T, Steps> || std::same_as<T, Bytes> || std::same_as<T, std::chrono::seconds>;
+inline std::int64_t count_of(Steps steps) { return steps.count; }
+inline std::int64_t count_of(Bytes bytes) { return bytes.count; }
+inline std::int64_t count_of(std::chrono::seconds seconds) { return seconds.count(); }
+
+namespace detail {
+
+/// Fails for numbers outside their limits.
+struct LimitsChecker {
+  std::string place;
+
+  template <class T>
+  const LimitsChecker& operator()(std::string_view name, const T& value, Limits limits = {}) const {
+    if constexpr (OptionStruct<T>) {
+      T::fields(value, LimitsChecker{concat(place, name, ".")});
+    } else if constexpr (Quantity<T>) {
+      check(name, count_of(value), limits);
+    } else if constexpr (std::signed_integral<T>) {
+      check(name, value, limits);
+    }
+    return *this;
+  }
+  void check(std::string_view name, std::int64_t value, Limits limits) const;
+};
+
+}  // namespace detail
+
+/// Error unless each field of `options` is within its Limits: "<place>threads must be at least 0,
+/// got -1". Fields of a struct inside are named a.b.
+template <OptionStruct T>
+void check_limits(const T& options, std::string place) {
+  T::fields(options, detail::LimitsChecker{std::move(place)});
+}
+
+/// Reads `value` from something that holds one of a few plain kinds: JSON, or an option in a file.
+/// From has truth(), whole(), natural(), number(), words() and elements(), which are Errors where
+/// it holds something else, and refuse(expected), which throws. A type with a form of its own has a
+/// function read_field(from, value) beside From or itself.
+template <class From, class T>
+void read_value(const From& from, T& value, Limits limits = {}) {
+  if constexpr (requires { read_field(from, value); }) {
+    read_field(from, value);
+  } else if constexpr (std::same_as<T, bool>) {
+    value = from.truth();
+  } else if constexpr (std::same_as<T, std::uint64_t>) {
+    value = from.natural();
+  } else if constexpr (std::integral<T>) {
+    constexpr std::int64_t lowest = std::numeric_limits<T>::min();
+    constexpr std::int64_t highest = std::numeric_limits<T>::max();
+    if (limits.low < lowest) limits.low = lowest;
+    if (limits.high > highest) limits.high = highest;
+    std::int64_t number = from.whole();
+    if (number < limits.low || number > limits.high) from.refuse(to_string(limits));
+    value = static_cast<T>(number);
+  } else if constexpr (Quantity<T>) {
+    std::int64_t count = 0;
+    read_value(from, count, limits);
+    value = T(count);
+  } else if constexpr (std::floating_point<T>) {
+    value = static_cast<T>(from.number());
+  } else if constexpr (std::same_as<T, std::string>) {
+    value = from.words();
+  } else if constexpr (NamedEnum<T>) {
+    if (!from_name(from.words(), value)) from.refuse(concat("one of ", join(enum_names<T>, ", ")));
+  } else if constexpr (requires { std::begin(value); }) {
+    auto elements = from.elements();
+    if constexpr (requires { value.resize(0); }) {
+      value.clear();
+      value.resize(elements.size());
+    } else if (elements.size() != value.size()) {
+      from.refuse(concat("a list of ", value.size(), " values"));
+    }
+    for (std::size_t i = 0; i < elements.size(); ++i) read_value(elements[i], value[i]);
+  } else {
+    static_assert(OptionStruct<T>, "a field of a type that is neither plain nor has read_field()");
+    from.fields(value);
+  }
+}
+
+}  // namespace belfry
