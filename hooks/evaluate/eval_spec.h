@@ -34,7 +34,8 @@ struct NewCheckpoint {};
 /// Steps are counted from step 0, time from the last evaluation or the beginning of training.
 using EvalTrigger = std::variant<NewCheckpoint, Steps, std::chrono::milliseconds, Epochs>;
 
-/// An evaluation that goes on beside training. Aggregate; give the name first.
+/// An evaluation that goes on beside training, by train_and_evaluate(), hooks::validate() or, in a
+/// process of its own, evaluate_continuously(). Aggregate; give the name first.
 struct EvalSpec {
   /// The name of its results, in the log and in model_dir/eval_<name> for TensorBoard; empty:
   /// model_dir/eval. No two evaluations of a training have the same name.

@@ -16,13 +16,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;  // compared with which no time overflows
 
-void check(const EvaluateContinuouslyOptions& o) {
-  hooks::check_evaluation_name("evaluate_continuously", o.name);
+void check(const EvalSpec& spec, const EvaluateContinuouslyOptions& o) {
+  hooks::check_evaluation_name("evaluate_continuously", spec.name);
+  require(std::holds_alternative<NewCheckpoint>(spec.every) && spec.start_delay.count() == 0
+              && spec.early_stopping.patience == 0 && !spec.early_stopping.target
+              && spec.keep_best == 0 && spec.exporters.empty() && spec.devices.empty(),
+          "evaluate_continuously: evaluates each new checkpoint, and trains nothing: every, "
+          "start_delay, early_stopping, keep_best, exporters and devices of an EvalSpec are for "
+          "train_and_evaluate()");
   auto zero = std::chrono::milliseconds(0);
   require(o.poll > zero, "evaluate_continuously: poll must be above 0 ms, got ", o.poll.count());
-  require(o.throttle >= zero && o.timeout.value_or(zero) >= zero,
+  require(spec.throttle >= zero && o.timeout.value_or(zero) >= zero,
           "evaluate_continuously: timeout and throttle must be at least 0 ms, got ",
-          o.timeout.value_or(zero).count(), " and ", o.throttle.count());
+          o.timeout.value_or(zero).count(), " and ", spec.throttle.count());
 }
 
 // Returns early when the stop is requested, or after a year: a clock's nanoseconds soon overflow.
@@ -41,8 +47,7 @@ std::int64_t newest_step(const std::string& model_dir) {
 
 void publish(Estimator& estimator, const EvalResult& result, const std::string& name) {
   auto step = static_cast<std::int64_t>(result.at("global_step"));
-  log_info("step ", step, ": evaluated ", name.empty() ? "" : name + ": ",
-           hooks::results_text(result));
+  log_info(hooks::evaluation_text(step, name, result));
   hooks::write_evaluation(hooks::evaluation_dir(estimator.model_dir(), name), result, step);
 }
 
@@ -56,9 +61,9 @@ EvalResult evaluate_and_write(Estimator& estimator, const InputFn& input_fn,
   return result;
 }
 
-std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const InputFn& input_fn,
+std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const EvalSpec& spec,
                                                 const EvaluateContinuouslyOptions& o) {
-  check(o);
+  check(spec, o);
   std::optional<EvalResult> last;
   std::int64_t seen = -1;
   Clock::time_point news = Clock::now();
@@ -74,22 +79,22 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Inpu
     }
     Clock::time_point began = news = Clock::now();
     seen = newest;
-    if (o.wanted && !o.wanted(newest)) continue;
-    EvaluateArgs args{.steps = o.steps, .averaged = o.averaged};
+    if (spec.wanted && !spec.wanted(newest)) continue;
+    EvaluateArgs args{.steps = spec.steps, .averaged = spec.averaged};
     // For evaluate() a stop might be the end of data that have none. Here it is not meant to be.
-    if (!last && !o.steps && o.stop.stop_possible())
-      estimator.check_evaluation(input_fn, args, o.stop);
+    if (!last && !spec.steps && o.stop.stop_possible())
+      estimator.check_evaluation(spec.input_fn, args, o.stop);
     args.stop = o.stop;
-    EvalResult result = estimator.evaluate(input_fn, args);
+    EvalResult result = estimator.evaluate(spec.input_fn, args);
     if (result.stopped()) break;
     // A still newer one may have taken its place meanwhile.
     seen = std::max(seen, static_cast<std::int64_t>(result.at("global_step")));
-    publish(estimator, result, o.name);
-    if (o.receive) o.receive(seen, result);
+    publish(estimator, result, spec.name);
+    if (spec.receive) spec.receive(seen, result);
     last = std::move(result);
     news = Clock::now();
     auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(news - began);
-    if (taken < o.throttle && !is_over()) sleep(o.throttle - taken, o.stop);
+    if (taken < spec.throttle && !is_over()) sleep(spec.throttle - taken, o.stop);
   }
   return last;
 }

@@ -245,8 +245,8 @@ bool EvaluationHook::keep_best(HookContext& context, const std::string& saved) {
 
 // On the chief.
 void EvaluationHook::publish(const std::string& model_dir, bool better, bool others) {
-  log_info("step ", last_->step, ": evaluated ", spec_.name.empty() ? "" : spec_.name + ": ",
-           results_text(last_->result), better || !others ? "" : concat("; ", best_.text()));
+  log_info(evaluation_text(last_->step, spec_.name, last_->result),
+           better || !others ? "" : concat("; ", best_.text()));
   if (!events_) events_.emplace(evaluation_dir(model_dir, spec_.name));
   write_evaluation(*events_, last_->result, last_->step);
   events_->flush();

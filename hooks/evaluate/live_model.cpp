@@ -7,20 +7,12 @@
 
 namespace belfry::hooks {
 
-bool has_turn(const HookContext& context, std::int64_t step, Steps every) {
-  return step % every.count == 0 || step == context.last_step();
-}
-
 void check_averages(const std::string& owner, Estimator& estimator) {
   std::vector<std::string> names = estimator.variable_names();
   auto is_average = [](const std::string& name) { return name.ends_with(moving_average_suffix); };
   require(std::ranges::any_of(names, is_average), owner,
           ": averaged is set, but no variable has a moving average; add hooks::moving_average() to "
           "TrainOptions::hooks");
-}
-
-void check_every(const char* hook, Steps every) {
-  require(every.count >= 1, hook, ": every must be at least 1, got ", every.count);
 }
 
 void FailureAtEnd::take(HookContext& context, std::exception_ptr error) {

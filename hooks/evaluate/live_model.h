@@ -2,7 +2,6 @@
 // Common parts of the hooks that run the model on the live variables while it trains. Internal to
 // hooks/.
 
-#include <cstdint>
 #include <exception>
 #include <string>
 #include <utility>
@@ -12,16 +11,9 @@
 
 namespace belfry::hooks {
 
-/// Whether the model is run after this step: every so many, counted from step 0, and after the
-/// last one where training has a limit.
-bool has_turn(const HookContext& context, std::int64_t step, Steps every);
-
 /// Error, beginning with `owner`: the variables of `estimator`, which trains, have no moving
 /// averages.
 void check_averages(const std::string& owner, Estimator& estimator);
-
-/// Error, naming the hook: `every` is below 1.
-void check_every(const char* hook, Steps every);
 
 /// Keeps a failure of a hook between two steps that has changed nothing of the training: training
 /// stops and saves, and fails at the hook's end, where rethrow() is called, also where training has

@@ -54,12 +54,12 @@ class Samples final : public Hook {
   }
 
   bool needs_result_now(HookContext& context, std::int64_t step) override {
-    return has_turn(context, step, o_.every);
+    return step % o_.every.count == 0 || step == context.last_step();
   }
 
   void after_step(const StepResult& result) override {
     HookContext& context = result.context;
-    if (!has_turn(context, result.step, o_.every) || !is_finite(result) || failure_.has_come())
+    if (!needs_result_now(context, result.step) || !is_finite(result) || failure_.has_come())
       return;
     TrainingPause pause(context);
     failure_.on_chief(context, [&] {
@@ -104,7 +104,7 @@ class Samples final : public Hook {
 }  // namespace
 
 std::shared_ptr<Hook> samples(Estimator& estimator, InputFn input_fn, SamplesOptions options) {
-  check_every("samples", options.every);
+  require(options.every.count >= 1, "samples: every must be at least 1, got ", options.every.count);
   require(input_fn, "samples: there is no input_fn");
   require(options.receive, "samples: set SamplesOptions::receive, to which predictions are handed");
   return std::make_shared<Samples>(estimator, std::move(input_fn), std::move(options));

@@ -2,6 +2,7 @@
 // Values of steps, summaries and evaluations, in the form in which hooks show them. Internal to
 // hooks/.
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,8 @@ bool is_finite(const StepResult& result);
 
 /// The results of one element but for global_step, by name.
 std::vector<std::pair<std::string, double>> scalars_of(const EvalResult& results);
-/// The same as a text: "accuracy = 0.5, loss = 1.25".
-std::string results_text(const EvalResult& results);
+/// The same as a line of the log: "step 4: evaluated test: accuracy = 0.5, loss = 1.25".
+std::string evaluation_text(std::int64_t step, const std::string& name, const EvalResult& results);
 
 /// An image [h, w, c] as u8. Floating values from 0 to 1 become 0 to 255; those outside are taken
 /// for the nearest, NaN for 0.

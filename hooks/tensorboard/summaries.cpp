@@ -214,10 +214,10 @@ void write_evaluation(const std::string& dir, const EvalResult& result, std::int
 void write_evaluation(EventFile& file, const EvalResult& result, std::int64_t step,
                       const std::string& checkpoint) {
   std::vector<EventValue> values;
-  for (const auto& [name, value] : scalars_of(result))
-    values.push_back(scalar_summary(name, value));
   for (const auto& [name, value] : result)
     if (auto curve = as_pr_curve(value)) values.push_back(pr_curve_summary(name, *curve));
+  for (const auto& [name, value] : scalars_of(result))
+    values.push_back(scalar_summary(name, value));
   if (!checkpoint.empty()) values.push_back(text_summary("checkpoint_path", checkpoint));
   file.add(step, std::move(values));
 }

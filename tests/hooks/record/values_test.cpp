@@ -36,7 +36,8 @@ TEST(Values, ScalarsOfAnEvaluation) {
   found.set("global_step", Array::scalar(7.0));
   found.set("matrix", Array::zeros({2, 2}));
   EXPECT_THAT(scalars_of(found), ElementsAre(Pair("accuracy", 0.5), Pair("loss", 1.25)));
-  EXPECT_EQ(results_text(found), "accuracy = 0.5, loss = 1.25");
+  EXPECT_EQ(evaluation_text(7, "", found), "step 7: evaluated accuracy = 0.5, loss = 1.25");
+  EXPECT_EQ(evaluation_text(7, "t", found), "step 7: evaluated t: accuracy = 0.5, loss = 1.25");
 }
 
 TEST(Values, AStepIsFiniteIfAllOfItIs) {

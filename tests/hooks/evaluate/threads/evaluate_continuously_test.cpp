@@ -17,26 +17,24 @@ struct Continuously : EvaluationTest {
   // Trains on, as another process would.
   void train_to(std::int64_t step) const { Estimator(options()).train(input, {.max_steps = step}); }
   std::vector<std::int64_t> steps;
-  EvaluateContinuouslyOptions noting() {
-    return {.poll = milliseconds(1), .receive = [this](std::int64_t step, const EvalResult& r) {
-              EXPECT_EQ(r.at("distance"), distance_at(step));
-              steps.push_back(step);
-            }};
-  }
+  EvaluateContinuouslyOptions o{.poll = milliseconds(1)};
+  EvalSpec spec{.input_fn = test, .receive = [this](std::int64_t step, const EvalResult& r) {
+                  EXPECT_EQ(r.at("distance"), distance_at(step));
+                  steps.push_back(step);
+                }};
 };
 
 // Checkpoint 0 stands beside 2; only the newest counts.
 TEST_F(Continuously, EachNewestCheckpointIsEvaluated) {
   train_to(2);
-  EvaluateContinuouslyOptions o = noting();
   o.max_steps = 7;
   std::jthread trainer;
-  o.receive = [&, note = o.receive](std::int64_t step, const EvalResult& r) {
+  spec.receive = [&, note = spec.receive](std::int64_t step, const EvalResult& r) {
     note(step, r);
     if (step == 2) trainer = std::jthread([&] { train_to(7); });
   };
   Estimator evaluator(options());
-  auto last = evaluate_continuously(evaluator, test, o);
+  auto last = evaluate_continuously(evaluator, spec, o);
   trainer.join();  // it may still be logging
   EXPECT_THAT(steps, ElementsAre(2, 7));
   EXPECT_EQ(last.value().at("global_step"), 7);
@@ -45,18 +43,16 @@ TEST_F(Continuously, EachNewestCheckpointIsEvaluated) {
 }
 
 TEST_F(Continuously, EndsWhenNothingComesAnyMore) {
-  EvaluateContinuouslyOptions o = noting();
   o.timeout = milliseconds(200);
   Estimator evaluator(options());
-  EXPECT_FALSE(evaluate_continuously(evaluator, test, o).has_value());
+  EXPECT_FALSE(evaluate_continuously(evaluator, spec, o).has_value());
   train_to(3);
-  EXPECT_EQ(evaluate_continuously(evaluator, test, o).value().at("global_step"), 3);
+  EXPECT_EQ(evaluate_continuously(evaluator, spec, o).value().at("global_step"), 3);
   EXPECT_THAT(steps, ElementsAre(3));
 }
 
 TEST_F(Continuously, EndsWhenItIsAskedTo) {
   std::stop_source stop;
-  EvaluateContinuouslyOptions o = noting();
   o.poll = std::chrono::hours(1);
   o.stop = stop.get_token();
   std::jthread stopper([&] {
@@ -64,52 +60,48 @@ TEST_F(Continuously, EndsWhenItIsAskedTo) {
     stop.request_stop();
   });
   Estimator evaluator(options());
-  EXPECT_FALSE(evaluate_continuously(evaluator, test, o).has_value());
+  EXPECT_FALSE(evaluate_continuously(evaluator, spec, o).has_value());
 }
 
 TEST_F(Continuously, LeavesOutWhatIsNotWanted) {
   train_to(3);
-  EvaluateContinuouslyOptions o = noting();
   o.max_steps = 3;
   std::stop_source stop;
   o.stop = stop.get_token();
-  o.wanted = [](std::int64_t step) { return step != 3; };
+  spec.wanted = [](std::int64_t step) { return step != 3; };
   int opened = 0;
-  InputFn counted = [&](const InputContext& context) { return ++opened, test(context); };
+  spec.input_fn = [&](const InputContext& context) { return ++opened, test(context); };
   Estimator evaluator(options());
-  EXPECT_FALSE(evaluate_continuously(evaluator, counted, o).has_value());
+  EXPECT_FALSE(evaluate_continuously(evaluator, spec, o).has_value());
   EXPECT_EQ(opened, 0);
   // Nor are the data opened but for the evaluation where that says what there is to say.
-  o.wanted = nullptr;
-  o.steps = 1;
-  EXPECT_TRUE(evaluate_continuously(evaluator, counted, o).has_value());
+  spec.wanted = nullptr;
+  spec.steps = 1;
+  EXPECT_TRUE(evaluate_continuously(evaluator, spec, o).has_value());
   EXPECT_EQ(opened, 1);
 }
 
 TEST_F(Continuously, DataHaveAnEnd) {
   train_to(1);
-  Dataset endless =
-      data::from_arrays({{"x", one_point().at("x")}}) | data::repeat() | data::batch(1);
-  EvaluateContinuouslyOptions o = noting();
+  spec.input_fn = data::from_arrays({{"x", one_point().at("x")}}) | data::repeat() | data::batch(1);
   o.max_steps = 1;
   std::stop_source stop;
   o.stop = stop.get_token();
   Estimator evaluator(options());
-  EXPECT_THAT(error_of([&] { evaluate_continuously(evaluator, endless, o); }),
+  EXPECT_THAT(error_of([&] { evaluate_continuously(evaluator, spec, o); }),
               HasSubstr("the data never end; set `steps`"));
   EXPECT_THAT(steps, testing::IsEmpty());
-  o.steps = 2;
-  EXPECT_EQ(evaluate_continuously(evaluator, endless, o).value().at("distance"), 0.75);
+  spec.steps = 2;
+  EXPECT_EQ(evaluate_continuously(evaluator, spec, o).value().at("distance"), 0.75);
 }
 
 TEST_F(Continuously, TimesMayBeAsLongAsTheyLike) {
   train_to(2);
-  EvaluateContinuouslyOptions o = noting();
-  o.timeout = o.throttle = o.poll = milliseconds::max();
+  o.timeout = spec.throttle = o.poll = milliseconds::max();
   std::stop_source stop;
   o.stop = stop.get_token();
   std::jthread stopper;
-  o.receive = [&, note = o.receive](std::int64_t step, const EvalResult& r) {
+  spec.receive = [&, note = spec.receive](std::int64_t step, const EvalResult& r) {
     note(step, r);
     stopper = std::jthread([&] {
       std::this_thread::sleep_for(milliseconds(20));
@@ -119,7 +111,7 @@ TEST_F(Continuously, TimesMayBeAsLongAsTheyLike) {
     });
   };
   Estimator evaluator(options());
-  EXPECT_TRUE(evaluate_continuously(evaluator, test, o).has_value());
+  EXPECT_TRUE(evaluate_continuously(evaluator, spec, o).has_value());
   EXPECT_TRUE(stop.stop_requested());
   EXPECT_THAT(steps, ElementsAre(2));
 }
@@ -138,14 +130,13 @@ TEST_F(Continuously, EndsInTheMiddleOfAnEvaluation) {
     std::stop_source& stop;
     int read = 0;
   };
-  EvaluateContinuouslyOptions o = noting();
   o.stop = stop.get_token();
   int opened = 0;  // it is tried out first
-  InputFn never_ends = [&](const InputContext& c) -> InputStreamPtr {
+  spec.input_fn = [&](const InputContext& c) -> InputStreamPtr {
     return ++opened == 1 ? test(c) : std::make_unique<Stops>(stop);
   };
   Estimator evaluator(options());
-  EXPECT_FALSE(evaluate_continuously(evaluator, never_ends, o).has_value());
+  EXPECT_FALSE(evaluate_continuously(evaluator, spec, o).has_value());
   EXPECT_EQ(opened, 2);
   EXPECT_THAT(steps, testing::IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(hooks::evaluation_dir(dir.path())));
@@ -153,18 +144,37 @@ TEST_F(Continuously, EndsInTheMiddleOfAnEvaluation) {
 
 TEST_F(Continuously, TimesAreChecked) {
   Estimator evaluator(options());
-  auto error = [&](EvaluateContinuouslyOptions o) {
-    return error_of([&] { evaluate_continuously(evaluator, test, o); });
+  auto error = [&](const EvaluateContinuouslyOptions& times) {
+    return error_of([&] { evaluate_continuously(evaluator, spec, times); });
   };
   EXPECT_EQ(error({.poll = milliseconds(0)}),
             "evaluate_continuously: poll must be above 0 ms, got 0");
   EXPECT_THAT(error({.timeout = milliseconds(-1)}), HasSubstr("got -1 and 0"));
-  EXPECT_THAT(error({.throttle = milliseconds(-2)}), HasSubstr("got 0 and -2"));
+  spec.throttle = milliseconds(-2);
+  EXPECT_THAT(error({}), HasSubstr("got 0 and -2"));
+}
+
+TEST_F(Continuously, WhatIsATrainingsIsRefused) {
+  Estimator evaluator(options());
+  auto error = [&](EvalSpec other) {
+    other.input_fn = test;
+    return error_of([&] { evaluate_continuously(evaluator, other, {.timeout = milliseconds(0)}); });
+  };
+  EXPECT_EQ(error({}), "no error");
+  for (const EvalSpec& other : std::vector<EvalSpec>{{.every = Steps(1)},
+                                                     {.start_delay = milliseconds(1)},
+                                                     {.early_stopping = {.patience = 1}},
+                                                     {.early_stopping = {.target = 1}},
+                                                     {.keep_best = 1},
+                                                     {.exporters = {seen}},
+                                                     {.devices = {"cpu:1"}}})
+    EXPECT_THAT(error(other), HasSubstr("of an EvalSpec are for train_and_evaluate()"));
 }
 
 TEST_F(Continuously, NamesHaveNoSlashes) {
   Estimator evaluator(options());
-  EXPECT_EQ(error_of([&] { evaluate_continuously(evaluator, test, {.name = "../x"}); }),
+  spec.name = "../x";
+  EXPECT_EQ(error_of([&] { evaluate_continuously(evaluator, spec); }),
             "evaluate_continuously: `../x` is no name for an evaluation; use one without slashes");
   EXPECT_THAT(error_of([&] { evaluate_and_write(evaluator, test, {}, "a/b"); }),
               HasSubstr("evaluate_and_write: `a/b` is no name"));

@@ -5,12 +5,12 @@
 #include <fstream>
 #include <thread>
 
-#include "../../framework/base/bytes.h"
-#include "../../framework/base/error_of.h"
-#include "../../framework/base/file_size_limit.h"
-#include "../../framework/base/temporary_folder.h"
+#include "../../../framework/base/bytes.h"
+#include "../../../framework/base/error_of.h"
+#include "../../../framework/base/file_size_limit.h"
+#include "../../../framework/base/temporary_folder.h"
+#include "../../hooks_support.h"
 #include "../events.h"
-#include "../hooks_support.h"
 #include "belfry/hooks/tensorboard/summary_values.h"
 
 namespace belfry::hooks {
