@@ -89,9 +89,14 @@ for points in [[[3, 5]], [[3, 0], [4, 0]], [lost(3)]]:
         markup = charts(curve(points, group=group, latest="NaN"))
         check(f"{points} are drawn: {markup}", not re.search("NaN[^ <]|Infinity|undefined", markup))
 has(charts(curve([[3, 5]])), "M500 500h0")
+# Few points have dots, and there are no half steps.
+check("40 points have dots", 'class="dots' in charts(curve([[step, step] for step in range(40)])))
+check("41 points have none", 'class="dots' not in charts(curve([[step, step] for step in range(41)])))
+has(charts(curve([[1, 5], [2, 6]])),
+    '<div class="steps"><span style="left:0%">1</span><span style="left:100%">2</span></div>')
 
-for value, digits, text in [(0.693147, 4, "0.6931"), (-0.0, 4, "0"), (9999, 4, "9999"), (12500, 4, "12.5k"),
-                            (1034, 3, "1.03k"), (-2e6, 4, "-2M"), (3e9, 4, "3G"), ("-infinity", 4, "-infinity"),
+for value, digits, text in [(0.693147, 4, "0.6931"), (-0.0, 4, "0"), (9999, 4, "9999"), (10000, 4, "10k"),
+                            (12500, 4, "12.5k"), (1034, 3, "1.03k"), (-2e6, 4, "-2M"), (3e9, 4, "3G"), ("-infinity", 4, "-infinity"),
                             (0.00001234, 4, "1.234e-5"), (2e13, 4, "2e+13")]:
     check(f"{value} is {text}", run("short(value, digits)", value=value, digits=digits) == text)
 for count, text in [(1000, "1000 B"), (2048, "2.0 KiB"), (1048570, "1.0 MiB")]:
