@@ -102,7 +102,7 @@ Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o,
   for (std::int64_t i = 0; i < 100; ++i)
     labels.span<std::int64_t>()[static_cast<std::size_t>(i)] = i % 10;
   Steps every((o.max_steps + 9) / 10);
-  hooks::ValidateOptions judging{.metric = "frechet_distance", .every = every, .keep_best = 0};
+  EvalSpec judging{.input_fn = digits_to_compare(o), .every = every, .metric = "frechet_distance"};
   judging.receive = [page](std::int64_t step, const EvalResult& found) {
     page->add_evaluation(step, found);
   };
@@ -110,7 +110,7 @@ Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o,
     std::string path = concat(folder, "/digits-", step, ".png");
     page->add_images(step, "digits", write_grid(path, drawn.at("generated")));
   };
-  return {hooks::validate(estimator, digits_to_compare(o), judging),
+  return {hooks::validate(estimator, judging),
           hooks::samples(estimator, data::from_arrays({{"label", labels}}) | data::batch(100),
                          {.every = every, .receive = write}),
           hooks::summaries({.of_model = every})};

@@ -108,8 +108,12 @@ int main(int argc, char** argv) {
              {.filters = 16, .positive_weight = {0.5}, .optimizer = adam({.learning_rate = rate})}),
          .model_dir = o.model_dir,
          .run = o.run});
-    auto stop_early = hooks::validate(
-        segmenter, test, {.metric = "dice", .better = hooks::Better::higher, .patience = 5});
+    auto stop_early = hooks::validate(segmenter, {.input_fn = test,
+                                                  .every = Steps(100),
+                                                  .metric = "dice",
+                                                  .better = Better::higher,
+                                                  .early_stopping = {.patience = 5},
+                                                  .keep_best = 1});
     TrainOptions training{.max_steps = o.max_steps, .hooks = {stop_early, hooks::progress()}};
     if (o.plan) return examples::print_plan(o, segmenter, train, training);
     if (o.summary) return examples::print_summary(segmenter, train);

@@ -101,7 +101,7 @@ class Estimator {
   Training start(const InputFn& input_fn, TrainOptions options = {});
 
   /// The mean over a stream, which must have an end unless `steps` or `stop` sets one. Nothing is
-  /// written: evaluate_and_write() (hooks/workflow/evaluate_continuously.h) logs the result and
+  /// written: evaluate_and_write() (hooks/evaluate/evaluate_continuously.h) logs the result and
   /// writes it for TensorBoard. Error: no data and no stop; data known to be endless and neither
   /// `steps` nor a token; `steps` is not above 0; a token in a job of several workers.
   EvalResult evaluate(const InputFn& input_fn, EvaluateArgs args = {});

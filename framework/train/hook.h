@@ -107,6 +107,30 @@ class HookContext {
   virtual std::string save_checkpoint() = 0;
   /// The same, but with RunConfig::save_in_background only the snapshot is taken now.
   virtual void begin_checkpoint() { save_checkpoint(); }
+
+  /// Seconds that hooks have spent so far between steps, see TrainingPause: no time of steps.
+  double paused_seconds() const { return paused_seconds_; }
+  void add_pause(double seconds) { paused_seconds_ += seconds; }
+
+ private:
+  double paused_seconds_ = 0;
+};
+
+/// Seconds of a clock that never goes back.
+double monotonic_seconds();
+
+/// While it lives, a hook does something else than training on the training thread: it evaluates,
+/// or makes samples. No speed of the training counts this time.
+class TrainingPause {
+ public:
+  explicit TrainingPause(HookContext& context) : context_(context), began_(monotonic_seconds()) {}
+  ~TrainingPause() { context_.add_pause(monotonic_seconds() - began_); }
+  TrainingPause(const TrainingPause&) = delete;
+  TrainingPause& operator=(const TrainingPause&) = delete;
+
+ private:
+  HookContext& context_;
+  double began_;
 };
 
 /// The argument of before_step().
@@ -220,7 +244,5 @@ class Cadence {
   std::int64_t last_step_ = -1;
   double last_seconds_ = 0;
 };
-
-double monotonic_seconds();
 
 }  // namespace belfry

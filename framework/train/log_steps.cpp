@@ -3,7 +3,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/built_in_hooks.h"
-#include "belfry/framework/train/step_breakdown.h"
+#include "belfry/framework/train/step_sums.h"
 
 namespace belfry {
 namespace {
@@ -12,38 +12,25 @@ class LogSteps final : public Hook {
  public:
   LogSteps(Steps every, std::function<double()> clock) : every_(every), clock_(std::move(clock)) {}
 
-  void begin(HookContext&) override { start(clock_()); }
+  void begin(HookContext& context) override { meter_.begin(context, clock_()); }
 
   void after_step(const StepResult& result) override {
     if (!result.context.is_chief()) return;
-    ++steps_;
-    rows_ += result.rows;
-    waiting_ += result.input_wait_seconds;
-    times_ += result.times;
+    meter_.add(result);
     if (result.step % every_.count != 0) return;
-    double now = clock_(), seconds = now - since_;
+    StepSums sums = meter_.take(result.context, clock_());
     std::array<char, 120> line;
     std::snprintf(line.data(), line.size(),
                   "step %lld: loss = %.6g, %.1f steps/s, %.0f examples/s, ",
-                  static_cast<long long>(result.step), result.loss,
-                  static_cast<double>(steps_) / seconds, static_cast<double>(rows_) / seconds);
-    log_info(line.data(), breakdown_text(waiting_, times_, seconds));
-    start(now);
+                  static_cast<long long>(result.step), result.loss, sums.steps_per_second(),
+                  sums.examples_per_second());
+    log_info(line.data(), breakdown_text(sums));
   }
 
  private:
-  void start(double now) {
-    since_ = now;
-    steps_ = rows_ = 0;
-    waiting_ = 0;
-    times_ = {};
-  }
-
   Steps every_;
   std::function<double()> clock_;
-  double since_ = 0, waiting_ = 0;
-  StepTimes times_;
-  std::int64_t steps_ = 0, rows_ = 0;
+  StepMeter meter_;
 };
 
 }  // namespace

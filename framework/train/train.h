@@ -11,7 +11,7 @@
 #include "belfry/framework/train/model_summary.h"
 #include "belfry/framework/train/replicated.h"
 #include "belfry/framework/train/run_config.h"
-#include "belfry/framework/train/step_breakdown.h"
+#include "belfry/framework/train/step_sums.h"
 #include "belfry/framework/train/train_control.h"
 #include "belfry/framework/train/training.h"
 #include "belfry/framework/train/warm_start.h"

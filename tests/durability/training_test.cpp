@@ -44,8 +44,8 @@ TEST_P(TrainingOnAFailingDisk, APowerFailureLosesNothingThatWasPromised) {
       [&](const std::string& folder) {
         Estimator estimator(
             {.model_fn = falling, .model_dir = folder + "/runs/a", .run = config()});
-        auto validate =
-            hooks::validate(estimator, input, {.every = Steps(3), .evaluate = {.steps = 1}});
+        auto validate = hooks::validate(
+            estimator, {.input_fn = input, .every = Steps(3), .steps = 1, .keep_best = 1});
         estimator.train(input, {.max_steps = 6, .hooks = {validate}, .listeners = {promises}});
       });
   EXPECT_EQ(promises->steps, (std::vector<std::int64_t>{0, 2, 3, 4, 6, 6}));

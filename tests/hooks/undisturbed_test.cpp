@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "belfry/hooks/summaries.h"
-#include "events.h"
+#include "belfry/hooks/tensorboard/summaries.h"
+#include "tensorboard/events.h"
 
 namespace belfry::hooks {
 namespace {

@@ -15,7 +15,7 @@
 #include "../framework/train/golden.h"
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/file.h"
-#include "belfry/hooks/best_list.h"
+#include "belfry/hooks/evaluate/best.h"
 #ifdef BELFRY_KILLED_WORKER
 #include "../framework/distribute/mpi/mpirun.h"
 #endif

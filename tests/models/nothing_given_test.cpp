@@ -161,8 +161,8 @@ TEST(NothingGiven, ToEvaluations) {
   EXPECT_EQ(error_of([&] { evaluate_and_write(estimator, {}); }), told);
   EXPECT_EQ(error_of([&] { evaluate_continuously(estimator, {}, {.max_steps = 1}); }), told);
   // Neither asked whether nor told.
-  EvaluateContinuouslyOptions silent{.max_steps = 1, .wanted = {}, .receive = {}};
-  EXPECT_TRUE(evaluate_continuously(estimator, once({one_point()}), silent).has_value());
+  EvalSpec silent{.input_fn = once({one_point()}), .wanted = {}, .receive = {}};
+  EXPECT_TRUE(evaluate_continuously(estimator, silent, {.max_steps = 1}).has_value());
 }
 
 TEST(NothingGiven, ToTheLog) {

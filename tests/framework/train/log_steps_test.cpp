@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/built_in_hooks.h"
 
@@ -31,7 +33,8 @@ struct LogSteps : testing::Test {
     auto hook = log_steps(Steps(2), [this] { return now; });
     hook->begin(context);
     for (std::int64_t step = 1; step <= steps; ++step) {
-      now += 0.25 * static_cast<double>(step);
+      now += 0.25 * static_cast<double>(step) + pauses[step];
+      context.add_pause(pauses[step]);
       hook->after_step({.context = context,
                         .step = step,
                         .loss = 1.5,
@@ -43,6 +46,7 @@ struct LogSteps : testing::Test {
 
   Context context;
   double now = 1000;
+  std::map<std::int64_t, double> pauses;  // in seconds, before the end of a step
   std::vector<std::string> lines;
   LogSink previous;
 };
@@ -54,6 +58,16 @@ TEST_F(LogSteps, SpeedAndSharesAreThoseSinceTheLastLine) {
                                  "compute 40%, reduce 8% (+16% hidden), apply 20%",
                                  "step 4: loss = 1.5, 1.1 steps/s, 7 examples/s, input 14%, "
                                  "compute 17%, reduce 3% (+7% hidden), apply 9%"));
+}
+
+// The same steps, with an evaluation of 6 s before the second and one of 5 s in the fourth.
+TEST_F(LogSteps, PausesAreNoTimeOfSteps) {
+  pauses = {{2, 6}, {4, 5}};
+  run(4, {.compute = 0.15, .apply = 0.075});
+  EXPECT_THAT(lines, ElementsAre("step 2: loss = 1.5, 2.7 steps/s, 16 examples/s, input 33%, "
+                                 "compute 40%, apply 20%",
+                                 "step 4: loss = 1.5, 1.1 steps/s, 7 examples/s, input 14%, "
+                                 "compute 17%, apply 9%"));
 }
 
 TEST_F(LogSteps, OnlyTheChiefLogs) {

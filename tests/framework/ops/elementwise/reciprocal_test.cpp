@@ -12,7 +12,7 @@ TEST(Reciprocal, AgreesWithItsReferenceAndDifferences) {
                         },
                         .inputs = {noise_between(0.5, 3, shape)}}),
               "")
-        << shape;
+        << to_string(shape);
 }
 
 TEST(Reciprocal, IsOneOverItsOperand) {

@@ -1,0 +1,228 @@
+#include "belfry/hooks/record/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/base/mutex.h"
+#include "belfry/framework/train/step_sums.h"
+#include "belfry/hooks/record/printed.h"
+
+namespace belfry::hooks {
+namespace {
+
+constexpr double seconds_between_draws = 0.1;
+constexpr double memory_seconds = 3;  // after which older speeds count 1/e
+
+// Three digits, or all before the point.
+std::string short_number(double value) { return printed(value < 100 ? "%.3g" : "%.0f", value); }
+
+// Sums in which older summands fade, so that their quotients follow a change of speed.
+StepSums faded(StepSums sums, const StepSums& latest) {
+  sums = sums / std::exp(latest.seconds / memory_seconds);
+  return sums += latest;
+}
+
+struct Status {
+  std::int64_t step = 0;
+  std::optional<std::int64_t> last_step;
+  double elapsed_seconds = 0;
+  double loss = 0;
+  StepSums speed;
+};
+
+// "00:12<00:17", "34.1 steps/s" or, if slow, "2.1 s/step", "4365 examples/s", "loss 0.1234",
+// and the shares of time: "input 3%", "compute 87%", "apply 10%".
+std::vector<std::string> numbers(const Status& s) {
+  bool known = s.speed.seconds > 0 && s.speed.steps > 0;
+  std::string times = duration_text(s.elapsed_seconds);
+  if (s.last_step) {
+    double left = static_cast<double>(*s.last_step - s.step) / s.speed.steps_per_second();
+    times += "<" + (known ? duration_text(left) : "?");
+  }
+  if (!known) return {times};
+  double steps = s.speed.steps_per_second();
+  std::vector<std::string> out{
+      times, steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s",
+      short_number(s.speed.examples_per_second()) + " examples/s", printed("loss %.4g", s.loss)};
+  std::string shares = breakdown_text(s.speed);
+  for (std::size_t at = 0, end = 0; end != shares.npos; at = end + 2) {
+    end = shares.find(", ", at);
+    out.push_back(shares.substr(at, end - at));
+  }
+  return out;
+}
+
+std::string bracketed(const std::vector<std::string>& numbers) {
+  return "[" + join(numbers, ", ") + "]";
+}
+
+// As many of the numbers as fit: first go the shares of time, from the last on, then examples/s,
+// steps/s and the loss.
+std::string fitted(std::vector<std::string> numbers, std::size_t width) {
+  while (numbers.size() > 1 && bracketed(numbers).size() > width) {
+    bool has_speed = numbers.size() == 3 || numbers.size() == 4;
+    numbers.erase(numbers.end() - (has_speed ? 2 : 1));
+  }
+  return bracketed(numbers);
+}
+
+std::string count(const Status& s) {
+  auto step = static_cast<long long>(s.step);
+  if (!s.last_step) return printed("%lld steps ", step);
+  return printed("%lld/%lld ", step, static_cast<long long>(*s.last_step));
+}
+
+double share_done(const Status& s) {
+  if (*s.last_step <= 0) return 1;
+  return std::clamp(static_cast<double>(s.step) / static_cast<double>(*s.last_step), 0.0, 1.0);
+}
+
+// One column stays free: a full line would make some terminals wrap.
+std::string bar_line(const Status& s, int columns) {
+  auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
+  std::string percent;
+  if (s.last_step) percent = printed("%3.0f%%|", std::floor(100 * share_done(s)));
+  std::size_t before = percent.size() + (s.last_step ? 1 : 0) + count(s).size();
+  std::string right = count(s) + fitted(numbers(s), width > before ? width - before : 0);
+  if (s.last_step) {
+    std::size_t needed = percent.size() + right.size() + 2;
+    std::size_t cells = needed + 5 <= width ? std::min<std::size_t>(width - needed, 40) : 0;
+    auto full = static_cast<std::size_t>(share_done(s) * static_cast<double>(cells));
+    std::string bar = std::string(full, '#') + std::string(cells - full, ' ') + "| ";
+    right = percent + (cells > 0 ? bar : " ") + right;
+  }
+  return right.substr(0, width);
+}
+
+// The line on the terminal, and the log lines of any thread that come in between.
+class Drawing {
+ public:
+  explicit Drawing(Terminal terminal) : terminal_(std::move(terminal)) {}
+
+  void draw(const std::string& line) {
+    MutexLock lock(mutex_);
+    line_ = line;
+    terminal_.write("\r" + line_ + "\x1b[K");
+  }
+  void above(const std::function<void()>& write_line) {
+    MutexLock lock(mutex_);
+    terminal_.write("\r\x1b[K");
+    write_line();
+    terminal_.write(line_);
+  }
+  void finish() {
+    MutexLock lock(mutex_);
+    terminal_.write("\n");
+    line_.clear();
+  }
+
+ private:
+  Mutex mutex_;
+  Terminal terminal_ BELFRY_GUARDED_BY(mutex_);
+  std::string line_ BELFRY_GUARDED_BY(mutex_);
+};
+
+class Progress final : public Hook {
+ public:
+  explicit Progress(ProgressOptions options) : options_(std::move(options)) {}
+
+  void begin(HookContext& context) override {
+    if (!context.is_chief()) return;
+    status_ = {};
+    status_.step = context.step();
+    status_.last_step = context.last_step();
+    started_ = drawn_ = options_.clock();
+    meter_.begin(context, started_);
+    if (options_.terminal.columns <= 0) return;
+    drawing_ = std::make_shared<Drawing>(options_.terminal);
+    drawing_->draw(line());
+    previous_sink_ = set_log_sink({});
+    set_log_sink(
+        [drawing = drawing_, before = previous_sink_](LogLevel level, std::string_view text) {
+          drawing->above([&] { before ? before(level, text) : write_log_line(level, text); });
+        });
+  }
+
+  void after_step(const StepResult& result) override {
+    if (!result.context.is_chief()) return;
+    status_.step = result.step;
+    status_.loss = result.loss;
+    meter_.add(result);
+    double now = options_.clock();
+    if (drawing_) {
+      if (now - drawn_ >= seconds_between_draws) draw(result.context, now);
+    } else if (result.step % options_.every.count == 0) {
+      count_time(result.context, now);
+      std::string last = status_.last_step ? concat("/", *status_.last_step) : "";
+      log_info("step ", result.step, last, " ", bracketed(numbers(status_)));
+    }
+  }
+
+  void end(HookContext& context, Outcome) override {
+    if (!drawing_) return;
+    draw(context, options_.clock());
+    set_log_sink(previous_sink_);
+    drawing_->finish();
+    drawing_.reset();
+  }
+
+ private:
+  void count_time(const HookContext& context, double now) {
+    status_.speed = faded(status_.speed, meter_.take(context, now));
+    status_.elapsed_seconds = now - started_;
+  }
+  void draw(const HookContext& context, double now) {
+    count_time(context, now);
+    drawn_ = now;
+    drawing_->draw(line());
+  }
+  std::string line() const {
+    const Terminal& terminal = options_.terminal;
+    int present = terminal.present_columns ? terminal.present_columns() : 0;
+    return bar_line(status_, present > 0 ? present : terminal.columns);
+  }
+
+  ProgressOptions options_;
+  Status status_;
+  StepMeter meter_;
+  double started_ = 0, drawn_ = 0;
+  std::shared_ptr<Drawing> drawing_;  // on a terminal, between begin and end
+  LogSink previous_sink_;
+};
+
+}  // namespace
+
+Terminal stderr_terminal() {
+  auto write = [](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  };
+  const char* term = std::getenv("TERM");
+  if (isatty(STDERR_FILENO) == 0 || (term && std::string_view(term) == "dumb"))
+    return {.columns = 0, .write = write};
+  auto present_columns = [] {
+    winsize size{};
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? int{size.ws_col} : 0;
+  };
+  int columns = present_columns();
+  return {
+      .columns = columns > 0 ? columns : 80, .write = write, .present_columns = present_columns};
+}
+
+std::shared_ptr<Hook> progress(ProgressOptions options) {
+  require(options.every.count >= 1, "progress: every must be at least 1 step, got ",
+          options.every.count);
+  if (!options.clock) options.clock = monotonic_seconds;
+  return std::make_shared<Progress>(std::move(options));
+}
+
+}  // namespace belfry::hooks

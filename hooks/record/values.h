@@ -1,0 +1,35 @@
+#pragma once
+// Values of steps, summaries and evaluations, in the form in which hooks show them. Internal to
+// hooks/.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "belfry/framework/train/estimator.h"
+#include "belfry/framework/train/hook.h"
+#include "belfry/framework/train/summary.h"
+
+namespace belfry::hooks {
+
+/// Whether the loss and the model's other values are finite. If not, the step is no success to look
+/// at.
+bool is_finite(const StepResult& result);
+
+/// The results of one element but for global_step, by name.
+std::vector<std::pair<std::string, double>> scalars_of(const EvalResult& results);
+/// The same as a line of the log: "step 4: evaluated test: accuracy = 0.5, loss = 1.25".
+std::string evaluation_text(std::int64_t step, const std::string& name, const EvalResult& results);
+
+/// An image [h, w, c] as u8. Floating values from 0 to 1 become 0 to 255; those outside are taken
+/// for the nearest, NaN for 0.
+Array as_pixels(const Array& image);
+
+/// The images of a summary of images: as_pixels() of each.
+std::vector<Array> images_of(const SummaryValue& summary);
+
+/// The texts of a summary of texts, each up to its first 0.
+std::vector<std::string> texts_of(const SummaryValue& summary);
+
+}  // namespace belfry::hooks
