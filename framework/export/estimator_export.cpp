@@ -4,9 +4,9 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/export/check_trained.h"
 #include "belfry/framework/export/export_model.h"
-#include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/estimator.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/state/checkpoint_at.h"
+#include "belfry/framework/train/step/session.h"
 
 namespace belfry {
 

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/distribute/workers.h"
-#include "belfry/framework/train/outside_stop.h"
+#include "belfry/framework/train/run/outside_stop.h"
 #include "belfry/hooks/workflow/best_saves.h"
 #include "belfry/hooks/write_evaluation.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arguments.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/step/session.h"
 #include "belfry/models/models.h"
 
 namespace belfry {

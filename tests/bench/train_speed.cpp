@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "arguments.h"
-#include "belfry/framework/train/model.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/model/model.h"
+#include "belfry/framework/train/step/session.h"
 #include "conv_choices.h"
 #include "isolated.h"
 #include "train_work.h"
@@ -143,7 +143,7 @@ class Trainer {
   }
 
   std::span<const SubStep> round() const { return replicas_->model().round(); }
-  std::uint64_t updates_of(const SubStep& part) const {
+  UpdateSet updates_of(const SubStep& part) const {
     return part.updates & replicas_->model().all_updates();
   }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "belfry/framework/train/checkpoint.h"
-#include "belfry/framework/train/model.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/model/model.h"
+#include "belfry/framework/train/step/session.h"
 #include "belfry/models/make.h"
 #include "models_support.h"
 

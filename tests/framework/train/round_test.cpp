@@ -11,12 +11,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t generator = 1, discriminator = 2, both = 3, counting = 4;
+const UpdateSet generator{0}, discriminator{1}, both{0, 1}, counting{2};
 
 using Round = std::vector<SubStep>;
 
 // `first`, then as many sub-steps of each as are asked for.
-Round repeated(std::initializer_list<std::pair<std::uint64_t, int>> parts) {
+Round repeated(std::initializer_list<std::pair<UpdateSet, int>> parts) {
   Round round;
   for (auto [updates, count] : parts)
     for (int i = 0; i < count; ++i) round.push_back({.updates = updates});
@@ -116,9 +116,9 @@ struct Seen final : Hook {
     rows.push_back(r.rows);
     steps.push_back(r.context.step());
   }
-  std::uint64_t choose = both;
+  UpdateSet choose = both;
   std::vector<double> losses, values;
-  std::vector<std::uint64_t> applied;
+  std::vector<UpdateSet> applied;
   std::vector<std::int64_t> rows, steps;
 };
 
@@ -145,7 +145,7 @@ TEST_F(Rounds, HooksLeaveUpdatesOutOfEverySubStep) {
   seen->choose = 0;  // the batches are taken all the same
   estimator->train(numbers(6), {.steps = 1, .hooks = {seen}});
   EXPECT_EQ(value("g"), -3);
-  EXPECT_EQ(seen->applied[1], 0u);
+  EXPECT_EQ(seen->applied[1], UpdateSet());
   EXPECT_EQ(estimator->train(numbers(6)).steps, 0);
 }
 
