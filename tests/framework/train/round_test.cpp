@@ -142,7 +142,7 @@ TEST_F(Rounds, HooksLeaveUpdatesOutOfEverySubStep) {
   EXPECT_EQ(value("g"), -3);
   EXPECT_EQ(value("d"), 0);
   EXPECT_THAT(seen->applied, ElementsAre(generator));
-  seen->choose = 0;  // the batches are taken all the same
+  seen->choose = {};  // the batches are taken all the same
   estimator->train(numbers(6), {.steps = 1, .hooks = {seen}});
   EXPECT_EQ(value("g"), -3);
   EXPECT_EQ(seen->applied[1], UpdateSet());
@@ -174,7 +174,7 @@ TEST_F(Rounds, MovingStatisticsGoWithTheUpdatesOfTheirNeighbours) {
     Update g = part("generator"), d = part("discriminator");
     Variable common = s.variable("common", {.kind = VariableKind::statistic});
     assign(common, common.value() + 1);
-    return {.loss = d.loss, .train = {g, d}, .round = repeated({{1, 3}, {2, 2}})};
+    return {.loss = d.loss, .train = {g, d}, .round = repeated({{generator, 3}, {discriminator, 2}})};
   };
   make(model).train(numbers(5));
   EXPECT_EQ(value("generator/norm/moving"), 3);

@@ -7,7 +7,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<std::size_t> indices(UpdateSet updates) { return {updates.begin(), updates.end()}; }
+std::vector<std::size_t> indices(UpdateSet updates) {
+  std::vector<std::size_t> out;
+  for (std::size_t update : updates) out.push_back(update);
+  return out;
+}
 
 TEST(UpdateSets, AreWrittenAsIndices) {
   EXPECT_THAT(indices({63, 0, 5, 0}), ElementsAre(0, 5, 63));
