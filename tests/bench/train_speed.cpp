@@ -87,9 +87,9 @@ class Trainer {
   Trainer(const Arguments& args, RunConfig config)
       : work_(bench::make_work(args.work)), session_(work_.model, config) {
     session_.begin_training();
-    replicas_.emplace(session_, Mode::train);
-    replicas_->split(work_.batches[0]);
-    replicas_->prepare_models();
+    driver_.emplace(session_, Mode::train);
+    replicas_ = &driver_->replicas();
+    driver_->first(work_.batches[0]);
     for (const SubStep& part : round()) {
       replicas_->prepare(updates_of(part));
       plans_.push_back(replicas_->executable(0).plan().slots[0]);
@@ -123,7 +123,7 @@ class Trainer {
 
   // A plan for each sub-step.
   const std::vector<std::shared_ptr<const Plan>>& plans() const { return plans_; }
-  VariableStore& store() { return session_.variables().store(0); }
+  VariableStore& store() { return session_.state()->variables().store(0); }
   StepTimes take_times() { return std::exchange(times_, {}); }
 
  private:
@@ -131,14 +131,14 @@ class Trainer {
     std::vector<TraceEntry> entries;
     int number = 0;
     for (const SubStep& part : round()) {
-      if (part.fresh_batch) replicas_->split(work_.batches[taken_++ % work_.batches.size()]);
+      if (part.fresh_batch) driver_->first(work_.batches[taken_++ % work_.batches.size()]);
       replicas_->prepare(updates_of(part));
       replicas_->start(trace, number++);
       Replicas::collect(replicas_->started());
       times_ += Replicas::times(replicas_->started());
       if (trace) Replicas::append_trace(replicas_->started(), entries);
     }
-    session_.finish_step();
+    ++session_.state()->step;
     return entries;
   }
 
@@ -149,7 +149,8 @@ class Trainer {
 
   bench::Work work_;
   Session session_;
-  std::optional<Replicas> replicas_;
+  std::optional<StepDriver> driver_;
+  Replicas* replicas_ = nullptr;  // the driver's
   std::vector<std::shared_ptr<const Plan>> plans_;
   std::size_t taken_ = 0;
   StepTimes times_;

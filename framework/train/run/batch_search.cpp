@@ -7,7 +7,6 @@
 #include "belfry/framework/train/model/model.h"
 #include "belfry/framework/train/run/hook_list.h"
 #include "belfry/framework/train/run/training_plan.h"
-#include "belfry/framework/train/step/tower_shares.h"
 
 namespace belfry {
 namespace {
@@ -19,12 +18,9 @@ class BatchSearch {
               const TrainOptions& options)
       : session_(session),
         hooks_(config, options, std::nullopt),
-        bucket_(config.bucket),
+        options_(hooks_.model_options(config)),
         signature_(signature_of(batch)) {
-    std::vector<TowerShare> shares(1);
-    StepRows rows;
-    split_batch(batch, {0, 1}, true, shares, rows);
-    batch_rows_ = rows.all;
+    batch_rows_ = row_count(batch);
     require(batch_rows_ > 0, "batch_that_fits: the first batch has no rows");
   }
 
@@ -72,37 +68,35 @@ class BatchSearch {
     for (auto& [name, type] : own)
       if (type.shape.rank() > 0 && type.shape[0] == batch_rows_)
         type.shape = type.shape.with(0, rows);
-    ModelOptions options =
-        session_.complete({.most_rows = rows,
-                           .least_rows = std::min<std::int64_t>(rows, hooks_.micro_batches()),
-                           .micro_batches = hooks_.micro_batches(),
-                           .bucket = bucket_});
-    Model model = session_.build(Mode::train, own, hooks_.all(), options);
+    ModelOptions options = session_.planner().complete(options_);
+    options.most_rows = rows;
+    options.least_rows = std::min<std::int64_t>(rows, options.micro_batches);
+    Model model = session_.planner().build(Mode::train, own, hooks_.all(), options);
     std::int64_t most = -unknown;
-    for (int tower = 0; tower < session_.strategy().size(); ++tower)
-      most = std::max(most, session_.bytes_over(model, tower));
+    for (int tower = 0; tower < session_.towers().count(); ++tower)
+      most = std::max(most, session_.planner().bytes_over(model, tower));
     return most;
   }
 
   Session& session_;
   HookList hooks_;
-  Bytes bucket_;
+  ModelOptions options_;
   Signature signature_;
   std::int64_t batch_rows_ = 0;
   std::map<std::int64_t, std::int64_t> known_;  // bytes over the limit, by rows
 };
 
 // The number of towers that share a batch of the input_fn; a tower's rows are so many times fewer.
-std::int64_t towers_of_a_batch(const Session& session) {
-  switch (session.strategy().batch) {
+std::int64_t towers_of_a_batch(const Towers& towers) {
+  switch (towers.strategy().batch) {
     case BatchPolicy::per_tower:
       return 1;
     case BatchPolicy::per_worker:
-      return session.strategy().size();
+      return towers.count();
     case BatchPolicy::global:
       break;
   }
-  return session.place().all;
+  return towers.place().all;
 }
 
 }  // namespace
@@ -111,7 +105,7 @@ FittingBatch find_batch_that_fits(Session& session, const RunConfig& config, con
                                   const TrainOptions& options, std::int64_t most) {
   BatchSearch search(session, config, batch, options);
   constexpr std::int64_t most_rows = std::int64_t{1} << 40;
-  std::int64_t towers = towers_of_a_batch(session);
+  std::int64_t towers = towers_of_a_batch(session.towers());
   std::int64_t most_of_a_tower = std::min(most, most_rows) / towers;
   FittingBatch found{.precision = config.precision, .recompute = config.recompute.automatic};
   if (most_of_a_tower == 0) return found;

@@ -53,7 +53,7 @@ auto announcing_failure(const std::shared_ptr<Session>& session, Body body) {
   try {
     return body();
   } catch (...) {
-    session->workers().announce_failure(what_of(std::current_exception()));
+    session->towers().workers().announce_failure(what_of(std::current_exception()));
     throw;
   }
 }
@@ -94,15 +94,14 @@ Session& Estimator::session() {
     log_warning("the last training failed in a step; going on from the newest checkpoint, if any");
     session_ = new_session();
   }
-  auto turn = session_->turns().take();
+  auto state = session_->state();
   if (session_->is_training()) return *session_;
+  auto is_older = [&](std::int64_t step) { return state->has_state && step <= state->step; };
   auto files = list_checkpoints(model_dir_);
-  if (files.empty() || (session_->has_state() && files.back().step <= session_->step()))
-    return *session_;
+  if (files.empty() || is_older(files.back().step)) return *session_;
   auto checkpoint = load_latest_checkpoint(model_dir_);
-  if (!checkpoint || (session_->has_state() && checkpoint->step <= session_->step()))
-    return *session_;
-  if (checkpoint->seed != config_.seed && !session_->has_state())
+  if (!checkpoint || is_older(checkpoint->step)) return *session_;
+  if (checkpoint->seed != config_.seed && !state->has_state)
     log_warning("seed: the checkpoint was trained with seed ", checkpoint->seed,
                 ", which stays; RunConfig has ", config_.seed);
   std::string path = checkpoint_path(model_dir_, checkpoint->step);
@@ -110,21 +109,21 @@ Session& Estimator::session() {
       "use another model_dir, or undo the change to the model; into another model_dir what fits is "
       "taken over with EstimatorOptions::warm_start = WarmStart{.from = \"",
       path, "\", .strict = false}");
-  session_->restore(std::move(*checkpoint), {.name = path, .remedy = std::move(remedy)});
+  state->restore(std::move(*checkpoint), {.name = path, .remedy = std::move(remedy)});
   return *session_;
 }
 
 std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
   if (checkpoint.empty()) {
-    if (!session().is_trained())
+    if (!session().state()->is_trained())
       log_warning("nothing was trained and ", model_dir_,
                   " has no checkpoint: the variables have their first values");
     return session_;
   }
   auto other = new_session();
-  other->restore(checkpoint_at(checkpoint),
-                 {.name = describe_checkpoint_at(checkpoint),
-                  .remedy = "name a checkpoint of this model, or undo the change to it"});
+  other->state()->restore(checkpoint_at(checkpoint),
+                          {.name = describe_checkpoint_at(checkpoint),
+                           .remedy = "name a checkpoint of this model, or undo the change to it"});
   return other;
 }
 
@@ -132,18 +131,20 @@ std::shared_ptr<Session> Estimator::session_at(const std::string& checkpoint) {
 // ends, none.
 void Estimator::save_unsaved_steps() {
   Session& live = session();
-  if (!config_.save_checkpoint || !live.has_state() || live.workers().count() > 1) return;
+  if (!config_.save_checkpoint || !live.state()->has_state || live.towers().workers().count() > 1)
+    return;
   auto files = list_checkpoints(model_dir_);
-  if (!files.empty() && files.back().step >= live.step()) return;
+  if (!files.empty() && files.back().step >= live.state()->step) return;
   std::unique_ptr<LockFile> lock = prepare_model_dir();
-  log_info("saved ", save_checkpoint(model_dir_, live.snapshot(), config_.keep_checkpoints));
+  log_info("saved ",
+           save_checkpoint(model_dir_, live.state()->snapshot(), config_.keep_checkpoints));
 }
 
 // To be written by this process alone; null where it cannot write. Hooks may do so even if training
 // saves nothing: the best checkpoints, exports, a checkpoint that they ask for. So the folder is
 // made for the lock, which would otherwise begin after they have made it.
 std::unique_ptr<LockFile> Estimator::prepare_model_dir() {
-  if (!session_->workers().is_chief()) return nullptr;
+  if (!session_->towers().workers().is_chief()) return nullptr;
   if (config_.save_checkpoint) {
     probe_writable(model_dir_);
   } else {
@@ -167,13 +168,13 @@ Training Estimator::start(const InputFn& input_fn, TrainOptions options) {
 
 TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
-  auto finished_steps = [&] { return session().step(); };
+  auto finished_steps = [&] { return session().state()->step; };
   if (options.max_steps && announcing_failure(session_, finished_steps) >= *options.max_steps) {
-    log_info("train: nothing to do, step ", session().step(), " has reached max_steps ",
+    log_info("train: nothing to do, step ", session().state()->step, " has reached max_steps ",
              *options.max_steps);
     save_unsaved_steps();
     TrainResult nothing;
-    nothing.global_step = session().step();
+    nothing.global_step = session().state()->step;
     return nothing;
   }
   Training training = start(input_fn, std::move(options));
@@ -183,7 +184,7 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
 
 EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
   check_limit(args.steps, "evaluate: steps");
-  require(session_->workers().count() == 1 || !args.stop.stop_possible(),
+  require(session_->towers().workers().count() == 1 || !args.stop.stop_possible(),
           "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
   std::optional<EvaluationRun> run;
   std::exception_ptr error;
@@ -194,7 +195,7 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
     error = std::current_exception();
   }
   // No worker has waited for another one so far; now all know how it went for each.
-  bool stopped = agree_on_evaluation(session_->workers(), error, run && run->stopped());
+  bool stopped = agree_on_evaluation(session_->towers().workers(), error, run && run->stopped());
   return run->result(stopped);  // what it throws all workers do
 }
 
@@ -213,9 +214,9 @@ void Estimator::heed(std::stop_token stop) { session_->listen_to(std::move(stop)
 Predictions Estimator::predict(const InputFn& input_fn, PredictOptions options) {
   auto both = std::make_unique<LinkedStop>();
   options.stop = both->either(options.stop, session_->training_stop());
-  InputStreamPtr input =
-      open_input(input_fn, "predict",
-                 {.stop = options.stop, .allocate_host = session_->input_context().allocate_host});
+  InputStreamPtr input = open_input(
+      input_fn, "predict",
+      {.stop = options.stop, .allocate_host = session_->towers().input_context().allocate_host});
   std::shared_ptr<Session> session = session_at(options.checkpoint);
   return Predictions(std::move(session), std::move(input), std::move(options), std::move(both));
 }
@@ -239,15 +240,15 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   std::shared_ptr<Session> live = session_;
   auto turn = live->turns().take();
   Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
-              mode, signature_of(batch), {}, live->complete());
-  return belfry::explain(*live->compile(model));
+              mode, signature_of(batch), {}, live->planner().complete());
+  return belfry::explain(*live->planner().compile(model));
 }
 
 BatchThatFits Estimator::batch_that_fits(const InputFn& input_fn, const TrainOptions& options,
                                          std::int64_t most) {
   require(most > 0, "batch_that_fits: most must be above 0, got ", most);
   Features batch;
-  require(open_input(input_fn, "batch_that_fits", session_->input_context())->next(batch),
+  require(open_input(input_fn, "batch_that_fits", session_->towers().input_context())->next(batch),
           "batch_that_fits: the input has no batch");
   std::shared_ptr<Session> live = session_;
   auto turn = live->turns().take();
@@ -271,7 +272,8 @@ BatchThatFits Estimator::batch_that_fits(const InputFn& input_fn, const TrainOpt
 std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   return announcing_failure(session_, [&] {
-    if (config_.save_checkpoint && session_->workers().is_chief()) probe_writable(model_dir_);
+    if (config_.save_checkpoint && session_->towers().workers().is_chief())
+      probe_writable(model_dir_);
     session();
     std::shared_ptr<Session> live = session_;
     auto turn = live->turns().take();
@@ -280,7 +282,7 @@ std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
 }
 
 std::unique_ptr<Estimator> Estimator::sibling(RunConfig run, std::string model_dir) {
-  int workers = session_->workers().count();
+  int workers = session_->towers().workers().count();
   require(
       workers == 1, "sibling: this process is one of ", workers,
       " workers, which can only train and evaluate together; evaluate with the estimator itself, "
@@ -299,15 +301,15 @@ std::optional<std::string> Estimator::latest_checkpoint() const {
 }
 
 std::vector<std::string> Estimator::variable_names() {
-  std::vector<std::string> names = session().variable_names();
+  std::vector<std::string> names = session().state()->names();
   require(!names.empty(), "there are no variables yet: nothing was trained and ", model_dir_,
           " has no checkpoint");
   return names;
 }
 
 Array Estimator::variable_value(std::string_view name) {
-  if (auto value = session().variable_value(name)) return *std::move(value);
-  std::vector<std::string> names = session().variable_names();
+  if (auto value = session().state()->value(name)) return *std::move(value);
+  std::vector<std::string> names = session().state()->names();
   fail("there is no variable `", name, "`; the model has ",
        names.empty() ? "none yet" : join(names, ", "));
 }

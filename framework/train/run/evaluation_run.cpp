@@ -82,8 +82,9 @@ EvaluationRun::EvaluationRun(std::shared_ptr<Session> session, const InputFn& in
       input_fn_(input_fn),
       args_(args),
       stop_(both_.either(args.stop, training_stop)),
-      replicas_(session_->replicas(Mode::evaluate, args.averaged)) {
-  InputContext context = session_->input_context();
+      driver_(session_->driver(Mode::evaluate, args.averaged)),
+      replicas_(driver_.replicas()) {
+  InputContext context = session_->towers().input_context();
   context.stop = stop_;
   input_ = open_input(input_fn, "evaluate", context);
   require(args.steps || args.stop.stop_possible() || !input_->endless(),
@@ -98,15 +99,12 @@ void EvaluationRun::run() {
   };
   for (std::int64_t i = 0; goes_on(i) && input_->next(batch); ++i) {
     auto turn = session_->turns().take();
-    replicas_.split(batch);
-    replicas_.prepare();
-    replicas_.begin_at(first_row);
-    replicas_.run();
+    driver_.next(batch, first_row);
     first_row += replicas_.rows().all;
     if (!sums_) sums_.emplace(replicas_.model().spec().metrics);
     sums_->add(replicas_);
   }
-  bool others_may_have_some = session_->workers().count() > 1;
+  bool others_may_have_some = session_->towers().workers().count() > 1;
   if (!sums_ && others_may_have_some && !stopped()) {
     auto turn = session_->turns().take();
     if (prepare_without_rows()) sums_.emplace(replicas_.model().spec().metrics);
@@ -120,30 +118,22 @@ bool EvaluationRun::prepare_without_rows() {
   bool any = open_input(input_fn_, "evaluate", {.stop = stop_})->next(batch);
   if (stopped()) return false;
   require(any, "evaluate: the input has no batch");
-  replicas_.take_nothing(batch);
-  replicas_.prepare_models();
+  driver_.first_without_rows(batch);
   return true;
 }
 
 EvalResult EvaluationRun::result(bool stopped) {
-  Workers& workers = session_->workers();
+  Workers& workers = session_->towers().workers();
   bool none = !sums_ || sums_->rows() == 0;
   if (stopped && (none || workers.count() > 1)) {
-    EvalResult out = of_step(session_->step());
+    EvalResult out = of_step(session_->state()->step);
     out.set_stopped();
     return out;
   }
   sums_->merge(workers);
-  EvalResult out = sums_->result(replicas_.model().spec().metrics, session_->step());
+  EvalResult out = sums_->result(replicas_.model().spec().metrics, session_->state()->step);
   if (stopped) out.set_stopped();
   return out;
-}
-
-// In place of Replicas::prepare(): there may be no averages yet.
-void EvaluationRun::check_models() {
-  replicas_.prepare_models();
-  const Model& model = replicas_.model();  // all have the same variables
-  session_->check_variables(*session_->compile(model), model);
 }
 
 std::vector<std::string> EvaluationRun::try_out() {
@@ -152,10 +142,15 @@ std::vector<std::string> EvaluationRun::try_out() {
   if (stopped()) return {};
   auto turn = session_->turns().take();
   if (any) {
-    replicas_.split(batch);
-    args_.averaged ? check_models() : replicas_.prepare();
+    driver_.first(batch);
+    if (args_.averaged) {                    // there may be none yet
+      const Model& model = driver_.model();  // all have the same variables
+      session_->check_variables(*session_->planner().compile(model), model);
+    } else {
+      replicas_.prepare();
+    }
   } else {
-    require(session_->workers().count() > 1, "evaluate: the input has no batch");
+    require(session_->towers().workers().count() > 1, "evaluate: the input has no batch");
     if (!prepare_without_rows()) return {};
   }
   std::vector<std::string> scalars{"global_step", "loss"};

@@ -11,7 +11,6 @@
 
 #include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/train/estimator.h"
-#include "belfry/framework/train/step/replicas.h"
 #include "belfry/framework/train/step/session.h"
 
 namespace belfry {
@@ -51,7 +50,6 @@ class EvaluationRun {
   std::vector<std::string> try_out();
 
  private:
-  void check_models();
   /// For a worker without data. False: a stop came first.
   bool prepare_without_rows();
 
@@ -61,6 +59,7 @@ class EvaluationRun {
   LinkedStop both_;
   std::stop_token stop_;
   InputStreamPtr input_;
+  StepDriver& driver_;
   Replicas& replicas_;
   std::optional<EvaluationSums> sums_;
 };

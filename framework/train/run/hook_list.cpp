@@ -41,7 +41,7 @@ void HookList::check() const {
   }
 }
 
-int HookList::micro_batches() const {
+ModelOptions HookList::model_options(const RunConfig& config) const {
   int parts = 1;
   for (const auto& hook : hooks_) {
     int asked = hook->micro_batches();
@@ -51,7 +51,7 @@ int HookList::micro_batches() const {
             "; keep one");
     parts = asked;
   }
-  return parts;
+  return {.micro_batches = parts, .bucket = config.bucket};
 }
 
 void HookList::add_last(const Hooks& of_spec) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "belfry/framework/train/model/model.h"
 #include "belfry/framework/train/training.h"
 
 namespace belfry {
@@ -20,8 +21,11 @@ class HookList {
 
   const Hooks& all() const { return hooks_; }
   const std::shared_ptr<Hook>& saver() const { return saver_; }  ///< null: nothing is saved
-  /// Parts that a hook asks for. Error: two hooks do, or for less than one.
-  int micro_batches() const;
+  /// How a model takes part in steps with these hooks. Error: two of them ask for micro-batches, or
+  /// one for less than 1.
+  ModelOptions model_options(const RunConfig& config) const;
+  /// Whether begin() was called.
+  bool begun() const { return restored_; }
 
   /// Adds those of an EstimatorSpec, then the saver.
   void add_last(const Hooks& of_spec);

@@ -43,21 +43,18 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 Features predict_batch(Session& session, const Features& batch, const PredictOptions& options,
                        std::int64_t first_row) {
   auto turn = session.turns().take();
-  Replicas& replicas = session.replicas(Mode::predict, options.averaged);
-  replicas.split(batch);
-  replicas.prepare();
-  const NamedTensors& predictions = replicas.model().spec().predictions;
+  StepDriver& driver = session.driver(Mode::predict, options.averaged);
+  driver.next(batch, first_row);
+  const NamedTensors& predictions = driver.model().spec().predictions;
   for (const std::string& key : options.keys)
     require(std::any_of(predictions.begin(), predictions.end(),
                         [&](auto& p) { return p.first == key; }),
             "predict: there is no prediction `", key, "`; the model has ", names_of(predictions));
-  replicas.begin_at(first_row);
-  replicas.run();
   Features out;
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const std::string& name = predictions[i].first;
     if (options.keys.empty() || contains(options.keys, name))
-      out.set(name, joined(replicas, i, name));
+      out.set(name, joined(driver.replicas(), i, name));
   }
   return out;
 }

@@ -58,7 +58,7 @@ Replicated::Replicated(Forward forward, const RunConfig& run) {
 
 Features Replicated::operator()(const Features& inputs) {
   check_inputs(inputs);
-  int devices = session_->strategy().size();
+  int devices = session_->towers().count();
   auto run = [&] {
     Predictions predictions(session_, std::make_unique<OneBatch>(inputs),
                             {.single_examples = false});
@@ -77,10 +77,10 @@ Array Replicated::operator()(const Array& input) {
 void Replicated::load(const std::string& path_or_model_dir) {
   Checkpoint weights;
   weights.variables = weights_at(path_or_model_dir);
-  weights.seed = session_->state().seed;
-  session_->restore(std::move(weights),
-                    {.name = describe_checkpoint_at(path_or_model_dir),
-                     .remedy = "load weights of this model, or undo the change to it"});
+  weights.seed = session_->state()->seed();
+  session_->state()->restore(std::move(weights),
+                             {.name = describe_checkpoint_at(path_or_model_dir),
+                              .remedy = "load weights of this model, or undo the change to it"});
 }
 
 void Replicated::save(const std::string& path) const {
@@ -88,16 +88,16 @@ void Replicated::save(const std::string& path) const {
   for (const std::string& name : variable_names()) weights.variables[name] = variable_value(name);
   require(!weights.variables.empty(), "Replicated: there are no variables to save in ", path,
           "; the first call of the model makes them");
-  weights.seed = session_->state().seed;
+  weights.seed = session_->state()->seed();
   write_checkpoint(path, weights);
 }
 
 std::vector<std::string> Replicated::variable_names() const {
-  return session_->variables().names();
+  return session_->state()->variables().names();
 }
 
 Array Replicated::variable_value(std::string_view name) const {
-  const Variables& variables = session_->variables();
+  const Variables& variables = session_->state()->variables();
   require(variables.contains(name) || !variables.names().empty(),
           "Replicated: there is no variable `", name,
           "` yet; the first call of the model makes them");

@@ -7,68 +7,80 @@
 #include "belfry/framework/train/run/training_plan.h"
 
 namespace belfry {
+namespace {
 
-Training::Impl::Impl(Session& s, std::string dir, RunConfig c, const InputFn& fn, TrainOptions o,
-                     std::unique_ptr<LockFile> l)
-    : lock(std::move(l)),
-      alive(s.weak_from_this().lock()),
-      session(s),
-      dir_(std::move(dir)),
-      config_(std::move(c)),
-      options(with_control(std::move(o))),
-      sync(session.workers()),
-      outside(session.workers(), config_, options),
-      input(fn, input_context(),
-            config_.batch == BatchPolicy::per_tower ? session.strategy().size() : 1),
-      last(belfry::last_step(options, session.step())),
-      hooks(config_, options, last),
-      replicas(session, Mode::train, hooks.all(),
-               {.micro_batches = hooks.micro_batches(), .bucket = config_.bucket}) {
-  auto turn = session.turns().take();
-  session.begin_training(outside.token());
+// None owns a session that a test has made for itself.
+std::shared_ptr<Session> shared(Session& session) {
+  std::shared_ptr<Session> owned = session.weak_from_this().lock();
+  return owned ? owned : std::shared_ptr<Session>(owned, &session);
+}
+
+TrainOptions with_control(TrainOptions options, TrainControl& own) {
+  if (!options.control) options.control = &own;
+  return options;
+}
+
+}  // namespace
+
+Training::Impl::Impl(Session& s, std::string dir, RunConfig config, const InputFn& input_fn,
+                     TrainOptions o, std::unique_ptr<LockFile> lock)
+    : session_(shared(s)),
+      config_(std::move(config)),
+      options_(with_control(std::move(o), own_control_)),
+      outside_(s.towers().workers(), config_, options_),
+      last_(belfry::last_step(options_, s.state()->step)),
+      hooks_(config_, options_, last_),
+      driver_(std::make_unique<StepDriver>(
+          s, hooks_.all(), hooks_.model_options(config_), input_fn, outside_.token(),
+          StepListeners{.stopped_reading = [this] { return stopped_reading(); },
+                        .report = [this](const DrivenStep& step) { report(step); }})),
+      checkpoints_(*this, std::move(dir), options_.listeners, std::move(lock)) {
+  auto turn = s.turns().take();
+  s.begin_training(outside_.token());
   try {
     begin();
   } catch (...) {
-    session.end_training();
+    s.end_training();
     throw;
   }
 }
 
+Training::Impl::~Impl() {
+  if (stage_ == Stage::ended) return;
+  try {
+    request_stop("the training was abandoned");
+    finish();
+  } catch (...) {
+    log_line(LogLevel::error, concat("train: while ending an abandoned training: ",
+                                     what_of(std::current_exception())));
+  }
+}
+
 void Training::Impl::begin() {
-  sync.check_start(session.step(), session.state().seed, session.strategy());
-  if (options.resume_input && !session.input_position().empty()) restore_input();
-  result.global_step = session.step();
-  options.control->begin(session.step());
-  start_seconds = monotonic_seconds();
-}
-
-TrainOptions Training::Impl::with_control(TrainOptions o) {
-  if (!o.control) o.control = &own_control;
-  return o;
-}
-
-InputContext Training::Impl::input_context() const {
-  InputContext context = session.input_context();
-  context.stop = outside.token();
-  return context;
+  sync().check_start(step(), session_->state()->seed(), session_->towers().strategy());
+  if (options_.resume_input && !session_->state()->position.input.empty()) restore_input();
+  result_.global_step = step();
+  control().begin(step());
+  speed_.start_seconds = monotonic_seconds();
 }
 
 std::string Training::Impl::origin(const char* entry) const {
-  if (!session.position_of_all()) return "the training before";
-  return concat("entry `", entry, "` of ", checkpoint_path(dir_, session.step()));
+  if (!session_->state()->position.of_all) return "the training before";
+  return concat("entry `", entry, "` of ", checkpoint_path(model_dir(), step()));
 }
 
 void Training::Impl::restore_input() {
   with_context(concat("from ", origin("belfry.input")), [&] {
-    std::string position = session.input_position();
-    if (session.position_of_all()) position = sync.own_position(position, reads_alone());
-    if (position.empty()) return;
+    TrainingPosition from = session_->state()->position;
+    if (from.of_all) from.input = sync().own_position(from.input, driver_->reads_alone());
+    if (from.input.empty()) return;
     try {
-      waiting([&] { input.restore(position); });
+      auto others = session_->turns().let_others();
+      input().restore(from.input);
     } catch (Error& error) {
       // Data that a stop has ended fit no position. No batch is read, so the position stays.
-      if (outside.requested()) return;
-      std::uint64_t seed = session.state().seed;
+      if (outside_.requested()) return;
+      std::uint64_t seed = session_->state()->seed();
       if (seed != config_.seed)
         error.add_context(concat("RunConfig::seed is ", config_.seed, ", the training began with ",
                                  seed, "; data that are shuffled by it may be the reason"));
@@ -78,119 +90,141 @@ void Training::Impl::restore_input() {
 }
 
 void Training::Impl::request_stop(std::string reason) {
-  if (stopping) return;
-  stopping = true;
+  if (stopping_) return;
+  stopping_ = true;
   // The end of the steps asked for is no interruption; it comes without a reason.
-  result.outcome = reason.empty() ? Outcome::finished : Outcome::stopped;
-  result.reason = std::move(reason);
+  result_.outcome = reason.empty() ? Outcome::finished : Outcome::stopped;
+  result_.reason = std::move(reason);
+}
+
+Checkpoint Training::Impl::take_snapshot() {
+  require(driver_->under_way() <= 1,
+          "save_checkpoint: the next step is under way; a hook that saves in after_step says so "
+          "in needs_result_now()");
+  checkpoints_.before_save();
+  // Nobody has looked at the folder yet.
+  if (!hooks_.saver() && is_chief()) probe_writable(model_dir());
+  auto state = session_->state();
+  state->position = {input_position(), false, hooks_.states(state->position.hooks)};
+  Checkpoint checkpoint = state->snapshot_of_all(session_->towers().workers());
+  if (!driver_->reads_alone()) sync().gather_positions(checkpoint.input);
+  return checkpoint;
+}
+
+std::string Training::Impl::save_checkpoint() {
+  driver_->settle();
+  checkpoints_.give_way();
+  return checkpoints_.write(take_snapshot());
+}
+
+void Training::Impl::begin_checkpoint() {
+  if (!config_.save_in_background || stage_ == Stage::ended) {
+    save_checkpoint();
+    return;
+  }
+  driver_->settle();
+  checkpoints_.finish();
+  checkpoints_.begin(take_snapshot());
 }
 
 // All steps are done, but the last evaluation may have been cut short. All workers say the same.
 std::exception_ptr Training::Impl::hear_late_stop() {
   try {
-    if (!sync.any_of_all(outside.requested())) return {};
+    if (!sync().any_of_all(outside_.requested())) return {};
   } catch (const std::exception&) {
     return std::current_exception();
   }
-  stopping = false;
+  stopping_ = false;
   poll_outside();
   request_stop("another worker asked for it");
   return {};
 }
 
 std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
-  ended = true;
-  std::exception_ptr first = end_writing(outcome);  // before the hooks: some may be listeners
-  if (first) outcome = result.outcome = Outcome::failed;
-  if (std::exception_ptr error = hooks.end(*this, outcome); error && !first) first = error;
-  if (!first && result.outcome == Outcome::finished) first = hear_late_stop();
-  end_listeners(first ? Outcome::failed : result.outcome);
+  stage_ = Stage::ended;
+  std::exception_ptr first = checkpoints_.end(outcome);  // some hooks may be listeners
+  if (first) outcome = result_.outcome = Outcome::failed;
+  if (std::exception_ptr error = hooks_.end(*this, outcome); error && !first) first = error;
+  if (!first && result_.outcome == Outcome::finished) first = hear_late_stop();
+  checkpoints_.end_listeners(first ? Outcome::failed : result_.outcome);
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
-  session.end_training();
-  options.control->finish();
-  outside.close();
-  lock.reset();
+  session_->end_training();
+  control().finish();
+  outside_.close();
+  checkpoints_.unlock();
   return first;
 }
 
 void Training::Impl::announce_failure(const std::exception_ptr& error) {
-  session.workers().announce_failure(
-      concat("training failed in step ", running_step, ": ", what_of(error)));
+  session_->towers().workers().announce_failure(
+      concat("training failed in step ", driver_->running_step, ": ", what_of(error)));
 }
 
 std::exception_ptr Training::Impl::leave_session() {
-  if (steps_under_way > 0) {
-    session.mark_broken();
-  } else if (input.was_read()) {
+  if (driver_->under_way() > 0) {
+    session_->mark_broken();
+  } else if (input().was_read()) {
     try {
-      session.leave_off(input_position(), hooks.states(session.hook_states()));
+      auto state = session_->state();
+      state->position = {input_position(), false, hooks_.states(state->position.hooks)};
     } catch (...) {
       std::exception_ptr error = std::current_exception();
       log_line(LogLevel::error,
                concat("train: the input cannot say where it stands: ", what_of(error)));
-      session.mark_broken();
+      session_->mark_broken();
       return error;
     }
   }
   return {};
 }
 
-Training::Training(Session& session, std::string model_dir, RunConfig config,
-                   const InputFn& input_fn, TrainOptions options, std::unique_ptr<LockFile> lock)
-    : impl_(std::make_unique<Impl>(session, std::move(model_dir), std::move(config), input_fn,
-                                   std::move(options), std::move(lock))) {}
-
-Training::Training(Training&&) noexcept = default;
-
-Training::~Training() {
-  if (!impl_ || impl_->ended) return;
+bool Training::Impl::step(bool behind) {
+  auto turn = session_->turns().take();
   try {
-    impl_->request_stop("the training was abandoned");
-    finish();
+    return run_step(behind);
   } catch (...) {
-    log_line(LogLevel::error, concat("train: while ending an abandoned training: ",
-                                     what_of(std::current_exception())));
-  }
-}
-
-bool Training::step() { return step(false); }
-
-void Training::run() {
-  while (step(true)) {
-  }
-}
-
-bool Training::step(bool behind) {
-  auto turn = impl_->session.turns().take();
-  try {
-    return impl_->run_step(behind);
-  } catch (...) {
-    impl_->announce_failure(std::current_exception());
-    impl_->settle_after_failure();
-    impl_->result.outcome = Outcome::failed;
-    impl_->end_hooks(Outcome::failed);
+    announce_failure(std::current_exception());
+    driver_->settle_after_failure();
+    result_.outcome = Outcome::failed;
+    end_hooks(Outcome::failed);
     try {
       throw;
     } catch (Error& error) {
-      error.add_context(concat("in training step ", impl_->running_step));
+      error.add_context(concat("in training step ", driver_->running_step));
       throw;
     }
   }
 }
 
-TrainResult Training::finish() {
-  auto turn = impl_->session.turns().take();
-  if (!impl_->ended) {
-    std::exception_ptr error = impl_->end_hooks(impl_->result.outcome);
-    if (error) impl_->announce_failure(error);
-    impl_->result.seconds = monotonic_seconds() - impl_->start_seconds;
+const TrainResult& Training::Impl::finish() {
+  auto turn = session_->turns().take();
+  if (stage_ != Stage::ended) {
+    std::exception_ptr error = end_hooks(result_.outcome);
+    if (error) announce_failure(error);
+    result_.seconds = monotonic_seconds() - speed_.start_seconds;
     if (error) std::rethrow_exception(error);
   }
-  return impl_->result;
+  return result_;
 }
 
-const TrainResult& Training::result() const { return impl_->result; }
+Training::Training(Session& session, std::string model_dir, RunConfig config,
+                   const InputFn& input_fn, TrainOptions options, std::unique_ptr<LockFile> lock)
+    : impl_(std::make_unique<Impl>(session, std::move(model_dir), std::move(config), input_fn,
+                                   std::move(options), std::move(lock))) {}
+Training::Training(Training&&) noexcept = default;
+Training::~Training() = default;
 
-TrainControl& Training::control() { return *impl_->options.control; }
+bool Training::step() { return impl_->step(false); }
+
+void Training::run() {
+  while (impl_->step(true)) {
+  }
+}
+
+TrainResult Training::finish() { return impl_->finish(); }
+
+const TrainResult& Training::result() const { return impl_->result(); }
+
+TrainControl& Training::control() { return impl_->control(); }
 
 }  // namespace belfry

@@ -11,8 +11,6 @@
 #include "belfry/framework/compiler/memory_picture.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/train/step/session.h"
-#include "belfry/framework/train/step/step_input.h"
-#include "belfry/framework/train/step/worker_sync.h"
 
 namespace belfry {
 namespace {
@@ -43,16 +41,17 @@ std::string steps_line(std::int64_t first, std::optional<std::int64_t> last) {
   return concat("steps: from ", first, " ", end, "\n");
 }
 
-std::string tower_lines(const Session& session, const Replicas& replicas, int micro_batches) {
+std::string tower_lines(Towers& towers, const Replicas& replicas) {
   std::string out;
   for (int t = 0; t < replicas.size(); ++t) {
     const RowRange& rows = replicas.share(t).rows;
-    out += concat("tower ", session.place().first + t, ": ",
-                  session.strategy().towers[static_cast<std::size_t>(t)].name(), ", ",
+    out += concat("tower ", towers.place().first + t, ": ",
+                  towers.strategy().towers[static_cast<std::size_t>(t)].name(), ", ",
                   count_text(rows.count, "row"));
     if (rows.count > 0) out += concat(" from row ", rows.first);
     std::int64_t least = std::max<std::int64_t>(replicas.rows().least_of_tower, 1);
-    auto parts = static_cast<int>(std::min<std::int64_t>(micro_batches, least));
+    int most = replicas.model().options().micro_batches;
+    auto parts = static_cast<int>(std::min<std::int64_t>(most, least));
     if (parts > 1 && rows.count > 0) {
       std::vector<std::int64_t> counts;
       for (const RowRange& part : split_rows(rows.count, parts)) counts.push_back(part.count);
@@ -108,12 +107,12 @@ std::string round_line(const Model& model) {
                 batches == 1 ? " batch\n" : " batches\n");
 }
 
-std::string memory_line(const Plan& plan, const Session& session, int tower, const Device& device,
+std::string memory_line(const Plan& plan, const Towers& towers, int tower, const Device& device,
                         const std::string& part) {
   std::int64_t parameters = 0, slots = 0;
   for (const Node* node : plan.variables) {
     const auto& variable = node->as<VariableOptions>();
-    if (!session.holds(variable, tower)) continue;
+    if (!towers.holds(variable, tower)) continue;
     (variable.kind == VariableKind::slot ? slots : parameters) += variable.type.bytes();
   }
   std::vector<std::string> parts, peak;
@@ -134,41 +133,13 @@ std::string memory_line(const Plan& plan, const Session& session, int tower, con
                 peak.empty() ? "" : concat(" (at its peak: ", join(peak, ", "), ")"), "\n");
 }
 
-// Takes the batches of the first step, as Training takes them.
-void take_first_batch(const Session& session, WorkerSync& sync, StepInput& input,
-                      Replicas& replicas) {
-  auto reading = [&](auto read) {
-    auto others = session.turns().let_others();
-    return read();
-  };
-  bool any = reading([&] { return input.read_first(); });
-  BatchPolicy policy = session.strategy().batch;
-  if (any && policy == BatchPolicy::per_tower) {
-    replicas.take(input.batches());
-  } else if (any) {
-    replicas.split(input.batches()[0]);
-  }
-  if (!sync.alone() && policy != BatchPolicy::global) {
-    StepRows rows = sync.exchange_rows(any ? replicas.rows() : StepRows(), {});
-    const Features* batch = any || rows.all == 0 ? nullptr : reading([&] { return input.any(); });
-    if (batch) {
-      replicas.take_nothing(*batch);
-      any = true;
-    }
-    if (any) replicas.place(rows);
-  }
-  require(any, "plan: the input has no batch");
-  require(replicas.rows().all > 0, "plan: the batch has no rows, with which train() would fail");
-  replicas.prepare_models();
-}
-
 // Behind names, where a step has several parts: " (generator)".
 std::string label_of(const Model& model, UpdateSet updates) {
   return model.different_parts().size() > 1 ? concat(" (", titles_of(model, updates), ")") : "";
 }
 
 std::string reductions_of_parts(const PreparedTraining& training) {
-  const Model& model = training.replicas.model();
+  const Model& model = training.replicas().model();
   std::string lines;
   for (UpdateSet updates : model.different_parts())
     lines += reduction_lines(training.plan(0, updates), label_of(model, updates));
@@ -177,21 +148,22 @@ std::string reductions_of_parts(const PreparedTraining& training) {
 
 std::string memory_of_parts(const PreparedTraining& training) {
   std::string lines = "memory of a step, by device:\n";
-  for (int t = 0; t < training.replicas.size(); ++t) {
-    const Model& model = training.replicas.model(t);
-    const auto& devices = training.session.strategy().towers[static_cast<std::size_t>(t)].devices;
+  for (int t = 0; t < training.replicas().size(); ++t) {
+    const Model& model = training.replicas().model(t);
+    const auto& devices =
+        training.session.towers().strategy().towers[static_cast<std::size_t>(t)].devices;
     for (UpdateSet updates : model.different_parts()) {
       const TowerPlan& plan = training.plan(t, updates);
       for (std::size_t s = 0; s < plan.slots.size(); ++s)
-        lines +=
-            memory_line(*plan.slots[s], training.session, t, *devices[s], label_of(model, updates));
+        lines += memory_line(*plan.slots[s], training.session.towers(), t, *devices[s],
+                             label_of(model, updates));
     }
   }
   return lines;
 }
 
 std::string recomputed_in_parts(const PreparedTraining& training) {
-  const Model& model = training.replicas.model();
+  const Model& model = training.replicas().model();
   std::string lines;
   for (UpdateSet updates : model.different_parts()) {
     const auto& slots = training.plan(0, updates).slots;
@@ -218,30 +190,30 @@ std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t 
 }
 
 std::string describe_training(const PreparedTraining& training) {
-  const Session& session = training.session;
-  const Strategy& strategy = session.strategy();
+  Towers& towers = training.session.towers();
   const HookList& hooks = training.hooks;
-  const Model& model = training.replicas.model();
-  const Workers& workers = session.workers();
+  const Model& model = training.replicas().model();
+  const Workers& workers = towers.workers();
   Hooks editing = training.options.hooks;
   editing.insert(editing.end(), model.spec().hooks.begin(), model.spec().hooks.end());
-  return concat(steps_line(training.first_step, training.last_step),
-                workers.count() > 1
-                    ? concat("workers: ", workers.count(), ", this one is ", workers.rank(), "\n")
-                    : "",
-                strategy.describe_batch(training.batch_rows, workers.count()), "\n",
-                round_line(model), tower_lines(session, training.replicas, hooks.micro_batches()),
-                "variables: ", strategy.variables, "\n",
-                model.split() ? concat("split: ", model.split_text(), "\n") : "",
-                reductions_of_parts(training), memory_of_parts(training),
-                recomputed_in_parts(training), "gradients pass: average, ",
-                training.config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
-                editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
+  return concat(
+      steps_line(training.first_step, training.last_step),
+      workers.count() > 1
+          ? concat("workers: ", workers.count(), ", this one is ", workers.rank(), "\n")
+          : "",
+      towers.strategy().describe_batch(training.driver.input().batch_rows(), workers.count()), "\n",
+      round_line(model), tower_lines(towers, training.replicas()),
+      "variables: ", towers.strategy().variables, "\n",
+      model.split() ? concat("split: ", model.split_text(), "\n") : "",
+      reductions_of_parts(training), memory_of_parts(training), recomputed_in_parts(training),
+      "gradients pass: average, ", training.config.precision == Precision::f16 ? "unscale, " : "",
+      names_of(editing), editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()),
+      "\n");
 }
 
 std::string memory_pictures(const PreparedTraining& training) {
-  const Model& model = training.replicas.model();
-  const auto& devices = training.session.strategy().towers[0].devices;
+  const Model& model = training.replicas().model();
+  const auto& devices = training.session.towers().strategy().towers[0].devices;
   std::string out;
   for (UpdateSet updates : model.different_parts()) {
     const TowerPlan& plan = training.plan(0, updates);
@@ -254,38 +226,31 @@ std::string memory_pictures(const PreparedTraining& training) {
 
 std::string training_plan(Session& session, const RunConfig& config, const InputFn& input_fn,
                           const TrainOptions& options) {
-  const Strategy& strategy = session.strategy();
-  Workers& workers = session.workers();
-  WorkerSync sync(workers);
-  sync.check_start(session.step(), session.state().seed, session.strategy());
-  StepInput input(input_fn, session.input_context(),
-                  strategy.batch == BatchPolicy::per_tower ? strategy.size() : 1);
-  std::int64_t first = session.step();
+  std::int64_t first = session.state()->step;
   std::optional<std::int64_t> last = last_step(options, first);
   HookList hooks(config, options, last);
-  Replicas replicas(session, Mode::train, hooks.all(),
-                    {.micro_batches = hooks.micro_batches(), .bucket = config.bucket});
-  take_first_batch(session, sync, input, replicas);
-  hooks.add_last(replicas.model().spec().hooks);
+  StepDriver driver(session, hooks.all(), hooks.model_options(config), input_fn);
+  driver.sync().check_start(first, session.state()->seed(), session.towers().strategy());
+  require(driver.first() == StepDriver::Read::batch, "plan: the input has no batch");
+  hooks.add_last(driver.model().spec().hooks);
 
+  Replicas& replicas = driver.replicas();
   std::map<std::pair<int, UpdateSet>, std::shared_ptr<const TowerPlan>> plans;
   for (int t = 0; t < replicas.size(); ++t)
     for (UpdateSet updates : replicas.model(t).different_parts()) {
-      auto& plan = plans[{t, updates}] = session.compile(replicas.model(t), t, updates);
-      session.check(*plan, replicas.model(t), t);
+      auto& plan = plans[{t, updates}] = session.planner().compile(replicas.model(t), t, updates);
+      session.check(plan, replicas.model(t), t);
     }
-  return describe_training({.session = session,
-                            .config = config,
-                            .options = options,
-                            .hooks = hooks,
-                            .replicas = replicas,
-                            .first_step = first,
-                            .last_step = last,
-                            .batch_rows = input.batch_rows(),
-                            .plan = [&](int tower, UpdateSet updates) -> const TowerPlan& {
-                              return *plans.at({tower, updates});
-                            }})
-         + session.describe_warm_start(replicas.model());
+  auto plan = [&](int tower, UpdateSet updates) -> const TowerPlan& {
+    return *plans.at({tower, updates});
+  };
+  std::string text =
+      describe_training({session, config, options, hooks, driver, first, last, plan});
+  auto state = session.state();
+  if (!state->values().warm_starts()) return text;
+  return text
+         + to_string(state->values().plan_warm_start(driver.model().variables(), state->seed(),
+                                                     Mode::train));
 }
 
 }  // namespace belfry

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/train/run/hook_list.h"
-#include "belfry/framework/train/step/replicas.h"
+#include "belfry/framework/train/step/step_driver.h"
 #include "belfry/framework/train/training.h"
 
 namespace belfry {
@@ -20,16 +20,17 @@ std::optional<std::int64_t> last_step(const TrainOptions& options, std::int64_t 
 
 /// A training whose models are made for a batch.
 struct PreparedTraining {
-  const Session& session;
+  Session& session;
   const RunConfig& config;
   const TrainOptions& options;
   const HookList& hooks;  ///< EstimatorSpec::hooks included
-  const Replicas& replicas;
+  StepDriver& driver;
   std::int64_t first_step = 0;
   std::optional<std::int64_t> last_step = {};
-  std::int64_t batch_rows = 0;  ///< of a tower with BatchPolicy::per_tower, else of this worker
   /// The plan that a tower runs for a sub-step with these of the model's updates.
   std::function<const TowerPlan&(int tower, UpdateSet updates)> plan;
+
+  const Replicas& replicas() const { return driver.replicas(); }
 };
 /// See Estimator::plan(), but without the warm start.
 std::string describe_training(const PreparedTraining& training);

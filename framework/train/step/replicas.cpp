@@ -46,59 +46,24 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
     : session_(session),
       mode_(mode),
       hooks_(std::move(hooks)),
-      options_(session.complete(std::move(options))),
-      towers_(static_cast<std::size_t>(session.strategy().size())),
-      shares_(towers_.size()),
-      slots_(session.strategy().slots()),
-      whole_step_([this](int lane) { on_lane(lane, Phase::whole); }),
-      compute_([this](int lane) { on_lane(lane, Phase::compute); }),
-      apply_([this](int lane) { on_lane(lane, Phase::apply); }),
-      on_failure_([this](const std::exception& e) { failed(e); }) {
-  Workers& workers = session.workers();
-  if (mode == Mode::train && workers.count() > 1)
-    agree_on_split_ = [&workers](SplitPlan& plan) { take_chiefs_cuts(workers, plan); };
-}
+      options_(session.planner().complete(std::move(options))),
+      towers_(static_cast<std::size_t>(session.towers().count())),
+      shares_{std::vector<TowerShare>(towers_.size())} {}
 
 Replicas::~Replicas() {
   auto turn = session_.turns().take();
   let_go();
-  for (std::vector<Pointer>& kept : kept_for_) kept.clear();
+  for (Running& running : running_) running.kept.clear();
   session_.plans().drop([this](const PreparedModel& known) { return known.owner == this; });
-}
-
-void Replicas::split(const Features& batch) {
-  bool of_all_workers = mode_ != Mode::predict && session_.strategy().batch == BatchPolicy::global;
-  TowerPlace place = of_all_workers ? session_.place() : TowerPlace{0, session_.strategy().size()};
-  taking_part_ = split_batch(batch, place, mode_ == Mode::train, shares_, rows_);
-}
-
-void Replicas::take(std::span<const Features> batches) {
-  taking_part_ = take_batches(batches, mode_ == Mode::train, shares_, rows_);
-}
-
-void Replicas::take_nothing(const Features& any) {
-  Features none;
-  for (const auto& [name, array] : any)
-    none.set(name, array.shape().rank() > 0
-                       ? array.rows(0, std::min<std::int64_t>(1, array.shape()[0]))
-                       : array);
-  taking_part_ = take_batches(std::span(&none, 1), true, shares_, rows_);
-  rows_ = {};
-  for (TowerShare& share : shares_) share.rows = {0, 0}, share.weight = 0;
-}
-
-void Replicas::place(const StepRows& rows) {
-  rows_ = rows;
-  place_among_workers(rows, shares_);
 }
 
 ModelOptions Replicas::options_now() const {
   ModelOptions options = options_;
   if (mode_ == Mode::train && options_.towers > 1) {
-    options.most_rows = rows_.most_of_tower;
-    options.least_rows = std::min<std::int64_t>(rows_.least_of_tower, options.micro_batches);
-    options.even_rows = rows_.even;
-    options.alike = rows_.layout != 0;
+    options.most_rows = rows().most_of_tower;
+    options.least_rows = std::min<std::int64_t>(rows().least_of_tower, options.micro_batches);
+    options.even_rows = rows().even;
+    options.alike = rows().layout != 0;
   }
   return options;
 }
@@ -123,8 +88,11 @@ Replicas::Pointer Replicas::prepared_for(const Features& batch) {
   ModelOptions options = options_now();
   if (auto known = plans.use([&](const PreparedModel& k) { return is_for(k, batch, options); }))
     return known;
+  AgreeOnSplit agree;
+  if (Workers& workers = session_.towers().workers(); mode_ == Mode::train && workers.count() > 1)
+    agree = [&workers](SplitPlan& plan) { take_chiefs_cuts(workers, plan); };
   Pointer made = plans.add(
-      {this, session_.build(mode_, signature_of(batch), hooks_, options, agree_on_split_)});
+      {this, session_.planner().build(mode_, signature_of(batch), hooks_, options, agree)});
   const auto& split = made->model.split();
   if (split && !options_.split_plan) log_info("split for ", mode_, ": ", made->model.split_text());
   options_.split_plan = split;
@@ -132,29 +100,29 @@ Replicas::Pointer Replicas::prepared_for(const Features& batch) {
 }
 
 Replicas::Pointer Replicas::prepared_for_tower(int tower) {
-  const Features& batch = shares_[static_cast<std::size_t>(tower)].batch;
-  if (session_.place().all == 1) return prepared_for(batch);
+  const Features& batch = share(tower).batch;
+  if (session_.towers().place().all == 1) return prepared_for(batch);
   return with_context(describe_share(tower), [&] { return prepared_for(batch); });
 }
 
 void Replicas::prepare_models() {
   let_go();
-  for (int t = 0; t < taking_part_; ++t) {
+  for (int t = 0; t < size(); ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
     tower = {prepared_for_tower(t), nullptr};
   }
 }
 
 bool Replicas::is_prepared(UpdateSet chosen) const {
-  for (int t = 0; t < taking_part_; ++t) {
-    Pointer known = find(shares_[static_cast<std::size_t>(t)].batch);
+  for (int t = 0; t < size(); ++t) {
+    Pointer known = find(share(t).batch);
     if (!known || !known->executables.contains({t, chosen})) return false;
   }
   return true;
 }
 
 const TowerPlan& Replicas::plan(int i, UpdateSet chosen) const {
-  Pointer known = find(shares_[static_cast<std::size_t>(i)].batch);
+  Pointer known = find(share(i).batch);
   ensure(known && known->executables.contains({i, chosen}), "plan: prepare() comes first");
   return known->executables.at({i, chosen})->plan();
 }
@@ -169,7 +137,7 @@ void Replicas::check_alike(int tower, const Model& model) const {
   auto name = [](auto at, auto end) {
     return at == end ? std::string("none") : describe_variable(*at);
   };
-  const int first_here = session_.place().first;
+  const int first_here = session_.towers().place().first;
   fail("train: variable ", a - own.begin(), " of tower ", first_here + tower, "'s model is ",
        name(a, own.end()), " and of tower ", first_here, "'s ", name(b, others.end()),
        "; a model_fn must make the same variables on every tower");
@@ -183,21 +151,21 @@ void Replicas::let_go() {
 void Replicas::prepare(UpdateSet chosen) {
   let_go();
   if (!is_prepared(chosen))
-    for (std::vector<Pointer>& kept : kept_for_) kept.clear();
-  for (int t = 0; t < taking_part_; ++t) {
+    for (Running& running : running_) running.kept.clear();
+  for (int t = 0; t < size(); ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
     tower = {prepared_for_tower(t), nullptr};
     auto& executable = tower.model->executables[{t, chosen}];
     if (!executable) {
       const Model& model = tower.model->model;
       check_alike(t, model);
-      auto plan = session_.compile(model, t, chosen);
+      auto plan = session_.planner().compile(model, t, chosen);
       executable = session_.make_executable(plan, model, t, options_.averaged);
       bool first = t == 0 && !std::exchange(has_prepared_, true);
-      if (first && slots_ > 1)
-        log_info(mode_, ": a step needs ", memory_text(*plan, session_.strategy()));
-      if (first && mode_ == Mode::train && session_.workers().is_chief())
-        warn_of_references(*plan, session_.strategy().towers[0]);
+      if (first && session_.towers().slots() > 1)
+        log_info(mode_, ": a step needs ", memory_text(*plan, session_.towers().strategy()));
+      if (first && mode_ == Mode::train && session_.towers().workers().is_chief())
+        warn_of_references(*plan, session_.towers().strategy().towers[0]);
     }
     tower.executable = executable.get();
   }
@@ -205,49 +173,45 @@ void Replicas::prepare(UpdateSet chosen) {
 
 void Replicas::prepare_summaries() {
   let_go();
-  for (int t = 0; t < taking_part_; ++t) {
+  for (int t = 0; t < size(); ++t) {
     TowerState& tower = towers_[static_cast<std::size_t>(t)];
-    tower = {prepared_for(shares_[static_cast<std::size_t>(t)].batch), nullptr};
+    tower = {prepared_for(share(t).batch), nullptr};
     auto& executable = tower.model->summaries[t];
     if (!executable)
-      executable = session_.make_executable(session_.compile_summaries(tower.model->model, t),
-                                            tower.model->model, t);
+      executable = session_.make_executable(
+          session_.planner().compile_summaries(tower.model->model, t), tower.model->model, t);
     tower.executable = executable.get();
   }
 }
 
 void Replicas::begin_at(std::int64_t first_row) {
   constexpr std::int64_t row_numbers = std::int64_t{1} << 32;  // see ops/random.h
-  const Workers& workers = session_.workers();
+  const Workers& workers = session_.towers().workers();
   // When predicting, every worker reads all data.
-  bool own_batches = mode_ == Mode::evaluate && session_.strategy().batch != BatchPolicy::global;
+  bool own_batches =
+      mode_ == Mode::evaluate && session_.towers().strategy().batch != BatchPolicy::global;
   first_row_ = first_row + (own_batches ? row_numbers / workers.count() * workers.rank() : 0);
 }
 
 StepState Replicas::state_of(const TowerShare& share) const {
-  StepState state = session_.state();
-  // Predictions draw the same numbers while the model learns, so that they can be compared.
-  state.draw_as_step_0 = mode_ == Mode::predict;
+  StepState state = state_;
   state.first_row = first_row_ + share.rows.first;
   state.weight = share.weight;
-  state.sub_step = sub_step_;
-  state.trace = trace_;
-  state.capture = capture_;
   return state;
 }
 
 // For errors: rows that these name are counted from the first of the share.
 std::string Replicas::describe_share(int tower) const {
-  const RowRange& rows = shares_[static_cast<std::size_t>(tower)].rows;
-  std::string name = concat("on tower ", session_.place().first + tower);
+  const RowRange& rows = share(tower).rows;
+  std::string name = concat("on tower ", session_.towers().place().first + tower);
   if (rows.count == 0) return name + ", which has no rows of the batch";
-  return concat(name, ", whose row 0 is row ", rows.first, " of the batch's ", rows_.all);
+  return concat(name, ", whose row 0 is row ", rows.first, " of the batch's ", shares_.rows.all);
 }
 
 void Replicas::on_lane(int lane, Phase phase) {
-  int tower = lane / slots_, slot = lane % slots_;
-  if (tower >= taking_part_) return;
-  if (session_.place().all == 1) return run_lane(tower, slot, phase);
+  int slots = session_.towers().slots(), tower = lane / slots, slot = lane % slots;
+  if (tower >= size()) return;
+  if (session_.towers().place().all == 1) return run_lane(tower, slot, phase);
   try {
     run_lane(tower, slot, phase);
   } catch (Error& error) {
@@ -258,7 +222,7 @@ void Replicas::on_lane(int lane, Phase phase) {
 
 void Replicas::run_lane(int tower, int slot, Phase phase) {
   TowerState& own = towers_[static_cast<std::size_t>(tower)];
-  const TowerShare& share = shares_[static_cast<std::size_t>(tower)];
+  const TowerShare& share = this->share(tower);
   TowerExecutable& executable = *own.executable;
   switch (phase) {
     case Phase::compute:
@@ -273,9 +237,9 @@ void Replicas::run_lane(int tower, int slot, Phase phase) {
 }
 
 void Replicas::failed(const std::exception& error) {
-  for (int t = 0; t < taking_part_; ++t)
+  for (int t = 0; t < size(); ++t)
     towers_[static_cast<std::size_t>(t)].executable->abort(error.what());
-  if (mode_ == Mode::train) session_.towers_failed(error);
+  if (mode_ == Mode::train) session_.towers().failed(error);
 }
 
 void Replicas::run(int sub_step) {
@@ -310,32 +274,37 @@ void Replicas::collect(const Started& towers) {
 }
 
 void Replicas::start(bool trace, int sub_step) {
-  trace_ = trace;
-  sub_step_ = sub_step;
-  Started& towers = started_[++started_steps_ % 2];
-  std::vector<Pointer>& kept = kept_for_[started_steps_ % 2];
+  auto& [towers, kept] = running_[++started_steps_ % 2];
   towers.clear();
   kept.clear();
-  for (int t = 0; t < taking_part_; ++t) {
+  for (int t = 0; t < size(); ++t) {
     const TowerState& tower = towers_[static_cast<std::size_t>(t)];
     towers.push_back(tower.executable);
     if (tower.executable->can_run_behind()) kept.push_back(tower.model);
     tower.executable->begin_step();
   }
-  // Reductions of one step are captured by all towers or by none.
-  capture_ = std::all_of(towers.begin(), towers.end(),
-                         [](const TowerExecutable* tower) { return tower->was_enqueued(); });
-  if (session_.strategy().variables == VariablePlacement::mirrored) return run_lanes(whole_step_);
+  bool capture = std::ranges::all_of(
+      towers, [](const TowerExecutable* tower) { return tower->was_enqueued(); });
+  state_ = {.seed = session_.state()->seed(),
+            .step = session_.state()->step,
+            .sub_step = sub_step,
+            // Predictions draw the same numbers while the model learns, to be compared.
+            .draw_as_step_0 = mode_ == Mode::predict,
+            .trace = trace,
+            .capture = capture};  // reductions are captured by all towers or by none
+  if (session_.towers().strategy().variables == VariablePlacement::mirrored)
+    return run_lanes(Phase::whole);
   // The first tower may not write what others still read.
-  run_lanes(compute_);
-  run_lanes(apply_);
+  run_lanes(Phase::compute);
+  run_lanes(Phase::apply);
 }
 
-void Replicas::run_lanes(const std::function<void(int lane)>& work) {
+void Replicas::run_lanes(Phase phase) {
   try {
-    session_.lanes().run(work, on_failure_);
+    session_.towers().lanes().run([this, phase](int lane) { on_lane(lane, phase); },
+                                  [this](const std::exception& error) { failed(error); });
   } catch (...) {
-    for (int t = 0; slots_ > 1 && t < taking_part_; ++t)
+    for (int t = 0; session_.towers().slots() > 1 && t < size(); ++t)
       towers_[static_cast<std::size_t>(t)].executable->settle();
     throw;
   }

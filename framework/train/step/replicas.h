@@ -24,21 +24,14 @@ class Replicas {
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;
 
-  /// Cuts `batch` for the towers: for those of all workers if the batch policy says so. In train
-  /// mode every tower takes part.
-  void split(const Features& batch);
-  /// A batch a tower, in their order; missing ones are empty.
-  void take(std::span<const Features> batches);
-  /// This worker has no rows left, but others have; `any` is a batch like those that it had.
-  void take_nothing(const Features& any);
+  /// Who takes which rows of the step; StepDriver says so.
+  StepShares& shares() { return shares_; }
+  /// The rows of this process or, where workers share a step, of all of them.
+  const StepRows& rows() const { return shares_.rows; }
   /// Sets how many rows came before this batch, for evaluation and prediction, before run(). Random
   /// numbers of its rows are numbered from there, so that no row draws those of an earlier one.
   /// Workers that evaluate batches of their own have a range of row numbers each.
   void begin_at(std::int64_t first_row);
-  /// The rows of this process, and, after place(), of all workers.
-  const StepRows& rows() const { return rows_; }
-  /// Sets the rows that all workers have together, where they read batches of their own.
-  void place(const StepRows& rows);
 
   /// Builds the models that the towers need for their shares.
   void prepare_models();
@@ -57,7 +50,7 @@ class Replicas {
   void start(bool trace = false, int sub_step = 0);
   /// The towers of the last start(); stays until the one after the next.
   using Started = std::vector<TowerExecutable*>;
-  const Started& started() const { return started_[started_steps_ % 2]; }
+  const Started& started() const { return running_[started_steps_ % 2].towers; }
   /// Whether a step of these towers goes on while the host does.
   static bool under_way(const Started& towers);
   /// Waits for the oldest step of these towers that is under way; they have its results then. At
@@ -70,8 +63,8 @@ class Replicas {
   const TowerPlan& plan(int i, UpdateSet chosen) const;
 
   /// The towers that take part: their results of run(), which stay until the next one.
-  int size() const { return taking_part_; }
-  const TowerShare& share(int i) const { return shares_[static_cast<std::size_t>(i)]; }
+  int size() const { return shares_.taking_part; }
+  const TowerShare& share(int i) const { return shares_.of[static_cast<std::size_t>(i)]; }
   const TowerExecutable& executable(int i) const {
     return *towers_[static_cast<std::size_t>(i)].executable;
   }
@@ -86,6 +79,12 @@ class Replicas {
     TowerExecutable* executable = nullptr;
   };
 
+  enum class Phase : std::uint8_t { compute, apply, whole };
+  struct Running {
+    Started towers;
+    std::vector<Pointer> kept;  // their models, where they run behind the host
+  };
+
   void let_go();
   ModelOptions options_now() const;
   bool is_for(const PreparedModel& known, const Features& batch, const ModelOptions& options) const;
@@ -94,8 +93,7 @@ class Replicas {
   Pointer prepared_for_tower(int tower);
   std::string describe_share(int tower) const;
   void check_alike(int tower, const Model& model) const;
-  enum class Phase : std::uint8_t { compute, apply, whole };
-  void run_lanes(const std::function<void(int lane)>& work);
+  void run_lanes(Phase phase);
   void on_lane(int lane, Phase phase);
   void run_lane(int tower, int slot, Phase phase);
   void failed(const std::exception& error);
@@ -105,22 +103,13 @@ class Replicas {
   Mode mode_;
   Hooks hooks_;
   ModelOptions options_;
-  AgreeOnSplit agree_on_split_;
   std::vector<TowerState> towers_;
-  std::vector<TowerShare> shares_;                // by tower
-  std::array<Started, 2> started_;                // of the last start() and the one before
-  std::array<std::vector<Pointer>, 2> kept_for_;  // these, where they run behind the host
+  StepShares shares_;
+  std::array<Running, 2> running_;  // the last start() and the one before
   std::size_t started_steps_ = 0;
-  int slots_;  // of each tower; every one has a lane, tower after tower
-  int taking_part_ = 0;
-  StepRows rows_;
-  bool trace_ = false;  // the running step
-  int sub_step_ = 0;
   std::int64_t first_row_ = 0;
-  bool capture_ = false;  // it may be captured
+  StepState state_;  // of the running step, on any tower
   bool has_prepared_ = false;
-  std::function<void(int)> whole_step_, compute_, apply_;
-  std::function<void(const std::exception&)> on_failure_;
 };
 
 }  // namespace belfry

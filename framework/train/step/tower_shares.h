@@ -37,6 +37,13 @@ struct StepRows {
   void add_tower(std::int64_t count);
 };
 
+/// Who takes which rows of a step.
+struct StepShares {
+  std::vector<TowerShare> of;  ///< by tower
+  int taking_part = 0;         ///< towers; the others run nothing
+  StepRows rows = {};
+};
+
 /// Cuts `batch`, which is that of all towers at `place`. Returns how many of the shares take part:
 /// all of them if `everyone`, else those with rows, but at least one.
 int split_batch(const Features& batch, const TowerPlace& place, bool everyone,

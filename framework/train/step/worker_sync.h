@@ -9,6 +9,7 @@
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/train/step/tower_shares.h"
+#include "belfry/framework/train/update_set.h"
 
 namespace belfry {
 

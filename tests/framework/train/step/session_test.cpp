@@ -137,8 +137,9 @@ TEST(Memory, ConvolutionsAreDirectWhereWinogradsMethodIsOverTheLimit) {
     RunConfig config = quiet();
     config.memory_limit = limit;
     Session session(convolution, config);
-    return session
-        .compile(Model(convolution, Mode::train, signature_of(batch), {}, session.complete()))
+    return session.planner()
+        .compile(
+            Model(convolution, Mode::train, signature_of(batch), {}, session.planner().complete()))
         ->slots[0];
   };
   auto is_winograd = [](const Plan& plan) {

@@ -124,26 +124,26 @@ TEST_F(TooLargeForOneDevice, TheCutOfTheLeastNeedIsTaken) {
   config.recompute.automatic = false;
   Signature signature = signature_of(volumes(4));
   auto fullest = [](const Session& session, const Model& model) {
-    auto plan = session.compile(model);
+    auto plan = session.planner().compile(model);
     return std::max(plan->slots[0]->bytes(), plan->slots[1]->bytes());
   };
   std::vector<std::int64_t> needs;
   {
     Session session(unet(0), config);
-    ModelOptions options = session.complete();
+    ModelOptions options = session.planner().complete();
     Model first(unet(0), Mode::train, signature, {}, options);
     for (const SplitPlan& choice : first.split_choices()) {
       options.split_plan = choice;
       needs.push_back(fullest(session, Model(unet(0), Mode::train, signature, {}, options)));
     }
-    Model built = session.build(Mode::train, signature, {}, session.complete());
+    Model built = session.planner().build(Mode::train, signature, {}, session.planner().complete());
     EXPECT_LE(fullest(session, built), 1.05 * static_cast<double>(std::ranges::min(needs)));
   }
   ASSERT_GT(needs.size(), 1u);
   ASSERT_NE(std::ranges::min(needs), std::ranges::max(needs));
   config.memory_limit = Bytes(std::ranges::min(needs));
   Session session(unet(0), config);
-  Model built = session.build(Mode::train, signature, {}, session.complete());
+  Model built = session.planner().build(Mode::train, signature, {}, session.planner().complete());
   EXPECT_EQ(fullest(session, built), std::ranges::min(needs));
 }
 
