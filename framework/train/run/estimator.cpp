@@ -229,9 +229,7 @@ LivePredictor Estimator::predictor(PredictOptions options) {
 std::string Estimator::summary(const InputFn& input_fn, Mode mode) {
   Features batch;
   require(open_input(input_fn, "summary")->next(batch), "summary: the input has no batch");
-  return to_string(
-      summarize([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
-                mode, signature_of(batch)));
+  return to_string(summarize(session_->planner().model_fn(), mode, signature_of(batch)));
 }
 
 std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
@@ -239,9 +237,9 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   require(open_input(input_fn, "explain")->next(batch), "explain: the input has no batch");
   std::shared_ptr<Session> live = session_;
   auto turn = live->turns().take();
-  Model model([this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
-              mode, signature_of(batch), {}, live->planner().complete());
-  return belfry::explain(*live->planner().compile(model));
+  const Planner& planner = live->planner();
+  Model model(planner.model_fn(), mode, signature_of(batch), {}, planner.complete());
+  return belfry::explain(*planner.compile(model));
 }
 
 BatchThatFits Estimator::batch_that_fits(const InputFn& input_fn, const TrainOptions& options,
@@ -287,11 +285,11 @@ std::unique_ptr<Estimator> Estimator::sibling(RunConfig run, std::string model_d
       workers == 1, "sibling: this process is one of ", workers,
       " workers, which can only train and evaluate together; evaluate with the estimator itself, "
       "or in a process of its own");
-  return std::make_unique<Estimator>(EstimatorOptions{
-      .model_fn = [this](Scope s, const Batch& b, Mode m) { return model_fn(std::move(s), b, m); },
-      .model_dir = model_dir.empty() ? model_dir_ : std::move(model_dir),
-      .run = std::move(run),
-      .warm_start = warm_start_});
+  return std::make_unique<Estimator>(
+      EstimatorOptions{.model_fn = session_->planner().model_fn(),
+                       .model_dir = model_dir.empty() ? model_dir_ : std::move(model_dir),
+                       .run = std::move(run),
+                       .warm_start = warm_start_});
 }
 
 std::optional<std::string> Estimator::latest_checkpoint() const {

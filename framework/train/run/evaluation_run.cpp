@@ -82,8 +82,7 @@ EvaluationRun::EvaluationRun(std::shared_ptr<Session> session, const InputFn& in
       input_fn_(input_fn),
       args_(args),
       stop_(both_.either(args.stop, training_stop)),
-      driver_(session_->driver(Mode::evaluate, args.averaged)),
-      replicas_(driver_.replicas()) {
+      driver_(session_->driver(Mode::evaluate, args.averaged)) {
   InputContext context = session_->towers().input_context();
   context.stop = stop_;
   input_ = open_input(input_fn, "evaluate", context);
@@ -100,14 +99,14 @@ void EvaluationRun::run() {
   for (std::int64_t i = 0; goes_on(i) && input_->next(batch); ++i) {
     auto turn = session_->turns().take();
     driver_.next(batch, first_row);
-    first_row += replicas_.rows().all;
-    if (!sums_) sums_.emplace(replicas_.model().spec().metrics);
-    sums_->add(replicas_);
+    first_row += driver_.replicas().rows().all;
+    if (!sums_) sums_.emplace(driver_.model().spec().metrics);
+    sums_->add(driver_.replicas());
   }
   bool others_may_have_some = session_->towers().workers().count() > 1;
   if (!sums_ && others_may_have_some && !stopped()) {
     auto turn = session_->turns().take();
-    if (prepare_without_rows()) sums_.emplace(replicas_.model().spec().metrics);
+    if (prepare_without_rows()) sums_.emplace(driver_.model().spec().metrics);
   }
   require(sums_ || stopped(), "evaluate: the input has no batch");
 }
@@ -131,7 +130,7 @@ EvalResult EvaluationRun::result(bool stopped) {
     return out;
   }
   sums_->merge(workers);
-  EvalResult out = sums_->result(replicas_.model().spec().metrics, session_->state()->step);
+  EvalResult out = sums_->result(driver_.model().spec().metrics, session_->state()->step);
   if (stopped) out.set_stopped();
   return out;
 }
@@ -147,14 +146,14 @@ std::vector<std::string> EvaluationRun::try_out() {
       const Model& model = driver_.model();  // all have the same variables
       session_->check_variables(*session_->planner().compile(model), model);
     } else {
-      replicas_.prepare();
+      driver_.replicas().prepare();
     }
   } else {
     require(session_->towers().workers().count() > 1, "evaluate: the input has no batch");
     if (!prepare_without_rows()) return {};
   }
   std::vector<std::string> scalars{"global_step", "loss"};
-  for (const auto& [name, metric] : replicas_.model().spec().metrics) {
+  for (const auto& [name, metric] : driver_.model().spec().metrics) {
     std::vector<double> none(static_cast<std::size_t>(metric.state.shape().elements()));
     if (metric.value(none).elements() == 1) scalars.push_back(name);
   }

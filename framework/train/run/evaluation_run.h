@@ -60,7 +60,6 @@ class EvaluationRun {
   std::stop_token stop_;
   InputStreamPtr input_;
   StepDriver& driver_;
-  Replicas& replicas_;
   std::optional<EvaluationSums> sums_;
 };
 

@@ -136,7 +136,7 @@ bool Training::Impl::prepare() {
 
 void Training::Impl::report(const DrivenStep& step) {
   result_.global_step = step.step;
-  result_.loss = driver_->loss();
+  result_.loss = step.loss;
   ++result_.steps;
   result_.examples += step.rows;
   result_.input_wait_seconds += step.waited;

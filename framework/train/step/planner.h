@@ -4,19 +4,32 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/runtime/plan_cache.h"
+#include "belfry/framework/runtime/tower_executable.h"
 #include "belfry/framework/train/model/model.h"
 #include "belfry/framework/train/run_config.h"
-#include "belfry/framework/train/step/prepared_model.h"
 #include "belfry/framework/train/step/towers.h"
 
 namespace belfry {
+
+class Replicas;
+
+/// A session's plan cache has one for each signature of each Replicas.
+struct PreparedModel {
+  const Replicas* owner;
+  Model model;
+  std::map<std::pair<int, UpdateSet>, std::unique_ptr<TowerExecutable>> executables =
+      {};                                                          ///< by tower and chosen updates
+  std::map<int, std::unique_ptr<TowerExecutable>> summaries = {};  ///< by tower
+};
 
 class Planner {
  public:

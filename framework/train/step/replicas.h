@@ -7,8 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "belfry/framework/runtime/tower_executable.h"
-#include "belfry/framework/train/step/prepared_model.h"
+#include "belfry/framework/train/step/planner.h"
 #include "belfry/framework/train/step/tower_shares.h"
 
 namespace belfry {

@@ -64,9 +64,8 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
                                                           const Model& model, int tower,
                                                           bool averaged) {
   bool trains = model.mode() == Mode::train;
-  planner_.make_room(plan, model, tower, plans_);
   ensure(!trains || towers_.connected(), "make_executable: begin_training() comes first");
-  check_variables(*plan, model);
+  check(plan, model, tower);
   state_.warm_up(model.variables(), model.mode(), towers_.workers().is_chief());
   std::vector<VariableStore*> stores;
   std::vector<ExecutableOptions> options;

@@ -1,6 +1,6 @@
 #pragma once
-// The state and the machinery that training, evaluation and prediction of an Estimator share. Internal
-// to train/.
+// The state and the machinery that training, evaluation and prediction of an Estimator share.
+// Internal to train/.
 
 #include <map>
 #include <memory>
@@ -13,7 +13,6 @@
 #include "belfry/framework/runtime/plan_cache.h"
 #include "belfry/framework/train/state/model_state.h"
 #include "belfry/framework/train/step/planner.h"
-#include "belfry/framework/train/step/prepared_model.h"
 #include "belfry/framework/train/step/step_driver.h"
 #include "belfry/framework/train/step/towers.h"
 #include "belfry/framework/train/step/turns.h"

@@ -226,6 +226,7 @@ void StepDriver::settle() {
   Started step = *std::exchange(started_, {});
   running_step = step.step.step;
   take_results(step, step.last);
+  step.step.loss = loss_;
   listeners_.report(step.step);
 }
 

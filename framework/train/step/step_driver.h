@@ -21,6 +21,7 @@ namespace belfry {
 /// A step, and what is known of it when it is over.
 struct DrivenStep {
   std::int64_t step = 0, rows = 0;
+  double loss = 0;  ///< of the last sub-step that computes it, if need be of a step before
   UpdateSet chosen = {}, applied = {};
   StepTimes times = {};
   double waited = 0, began = 0;  ///< seconds: for the batch; of monotonic_seconds()
@@ -87,7 +88,6 @@ class StepDriver {
   bool reads_alone() const;
   Replicas& replicas() { return replicas_; }
   const Model& model() const { return replicas_.model(); }
-  double loss() const { return loss_; }  ///< of the last step
   const std::vector<std::pair<std::string, double>>& values() const { return values_; }
   const std::vector<TraceEntry>& trace() const { return trace_; }
 

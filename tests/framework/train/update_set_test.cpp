@@ -1,5 +1,10 @@
 #include "belfry/framework/train/update_set.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
 #include "../base/error_of.h"
 
 namespace belfry {
