@@ -26,7 +26,7 @@ class SkipNonFinite final : public Hook {
   }
   void after_step(const StepResult& result) override {
     for (auto& [index, update] : updates_)
-      if (result.chosen >> index & 1) count(update, result.applied >> index & 1, result);
+      if (result.chosen.contains(index)) count(update, result.applied.contains(index), result);
   }
 
  private:

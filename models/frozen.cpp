@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "belfry/framework/graph/rewrite.h"
-#include "belfry/framework/train/checkpoint_at.h"
+#include "belfry/framework/train/state/checkpoint_at.h"
 
 namespace belfry::models {
 namespace {

@@ -29,6 +29,12 @@ check(none "no fault"
 check(upward
       "framework/tensor/b.cpp includes framework/graph/a.h: framework/tensor may not include framework/graph"
       framework/tensor/b.cpp "#include \"belfry/framework/graph/a.h\"" framework/graph/a.h "")
+check(out_of_a_room
+      "framework/train/a.h includes framework/train/step/b.h: framework/train may not include framework/train/step"
+      framework/train/a.h "#include \"belfry/framework/train/step/b.h\"" framework/train/step/b.h "")
+check(into_another_room
+      "framework/train/state/a.h includes framework/train/model/b.h: framework/train/state may not include framework/train/model"
+      framework/train/state/a.h "#include \"belfry/framework/train/model/b.h\"" framework/train/model/b.h "")
 check(sideways "data/x.h includes framework/graph/a.h: data may not include framework/graph"
       data/x.h "#include \"belfry/framework/graph/a.h\"" framework/graph/a.h "")
 check(umbrella "hooks/x.h includes framework/framework.h: hooks may not include framework"

@@ -2,7 +2,7 @@
 // Checks an export against a training before its first step. Internal to export/.
 
 #include "belfry/framework/export/export_model.h"
-#include "belfry/framework/train/variable_misfits.h"
+#include "belfry/framework/train/state/variable_misfits.h"
 
 namespace belfry {
 

@@ -4,16 +4,16 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/export/check_trained.h"
 #include "belfry/framework/export/export_model.h"
-#include "belfry/framework/train/checkpoint_at.h"
 #include "belfry/framework/train/estimator.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/state/checkpoint_at.h"
+#include "belfry/framework/train/step/session.h"
 
 namespace belfry {
 
 void Estimator::check_export(ExportOptions options) {
   bool of_own_state = options.checkpoint.empty();
   std::optional<KnownVariables> trained;
-  if (of_own_state) trained = session().known_variables();
+  if (of_own_state) trained = session().state()->known();
   belfry::check_export(with_own_model(std::move(options)), trained ? &*trained : nullptr);
 }
 
@@ -27,13 +27,13 @@ ExportOptions Estimator::with_own_model(ExportOptions options) {
 }
 
 std::string Estimator::export_model(const std::string& dir, ExportOptions options) {
-  bool chief = session_->workers().is_chief();
+  bool chief = session_->towers().workers().is_chief();
   std::optional<Checkpoint> live;
   if (options.checkpoint.empty()) {
     Session& now = session();
-    require(now.has_state(), "export: nothing was trained and ", model_dir_,
+    require(now.state()->has_state, "export: nothing was trained and ", model_dir_,
             " has no checkpoint; train first, or name ExportOptions::checkpoint");
-    live = now.snapshot_of_all();
+    live = now.state()->snapshot_of_all(now.towers().workers());
   }
   if (!chief) return {};
   options = with_own_model(std::move(options));

@@ -16,8 +16,8 @@
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/tensor/stack.h"
-#include "belfry/framework/train/checkpoint_at.h"
-#include "belfry/framework/train/variable_misfits.h"
+#include "belfry/framework/train/state/checkpoint_at.h"
+#include "belfry/framework/train/state/variable_misfits.h"
 
 namespace belfry {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "belfry/framework/tensor/input_stream.h"
-#include "belfry/framework/train/batch_that_fits.h"
 #include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/run_config.h"
@@ -68,6 +67,23 @@ class EvalResult {
   std::map<std::string, Array, std::less<>> values_;
   bool stopped_ = false;
 };
+
+/// The largest batch that a training has the memory for, in one way of running it.
+struct FittingBatch {
+  Precision precision = Precision::f32;
+  bool recompute = true;  ///< RunConfig::recompute.automatic
+  /// Rows of a batch of the input_fn; one row more does not fit. 0: not even one row a tower does.
+  std::int64_t batch = 0;
+  bool at_least = false;  ///< as large as was asked for fits, and perhaps more
+};
+
+/// See Estimator::batch_that_fits().
+struct BatchThatFits {
+  std::int64_t batch = 0;          ///< with the RunConfig as it is
+  std::vector<FittingBatch> ways;  ///< that one first; then f32 and bf16, with and without
+};
+/// As a table.
+std::string to_string(const BatchThatFits& fits);
 
 /// Trains, evaluates and runs a model that a model_fn describes. Use it by composition, or derive
 /// from it and override model_fn().

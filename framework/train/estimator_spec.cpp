@@ -74,9 +74,8 @@ void check_train(const EstimatorSpec& spec) {
   for (const auto& hook : spec.hooks) require(hook, "model_fn: a hook is null");
   if (spec.round.empty()) return;
   std::size_t count = spec.train.list(spec.loss).size();
-  std::uint64_t all = count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
   for (std::size_t i = 0; i < spec.round.size(); ++i)
-    require((spec.round[i].updates & all) != 0, "model_fn: sub-step ", i,
+    require(!(spec.round[i].updates & UpdateSet::first(count)).empty(), "model_fn: sub-step ", i,
             " of the round makes none of the ", count, " updates");
   require(spec.round[0].fresh_batch, "model_fn: the first sub-step of a round takes a fresh batch");
 }

@@ -15,6 +15,7 @@
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/summary.h"
+#include "belfry/framework/train/update_set.h"
 
 namespace belfry {
 
@@ -51,7 +52,7 @@ using NamedMetrics = std::vector<std::pair<std::string, Metric>>;
 /// A part of a step: some of its updates, on one batch. It sees the variables as the part before
 /// left them, and draws random numbers of its own.
 struct SubStep {
-  std::uint64_t updates = ~std::uint64_t{0};  ///< bit u: update u of EstimatorSpec::train
+  UpdateSet updates = UpdateSet::all();  ///< of EstimatorSpec::train
   bool fresh_batch = true;  ///< the next one of the input; false: that of the sub-step before
 };
 

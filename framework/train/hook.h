@@ -40,6 +40,7 @@
 #include "belfry/framework/tensor/input_stream.h"
 #include "belfry/framework/train/run_config.h"
 #include "belfry/framework/train/summary.h"
+#include "belfry/framework/train/update_set.h"
 
 namespace belfry {
 
@@ -61,8 +62,7 @@ struct GradientStage {
   /// bool [], the same on all towers: the update changes nothing in a step in which it is false.
   /// Undefined: it always applies. Hooks that set it keep what it was: `a && b`.
   Tensor condition = {};
-  /// The index of the update among the model's: its bit in StepRequest::chosen and
-  /// StepResult::applied.
+  /// The index of the update among the model's, as in StepRequest::chosen and StepResult::applied.
   std::size_t index = 0;
 };
 
@@ -138,8 +138,7 @@ struct StepRequest {
   HookContext& context;
   std::int64_t step = 0;    ///< finished steps
   std::size_t updates = 1;  ///< how many the model has
-  /// Bit i: update i will run; all bits at first. The same on all workers.
-  std::uint64_t chosen = 1;
+  UpdateSet chosen = {0};   ///< those that will run; all at first. The same on all workers
   /// Set it to have every instruction of the step timed: see StepResult::trace. The step then runs
   /// launch by launch, and its result is seen before the next one begins. The same on all workers.
   bool trace = false;
@@ -158,11 +157,10 @@ struct StepResult {
   double step_seconds = 0;
   double input_wait_seconds = 0;                                ///< waiting for the batch
   std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
-  std::uint64_t chosen = ~std::uint64_t{0};                     ///< bit i: update i ran
-  /// Bit i: update i ran and its GradientStage::condition held.
-  std::uint64_t applied = ~std::uint64_t{0};
-  StepTimes times = {};      ///< the mean of the towers
-  double start_seconds = 0;  ///< monotonic_seconds() before feeding
+  UpdateSet chosen = UpdateSet::all();                          ///< the updates that ran
+  UpdateSet applied = UpdateSet::all();  ///< these whose GradientStage::condition held
+  StepTimes times = {};                  ///< the mean of the towers
+  double start_seconds = 0;              ///< monotonic_seconds() before feeding
   /// The trace, if the step was traced: the instructions of this process, tower after tower and
   /// slot after slot, each in order. Stays until after_step() returns.
   std::span<const TraceEntry> trace = {};

@@ -12,7 +12,7 @@ class StopOnNonFinite final : public Hook {
   explicit StopOnNonFinite(bool fails) : fails_(fails) {}
 
   void after_step(const StepResult& result) override {
-    if (result.applied == 0) return;
+    if (result.applied.empty()) return;
     std::string fault = check("the loss", result.loss, result.step);
     for (const auto& [name, value] : result.values)
       if (fault.empty()) fault = check(name, value, result.step);

@@ -2,7 +2,6 @@
 // Estimators, and what belongs to them.
 
 #include "belfry/framework/distribute/variables.h"
-#include "belfry/framework/train/batch_that_fits.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/estimator.h"
 #include "belfry/framework/train/estimator_spec.h"

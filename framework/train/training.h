@@ -76,8 +76,7 @@ class Training {
   TrainControl& control();
 
  private:
-  struct Impl;
-  bool step(bool behind);
+  class Impl;
   std::unique_ptr<Impl> impl_;
 };
 

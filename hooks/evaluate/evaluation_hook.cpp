@@ -13,7 +13,7 @@
 #include "belfry/framework/base/what_of.h"
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/train/checkpoint.h"
-#include "belfry/framework/train/model_dir_lock.h"
+#include "belfry/framework/train/state/model_dir_lock.h"
 #include "belfry/hooks/evaluate/live_model.h"
 #include "belfry/hooks/record/values.h"
 #include "belfry/hooks/tensorboard/summaries.h"

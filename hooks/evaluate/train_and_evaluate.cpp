@@ -10,7 +10,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/train/checkpoint.h"
-#include "belfry/framework/train/outside_stop.h"
+#include "belfry/framework/train/run/outside_stop.h"
 #include "belfry/hooks/evaluate/evaluation_hook.h"
 #include "belfry/hooks/tensorboard/summaries.h"
 

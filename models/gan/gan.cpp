@@ -7,9 +7,9 @@
 namespace belfry::gan {
 namespace {
 
-constexpr std::uint64_t generator_update = 1, discriminator_update = 2;
+const UpdateSet generator_update = {0}, discriminator_update = {1};
 
-void append(std::vector<SubStep>& round, int times, std::uint64_t updates, Batches batches) {
+void append(std::vector<SubStep>& round, int times, UpdateSet updates, Batches batches) {
   for (int i = 0; i < times; ++i)
     round.push_back(
         {.updates = updates, .fresh_batch = batches == Batches::fresh || round.empty()});

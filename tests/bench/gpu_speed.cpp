@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arguments.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/step/session.h"
 #include "belfry/models/models.h"
 
 namespace belfry {
@@ -107,16 +107,16 @@ void run(const Arguments& args) {
   Session session(what.model_fn, args.config);
   Features batch = random_batch(what, args.batch_size);
   session.begin_training();
-  Replicas replicas(session, Mode::train, {}, session.complete());
-  replicas.split(batch);
-  replicas.prepare();
+  StepDriver driver(session, Mode::train);
+  Replicas& replicas = driver.replicas();
   const Replicas::Started* before = nullptr;
   double host = 0, device = 0;
   auto step = [&] {
     double begun = monotonic_seconds();
-    replicas.split(batch);
+    driver.first(batch);
+    replicas.prepare();
     replicas.start();
-    session.finish_step();
+    ++session.state()->step;
     host += monotonic_seconds() - begun;
     if (before) {
       Replicas::collect(*before);

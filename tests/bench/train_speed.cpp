@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "arguments.h"
-#include "belfry/framework/train/model.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/model/model.h"
+#include "belfry/framework/train/step/session.h"
 #include "conv_choices.h"
 #include "isolated.h"
 #include "train_work.h"
@@ -87,9 +87,9 @@ class Trainer {
   Trainer(const Arguments& args, RunConfig config)
       : work_(bench::make_work(args.work)), session_(work_.model, config) {
     session_.begin_training();
-    replicas_.emplace(session_, Mode::train);
-    replicas_->split(work_.batches[0]);
-    replicas_->prepare_models();
+    driver_.emplace(session_, Mode::train);
+    replicas_ = &driver_->replicas();
+    driver_->first(work_.batches[0]);
     for (const SubStep& part : round()) {
       replicas_->prepare(updates_of(part));
       plans_.push_back(replicas_->executable(0).plan().slots[0]);
@@ -123,7 +123,7 @@ class Trainer {
 
   // A plan for each sub-step.
   const std::vector<std::shared_ptr<const Plan>>& plans() const { return plans_; }
-  VariableStore& store() { return session_.variables().store(0); }
+  VariableStore& store() { return session_.state()->variables().store(0); }
   StepTimes take_times() { return std::exchange(times_, {}); }
 
  private:
@@ -131,25 +131,26 @@ class Trainer {
     std::vector<TraceEntry> entries;
     int number = 0;
     for (const SubStep& part : round()) {
-      if (part.fresh_batch) replicas_->split(work_.batches[taken_++ % work_.batches.size()]);
+      if (part.fresh_batch) driver_->first(work_.batches[taken_++ % work_.batches.size()]);
       replicas_->prepare(updates_of(part));
       replicas_->start(trace, number++);
       Replicas::collect(replicas_->started());
       times_ += Replicas::times(replicas_->started());
       if (trace) Replicas::append_trace(replicas_->started(), entries);
     }
-    session_.finish_step();
+    ++session_.state()->step;
     return entries;
   }
 
   std::span<const SubStep> round() const { return replicas_->model().round(); }
-  std::uint64_t updates_of(const SubStep& part) const {
+  UpdateSet updates_of(const SubStep& part) const {
     return part.updates & replicas_->model().all_updates();
   }
 
   bench::Work work_;
   Session session_;
-  std::optional<Replicas> replicas_;
+  std::optional<StepDriver> driver_;
+  Replicas* replicas_ = nullptr;  // the driver's
   std::vector<std::shared_ptr<const Plan>> plans_;
   std::size_t taken_ = 0;
   StepTimes times_;

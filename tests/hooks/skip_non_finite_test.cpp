@@ -18,7 +18,7 @@ struct SkipNonFinite : GradientHooks {
   }
   static Features gradient(float a, float b) { return {{"g", Array::of({a, b})}}; }
   /// One step of an update, as the trainer tells the hook about it.
-  void tell(Hook& hook, std::uint64_t chosen, std::uint64_t applied) {
+  void tell(Hook& hook, UpdateSet chosen, UpdateSet applied) {
     StepRequest request{
         .context = context, .step = context.finished, .updates = 2, .chosen = chosen};
     hook.before_step(request);
@@ -69,20 +69,20 @@ TEST_F(SkipNonFinite, LogsEachSkippedStepAndFailsAfterTooMany) {
   hook->on_gradients(stage);
   hook->begin(context);
   CapturedLog log;
-  tell(*hook, 1, 1);
+  tell(*hook, {0}, {0});
   EXPECT_THAT(log.lines, IsEmpty());
-  tell(*hook, 1, 0);
-  tell(*hook, 1, 0);
-  tell(*hook, 1, 1);  // begins anew
-  tell(*hook, 1, 0);
-  tell(*hook, 1, 0);
+  tell(*hook, {0}, {});
+  tell(*hook, {0}, {});
+  tell(*hook, {0}, {0});  // begins anew
+  tell(*hook, {0}, {});
+  tell(*hook, {0}, {});
   EXPECT_THAT(
       log.lines,
       ElementsAre("step 2: skipped the update `sgd`, gradients are not finite (1 skipped so far)",
                   "step 3: skipped the update `sgd`, gradients are not finite (2 skipped so far)",
                   "step 5: skipped the update `sgd`, gradients are not finite (3 skipped so far)",
                   "step 6: skipped the update `sgd`, gradients are not finite (4 skipped so far)"));
-  EXPECT_EQ(error_of([&] { tell(*hook, 1, 0); }),
+  EXPECT_EQ(error_of([&] { tell(*hook, {0}, {}); }),
             "skip_non_finite: the update `sgd` was skipped in 3 steps in a row, up to step 7, "
             "because gradients were not finite; a smaller learning rate or loss scale may help, "
             "and RunConfig::check_numerics names the first op that produced NaN or infinity");
@@ -98,17 +98,19 @@ TEST_F(SkipNonFinite, CountsEachUpdateInTheStepsItIsChosenFor) {
   hook->on_gradients(second);
   hook->begin(context);
   CapturedLog log;
-  tell(*hook, 0b11, 0b01);
-  tell(*hook, 0b01, 0b01);  // the critic rests
-  tell(*hook, 0b10, 0b10);
-  tell(*hook, 0b11, 0b10);
+  tell(*hook, {0, 1}, {0});
+  tell(*hook, {0}, {0});  // the critic rests
+  tell(*hook, {1}, {1});
+  tell(*hook, {0, 1}, {1});
   EXPECT_THAT(
       log.lines,
       ElementsAre(
           "step 1: skipped the update `critic`, gradients are not finite (1 skipped so far)",
           "step 4: skipped the update `generator`, gradients are not finite (1 skipped so far)"));
   EXPECT_THAT(
-      error_of([&] { tell(*hook, 0b11, 0b10); }),
+      error_of([&] {
+        tell(*hook, {0, 1}, {1});
+      }),
       testing::StartsWith("skip_non_finite: the update `generator` was skipped in 2 steps"));
 }
 
@@ -119,7 +121,7 @@ TEST_F(SkipNonFinite, EachTrainingCountsAnew) {
   CapturedLog log;
   for (int i = 0; i < 2; ++i) {
     hook->begin(context);
-    tell(*hook, 1, 0);
+    tell(*hook, {0}, {});
   }
   EXPECT_THAT(log.lines[1], testing::HasSubstr("(1 skipped so far)"));
 }

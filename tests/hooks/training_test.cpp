@@ -74,7 +74,7 @@ TEST(GradientHooksInTraining, MovingAveragesAreEvaluatedByAFlag) {
 
 TEST(GradientHooksInTraining, AnAverageOfNothingIsNotEvaluated) {
   struct Never final : Hook {
-    void before_step(StepRequest& request) override { request.chosen = 0; }
+    void before_step(StepRequest& request) override { request.chosen = {}; }
   };
   TemporaryFolder dir;
   Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = quiet()});
@@ -95,7 +95,7 @@ TEST(GradientHooksInTraining, AnAverageOfNothingIsNotEvaluated) {
 TEST(GradientHooksInTraining, AnAverageThatComesLaterIsEvaluatedByWhoeverReadsCheckpoints) {
   struct FirstWithoutB final : Hook {
     void before_step(StepRequest& request) override {
-      if (request.step == 0) request.chosen = 1;
+      if (request.step == 0) request.chosen = {0};
     }
   };
   TemporaryFolder dir;

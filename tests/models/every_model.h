@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "belfry/framework/train/checkpoint.h"
-#include "belfry/framework/train/model.h"
-#include "belfry/framework/train/session.h"
+#include "belfry/framework/train/model/model.h"
+#include "belfry/framework/train/step/session.h"
 #include "belfry/models/make.h"
 #include "models_support.h"
 
@@ -159,9 +159,9 @@ inline std::shared_ptr<const Plan> training_plan(const SmallModel& small, Precis
   RunConfig config = quiet();
   config.precision = precision;
   Session session(make(small.name, small.options), config);
-  Model model(session.model_fn(), Mode::train, signature_of(small.training_batch(5)), {},
-              session.complete());
-  return session.compile(model)->slots[0];
+  Model model(session.planner().model_fn(), Mode::train, signature_of(small.training_batch(5)), {},
+              session.planner().complete());
+  return session.planner().compile(model)->slots[0];
 }
 
 }  // namespace belfry::models

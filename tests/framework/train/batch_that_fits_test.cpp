@@ -99,8 +99,9 @@ TEST_F(BatchThatFitsTest, CountsAllPartsOfARound) {
     auto update = [&](const char* scope) {
       return minimize(y, adam({.learning_rate = 0.01}), trainable_variables(s.graph(), scope));
     };
-    return {
-        .loss = y, .train = {update("a"), update("b")}, .round = {{.updates = 1}, {.updates = 2}}};
+    return {.loss = y,
+            .train = {update("a"), update("b")},
+            .round = {{.updates = {0}}, {.updates = {1}}}};
   };
   RunConfig config = on_cpus(1, 1);
   config.memory_limit = Bytes(1 << 20);

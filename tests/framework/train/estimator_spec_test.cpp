@@ -1,6 +1,6 @@
 #include "belfry/framework/train/estimator_spec.h"
 
-#include "belfry/framework/train/model.h"
+#include "belfry/framework/train/model/model.h"
 #include "training_testing.h"
 
 namespace belfry {

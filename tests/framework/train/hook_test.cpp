@@ -214,8 +214,8 @@ TEST_F(Hooking, BeforeStepChoosesTheUpdates) {
   struct Choose final : Hook {
     void before_step(StepRequest& r) override {
       EXPECT_EQ(r.updates, 2u);
-      EXPECT_EQ(r.chosen, 3u);
-      const std::uint64_t plan[] = {3, 1, 2, 0, 7};
+      EXPECT_EQ(r.chosen, (UpdateSet{0, 1}));
+      const UpdateSet plan[] = {{0, 1}, {0}, {1}, {}, {0, 1, 2}};
       r.chosen = plan[r.step];
     }
   };

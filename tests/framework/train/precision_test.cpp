@@ -54,7 +54,9 @@ EstimatorSpec steep(Scope s, const Batch& batch, double factor) {
 }
 
 struct Applied final : Hook {
-  void after_step(const StepResult& result) override { steps.push_back(result.applied == 1); }
+  void after_step(const StepResult& result) override {
+    steps.push_back(result.applied == UpdateSet{0});
+  }
   std::vector<bool> steps;
 };
 

@@ -11,12 +11,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr std::uint64_t generator = 1, discriminator = 2, both = 3, counting = 4;
+const UpdateSet generator{0}, discriminator{1}, both{0, 1}, counting{2};
 
 using Round = std::vector<SubStep>;
 
 // `first`, then as many sub-steps of each as are asked for.
-Round repeated(std::initializer_list<std::pair<std::uint64_t, int>> parts) {
+Round repeated(std::initializer_list<std::pair<UpdateSet, int>> parts) {
   Round round;
   for (auto [updates, count] : parts)
     for (int i = 0; i < count; ++i) round.push_back({.updates = updates});
@@ -116,9 +116,9 @@ struct Seen final : Hook {
     rows.push_back(r.rows);
     steps.push_back(r.context.step());
   }
-  std::uint64_t choose = both;
+  UpdateSet choose = both;
   std::vector<double> losses, values;
-  std::vector<std::uint64_t> applied;
+  std::vector<UpdateSet> applied;
   std::vector<std::int64_t> rows, steps;
 };
 
@@ -142,10 +142,10 @@ TEST_F(Rounds, HooksLeaveUpdatesOutOfEverySubStep) {
   EXPECT_EQ(value("g"), -3);
   EXPECT_EQ(value("d"), 0);
   EXPECT_THAT(seen->applied, ElementsAre(generator));
-  seen->choose = 0;  // the batches are taken all the same
+  seen->choose = {};  // the batches are taken all the same
   estimator->train(numbers(6), {.steps = 1, .hooks = {seen}});
   EXPECT_EQ(value("g"), -3);
-  EXPECT_EQ(seen->applied[1], 0u);
+  EXPECT_EQ(seen->applied[1], UpdateSet());
   EXPECT_EQ(estimator->train(numbers(6)).steps, 0);
 }
 
@@ -174,7 +174,8 @@ TEST_F(Rounds, MovingStatisticsGoWithTheUpdatesOfTheirNeighbours) {
     Update g = part("generator"), d = part("discriminator");
     Variable common = s.variable("common", {.kind = VariableKind::statistic});
     assign(common, common.value() + 1);
-    return {.loss = d.loss, .train = {g, d}, .round = repeated({{1, 3}, {2, 2}})};
+    return {
+        .loss = d.loss, .train = {g, d}, .round = repeated({{generator, 3}, {discriminator, 2}})};
   };
   make(model).train(numbers(5));
   EXPECT_EQ(value("generator/norm/moving"), 3);

@@ -22,17 +22,17 @@ TEST(StopOnNonFinite, IgnoresStepsThatAppliedNothing) {
   NoContext context;
   auto hook = stop_on_non_finite();
   std::vector<std::pair<std::string, double>> values{{"ratio", std::nan("")}};
-  auto after = [&](double loss, std::uint64_t applied) {
+  auto after = [&](double loss, UpdateSet applied) {
     return error_of([&] {
       hook->after_step(
           {.context = context, .step = 3, .loss = loss, .values = values, .applied = applied});
     });
   };
   double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(after(infinity, 0), "no error");
-  EXPECT_EQ(after(1, 0), "no error");
-  EXPECT_THAT(after(infinity, 0b10), ::testing::StartsWith("the loss is infinite after step 3;"));
-  EXPECT_THAT(after(1, 0b01), ::testing::StartsWith("ratio is NaN after step 3;"));
+  EXPECT_EQ(after(infinity, {}), "no error");
+  EXPECT_EQ(after(1, {}), "no error");
+  EXPECT_THAT(after(infinity, {1}), ::testing::StartsWith("the loss is infinite after step 3;"));
+  EXPECT_THAT(after(1, {0}), ::testing::StartsWith("ratio is NaN after step 3;"));
 }
 
 TEST(StopOnNonFinite, MayOnlyWarnOnceUntilAllIsFiniteAgain) {

@@ -1,7 +1,7 @@
 // Covers EstimatorSpec::summaries: what hooks see of them, and that asking for them changes no bit.
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/train/model.h"
+#include "belfry/framework/train/model/model.h"
 #include "comparing.h"
 
 namespace belfry {

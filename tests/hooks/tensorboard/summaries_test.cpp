@@ -270,8 +270,9 @@ TEST_F(SummariesOfTraining, RatesFollowTheirUpdatesCounters) {
     second.name = "second";
     second.counter = "count";
     second.schedule_by_counter = true;
-    return {
-        .loss = a.value() * x, .train = {first, second}, .round = {{.updates = 2}, {.updates = 3}}};
+    return {.loss = a.value() * x,
+            .train = {first, second},
+            .round = {{.updates = {1}}, {.updates = {0, 1}}}};
   };
   auto hook = summaries({.every = Steps(1), .graph = false});
   EXPECT_THAT(train(two, hook, 2),

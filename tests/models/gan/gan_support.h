@@ -61,9 +61,9 @@ inline InputFn batches_of(std::int64_t rows, std::vector<std::string> features =
 inline std::string letters(const std::vector<SubStep>& round) {
   std::string out;
   for (const SubStep& part : round)
-    out += concat(part.updates == 1   ? "g"
-                  : part.updates == 2 ? "d"
-                                      : "b",
+    out += concat(part.updates == UpdateSet{0}   ? "g"
+                  : part.updates == UpdateSet{1} ? "d"
+                                                 : "b",
                   part.fresh_batch ? "" : "-");
   return out;
 }

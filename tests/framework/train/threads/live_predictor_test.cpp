@@ -235,7 +235,7 @@ TEST_F(LivePrediction, AnAverageStandsInOnceItWasUpdated) {
   struct Predicts final : Hook {
     explicit Predicts(LivePredictor p) : predict(std::move(p)) {}
     void before_step(StepRequest& request) override {
-      if (request.step < 2) request.chosen = 1;
+      if (request.step < 2) request.chosen = {0};
     }
     void after_step(const StepResult&) override {
       Features found = predict(one_point());

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "belfry/framework/ops/collective.h"
-#include "belfry/framework/train/model.h"
+#include "belfry/framework/train/model/model.h"
 #include "towers_testing.h"
 
 namespace belfry {

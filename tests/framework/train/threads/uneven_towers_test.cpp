@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "belfry/framework/train/model.h"
+#include "belfry/framework/train/model/model.h"
 #include "towers_testing.h"
 
 namespace belfry {

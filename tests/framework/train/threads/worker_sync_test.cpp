@@ -1,4 +1,4 @@
-#include "belfry/framework/train/worker_sync.h"
+#include "belfry/framework/train/step/worker_sync.h"
 
 #include <barrier>
 #include <cstring>
@@ -129,7 +129,7 @@ TEST(WorkerSync, TheClockIsTheChiefs) {
 TEST(WorkerSync, RowsAreThoseOfAll) {
   auto exchanged = [](const std::vector<StepRows>& own) {
     return on_workers(3, [&](WorkerSync& sync, int rank) {
-      StepRows all = sync.exchange_rows(own[static_cast<std::size_t>(rank)], 1);
+      StepRows all = sync.exchange_rows(own[static_cast<std::size_t>(rank)], {0});
       return std::vector<std::int64_t>{all.before, all.all, all.most_of_tower, all.least_of_tower,
                                        all.even};
     });
@@ -145,7 +145,7 @@ TEST(WorkerSync, RowsAreThoseOfAll) {
 TEST(WorkerSync, LayoutsAreThoseOfAllOrNone) {
   auto layouts = [](std::uint64_t of_last) {
     return on_workers(3, [&](WorkerSync& sync, int rank) {
-      return sync.exchange_rows({.all = 1, .layout = rank == 2 ? of_last : 5}, 1).layout;
+      return sync.exchange_rows({.all = 1, .layout = rank == 2 ? of_last : 5}, {0}).layout;
     });
   };
   EXPECT_THAT(layouts(5), Each(5));
@@ -155,7 +155,7 @@ TEST(WorkerSync, LayoutsAreThoseOfAllOrNone) {
 
 TEST(WorkerSync, WorkersRunTheSameUpdates) {
   auto errors = on_workers(2, [](WorkerSync& sync, int rank) {
-    return error_of([&] { sync.exchange_rows({}, static_cast<std::uint64_t>(rank)); });
+    return error_of([&] { sync.exchange_rows({}, {static_cast<std::size_t>(rank)}); });
   });
   EXPECT_THAT(errors, Each(HasSubstr("worker 0 runs other updates in this step than worker 1")));
 }

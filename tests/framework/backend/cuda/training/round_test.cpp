@@ -29,7 +29,7 @@ EstimatorSpec small_gan(Scope s, const Batch& batch, Mode mode) {
   return {.loss = d_loss,
           .train = {update(g_loss, "generator"), update(d_loss, "discriminator")},
           .values = {{"g_loss", g_loss}},
-          .round = {{.updates = 1}, {.updates = 3}, {.updates = 2, .fresh_batch = false}}};
+          .round = {{.updates = {0}}, {.updates = {0, 1}}, {.updates = {1}, .fresh_batch = false}}};
 }
 
 Trained rounds(const RunConfig& config) {

@@ -1,0 +1,42 @@
+#include "belfry/framework/train/state/checkpoint_at.h"
+
+#include <filesystem>
+
+namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_folder(const std::string& place) {
+  std::error_code error;
+  return fs::is_directory(place, error);
+}
+
+// Nothing for what should be a file.
+std::optional<Checkpoint> newest_of_folder(const std::string& place) {
+  std::optional<Checkpoint> newest;
+  if (is_folder(place)) newest = load_latest_checkpoint(place);
+  std::error_code error;
+  bool found = is_folder(place) ? newest.has_value() : fs::exists(place, error) || error;
+  require(found, "there is no checkpoint at `", place,
+          "`; give the path of one, or a model_dir that has some");
+  return newest;
+}
+
+}  // namespace
+
+Checkpoint checkpoint_at(const std::string& place) {
+  auto newest = newest_of_folder(place);
+  return newest ? std::move(*newest) : load_checkpoint(place);
+}
+
+NamedArrays weights_at(const std::string& place) {
+  auto newest = newest_of_folder(place);
+  return newest ? std::move(newest->variables) : load_safetensors(place).tensors;
+}
+
+std::string describe_checkpoint_at(const std::string& place) {
+  return is_folder(place) ? "the newest checkpoint in " + place : place;
+}
+
+}  // namespace belfry

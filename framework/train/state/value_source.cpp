@@ -1,0 +1,93 @@
+#include "belfry/framework/train/state/value_source.h"
+
+#include <algorithm>
+
+#include "belfry/framework/base/log.h"
+
+namespace belfry {
+namespace {
+
+void check_type(const WeightSource& source, const NamedArrays::value_type& found,
+                const VariableOptions& wanted) {
+  require(found.second.type() == wanted.type, source.name, " has variable `", found.first, "` as ",
+          found.second.type(), " but the model asks for ", wanted.type, "; ", source.remedy);
+}
+
+}  // namespace
+
+std::string tower_name(const std::string& variable, int tower) {
+  return concat(variable, "/tower_", tower);
+}
+
+void ValueSource::restore(NamedArrays values, WeightSource words) {
+  waiting_ = std::move(values);
+  words_ = std::move(words);
+  restored_ = true;
+  end_warm_start();
+  warm_values_.clear();
+}
+
+// The values that each tower had of a variable that differs over them; empty where it does not, or
+// where only the value that they make together can be taken over.
+std::vector<Array> ValueSource::values_of_towers(const NamedArrays& values,
+                                                 const VariableOptions& wanted,
+                                                 const WeightSource& words) const {
+  std::vector<Array> own;
+  if (!differs_over_towers(wanted.over_towers)) return own;
+  for (int tower = 0;; ++tower) {
+    auto found = values.find(tower_name(wanted.name, tower));
+    if (found == values.end()) break;
+    check_type(words, *found, wanted);
+    own.push_back(found->second);
+  }
+  auto had = std::max<std::size_t>(1, own.size()), have = static_cast<std::size_t>(towers_);
+  require(had == have || wanted.over_towers != OverTowers::per_tower, words.name,
+          " has the values of ", had, " towers for variable `", wanted.name,
+          "`, which differs from tower to tower; there are ", have,
+          " now; use as many, or rename the variable to begin it anew");
+  if (own.size() != have) own.clear();
+  return own;
+}
+
+WarmStartPlan ValueSource::plan_warm_start(std::span<const VariableOptions> variables,
+                                           std::uint64_t seed, Mode mode) {
+  if (!warm_source_) warm_source_ = load_weights(warm_start_->from);
+  return belfry::plan_warm_start(*warm_start_, *warm_source_, variables, seed, mode == Mode::train);
+}
+
+// A model that evaluates or predicts may lack variables that one has which trains: only after that
+// one is there nothing left to take.
+std::string ValueSource::warm_up(std::span<const VariableOptions> variables, std::uint64_t seed,
+                                 Mode mode) {
+  if (!warm_start_ || !warmed_up_.insert(mode).second) return "";
+  WarmStartPlan plan = plan_warm_start(variables, seed, mode);
+  warm_values_ = std::move(plan.values);
+  if (mode == Mode::train) end_warm_start();
+  return to_string(plan);
+}
+
+void ValueSource::end_warm_start() {
+  warm_start_.reset();
+  warm_source_.reset();
+}
+
+std::optional<FoundValue> ValueSource::take(const VariableOptions& options) {
+  NamedArrays& from = restored_ ? waiting_ : warm_values_;
+  auto found = from.find(options.name);
+  if (found == from.end()) {
+    if (restored_ && options.kind == VariableKind::slot)
+      log_warning(words_.name, " has no `", options.name, "`; it begins with its first value");
+    return std::nullopt;
+  }
+  FoundValue value{found->second};
+  if (restored_) {
+    check_type(words_, *found, options);
+    value.of_towers = values_of_towers(from, options, words_);
+    for (int tower = 0; from.erase(tower_name(options.name, tower)) > 0; ++tower) {
+    }
+  }
+  from.erase(options.name);
+  return value;
+}
+
+}  // namespace belfry

@@ -1,0 +1,245 @@
+#include "belfry/framework/train/step/step_driver.h"
+
+#include <algorithm>
+
+#include "belfry/framework/train/step/session.h"
+
+namespace belfry {
+
+StepDriver::StepDriver(Session& session, Mode mode, ModelOptions options)
+    : session_(session),
+      mode_(mode),
+      replicas_(session, mode, {}, std::move(options)),
+      sync_(session.towers().workers()) {}
+
+StepDriver::StepDriver(Session& session, const Hooks& hooks, const ModelOptions& options,
+                       const InputFn& input_fn, const std::stop_token& stop,
+                       StepListeners listeners)
+    : session_(session),
+      mode_(Mode::train),
+      replicas_(session, mode_, hooks, options),
+      sync_(session.towers().workers()),
+      listeners_(std::move(listeners)) {
+  const Strategy& strategy = session.towers().strategy();
+  InputContext context = session.towers().input_context();
+  context.stop = stop;
+  input_ = std::make_unique<StepInput>(
+      input_fn, std::move(context), strategy.batch == BatchPolicy::per_tower ? strategy.size() : 1);
+}
+
+template <class Body>
+auto StepDriver::reading(Body read) {
+  auto others = session_.turns().let_others();
+  return read();
+}
+
+bool StepDriver::reads_alone() const {
+  return sync_.alone() || session_.towers().strategy().batch == BatchPolicy::global;
+}
+
+// In train mode every tower takes part. The batch is for the towers of all workers if the policy
+// says so; when predicting, every worker reads all data.
+void StepDriver::split(const Features& batch) {
+  Towers& towers = session_.towers();
+  bool of_all = mode_ != Mode::predict && towers.strategy().batch == BatchPolicy::global;
+  TowerPlace place = of_all ? towers.place() : TowerPlace{0, towers.count()};
+  StepShares& shares = replicas_.shares();
+  shares.taking_part = split_batch(batch, place, mode_ == Mode::train, shares.of, shares.rows);
+}
+
+void StepDriver::take(std::span<const Features> batches) {
+  StepShares& shares = replicas_.shares();
+  shares.taking_part = take_batches(batches, true, shares.of, shares.rows);
+}
+
+void StepDriver::take_nothing(const Features& any) {
+  Features none;
+  for (const auto& [name, array] : any)
+    none.set(name, array.shape().rank() > 0
+                       ? array.rows(0, std::min<std::int64_t>(1, array.shape()[0]))
+                       : array);
+  take({&none, 1});
+  StepShares& shares = replicas_.shares();
+  shares.rows = {};
+  for (TowerShare& share : shares.of) share.rows = {0, 0}, share.weight = 0;
+}
+
+void StepDriver::first(const Features& batch) {
+  split(batch);
+  replicas_.prepare_models();
+}
+
+void StepDriver::first_without_rows(const Features& any) {
+  take_nothing(any);
+  replicas_.prepare_models();
+}
+
+void StepDriver::next(const Features& batch, std::int64_t rows_before) {
+  split(batch);
+  replicas_.prepare();
+  replicas_.begin_at(rows_before);
+  replicas_.run();
+}
+
+// A worker without data looks for the batch that stands for its own before all agree on a stop,
+// which may end that wait too.
+StepDriver::Read StepDriver::first(bool may_begin_anew) {
+  bool need_any = !reads_alone();
+  any_ = reading([&] { return input_->read_first(need_any); });
+  if (listeners_.stopped_reading()) return Read::stopped;
+  if (may_begin_anew && !(reads_alone() ? any_ : sync_.any_of_all(any_))) {
+    any_ = reading([&] { return input_->begin_anew(need_any); });
+    if (listeners_.stopped_reading()) return Read::stopped;
+  }
+  if (!share_out({})) return Read::end;
+  replicas_.prepare_models();
+  return Read::batch;
+}
+
+// Gives the towers their rows of a set; false when no worker has any.
+bool StepDriver::share_out(UpdateSet chosen, int set) {
+  if (any_ && session_.towers().strategy().batch == BatchPolicy::per_tower) {
+    take(input_->batches(set));
+  } else if (any_) {
+    split(input_->batches(set)[0]);
+  }
+  StepShares& shares = replicas_.shares();
+  bool any = any_;
+  if (!reads_alone()) {
+    StepRows rows = sync_.exchange_rows(any ? shares.rows : StepRows(), chosen);
+    if (!any && rows.all > 0) {
+      const Features* others = reading([&] { return input_->any(); });
+      require(others,
+              "train: input_fn gives other workers batches but this one none, not even as the "
+              "only pipeline");
+      take_nothing(*others);
+    }
+    any = rows.all > 0;
+    if (any) {
+      shares.rows = rows;
+      place_among_workers(rows, shares.of);
+    }
+  }
+  require(!any || shares.rows.all > 0,
+          "train: the batch has no rows; leave such batches out of the stream");
+  return any;
+}
+
+void StepDriver::prepare() {
+  for (const auto& [name, tensor] : model().spec().values) values_.emplace_back(name, 0.0);
+  round_.assign(model().round().begin(), model().round().end());
+  for (const SubStep& part : round_) replicas_.prepare(part.updates & model().all_updates());
+}
+
+StepDriver::Read StepDriver::next(const StepRequest& request) {
+  bool summaries = request.summaries && !model().spec().summaries.empty();
+  // The device has nothing else to do, and no batch is taken yet: a hook may save.
+  if (request.trace || summaries) settle();
+  trace_.clear();
+  return start_round({{.step = request.step + 1,
+                       .chosen = request.chosen & model().all_updates(),
+                       .traced = request.trace,
+                       .summaries = summaries}});
+}
+
+StepDriver::Read StepDriver::start_round(Started next) {
+  auto sets = std::ranges::count(round_, true, &SubStep::fresh_batch);
+  double before_input = monotonic_seconds();
+  any_ = reading([&] { return input_->read(static_cast<int>(sets), !sync_.alone()); });
+  if (listeners_.stopped_reading()) return Read::stopped;
+  next.step.began = monotonic_seconds();
+  next.step.waited = next.step.began - before_input;
+  int number = 0, set = -1;
+  for (const SubStep& part : round_) {
+    UpdateSet chosen = part.updates & next.step.chosen;
+    bool last = ++number == std::ssize(round_);
+    set += part.fresh_batch;
+    if (chosen.empty() && !last) continue;
+    if (!share_out(chosen, set)) {
+      settle();  // a hook may have a reason of its own to stop
+      return Read::end;
+    }
+    if (last && next.step.summaries) take_summaries(next, number - 1);
+    start_part(next, chosen, number - 1, last);
+    if (part.fresh_batch) next.step.rows += replicas_.rows().all;
+  }
+  started_ = std::move(next);
+  return Read::batch;
+}
+
+// As soon as the first sub-step of a step is under way, the step before is settled.
+void StepDriver::start_part(Started& step, UpdateSet chosen, int number, bool last) {
+  bool first = !std::exchange(step.begun, true);
+  if (!replicas_.is_prepared(chosen) || step.step.traced) {  // preparing waits for the device
+    settle();
+    take_results(step, step.last);
+  }
+  running_step = step.step.step;
+  replicas_.prepare(chosen);
+  if (first) ++under_way_;
+  Part before = std::exchange(step.last, {});
+  replicas_.start(step.step.traced, number);
+  step.last = {&replicas_.started(), &model(), chosen};
+  if (last) ++session_.state()->step;
+  if (first) settle();
+  take_results(step, before);
+}
+
+// With the same batch, variables and random numbers as the sub-step that comes next, so what is
+// shown is what that computes.
+void StepDriver::take_summaries(Started& step, int number) {
+  settle();
+  take_results(step, step.last);
+  running_step = step.step.step;
+  with_context("while computing summaries, beside the step", [&] {
+    replicas_.prepare_summaries();
+    replicas_.run(number);
+  });
+  for (const Summary& summary : model().spec().summaries) {
+    const Array& value = replicas_.executable(0).output(step.step.shown.size());
+    step.step.shown.push_back({summary.name, summary.kind, value.clone()});
+  }
+}
+
+// Waits for the end of a sub-step, unless that has been done.
+void StepDriver::take_results(Started& step, Part& part) {
+  if (!part.towers) return;
+  const Replicas::Started& towers = *std::exchange(part.towers, nullptr);
+  Replicas::collect(towers);
+  const TowerExecutable& executable = *towers[0];  // all have the same results
+  std::size_t output = 0;
+  auto take = [&](std::size_t number, double& to) {
+    if (part.model->has_result(number, part.chosen)) to = executable.output(output++).at(0);
+  };
+  take(0, loss_);
+  for (std::size_t i = 0; i < values_.size(); ++i) take(i + 1, values_[i].second);
+  for (std::size_t u : part.chosen) {
+    bool skipped = part.model->may_be_skipped(u) && executable.output(output++).at(0) == 0;
+    if (!skipped) step.step.applied |= {u};
+  }
+  step.step.times += Replicas::times(towers);
+  if (step.step.traced) Replicas::append_trace(towers, trace_);
+}
+
+void StepDriver::settle() {
+  if (!started_) return;
+  Started step = *std::exchange(started_, {});
+  running_step = step.step.step;
+  take_results(step, step.last);
+  step.step.loss = loss_;
+  listeners_.report(step.step);
+}
+
+void StepDriver::settle_after_failure() {
+  if (under_way_ > 1) return;
+  try {
+    settle();
+  } catch (...) {
+  }
+}
+
+bool StepDriver::runs_behind() const {
+  return !started_->step.traced && Replicas::under_way(*started_->last.towers);
+}
+
+}  // namespace belfry

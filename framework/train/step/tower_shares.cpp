@@ -1,0 +1,136 @@
+#include "belfry/framework/train/step/tower_shares.h"
+
+#include <algorithm>
+
+#include "belfry/framework/train/model/model.h"
+
+namespace belfry {
+namespace {
+
+// An earlier batch may have had features that this one has not.
+void forget_others(const Features& batch, Features& part) {
+  bool fits = std::all_of(part.begin(), part.end(),
+                          [&](const auto& item) { return batch.contains(item.first); });
+  if (!fits) part.clear();
+}
+
+// Rows of every feature; scalars are everybody's.
+void cut(const Features& batch, std::int64_t all, RowRange rows, Features& part) {
+  forget_others(batch, part);
+  for (const auto& [name, array] : batch) {
+    if (array.shape().rank() == 0) {
+      part.set(name, array);
+      continue;
+    }
+    require(array.shape()[0] == all, "batch: feature `", name, "` is ", array.type(),
+            " but the batch has ", all,
+            " rows, so it cannot be cut for the towers; give it one row an example, or none (a "
+            "scalar)");
+    part.set(name, array.rows(rows.first, rows.count));
+  }
+}
+
+void copy(const Features& batch, Features& part) {
+  forget_others(batch, part);
+  for (const auto& [name, array] : batch) part.set(name, array);
+}
+
+// FNV-1a over names and types; never 0.
+std::uint64_t layout_of(const Features& batch) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001B3; };
+  for (const auto& [name, array] : batch) {
+    for (char c : name) add(static_cast<unsigned char>(c));
+    add(static_cast<std::uint64_t>(array.dtype()) + 256);
+    for (int axis = 1; axis < array.shape().rank(); ++axis)
+      add(static_cast<std::uint64_t>(array.shape()[axis]));
+    add(static_cast<std::uint64_t>(array.shape().rank()));
+  }
+  return hash | 1;
+}
+
+double share_of(std::int64_t rows, std::int64_t all) {
+  return all > 0 ? static_cast<double>(rows) / static_cast<double>(all) : 0;
+}
+
+}  // namespace
+
+void StepRows::add_tower(std::int64_t count) {
+  even = even && (most_of_tower == 0 || count == most_of_tower) && count > 0;
+  most_of_tower = std::max(most_of_tower, count);
+  if (count > 0) least_of_tower = least_of_tower > 0 ? std::min(least_of_tower, count) : count;
+}
+
+int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
+                std::span<TowerShare> shares, StepRows& rows) {
+  std::int64_t all = row_count(batch), least = std::max<std::int64_t>(all / place.all, 1);
+  rows = {0,
+          all,
+          (all + place.all - 1) / place.all,
+          std::min(least, all),
+          all % place.all == 0,
+          all > 0 ? layout_of(batch) : 0};
+  if (place.all == 1) {
+    copy(batch, shares[0].batch);
+    shares[0].rows = {0, rows.all};
+    return 1;
+  }
+  int taking_part = 0;
+  for (std::size_t t = 0; t < shares.size(); ++t) {
+    TowerShare& share = shares[t];
+    std::int64_t number = place.first + static_cast<std::int64_t>(t);
+    std::int64_t larger = rows.all % place.all;  // as many towers have a row more
+    share.rows = {rows.all / place.all * number + std::min(number, larger),
+                  rows.all / place.all + (number < larger ? 1 : 0)};
+    share.weight = share_of(share.rows.count, rows.all);
+    bool empty = share.rows.count == 0;
+    if (empty && !everyone && t > 0) break;  // those behind it are empty too
+    cut(batch, rows.all, empty && rows.all > 0 ? RowRange{0, 1} : share.rows, share.batch);
+    ++taking_part;
+  }
+  return taking_part;
+}
+
+int take_batches(std::span<const Features> batches, bool everyone, std::span<TowerShare> shares,
+                 StepRows& rows) {
+  ensure(!batches.empty() && batches.size() <= shares.size(), "take_batches: ", batches.size(),
+         " batches for ", shares.size(), " towers");
+  rows = {.even = true};
+  const Features* any = &batches[0];  // with a row, if there is one
+  for (std::size_t t = 0; t < shares.size(); ++t) {
+    std::int64_t count = t < batches.size() ? row_count(batches[t]) : 0;
+    if (count > 0 && row_count(*any) == 0) any = &batches[t];
+    rows.all += count;
+    rows.add_tower(count);
+  }
+  // One that has not even a row to lend computes on none.
+  bool alike = row_count(*any) > 0
+               && std::all_of(batches.begin(), batches.end(), [&](const Features& batch) {
+                    return layout_of(batch) == layout_of(*any);
+                  });
+  rows.layout = alike ? layout_of(*any) : 0;
+  std::int64_t first = 0;
+  std::size_t taking_part = everyone ? shares.size() : batches.size();
+  for (std::size_t t = 0; t < taking_part; ++t) {
+    TowerShare& share = shares[t];
+    std::int64_t count = t < batches.size() ? row_count(batches[t]) : 0;
+    share.rows = {first, count};
+    share.weight = share_of(count, rows.all);
+    first += count;
+    if (count > 0) {
+      copy(batches[t], share.batch);
+    } else {
+      cut(*any, row_count(*any), {0, std::min<std::int64_t>(1, row_count(*any))}, share.batch);
+    }
+  }
+  return static_cast<int>(taking_part);
+}
+
+void place_among_workers(const StepRows& rows, std::span<TowerShare> shares) {
+  for (TowerShare& share : shares) {
+    share.rows.first += rows.before;
+    share.weight = share_of(share.rows.count, rows.all);
+  }
+}
+
+}  // namespace belfry

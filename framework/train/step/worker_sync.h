@@ -1,0 +1,69 @@
+#pragma once
+// The agreements that the workers of a job make between steps. Internal to train/.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "belfry/framework/backend/communicator.h"
+#include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/train/step/tower_shares.h"
+#include "belfry/framework/train/update_set.h"
+
+namespace belfry {
+
+/// Exchanges between the workers of a job; all make the same calls in the same order. Alone, what
+/// this worker says holds, and nothing is sent.
+class WorkerSync {
+ public:
+  explicit WorkerSync(Workers& workers) : workers_(workers) {}
+
+  bool alone() const { return workers_.count() == 1; }
+  bool is_chief() const { return workers_.is_chief(); }
+
+  /// Error unless all workers begin with the same step and seed, and have as many towers, of as
+  /// many slots, that take batches alike.
+  void check_start(std::int64_t step, std::uint64_t seed, const Strategy& strategy);
+
+  /// Error unless all workers' models have these variables, in this order.
+  void check_variables(const std::vector<VariableOptions>& own);
+
+  struct Wishes {
+    bool stop = false, save = false, pause = false;
+    bool interrupted = false;  ///< the stop is asked for from outside
+  };
+  struct Agreed {
+    int stopping = -1;   ///< rank of the first worker that wants to stop
+    bool save = false;   ///< whether any wants to save
+    bool pause = false;  ///< whether any wants to wait, and none to stop
+    bool interrupted = false;
+  };
+  /// Before each step.
+  Agreed agree(Wishes own);
+  /// After a batch was read, or not because of a stop. Error: if nobody stops, and `same_for_all`,
+  /// unless all have read what worker 0 has, by StepInput::digest().
+  Agreed agree_on_batch(Wishes own, std::uint64_t digest, bool same_for_all);
+  /// The chief's decision.
+  bool chief_decides(bool own);
+  /// Whether any worker says so.
+  bool any_of_all(bool own);
+  /// Seconds of the chief's clock: of now if alone, else at the last agree().
+  double clock() const;
+
+  /// For workers that read batches of their own: the rows of a step. Error unless all have chosen
+  /// the same updates.
+  StepRows exchange_rows(const StepRows& own, UpdateSet chosen);
+
+  /// On the chief, `input` becomes the positions of all workers.
+  void gather_positions(std::string& input);
+  /// The own part of what gather_positions() made; a position of one worker is everybody's if
+  /// `shared`. Error: it is of another number of workers.
+  std::string own_position(const std::string& input, bool shared) const;
+
+ private:
+  Workers& workers_;
+  double clock_ = 0;
+};
+
+}  // namespace belfry
