@@ -53,9 +53,9 @@ void visit_fields(std::string_view names, const Members& members, Visitor&& fiel
 ///     static void fields(auto& o, auto&& field) { field("beta", o.beta); }
 ///   };
 ///
-/// A field that is a whole number may have Limits behind it, and one of another struct's may be
-/// listed as its own. BELFRY_FIELDS(beta), behind the last field, is the same where there is
-/// neither.
+/// A field that is a whole number may have Limits behind it, and the fields of a struct inside may
+/// be listed as the struct's own. BELFRY_FIELDS(beta), behind the last field, is the same where
+/// there is neither. Members that no text describes, such as functions, are left out.
 template <class T>
 concept OptionStruct = requires(const T& o) {
   T::fields(o, detail::AnyField());
