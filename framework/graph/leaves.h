@@ -13,10 +13,7 @@ namespace belfry {
 struct InputOptions {
   std::string name;
   TensorType type;
-  static void fields(auto& o, auto&& field) {
-    field("name", o.name);
-    field("type", o.type);
-  }
+  BELFRY_FIELDS(name, type)
 };
 extern const OpDef input_op;
 Tensor input(Graph& graph, const std::string& name, const TensorType& type);
@@ -24,7 +21,7 @@ Tensor input(Graph& graph, const std::string& name, const TensorType& type);
 /// A value known when the graph is built.
 struct ConstantOptions {
   Array value;
-  static void fields(auto& o, auto&& field) { field("value", o.value); }
+  BELFRY_FIELDS(value)
 };
 extern const OpDef constant_op;
 /// Where the graph places what is made now; constant(scope, ...) says where.
@@ -63,13 +60,7 @@ struct VariableOptions {
   VariableKind kind = VariableKind::parameter;
   OverTowers over_towers = OverTowers::mirrored;
   bool outside_training = false;  ///< see Scope::VariableArgs
-  static void fields(auto& o, auto&& field) {
-    field("name", o.name);
-    field("type", o.type);
-    field("initializer", o.initializer);
-    field("kind", o.kind);
-    field("over_towers", o.over_towers);
-  }
+  BELFRY_FIELDS(name, type, initializer, kind, over_towers)
 };
 /// A value that outlives the step. Read through its tensor, it is the value before the step.
 extern const OpDef variable_op;

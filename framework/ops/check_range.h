@@ -12,10 +12,7 @@ namespace belfry {
 struct CheckRangeOptions {
   std::string what = {};    ///< is checked, as the Error names it: "unet: the feature `mask`"
   std::string remedy = {};  ///< stands at the Error's end: what is allowed, or what to do
-  static void fields(auto& o, auto&& field) {
-    field("what", o.what);
-    field("remedy", o.remedy);
-  }
+  BELFRY_FIELDS(what, remedy)
 };
 
 /// x as it is, of any type. An element that is NaN, below `lowest` or above `highest` is an Error

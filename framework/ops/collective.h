@@ -27,7 +27,7 @@ Tensor zero_without_rows(Tensor x);
 
 struct AllReduceOptions {
   std::string name;  ///< for messages
-  static void fields(auto& o, auto&& field) { field("name", o.name); }
+  BELFRY_FIELDS(name)
 };
 extern const OpDef all_reduce_op;
 

@@ -15,7 +15,7 @@ extern const OpDef stop_gradient_op;  ///< the identity
 
 struct CastOptions {
   DType dtype = DType::f32;
-  static void fields(auto& o, auto&& field) { field("dtype", o.dtype); }
+  BELFRY_FIELDS(dtype)
 };
 
 // Reductions. Options: ReduceOptions with sorted axes from 0, all of them listed.
@@ -25,7 +25,7 @@ extern const OpDef argmax_op, argmin_op;  ///< AxisOptions
 /// The options of ops that work along one axis, counted from 0.
 struct AxisOptions {
   int axis = 0;
-  static void fields(auto& o, auto&& field) { field("axis", o.axis); }
+  BELFRY_FIELDS(axis)
 };
 
 // Movements.
@@ -41,22 +41,19 @@ extern const OpDef one_hot_op;                   ///< OneHotOptions
 
 struct ShapeOptions {
   Shape shape = {};
-  static void fields(auto& o, auto&& field) { field("shape", o.shape); }
+  BELFRY_FIELDS(shape)
 };
 
 struct TransposeOptions {
   std::vector<int> permutation = {};  ///< axis i of the result is axis permutation[i] of x
-  static void fields(auto& o, auto&& field) { field("permutation", o.permutation); }
+  BELFRY_FIELDS(permutation)
 };
 
 /// Inputs (dy, indices): the sum of the rows of dy at the places where gather read them.
 struct GatherGradOptions {
   Shape shape = {};  ///< of the gathered tensor
   int axis = 0;
-  static void fields(auto& o, auto&& field) {
-    field("shape", o.shape);
-    field("axis", o.axis);
-  }
+  BELFRY_FIELDS(shape, axis)
 };
 
 /// (a, b, [bias]) -> y. Bias and activation are set by the fusing pass alone.
@@ -79,10 +76,7 @@ extern const OpDef dropout_op;
 struct DropoutMask {
   float rate = 0.5f;
   std::uint64_t stream = 0;
-  static void fields(auto& o, auto&& field) {
-    field("rate", o.rate);
-    field("stream", o.stream);
-  }
+  BELFRY_FIELDS(rate, stream)
 };
 
 }  // namespace belfry

@@ -24,12 +24,7 @@ struct ConvWindow {
   ConvWindow(const Conv3dOptions& o)
       : ConvWindow(o.stride.array(), o.dilation.array(), o.groups, o.padding) {}
   int axes() const { return static_cast<int>(stride.size()); }
-  static void fields(auto& o, auto&& field) {
-    field("stride", o.stride);
-    field("dilation", o.dilation);
-    field("groups", o.groups);
-    field("padding", o.padding);
-  }
+  BELFRY_FIELDS(stride, dilation, groups, padding)
 
  private:
   template <class Sizes>
@@ -117,11 +112,7 @@ struct BatchNormOptions {
   double epsilon = 1e-3;
   Activation activation = Activation::none;
   bool residual = false;  ///< input 3, as x, is added before the activation
-  static void fields(auto& o, auto&& field) {
-    field("epsilon", o.epsilon);
-    field("activation", o.activation);
-    field("residual", o.residual);
-  }
+  BELFRY_FIELDS(epsilon, activation, residual)
 };
 extern const OpDef batch_norm_train_op;
 
@@ -131,10 +122,7 @@ extern const OpDef batch_norm_train_op;
 struct BatchNormRecomputeOptions {
   Activation activation = Activation::none;
   bool residual = false;  ///< input 5
-  static void fields(auto& o, auto&& field) {
-    field("activation", o.activation);
-    field("residual", o.residual);
-  }
+  BELFRY_FIELDS(activation, residual)
 };
 extern const OpDef batch_norm_recompute_op;
 
@@ -146,18 +134,14 @@ struct BatchNormGradOptions {
   /// Whether y is computed again from x and the offset; no residual was added to it. Its sign is
   /// that before it is rounded to 16 bits.
   bool recompute = false;
-  static void fields(auto& o, auto&& field) {
-    field("activation", o.activation);
-    field("residual", o.residual);
-    field("recompute", o.recompute);
-  }
+  BELFRY_FIELDS(activation, residual, recompute)
 };
 extern const OpDef batch_norm_grad_op;
 
 /// (x [..., c], scale [c], offset [c]) -> (y, mean [...], inverse standard deviation [...])
 struct LayerNormOptions {
   double epsilon = 1e-5;
-  static void fields(auto& o, auto&& field) { field("epsilon", o.epsilon); }
+  BELFRY_FIELDS(epsilon)
 };
 extern const OpDef layer_norm_op;
 /// (dy, x, scale, mean, inverse standard deviation) -> (dx, dscale, doffset)
@@ -172,7 +156,7 @@ extern const OpDef log_softmax_op;  ///< AxisOptions
 /// for f64.
 struct CrossEntropyOptions {
   double label_smoothing = 0;
-  static void fields(auto& o, auto&& field) { field("label_smoothing", o.label_smoothing); }
+  BELFRY_FIELDS(label_smoothing)
 };
 extern const OpDef sparse_softmax_cross_entropy_def;  // the function in nn.h has the usual name
 /// (dy [n], logits, labels, log of the sum of exponentials) -> dlogits

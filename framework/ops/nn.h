@@ -36,10 +36,7 @@ struct Size3 {
 struct MatmulOptions {
   bool transpose_a = false;  ///< a is [..., k, m]
   bool transpose_b = false;  ///< b is [..., n, k]
-  static void fields(auto& o, auto&& field) {
-    field("transpose_a", o.transpose_a);
-    field("transpose_b", o.transpose_b);
-  }
+  BELFRY_FIELDS(transpose_a, transpose_b)
 };
 /// [..., m, k] x [..., k, n] -> [..., m, n]; leading axes broadcast.
 Tensor matmul(Tensor a, Tensor b, MatmulOptions options = {});
@@ -125,11 +122,7 @@ struct Pool2dOptions {
   Size2 window = 2;
   Size2 stride = 2;
   Padding padding = valid_padding;
-  static void fields(auto& o, auto&& field) {
-    field("window", o.window);
-    field("stride", o.stride);
-    field("padding", o.padding);
-  }
+  BELFRY_FIELDS(window, stride, padding)
 };
 struct Pool3dOptions {
   Size3 window = 2;
@@ -185,10 +178,7 @@ Tensor embedding_lookup(Tensor table, Tensor ids);
 struct ResizeOptions {
   std::array<std::int64_t, 2> size = {0, 0};  ///< rows, columns of the output
   bool align_corners = false;                 ///< corner centres coincide; else half-pixel centres
-  static void fields(auto& o, auto&& field) {
-    field("size", o.size);
-    field("align_corners", o.align_corners);
-  }
+  BELFRY_FIELDS(size, align_corners)
 };
 /// [n, h, w, c] -> [n, size, c], any dtype: the element whose centre is nearest, of two the one
 /// with the higher index.

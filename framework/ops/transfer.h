@@ -15,13 +15,7 @@ struct TransferOptions {
   int to = 0;
   std::string name;  ///< scope path and op of the value
   TensorType type;
-  static void fields(auto& o, auto&& field) {
-    field("number", o.number);
-    field("from", o.from);
-    field("to", o.to);
-    field("name", o.name);
-    field("type", o.type);
-  }
+  BELFRY_FIELDS(number, from, to, name, type)
 };
 /// One input, which goes to where a receive of the same number waits for it. A root: it has no
 /// outputs.

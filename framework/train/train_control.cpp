@@ -3,83 +3,111 @@
 #include <chrono>
 #include <utility>
 
+#include "belfry/framework/base/mutex.h"
+
 namespace belfry {
+
+struct TrainControl::State {
+  Mutex mutex;
+  Condition changed;
+  TrainProgress progress BELFRY_GUARDED_BY(mutex);
+  bool asked_to_stop BELFRY_GUARDED_BY(mutex) = false;
+  bool save BELFRY_GUARDED_BY(mutex) = false;
+  bool pause BELFRY_GUARDED_BY(mutex) = false;
+  std::string reason BELFRY_GUARDED_BY(mutex);  // of the first request to stop
+};
+
+TrainControl::TrainControl() : state_(std::make_unique<State>()) {}
+TrainControl::~TrainControl() = default;
 
 void TrainControl::request_stop(std::string reason) {
   {
-    MutexLock lock(mutex_);
-    if (!std::exchange(asked_to_stop_, true)) reason_ = std::move(reason);
-    changed_.notify_all();
+    State& s = *state_;
+    MutexLock lock(s.mutex);
+    if (!std::exchange(s.asked_to_stop, true)) s.reason = std::move(reason);
+    s.changed.notify_all();
   }
   stop_.request_stop();
 }
 
 void TrainControl::request_save() {
-  MutexLock lock(mutex_);
-  save_ = true;
-  changed_.notify_all();
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.save = true;
+  s.changed.notify_all();
 }
 
 void TrainControl::pause() {
-  MutexLock lock(mutex_);
-  pause_ = true;
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.pause = true;
 }
 
 void TrainControl::resume() {
-  MutexLock lock(mutex_);
-  pause_ = false;
-  changed_.notify_all();
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.pause = false;
+  s.changed.notify_all();
 }
 
 TrainProgress TrainControl::progress() const {
-  MutexLock lock(mutex_);
-  return progress_;
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  return s.progress;
 }
 
 void TrainControl::begin(std::int64_t step) {
-  MutexLock lock(mutex_);
-  progress_ = {.step = step, .running = true};
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.progress = {.step = step, .running = true};
 }
 
 void TrainControl::report(std::int64_t step, double loss, std::int64_t rows) {
-  MutexLock lock(mutex_);
-  progress_.step = step;
-  progress_.loss = loss;
-  progress_.rows += rows;
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.progress.step = step;
+  s.progress.loss = loss;
+  s.progress.rows += rows;
 }
 
 void TrainControl::finish() {
-  MutexLock lock(mutex_);
-  progress_.running = progress_.paused = false;
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.progress.running = s.progress.paused = false;
 }
 
 bool TrainControl::take_save_request() {
-  MutexLock lock(mutex_);
-  return std::exchange(save_, false);
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  return std::exchange(s.save, false);
 }
 
 void TrainControl::wait_while_paused(const std::function<bool()>& interrupted) {
-  MutexLock lock(mutex_);
-  progress_.paused = pause_;
-  while (pause_ && !asked_to_stop_ && !save_ && !interrupted())
-    changed_.wait_until(mutex_, std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
-  progress_.paused = pause_ && save_ && !asked_to_stop_;  // the pause goes on after that
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.progress.paused = s.pause;
+  while (s.pause && !s.asked_to_stop && !s.save && !interrupted())
+    s.changed.wait_until(s.mutex, std::chrono::steady_clock::now() + std::chrono::milliseconds(50));
+  s.progress.paused = s.pause && s.save && !s.asked_to_stop;  // the pause goes on after that
 }
 
 bool TrainControl::stop_requested(std::string& reason) const {
-  MutexLock lock(mutex_);
-  if (asked_to_stop_) reason = reason_;
-  return asked_to_stop_;
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  if (s.asked_to_stop) reason = s.reason;
+  return s.asked_to_stop;
 }
 
 bool TrainControl::pause_requested() const {
-  MutexLock lock(mutex_);
-  return pause_;
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  return s.pause;
 }
 
 void TrainControl::show_paused(bool paused) {
-  MutexLock lock(mutex_);
-  progress_.paused = paused;
+  State& s = *state_;
+  MutexLock lock(s.mutex);
+  s.progress.paused = paused;
 }
 
 }  // namespace belfry

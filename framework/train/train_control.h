@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
-
-#include "belfry/framework/base/mutex.h"
 
 namespace belfry {
 
@@ -25,6 +24,11 @@ struct TrainProgress {
 /// needs a control of its own. In a job of several workers all do what one is asked for.
 class TrainControl {
  public:
+  TrainControl();
+  TrainControl(const TrainControl&) = delete;
+  TrainControl& operator=(const TrainControl&) = delete;
+  ~TrainControl();
+
   void request_stop(std::string reason = "the host asked for it");
   void request_save();  ///< writes a checkpoint after the running step, or while it is paused
   void pause();
@@ -48,14 +52,9 @@ class TrainControl {
   bool pause_requested() const;
   void show_paused(bool paused);
 
-  mutable Mutex mutex_;
-  Condition changed_;
-  TrainProgress progress_ BELFRY_GUARDED_BY(mutex_);
-  bool asked_to_stop_ BELFRY_GUARDED_BY(mutex_) = false;
-  bool save_ BELFRY_GUARDED_BY(mutex_) = false;
-  bool pause_ BELFRY_GUARDED_BY(mutex_) = false;
-  std::string reason_ BELFRY_GUARDED_BY(mutex_);  // of the first request to stop
-  std::stop_source stop_;                         // requested without the mutex: callbacks run then
+  struct State;
+  std::unique_ptr<State> state_;
+  std::stop_source stop_;  // requested without the lock: callbacks run then
 };
 
 }  // namespace belfry

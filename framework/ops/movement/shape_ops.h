@@ -33,11 +33,7 @@ struct SliceOptions {
   std::vector<std::int64_t> begin = {};    ///< first index, one an axis, 0 <= begin
   std::vector<std::int64_t> size = {};     ///< number of elements, one an axis; -1: to the end
   std::vector<std::int64_t> strides = {};  ///< at least 1; empty: all 1
-  static void fields(auto& o, auto&& field) {
-    field("begin", o.begin);
-    field("size", o.size);
-    field("strides", o.strides);
-  }
+  BELFRY_FIELDS(begin, size, strides)
 };
 Tensor slice(Tensor x, SliceOptions options);
 
@@ -45,11 +41,7 @@ struct PadOptions {
   std::vector<std::int64_t> before = {};  ///< elements added in front, one an axis, at least 0
   std::vector<std::int64_t> after = {};   ///< elements added behind
   double value = 0;
-  static void fields(auto& o, auto&& field) {
-    field("before", o.before);
-    field("after", o.after);
-    field("value", o.value);
-  }
+  BELFRY_FIELDS(before, after, value)
 };
 Tensor pad(Tensor x, PadOptions options);
 
@@ -61,12 +53,7 @@ struct OneHotOptions {
   std::int64_t depth = 0;  ///< number of classes, at least 1
   double on = 1, off = 0;
   DType dtype = DType::f32;
-  static void fields(auto& o, auto&& field) {
-    field("depth", o.depth);
-    field("on", o.on);
-    field("off", o.off);
-    field("dtype", o.dtype);
-  }
+  BELFRY_FIELDS(depth, on, off, dtype)
 };
 /// [...] integer indices to [..., depth]; an index outside 0..depth-1 gives a row of `off`.
 Tensor one_hot(Tensor indices, OneHotOptions options);

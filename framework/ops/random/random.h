@@ -31,12 +31,7 @@ struct RandomOptions {
   TensorType type = {};      ///< of the result; axis 0 is the batch's rows, unless it is a scalar
   std::uint64_t stream = 0;  ///< Scope::next_stream()
   double a = 0, b = 1;       ///< uniform: low, high; normal: mean, standard deviation
-  static void fields(auto& o, auto&& field) {
-    field("type", o.type);
-    field("stream", o.stream);
-    field("a", o.a);
-    field("b", o.b);
-  }
+  BELFRY_FIELDS(type, stream, a, b)
 };
 
 Tensor random_uniform(const Scope& s, const Shape& shape, double low = 0, double high = 1,

@@ -11,10 +11,7 @@ namespace belfry {
 struct ReduceOptions {
   std::vector<int> axes = {};  ///< negative ones count from the end; empty: all
   bool keep_dims = false;      ///< leave reduced axes as size 1
-  static void fields(auto& o, auto&& field) {
-    field("axes", o.axes);
-    field("keep_dims", o.keep_dims);
-  }
+  BELFRY_FIELDS(axes, keep_dims)
 };
 
 Tensor sum(Tensor x, ReduceOptions options = {});

@@ -20,7 +20,7 @@ extern const OpDef edit_distance_op;
 
 struct CtcCollapseOptions {
   std::int64_t blank = 0;
-  static void fields(auto& o, auto&& field) { field("blank", o.blank); }
+  BELFRY_FIELDS(blank)
 };
 
 constexpr std::int64_t sequence_padding = -1;  ///< stands behind the labels that were read

@@ -38,10 +38,7 @@ struct EditDistanceOptions {
   bool words = false;           ///< compare words in place of labels
   std::int64_t separator = -1;  ///< label between words, of which any number part two words; one
                                 ///< that never occurs makes a row one word
-  static void fields(auto& o, auto&& field) {
-    field("words", o.words);
-    field("separator", o.separator);
-  }
+  BELFRY_FIELDS(words, separator)
 };
 struct EditDistance {
   Tensor distance;  ///< i64 [n]
@@ -64,10 +61,7 @@ struct CtcOptions {
   /// minus infinity, have loss 0 and gradient 0 in place of an error and of infinity (PyTorch's
   /// option of this name; TensorFlow's ignore_longer_outputs_than_inputs).
   bool zero_infinity = false;
-  static void fields(auto& o, auto&& field) {
-    field("blank", o.blank);
-    field("zero_infinity", o.zero_infinity);
-  }
+  BELFRY_FIELDS(blank, zero_infinity)
 };
 
 /// -log of the probability that frames whose classes are drawn independently from softmax(logits)

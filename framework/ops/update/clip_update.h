@@ -10,7 +10,7 @@ namespace belfry {
 
 struct ClipUpdateOptions {
   double limit = 0.01;  ///< above 0
-  static void fields(auto& o, auto&& field) { field("limit", o.limit); }
+  BELFRY_FIELDS(limit)
 };
 
 namespace update {

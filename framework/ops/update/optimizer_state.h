@@ -6,6 +6,7 @@
 #include <string>
 
 #include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry {
 
@@ -30,10 +31,7 @@ constexpr auto names_of(OptimizerState) { return name_list("as_variable", "bf16"
 struct MovingAverageUpdateOptions {
   double decay = 0.999;  ///< in [0, 1)
   bool warm_up = false;  ///< decay is at most (1 + n) / (10 + n)
-  static void fields(auto& o, auto&& field) {
-    field("decay", o.decay);
-    field("warm_up", o.warm_up);
-  }
+  BELFRY_FIELDS(decay, warm_up)
 };
 
 }  // namespace belfry

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/ops/elementwise/functors.h"
 #include "belfry/framework/ops/update/update_state.h"
 
@@ -18,10 +19,7 @@ namespace belfry {
 struct SgdUpdateOptions {
   double weight_decay = 0;  ///< L2: adds weight_decay * variable to the gradient
   int decay_min_rank = 2;
-  static void fields(auto& o, auto&& field) {
-    field("weight_decay", o.weight_decay);
-    field("decay_min_rank", o.decay_min_rank);
-  }
+  BELFRY_FIELDS(weight_decay, decay_min_rank)
 };
 
 struct MomentumUpdateOptions {
@@ -31,14 +29,7 @@ struct MomentumUpdateOptions {
   int decay_min_rank = 2;
   bool lazy = false;
   OptimizerState state = OptimizerState::as_variable;  ///< another one: not with lazy
-  static void fields(auto& o, auto&& field) {
-    field("momentum", o.momentum);
-    field("nesterov", o.nesterov);
-    field("weight_decay", o.weight_decay);
-    field("decay_min_rank", o.decay_min_rank);
-    field("lazy", o.lazy);
-    field("state", o.state);
-  }
+  BELFRY_FIELDS(momentum, nesterov, weight_decay, decay_min_rank, lazy, state)
 };
 
 struct AdamUpdateOptions {
@@ -49,15 +40,7 @@ struct AdamUpdateOptions {
   int decay_min_rank = 2;
   bool lazy = false;
   OptimizerState state = OptimizerState::as_variable;  ///< another one: not with lazy
-  static void fields(auto& o, auto&& field) {
-    field("beta1", o.beta1);
-    field("beta2", o.beta2);
-    field("epsilon", o.epsilon);
-    field("weight_decay", o.weight_decay);
-    field("decay_min_rank", o.decay_min_rank);
-    field("lazy", o.lazy);
-    field("state", o.state);
-  }
+  BELFRY_FIELDS(beta1, beta2, epsilon, weight_decay, decay_min_rank, lazy, state)
 };
 
 struct RmspropUpdateOptions {
@@ -65,12 +48,7 @@ struct RmspropUpdateOptions {
   double momentum = 0;
   double epsilon = 1e-10;
   bool centered = false;
-  static void fields(auto& o, auto&& field) {
-    field("decay", o.decay);
-    field("momentum", o.momentum);
-    field("epsilon", o.epsilon);
-    field("centered", o.centered);
-  }
+  BELFRY_FIELDS(decay, momentum, epsilon, centered)
 };
 
 struct AdagradUpdateOptions {
@@ -82,12 +60,7 @@ struct FtrlUpdateOptions {
   double l1 = 0;
   double l2 = 0;
   bool lazy = false;
-  static void fields(auto& o, auto&& field) {
-    field("learning_rate_power", o.learning_rate_power);
-    field("l1", o.l1);
-    field("l2", o.l2);
-    field("lazy", o.lazy);
-  }
+  BELFRY_FIELDS(learning_rate_power, l1, l2, lazy)
 };
 
 struct LambUpdateOptions {
@@ -96,13 +69,7 @@ struct LambUpdateOptions {
   double epsilon = 1e-6;
   double weight_decay = 0;  ///< part of the direction that the trust ratio scales
   int decay_min_rank = 2;
-  static void fields(auto& o, auto&& field) {
-    field("beta1", o.beta1);
-    field("beta2", o.beta2);
-    field("epsilon", o.epsilon);
-    field("weight_decay", o.weight_decay);
-    field("decay_min_rank", o.decay_min_rank);
-  }
+  BELFRY_FIELDS(beta1, beta2, epsilon, weight_decay, decay_min_rank)
 };
 
 /// Whether idle rows of a variable of this rank are left as they are because the options say so.
