@@ -32,12 +32,20 @@ EvaluationSums::EvaluationSums(const NamedMetrics& metrics) {
     states_.emplace_back(static_cast<std::size_t>(metric.state.shape().elements()));
 }
 
+// A batch weighs as much as it has rows, and so does each tower's part of a mean.
 void EvaluationSums::add(const Replicas& replicas) {
   bool sum = replicas.model().spec().loss_over_towers == TowerReduction::sum;
   for (int i = 0; i < replicas.size(); ++i) {
-    std::int64_t rows = replicas.share(i).rows.count;
-    bool stand_in = rows == 0 && replicas.rows().all > 0;  // a row that belongs to another worker
-    if (!stand_in) add(replicas.executable(i), rows, sum ? replicas.rows().all : rows);
+    std::int64_t rows = replicas.share(i).rows.count, all = replicas.rows().all;
+    if (rows == 0 && all > 0) continue;  // it has a row that belongs to another worker
+    const TowerExecutable& executable = replicas.executable(i);
+    // The loss of an empty batch may be NaN; it weighs nothing.
+    if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(sum ? all : rows);
+    rows_ += rows;
+    for (std::size_t m = 0; m < states_.size(); ++m) {
+      auto state = executable.output(m + 1).span<double>();
+      for (std::size_t s = 0; s < state.size(); ++s) states_[m][s] += state[s];
+    }
   }
 }
 
@@ -62,18 +70,6 @@ EvalResult EvaluationSums::result(const NamedMetrics& metrics, std::int64_t step
     out.set(metrics[m].first, metrics[m].second.value(states_[m]));
   out.set("loss", Array::scalar(loss_ / static_cast<double>(rows_)));
   return out;
-}
-
-// A batch weighs as much as it has rows, and so does each tower's part of a mean.
-void EvaluationSums::add(const TowerExecutable& executable, std::int64_t rows,
-                         std::int64_t weight) {
-  // The loss of an empty batch may be NaN; it weighs nothing.
-  if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(weight);
-  rows_ += rows;
-  for (std::size_t m = 0; m < states_.size(); ++m) {
-    auto state = executable.output(m + 1).span<double>();
-    for (std::size_t i = 0; i < state.size(); ++i) states_[m][i] += state[i];
-  }
 }
 
 EvaluationRun::EvaluationRun(std::shared_ptr<Session> session, const InputFn& input_fn,

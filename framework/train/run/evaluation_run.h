@@ -27,8 +27,6 @@ class EvaluationSums {
   EvalResult result(const NamedMetrics& metrics, std::int64_t step) const;
 
  private:
-  void add(const TowerExecutable& executable, std::int64_t rows, std::int64_t weight);
-
   double loss_ = 0;
   std::int64_t rows_ = 0;
   std::vector<std::vector<double>> states_;

@@ -147,11 +147,11 @@ StepDriver::Read StepDriver::start_round(Started next) {
   double before_input = monotonic_seconds();
   any_ = reading([&] { return input_->read(static_cast<int>(sets), !sync_.alone()); });
   if (listeners_.stopped_reading()) return Read::stopped;
-  next.step.began = monotonic_seconds();
-  next.step.waited = next.step.began - before_input;
+  next.began = monotonic_seconds();
+  next.waited = next.began - before_input;
   int number = 0, set = -1;
   for (const SubStep& part : round_) {
-    UpdateSet chosen = part.updates & next.step.chosen;
+    UpdateSet chosen = part.updates & next.chosen;
     bool last = ++number == std::ssize(round_);
     set += part.fresh_batch;
     if (chosen.empty() && !last) continue;
@@ -159,9 +159,9 @@ StepDriver::Read StepDriver::start_round(Started next) {
       settle();  // a hook may have a reason of its own to stop
       return Read::end;
     }
-    if (last && next.step.summaries) take_summaries(next, number - 1);
+    if (last && next.summaries) take_summaries(next, number - 1);
     start_part(next, chosen, number - 1, last);
-    if (part.fresh_batch) next.step.rows += replicas_.rows().all;
+    if (part.fresh_batch) next.rows += replicas_.rows().all;
   }
   started_ = std::move(next);
   return Read::batch;
@@ -170,15 +170,15 @@ StepDriver::Read StepDriver::start_round(Started next) {
 // As soon as the first sub-step of a step is under way, the step before is settled.
 void StepDriver::start_part(Started& step, UpdateSet chosen, int number, bool last) {
   bool first = !std::exchange(step.begun, true);
-  if (!replicas_.is_prepared(chosen) || step.step.traced) {  // preparing waits for the device
+  if (!replicas_.is_prepared(chosen) || step.traced) {  // preparing waits for the device
     settle();
     take_results(step, step.last);
   }
-  running_step = step.step.step;
+  running_step = step.step;
   replicas_.prepare(chosen);
   if (first) ++under_way_;
   Part before = std::exchange(step.last, {});
-  replicas_.start(step.step.traced, number);
+  replicas_.start(step.traced, number);
   step.last = {&replicas_.started(), &model(), chosen};
   if (last) ++session_.state()->step;
   if (first) settle();
@@ -190,14 +190,14 @@ void StepDriver::start_part(Started& step, UpdateSet chosen, int number, bool la
 void StepDriver::take_summaries(Started& step, int number) {
   settle();
   take_results(step, step.last);
-  running_step = step.step.step;
+  running_step = step.step;
   with_context("while computing summaries, beside the step", [&] {
     replicas_.prepare_summaries();
     replicas_.run(number);
   });
   for (const Summary& summary : model().spec().summaries) {
-    const Array& value = replicas_.executable(0).output(step.step.shown.size());
-    step.step.shown.push_back({summary.name, summary.kind, value.clone()});
+    const Array& value = replicas_.executable(0).output(step.shown.size());
+    step.shown.push_back({summary.name, summary.kind, value.clone()});
   }
 }
 
@@ -215,19 +215,19 @@ void StepDriver::take_results(Started& step, Part& part) {
   for (std::size_t i = 0; i < values_.size(); ++i) take(i + 1, values_[i].second);
   for (std::size_t u : part.chosen) {
     bool skipped = part.model->may_be_skipped(u) && executable.output(output++).at(0) == 0;
-    if (!skipped) step.step.applied |= {u};
+    if (!skipped) step.applied |= {u};
   }
-  step.step.times += Replicas::times(towers);
-  if (step.step.traced) Replicas::append_trace(towers, trace_);
+  step.times += Replicas::times(towers);
+  if (step.traced) Replicas::append_trace(towers, trace_);
 }
 
 void StepDriver::settle() {
   if (!started_) return;
   Started step = *std::exchange(started_, {});
-  running_step = step.step.step;
+  running_step = step.step;
   take_results(step, step.last);
-  step.step.loss = loss_;
-  listeners_.report(step.step);
+  step.loss = loss_;
+  listeners_.report(step);
 }
 
 void StepDriver::settle_after_failure() {
@@ -239,7 +239,7 @@ void StepDriver::settle_after_failure() {
 }
 
 bool StepDriver::runs_behind() const {
-  return !started_->step.traced && Replicas::under_way(*started_->last.towers);
+  return !started_->traced && Replicas::under_way(*started_->last.towers);
 }
 
 }  // namespace belfry

@@ -101,8 +101,7 @@ class StepDriver {
     UpdateSet chosen = {};
   };
   // A step that was started and that has not been reported.
-  struct Started {
-    DrivenStep step;
+  struct Started : DrivenStep {
     Part last = {};  // sub-step; the others have come to their end
     bool begun = false;
   };

@@ -11,6 +11,25 @@ namespace {
 
 constexpr std::string_view heading = "positions of workers ";
 
+struct Message {
+  WorkerSync::Wishes own;
+  double clock;
+  std::uint64_t digest;
+};
+
+WorkerSync::Agreed sum_of(const std::vector<Message>& all) {
+  WorkerSync::Agreed out;
+  for (std::size_t rank = all.size(); rank-- > 0;) {
+    const WorkerSync::Wishes& own = all[rank].own;
+    if (own.stop) out.stopping = static_cast<int>(rank);
+    out.save = out.save || own.save;
+    out.pause = out.pause || own.pause;
+    out.interrupted = out.interrupted || own.interrupted;
+  }
+  out.pause = out.pause && out.stopping < 0;
+  return out;
+}
+
 }  // namespace
 
 void WorkerSync::check_start(std::int64_t step, std::uint64_t seed, const Strategy& strategy) {
@@ -64,36 +83,15 @@ void WorkerSync::check_variables(const std::vector<VariableOptions>& own) {
 WorkerSync::Agreed WorkerSync::agree(Wishes own) {
   double now = monotonic_seconds();
   if (alone()) return {own.stop ? 0 : -1, own.save, own.pause && !own.stop, own.interrupted};
-  struct Message {
-    double clock;
-    std::int32_t stop, save, pause, interrupted;
-  };
-  std::vector<Message> all =
-      workers_.all_gather(Message{now, own.stop, own.save, own.pause, own.interrupted});
-  Agreed out;
-  for (std::size_t rank = all.size(); rank-- > 0;) {
-    if (all[rank].stop) out.stopping = static_cast<int>(rank);
-    out.save = out.save || all[rank].save;
-    out.pause = out.pause || all[rank].pause;
-    out.interrupted = out.interrupted || all[rank].interrupted;
-  }
-  out.pause = out.pause && out.stopping < 0;
+  std::vector<Message> all = workers_.all_gather(Message{own, now, 0});
   clock_ = all[0].clock;
-  return out;
+  return sum_of(all);
 }
 
 WorkerSync::Agreed WorkerSync::agree_on_batch(Wishes own, std::uint64_t digest, bool same_for_all) {
   if (alone()) return {.stopping = own.stop ? 0 : -1, .interrupted = own.interrupted};
-  struct Message {
-    std::uint64_t digest;
-    std::int32_t stop, interrupted;
-  };
-  std::vector<Message> all = workers_.all_gather(Message{digest, own.stop, own.interrupted});
-  Agreed out;
-  for (std::size_t rank = all.size(); rank-- > 0;) {
-    if (all[rank].stop) out.stopping = static_cast<int>(rank);
-    out.interrupted = out.interrupted || all[rank].interrupted;
-  }
+  std::vector<Message> all = workers_.all_gather(Message{own, 0, digest});
+  Agreed out = sum_of(all);
   if (out.stopping >= 0) return out;
   for (std::size_t rank = 1; same_for_all && rank < all.size(); ++rank)
     require(
