@@ -12,6 +12,7 @@
 #include "belfry/framework/train/replicas.h"
 #include "belfry/framework/train/session.h"
 #include "belfry/framework/train/step_input.h"
+#include "belfry/framework/train/step_sums.h"
 #include "belfry/framework/train/training.h"
 #include "belfry/framework/train/worker_sync.h"
 
@@ -171,7 +172,7 @@ struct Training::Impl final : HookContext {
   std::exception_ptr leave_session();
 
   // The first step, which also compiles, is left out of the speed.
-  void measure_speed(std::int64_t rows);
+  void measure_speed(const StepResult& seen);
 
   std::unique_ptr<LockFile> lock;  // of dir_; null: nothing is written there
   std::shared_ptr<Session> alive;  // the estimator may leave it for another; null: a test's own
@@ -199,8 +200,9 @@ struct Training::Impl final : HookContext {
   std::future<std::string> writing;  // a checkpoint, in the background
   std::string plan_;
   std::int64_t running_step = 0;
-  double start_seconds = 0, first_step_at = 0;
-  std::int64_t first_rows = 0;
+  double start_seconds = 0;
+  StepMeter meter;
+  StepSums after_first_step;
 };
 
 }  // namespace belfry

@@ -275,7 +275,6 @@ void Training::Impl::report(const Started& step) {
   result.examples += step.rows;
   result.input_wait_seconds += step.waited;
   result.times += step.times;
-  measure_speed(step.rows);
   options.control->report(step.step, result.loss, step.rows);
   StepResult seen{.context = *this,
                   .step = step.step,
@@ -290,6 +289,7 @@ void Training::Impl::report(const Started& step) {
                   .start_seconds = step.began,
                   .trace = trace,
                   .summaries = step.shown};
+  measure_speed(seen);
   bool judged = false;  // before it is saved: it outlives a full disk
   for (const auto& hook : hooks.all()) {
     if (hook == hooks.saver()) judged = (--steps_under_way, true);
@@ -321,16 +321,15 @@ void Training::Impl::heed_stop() {
   if (outside.requested()) session.heed_training_stop();
 }
 
-void Training::Impl::measure_speed(std::int64_t rows) {
+// The first step, which compiles, does not count.
+void Training::Impl::measure_speed(const StepResult& seen) {
   double now = monotonic_seconds();
   result.seconds = now - start_seconds;
-  if (result.steps == 1) {
-    first_step_at = now;
-    first_rows = rows;
-  } else if (now > first_step_at) {
-    result.examples_per_second =
-        static_cast<double>(result.examples - first_rows) / (now - first_step_at);
-  }
+  meter.add(seen);
+  StepSums latest = meter.take(*this, now);
+  if (result.steps > 1) after_first_step += latest;
+  if (after_first_step.seconds > 0)
+    result.examples_per_second = after_first_step.examples_per_second();
 }
 
 }  // namespace belfry
