@@ -34,11 +34,12 @@ struct TrainOptions {
 
 struct TrainResult {
   std::int64_t global_step = 0;
-  double loss = 0;                 ///< of the last step
-  std::int64_t steps = 0;          ///< run by this call
-  std::int64_t examples = 0;       ///< seen by this call
-  double seconds = 0;              ///< in all
-  double examples_per_second = 0;  ///< without the first step, which compiles
+  double loss = 0;            ///< of the last step
+  std::int64_t steps = 0;     ///< run by this call
+  std::int64_t examples = 0;  ///< seen by this call
+  double seconds = 0;         ///< in all
+  /// Without the first step, which compiles, and without evaluations between steps.
+  double examples_per_second = 0;
   double input_wait_seconds = 0;
   StepTimes times;  ///< summed over steps, the mean of the towers
   Outcome outcome = Outcome::finished;

@@ -64,7 +64,7 @@ void Recorder::after_apply(const GradientStage& stage) {
 void Recorder::begin(const HookContext& context) {
   begun_ = true;
   active_ = context.is_chief();
-  cadence_ = Cadence(every_);
+  cadence_ = Cadence(o_.every);
   due_ = has_due_ = false;
   total_ = {};
   if (!active_) rates_.clear();
@@ -72,8 +72,8 @@ void Recorder::begin(const HookContext& context) {
 
 bool Recorder::needs_result_now(HookContext& context, std::int64_t step) {
   if (!active_) return false;
-  asked_ = clock_();
-  due_ = cadence_.due(step, asked_) || (last_step_ && step == context.last_step());
+  asked_ = o_.clock();
+  due_ = cadence_.due(step, asked_) || (o_.last_step && step == context.last_step());
   return due_ && rates_.reads_variables();
 }
 
@@ -82,14 +82,14 @@ std::optional<Record> Recorder::after_step(const StepResult& result) {
   meter_.add(result);
   total_ += sums_of(result);
   bool due = std::exchange(due_, false);
-  if (!due && (!non_finite_ || is_finite(result))) return std::nullopt;
+  if (!due && (!o_.not_finite || is_finite(result))) return std::nullopt;
   Record out{.step = result.step, .values = {{"loss", result.loss}}};
   for (const auto& value : result.values)
     if (value.first != "loss") out.values.push_back(value);
   if (!due) return out;
   cadence_.triggered(result.step, asked_);
   out.learning_rates = rates_.read(result.step, result.context);
-  StepSums sums = meter_.take(result.context, clock_());
+  StepSums sums = meter_.take(result.context, o_.clock());
   if (std::exchange(has_due_, true) && sums.seconds > 0) out.speed = sums;
   return out;
 }

@@ -57,18 +57,19 @@ struct Record {
   std::optional<StepSums> speed = {};  ///< since the last due one; none at the first
 };
 
+struct RecorderOptions {
+  Every every = Steps(100);                           ///< between records
+  std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back
+  bool last_step = false;  ///< a record of the last step too, where training has a limit
+  /// Records besides, without rates and speed, of steps with a loss or value that is not finite.
+  bool not_finite = false;
+};
+
 /// Makes records of a training at its first step and then by cadence, for one hook that shows them,
 /// which passes its calls on. On other workers than the chief there are none.
 class Recorder {
  public:
-  /// `clock`: seconds, never going back.
-  Recorder(Every every, std::function<double()> clock)
-      : every_(every), clock_(std::move(clock)), cadence_(every) {}
-
-  /// A record of the last step too, where training has a limit.
-  void with_last_step() { last_step_ = true; }
-  /// Records besides, without rates and speed, of steps with a loss or value that is not finite.
-  void with_non_finite() { non_finite_ = true; }
+  explicit Recorder(RecorderOptions options) : o_(std::move(options)), cadence_(o_.every) {}
 
   void after_apply(const GradientStage& stage);
   void begin(const HookContext& context);
@@ -81,10 +82,8 @@ class Recorder {
   const StepSums& total() const { return total_; }
 
  private:
-  Every every_;
-  std::function<double()> clock_;
+  RecorderOptions o_;
   Cadence cadence_;
-  bool last_step_ = false, non_finite_ = false;
   bool begun_ = false, active_ = false;
   bool due_ = false;  // after the step that was asked about ...
   double asked_ = 0;  // ... at this time

@@ -101,9 +101,8 @@ std::string reason_of(Outcome outcome, const HookContext& context) {
 class WriteReport final : public Report {
  public:
   explicit WriteReport(ReportOptions options)
-      : o_(std::move(options)), recorder_(o_.every, o_.clock) {
-    recorder_.with_last_step();
-    recorder_.with_non_finite();
+      : o_(std::move(options)),
+        recorder_({.every = o_.every, .clock = o_.clock, .last_step = true, .not_finite = true}) {
     if (!o_.wall_time) o_.wall_time = system_seconds;
   }
 

@@ -43,7 +43,8 @@ std::vector<EventValue> shown_values(const SummaryValue& summary) {
 class WriteSummaries final : public Summaries {
  public:
   explicit WriteSummaries(SummariesOptions options)
-      : options_(std::move(options)), recorder_(options_.every, options_.clock) {}
+      : options_(std::move(options)),
+        recorder_({.every = options_.every, .clock = options_.clock}) {}
 
   void after_apply(GradientStage& stage) override {
     recorder_.after_apply(stage);

@@ -9,6 +9,7 @@
 #include "belfry/framework/train/run/hook_list.h"
 #include "belfry/framework/train/run/outside_stop.h"
 #include "belfry/framework/train/step/session.h"
+#include "belfry/framework/train/step_sums.h"
 #include "belfry/framework/train/training.h"
 
 namespace belfry {
@@ -32,8 +33,9 @@ class Training::Impl final : HookContext {
     ended,  // so have the hooks
   };
   struct Speed {
-    double start_seconds = 0, first_step_at = 0;
-    std::int64_t first_rows = 0;
+    double start_seconds = 0;
+    StepMeter meter = {};
+    StepSums after_first_step = {};
   };
 
   // ---- HookContext
@@ -92,7 +94,7 @@ class Training::Impl final : HookContext {
   WorkerSync::Wishes wishes();
   void poll_outside();
   // The first step, which also compiles, is left out of the speed.
-  void measure_speed(std::int64_t rows);
+  void measure_speed(const StepResult& seen);
 
   std::shared_ptr<Session> session_;  // the estimator may leave it for another
   RunConfig config_;

@@ -141,7 +141,6 @@ void Training::Impl::report(const DrivenStep& step) {
   result_.examples += step.rows;
   result_.input_wait_seconds += step.waited;
   result_.times += step.times;
-  measure_speed(step.rows);
   control().report(step.step, result_.loss, step.rows);
   StepResult seen{.context = *this,
                   .step = step.step,
@@ -156,6 +155,7 @@ void Training::Impl::report(const DrivenStep& step) {
                   .start_seconds = step.began,
                   .trace = driver_->trace(),
                   .summaries = step.shown};
+  measure_speed(seen);
   bool judged = false;  // before it is saved: it outlives a full disk
   for (const auto& hook : hooks_.all()) {
     if (hook == hooks_.saver()) judged = (driver_->judged(), true);
@@ -183,16 +183,14 @@ void Training::Impl::poll_outside() {
   outside_.request();  // who asked may not have come to that yet
 }
 
-void Training::Impl::measure_speed(std::int64_t rows) {
+void Training::Impl::measure_speed(const StepResult& seen) {
   double now = monotonic_seconds();
   result_.seconds = now - speed_.start_seconds;
-  if (result_.steps == 1) {
-    speed_.first_step_at = now;
-    speed_.first_rows = rows;
-  } else if (now > speed_.first_step_at) {
-    result_.examples_per_second =
-        static_cast<double>(result_.examples - speed_.first_rows) / (now - speed_.first_step_at);
-  }
+  speed_.meter.add(seen);
+  StepSums latest = speed_.meter.take(*this, now);
+  StepSums& sums = speed_.after_first_step;
+  if (result_.steps > 1) sums += latest;
+  if (sums.seconds > 0) result_.examples_per_second = sums.examples_per_second();
 }
 
 }  // namespace belfry

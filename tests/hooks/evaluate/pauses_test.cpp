@@ -59,5 +59,18 @@ TEST_F(Pauses, OfTrainAndEvaluate) {
   expect_pauses(looks->paused);
 }
 
+// A fifth of a second of evaluation after each of three steps would make 5 examples a second.
+TEST_F(Pauses, AreNotInTheSpeedOfTheResult) {
+  Estimator estimator(options());
+  InputFn slow = [test = test](const InputContext& context) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return test(context);
+  };
+  auto validate = hooks::validate(estimator, {.input_fn = slow, .every = Steps(1)});
+  TrainResult trained = estimator.train(input, {.max_steps = 3, .hooks = {validate}});
+  EXPECT_GT(trained.examples_per_second, 5);
+  EXPECT_GE(trained.seconds, 0.6);
+}
+
 }  // namespace
 }  // namespace belfry

@@ -28,9 +28,9 @@ struct RecorderTest : testing::Test {
     recorder.needs_result_now(context, context.finished);
     return recorder.after_step(result);
   }
-  Recorder make(Every every) {
-    Recorder recorder(every, [this] { return now; });
-    return recorder;
+  Recorder make(Every every, bool more = false) {
+    return Recorder(
+        {.every = every, .clock = [this] { return now; }, .last_step = more, .not_finite = more});
   }
 
   FakeContext context;
@@ -85,9 +85,7 @@ TEST_F(RecorderTest, TheLastStepAndWhatIsNotFiniteWhereTheyAreAskedFor) {
   for (double loss : {1., 2., std::nan(""), 4.}) recorded.push_back(step(plain, loss).has_value());
   EXPECT_THAT(recorded, ElementsAre(true, false, false, false));
   context.finished = 0;
-  Recorder recorder = make(Steps(100));
-  recorder.with_last_step();
-  recorder.with_non_finite();
+  Recorder recorder = make(Steps(100), true);
   recorder.begin(context);
   EXPECT_TRUE(step(recorder, 1));
   EXPECT_FALSE(step(recorder, 2));
