@@ -24,7 +24,7 @@ class Training::Impl final : HookContext {
   bool step(bool behind);
   const TrainResult& finish();
   const TrainResult& result() const { return result_; }
-  TrainControl& control() { return options_.control ? *options_.control : own_control_; }
+  TrainControl& control() { return *options_.control; }
 
  private:
   enum class Stage : std::uint8_t {
@@ -99,8 +99,8 @@ class Training::Impl final : HookContext {
   std::shared_ptr<Session> session_;  // the estimator may leave it for another
   RunConfig config_;
   TrainControl own_control_;  // when the user has none
-  TrainOptions options_;
-  OutsideStop outside_;  // before the input, which may wait while it opens
+  TrainOptions options_;      // with a control
+  OutsideStop outside_;       // before the input, which may wait while it opens
   std::optional<std::int64_t> last_;
   HookList hooks_;
   std::unique_ptr<StepDriver> driver_;
