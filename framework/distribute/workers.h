@@ -65,9 +65,9 @@ class Workers {
   virtual void ask_to_stop(std::int64_t work) noexcept { (void)work; }
   /// Whether another worker has said so of this work. Does not wait. From any thread.
   virtual bool is_asked_to_stop(std::int64_t work) noexcept { return (void)work, false; }
-  /// For a worker that has waited in vain and cannot see for whom: announces it, and gives those of
-  /// which nothing is heard for `seconds`: who waits elsewhere hears of the failure, and says so
-  /// when it ends.
+  /// For a worker that has waited in vain and does not know for whom. Announces this failure, then
+  /// waits for `seconds`. The others hear of it and answer as they end; returned are the ranks of
+  /// those that did not answer.
   virtual std::vector<int> silent_after_failure(const std::string& reason, double seconds) noexcept;
 
  private:
@@ -81,9 +81,9 @@ struct WorkerOptions {
 /// The workers of the job that this process belongs to; the same object each time, with the options
 /// that were given last. Alone, without MPI, when nothing says that the process was started as one
 /// of several. In a job all workers call it, and it waits for them without a limit; MPI ends with
-/// the process, once all workers have ended. Error: it was, but this build lacks MPI; the
-/// environment variable TF_CONFIG (worker_role.h) contradicts the job, or names several tasks while
-/// there is no job.
+/// the process, once all workers have ended. Error: it was started as one of several, but this
+/// build lacks MPI; the environment variable TF_CONFIG (worker_role.h) contradicts the job, or
+/// names several tasks while there is no job.
 std::shared_ptr<Workers> find_workers(const std::optional<WorkerOptions>& options = {});
 /// Whether TF_CONFIG makes this process the evaluator of a cluster, which does not train.
 bool is_evaluator();

@@ -19,11 +19,11 @@ struct PredictorOptions {
   int threads = 0;                  ///< host threads of one call at most; 0: one per core
   bool tf32 = true;                 ///< see RunConfig::tf32
   bool exact_convolutions = false;  ///< see RunConfig::exact_convolutions
-  /// Calls that compute at the same time; further ones wait. Each has memory of its own for what
-  /// it computes; they share the weights.
+  /// Calls that compute at the same time; further ones wait. Each of these has memory of its own
+  /// for what it computes; they share the weights.
   int parallel = 1;
-  /// Plans that each of them keeps: one for a signature and a number of rows, the least recently
-  /// used goes.
+  /// Plans that are kept for each of these: one for each signature and number of rows; the least
+  /// recently used goes.
   int plans = 8;
   DecodeImage decode_image = {};  ///< for images in tf.train.Examples
 };

@@ -24,7 +24,8 @@ struct ConstantOptions {
   BELFRY_FIELDS(value)
 };
 extern const OpDef constant_op;
-/// Where the graph places what is made now; constant(scope, ...) says where.
+/// It lies where the graph places what is made now; constant(scope, ...) takes the place of a
+/// scope.
 Tensor constant(Graph& graph, Array value);
 /// `value` as a scalar of type `dtype`.
 Tensor constant(Graph& graph, double value, DType dtype);

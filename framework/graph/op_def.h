@@ -97,8 +97,8 @@ struct OpDef {
   /// Inputs that a kernel writes in place; they must be variables. A node with such inputs is an
   /// effect: it has no outputs and runs after everything that reads.
   std::vector<int> (*mutates)(const Node&) = nullptr;
-  /// Inputs whose memory output 0 may take over when nobody reads them afterwards, types match, and
-  /// the node has the value as no other input.
+  /// Inputs whose memory output 0 may take over where nobody reads them afterwards, the types
+  /// match, and the node does not read the same value by another input.
   std::vector<int> (*in_place)(const Node&) = nullptr;
   /// Output i is input i reduced over the towers, in its place: the reference kernel is that of one
   /// tower. Never folded; all of a graph run in the order in which they were made.

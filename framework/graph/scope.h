@@ -33,8 +33,9 @@ class Scope {
     Initializer initializer = {};  ///< zeros unless set
     VariableKind kind = VariableKind::parameter;
     OverTowers over_towers = OverTowers::mirrored;
-    /// A model that evaluates or predicts may have it although training has not: it keeps its first
-    /// value then, and is in no checkpoint and no export. Without it such a variable is an Error.
+    /// Whether an evaluation or a prediction may make this variable although training does not have
+    /// it: it then keeps its first value, and is in no checkpoint and no export. false: that is an
+    /// Error.
     bool outside_training = false;
   };
   /// The variable <path>/<name>. Error: it exists already and the scope is not shared(), or it does

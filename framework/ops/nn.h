@@ -97,11 +97,12 @@ Tensor conv2d(Tensor x, Tensor kernel, Conv2dOptions options = {});
 /// x [n, d, h, w, in], kernel [kd, kh, kw, in / groups, out] -> [n, od, oh, ow, out].
 Tensor conv3d(Tensor x, Tensor kernel, Conv3dOptions options = {});
 /// The gradient of conv2d with respect to its input, as an op of its own ("deconvolution"): x
-/// [n, h, w, in], kernel [kh, kw, out / groups, in] -> [n, oh, ow, out]. `output_size` is one of
-/// those of which the convolution makes h x w; along an axis where it is 0, the default. With same
-/// padding that is h * stride, and (h - 1) * stride + 1 to h * stride are permitted; else it is
-/// (h - 1) * stride + (kh - 1) * dilation + 1 - before - after, and up to stride - 1 more are
-/// permitted, which no window reaches. Error: any other.
+/// [n, h, w, in], kernel [kh, kw, out / groups, in] -> [n, oh, ow, out]. `output_size` is a size
+/// of which the convolution makes h x w; 0 along an axis stands for the default. With same padding
+/// the default is h * stride, and (h - 1) * stride + 1 to h * stride are permitted: of 7 rows with
+/// a stride of 2, 14, or 13. With other padding it is (h - 1) * stride + (kh - 1) * dilation + 1 -
+/// before - after, and up to stride - 1 more are permitted, which no window reaches. Error: any
+/// other size.
 Tensor conv2d_transpose(Tensor x, Tensor kernel, Conv2dOptions options = {}, Size2 output_size = 0);
 /// The same of conv1d: x [n, w, in], kernel [kw, out / groups, in] -> [n, ow, out].
 Tensor conv1d_transpose(Tensor x, Tensor kernel, Conv1dOptions options = {},

@@ -53,9 +53,9 @@ struct SlotSpec {
 using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
                                        std::span<const UpdateGroup> groups, Tensor condition)>;
 
-/// An optimizer from its slots and its update op. The variables are handed to `update` in as few
-/// calls as there are combinations of device slot, dtype, VariableGradient::rate and state_of() the
-/// group among them, usually one, and each node runs where its variables are. `learning_rate` is
+/// An optimizer from its slots and its update op. Variables that agree in device
+/// slot, dtype, VariableGradient::rate and kind of state (state_of()) are handed to `update` in one
+/// call, so there is usually one call; each node runs where its variables are. `learning_rate` is
 /// the schedule's times that rate, rounded to f32 once. `step` is ApplyArgs::step: global_step
 /// unless the update has a counter, which counts finished steps, 0 at the first, and those too at
 /// which the update was left out or its condition was false.

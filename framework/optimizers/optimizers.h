@@ -5,9 +5,9 @@
 // Wherever there is a `weight_decay`, variables of a rank below `decay_min_rank` are left alone:
 // with 2, biases and the scales and offsets of normalisations; with 0, none.
 //
-// Tables of which a step looks few rows up cost what the look-ups touch, wherever a row without a
-// gradient keeps every bit: with sgd() without weight decay and with adagrad() by themselves; with
-// momentum(), adam() and ftrl(), which change such rows too, where `lazy` asks to leave them alone.
+// A step that looks up few rows of a table costs no more than those rows, provided that the rule
+// leaves rows without a gradient as they are. sgd() without weight decay and adagrad() do;
+// momentum(), adam() and ftrl() do where `lazy` asks for it.
 //
 // Wherever there is a `lazy`, it says that in each step rows whose whole gradient is 0 are left as
 // they are, slots included, as TensorFlow's LazyAdam and PyTorch's SparseAdam do with rows that
@@ -21,7 +21,7 @@
 // (framework/ops/update/optimizer_state.h): by default as the variable, or of f32 variables in bf16
 // or in eight bits by block, in half of the memory or a quarter. Memory is all that it saves on a
 // CPU. Not together with `lazy`. A checkpoint holds slots as they are kept, and a run goes on from
-// it to the bit; it cannot go on with another state.
+// it to the bit; it cannot go on with another value of this option.
 
 #include <span>
 #include <string_view>
@@ -118,8 +118,9 @@ struct FtrlOptions {
 };
 /// FTRL-proximal (McMahan et al., KDD 2013) as in tf.compat.v1.train.FtrlOptimizer. Slots:
 /// accumulator; linear, from 0. A step with a learning rate of 0 changes nothing. A gradient of 0
-/// does: the variable follows the learning rate, and one that began elsewhere than at 0 goes there
-/// at once. With `lazy` it begins to when it has a gradient, as with TensorFlow's sparse gradients.
+/// changes the variable, which follows the learning rate; one that did not begin at 0 jumps at its
+/// first step. With `lazy` it stays as it is until its first gradient that is not 0, as with
+/// TensorFlow's sparse gradients.
 /// For variables that began at 0 and a learning rate that stays the same, `lazy` changes no bit,
 /// whatever the penalties are.
 Optimizer ftrl(const FtrlOptions& options = {});

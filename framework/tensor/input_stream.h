@@ -71,7 +71,8 @@ class InputStream {
   /// batch that this one would yield next. Streams that cannot resume return an empty string.
   /// Called when a checkpoint is written; in a job of several workers before every step.
   virtual std::string save() const { return {}; }
-  /// Empty: to the beginning. Error when `state` is not one that such a stream saved.
+  /// Empty: to the beginning. Error when `state` is not one that such a stream saved; of a stream
+  /// that cannot resume, any that is not empty.
   virtual void restore(const std::string& state);
 
   /// Whether it is known never to end.

@@ -38,18 +38,18 @@ struct EvaluateArgs {
   std::string checkpoint = {};
   /// With the moving averages of the variables that have one (hooks::moving_average).
   bool averaged = false;
-  /// Once requested, also while the input makes it wait, the evaluation ends with the running batch
-  /// as EvalResult::stopped(). So it does when a training of this estimator that is under way is
-  /// asked to stop from outside, until the training has heeded that. Not in a job of several
-  /// workers, which hear of the training's stop alone.
+  /// Once stop is requested, also while it waits for its input, the evaluation ends with the
+  /// running batch, as EvalResult::stopped(). An evaluation during a training of this estimator
+  /// ends so, too, when that training is asked to stop from outside. In a job of several workers a
+  /// token is an Error; they heed the stop of the training.
   std::stop_token stop = {};
 };
 
-/// The findings of evaluate(): "loss" (the mean over batches, each weighted by its rows, as is each
-/// tower's part of a batch, unless EstimatorSpec::loss_over_towers is a sum), "global_step", and
-/// the model's metrics. A loss that is divided by its examples' weights (Reduction::weighted_mean)
-/// is divided by those of each tower and batch alone, and so exact over one of each only; a metric
-/// is exact everywhere.
+/// The findings of evaluate(): "loss", "global_step", and the model's metrics. The loss is the mean
+/// over batches, weighted by their rows; that of a batch is the mean over towers, weighted by their
+/// rows, or the sum over towers where EstimatorSpec::loss_over_towers says so. A loss that is
+/// divided by the weights of its examples (Reduction::weighted_mean) is exact over one batch on one
+/// tower only, as each tower divides by the weights of its own rows; a metric is exact everywhere.
 class EvalResult {
  public:
   double at(std::string_view name) const;           ///< a scalar; Error listing the names
@@ -105,13 +105,14 @@ class Estimator {
   /// checked to be writable before anything else, and locked if checkpoints are saved: a second
   /// training in it, of this process or another, is an Error that names the first, while who only
   /// reads is never refused. Training again goes on where the last call or the last process
-  /// stopped, to the last bit: variables, slots, step, random numbers, input position. A stream
-  /// that had reached its end begins anew; one that was read to its end without meeting it does so
-  /// when there is a limit, and otherwise ends this call at once. Error: a limit is not above 0;
-  /// anything that the model, the data or a hook throws (hooks have then ended as failed). The next
-  /// call goes on after the last finished step, with the batch after the one that failed, if the
-  /// failure came between two steps (reading the input, building the step for a batch, saving).
-  /// After one inside a step, NaN and after_step() included, it starts from the newest checkpoint.
+  /// stopped, to the last bit: variables, slots, step, random numbers, input position. Where the
+  /// last call met the end of the data, this one begins them anew. Where it stopped by a limit
+  /// right behind the last batch, this call begins them anew if it has a limit, and else ends at
+  /// once. Error: a limit is not above 0; anything that the model, the data or a hook throws (hooks
+  /// have then ended as failed). The next call goes on after the last finished step, with the batch
+  /// after the one that failed, if the failure came between two steps (reading the input, building
+  /// the step for a batch, saving). After one inside a step, NaN and after_step() included, it
+  /// starts from the newest checkpoint.
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
   Training start(const InputFn& input_fn, TrainOptions options = {});
@@ -143,8 +144,8 @@ class Estimator {
   /// Writes the live or newest state, or that of ExportOptions::checkpoint, for use without the
   /// model's code; its model_fn may stay empty. In framework/export/export_model.h.
   std::string export_model(const std::string& dir, ExportOptions options);
-  /// Error if the model cannot be exported so. Once a training has begun, also if the model reads
-  /// variables, or averages, that the training does not have.
+  /// Error if the model cannot be exported so, or, once a training has begun, if the model reads
+  /// variables or averages that the training does not have.
   void check_export(ExportOptions options);
 
   /// A table of the model for the first batch of a stream: its layers by scope, with the shape that

@@ -80,10 +80,10 @@ struct EstimatorSpec {
   /// every sub-step, and a sub-step that has none left is not run, though its batch is taken. A
   /// round for which the data no longer suffice is not begun.
   ///
-  /// In a sub-step the losses of updates that it does not make are not computed: where `loss` or
-  /// one of the `values` is the loss of an update, the last sub-step that makes it tells. Moving
-  /// statistics change with the updates of the parameters that are nearest by name: those of
-  /// generator/bn1 with generator/bn1/gamma, or else with what is in generator/.
+  /// A sub-step computes the losses of its own updates alone. So where `loss` or one of the
+  /// `values` is the loss of an update, the value of a round is that of the last sub-step with this
+  /// update. Moving statistics change in the sub-steps that update the parameters with the nearest
+  /// names: those of generator/bn1 with generator/bn1/gamma, or else with what is in generator/.
   std::vector<SubStep> round = {};
 };
 

@@ -5,7 +5,9 @@
 //   build the step for it, for each of its updates:
 //     gradients of each tower, weighted by its rows, added over its micro-batches
 //     for h in hooks:                        h.on_tower_gradients(stage)
-//     for h in [average] + hooks + [apply]:  h.on_gradients(stage)   in f16 unscaled after average
+//     average over towers; in f16 divide by the loss scale
+//     for h in hooks:                        h.on_gradients(stage)
+//     apply
 //     for h in hooks:                        h.after_apply(stage)
 //   for h in hooks:             h.restore(state)             if it has a name and a saved state
 //   for h in hooks:             h.begin(context)
@@ -14,9 +16,10 @@
 //     feed the next batch (of another signature: build the step for it first), run forward,
 //       backward and the chosen updates; global_step + 1
 //     for h in hooks:           h.after_step(result)         may ask to stop
-//       on a GPU, unless the step is traced or a hook needs_result_now(), once the next step is
-//       under way
-//   for h in reversed(hooks):   h.end(context, outcome)      if it began, whatever has thrown
+//       (a GPU runs behind the host: there the next step is started first, unless this one is
+//       traced or a hook needs_result_now())
+//   for h in reversed(hooks):   h.end(context, outcome)      if its begin() was called, whatever
+//   threw
 //
 // The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, in f16
 // the watch over the loss scale, the log line, EstimatorSpec::hooks, the checkpoint saver. So
@@ -60,7 +63,8 @@ struct GradientStage {
   const Update& update;
   Gradients gradients;
   /// bool [], the same on all towers: the update changes nothing in a step in which it is false.
-  /// Undefined: it always applies. Hooks that set it keep what it was: `a && b`.
+  /// Undefined: it always applies. A hook that sets it keeps what it was:
+  /// logical_and(condition, its own).
   Tensor condition = {};
   /// The index of the update among the model's, as in StepRequest::chosen and StepResult::applied.
   std::size_t index = 0;
@@ -96,7 +100,7 @@ class HookContext {
   /// TrainControl, TrainOptions::stop, in a job on any worker. A hook that waits for something
   /// looks at it; evaluations and predictions with the training's estimator do.
   virtual std::stop_token stop() const { return {}; }
-  /// Ends training after the running step, or asked in before_step() without another one. The first
+  /// Ends training after the running step; called in before_step(), before that step. The first
   /// reason is the one reported.
   virtual void request_stop(std::string reason) = 0;
   /// Writes a checkpoint now; returns its path. All workers must call it; the chief writes. Error:
@@ -187,22 +191,24 @@ class Hook {
   /// gradients and condition come too late.
   virtual void after_apply(GradientStage&) {}
   /// Parts that each tower's rows are cut into, computed one after the other in every step: less
-  /// memory for the same update. At most one hook asks for more than 1, of TrainOptions::hooks. A
-  /// step in which a tower has fewer rows has as few parts on all of them.
+  /// memory for the same update. At most one hook, which is one of TrainOptions::hooks, asks for
+  /// more than 1. In a step in which a tower has fewer rows than that, all towers have as few
+  /// parts.
   virtual int micro_batches() const { return 1; }
   virtual void before_step(StepRequest&) {}
   virtual void after_step(const StepResult&) {}
-  /// Asked once for each step, by its number, when it has been started: whether after_step() must
-  /// see it before the next one is, in order to stop training right there, to read variables, to
-  /// save. If no hook says so, a device that runs behind the host (a GPU) goes on with the next
-  /// step while the host waits for this one's result: variables are those of the later step then,
-  /// and a stop comes one step later.
+  /// Whether after_step() must see step number `step` (as StepResult::step counts) before the next
+  /// one is started: in order to stop training right there, to read variables, to save. Asked once
+  /// for each step, when it has been started. If no hook says so, a device that runs behind the
+  /// host (a GPU) goes on with the next step while the host waits for this one's result:
+  /// after_step() then finds the variables of the later step, and a stop comes one step later.
   virtual bool needs_result_now(HookContext& context, std::int64_t step) {
     (void)context, (void)step;
     return false;
   }
-  /// Runs exactly once if begin() was called. What it throws does not hinder the others, which then
-  /// end as failed: train() throws the first Error of all, and logs the later ones.
+  /// Runs exactly once if begin() was called, also where that threw. What it throws does not hinder
+  /// the others, which then end as failed: train() throws the first Error of all, and logs the
+  /// later ones.
   virtual void end(HookContext&, Outcome) {}
 
   /// A hook with a name keeps its state in the checkpoint: what state() returns is handed to
@@ -229,7 +235,7 @@ class CheckpointListener {
 };
 using CheckpointListeners = std::vector<std::shared_ptr<CheckpointListener>>;
 
-/// Tells when a cadence is due. The first call is; the same step never is twice.
+/// Tells when a cadence is due. At its first call it is; for one step it is due once at most.
 class Cadence {
  public:
   explicit Cadence(Every every) : every_(every) {}

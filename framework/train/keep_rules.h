@@ -12,14 +12,15 @@
 namespace belfry {
 
 /// The newest stay, and of the older ones each that `every` or `multiples_of` names. A checkpoint
-/// that stayed once does so for good; exports are judged anew each time.
+/// that was kept by a rule stays for good; exports are judged anew each time.
 struct KeepRules {
   int newest = 5;  ///< 0 keeps all, whatever the others say
   /// A time: the first stays, and each that was written at least so long after the last one that
-  /// stayed. Steps(n): the last of the steps 1 to n stays, of n + 1 to 2 n, and so on, and step 0,
-  /// which is of none of these. nullopt: none.
+  /// stayed. Steps(n): the last one of steps 1 to n stays, the last one of n + 1 to 2 n, and so on,
+  /// and that of step 0. With Steps(100), of those of steps 0, 50, 90, 120 and 200 all but 50 and
+  /// 120 stay. nullopt: none.
   std::optional<Every> every = {};
-  Steps multiples_of = Steps(0);  ///< what is of a step that this divides stays; 0: none
+  Steps multiples_of = Steps(0);  ///< what was written at a multiple of this stays; 0: none
 
   /// Whether they ask when something was written, and of which step it is.
   bool ask_for_times() const {

@@ -18,12 +18,12 @@ namespace belfry {
 /// GPU, that which is under way, which nobody has looked at for NaN yet. Random numbers are step
 /// 0's, as for Estimator::predict(). Training ends with the same bits with and without predictions.
 ///
-/// Thread rules: from any thread at any time while its Estimator lives. Who predicts beside a
-/// training waits for the running step and its hooks, and for others who asked before; the training
-/// then waits for one prediction of each thread that asked. While it is paused, waits for data or
-/// is between two calls of Training::step(), nobody waits for it. A hook may predict on the
-/// training thread, with the variables of its own step where it says needs_result_now(), but must
-/// not wait for another thread that does.
+/// Thread rules: from any thread at any time while its Estimator lives. A prediction beside a
+/// training waits until the running step and its hooks are done, and for the predictions that were
+/// asked for before it; then the training waits for one prediction of each thread that asked. While
+/// it is paused, waits for data or is between two calls of Training::step(), nobody waits for it. A
+/// hook may predict on the training thread, with the variables of its own step where it says
+/// needs_result_now(), but must not wait for another thread that does.
 class LivePredictor {
  public:
   /// Estimator::predictor() calls it. Error: PredictOptions::checkpoint is not empty.

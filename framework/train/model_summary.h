@@ -19,8 +19,8 @@ struct LayerSummary {
   std::string scope;  ///< path; empty: the root
   /// Names of the ops of its forward pass, each once: that with the most work first, then in order.
   std::vector<std::string> ops = {};
-  /// The value that it hands on: the last of its values that another scope reads, before it is
-  /// flattened; if there is none, the one that the last node of the first of `ops` makes. Undefined
+  /// The value that it hands on: of those that other scopes read, the last, before it is flattened;
+  /// where there is none, the result of the last node whose op is the first of `ops`. Undefined
   /// where there are no ops.
   TensorType output = {};
   std::int64_t parameters = 0;   ///< elements

@@ -20,8 +20,9 @@ struct AutoSplit {
   int slots = 0;  ///< 0: as the model says by Scope::on(); else it is cut into so many parts
 };
 /// The model is cut over `slots` devices such that the fullest needs as little memory as can be, by
-/// planning; then by time. A slot may have several stretches of it. The log and plan() say where it
-/// is cut. It does not call Scope::on().
+/// planning; among cuts that are alike in this, the fastest is taken. A slot may have several
+/// stretches of it. The log and plan() say where it is cut. The model_fn must not call Scope::on()
+/// then.
 inline AutoSplit auto_split(int slots) { return {slots}; }
 
 /// The type in which models compute. Variables, optimizers, statistics and losses stay f32.
@@ -33,9 +34,10 @@ enum class Precision : std::uint8_t {
   bf16,
   /// The same in f16, with a loss scale for each update, so that small gradients do not become 0:
   /// the variable loss_scale/<number of the update>, at first 2^15. It is doubled after 2000 steps
-  /// in a row with finite gradients, and halved, to 1 at least, after a step without, in which the
-  /// update is left out (StepResult::applied). The first steps are often among these: they look for
-  /// the scale. Each change is logged. Error: gradients that are not finite at a scale of 1.
+  /// in a row with finite gradients, and halved, to 1 at least, after a step with gradients that
+  /// are not finite, in which the update is left out (StepResult::applied). The first steps are
+  /// often left out, until the scale is found. Each change is logged. Error: gradients that are not
+  /// finite at a scale of 1.
   f16,
 };
 constexpr auto names_of(Precision) { return name_list("f32", "bf16", "f16"); }
@@ -91,13 +93,14 @@ struct RunConfig {
   /// waits for it; train() returns when the last one is durable. Off: a step that saves waits for
   /// the disk.
   bool save_in_background = false;
-  /// Which checkpoints stay. One that does though it is no longer among the newest moves to the
-  /// folder `kept` in model_dir, where nothing is ever removed. In JSON {"newest": n, "every": a
-  /// cadence or null, "multiples_of": n}; what is left out is as it was.
+  /// Which checkpoints stay. One that a rule keeps moves, once it is no longer among the newest, to
+  /// the folder `kept` in model_dir, where nothing is ever removed. In JSON {"newest": n, "every":
+  /// a cadence or null, "multiples_of": n}; what is left out is as it was.
   KeepRules keep_checkpoints = {};
   /// Steps between log lines with loss and speed; 0 logs none.
   Steps log_step_count = Steps(100);
-  /// The seed of first values and of random ops. A checkpoint's own seed goes before it.
+  /// The seed of first values and of random ops. Where training goes on from a checkpoint, the
+  /// checkpoint's seed counts.
   std::uint64_t seed = 1;
   Precision precision = Precision::f32;
   /// Whether GPUs may round the factors of f32 products, those of convolutions among them, to 10
@@ -110,14 +113,14 @@ struct RunConfig {
   /// for it has exact ones. GPUs ignore it.
   bool exact_convolutions = false;
   /// Whether a GPU's step is captured once and replayed with one launch. The results are the same.
-  /// Launch by launch run in any case: the first step of a plan, steps that are traced
-  /// (hooks::profile), all with check_numerics, and those of models on several device slots.
+  /// Some steps are always launched kernel by kernel: the first one of a plan, those that are
+  /// traced (hooks::profile), all with check_numerics, and those of models on several device slots.
   bool capture_steps = true;
   /// Threads of CPU kernels, for each device slot; 0: the cores divided by the slots of all towers.
-  /// Sums over pieces that threads share out are rounded by their number: bits are the same for as
-  /// many threads.
-  /// When they have nothing to do they spin for a while, or sleep where they had to wait for cores.
-  /// Who sets OMP_WAIT_POLICY in the environment of the process, before it starts, is obeyed.
+  /// Some sums are cut into as many pieces as there are threads, so results have the same bits for
+  /// the same number of threads. When they have nothing to do they spin for a while, or sleep where
+  /// they had to wait for cores. Who sets OMP_WAIT_POLICY in the environment of the process, before
+  /// it starts, is obeyed.
   int threads = 0;
   /// The memory that each device may give out, to all estimators of the process together:
   /// Bytes(1 << 30), or MemoryLimit::of_device(0.5). 0: the limit as it is, at first all that the
@@ -131,7 +134,7 @@ struct RunConfig {
   /// of its own: on the host for its kernels, on a GPU for its inputs and results.
   int plans = 32;
   /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
-  /// place during train() only; a second signal takes its usual course. See SignalGuard.
+  /// place during train() only; a second signal takes its usual course.
   bool stop_on_signals = true;
   /// A loss, or another of EstimatorSpec::values, that is NaN or infinite fails training, unless
   /// the step applied nothing (hooks::skip_non_finite). false: a warning says so, once until all

@@ -20,8 +20,9 @@ struct TrainProgress {
 
 /// Handed to train() by pointer, it stops, pauses and watches it. Every function may be called from
 /// any thread, before, during and after training. Each takes effect between two steps; a request to
-/// stop also while training waits for its input, or evaluates. It stays: the next train() call
-/// needs a control of its own. In a job of several workers all do what one is asked for.
+/// stop takes effect also while training waits for its input, or evaluates. That request stays, so
+/// the next train() call needs another TrainControl. In a job of several workers, what one worker
+/// is asked for all of them do.
 class TrainControl {
  public:
   TrainControl();

@@ -59,7 +59,7 @@ struct CtcLossOptions {
 /// before softmax, labels [n, l], logit_lengths [n] and label_lengths [n] (i32 or i64; what stands
 /// behind a row's lengths is padding) -> [n] in f32, or f64 when the logits are. Not divided by
 /// lengths; what PyTorch calls "mean" is the mean with weights 1 / label_lengths. All about values,
-/// gradients and errors is at ctc_loss() in framework/ops/sequence/ctc.h.
+/// gradients and errors is at ctc_loss() in framework/ops/sequence/sequences.h.
 Tensor ctc(Tensor logits, Tensor labels, Tensor logit_lengths, Tensor label_lengths,
            CtcLossOptions options = {});
 
@@ -92,7 +92,7 @@ Tensor huber(Tensor predictions, Tensor targets, HuberOptions options = {});
 
 /// The meaning of the last axis of masks to the losses of overlap.
 enum class MaskChannels : std::uint8_t {
-  together,     ///< nothing: all elements of an example are one mask; p = sigmoid(logits)
+  together,     ///< no masks: all elements of an example are one; p = sigmoid(logits)
   independent,  ///< it holds masks, each with a loss of its own; p = sigmoid(logits)
   exclusive     ///< it holds masks of which one is set at each place; p = softmax(logits)
 };

@@ -63,7 +63,7 @@ Metric recall(Tensor labels, Tensor probabilities, BinaryMetricOptions options =
 Metric dice(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
 
 struct AucOptions {
-  int thresholds = 200;  ///< at least 2; more are finer. A step takes memory for each per element
+  int thresholds = 200;  ///< at least 2; more are finer. Memory: elements times thresholds
   Tensor weights = {};   ///< none: all 1
 };
 /// Area under the receiver operating characteristic, recall over false positive rate, by trapezoids
@@ -77,7 +77,7 @@ enum class Summation : std::uint8_t {
   /// True and false positives fall linearly (Davis and Goadrich, "The relationship between
   /// precision-recall and ROC curves", ICML 2006, section 4, integrated exactly).
   careful_interpolation,
-  trapezoidal,  ///< precision itself does, which says too much
+  trapezoidal,  ///< precision itself falls linearly, which overestimates the area
   minoring,     ///< the lower of the two precisions
   majoring      ///< the higher one
 };
@@ -121,7 +121,7 @@ Metric word_error_rate(Sequences truth, Sequences hypothesis, WordErrorRateOptio
 // ---- curves
 
 struct PrCurveOptions {
-  int thresholds = 201;  ///< at least 2; more are finer. A step takes memory for each per element
+  int thresholds = 201;  ///< at least 2; more are finer. Memory: elements times thresholds
   Tensor weights = {};   ///< none: all 1
 };
 /// The counts of right and wrong predictions of a classifier of two classes at each of n

@@ -10,7 +10,7 @@
 //     high = attempt << 48 | step                        attempt is 0 but for redrawn numbers
 //
 // gives, where random_state holds seed, step (0 in predictions) and first_row (the seed of a later
-// sub-step of a round is another, see runtime/executable.cpp). So rows, and blocks of four elements
+// sub-step of a round is another). So rows, and blocks of four elements
 // in a row, count to 2^32 and steps to 2^48. From the words w0..w3:
 //
 //   uniform  u = (w >> 8) / 2^24, the result low + (high - low) u, rounded to its type; where that

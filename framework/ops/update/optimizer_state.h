@@ -20,8 +20,9 @@ enum class OptimizerState : std::uint8_t {
   /// a byte for each element, its code in a map of values in [-1, 1] that are denser near 0
   /// (dynamic quantisation; Dettmers, Lewis, Shleifer and Zettlemoyer, "8-bit Optimizers via
   /// Block-wise Quantization", ICLR 2022, section 2). From a tenth of the scale up neighbours are
-  /// 1.4 % of the scale apart, 0.7 % where nothing is negative; in each decade below they are twice
-  /// as far apart, beside what they stand for. Slots of variables of fewer than 4096 elements stay
+  /// 1.4 % of the scale apart, 0.7 % where nothing is negative; in each decade below, relative
+  /// to their own size, they are twice as far apart as in the decade above. Slots of variables of
+  /// fewer than 4096 elements stay
   /// as the variable, as in the paper: they are small, and biases and the scales of normalisations
   /// are the most sensitive.
   eight_bits,
