@@ -13,6 +13,7 @@ void check_ends(std::string_view name, R range) {
 }
 
 }  // namespace
+
 Augmentation::Augmentation(std::string name, std::string json, Apply apply)
     : content_(
         std::make_shared<Content>(Content{std::move(name), std::move(json), std::move(apply)})) {}

@@ -55,7 +55,8 @@ void visit_fields(std::string_view names, const Members& members, Visitor&& fiel
 ///
 /// A field that is a whole number may have Limits behind it, and the fields of a struct inside may
 /// be listed as the struct's own. BELFRY_FIELDS(beta), behind the last field, is the same where
-/// there is neither. Members that no text describes, such as functions, are left out.
+/// there is neither. Members that JSON and other texts do not
+/// set, such as functions, may be left out.
 template <class T>
 concept OptionStruct = requires(const T& o) {
   T::fields(o, detail::AnyField());
@@ -90,6 +91,8 @@ struct LimitsChecker {
       check(name, count_of(value), limits);
     } else if constexpr (std::signed_integral<T>) {
       check(name, value, limits);
+    } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+      if (std::in_range<std::int64_t>(value)) check(name, static_cast<std::int64_t>(value), limits);
     }
     return *this;
   }
@@ -107,7 +110,8 @@ void check_limits(const T& options, std::string place) {
 
 /// Reads `value` from something that holds one of a few plain kinds: JSON, or an option in a file.
 /// From has truth(), whole(), natural(), number(), words() and elements(), which are Errors where
-/// it holds something else, and refuse(expected), which throws. A type with a form of its own has a
+/// it holds something else, fields(struct), where it may hold one, and refuse(expected), which
+/// throws. A type with a form of its own has a
 /// function read_field(from, value) beside From or itself.
 template <class From, class T>
 void read_value(const From& from, T& value, Limits limits = {}) {
@@ -115,8 +119,12 @@ void read_value(const From& from, T& value, Limits limits = {}) {
     read_field(from, value);
   } else if constexpr (std::same_as<T, bool>) {
     value = from.truth();
-  } else if constexpr (std::same_as<T, std::uint64_t>) {
+  } else if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
     value = from.natural();
+    bool beyond = std::in_range<std::int64_t>(value)
+                      ? static_cast<std::int64_t>(value) > limits.high
+                      : limits.high != Limits().high;
+    if (beyond || std::cmp_less(value, limits.low)) from.refuse(to_string(limits));
   } else if constexpr (std::integral<T>) {
     constexpr std::int64_t lowest = std::numeric_limits<T>::min();
     constexpr std::int64_t highest = std::numeric_limits<T>::max();

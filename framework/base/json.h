@@ -95,7 +95,8 @@ void JsonValue::fields(T& options) const {
 }
 
 /// Writes a struct as JSON, on one line. A type with a form of its own has a function
-/// write_field(JsonWriter&, value) beside it.
+/// write_field(JsonWriter&, value) beside it; texts, numbers, quantities and named enumerations
+/// have the plain form.
 class JsonWriter {
  public:
   enum class BadText { replace, refuse };
@@ -123,7 +124,9 @@ class JsonWriter {
       add(text(count_of(value)));
     } else if constexpr (NamedEnum<T>) {
       add_choice(enum_names<T>, static_cast<std::size_t>(value));
-    } else if constexpr (requires { write_field(*this, value); }) {
+    } else if constexpr (requires {
+                           write_field(*this, value);
+                         }) {  // behind what converts to others
       write_field(*this, value);
     } else if constexpr (OptionStruct<T>) {
       object([&] { T::fields(value, *this); });

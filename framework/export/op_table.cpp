@@ -15,22 +15,21 @@
 #include "belfry/framework/ops/reduction/reduce.h"
 #include "belfry/framework/ops/sequence/sequence_rows.h"
 
-namespace belfry {
+namespace belfry::saved {
 
-// Beside the types, so that read_value() finds them.
-static void read_field(const saved::OptionValue& from, Activation& activation) {
+void read_field(const OptionValue& from, Activation& activation) {
   require(from.words() == to_string(Activation::none),
           "an activation belongs to no saved graph, got `", from.words(), "`");
   activation = Activation::none;
 }
 
-static void read_field(const saved::OptionValue& from, Size2& size) {
+void read_field(const OptionValue& from, Size2& size) {
   std::array<std::int64_t, 2> sizes{};
   read_value(from, sizes);
   size = {sizes[0], sizes[1]};
 }
 
-static void read_field(const saved::OptionValue& from, Padding& padding) {
+void read_field(const OptionValue& from, Padding& padding) {
   const std::string& text = from.words();
   if (text == "same" || text == "valid") {
     padding = text == "same" ? same_padding : valid_padding;
@@ -57,9 +56,6 @@ static void read_field(const saved::OptionValue& from, Padding& padding) {
   padding.axes = static_cast<int>(count / 2);
 }
 
-}  // namespace belfry
-
-namespace belfry::saved {
 namespace {
 
 constexpr std::int64_t most = std::int64_t{1} << 40;  // of what shape rules add and multiply

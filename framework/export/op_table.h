@@ -11,6 +11,7 @@
 #include "belfry/framework/base/fields.h"
 #include "belfry/framework/export/saved_graph.h"
 #include "belfry/framework/graph/op_def.h"
+#include "belfry/framework/ops/nn.h"
 
 namespace belfry::saved {
 
@@ -35,8 +36,12 @@ class OptionValue {
   std::int64_t rows_;
 };
 
+// Beside OptionValue, so that read_value() finds them wherever options are read.
 void read_field(const OptionValue& from, Shape& shape);
 void read_field(const OptionValue& from, TensorType& type);
+void read_field(const OptionValue& from, Activation& activation);  ///< none, or an Error
+void read_field(const OptionValue& from, Size2& size);
+void read_field(const OptionValue& from, Padding& padding);
 
 /// Fills an options struct from a node's options, for a batch of so many rows:
 ///

@@ -254,8 +254,8 @@ Node node_from(const Json& json, const NamedArrays& weights) {
 
 StoredAs stored_as(const std::string& name) {
   StoredAs stored{};
-  require(from_name(name, stored), "features are not stored as `", name, "`; there are ",
-          join(enum_names<StoredAs>, ", "));
+  if (!from_name(name, stored))
+    fail("features are not stored as `", name, "`; there are ", join(enum_names<StoredAs>, ", "));
   return stored;
 }
 

@@ -142,6 +142,7 @@ Optimizer lamb(const LambOptions& options = {});
 struct ClipWeightsOptions {
   double limit = 0.01;  ///< above 0
 };
+/// Weights that are kept in a box (Arjovsky et al., "Wasserstein GAN", ICML 2017, algorithm 1):
 /// `optimizer`, whose updates are each followed by clipping to [-limit, limit]. What is clipped are
 /// all variables that the update changes, biases and the scales of normalisations among them, and
 /// nothing else: neither slots nor moving statistics, nor variables that a hook freezes. An update
@@ -157,10 +158,12 @@ Optimizer clip_weights(Optimizer optimizer, const ClipWeightsOptions& options = 
 /// The average of the variable `conv1/kernel` is the variable `conv1/kernel/moving_average`.
 inline constexpr std::string_view moving_average_suffix = "/moving_average";
 
-/// Adds an exponential moving average for each of these variables (of one graph) and the effects
-/// that update them, by update::MovingAverage in framework/ops/update/update_functors.h. Called
-/// after an optimizer's nodes were made, it averages what their update leaves. In a step in which
-/// `condition` (bool []; undefined: always true) is false, averages stay as they are.
+/// Moving averages of variables often predict better than the variables themselves (Polyak and
+/// Juditsky 1992). Adds an exponential moving average for each of these variables (of one graph)
+/// and the effects that update them, by update::MovingAverage in
+/// framework/ops/update/update_functors.h. Called after an optimizer's nodes were made, it averages
+/// what their update leaves. In a step in which `condition` (bool []; undefined: always true) is
+/// false, averages stay as they are.
 ///
 /// An average is a variable of kind slot, of its variable's type and on its device. It begins as
 /// zeros and takes its variable's value at its first update, after which it was updated once: it

@@ -34,8 +34,8 @@ bool has_16_bits(DType dtype) { return dtype == DType::bf16 || dtype == DType::f
 
 DType dtype_from_string(std::string_view s) {
   DType dtype{};
-  require(from_name(s, dtype), "unknown dtype `", s, "`; expected one of ",
-          join(enum_names<DType>, ", "));
+  if (!from_name(s, dtype))
+    fail("unknown dtype `", s, "`; expected one of ", join(enum_names<DType>, ", "));
   return dtype;
 }
 

@@ -15,7 +15,7 @@ std::shared_ptr<Hook> stop_at_step(std::int64_t last_step);
 
 /// Error, or a warning unless it `fails`, when the loss or one of EstimatorSpec::values is NaN or
 /// infinite after a step, unless the step has applied none of its updates (StepResult::applied is
-/// 0): it has trained nothing.
+/// empty): it has trained nothing.
 std::shared_ptr<Hook> stop_on_non_finite(bool fails = true);
 
 /// Logs step, loss, speed and where the time goes (breakdown_text()), every so many steps, on the

@@ -112,7 +112,7 @@ class HookContext {
   /// The same, but with RunConfig::save_in_background only the snapshot is taken now.
   virtual void begin_checkpoint() { save_checkpoint(); }
 
-  /// Seconds that hooks have spent so far between steps, see TrainingPause: no time of steps.
+  /// Seconds for which hooks have paused training so far (TrainingPause); speeds leave them out.
   double paused_seconds() const { return paused_seconds_; }
   void add_pause(double seconds) { paused_seconds_ += seconds; }
 
@@ -162,7 +162,7 @@ struct StepResult {
   double input_wait_seconds = 0;                                ///< waiting for the batch
   std::span<const std::pair<std::string, double>> values = {};  ///< EstimatorSpec::values
   UpdateSet chosen = UpdateSet::all();                          ///< the updates that ran
-  UpdateSet applied = UpdateSet::all();  ///< these whose GradientStage::condition held
+  UpdateSet applied = UpdateSet::all();  ///< those of them whose GradientStage::condition held
   StepTimes times = {};                  ///< the mean of the towers
   double start_seconds = 0;              ///< monotonic_seconds() before feeding
   /// The trace, if the step was traced: the instructions of this process, tower after tower and

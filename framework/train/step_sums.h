@@ -18,10 +18,11 @@ struct StepSums {
   StepSums& operator+=(const StepSums& other);
   StepSums operator/(double n) const;  ///< every number
 
-  // Defined where `seconds` is above 0.
-  double steps_per_second() const { return steps / seconds; }
-  double examples_per_second() const { return rows / seconds; }
-  double waiting_share() const { return input_wait_seconds / seconds; }
+  // 0 where `seconds` is.
+  double steps_per_second() const { return over_seconds(steps); }
+  double examples_per_second() const { return over_seconds(rows); }
+  double waiting_share() const { return over_seconds(input_wait_seconds); }
+  double over_seconds(double x) const { return seconds > 0 ? x / seconds : 0; }
 };
 
 /// The sums of one step, without its seconds.
@@ -31,7 +32,8 @@ StepSums sums_of(const StepResult& result);
 /// between steps (TrainingPause) is in none of them.
 class StepMeter {
  public:
-  /// The sums of no steps, from `now` on: seconds of a clock that never goes back.
+  /// The sums of no steps, from `now` on: seconds of a clock that never goes back. The first take()
+  /// begins, too, where this was not called; its seconds mean nothing then.
   void begin(const HookContext& context, double now);
   void add(const StepResult& result) { sums_ += sums_of(result); }
   /// The sums since begin() or the last take().

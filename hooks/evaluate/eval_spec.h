@@ -42,7 +42,8 @@ struct EvalSpec {
   std::string name = {};
   InputFn input_fn = {};
   EvalTrigger every = NewCheckpoint();
-  /// The least time from one evaluation's beginning to the next; one due sooner is left out.
+  /// The least time from one evaluation's beginning to the next; one due sooner is left out;
+  /// evaluate_continuously() waits instead.
   std::chrono::milliseconds throttle = std::chrono::milliseconds(0);
   /// The least time of training before its first evaluation.
   std::chrono::milliseconds start_delay = std::chrono::milliseconds(0);
@@ -68,10 +69,10 @@ struct EvalSpec {
   /// to the end. Jobs of several workers have no such thread. Empty: the live variables are
   /// evaluated between two steps.
   std::vector<std::string> devices = {};
-  /// Asked on the chief before each evaluation, with the finished steps, by the training thread:
-  /// false leaves it out. Empty: none is.
+  /// Asked on the chief before each evaluation, with the finished steps, by the training thread or
+  /// that of evaluate_continuously(): false leaves it out. Empty: none is.
   std::function<bool(std::int64_t step)> wanted = {};
-  /// Called on the chief with each result, by the training thread: Report::add_evaluation, say.
+  /// Called on the chief with each result, by the same thread: Report::add_evaluation, say.
   std::function<void(std::int64_t step, const EvalResult& results)> receive = {};
 };
 

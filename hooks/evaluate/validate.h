@@ -12,8 +12,6 @@
 
 namespace belfry::hooks {
 
-using belfry::Better;
-
 /// A hook that evaluates the live variables of `estimator`, which is the one that trains, when
 /// `spec` says so and after the last step of a training that has a limit; it logs the results and
 /// writes them for TensorBoard, in model_dir/eval or eval_<name>. It changes nothing of what

@@ -1,18 +1,10 @@
 #include "belfry/hooks/record/log.h"
 
-#include <array>
-#include <cstdio>
-
 #include "belfry/framework/base/log.h"
+#include "belfry/hooks/record/printed.h"
 
 namespace belfry::hooks {
 namespace {
-
-std::string six_digits(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
 
 class LogValues final : public Hook {
  public:
@@ -52,7 +44,8 @@ class LogValues final : public Hook {
     logged_ = step_;
     if (options_.format) return log_info(options_.format(step_, last_));
     std::vector<std::string> parts;
-    for (const auto& [name, value] : last_) parts.push_back(concat(name, " = ", six_digits(value)));
+    for (const auto& [name, value] : last_)
+      parts.push_back(concat(name, " = ", printed("%.6g", value)));
     log_info("step ", step_, ": ", join(parts, ", "));
   }
 

@@ -45,8 +45,8 @@ std::vector<std::string> numbers(const Status& s) {
   bool known = s.speed.seconds > 0 && s.speed.steps > 0;
   std::string times = duration_text(s.elapsed_seconds);
   if (s.last_step) {
-    double left = static_cast<double>(*s.last_step - s.step) / s.speed.steps_per_second();
-    times += "<" + (known ? duration_text(left) : "?");
+    auto left = static_cast<double>(*s.last_step - s.step);
+    times += "<" + (known ? duration_text(left / s.speed.steps_per_second()) : "?");
   }
   if (!known) return {times};
   double steps = s.speed.steps_per_second();

@@ -51,7 +51,7 @@ void ScheduledRates::build(Rate& rate) const {
     rate.evaluator = std::make_unique<Evaluator>(std::vector{rate.schedule(step)},
                                                  EvaluateOptions{.fast = false});
   } catch (const Error& error) {
-    log_warning("summaries: the learning rate of ", rate.title, " is left out: ", error.what());
+    log_warning("the learning rate of ", rate.title, " is not recorded: ", error.what());
   }
 }
 

@@ -25,8 +25,8 @@ std::vector<std::pair<std::string, double>> scalars_of(const EvalResult& results
 
 std::string evaluation_text(std::int64_t step, const std::string& name, const EvalResult& results) {
   std::vector<std::string> parts;
-  for (const auto& [name, value] : scalars_of(results))
-    parts.push_back(concat(name, " = ", static_cast<float>(value)));
+  for (const auto& [metric, value] : scalars_of(results))
+    parts.push_back(concat(metric, " = ", static_cast<float>(value)));
   return concat("step ", step, ": evaluated ", name.empty() ? "" : name + ": ", join(parts, ", "));
 }
 

@@ -31,10 +31,9 @@ std::string dumped(const nlohmann::json& json) {
 }
 
 CurveGroup group_of(const std::string& name) {
-  for (auto group : {CurveGroup::value, CurveGroup::evaluation, CurveGroup::scalar,
-                     CurveGroup::histogram, CurveGroup::rate, CurveGroup::speed})
-    if (name == to_string(group)) return group;
-  fail("report: its state has a curve of kind `", name, "`");
+  CurveGroup group = CurveGroup::value;
+  require(from_name(name, group), "report: its state has a curve of kind `", name, "`");
+  return group;
 }
 
 // With as many points a curve as there is room for; at last, as many curves.

@@ -42,8 +42,8 @@ class Report : public Hook {
   virtual void add_result(const TrainResult& result) = 0;
 };
 
-/// Writes a page that needs no other file, no network and no program but a browser, whose scripts
-/// are not switched off. Its data are in it as JSON, `<script type="application/json" id="data">`:
+/// Writes a page that needs no other file, no network and no program but a browser that
+/// runs scripts. Its data are in it as JSON, `<script type="application/json" id="data">`:
 ///
 ///   curves of the loss and EstimatorSpec::values, evaluations, learning rates, steps/s,
 ///   examples/s, the share of time spent waiting for input, and of EstimatorSpec::summaries scalars

@@ -1,4 +1,4 @@
-#include "belfry/models/by_name/reader.h"
+#include "belfry/models/by_name/maker.h"
 #include "belfry/models/images/lenet.h"
 #include "belfry/models/images/mobilenet.h"
 #include "belfry/models/images/resnest.h"

@@ -1,4 +1,4 @@
-#include "belfry/models/by_name/reader.h"
+#include "belfry/models/by_name/maker.h"
 #include "belfry/models/gan/acgan.h"
 #include "belfry/models/gan/cyclegan.h"
 #include "belfry/models/gan/estimators.h"

@@ -1,6 +1,6 @@
 #include "belfry/models/make.h"
 
-#include "belfry/models/by_name/reader.h"
+#include "belfry/models/by_name/maker.h"
 
 namespace belfry::models {
 namespace {

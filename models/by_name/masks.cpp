@@ -1,4 +1,4 @@
-#include "belfry/models/by_name/reader.h"
+#include "belfry/models/by_name/maker.h"
 #include "belfry/models/unet/unet.h"
 #include "belfry/models/unet/unet_resnest.h"
 #include "belfry/models/unet/unet_swin.h"

@@ -1,4 +1,4 @@
-#include "belfry/models/by_name/reader.h"
+#include "belfry/models/by_name/maker.h"
 #include "belfry/models/tables/baseline.h"
 #include "belfry/models/tables/columns.h"
 #include "belfry/models/tables/linear.h"

@@ -113,7 +113,7 @@ void run(const Arguments& args) {
   double host = 0, device = 0;
   auto step = [&] {
     double begun = monotonic_seconds();
-    driver.first(batch);
+    driver.build(batch);
     replicas.prepare();
     replicas.start();
     ++session.state()->step;

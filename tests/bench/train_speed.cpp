@@ -89,7 +89,7 @@ class Trainer {
     session_.begin_training();
     driver_.emplace(session_, Mode::train);
     replicas_ = &driver_->replicas();
-    driver_->first(work_.batches[0]);
+    driver_->build(work_.batches[0]);
     for (const SubStep& part : round()) {
       replicas_->prepare(updates_of(part));
       plans_.push_back(replicas_->executable(0).plan().slots[0]);
@@ -131,7 +131,7 @@ class Trainer {
     std::vector<TraceEntry> entries;
     int number = 0;
     for (const SubStep& part : round()) {
-      if (part.fresh_batch) driver_->first(work_.batches[taken_++ % work_.batches.size()]);
+      if (part.fresh_batch) driver_->build(work_.batches[taken_++ % work_.batches.size()]);
       replicas_->prepare(updates_of(part));
       replicas_->start(trace, number++);
       Replicas::collect(replicas_->started());

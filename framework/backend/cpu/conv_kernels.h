@@ -1,7 +1,7 @@
 #pragma once
-// Kernels of convolutions that are not oneDNN's. Each gives null where its method does not apply,
-// or is slower than the direct one, or the options ask for exact convolutions. For what they cost
-// and how far they are from exact see README.
+// Kernels of convolutions other than oneDNN's own primitives. Each is null where its method does
+// not apply or is slower than that primitive; README, "Convolutions" and "Winograd", says when, and
+// how far from exact each is.
 
 #include <memory>
 
@@ -18,17 +18,19 @@ std::unique_ptr<Kernel> winograd_forward(const Node& node, const KernelOptions& 
 std::unique_ptr<Kernel> winograd_grad_input(const Node& node, const KernelOptions& options);
 std::unique_ptr<Kernel> winograd_grad_kernel(const Node& node, const KernelOptions& options);
 
-/// dx [n, h, w, c] of f32, bf16 or f16, computed in f32; the same bits on any number of threads. A
-/// thread takes some rows of dx. Null for more than 8 channels, groups, volumes, dilated windows,
-/// signals (one row) and rows of dy above 1024 pixels.
+/// The gradient of images of few channels, such as the last layer of a GAN's generator computes
+/// forward: dx [n, h, w, c] of f32, bf16 or f16, computed in f32; the same bits on any number of
+/// threads. A thread takes some rows of dx. Null for more than 8 channels, groups, volumes, dilated
+/// windows, signals (one row) and rows of dy above 1024 pixels.
 std::unique_ptr<Kernel> few_channels_grad_input(const Node& node, const ConvGeometry& g,
                                                 int threads);
 
-/// dw [(d,) h, w, in, out] from x [n, (d,) h, w, in] and dy [n, (d,) h, w, out]. Null where the
-/// primitive for convolutions is faster (README, "Convolutions"), for groups, and for types but
-/// f32, and bf16 where the processor multiplies it. Pixels outside an image count as zeros: where
-/// dy is not finite, neither are taps that read them. Bits may depend on the number of threads.
-/// Throws dnnl::error, which make_onednn_kernel() catches.
+/// By matrix products of patches, which are oneDNN's: dw [(d,) h, w, in, out] from x [n, (d,) h, w,
+/// in] and dy [n, (d,) h, w, out]. Null where the primitive for convolutions is faster (README,
+/// "Convolutions"), for groups, and for types but f32, and bf16 where the processor multiplies it.
+/// Pixels outside an image count as zeros: where dy is not finite, neither are taps that read them.
+/// Bits may depend on the number of threads. Throws dnnl::error, which make_onednn_kernel()
+/// catches.
 std::unique_ptr<Kernel> patches_grad_kernel(const Node& node, const ConvGeometry& g, int threads);
 /// dx from dy and the kernel, of images in bf16 alone. Where the kernel is not finite, neither are
 /// pixels at the borders. Otherwise as above.

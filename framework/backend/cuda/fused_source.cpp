@@ -10,7 +10,6 @@
 #include "belfry/framework/backend/cuda/kernels/layout.h"
 #include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/fused_elementwise.h"
 

@@ -1,5 +1,5 @@
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/layers/losses/loss_support.h"
+#include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/elementwise/math.h"

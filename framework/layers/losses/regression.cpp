@@ -1,4 +1,4 @@
-#include "belfry/framework/layers/losses/loss_support.h"
+#include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/elementwise/math.h"
 

@@ -1,7 +1,7 @@
 #include "belfry/framework/layers/metrics/metric_support.h"
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/layers/losses/loss_support.h"
+#include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/reduction/reduce.h"

@@ -10,7 +10,6 @@
 #include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
-
 namespace {
 
 /// The sum that makes one output element, without bias.

@@ -1,4 +1,3 @@
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/math.h"
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/reduction/reduce.h"

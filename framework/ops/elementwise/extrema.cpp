@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/elementwise/number.h"

@@ -1,5 +1,4 @@
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/reduction/reduce.h"
@@ -9,7 +8,7 @@ namespace {
 
 // d/da = b a^(b - 1), which is 0 where b is 0, even where a^-1 is infinite; d/db = a^b log(a). The
 // arguments are replaced, not only the results: an infinity in a branch not taken would come back
-// as NaN when this pow_gradient is differentiated.
+// as NaN when this gradient is differentiated.
 std::vector<Tensor> pow_gradient(const GradContext& c) {
   Tensor a = c.input(0), b = c.input(1);
   Tensor zero = constant(a.graph(), 0, a.dtype());

@@ -9,7 +9,7 @@
 namespace belfry {
 namespace {
 
-std::vector<TensorType> shape_rule(const ShapeContext& c) {
+std::vector<TensorType> embedding_shape(const ShapeContext& c) {
   require(c.inputs[0].shape.rank() == 2, c.op, ": the table must be [rows, width], got ",
           c.inputs[0]);
   return gather_shape(c);
@@ -59,7 +59,7 @@ Tensor gather(Tensor x, Tensor indices, int axis) {
 }
 
 const OpDef embedding_lookup_op{.name = "embedding_lookup",
-                                .shape = shape_rule,
+                                .shape = embedding_shape,
                                 .gradient = gather_gradient,
                                 .reference = gather_reference};
 

@@ -1,6 +1,6 @@
 #pragma once
 // The CTC loss on the host: the check of a batch and the two recursions over the frames of a row
-// (sections 4.1 and 4.2 of the paper named in ctc.h), in log space.
+// (sections 4.1 and 4.2 of the paper named in sequences.h), in log space.
 
 #include <array>
 #include <span>

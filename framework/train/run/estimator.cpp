@@ -136,8 +136,8 @@ void Estimator::save_unsaved_steps() {
   auto files = list_checkpoints(model_dir_);
   if (!files.empty() && files.back().step >= live.state()->step) return;
   std::unique_ptr<LockFile> lock = prepare_model_dir();
-  log_info("saved ",
-           save_checkpoint(model_dir_, live.state()->snapshot(), config_.keep_checkpoints));
+  Checkpoint snapshot = live.state()->snapshot();
+  log_info("saved ", save_checkpoint(model_dir_, snapshot, config_.keep_checkpoints));
 }
 
 // To be written by this process alone; null where it cannot write. Hooks may do so even if training
@@ -170,11 +170,11 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   auto finished_steps = [&] { return session().state()->step; };
   if (options.max_steps && announcing_failure(session_, finished_steps) >= *options.max_steps) {
-    log_info("train: nothing to do, step ", session().state()->step, " has reached max_steps ",
-             *options.max_steps);
+    std::int64_t step = finished_steps();
+    log_info("train: nothing to do, step ", step, " has reached max_steps ", *options.max_steps);
     save_unsaved_steps();
     TrainResult nothing;
-    nothing.global_step = session().state()->step;
+    nothing.global_step = step;
     return nothing;
   }
   Training training = start(input_fn, std::move(options));

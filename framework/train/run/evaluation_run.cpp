@@ -94,7 +94,7 @@ void EvaluationRun::run() {
   };
   for (std::int64_t i = 0; goes_on(i) && input_->next(batch); ++i) {
     auto turn = session_->turns().take();
-    driver_.next(batch, first_row);
+    driver_.run(batch, first_row);
     first_row += driver_.replicas().rows().all;
     if (!sums_) sums_.emplace(driver_.model().spec().metrics);
     sums_->add(driver_.replicas());
@@ -113,7 +113,7 @@ bool EvaluationRun::prepare_without_rows() {
   bool any = open_input(input_fn_, "evaluate", {.stop = stop_})->next(batch);
   if (stopped()) return false;
   require(any, "evaluate: the input has no batch");
-  driver_.first_without_rows(batch);
+  driver_.build_without_rows(batch);
   return true;
 }
 
@@ -137,7 +137,7 @@ std::vector<std::string> EvaluationRun::try_out() {
   if (stopped()) return {};
   auto turn = session_->turns().take();
   if (any) {
-    driver_.first(batch);
+    driver_.build(batch);
     if (args_.averaged) {                    // there may be none yet
       const Model& model = driver_.model();  // all have the same variables
       session_->check_variables(*session_->planner().compile(model), model);

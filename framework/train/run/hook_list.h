@@ -25,7 +25,7 @@ class HookList {
   /// one for less than 1.
   ModelOptions model_options(const RunConfig& config) const;
   /// Whether begin() was called.
-  bool begun() const { return restored_; }
+  bool restored() const { return restored_; }
 
   /// Adds those of an EstimatorSpec, then the saver.
   void add_last(const Hooks& of_spec);

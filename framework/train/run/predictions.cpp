@@ -45,12 +45,13 @@ Features predict_batch(Session& session, const Features& batch, const PredictOpt
                        std::int64_t first_row = 0) {
   auto turn = session.turns().take();
   StepDriver& driver = session.driver(Mode::predict, options.averaged);
-  driver.next(batch, first_row);
+  driver.build(batch);
   const NamedTensors& predictions = driver.model().spec().predictions;
   for (const std::string& key : options.keys)
     require(std::any_of(predictions.begin(), predictions.end(),
                         [&](auto& p) { return p.first == key; }),
             "predict: there is no prediction `", key, "`; the model has ", names_of(predictions));
+  driver.run(batch, first_row);
   Features out;
   for (std::size_t i = 0; i < predictions.size(); ++i) {
     const std::string& name = predictions[i].first;

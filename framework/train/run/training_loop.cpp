@@ -10,7 +10,7 @@ namespace belfry {
 bool Training::Impl::run_step(bool behind) {
   if (checkpoints_.is_done()) {
     if (checkpoints_.has_listeners()) driver_->settle();  // they may read variables
-    checkpoints_.finish();
+    if (checkpoints_.is_done()) checkpoints_.finish();    // a hook may have begun another
   }
   if (stage_ != Stage::steps || !start_step()) {
     driver_->settle();
@@ -33,7 +33,7 @@ bool Training::Impl::needs_result_now() {
 bool Training::Impl::start_step() {
   driver_->running_step = step() + 1;
   if (!agree_to_go_on()) return false;
-  if (!hooks_.begun() && !prepare()) return false;
+  if (!hooks_.restored() && !prepare()) return false;
   const Model& model = driver_->model();
   StepRequest request{*this, step(), model.update_count(), model.all_updates()};
   for (const auto& hook : hooks_.all()) hook->before_step(request);
@@ -48,11 +48,12 @@ bool Training::Impl::agree_to_go_on() {
   WorkerSync::Agreed agreed;
   do {
     if (control().pause_requested()) driver_->settle();
+    bool reached = last_ && step() >= *last_;  // takes a turn: not while others have theirs
     {
       auto others = session_->turns().let_others();
       if (agreed.pause) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       if (!stopping_) poll_outside();
-      if (last_ && step() >= *last_) request_stop("");  // nothing to do from the start
+      if (reached) request_stop("");  // nothing to do from the start
       agreed = sync().agree(wishes());
     }
     if (agreed.save) {
@@ -166,7 +167,7 @@ void Training::Impl::report(const DrivenStep& step) {
 
 WorkerSync::Wishes Training::Impl::wishes() {
   bool pause = control().pause_requested();
-  bool saves_here = hooks_.begun() && (pause || !sync().alone());
+  bool saves_here = hooks_.restored() && (pause || !sync().alone());
   return {.stop = stopping_,
           .save = saves_here && control().take_save_request(),
           .pause = pause,

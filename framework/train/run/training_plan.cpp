@@ -81,8 +81,9 @@ std::string reduction_lines(const TowerPlan& plan, const std::string& part) {
 // "generator and discriminator"
 std::string titles_of(const Model& model, UpdateSet updates) {
   std::vector<Update> all = model.spec().train.list(model.spec().loss);
+  UpdateSet own = updates & model.all_updates();
   std::vector<std::string> titles;
-  for (std::size_t u : updates& model.all_updates()) titles.push_back(all[u].title());
+  for (std::size_t u : own) titles.push_back(all[u].title());
   return join(titles, " and ");
 }
 

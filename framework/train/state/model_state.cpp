@@ -51,7 +51,8 @@ void ModelState::restore(Checkpoint checkpoint, WeightSource source) {
   for (const VariableOptions& options : wanted) {
     outside_.erase(options.name);
     made_elsewhere_.erase(options.name);
-    write(options.name, values_.take(variables_.options(options.name)).value());
+    write(options.name, values_.find(variables_.options(options.name)).value());
+    values_.given(options.name);
   }
   position = {std::move(checkpoint.input), true, std::move(checkpoint.hooks)};
   has_state = true;
@@ -186,10 +187,13 @@ void ModelState::make(const VariableOptions& options, int slot, Mode mode) {
   ensure(is_new || variables_.slot_of(options.name) == slot, "variable `", options.name,
          "` is not on slot ", slot);
   std::optional<FoundValue> found;
-  if (is_new) found = values_.take(options);
+  if (is_new) found = values_.find(options);
   for (int tower = 0; tower < variables_.towers(); ++tower)
     variables_.store(tower, slot).get_or_create(options, seed_);
-  if (found) write(options.name, *found);
+  if (found) {
+    write(options.name, *found);
+    values_.given(options.name);  // now: to make a variable may fail, and be tried again
+  }
   bool is_saved = found && values_.restored();
   if (is_new && !is_saved && mode != Mode::train)
     (options.outside_training ? outside_ : made_elsewhere_).insert(options.name);

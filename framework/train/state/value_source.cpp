@@ -71,8 +71,8 @@ void ValueSource::end_warm_start() {
   warm_source_.reset();
 }
 
-std::optional<FoundValue> ValueSource::take(const VariableOptions& options) {
-  NamedArrays& from = restored_ ? waiting_ : warm_values_;
+std::optional<FoundValue> ValueSource::find(const VariableOptions& options) const {
+  const NamedArrays& from = restored_ ? waiting_ : warm_values_;
   auto found = from.find(options.name);
   if (found == from.end()) {
     if (restored_ && options.kind == VariableKind::slot)
@@ -83,11 +83,15 @@ std::optional<FoundValue> ValueSource::take(const VariableOptions& options) {
   if (restored_) {
     check_type(words_, *found, options);
     value.of_towers = values_of_towers(from, options, words_);
-    for (int tower = 0; from.erase(tower_name(options.name, tower)) > 0; ++tower) {
-    }
   }
-  from.erase(options.name);
   return value;
+}
+
+void ValueSource::given(const std::string& name) {
+  NamedArrays& from = restored_ ? waiting_ : warm_values_;
+  from.erase(name);
+  for (int tower = 0; from.erase(tower_name(name, tower)) > 0; ++tower) {
+  }
 }
 
 }  // namespace belfry

@@ -57,9 +57,11 @@ class ValueSource {
   /// them; empty: there is nothing to do.
   std::string warm_up(std::span<const VariableOptions> variables, std::uint64_t seed, Mode mode);
 
-  /// The value of a new variable, which waits no longer; nothing: it begins with its first one.
-  /// Error: the checkpoint has it with another type.
-  std::optional<FoundValue> take(const VariableOptions& options);
+  /// The value of a new variable; nothing: it begins with its first one. Error: the checkpoint has
+  /// it with another type.
+  std::optional<FoundValue> find(const VariableOptions& options) const;
+  /// The variable has its value, which waits no longer.
+  void given(const std::string& name);
 
  private:
   std::vector<Array> values_of_towers(const NamedArrays& values, const VariableOptions& wanted,

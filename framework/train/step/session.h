@@ -1,6 +1,6 @@
 #pragma once
 // The state and the machinery that training, evaluation and prediction of an Estimator share.
-// Internal to train/.
+// Internal to train/ and export/.
 
 #include <map>
 #include <memory>
@@ -32,7 +32,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The cache has the models of all modes, each with the Replicas that it belongs to.
   PlanCache<PreparedModel>& plans() { return plans_; }
 
-  /// The state, for as long as the pointer is there. It waits for its turn.
+  /// The state. The pointer waits for its turn and keeps it, also as a temporary, to the end of a
+  /// whole expression: nothing slow belongs into one.
   class StatePointer {
    public:
     StatePointer(Turns& turns, ModelState& state) : turn_(turns), state_(state) {}

@@ -64,17 +64,17 @@ void StepDriver::take_nothing(const Features& any) {
   for (TowerShare& share : shares.of) share.rows = {0, 0}, share.weight = 0;
 }
 
-void StepDriver::first(const Features& batch) {
+void StepDriver::build(const Features& batch) {
   split(batch);
   replicas_.prepare_models();
 }
 
-void StepDriver::first_without_rows(const Features& any) {
+void StepDriver::build_without_rows(const Features& any) {
   take_nothing(any);
   replicas_.prepare_models();
 }
 
-void StepDriver::next(const Features& batch, std::int64_t rows_before) {
+void StepDriver::run(const Features& batch, std::int64_t rows_before) {
   split(batch);
   replicas_.prepare();
   replicas_.begin_at(rows_before);

@@ -26,7 +26,7 @@ struct DrivenStep {
   StepTimes times = {};
   double waited = 0, began = 0;  ///< seconds: for the batch; of monotonic_seconds()
   bool traced = false;
-  bool summaries = false;                ///< asked for ...
+  bool summaries = false;                ///< to be taken ...
   std::vector<SummaryValue> shown = {};  ///< ... and taken
 };
 
@@ -53,12 +53,12 @@ class StepDriver {
 
   // ---- Batches that are handed in.
   /// Builds the models for a batch, but runs nothing.
-  void first(const Features& batch);
+  void build(const Features& batch);
   /// The same for a worker without rows; `any` is a batch like those of others.
-  void first_without_rows(const Features& any);
+  void build_without_rows(const Features& any);
   /// Runs the step of a batch, the one after `rows_before` rows: random numbers of its rows are
   /// numbered from there.
-  void next(const Features& batch, std::int64_t rows_before);
+  void run(const Features& batch, std::int64_t rows_before);
 
   // ---- Batches that are read.
   enum class Read : std::uint8_t { batch, end, stopped };

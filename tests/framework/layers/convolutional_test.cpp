@@ -1,4 +1,4 @@
-// Covers conv1d.cpp, conv2d.cpp, conv3d.cpp, the three conv*_transpose.cpp, depthwise_conv2d.cpp.
+// Covers conv1d, conv2d, conv3d, the three conv*_transpose, depthwise_conv2d.
 #include "belfry/framework/layers/convolutional.h"
 
 #include "belfry/framework/ops/elementwise/math.h"

@@ -1,4 +1,4 @@
-// Covers batch_norm.cpp, layer_norm.cpp, group_norm.cpp.
+// Covers batch_norm.cpp, layer_norm.cpp, group_norm.
 #include "belfry/framework/layers/normalization.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Covers sgd.cpp, momentum.cpp, adam.cpp, rmsprop.cpp, adagrad.cpp, ftrl.cpp, lamb.cpp: what they
+// Covers sgd, momentum, adam, rmsprop, adagrad, ftrl, lamb: what they
 // make of their options, run through the compiler. The formulas are tested in
 // tests/framework/ops/update/updates_test.cpp.
 #include "belfry/framework/optimizers/optimizers.h"

@@ -1,5 +1,5 @@
-// Covers schedule.cpp, exponential_decay.cpp, piecewise_constant.cpp, polynomial_decay.cpp,
-// cosine_decay.cpp and warmup.cpp.
+// Covers schedule.cpp, exponential_decay, piecewise_constant, polynomial_decay,
+// cosine_decay and warmup.
 #include "belfry/framework/optimizers/schedule.h"
 
 #include <gmock/gmock.h>

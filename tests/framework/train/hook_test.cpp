@@ -228,7 +228,7 @@ TEST_F(Hooking, BeforeStepChoosesTheUpdates) {
   EXPECT_EQ(after(2), std::pair(6.0, 7.5));
   EXPECT_EQ(after(3), std::pair(6.0, 7.0));
   EXPECT_EQ(after(4), std::pair(6.0, 7.0));  // none; the step counts all the same
-  EXPECT_EQ(after(5), std::pair(5.0, 6.5));  // bits beyond the updates mean nothing
+  EXPECT_EQ(after(5), std::pair(5.0, 6.5));  // updates that the model does not have mean nothing
 }
 
 // ---- stopping

@@ -1,4 +1,3 @@
-// Covers histogram_summary.cpp too.
 #include "belfry/hooks/tensorboard/summary_values.h"
 
 #include <gmock/gmock.h>

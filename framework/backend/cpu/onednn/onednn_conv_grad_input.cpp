@@ -18,7 +18,7 @@ using Description = dnnl::convolution_backward_data::primitive_desc;
 Description describe(const OnednnConv& conv, const ConvGeometry& g) {
   // The direct kernel computes 16 input channels at a time, however many there are. With few, the
   // matrix product that a kernel in plain layout leads to is faster (README, "Convolutions"). Most
-  // images of few channels have a kernel of ours (few_channels.h).
+  // images of few channels have a kernel of ours (conv_kernels.h).
   bool few = g.groups == 1 && g.in_channels <= 8;
   const dnnl::memory::desc& kernel = few ? conv.kernel : conv.any_kernel;
   return describe_gradient<dnnl::convolution_backward_data>(

@@ -1,4 +1,4 @@
-// Covers the losses of losses.h, loss_support.cpp and weighting.cpp.
+// Covers the losses of losses.h, loss_support.cpp and weighting.
 #include "belfry/framework/layers/losses/losses.h"
 
 #include <cmath>

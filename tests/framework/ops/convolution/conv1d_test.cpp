@@ -1,4 +1,4 @@
-// Covers conv1d.cpp and one_row.h.
+// Covers conv1d and one_row.h.
 #include "../nn_support.h"
 
 namespace belfry::testing {

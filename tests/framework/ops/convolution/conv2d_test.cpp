@@ -1,4 +1,4 @@
-// Covers conv2d.cpp, conv2d_grad_input.cpp, conv2d_grad_kernel.cpp, depthwise_conv2d.cpp, and of
+// Covers conv2d, conv2d_grad_input, conv2d_grad_kernel, depthwise_conv2d, and of
 // convolution*.cpp, conv_geometry.cpp and window.cpp what is about images.
 #include "../nn_support.h"
 

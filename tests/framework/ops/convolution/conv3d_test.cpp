@@ -1,4 +1,4 @@
-// Covers conv3d.cpp, conv3d_grad_input.cpp, conv3d_grad_kernel.cpp, and of convolution*.cpp,
+// Covers conv3d, conv3d_grad_input, conv3d_grad_kernel, and of convolution*.cpp,
 // conv_geometry.cpp and window.cpp what is about volumes.
 #include "../nn_support.h"
 

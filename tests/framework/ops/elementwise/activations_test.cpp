@@ -1,4 +1,4 @@
-// Covers leaky_relu.cpp, elu.cpp, gelu.cpp, silu.cpp, softplus.cpp and clip.cpp.
+// Covers leaky_relu, elu, gelu.cpp, silu, softplus and clip.
 #include <cmath>
 #include <functional>
 

@@ -1,4 +1,4 @@
-// Covers gather.cpp, gather_grad.cpp, row_index.cpp, embedding_lookup.cpp and one_hot.cpp.
+// Covers gather.cpp, gather_grad.cpp, row_index, embedding_lookup and one_hot.cpp.
 #include "../support.h"
 #include "belfry/framework/ops/nn.h"
 

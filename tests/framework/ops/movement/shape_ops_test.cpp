@@ -1,5 +1,5 @@
-// Covers reshape.cpp, flatten.cpp, transpose.cpp, broadcast_to.cpp, concat.cpp, split.cpp,
-// stack.cpp, tile.cpp, slice.cpp, pad.cpp, cast.cpp, stop_gradient.cpp and strided_walk.h.
+// Covers reshape.cpp, flatten, transpose.cpp, broadcast_to.cpp, concat.cpp, split,
+// stack.cpp, tile, slice.cpp, pad.cpp, cast.cpp, stop_gradient and strided_walk.h.
 #include <functional>
 
 #include "../support.h"

@@ -1,5 +1,5 @@
-// Covers batch_norm_train.cpp, batch_norm_recompute.cpp, batch_norm_grad.cpp,
-// batch_norm_inference.cpp and norm.cpp.
+// Covers batch_norm_train, batch_norm_recompute.cpp, batch_norm_grad.cpp,
+// batch_norm_inference and norm.cpp.
 #include "../nn_support.h"
 
 namespace belfry::testing {

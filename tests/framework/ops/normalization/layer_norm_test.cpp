@@ -1,4 +1,4 @@
-// Covers layer_norm.cpp, layer_norm_grad.cpp and group_norm.cpp.
+// Covers layer_norm.cpp, layer_norm_grad.cpp and group_norm.
 #include "../nn_support.h"
 
 namespace belfry::testing {

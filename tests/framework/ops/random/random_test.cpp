@@ -1,4 +1,4 @@
-// Covers random_uniform.cpp, random_normal.cpp, random_truncated_normal.cpp, dropout.cpp, draw.cpp.
+// Covers random_uniform, random_normal, random_truncated_normal, dropout.cpp, draw.
 #include <cmath>
 #include <vector>
 

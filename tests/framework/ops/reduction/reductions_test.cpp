@@ -1,4 +1,4 @@
-// Covers sum.cpp, mean.cpp, max.cpp, min.cpp, prod.cpp, argmax.cpp, argmin.cpp, sum_to.cpp and
+// Covers sum.cpp, mean, max.cpp, min, prod.cpp, argmax.cpp, argmin, sum_to and
 // reduction.cpp.
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Covers ctc_collapse.cpp, ctc_greedy_decode.cpp, edit_distance.cpp and sequence_rows.cpp.
+// Covers ctc_collapse, ctc_greedy_decode, edit_distance.cpp and sequence_rows.cpp.
 #include "belfry/framework/ops/sequence/sequences.h"
 
 #include "../support.h"

@@ -1,4 +1,4 @@
-// Covers softmax.cpp, log_softmax.cpp, sparse_softmax_cross_entropy.cpp and its gradient.
+// Covers softmax.cpp, log_softmax, sparse_softmax_cross_entropy.cpp and its gradient.
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Covers the formulas: update_functors.h and all *_update.cpp. Nodes: update_rule_test.cpp.
+// Covers the formulas: update_functors.h and all *_update. Nodes: update_rule_test.cpp.
 #include "belfry/framework/ops/update/updates.h"
 
 #include <gmock/gmock.h>

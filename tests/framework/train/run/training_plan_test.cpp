@@ -193,7 +193,7 @@ TEST_F(Planned, EachPartOfARoundHasItsMemory) {
   EXPECT_THAT(asks->plans, Each(HasSubstr("\ncpu:0 (sgd): memory over the step, ")));
 }
 
-// Bits of no update, as in the mask of all, are no other part.
+// Updates that the model does not have, as in the set of all, are no other part.
 TEST_F(Planned, PartsThatAreTheSameAreToldOnce) {
   auto model = [](Scope s, const Batch& batch, Mode mode) {
     EstimatorSpec spec = linear(s, batch, mode);

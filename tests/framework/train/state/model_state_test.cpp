@@ -52,6 +52,16 @@ TEST_F(ModelStates, RestoreWhatASnapshotHolds) {
   EXPECT_EQ(again.config, to_json(config));
 }
 
+TEST_F(ModelStates, KeepTheValueOfAVariableThatCannotBeMadeYet) {
+  state.restore({.variables = {{"later", number(6)}}});
+  VariableOptions faulty = named("later");
+  faulty.initializer = orthogonal();  // of a scalar there is none
+  EXPECT_NE(error_of([&] { state.make(faulty, 0, Mode::train); }), "no error");
+  EXPECT_EQ(state.value("later")->item(), 6);
+  state.make(named("later"), 0, Mode::train);
+  EXPECT_EQ(state.value("later")->item(), 6);
+}
+
 TEST_F(ModelStates, KeepWhatEachTowerHas) {
   VariableOptions own = named("n");
   own.over_towers = OverTowers::per_tower;

@@ -127,15 +127,15 @@ TEST(StepDriver, BatchesThatAreHandedInRunAtOnce) {
   Session session(linear, on_cpus(2, 1));
   StepDriver& driver = session.driver(Mode::evaluate);
   EXPECT_EQ(&driver, &session.driver(Mode::evaluate));
-  driver.first(counted(1, 1));
+  driver.build(counted(1, 1));
   EXPECT_THAT(rows_of_towers(driver.replicas()), ElementsAre(1));  // the other has no part
   EXPECT_TRUE(session.state()->variables().names().empty());
-  driver.next(counted(1, 3), 0);
+  driver.run(counted(1, 3), 0);
   EXPECT_THAT(rows_of_towers(driver.replicas()), ElementsAre(2, 1));
   // The line is 0 everywhere: the errors are the squares of 1 and 2, and of 3.
   EXPECT_EQ(driver.replicas().executable(0).output(0).at(0), 2.5);
   EXPECT_EQ(driver.replicas().executable(1).output(0).at(0), 9);
-  driver.first_without_rows(counted(1, 1));
+  driver.build_without_rows(counted(1, 1));
   EXPECT_EQ(driver.replicas().rows().all, 0);
 }
 

@@ -5,8 +5,8 @@
 
 namespace belfry::cuda {
 
-constexpr int most_fused_inputs =
-    12;  ///< as in ops/elementwise/fused_elementwise.h, which NVRTC cannot read
+/// As in ops/elementwise/fused_elementwise.h, which NVRTC cannot read.
+constexpr int most_fused_inputs = 12;
 
 struct FusedArguments {
   const void* in[most_fused_inputs];

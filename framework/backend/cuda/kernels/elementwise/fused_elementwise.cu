@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "belfry/framework/backend/cuda/kernels/elementwise/elementwise.h"
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 namespace belfry::cuda {

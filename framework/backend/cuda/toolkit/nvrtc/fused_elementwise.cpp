@@ -1,5 +1,5 @@
 // Chains of elementwise ops, each compiled to a kernel of its own when a plan first has it. Where
-// that fails the chain runs on kernels/fused_elementwise.cu.
+// that fails the chain runs on kernels/elementwise/fused_elementwise.cu.
 
 #include "belfry/framework/ops/elementwise/fused_elementwise.h"
 

@@ -1,8 +1,8 @@
+#include "../layers_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/reduction/reduce.h"
-#include "layers_support.h"
 
 namespace belfry::testing {
 namespace {

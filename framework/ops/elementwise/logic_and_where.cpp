@@ -1,5 +1,4 @@
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/reduction/reduce.h"
@@ -7,7 +6,7 @@
 namespace belfry {
 namespace {
 
-std::vector<Tensor> gradient(const GradContext& c) {
+std::vector<Tensor> where_gradient(const GradContext& c) {
   Tensor zero = constant(c.dy().graph(), 0, c.dy().dtype());
   return {{},
           sum_to(where(c.input(0), c.dy(), zero), c.input(1).shape()),
@@ -28,7 +27,7 @@ const OpDef functor::LogicalNot::op = elementwise_op<functor::LogicalNot>(no_gra
 
 Tensor logical_not(Tensor x) { return apply1(functor::LogicalNot::op, {x}); }
 
-const OpDef functor::Where::op = elementwise_op<functor::Where>(gradient);
+const OpDef functor::Where::op = elementwise_op<functor::Where>(where_gradient);
 
 Tensor where(Tensor condition, Tensor a, Tensor b) {
   return apply1(functor::Where::op, {condition, a, b});

@@ -1,7 +1,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/math.h"
 
