@@ -120,11 +120,10 @@ void read_value(const From& from, T& value, Limits limits = {}) {
   } else if constexpr (std::same_as<T, bool>) {
     value = from.truth();
   } else if constexpr (std::unsigned_integral<T> && sizeof(T) == 8) {
-    value = from.natural();
-    bool beyond = std::in_range<std::int64_t>(value)
-                      ? static_cast<std::int64_t>(value) > limits.high
-                      : limits.high != Limits().high;
-    if (beyond || std::cmp_less(value, limits.low)) from.refuse(to_string(limits));
+    std::uint64_t number = from.natural();
+    bool beyond = limits.high != Limits().high && std::cmp_greater(number, limits.high);
+    if (beyond || std::cmp_less(number, limits.low)) from.refuse(to_string(limits));
+    value = number;
   } else if constexpr (std::integral<T>) {
     constexpr std::int64_t lowest = std::numeric_limits<T>::min();
     constexpr std::int64_t highest = std::numeric_limits<T>::max();

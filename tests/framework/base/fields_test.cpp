@@ -34,6 +34,25 @@ struct Outer {
   }
 };
 
+struct Unsigned {
+  std::uint64_t seed = 1;
+  std::uint32_t count = 1;
+  static void fields(auto& o, auto&& field) {
+    field("seed", o.seed, at_least(1));
+    field("count", o.count, {1, 9});
+  }
+};
+
+/// Whole numbers, as something that read_value() reads.
+struct Number {
+  std::uint64_t number;
+  std::int64_t whole() const { return static_cast<std::int64_t>(number); }
+  std::uint64_t natural() const { return number; }
+  [[noreturn]] void refuse(std::string_view expected) const {
+    fail("must be ", expected, ", got ", number);
+  }
+};
+
 struct Plain {
   int first = 1;
   std::vector<double> second_of_all = {2};
@@ -85,6 +104,25 @@ TEST(CheckLimits, NamesTheFieldAndWhatIsAllowed) {
   EXPECT_EQ(error([](Outer& o) { o.wait = std::chrono::seconds(10); }),
             "Outer: wait must be in 1..9, got 10");
   EXPECT_EQ(error([](Outer& o) { o.wait = std::chrono::seconds(9); }), "no error");
+}
+
+TEST(CheckLimits, KnowsUnsignedNumbers) {
+  EXPECT_EQ(error_of([] { check_limits(Unsigned{}, ""); }), "no error");
+  EXPECT_EQ(error_of([] { check_limits(Unsigned{.seed = 0}, ""); }),
+            "seed must be at least 1, got 0");
+  EXPECT_EQ(error_of([] { check_limits(Unsigned{.seed = ~std::uint64_t{0}}, ""); }), "no error");
+  EXPECT_EQ(error_of([] { check_limits(Unsigned{.count = 10}, ""); }),
+            "count must be in 1..9, got 10");
+}
+
+TEST(ReadValue, KeepsUnsignedNumbersWithinTheirLimits) {
+  std::uint64_t value = 5;
+  EXPECT_EQ(error_of([&] { read_value(Number{0}, value, at_least(1)); }),
+            "must be at least 1, got 0");
+  EXPECT_EQ(value, 5u);
+  read_value(Number{~std::uint64_t{0}}, value, at_least(1));
+  EXPECT_EQ(value, ~std::uint64_t{0});
+  EXPECT_EQ(error_of([&] { read_value(Number{10}, value, {1, 9}); }), "must be in 1..9, got 10");
 }
 
 }  // namespace
