@@ -18,7 +18,7 @@ using Seconds = std::chrono::duration<double>;  // compared with which no time o
 
 void check(const EvalSpec& spec, const EvaluateContinuouslyOptions& o) {
   hooks::check_evaluation_name("evaluate_continuously", spec.name);
-  require(bool(spec.input_fn), "evaluate_continuously: EvalSpec::input_fn is empty");
+  require(bool(spec.input_fn), "evaluate: there is no input_fn");
   require(std::holds_alternative<NewCheckpoint>(spec.every) && spec.start_delay.count() == 0
               && spec.early_stopping.patience == 0 && !spec.early_stopping.target
               && spec.keep_best == 0 && spec.exporters.empty() && spec.devices.empty(),

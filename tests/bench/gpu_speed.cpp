@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "belfry/framework/tensor/philox.h"
 #include "belfry/framework/train/step/session.h"
 #include "belfry/models/models.h"
 

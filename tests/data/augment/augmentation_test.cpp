@@ -127,7 +127,8 @@ TEST(Augmentation, EveryDefinitionIsRegistered) {
   Names names = augmentation_names();
   std::set<std::string> known(names.begin(), names.end()), defined;
   std::regex name_field(R"re(\.name = "([a-z0-9_]+)")re");
-  for (const auto& file : std::filesystem::directory_iterator(BELFRY_SOURCE_DIR "/data/augment")) {
+  for (const auto& file :
+       std::filesystem::recursive_directory_iterator(BELFRY_SOURCE_DIR "/data/augment")) {
     if (file.path().extension() != ".cpp") continue;
     std::ifstream in(file.path());
     std::string text{std::istreambuf_iterator<char>(in), {}};

@@ -291,7 +291,7 @@ TEST_F(SummariesOfTraining, ARateThatDependsOnTheModelIsLeftOut) {
   };
   EXPECT_THAT(train(model, summaries({.graph = false}), 2),
               ElementsAre("version", "1 session 1", "1 loss=0"));
-  EXPECT_THAT(log.lines, Contains(HasSubstr("summaries: the learning rate of sgd is left out: ")));
+  EXPECT_THAT(log.lines, Contains(HasSubstr("the learning rate of sgd is not recorded: ")));
 }
 
 TEST_F(SummariesOfTraining, ChangeNoBit) {
