@@ -62,9 +62,16 @@ concept OptionStruct = requires(const T& o) {
   T::fields(o, detail::AnyField());
 };
 
+// Templates cost no time where nobody asks for the fields.
 #define BELFRY_FIELDS(...)                                               \
-  auto tie_fields() { return std::tie(__VA_ARGS__); }                    \
-  auto tie_fields() const { return std::tie(__VA_ARGS__); }              \
+  template <class = void>                                                \
+  auto tie_fields() {                                                    \
+    return std::tie(__VA_ARGS__);                                        \
+  }                                                                      \
+  template <class = void>                                                \
+  auto tie_fields() const {                                              \
+    return std::tie(__VA_ARGS__);                                        \
+  }                                                                      \
   static void fields(auto& o, auto&& field) {                            \
     ::belfry::detail::visit_fields(#__VA_ARGS__, o.tie_fields(), field); \
   }

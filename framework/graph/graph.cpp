@@ -148,4 +148,6 @@ std::vector<Tensor> no_gradient(const GradContext& c) {
   return std::vector<Tensor>(c.node().inputs().size());
 }
 
+int Graph::next_stream(const std::string& scope) { return streams_[scope]++; }
+
 }  // namespace belfry

@@ -181,7 +181,7 @@ class Graph {
 
   /// 0 for the first call with this scope path, then 1, 2, ...: tells the random streams of one
   /// scope apart, reproducibly.
-  int next_stream(const std::string& scope) { return streams_[scope]++; }
+  int next_stream(const std::string& scope);
 
  private:
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -74,4 +74,6 @@ bool is_leaf(const Node& node) {
   return node.is(input_op) || node.is(constant_op) || node.is(variable_op);
 }
 
+const VariableOptions& Variable::options() const { return node_->as<VariableOptions>(); }
+
 }  // namespace belfry

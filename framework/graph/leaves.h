@@ -77,7 +77,7 @@ class Variable {
   const std::string& name() const { return options().name; }
   const TensorType& type() const { return options().type; }
   const Shape& shape() const { return options().type.shape; }
-  const VariableOptions& options() const { return node_->as<VariableOptions>(); }
+  const VariableOptions& options() const;
   bool operator==(const Variable&) const = default;
 
  private:
