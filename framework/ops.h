@@ -2,6 +2,7 @@
 // The parts of which ops, optimizers and passes over graphs are made, for those who write their
 // own.
 
+#include "belfry/framework/export/op_table.h"
 #include "belfry/framework/framework.h"
 #include "belfry/framework/graph/op_def.h"
 #include "belfry/framework/graph/rewrite.h"

@@ -6,8 +6,10 @@ cmake_policy(VERSION 3.22)  # also where an installation has no project around i
 
 # The doors: the only headers that programs name. Whatever they include is installed with them.
 set(belfry_doors framework/framework.h data/data.h hooks/hooks.h models/models.h)
-# The doors of those who write ops, devices, or transforms that work on OpenCV's images.
-set(belfry_inner_doors framework/ops.h framework/backend.h data/opencv.h)
+# The doors of those who write ops, devices, transforms that work on OpenCV's images, augmentations, or
+# sources of files of records.
+set(belfry_inner_doors framework/ops.h framework/backend.h data/opencv.h data/augment/definition.h
+    data/augment/random.h data/augment/targets.h data/sources/file_records.h)
 
 function(belfry_header_closure out source_dir)
   set(open ${ARGN})

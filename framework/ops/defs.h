@@ -1,7 +1,7 @@
 #pragma once
 // The OpDefs that rewriting passes, fast kernels and other ops name. Elementwise ones belong to
-// their functors, functor::Add::op; those of neural networks are in defs_nn.h. Internal: not for
-// users of the library.
+// their functors, functor::Add::op; those of neural networks are in defs_nn.h. For those who write
+// ops and passes: <belfry/ops.h> has them.
 
 #include "belfry/framework/graph/op_def.h"
 #include "belfry/framework/ops/elementwise/functors.h"

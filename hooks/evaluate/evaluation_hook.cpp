@@ -97,6 +97,7 @@ bool EvaluationHook::begins_unjudged(const HookContext& context) const {
 
 void EvaluationHook::begin(HookContext& context) {
   failure_.forget();
+  require_training(estimator_, context, best_.owner());
   if (context.is_chief()) begin_exporters();
   {
     TrainingPause pause(context);

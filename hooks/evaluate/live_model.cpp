@@ -15,6 +15,13 @@ void check_averages(const std::string& owner, Estimator& estimator) {
           "TrainOptions::hooks");
 }
 
+void require_training(const Estimator& estimator, const HookContext& context,
+                      const std::string& owner) {
+  require(estimator.model_dir() == context.model_dir(), owner,
+          ": it was given the estimator of model_dir ", estimator.model_dir(),
+          ", but the one that trains has ", context.model_dir(), "; give it that one");
+}
+
 void FailureAtEnd::take(HookContext& context, std::exception_ptr error) {
   if (error_) return;
   try {

@@ -15,6 +15,11 @@ namespace belfry::hooks {
 /// averages.
 void check_averages(const std::string& owner, Estimator& estimator);
 
+/// Error, beginning with `owner`: the training of `context` is another estimator's, in another
+/// model_dir, so that `estimator` would be asked about what it has not learnt.
+void require_training(const Estimator& estimator, const HookContext& context,
+                      const std::string& owner);
+
 /// Keeps a failure of a hook between two steps that has changed nothing of the training: training
 /// stops and saves, and fails at the hook's end, where rethrow() is called, also where training has
 /// failed since: the list of hooks tells the first failure and logs the others.

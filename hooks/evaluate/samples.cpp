@@ -49,6 +49,7 @@ class Samples final : public Hook {
 
   void begin(HookContext& context) override {
     failure_.forget();
+    require_training(estimator_, context, "samples");
     TrainingPause pause(context);
     if (context.is_chief()) with_context("in samples, tried out first", [&] { try_out(); });
   }

@@ -45,6 +45,23 @@ TEST_F(ValidateTest, AnEvaluationThatFailsCostsNoStep) {
   EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 5);
 }
 
+TEST_F(ValidateTest, IsOfTheEstimatorThatTrains) {
+  Estimator estimator(options());
+  TemporaryFolder elsewhere;
+  EstimatorOptions others = options();
+  others.model_dir = elsewhere.path();
+  Estimator other(others);
+  EXPECT_THAT(
+      error_of([&] {
+        estimator.train(
+            input,
+            {.max_steps = 3,
+             .hooks = {validate(other, {.input_fn = once({one_point()}), .every = Steps(1)})}});
+      }),
+      HasSubstr(concat("validate: it was given the estimator of model_dir ", elsewhere.path(),
+                       ", but the one that trains has ", dir.path(), "; give it that one")));
+}
+
 TEST_F(ValidateTest, AnEvaluationMayBeRefused) {
   Estimator estimator(options());
   std::vector<std::int64_t> steps;
