@@ -48,7 +48,8 @@ StepSums StepMeter::take(const HookContext& context, double now) {
 std::string breakdown_text(double input_wait_seconds, const StepTimes& times, double seconds) {
   auto percent = [seconds](double part) {
     std::array<char, 16> text;
-    std::snprintf(text.data(), text.size(), "%.0f%%", 100 * std::min(1.0, part / seconds));
+    std::snprintf(text.data(), text.size(), "%.0f%%",
+                  seconds > 0 ? 100 * std::min(1.0, part / seconds) : 0.0);
     return std::string(text.data());
   };
   std::string out = "input " + percent(input_wait_seconds);

@@ -52,7 +52,7 @@ class StepMeter {
 /// `compute` is forward and backward; `transfer` waits for other slots of a tower; `reduce` waits
 /// for sums over towers, while hidden ones are under way beside computing and cost nothing. `copy`
 /// is shown from 1% on; `transfer` and `reduce` where there is any; nothing but `input` where
-/// `times` are all 0. `seconds` must be above 0.
+/// `times` are all 0. Shares of no seconds are 0%.
 std::string breakdown_text(double input_wait_seconds, const StepTimes& times, double seconds);
 std::string breakdown_text(const StepSums& sums);
 

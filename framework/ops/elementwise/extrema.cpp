@@ -9,18 +9,19 @@
 namespace belfry {
 namespace {
 
+// All of dy goes to the operand that was taken.
+std::vector<Tensor> gradient_of_taken(const GradContext& c, Tensor first_is_taken) {
+  Tensor dy = c.dy(), zero = constant(dy.graph(), 0, dy.dtype());
+  return {sum_to(where(first_is_taken, dy, zero), c.input(0).shape()),
+          sum_to(where(first_is_taken, zero, dy), c.input(1).shape())};
+}
+
 std::vector<Tensor> minimum_gradient(const GradContext& c) {
-  Tensor zero = constant(c.dy().graph(), 0, c.dy().dtype());
-  Tensor first = less_equal(c.input(0), c.input(1));
-  return {sum_to(where(first, c.dy(), zero), c.input(0).shape()),
-          sum_to(where(first, zero, c.dy()), c.input(1).shape())};
+  return gradient_of_taken(c, less_equal(c.input(0), c.input(1)));
 }
 
 std::vector<Tensor> maximum_gradient(const GradContext& c) {
-  Tensor zero = constant(c.dy().graph(), 0, c.dy().dtype());
-  Tensor first = greater_equal(c.input(0), c.input(1));
-  return {sum_to(where(first, c.dy(), zero), c.input(0).shape()),
-          sum_to(where(first, zero, c.dy()), c.input(1).shape())};
+  return gradient_of_taken(c, greater_equal(c.input(0), c.input(1)));
 }
 
 }  // namespace

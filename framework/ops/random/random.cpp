@@ -1,5 +1,7 @@
 #include "belfry/framework/ops/random/random.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "belfry/framework/ops/defs.h"
@@ -9,60 +11,65 @@ namespace belfry {
 namespace {
 
 template <class T>
+T round_to(double x) {
+  return static_cast<T>(static_cast<compute_type<T>>(x));
+}
+
+template <class T>
 T round_below(double x, double high) {
-  auto rounded = static_cast<T>(static_cast<compute_type<T>>(x));
+  T rounded = round_to<T>(x);
   return static_cast<double>(static_cast<compute_type<T>>(rounded)) < high ? rounded
                                                                            : number_below(rounded);
 }
 
-void random_uniform_reference(const KernelContext& c) {
+using Four = std::array<double, 4>;
+
+// The elements of a block are those of draw(block), four numbers, as store(element type, number).
+template <class Draw, class Store>
+void random_reference(const KernelContext& c, Draw draw, Store store) {
   const auto& o = c.as<RandomOptions>();
   dispatch_floating(c.output().dtype(), c.op, [&](auto t) {
-    using T = decltype(t);
-    T* y = c.output().as<T>();
+    auto* y = c.output().as<decltype(t)>();
     for_each_block(c.input(0), c.output().shape(), o.stream,
                    [&](std::int64_t first, std::int64_t count, const RandomBlock& block) {
-                     auto words = block.words();
-                     for (std::int64_t i = 0; i < count; ++i) {
-                       double u = uniform_float(words[static_cast<std::size_t>(i)]);
-                       y[first + i] = round_below<T>(o.a + (o.b - o.a) * u, o.b);
-                     }
+                     Four z = draw(block);
+                     for (std::int64_t i = 0; i < count; ++i)
+                       y[first + i] = store(t, z[static_cast<std::size_t>(i)]);
                    });
   });
+}
+
+void random_uniform_reference(const KernelContext& c) {
+  const auto& o = c.as<RandomOptions>();
+  auto draw = [](const RandomBlock& block) {
+    Four u{};
+    std::ranges::transform(block.words(), u.begin(), [](auto word) { return uniform_float(word); });
+    return u;
+  };
+  random_reference(c, draw, [&](auto t, double u) {
+    return round_below<decltype(t)>(o.a + (o.b - o.a) * u, o.b);
+  });
+}
+
+// Numbers of mean 0 and variance 1 become those of mean a and standard deviation b.
+template <class Draw>
+void normal_reference(const KernelContext& c, Draw draw) {
+  const auto& o = c.as<RandomOptions>();
+  random_reference(c, draw, [&](auto t, double z) { return round_to<decltype(t)>(o.a + o.b * z); });
 }
 
 void random_normal_reference(const KernelContext& c) {
-  const auto& o = c.as<RandomOptions>();
-  dispatch_floating(c.output().dtype(), c.op, [&](auto t) {
-    using T = decltype(t);
-    T* y = c.output().as<T>();
-    for_each_block(c.input(0), c.output().shape(), o.stream,
-                   [&](std::int64_t first, std::int64_t count, const RandomBlock& block) {
-                     auto z = normals(block.words());
-                     for (std::int64_t i = 0; i < count; ++i)
-                       y[first + i] = static_cast<T>(static_cast<compute_type<T>>(
-                           o.a + o.b * z[static_cast<std::size_t>(i)]));
-                   });
-  });
+  normal_reference(c, [](const RandomBlock& block) { return normals(block.words()); });
 }
 
 void random_truncated_normal_reference(const KernelContext& c) {
-  const auto& o = c.as<RandomOptions>();
-  dispatch_floating(c.output().dtype(), c.op, [&](auto t) {
-    using T = decltype(t);
-    T* y = c.output().as<T>();
-    for_each_block(c.input(0), c.output().shape(), o.stream,
-                   [&](std::int64_t first, std::int64_t count, const RandomBlock& block) {
-                     auto z = normals(block.words());
-                     for (std::int64_t i = 0; i < count; ++i) {
-                       auto lane = static_cast<std::size_t>(i);
-                       // About one in 22 lies outside: it is drawn again under the next attempt.
-                       for (std::uint64_t attempt = 1; std::abs(z[lane]) > 2; ++attempt)
-                         z[lane] = normals(block.words(attempt))[lane];
-                       y[first + i] =
-                           static_cast<T>(static_cast<compute_type<T>>(o.a + o.b * z[lane]));
-                     }
-                   });
+  normal_reference(c, [](const RandomBlock& block) {
+    Four z = normals(block.words());
+    for (std::size_t lane = 0; lane < z.size(); ++lane)
+      // About one in 22 lies outside: it is drawn again under the next attempt.
+      for (std::uint64_t attempt = 1; std::abs(z[lane]) > 2; ++attempt)
+        z[lane] = normals(block.words(attempt))[lane];
+    return z;
   });
 }
 

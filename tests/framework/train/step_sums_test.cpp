@@ -32,6 +32,14 @@ TEST(StepBreakdown, NoShareIsAboveTheWhole) {
   EXPECT_EQ(breakdown_text(2.5, {.compute = 3}, 2), "input 100%, compute 100%, apply 0%");
 }
 
+TEST(StepSums, OfNoSecondsHaveNoSpeedAndNoShares) {
+  StepSums sums{.steps = 2, .rows = 8, .input_wait_seconds = 1, .times = {.compute = 1}};
+  EXPECT_EQ(sums.steps_per_second(), 0);
+  EXPECT_EQ(sums.examples_per_second(), 0);
+  EXPECT_EQ(sums.waiting_share(), 0);
+  EXPECT_EQ(breakdown_text(sums), "input 0%, compute 0%, apply 0%");
+}
+
 TEST(StepSums, AreAddedAndDivided) {
   StepSums sums{.steps = 1, .rows = 6, .seconds = 2, .input_wait_seconds = 1, .times = {.copy = 3}};
   sums += {.steps = 3, .rows = 2, .seconds = 6, .input_wait_seconds = 1, .times = {.copy = 1}};

@@ -56,6 +56,21 @@ struct SamplesTest : testing::Test {
   std::vector<Features> received;
 };
 
+TEST_F(SamplesTest, AreOfTheEstimatorThatTrains) {
+  Estimator estimator(options());
+  TemporaryFolder elsewhere;
+  EstimatorOptions others = options();
+  others.model_dir = elsewhere.path();
+  Estimator other(others);
+  EXPECT_THAT(
+      error_of([&] {
+        estimator.train(over_and_over({one_point()}),
+                        {.max_steps = 3, .hooks = {samples(other, two_batches, keep(1))}});
+      }),
+      HasSubstr(concat("samples: it was given the estimator of model_dir ", elsewhere.path())));
+  EXPECT_THAT(steps, ElementsAre());
+}
+
 TEST_F(SamplesTest, ComeByCadenceAndAtTheLastStep) {
   Estimator estimator(options());
   train(estimator, keep(3), 7);
