@@ -25,8 +25,7 @@ Pass Pass::input(std::uint64_t i) const {
 
 Pass Pass::inner(std::uint64_t element) const {
   Pass out = *this;
-  out.branch =
-      philox_key(philox_key(branch + 1, static_cast<std::uint64_t>(stage)).value, element).value;
+  out.branch = philox_key(philox_key(branch + 1, stage).value, element).value;
   out.order = nullptr;
   out.shard = {};
   out.names = nullptr;
@@ -35,7 +34,7 @@ Pass Pass::inner(std::uint64_t element) const {
 }
 
 PhiloxKey Pass::key(std::uint64_t seed, std::string_view name) const {
-  PhiloxKey key = philox_key(philox_key(seed, name).value, static_cast<std::uint64_t>(stage));
+  PhiloxKey key = philox_key(philox_key(seed, name).value, stage);
   return branch == 0 ? key : philox_key(key.value, branch);
 }
 

@@ -45,7 +45,7 @@ void Position::constant(std::string_view name, std::int64_t value) {
 
 void Position::list(std::string_view name, std::vector<std::int64_t>& values, std::int64_t low,
                     std::int64_t high) {
-  auto count = static_cast<std::int64_t>(values.size());
+  std::int64_t count = values.size();
   field(name, count);
   if (saving_) {
     for (std::int64_t value : values) fields_.push_back({{}, value});
@@ -104,7 +104,7 @@ std::int64_t Position::read_number(std::string_view rest, std::size_t begin) {
   bool whole =
       parsed.ec == std::errc() && (parsed.ptr == end || *parsed.ptr == ' ' || *parsed.ptr == ',');
   require(whole, "input: the saved position is damaged at `", rest, "`");
-  cursor_ = static_cast<std::size_t>(parsed.ptr - saved_.data());
+  cursor_ = parsed.ptr - saved_.data();
   return value;
 }
 

@@ -82,7 +82,7 @@ Meter& Profile::meter(const void* stage, const std::string& name, const Meter* c
 
 std::vector<InputStage> Profile::stages() const {
   MutexLock lock(mutex_);
-  auto seconds = [](std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; };
+  auto seconds = [](std::int64_t nanoseconds) { return nanoseconds * 1e-9; };
   std::vector<InputStage> out;
   for (const Meter& m : meters_) {
     std::int64_t upstream = 0;
@@ -90,19 +90,18 @@ std::vector<InputStage> Profile::stages() const {
       if (source.consumer == &m) upstream += source.nanoseconds.get();
     std::int64_t own = m.asynchronous ? 0 : m.nanoseconds.get() - upstream;
     std::int64_t looks = m.looks.get(), weighed = m.weighed.get();
-    out.push_back(
-        {.name = m.name,
-         .depth = m.depth,
-         .elements = m.elements.get(),
-         .bytes = weighed ? m.bytes.get() / weighed * m.elements.get()
-                                + m.bytes.get() % weighed * m.elements.get() / weighed
-                          : 0,
-         .busy = seconds(m.busy + std::max<std::int64_t>(own, 0)),
-         .upstream = seconds(upstream),
-         .downstream = seconds(m.downstream),
-         .queue = looks ? static_cast<double>(m.queued.get()) / static_cast<double>(looks) : 0.0,
-         .buffer = m.buffer,
-         .workers = m.workers});
+    out.push_back({.name = m.name,
+                   .depth = m.depth,
+                   .elements = m.elements.get(),
+                   .bytes = weighed ? m.bytes.get() / weighed * m.elements.get()
+                                          + m.bytes.get() % weighed * m.elements.get() / weighed
+                                    : 0,
+                   .busy = seconds(m.busy + std::max<std::int64_t>(own, 0)),
+                   .upstream = seconds(upstream),
+                   .downstream = seconds(m.downstream),
+                   .queue = looks ? static_cast<double>(m.queued.get()) / looks : 0.0,
+                   .buffer = m.buffer,
+                   .workers = m.workers});
   }
   return out;
 }

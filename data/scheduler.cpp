@@ -70,7 +70,7 @@ struct Scheduler::Process {
 
   // How many it had asked for. The threads that were called for them come and find nothing.
   int take_back(const Threads* who) BELFRY_REQUIRES(process_mutex()) {
-    return static_cast<int>(std::erase_if(asking, [&](auto& each) { return each.get() == who; }));
+    return std::erase_if(asking, [&](auto& each) { return each.get() == who; });
   }
 
  private:

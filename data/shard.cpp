@@ -182,7 +182,7 @@ std::string share_of(const Dataset& dataset, const Shard& shard, std::int64_t si
     std::int64_t mine = every(nullptr, std::ssize(files), shard.count, shard.index).size;
     std::vector<std::string> names;
     for (std::int64_t i = 0; i < std::min(mine, most); ++i)
-      names.push_back(files[static_cast<std::size_t>(shard.index + i * shard.count)]);
+      names.push_back(files[shard.index + i * shard.count]);
     std::string more = mine > most ? concat(", ... (", mine, " of ", files.size(), ")") : "";
     return "files " + join(names, ", ") + more;
   }

@@ -70,7 +70,7 @@ class Stream final : public InputStream {
 
   bool endless() const override { return dataset_.cardinality() == data::infinite; }
 
-  double wait_seconds() const override { return static_cast<double>(waited_) * 1e-9; }
+  double wait_seconds() const override { return waited_ * 1e-9; }
   std::vector<InputStage> stages() const override { return profile_->stages(); }
 
  private:

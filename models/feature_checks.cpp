@@ -27,7 +27,7 @@ Tensor checked_lengths(const Scope& s, const Batch& batch, const CheckedLengthsO
             "], a number for each row, got ", lengths.type());
   });
   Graph::PlacementGuard guard(s.graph(), under(s.placement(), o.lengths));
-  return check_range(lengths, 0, static_cast<double>(x.size(1)),
+  return check_range(lengths, 0, x.size(1),
                      {.what = what,
                       .remedy = concat("`", o.of, "` is ", x.type(),
                                        ", and padded_batch() adds its lengths by the option "

@@ -75,9 +75,7 @@ std::vector<Tensor> Frozen::copy(const Node& old, Tensor data, const Copies& cop
   Graph::PlacementGuard guard(graph, place);
   if (old.is(variable_op)) return {constant(graph, weight(old.as<VariableOptions>()))};
   std::vector<Tensor> inputs;
-  for (const Tensor& t : old.inputs())
-    inputs.push_back(
-        copies[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())]);
+  for (const Tensor& t : old.inputs()) inputs.push_back(copies[t.node().id()][t.index()]);
   return outputs_of(graph.add(old.op(), std::move(inputs), old.options(), place));
 }
 
@@ -96,8 +94,7 @@ Frozen::Predictions Frozen::operator()(Tensor data) const {
   for (std::size_t i = 0; i < own.size(); ++i)
     if (live[i]) copies[i] = copy(own.node(i), data, copies);
   for (auto& [name, prediction] : spec.predictions)
-    prediction = copies[static_cast<std::size_t>(prediction.node().id())]
-                       [static_cast<std::size_t>(prediction.index())];
+    prediction = copies[prediction.node().id()][prediction.index()];
   return Predictions(std::move(spec.predictions));
 }
 

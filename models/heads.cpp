@@ -16,9 +16,7 @@ DType loss_type(const Tensor& logits) {
   return logits.dtype() == DType::f64 ? DType::f64 : DType::f32;
 }
 
-Shape without_last(const Shape& shape) {
-  return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 1)));
-}
+Shape without_last(const Shape& shape) { return Shape(shape.sizes().first(shape.rank() - 1)); }
 Shape rows(const Tensor& x) { return Shape{x.size(0)}; }
 Tensor drop_last(Tensor x) { return reshape(x, without_last(x.shape())); }
 
@@ -126,7 +124,7 @@ NamedMetrics binary_metrics(Tensor truth, Tensor probability, Tensor weights, co
 // a mean; those of a sum weigh as much as the batch.
 Metric loss_metric(const EstimatorSpec& spec, std::int64_t rows) {
   Graph& graph = spec.loss.graph();
-  Tensor own = constant(graph, static_cast<double>(rows), DType::f64), weight = own;
+  Tensor own = constant(graph, rows, DType::f64), weight = own;
   if (spec.loss_over_towers == TowerReduction::sum) weight = own / tower_weight(graph);
   Tensor loss = cast(reshape(spec.loss, {}), DType::f64);
   Tensor total = rows > 0 ? loss * weight : constant(graph, 0, DType::f64);  // of none: perhaps NaN

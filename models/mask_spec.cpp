@@ -36,12 +36,12 @@ Array mean_iou_of(std::span<const double> state) {
 
 // The metrics of classes, from bool [..., classes]. All have one state.
 NamedMetrics class_metrics(Tensor set, Tensor marked) {
-  std::vector<int> pixels(static_cast<std::size_t>(set.rank() - 1));
+  std::vector<int> pixels(set.rank() - 1);
   std::iota(pixels.begin(), pixels.end(), 0);
   auto count = [&](Tensor x) { return sum(cast(x, DType::f64), {.axes = pixels}); };
   Tensor state = concat({count(logical_and(set, marked)), count(set), count(marked)}, 0);
   NamedMetrics all{{"mean_iou", {.state = state, .value = mean_iou_of}}};
-  auto classes = static_cast<std::size_t>(set.size(-1));
+  std::size_t classes = set.size(-1);
   for (std::size_t c = 0; c < classes && classes > 1; ++c) {
     auto dice = [c](std::span<const double> s) {
       ClassCounts counts(s, c);
@@ -88,19 +88,17 @@ EstimatorSpec independent(const Scope& s, Tensor logits, const Batch& batch, Mod
 // The class of each pixel, of the shape of the logits' leading axes.
 Tensor classes_of(const Scope& s, const Batch& batch, const Tensor& logits) {
   Tensor mask = batch["mask"];
-  Shape wanted(logits.shape().sizes().first(static_cast<std::size_t>(logits.rank() - 1)));
+  Shape wanted(logits.shape().sizes().first(logits.rank() - 1));
   bool one_more = mask.rank() == logits.rank() && mask.size(-1) == 1;
   Tensor classes =
-      one_more ? reshape(
-          mask, Shape(mask.shape().sizes().first(static_cast<std::size_t>(mask.rank() - 1))))
-               : mask;
+      one_more ? reshape(mask, Shape(mask.shape().sizes().first(mask.rank() - 1))) : mask;
   at_scope(s.path(), [&] {
     require(classes.shape() == wanted, "mask_spec: the mask is ", mask.type(),
             " but its image needs ", wanted, ", the class of each pixel");
     require(!is_floating(mask.dtype()) && mask.dtype() != DType::boolean,
             "mask_spec: the mask of exclusive classes must be of integers, got ", mask.type());
   });
-  auto highest = static_cast<double>(logits.size(-1) - 1);
+  double highest = logits.size(-1) - 1;
   classes = checked_beside(logits, "mask", classes, 0, highest,
                            {.what = "mask_spec: the feature `mask`",
                             .remedy = concat("the option classes is ", logits.size(-1))});

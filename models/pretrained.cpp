@@ -53,8 +53,8 @@ std::map<std::string, std::string> torchvision_resnet_names(int layers) {
     for (int i = 0; i < blocks[stage]; ++i) {
       std::string ours = concat("block", ++number), theirs = concat("layer", stage + 1, ".", i);
       for (int c = 0; c < convolutions; ++c)
-        add_conv_norm(names, concat(ours, "/", parts[static_cast<std::size_t>(c)]),
-                      concat(theirs, ".conv", c + 1), concat(theirs, ".bn", c + 1));
+        add_conv_norm(names, concat(ours, "/", parts[c]), concat(theirs, ".conv", c + 1),
+                      concat(theirs, ".bn", c + 1));
       // The first block of a stage changes the shape, but for basic ones in the first stage.
       if (i == 0 && (stage > 0 || layers == 50))
         add_conv_norm(names, ours + "/shortcut", theirs + ".downsample.0",

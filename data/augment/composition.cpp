@@ -51,7 +51,7 @@ void check_one_of(const OneOf& o) {
 }
 
 std::size_t draw_choice(const OneOf& o, PhiloxStream& random) {
-  if (o.weights.empty()) return static_cast<std::size_t>(random.below(o.of.size()));
+  if (o.weights.empty()) return random.below(o.of.size());
   double left = random.uniform_double() * std::accumulate(o.weights.begin(), o.weights.end(), 0.0);
   std::size_t last = 0;  // rounding may leave a little beyond the last choice
   for (std::size_t i = 0; i < o.weights.size(); ++i) {

@@ -10,8 +10,7 @@ namespace belfry::data {
 namespace {
 
 cv::Rect rectangle(std::int64_t top, std::int64_t left, std::int64_t height, std::int64_t width) {
-  return {static_cast<int>(left), static_cast<int>(top), static_cast<int>(width),
-          static_cast<int>(height)};
+  return cv::Rect(left, top, width, height);
 }
 
 void check_crop(const CropOptions& o) {
@@ -62,7 +61,7 @@ void apply_pad_and_crop(const PadAndCropOptions& o, Features& features, PhiloxSt
   std::int64_t left = draw_below(2 * o.padding + 1, random);
   Targets targets(features, o.image, o.masks, Elements::any);
   cv::Rect part = rectangle(top, left, targets.height(), targets.width());
-  int p = static_cast<int>(o.padding);
+  int p = o.padding;
   targets.map(
       targets.height(), targets.width(), [&](const cv::Mat& from, cv::Mat& to, PixelKind kind) {
         auto fill = cv::Scalar::all(raw_fill(kind, o.border, kind.mask ? o.mask_fill : o.fill));

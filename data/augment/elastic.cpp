@@ -28,13 +28,13 @@ cv::Mat draw_displacement(const ElasticOptions& o, cv::Size size, PhiloxStream& 
 
 void apply(const ElasticOptions& o, Features& features, PhiloxStream& random) {
   Targets targets(features, o.image, o.masks);
-  cv::Size size(static_cast<int>(targets.width()), static_cast<int>(targets.height()));
+  cv::Size size(targets.width(), targets.height());
   cv::Mat x = draw_displacement(o, size, random);
   cv::Mat y = draw_displacement(o, size, random);
   for (int row = 0; row < size.height; ++row) {
     for (int column = 0; column < size.width; ++column) {
-      x.at<float>(row, column) += static_cast<float>(column);
-      y.at<float>(row, column) += static_cast<float>(row);
+      x.at<float>(row, column) += column;
+      y.at<float>(row, column) += row;
     }
   }
   targets.map(targets.height(), targets.width(),

@@ -18,7 +18,7 @@ void for_rows(Array& image, const Rectangle& r, F&& write) {
   std::int64_t width = image.shape()[1], channels = image.shape()[2];
   auto run = [&](auto values) {
     for (std::int64_t row = r.top; row < r.top + r.height; ++row)
-      write(values.subspan(static_cast<std::size_t>((row * width + r.left) * channels),
+      write(values.subspan((row * width + r.left) * channels,
                            static_cast<std::size_t>(r.width * channels)));
   };
   image.dtype() == DType::u8 ? run(image.span<std::uint8_t>()) : run(image.span<float>());
@@ -74,7 +74,7 @@ constexpr Definition<CutoutOptions> cutout_definition{.name = "cutout",
 std::optional<Rectangle> draw_erased(const RandomErasingOptions& o, const Shape& shape,
                                      PhiloxStream& random) {
   std::int64_t height = shape[0], width = shape[1];
-  auto area = static_cast<double>(height) * static_cast<double>(width);
+  auto area = static_cast<double>(height) * width;
   Range log_ratio{std::log(o.ratio.low), std::log(o.ratio.high)};
   if (!draw_event(o.probability, random)) return std::nullopt;
   for (int attempt = 0; attempt < 10; ++attempt) {

@@ -52,8 +52,8 @@ cv::Mat view(Array& array) {
   require(shape[0] <= most && shape[1] <= most && channels <= CV_CN_MAX,
           "view: a matrix has at most ", most, " rows and columns and ", CV_CN_MAX,
           " channels, got ", shape);
-  int type = CV_MAKETYPE(depth_of(array.dtype()), static_cast<int>(channels));
-  return {static_cast<int>(shape[0]), static_cast<int>(shape[1]), type, array.raw()};
+  int type = CV_MAKETYPE(depth_of(array.dtype()), channels);
+  return cv::Mat(shape[0], shape[1], type, array.raw());
 }
 
 const cv::Mat view(const Array& array) { return view(const_cast<Array&>(array)); }
@@ -62,8 +62,8 @@ Array to_array(const cv::Mat& mat) {
   require(!mat.empty() && mat.dims == 2, "to_array: expected a matrix of two dimensions, got ",
           mat.empty() ? "an empty one" : concat(mat.dims));
   require(mat.isContinuous(), "to_array: the matrix is part of another: its rows are ",
-          static_cast<std::size_t>(mat.step), " bytes apart and hold ",
-          static_cast<std::size_t>(mat.cols) * mat.elemSize(), "; clone() it first");
+          static_cast<std::size_t>(mat.step), " bytes apart and hold ", mat.cols * mat.elemSize(),
+          "; clone() it first");
   auto owner = std::make_shared<cv::Mat>(mat);
   TensorType type{{mat.rows, mat.cols, mat.channels()}, dtype_of_depth(mat.depth())};
   return Array(type, owner->data, owner);

@@ -64,10 +64,10 @@ Array soft_labels(const MixOptions& o, const Array& label, std::int64_t rows) {
           o.classes > 0 ? text(o.classes) : "classes", "] or i64[", rows, "], got ", label.type());
   Array out = Array::zeros({rows, o.classes});
   for (std::int64_t row = 0; row < rows; ++row) {
-    std::int64_t value = label.span<std::int64_t>()[static_cast<std::size_t>(row)];
+    std::int64_t value = label.span<std::int64_t>()[row];
     require(value >= 0 && value < o.classes, "feature `", o.label, "` is ", value, " in row ", row,
             ", expected 0 to ", o.classes - 1);
-    out.span<float>()[static_cast<std::size_t>(row * o.classes + value)] = 1;
+    out.span<float>()[row * o.classes + value] = 1;
   }
   return out;
 }
@@ -85,7 +85,7 @@ void along_cycles(const Permutation& other, T* rows, std::int64_t length, Keep&&
     const T* kept = keep(row);
     for (std::size_t at = first; !done[at];) {
       done[at] = true;
-      auto next = static_cast<std::size_t>(other[at]);
+      std::size_t next = other[at];
       T* target = rows + static_cast<std::int64_t>(at) * length;
       change(target, next == first ? kept : rows + static_cast<std::int64_t>(next) * length);
       at = next;
@@ -104,7 +104,7 @@ template <class T>
 void mix_rows(Array& array, const Permutation& other, float kept) {
   std::span<T> values = array.span<T>();
   std::int64_t length = array.elements() / std::max<std::int64_t>(1, std::ssize(other));
-  std::vector<T> copy(static_cast<std::size_t>(length));
+  std::vector<T> copy(length);
   along_cycles(
       other, values.data(), length,
       [&](const T* row) {
@@ -120,7 +120,7 @@ template <class T>
 void paste_rows(Array& array, const Permutation& other, const Rectangle& r) {
   const Shape& s = array.shape();
   std::int64_t length = s[1] * s[2] * s[3], line = s[2] * s[3];
-  std::vector<T> copy(static_cast<std::size_t>(length));
+  std::vector<T> copy(length);
   auto copy_rectangle = [&](const T* from, T* to) {
     for (std::int64_t y = r.top; y < r.top + r.height; ++y)
       std::copy_n(from + y * line + r.left * s[3], r.width * s[3], to + y * line + r.left * s[3]);
@@ -153,8 +153,8 @@ void apply_mixup(const MixOptions& o, Features& features, PhiloxStream& random) 
 Rectangle cut_rectangle(const MixDraw& d, std::int64_t height, std::int64_t width) {
   double side = std::sqrt(1 - d.kept) / 2;
   auto along = [side](double centre, std::int64_t size, std::int64_t& first, std::int64_t& count) {
-    auto middle = static_cast<std::int64_t>(centre * static_cast<double>(size));
-    auto half = static_cast<std::int64_t>(side * static_cast<double>(size));
+    auto middle = static_cast<std::int64_t>(centre * size);
+    auto half = static_cast<std::int64_t>(side * size);
     first = std::max<std::int64_t>(middle - half, 0);
     count = std::min(middle + half, size) - first;
   };
@@ -175,9 +175,8 @@ void apply_cutmix(const MixOptions& o, Features& features, PhiloxStream& random)
     Rectangle r = cut_rectangle(d, image.shape()[1], image.shape()[2]);
     image.dtype() == DType::u8 ? paste_rows<std::uint8_t>(image, d.other, r)
                                : paste_rows<float>(image, d.other, r);
-    double area = static_cast<double>(image.shape()[1] * image.shape()[2]);
-    mix_rows<float>(label, d.other,
-                    static_cast<float>(1 - static_cast<double>(r.height * r.width) / area));
+    double area = image.shape()[1] * image.shape()[2];
+    mix_rows<float>(label, d.other, static_cast<float>(1 - (r.height * r.width) / area));
   }
   features.set(o.label, std::move(label));
 }

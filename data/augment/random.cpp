@@ -16,19 +16,17 @@ std::int64_t draw(WholeRange range, PhiloxStream& random) {
   return range.low + static_cast<std::int64_t>(random.below(count));
 }
 
-std::int64_t draw_below(std::int64_t bound, PhiloxStream& random) {
-  return static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(bound)));
-}
+std::int64_t draw_below(std::int64_t bound, PhiloxStream& random) { return random.below(bound); }
 
 bool draw_event(double probability, PhiloxStream& random) {
   return random.uniform_double() < probability;
 }
 
 std::vector<std::int64_t> draw_permutation(std::int64_t count, PhiloxStream& random) {
-  std::vector<std::int64_t> out(static_cast<std::size_t>(count));
+  std::vector<std::int64_t> out(count);
   std::iota(out.begin(), out.end(), 0);
   for (std::size_t left = out.size(); left > 1; --left)
-    std::swap(out[left - 1], out[static_cast<std::size_t>(random.below(left))]);
+    std::swap(out[left - 1], out[random.below(left)]);
   return out;
 }
 

@@ -48,7 +48,7 @@ void check_multi_scale(const MultiScaleOptions& o) {
 }
 
 void apply_multi_scale(const MultiScaleOptions& o, Features& features, PhiloxStream& random) {
-  std::int64_t size = o.sizes[static_cast<std::size_t>(random.below(o.sizes.size()))];
+  std::int64_t size = o.sizes[random.below(o.sizes.size())];
   Targets targets(features, o.image, o.masks);
   resize_all(o, targets, size, size);
 }

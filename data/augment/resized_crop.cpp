@@ -33,15 +33,15 @@ Taps growing_taps(const Part& part, std::int64_t wanted) {
   Taps taps;
   std::int64_t old = part.pixels();
   taps.count = old > 1 ? 2 : 1;
-  auto begin = static_cast<double>(part.begin), unit = static_cast<double>(part.unit);
-  double step = static_cast<double>(part.length) / static_cast<double>(wanted);
+  double begin = part.begin, unit = part.unit;
+  double step = static_cast<double>(part.length) / wanted;
   for (std::int64_t i = 0; i < wanted; ++i) {
-    auto last = static_cast<double>(old - 1);
-    double centre = (begin + (static_cast<double>(i) + 0.5) * step) / unit;
+    double last = old - 1;
+    double centre = (begin + (i + 0.5) * step) / unit;
     double at = std::clamp(centre - 0.5, 0.0, last);
     auto first = std::min(static_cast<std::int64_t>(at), old - taps.count);
-    auto share = static_cast<float>(at - static_cast<double>(first));
-    taps.first.push_back(static_cast<std::int32_t>(first));
+    auto share = static_cast<float>(at - first);
+    taps.first.push_back(first);
     taps.weights.push_back(1 - share);
     if (taps.count == 2) taps.weights.push_back(share);
   }
@@ -53,15 +53,14 @@ Taps growing_taps(const Part& part, std::int64_t wanted) {
 Taps shrinking_taps(const Part& part, std::int64_t wanted) {
   Taps taps;
   std::int64_t old = part.pixels(), pixel = part.unit * wanted;
-  taps.count = static_cast<std::int32_t>(std::min((part.length - 1) / pixel + 2, old));
+  taps.count = std::min((part.length - 1) / pixel + 2, old);
   for (std::int64_t i = 0; i < wanted; ++i) {
     std::int64_t begin = part.begin * wanted + i * part.length, end = begin + part.length;
     std::int64_t first = std::min(begin / pixel, old - taps.count);
-    taps.first.push_back(static_cast<std::int32_t>(first));
+    taps.first.push_back(first);
     for (std::int64_t p = first; p < first + taps.count; ++p) {
       std::int64_t overlap = std::min(end, (p + 1) * pixel) - std::max(begin, p * pixel);
-      taps.weights.push_back(static_cast<float>(std::max<std::int64_t>(overlap, 0))
-                             / static_cast<float>(part.length));
+      taps.weights.push_back(static_cast<float>(std::max<std::int64_t>(overlap, 0)) / part.length);
     }
   }
   return taps;
@@ -82,11 +81,9 @@ void add_rows(const std::uint8_t* row, std::int64_t stride, std::span<const floa
     if (a == 0 && b == 0) continue;
     const std::uint8_t* next = b == 0 ? row : row + stride;
     if (std::exchange(first, false)) {
-      for (std::int64_t k = 0; k < length; ++k)
-        sums[k] = a * static_cast<float>(row[k]) + b * static_cast<float>(next[k]);
+      for (std::int64_t k = 0; k < length; ++k) sums[k] = a * row[k] + b * next[k];
     } else {
-      for (std::int64_t k = 0; k < length; ++k)
-        sums[k] += a * static_cast<float>(row[k]) + b * static_cast<float>(next[k]);
+      for (std::int64_t k = 0; k < length; ++k) sums[k] += a * row[k] + b * next[k];
     }
   }
 }
@@ -104,7 +101,7 @@ Four load(const float* from) {
 // reads. They are stored whole, since each repairs what the one before it wrote beyond its end.
 void write_row(const float* sums, const Taps& taps, bool flip, Four scale, Four shift, float* out) {
   std::size_t size = taps.first.size();
-  auto count = static_cast<std::size_t>(taps.count);
+  std::size_t count = taps.count;
   for (std::size_t x = 0; x < size; ++x) {
     std::size_t i = flip ? size - 1 - x : x;
     const float* pixel = sums + 3 * taps.first[i];
@@ -146,7 +143,7 @@ void check_resized_crop(Range scale, Range ratio) {
 
 Rectangle draw_rectangle(std::int64_t height, std::int64_t width, Range scale, Range ratio,
                          PhiloxStream& random) {
-  auto area = static_cast<double>(height) * static_cast<double>(width);
+  auto area = static_cast<double>(height) * width;
   Range log_ratio{std::log(ratio.low), std::log(ratio.high)};
   for (int attempt = 0; attempt < 10; ++attempt) {
     double wanted = area * draw(scale, random);
@@ -158,9 +155,9 @@ Rectangle draw_rectangle(std::int64_t height, std::int64_t width, Range scale, R
     return {top, draw_below(width - w + 1, random), h, w};
   }
   std::int64_t w = width, h = height;
-  double shape = static_cast<double>(width) / static_cast<double>(height);
-  if (shape < ratio.low) h = std::llrint(static_cast<double>(w) / ratio.low);
-  if (shape > ratio.high) w = std::llrint(static_cast<double>(h) * ratio.high);
+  double shape = static_cast<double>(width) / height;
+  if (shape < ratio.low) h = std::llrint(w / ratio.low);
+  if (shape > ratio.high) w = std::llrint(h * ratio.high);
   h = std::clamp<std::int64_t>(h, 1, height);
   w = std::clamp<std::int64_t>(w, 1, width);
   return {(height - h) / 2, (width - w) / 2, h, w};
@@ -193,14 +190,13 @@ void resize_crop_into(const PixelView& image, const Rectangle& crop, bool flip,
     shift[c] = -mean[c] / deviation[c];
   }
   std::int64_t length = 3 * wide.pixels();
-  std::vector<float> sums(static_cast<std::size_t>(length) + 1);
+  std::vector<float> sums(length + 1);
   const std::uint8_t* corner = image.data + top * image.row_bytes + 3 * left;
-  auto count = static_cast<std::size_t>(rows.count);
-  for (std::size_t y = 0; y < static_cast<std::size_t>(size); ++y) {
+  std::size_t count = rows.count;
+  for (std::int64_t y = 0; y < size; ++y) {
     add_rows(corner + rows.first[y] * image.row_bytes, image.row_bytes,
              std::span(rows.weights).subspan(y * count, count), sums.data(), length);
-    write_row(sums.data(), columns, flip, scale, shift,
-              out + 3 * y * static_cast<std::size_t>(size));
+    write_row(sums.data(), columns, flip, scale, shift, out + 3 * y * size);
   }
 }
 

@@ -112,9 +112,9 @@ void map_channels(const cv::Mat& from, cv::Mat& to, PixelKind kind, const PixelM
       there.insert(there.end(), {first + i, i});
       back.insert(back.end(), {i, first + i});
     }
-    cv::mixChannels(&from, 1, &part, 1, there.data(), static_cast<std::size_t>(count));
+    cv::mixChannels(&from, 1, &part, 1, there.data(), count);
     map(part, result, kind);
-    cv::mixChannels(&result, 1, &to, 1, back.data(), static_cast<std::size_t>(count));
+    cv::mixChannels(&result, 1, &to, 1, back.data(), count);
   }
 }
 
@@ -137,14 +137,13 @@ void make_exclusive(Array& array) {
 cv::Mat raw_view(Array& array) {
   const Shape& shape = array.shape();
   ensure(shape.rank() == 2 || shape.rank() == 3, "raw_view of ", array.type());
-  int channels = shape.rank() == 3 ? static_cast<int>(shape[2]) : 1;
+  int channels = shape.rank() == 3 ? shape[2] : 1;
   int depth = array.dtype() == DType::f32   ? CV_32F
               : size_of(array.dtype()) == 1 ? CV_8U
               : size_of(array.dtype()) == 2 ? CV_16U
               : size_of(array.dtype()) == 4 ? CV_32S
                                             : CV_64F;
-  return {static_cast<int>(shape[0]), static_cast<int>(shape[1]), CV_MAKETYPE(depth, channels),
-          array.raw()};
+  return cv::Mat(shape[0], shape[1], CV_MAKETYPE(depth, channels), array.raw());
 }
 
 Array fill_element(const PixelKind& kind, double fill) {

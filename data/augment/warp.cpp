@@ -82,8 +82,8 @@ void apply_affine(const AffineOptions& o, Features& features, PhiloxStream& rand
   // [[c, s], [-s, c]] [[1, x], [0, 1]] [[1, 0], [y, 1]]
   double a[2][2] = {{c + (c * x + s) * y, c * x + s}, {-s + (c - s * x) * y, c - s * x}};
   warp_all(o, targets,
-           inverse_about_middle(a, d.translate_x * static_cast<double>(targets.width()),
-                                d.translate_y * static_cast<double>(targets.height()), targets));
+           inverse_about_middle(a, d.translate_x * targets.width(),
+                                d.translate_y * targets.height(), targets));
 }
 
 constexpr Definition<AffineOptions> affine_definition{
@@ -114,7 +114,7 @@ Corners draw_corners(const PerspectiveOptions& o, PhiloxStream& random) {
 void apply_perspective(const PerspectiveOptions& o, Features& features, PhiloxStream& random) {
   Corners c = draw_corners(o, random);
   Targets targets(features, o.image, o.masks);
-  auto w = static_cast<double>(targets.width()), h = static_cast<double>(targets.height());
+  double w = targets.width(), h = targets.height();
   // The corners of the image's area, not the centres of its corner pixels: those of an image one
   // pixel wide coincide.
   auto point = [&](double x, double y) {

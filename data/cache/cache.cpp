@@ -117,8 +117,7 @@ class Cached final : public Iterator {
 
   void position(Position& at) override {
     if (order_) at.constant("cache.size", order_->size);
-    if (order_ && order_->seed)
-      at.constant("shuffle.seed", static_cast<std::int64_t>(*order_->seed));
+    if (order_ && order_->seed) at.constant("shuffle.seed", *order_->seed);
     at.field("cache.next", next_, 0, order_ ? order_->size : store_->size());
     if (!at.saving()) behind_ = next_;
   }

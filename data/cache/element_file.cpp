@@ -42,7 +42,7 @@ class Reader {
   std::span<const std::byte> take(std::int64_t size) {
     require(size >= 0 && size <= std::ssize(bytes_), where_, ": not an element: ", size,
             " bytes are wanted where ", bytes_.size(), " are left");
-    auto out = bytes_.first(static_cast<std::size_t>(size));
+    auto out = bytes_.first(size);
     bytes_ = bytes_.subspan(out.size());
     return out;
   }
@@ -69,7 +69,7 @@ TensorType read_type(Reader& in) {
   TensorType type;
   type.dtype = static_cast<DType>(in.number(static_cast<std::int64_t>(DType::boolean), "a dtype"));
   std::array<std::int64_t, Shape::max_rank> sizes{};
-  auto rank = static_cast<std::size_t>(in.number(Shape::max_rank, "a rank"));
+  std::size_t rank = in.number(Shape::max_rank, "a rank");
   for (std::size_t i = 0; i < rank; ++i) sizes[i] = in.number(std::int64_t{1} << 48, "a size");
   type.shape = Shape(std::span<const std::int64_t>(sizes.data(), rank));
   return type;
@@ -93,7 +93,7 @@ void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t
   file.read(offset + 12, out);
   std::uint32_t wanted = 0;
   std::memcpy(&wanted, out.data() + length, sizeof wanted);
-  out.resize(static_cast<std::size_t>(length));
+  out.resize(length);
   require(masked(crc32c(out)) == wanted, file.path(), ": the record at byte ", offset,
           " does not agree with its checksum; the file is damaged, remove it");
 }
@@ -103,21 +103,21 @@ void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t
 void encode_element(const Element& element, std::vector<std::byte>& out) {
   Writer to(out);
   to.number(element.index);
-  to.number(static_cast<std::int64_t>(element.epoch));
+  to.number(element.epoch);
   for (const auto& [name, array] : element.features) {
     to.number(std::ssize(name));
     to.bytes(name.data(), name.size());
     to.number(static_cast<std::int64_t>(array.dtype()));
     to.number(array.shape().rank());
     for (std::int64_t size : array.shape()) to.number(size);
-    to.bytes(array.raw(), static_cast<std::size_t>(array.bytes()));
+    to.bytes(array.raw(), array.bytes());
   }
 }
 
 void decode_element(std::span<const std::byte> bytes, Element& out, const std::string& where) {
   Reader in(bytes, where);
   out.index = in.number();
-  out.epoch = static_cast<std::uint64_t>(in.number());
+  out.epoch = in.number();
   Signature signature;
   std::vector<std::span<const std::byte>> values;
   while (!in.at_end()) {
@@ -191,7 +191,7 @@ ElementReader::ElementReader(const std::string& path) : file_(path) {
 
 void ElementReader::read(std::int64_t index, Element& out) const {
   thread_local std::vector<std::byte> record;
-  std::int64_t offset = offsets_[static_cast<std::size_t>(index)];
+  std::int64_t offset = offsets_[index];
   read_record(file_, offset, file_.size() - tail, record);
   decode_element(record, out, concat(file_.path(), " at byte ", offset));
 }

@@ -109,10 +109,10 @@ class InOrder final : public Iterator {
  private:
   IteratorPtr begin(const Dataset& dataset, Pass pass, std::vector<std::int64_t> places) const {
     auto table = std::make_shared<const std::vector<std::int64_t>>(std::move(places));
-    pass.order = std::make_shared<Order>(
-        Order{.size = std::ssize(*table),
-              .at = [table](std::int64_t i) { return (*table)[static_cast<std::size_t>(i)]; },
-              .seed = order_->seed});
+    pass.order =
+        std::make_shared<Order>(Order{.size = std::ssize(*table),
+                                      .at = [table](std::int64_t i) { return (*table)[i]; },
+                                      .seed = order_->seed});
     return dataset.iterate(std::move(pass));
   }
 

@@ -95,7 +95,7 @@ class Interleave final : public Iterator {
         else
           slots_.emplace_back();
       }
-      InnerPtr& slot = slots_[static_cast<std::size_t>(cycle_)];
+      InnerPtr& slot = slots_[cycle_];
       if (slot) return slot.get();
       if (source_ended_)
         end_turn();
@@ -135,7 +135,7 @@ class Interleave final : public Iterator {
   }
 
   void close() {
-    slots_[static_cast<std::size_t>(cycle_)].reset();
+    slots_[cycle_].reset();
     --open_;
     end_turn();
   }
@@ -192,7 +192,7 @@ class Interleave final : public Iterator {
       inner->outer = to_string(element_);
       inner->elements = for_element(pass_.name, element_, [&] {
         Dataset dataset = function_(std::move(element_.features));
-        return dataset.iterate(pass_.inner(static_cast<std::uint64_t>(inner->number)));
+        return dataset.iterate(pass_.inner(inner->number));
       });
     } catch (...) {
       inner->error = std::current_exception();

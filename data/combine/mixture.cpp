@@ -37,7 +37,7 @@ bool Mixture::take(Element* out) {
     std::int64_t choice = choose(step_++);
     ended_ = choice == none;
     if (ended_) break;
-    IteratorPtr& input = inputs_[static_cast<std::size_t>(choice)];
+    IteratorPtr& input = inputs_[choice];
     if (input) {
       ++index_;  // also if the element fails
       if (out ? input->next(*out) : input->skip(1) == 1) return true;

@@ -28,7 +28,7 @@ class Mixture : public Iterator {
   virtual std::int64_t choose(std::int64_t step) = 0;
 
   std::int64_t inputs() const { return std::ssize(inputs_); }
-  bool has_ended(std::int64_t input) const { return !inputs_[static_cast<std::size_t>(input)]; }
+  bool has_ended(std::int64_t input) const { return !inputs_[input]; }
 
  private:
   bool take(Element* out);

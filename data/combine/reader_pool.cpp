@@ -99,7 +99,7 @@ class ReaderPool::Reader final : public Iterator {
     MutexLock lock(shared_->mutex);
     if (shared_->meter) {
       shared_->meter->looks.add(1);
-      shared_->meter->queued.add(static_cast<std::int64_t>(reading.produced - reading.taken));
+      shared_->meter->queued.add(reading.produced - reading.taken);
     }
     while (reading.taken == reading.produced && !reading.ended) {
       if (reading.busy) {
@@ -160,7 +160,7 @@ class ReaderPool::Reader final : public Iterator {
 };
 
 ReaderPool::ReaderPool(int threads, const Pass& pass)
-    : shared_(std::make_shared<Shared>()), limit_(static_cast<std::size_t>(threads)) {
+    : shared_(std::make_shared<Shared>()), limit_(threads) {
   shared_->profile = pass.profile;
   shared_->meter = pass.meter;
   if (!pass.meter) return;

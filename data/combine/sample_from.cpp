@@ -19,18 +19,16 @@ class SampleFrom final : public Mixture {
         key_(philox_key(pass.key(options.seed, "sample_from").value, pass.epoch)) {}
 
   void position(Position& at) override {
-    at.constant("sample_from.seed", static_cast<std::int64_t>(seed_));
+    at.constant("sample_from.seed", seed_);
     Mixture::position(at);
   }
 
  private:
   std::int64_t choose(std::int64_t step) override {
-    auto weight = [&](std::int64_t i) {
-      return has_ended(i) ? 0.0 : weights_[static_cast<std::size_t>(i)];
-    };
+    auto weight = [&](std::int64_t i) { return has_ended(i) ? 0.0 : weights_[i]; };
     double sum = 0;
     for (std::int64_t i = 0; i < inputs(); ++i) sum += weight(i);
-    double left = PhiloxStream(key_, static_cast<std::uint64_t>(step)).uniform_double() * sum;
+    double left = PhiloxStream(key_, step).uniform_double() * sum;
     std::int64_t choice = none;
     for (std::int64_t i = 0; i < inputs(); ++i) {
       if (weight(i) == 0) continue;
@@ -84,8 +82,8 @@ Dataset sample_from(std::vector<Dataset> datasets, SampleOptions options) {
   DatasetInfo info{.cardinality = cardinality(datasets, weights, options.stop_on_empty)};
   for (std::size_t i = weights.size(); i-- > 0;) {
     if (weights[i] > 0) continue;  // never drawn, and so not begun either
-    datasets.erase(datasets.begin() + static_cast<std::ptrdiff_t>(i));
-    weights.erase(weights.begin() + static_cast<std::ptrdiff_t>(i));
+    datasets.erase(datasets.begin() + i);
+    weights.erase(weights.begin() + i);
   }
   auto make = [=](const Pass& pass) {
     return std::make_unique<SampleFrom>(datasets, weights, options, pass);

@@ -21,7 +21,7 @@ class BinaryView {
              std::endian order = std::endian::little)
       : bytes_(bytes), name_(name), order_(order) {}
 
-  std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
+  std::int64_t size() const { return bytes_.size(); }
   const std::string& name() const { return name_; }
 
   std::uint8_t u8(std::int64_t offset) const { return number<std::uint8_t>(offset); }
@@ -33,16 +33,15 @@ class BinaryView {
     require(offset >= 0 && count >= 0 && offset <= size() && count <= size() - offset, name_,
             ": truncated: ", count, " bytes are expected at byte ", offset,
             " but the data end at byte ", size());
-    return bytes_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(count));
+    return bytes_.subspan(offset, count);
   }
 
   /// Whether the bytes at `offset` spell `text`; false where they end before.
   bool spells(std::int64_t offset, std::string_view text) const {
-    auto count = static_cast<std::int64_t>(text.size());
+    std::int64_t count = text.size();
     if (offset < 0 || offset > size() || count > size() - offset) return false;
     for (std::int64_t i = 0; i < count; ++i)
-      if (u8(offset + i) != static_cast<std::uint8_t>(text[static_cast<std::size_t>(i)]))
-        return false;
+      if (u8(offset + i) != static_cast<std::uint8_t>(text[i])) return false;
     return true;
   }
 

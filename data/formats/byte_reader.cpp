@@ -18,7 +18,7 @@ class Stored {
  public:
   explicit Stored(const std::string& path) : name_(path), file_(path), size_(file_->size()) {}
   Stored(std::span<const std::byte> bytes, const std::string& name)
-      : name_(name), memory_(bytes), size_(static_cast<std::int64_t>(bytes.size())) {}
+      : name_(name), memory_(bytes), size_(std::ssize(bytes)) {}
 
   const std::string& name() const { return name_; }
   std::int64_t size() const { return size_; }
@@ -32,7 +32,7 @@ class Stored {
     } else if (count > 0) {
       std::memcpy(into.data(), memory_.data() + offset_, count);
     }
-    offset_ += static_cast<std::int64_t>(count);
+    offset_ += count;
     return count;
   }
 
@@ -69,12 +69,11 @@ class Inflater {
     while (done < into.size()) {
       if (stream_.avail_in == 0) {
         stream_.next_in = reinterpret_cast<Bytef*>(input_.get());
-        stream_.avail_in = static_cast<uInt>(stored.read({input_.get(), ByteReader::buffer_bytes}));
+        stream_.avail_in = stored.read({input_.get(), ByteReader::buffer_bytes});
         if (stream_.avail_in == 0 && between_streams_) break;
       }
       if (between_streams_ && !skip_padding()) continue;
-      auto room = static_cast<uInt>(
-          std::min<std::size_t>(into.size() - done, std::numeric_limits<uInt>::max()));
+      uInt room = std::min<std::size_t>(into.size() - done, std::numeric_limits<uInt>::max());
       stream_.next_out = reinterpret_cast<Bytef*>(into.data() + done);
       stream_.avail_out = room;
       int code = inflate(&stream_, Z_NO_FLUSH);
@@ -86,7 +85,7 @@ class Inflater {
         break;
       }
     }
-    produced_ += static_cast<std::int64_t>(done);
+    produced_ += done;
     return done;
   }
 
@@ -163,7 +162,7 @@ std::size_t ByteReader::read(std::span<std::byte> into) {
     std::size_t got = 0;
     if (buffered_.empty() && into.size() >= buffer_bytes) {
       got = source_->read(into);
-      offset_ += static_cast<std::int64_t>(got);
+      offset_ += got;
       if (got == 0) break;
     } else {
       if (buffered_.empty() && !refill()) break;
@@ -183,8 +182,8 @@ std::int64_t ByteReader::skip(std::int64_t count) {
     seek(offset_ + std::min(count, *end - offset_));
   } else {
     while (count > 0 && (!buffered_.empty() || refill())) {
-      auto part = std::min(count, static_cast<std::int64_t>(buffered_.size()));
-      drop(static_cast<std::size_t>(part));
+      auto part = std::min(count, std::ssize(buffered_));
+      drop(part);
       count -= part;
     }
   }
@@ -196,8 +195,8 @@ void ByteReader::seek(std::int64_t offset) {
   if (auto end = size()) {
     require(offset <= *end, path(), ": cannot go to byte ", offset, ": it ends at byte ", *end);
     std::int64_t ahead = offset - offset_;
-    if (ahead >= 0 && ahead <= static_cast<std::int64_t>(buffered_.size())) {
-      drop(static_cast<std::size_t>(ahead));
+    if (ahead >= 0 && ahead <= std::ssize(buffered_)) {
+      drop(ahead);
       return;
     }
     buffered_ = {};
@@ -230,7 +229,7 @@ bool ByteReader::refill() {
 
 void ByteReader::drop(std::size_t count) {
   buffered_ = buffered_.subspan(count);
-  offset_ += static_cast<std::int64_t>(count);
+  offset_ += count;
 }
 
 }  // namespace belfry::data

@@ -90,11 +90,11 @@ void ByteWriter::deflate(std::span<const std::byte> bytes, int mode) {
     auto part = bytes.first(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
     bytes = bytes.subspan(part.size());
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(part.data()));
-    stream.avail_in = static_cast<uInt>(part.size());
+    stream.avail_in = part.size();
     do {
       if (buffered_ == buffer_bytes) write_out();
       stream.next_out = reinterpret_cast<Bytef*>(buffer_.get() + buffered_);
-      stream.avail_out = static_cast<uInt>(buffer_bytes - buffered_);
+      stream.avail_out = buffer_bytes - buffered_;
       int code = ::deflate(&stream, mode);
       ensure(code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR, "deflate gave ", code);
       buffered_ = buffer_bytes - stream.avail_out;

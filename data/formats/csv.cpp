@@ -48,7 +48,7 @@ CsvWords index_words(const CsvColumn& column) {
           " buckets; they are at least 1, for text without .unknown");
   CsvWords out;
   for (const std::string& word : column.vocabulary) {
-    bool added = out.emplace(word, static_cast<std::int64_t>(out.size())).second;
+    bool added = out.emplace(word, std::ssize(out)).second;
     require(added, "csv: the vocabulary of column `", column.name, "` has ", shown(word), " twice");
   }
   return out;
@@ -122,7 +122,7 @@ bool CsvReader::take_record(std::string_view& text, bool at_end) {
   if (!fault_.empty()) return drop_line(text, at_end);
   if (!skip_lines(text, at_end)) return false;
   record_ = place_;
-  auto limit = static_cast<std::size_t>(options_.max_record_bytes);
+  std::size_t limit = options_.max_record_bytes;
   switch (split(text.substr(0, limit), at_end && text.size() <= limit)) {
     case Split::complete:
       consume(text, record_bytes_);
@@ -172,7 +172,7 @@ bool CsvReader::drop_line(std::string_view& text, bool at_end) {
 
 void CsvReader::consume(std::string_view& text, std::size_t bytes) {
   place_.line += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bytes), '\n');
-  place_.offset += static_cast<std::int64_t>(bytes);
+  place_.offset += bytes;
   text.remove_prefix(bytes);
 }
 
@@ -308,7 +308,7 @@ void CsvReader::bind_to_positions() {
 }
 
 std::size_t CsvReader::find_in_header(const std::string& name) const {
-  auto begin = fields_.begin(), end = begin + static_cast<std::ptrdiff_t>(field_count_);
+  auto begin = fields_.begin(), end = begin + field_count_;
   auto is_it = [&](const Field& field) { return field.text == name; };
   auto found = std::find_if(begin, end, is_it);
   std::vector<std::string> names;
@@ -317,7 +317,7 @@ std::size_t CsvReader::find_in_header(const std::string& name) const {
           "; it has ", join(names, ", "), " (a file without one: .header = false)");
   require(std::none_of(found + 1, end, is_it), name_, ": the header on line ", record_.line,
           " has the column `", name, "` twice; choose one by .index");
-  return static_cast<std::size_t>(found - begin);
+  return found - begin;
 }
 
 void CsvReader::check_field_count() {

@@ -27,7 +27,7 @@ std::int64_t magnitude(std::string_view number) {
   std::size_t letter = std::min(number.find_first_of("eE"), number.size());
   std::string_view digits = number.substr(0, letter);
   auto point = std::ssize(digits.substr(0, digits.find('.')));
-  auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+  std::int64_t first = digits.find_first_of("123456789");
   std::int64_t out = first < point ? point - first : point - first + 1;
   if (letter == number.size()) return out;
   std::string_view exponent = number.substr(letter + 1);
@@ -58,7 +58,7 @@ T parse_number(std::string_view field) {
 bool parse_boolean(std::string_view field) {
   std::string s(trim(field));
   for (char& c : s)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c >= 'A' && c <= 'Z') c = c - 'A' + 'a';
   bool yes = s == "true" || s == "1";
   require(yes || s == "false" || s == "0", shown(field),
           " is not of type bool: expected true, false, 1 or 0");
@@ -71,12 +71,12 @@ void prepare(Array& out, const TensorType& type) {
 }
 
 void set_text(Array& out, std::string_view value) {
-  prepare(out, {{static_cast<std::int64_t>(value.size())}, DType::u8});
+  prepare(out, {{std::ssize(value)}, DType::u8});
   std::copy(value.begin(), value.end(), out.span<std::uint8_t>().begin());
 }
 
 std::int64_t bucket_of(std::string_view word, std::int64_t buckets) {
-  return static_cast<std::int64_t>(philox_key(0, word).value % static_cast<std::uint64_t>(buckets));
+  return philox_key(0, word).value % buckets;
 }
 
 }  // namespace

@@ -31,12 +31,11 @@ void check(const SpectrogramOptions& o) {
 
 int fft_length(const SpectrogramOptions& o) {
   if (o.fft_length != 0) return o.fft_length;
-  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(o.frame_length)));
+  return std::bit_ceil(static_cast<unsigned>(o.frame_length));
 }
 
 std::vector<float> window_of(const SpectrogramOptions& o) {
-  if (o.window == Window::rectangular)
-    return std::vector<float>(static_cast<std::size_t>(o.frame_length), 1.0f);
+  if (o.window == Window::rectangular) return std::vector<float>(o.frame_length, 1.0f);
   double a = o.window == Window::hann ? 0.5 : 0.54;
   std::vector<float> out;
   for (int i = 0; i < o.frame_length; ++i)
@@ -57,13 +56,13 @@ std::span<const float> one_channel(const Array& samples) {
 // OpenCV packs the spectrum of a real row as re(0), re(1), im(1), re(2), im(2), ...; with an even
 // length the last number is the real one at half the sampling rate.
 void take_power(const float* packed, int length, int power, std::span<float> out) {
-  auto bins = static_cast<int>(out.size());
+  int bins = out.size();
   for (int k = 0; k < bins; ++k) {
     bool real = k == 0 || 2 * k == length;
     float re = packed[k == 0 ? 0 : 2 * k - 1];
     float im = real ? 0.0f : packed[2 * k];
     float squared = re * re + im * im;
-    out[static_cast<std::size_t>(k)] = power == 2 ? squared : std::sqrt(squared);
+    out[k] = power == 2 ? squared : std::sqrt(squared);
   }
 }
 
@@ -78,8 +77,7 @@ std::vector<Entry> entries_of(const Array& bank) {
   auto weights = bank.span<float>();
   const std::int64_t mels = bank.shape()[1];
   for (std::int64_t i = 0; i < bank.elements(); ++i)
-    if (float weight = weights[static_cast<std::size_t>(i)]; weight != 0)
-      out.push_back({i / mels, i % mels, weight});
+    if (float weight = weights[i]; weight != 0) out.push_back({i / mels, i % mels, weight});
   return out;
 }
 
@@ -91,7 +89,7 @@ Array spectrogram(const Array& samples, const SpectrogramOptions& options) {
   check(options);
   std::span<const float> x = one_channel(samples);
   const int length = fft_length(options);
-  const auto n = static_cast<std::int64_t>(x.size());
+  const std::int64_t n = x.size();
   const std::int64_t frames =
       n < options.frame_length ? 0 : 1 + (n - options.frame_length) / options.frame_step;
   Array out({frames, length / 2 + 1}, DType::f32);
@@ -100,7 +98,7 @@ Array spectrogram(const Array& samples, const SpectrogramOptions& options) {
   // Many rows in one call: OpenCV prepares its tables anew for each.
   cv::Mat block, spectrum;
   for (std::int64_t first = 0; first < frames; first += frames_at_once) {
-    auto rows = static_cast<int>(std::min(frames - first, frames_at_once));
+    int rows = std::min(frames - first, frames_at_once);
     block = cv::Mat::zeros(rows, length, CV_32F);
     for (int row = 0; row < rows; ++row) {
       const float* from = x.data() + (first + row) * options.frame_step;
@@ -132,8 +130,7 @@ Array mel_filter_bank(const MelOptions& o) {
     Array bands = out.row(bin);
     auto row = bands.span<float>();
     for (int band = 0; band < o.mels; ++band)
-      row[static_cast<std::size_t>(band)] =
-          static_cast<float>(std::max(0.0, std::min(at - band, band + 2 - at)));
+      row[band] = static_cast<float>(std::max(0.0, std::min(at - band, band + 2 - at)));
   }
   return out;
 }

@@ -68,7 +68,7 @@ bool TfRecordReader::next(std::vector<std::byte>& record) {
 
 bool TfRecordReader::skip() {
   return with_next([&](std::uint64_t length) {
-    auto count = static_cast<std::int64_t>(std::min(length, std::uint64_t{1} << 62));
+    std::int64_t count = std::min(length, std::uint64_t{1} << 62);
     const bool whole = file_.skip(count) == count;
     require(whole, path(), ": truncated at byte ", file_.offset(), ", inside a record of ", length,
             " bytes");

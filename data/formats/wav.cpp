@@ -81,7 +81,7 @@ Format read_format(const BinaryView& file, const Chunk& chunk) {
   require(rate >= 1 && rate <= std::numeric_limits<std::int32_t>::max(), file.name(),
           ": the sample rate at byte ", chunk.offset + 4, " is ", rate,
           ", expected 1 to 2147483647");
-  out.sample_rate = static_cast<int>(rate);
+  out.sample_rate = rate;
   bool known = out.code == pcm_code
                    ? out.bits == 8 || out.bits == 16 || out.bits == 24 || out.bits == 32
                    : out.code == float_code && (out.bits == 32 || out.bits == 64);
@@ -106,8 +106,8 @@ T load(const std::byte* from) {
 float load_24_bits(const std::byte* from) {
   auto b = [&](int i) { return std::to_integer<std::uint32_t>(from[i]); };
   // Into the upper bytes, so that the sign is where it belongs.
-  auto value = static_cast<std::int32_t>(b(0) << 8 | b(1) << 16 | b(2) << 24);
-  return static_cast<float>(value) * 0x1p-31f;
+  std::int32_t value = b(0) << 8 | b(1) << 16 | b(2) << 24;
+  return value * 0x1p-31f;
 }
 
 template <class Load>
@@ -123,14 +123,13 @@ void convert_samples(const Format& format, std::span<const std::byte> bytes, std
   else if (format.code == float_code)
     convert(bytes, out, [](B b) { return static_cast<float>(load<double>(b)); });
   else if (format.bits == 8)
-    convert(bytes, out,
-            [](B b) { return static_cast<float>(std::to_integer<int>(*b) - 128) * 0x1p-7f; });
+    convert(bytes, out, [](B b) { return (std::to_integer<int>(*b) - 128) * 0x1p-7f; });
   else if (format.bits == 16)
-    convert(bytes, out, [](B b) { return static_cast<float>(load<std::int16_t>(b)) * 0x1p-15f; });
+    convert(bytes, out, [](B b) { return (load<std::int16_t>(b)) * 0x1p-15f; });
   else if (format.bits == 24)
     convert(bytes, out, load_24_bits);
   else
-    convert(bytes, out, [](B b) { return static_cast<float>(load<std::int32_t>(b)) * 0x1p-31f; });
+    convert(bytes, out, [](B b) { return (load<std::int32_t>(b)) * 0x1p-31f; });
 }
 
 void append_bytes(std::vector<std::byte>& out, const void* data, std::size_t size) {
@@ -150,7 +149,7 @@ void append_number(std::vector<std::byte>& out, T value) {
 
 std::int16_t to_pcm16(float sample) {
   require(!std::isnan(sample), "write_wav: a sample is not a number");
-  return static_cast<std::int16_t>(std::lrint(std::clamp(sample * 32768.0f, -32768.0f, 32767.0f)));
+  return std::lrint(std::clamp(sample * 32768.0f, -32768.0f, 32767.0f));
 }
 
 }  // namespace
@@ -192,7 +191,7 @@ std::vector<std::byte> encode_wav(const Array& samples, const WavOptions& option
           " bytes of samples, more than the 4 GiB of a WAV file; write several");
 
   std::vector<std::byte> out;
-  out.reserve(static_cast<std::size_t>(44 + data_bytes));
+  out.reserve(44 + data_bytes);
   append(out, "RIFF");
   append_number(out, static_cast<std::uint32_t>(36 + data_bytes));
   append(out, "WAVEfmt ");

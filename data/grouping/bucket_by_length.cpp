@@ -38,7 +38,7 @@ std::int64_t bucket_of(std::int64_t length, const BucketOptions& options) {
 }
 
 Bucket make_bucket(std::int64_t bucket, const BucketOptions& options) {
-  auto b = static_cast<std::size_t>(bucket);
+  std::size_t b = bucket;
   PaddedBatchOptions padded = options.padded;
   if (b < options.boundaries.size())
     for (const std::string& name : options.pad_to_boundary) {

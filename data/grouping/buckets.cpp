@@ -103,8 +103,7 @@ class Buckets final : public Iterator {
   }
 
   void save(Position& at) {
-    std::vector<std::int64_t> waiting(replay_.begin() + static_cast<std::ptrdiff_t>(next_replay_),
-                                      replay_.end());
+    std::vector<std::int64_t> waiting(replay_.begin() + next_replay_, replay_.end());
     std::erase_if(waiting, [&](std::int64_t number) { return number < number_; });
     const Place* before = nullptr;  // null: the source stands where it has to
     std::int64_t first = number_;

@@ -12,7 +12,7 @@ using Sizes = std::span<const std::int64_t>;
 
 std::size_t elements(Sizes sizes) {
   std::size_t out = 1;
-  for (std::int64_t size : sizes) out *= static_cast<std::size_t>(size);
+  for (std::int64_t size : sizes) out *= size;
   return out;
 }
 
@@ -25,7 +25,7 @@ void copy_block(const std::byte* from, Sizes from_sizes, std::byte* to, Sizes to
   }
   Sizes from_inner = from_sizes.subspan(1), to_inner = to_sizes.subspan(1);
   std::size_t from_step = elements(from_inner) * unit, to_step = elements(to_inner) * unit;
-  auto count = static_cast<std::size_t>(from_sizes[0]);
+  std::size_t count = from_sizes[0];
   if (std::equal(from_inner.begin(), from_inner.end(), to_inner.begin())) {
     std::memcpy(to, from, count * from_step);
     return;
@@ -38,10 +38,10 @@ void fill(Array& batch, std::int64_t row, double value, const std::string& name)
   Array element = Array::scalar(value).cast(batch.dtype());
   require(is_floating(batch.dtype()) || element.item() == value,
           "cannot pad and batch: ", batch.dtype(), " `", name, "` cannot hold the padding ", value);
-  auto count = static_cast<std::size_t>(batch.elements() / batch.shape()[0]);
+  std::size_t count = batch.elements() / batch.shape()[0];
   dispatch(batch.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    auto rows = batch.span<T>().subspan(static_cast<std::size_t>(row) * count, count);
+    auto rows = batch.span<T>().subspan(row * count, count);
     std::fill(rows.begin(), rows.end(), element.span<T>()[0]);
   });
 }
@@ -92,8 +92,7 @@ void PaddedStack::stack(std::span<const Element> rows, Features& out) {
   auto target = out.begin();
   for (std::size_t f = 0; f < type.size(); ++f, ++target)
     for (std::size_t i = 0; i < rows.size(); ++i)
-      put((rows[i].features.begin() + static_cast<std::ptrdiff_t>(f))->second,
-          static_cast<std::int64_t>(i), target->first, target->second);
+      put((rows[i].features.begin() + f)->second, i, target->first, target->second);
   for (const auto& [feature, name] : options_.lengths) {
     auto lengths = (target++)->second.span<std::int64_t>();
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -105,8 +104,7 @@ void PaddedStack::stack(std::span<const Element> rows, Features& out) {
 Signature PaddedStack::padded_type(std::span<const Element> rows) const {
   check_names(rows[0].features);
   Signature type = signature_of(rows[0].features);
-  for (std::size_t i = 1; i < rows.size(); ++i)
-    widen(type, rows[i].features, static_cast<std::int64_t>(i), rows[0].features);
+  for (std::size_t i = 1; i < rows.size(); ++i) widen(type, rows[i].features, i, rows[0].features);
   for (auto& [name, t] : type) settle(name, t);
   return type;
 }
@@ -155,8 +153,7 @@ void PaddedStack::put(const Array& row, std::int64_t index, const std::string& n
          name);
   }
   std::size_t unit = size_of(row.dtype());
-  std::byte* to =
-      batch.raw_bytes().data() + static_cast<std::size_t>(index) * elements(padded) * unit;
+  std::byte* to = batch.raw_bytes().data() + index * elements(padded) * unit;
   copy_block(row.raw_bytes().data(), row.shape().sizes(), to, padded, unit);
 }
 

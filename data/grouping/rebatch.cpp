@@ -53,9 +53,7 @@ class Rebatch final : public Iterator {
     }
   }
 
-  std::int64_t next_size() const {
-    return sizes_[static_cast<std::size_t>(index_) % sizes_.size()];
-  }
+  std::int64_t next_size() const { return sizes_[index_ % sizes_.size()]; }
 
   // Puts `size` rows into `out`, or those there are.
   std::int64_t collect(std::int64_t size, Features& out) {

@@ -102,7 +102,7 @@ class Window final : public Iterator {
   void stack(Features& out) {
     std::int64_t rows = std::min(size_, (std::ssize(waiting_) - 1) / options_.stride + 1);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const Waiting& w = waiting_[static_cast<std::size_t>(row * options_.stride)];
+      const Waiting& w = waiting_[row * options_.stride];
       if (w.error) throw_again(w.error);
       const Features& features = w.element.features;
       if (row == 0) begin(features, rows, out);

@@ -13,8 +13,8 @@ Dataset numbers(const std::string& name, std::int64_t start, const DatasetInfo& 
   Signature signature{{name, {Shape{}, DType::i64}}};
   auto read = [=](std::int64_t index, Features& out) {
     prepare(out, signature);
-    auto number = static_cast<std::uint64_t>(start) + static_cast<std::uint64_t>(index);
-    out.begin()->second.span<std::int64_t>()[0] = static_cast<std::int64_t>(number);
+    auto number = static_cast<std::uint64_t>(start) + index;
+    out.begin()->second.span<std::int64_t>()[0] = number;
   };
   if (source.random_access) return indexed(source.cardinality, read, "numbers");
   Dataset endless = indexed(std::numeric_limits<std::int64_t>::max(), read, "numbers");

@@ -43,7 +43,7 @@ class RejectionResample final : public Iterator {
     std::int64_t number = class_of_(element);
     require(number >= 0 && number < std::ssize(target_), "rejection_resample: class ", number,
             " is none of the ", target_.size(), " for which there are targets");
-    return static_cast<std::size_t>(number);
+    return number;
   }
 
   // With the probability (target / initial) / (the largest of those).
@@ -51,8 +51,7 @@ class RejectionResample final : public Iterator {
     if (initial_.empty()) ++seen_[number];
     double largest = 0;
     for (std::size_t i = 0; i < target_.size(); ++i) largest = std::max(largest, ratio(i));
-    PhiloxStream random(philox_key(key_.value, element.epoch),
-                        static_cast<std::uint64_t>(element.index));
+    PhiloxStream random(philox_key(key_.value, element.epoch), element.index);
     return random.uniform_double() * largest < ratio(number);
   }
 

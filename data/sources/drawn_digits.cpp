@@ -55,19 +55,18 @@ void bend(cv::Mat& image, PhiloxStream& random) {
     float height = between(random, 0, 1.3 * scale);
     float phase = between(random, 0, 2 * std::numbers::pi);
     float speed = between(random, 0.5, 1.5) * 2 * std::numbers::pi_v<float> / canvas;
-    for (int i = 0; i < canvas; ++i)
-      wave[static_cast<std::size_t>(i)] = height * std::sin(speed * static_cast<float>(i) + phase);
+    for (int i = 0; i < canvas; ++i) wave[i] = height * std::sin(speed * i + phase);
   }
 
   cv::Mat from(canvas, canvas, CV_32FC2);
   constexpr float middle = (canvas - 1) / 2.0f;
   for (int y = 0; y < canvas; ++y) {
     auto* row = from.ptr<cv::Vec2f>(y);
-    float v = static_cast<float>(y) - middle - shift_y;
+    float v = y - middle - shift_y;
     for (int x = 0; x < canvas; ++x) {
-      float u = static_cast<float>(x) - middle - shift_x;
-      row[x][0] = a * u + b * v + middle + waves[0][static_cast<std::size_t>(y)];
-      row[x][1] = c * u + d * v + middle + waves[1][static_cast<std::size_t>(x)];
+      float u = x - middle - shift_x;
+      row[x][0] = a * u + b * v + middle + waves[0][y];
+      row[x][1] = c * u + d * v + middle + waves[1][x];
     }
   }
   cv::Mat out;
@@ -85,9 +84,9 @@ void draw(std::int64_t digit, PhiloxStream& random, std::span<float> pixels) {
   float paper = between(random, 0.0, 0.15);
   float noise = between(random, 0.0, 0.2);
   for (int p = 0; p < side * side; ++p) {
-    float shade = static_cast<float>(small.data[p]) / 255.0f;
+    float shade = small.data[p] / 255.0f;
     float value = paper + (ink - paper) * shade + between(random, -noise, noise);
-    pixels[static_cast<std::size_t>(p)] = std::min(std::max(value, 0.0f), 1.0f);
+    pixels[p] = std::min(std::max(value, 0.0f), 1.0f);
   }
 }
 
@@ -98,9 +97,9 @@ Dataset drawn_digits(const DrawnDigitsOptions& options) {
   PhiloxKey key = philox_key(options.seed, "drawn_digits/" + to_string(options.split));
   auto render = [key](Features in) {
     std::int64_t index = in.at("value").span<std::int64_t>()[0];
-    PhiloxStream random(key, static_cast<std::uint64_t>(index));
+    PhiloxStream random(key, index);
     Features out{{"image", Array({side, side, 1}, DType::f32)}, {"label", Array({}, DType::i64)}};
-    auto digit = static_cast<std::int64_t>(random.below(10));
+    std::int64_t digit = random.below(10);
     out.at("label").span<std::int64_t>()[0] = digit;
     draw(digit, random, out.at("image").span<float>());
     return out;

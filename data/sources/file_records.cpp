@@ -97,7 +97,7 @@ class FileRecords final : public Iterator {
     ++taken_;
   }
 
-  const std::string& path() const { return (*paths_)[static_cast<std::size_t>(current_)]; }
+  const std::string& path() const { return (*paths_)[current_]; }
   void open_file() { file_ = open_(path()); }
 
   void leave_file() {
@@ -120,8 +120,7 @@ Dataset file_records(std::string name, std::vector<std::string> paths, OpenRecor
   require(!paths.empty(), name, ": there are no files");
   auto make = [=](const Pass& pass) {
     std::vector<std::string> mine;  // all, unless pipelines share them by file
-    for (auto i = static_cast<std::size_t>(pass.shard.index); i < paths.size();
-         i += static_cast<std::size_t>(pass.shard.count))
+    for (std::size_t i = pass.shard.index; i < paths.size(); i += pass.shard.count)
       mine.push_back(paths[i]);
     return std::make_unique<FileRecords>(std::move(mine), open, pass);
   };

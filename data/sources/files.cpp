@@ -37,8 +37,7 @@ std::vector<std::string> list_files(const std::string& pattern, ListFilesOptions
   std::sort(paths.begin(), paths.end());  // in bytes, whatever the locale
   if (options.shuffle_seed) {
     PhiloxStream random(philox_key(*options.shuffle_seed, "list_files"));
-    for (std::size_t i = paths.size(); i > 1; --i)
-      std::swap(paths[i - 1], paths[static_cast<std::size_t>(random.below(i))]);
+    for (std::size_t i = paths.size(); i > 1; --i) std::swap(paths[i - 1], paths[random.below(i)]);
   }
   return paths;
 }
@@ -47,7 +46,7 @@ Dataset files(std::vector<std::string> paths) {
   require(!paths.empty(), "files: there are no files");
   auto shared = std::make_shared<const std::vector<std::string>>(std::move(paths));
   auto read = [shared](std::int64_t i, Features& out) {
-    const std::string& path = (*shared)[static_cast<std::size_t>(i)];
+    const std::string& path = (*shared)[i];
     put_bytes("path", std::as_bytes(std::span(path)), out);
   };
   return one_file_each(indexed(std::ssize(*shared), read, "files"), *shared);
@@ -61,7 +60,7 @@ struct OfFiles final : Iterator {
       : source(std::move(s)), paths(std::move(p)) {}
   bool next(Element& out) override {
     if (!source->next(out)) return false;
-    out.file = {paths, &(*paths)[static_cast<std::size_t>(out.index)]};
+    out.file = {paths, &(*paths)[out.index]};
     out.offset = Element::whole_file;
     return true;
   }

@@ -19,7 +19,7 @@ class FixedLength final : public RecordFile {
   // A record and the footer's bytes behind it are read together, to know whether it is one.
   bool next(Features& out) override {
     if (!take()) return false;
-    put_bytes("record", std::span(window_).first(static_cast<std::size_t>(bytes_)), out);
+    put_bytes("record", std::span(window_).first(bytes_), out);
     return true;
   }
   bool skip() override { return take(); }
@@ -35,11 +35,11 @@ class FixedLength final : public RecordFile {
 
  private:
   bool take() {
-    auto record = static_cast<std::size_t>(bytes_), footer = static_cast<std::size_t>(footer_);
+    std::size_t record = bytes_, footer = footer_;
     window_.resize(record + footer);
     // The bytes behind the last record are the beginning of this one.
     auto behind = window_.begin() + bytes_;
-    std::copy(behind, behind + static_cast<std::ptrdiff_t>(ahead_), window_.begin());
+    std::copy(behind, behind + ahead_, window_.begin());
     lost_ = true;  // unless all goes well
     std::size_t have = ahead_ + file_.read(std::span(window_).subspan(ahead_));
     if (have == footer) return false;

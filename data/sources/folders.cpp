@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string lower(std::string s) {
-  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : s) c = std::tolower(static_cast<unsigned char>(c));
   return s;
 }
 

@@ -23,9 +23,8 @@ Dataset from_arrays(Features arrays, std::string source) {
     auto target = out.begin();
     for (const auto& [name, array] : arrays) {
       Array& copy = (target++)->second;
-      auto bytes = static_cast<std::size_t>(copy.bytes());
-      std::memcpy(copy.raw(), array.raw_bytes().data() + static_cast<std::size_t>(index) * bytes,
-                  bytes);
+      std::size_t bytes = copy.bytes();
+      std::memcpy(copy.raw(), array.raw_bytes().data() + index * bytes, bytes);
     }
   };
   return indexed(count, std::move(read), std::move(source));

@@ -44,8 +44,7 @@ class Indexed final : public Iterator {
 
   void position(Position& at) override {
     at.constant("indexed.size", size_);
-    if (order_ && order_->seed)
-      at.constant("shuffle.seed", static_cast<std::int64_t>(*order_->seed));
+    if (order_ && order_->seed) at.constant("shuffle.seed", *order_->seed);
     at.field("indexed.next", next_, 0, size_);
   }
 

@@ -22,7 +22,7 @@ std::string find_file(const std::string& directory, const std::string& name) {
 const std::array<float, 256>& shades() {
   static const auto table = [] {
     std::array<float, 256> out;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(i) / 255.0f;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = i / 255.0f;
     return out;
   }();
   return table;
@@ -54,7 +54,7 @@ Dataset mnist(const std::string& directory, Split split) {
   const Signature signature{{"image", {{28, 28, 1}, DType::f32}}, {"label", {{}, DType::i64}}};
   auto read = [=](std::int64_t index, Features& out) {
     prepare(out, signature);
-    auto i = static_cast<std::size_t>(index);
+    std::size_t i = index;
     auto source = images.span<std::uint8_t>().subspan(i * pixels, pixels);
     auto target = out.begin()->second.span<float>();
     const auto& shade = shades();

@@ -8,7 +8,7 @@
 namespace belfry::data {
 
 std::string_view TextBuffer::from(std::int64_t offset) {
-  begin_ += static_cast<std::size_t>(offset - offset_);
+  begin_ += (offset - offset_);
   offset_ = offset;
   ensure(begin_ <= end_, path(), ": byte ", offset, " has not been read");
   return {buffer_.data() + begin_, end_ - begin_};
@@ -16,7 +16,7 @@ std::string_view TextBuffer::from(std::int64_t offset) {
 
 bool TextBuffer::read_more() {
   if (begin_ > 0) {
-    auto at = [&](std::size_t i) { return buffer_.begin() + static_cast<std::ptrdiff_t>(i); };
+    auto at = [&](std::size_t i) { return buffer_.begin() + i; };
     std::copy(at(begin_), at(end_), at(0));
     end_ -= begin_;
     begin_ = 0;
@@ -27,7 +27,7 @@ bool TextBuffer::read_more() {
   try {
     got = file_.read(std::as_writable_bytes(std::span(buffer_).subspan(end_)));
   } catch (const Error&) {
-    got = static_cast<std::size_t>(file_.offset() - before);
+    got = file_.offset() - before;
     damaged_ = got == 0;
     if (damaged_) throw;
   }

@@ -47,7 +47,7 @@ class Lines final : public RecordFile {
     require(!too_long_, text_.path(), ": the line at byte ", place_.offset, " is longer than ",
             longest_line, " bytes; is this a text file?");
     bool ended = length < line.size();
-    place_.offset += static_cast<std::int64_t>(length + ended);
+    place_.offset += (length + ended);
     ++place_.number;
     line = line.substr(0, length);
     if (ended && line.ends_with('\r')) line.remove_suffix(1);

@@ -16,9 +16,9 @@ Array mono(const Array& samples) {
   auto to = out.span<float>();
   for (std::size_t i = 0; i < to.size(); ++i) {
     float sum = 0;
-    for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c)
-      sum += from[i * static_cast<std::size_t>(channels) + c];
-    to[i] = sum / static_cast<float>(channels);
+    for (std::int64_t c = 0; c < channels; ++c)
+      sum += from[i * channels + c];
+    to[i] = sum / channels;
   }
   return out;
 }

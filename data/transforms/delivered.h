@@ -27,7 +27,7 @@ class Delivered {
   /// before the position was saved); `after` is where the source stood once it had yielded it.
   void add(std::int64_t number, Place after) {
     while (std::ssize(later_) <= number - first_) later_.emplace_back();
-    later_[static_cast<std::size_t>(number - first_)] = {true, true, std::move(after)};
+    later_[number - first_] = {true, true, std::move(after)};
     while (!later_.empty() && later_.front().placed) {
       place_ = std::move(later_.front().after);
       later_.pop_front();
@@ -37,7 +37,7 @@ class Delivered {
 
   /// Whether element `number` was handed out.
   bool contains(std::int64_t number) const {
-    auto i = static_cast<std::size_t>(number - first_);
+    std::size_t i = number - first_;
     return i < later_.size() && later_[i].delivered;
   }
 

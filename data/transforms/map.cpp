@@ -22,9 +22,9 @@ struct SerialMap final : Iterator {
 
 ElementFunction seeded(const MapFunction& function, PhiloxKey key, const StageName& stage) {
   return [=](Element& element, std::int64_t) {
-    PhiloxStream random = function.draws() ? PhiloxStream(philox_key(key.value, element.epoch),
-                                                          static_cast<std::uint64_t>(element.index))
-                                           : PhiloxStream(key);
+    PhiloxStream random = function.draws()
+                              ? PhiloxStream(philox_key(key.value, element.epoch), element.index)
+                              : PhiloxStream(key);
     for_element(stage, element, [&] {
       element.features = function(std::move(element.features), random);
       require_defined(element.features);

@@ -36,8 +36,7 @@ struct Entry {
     };
     for (std::int64_t i = 1; i < std::ssize(rows) && !unlike.empty(); ++i)
       if (look(i) != look(0))
-        for_element(stage, rows[static_cast<std::size_t>(i)],
-                    [&] { fail_unlike(look(0), look(i), i); });
+        for_element(stage, rows[i], [&] { fail_unlike(look(0), look(i), i); });
   }
 };
 
@@ -197,7 +196,7 @@ Transform make(std::string name, std::int64_t size, MapAndBatchOptions options,
     PhiloxKey key = pass.key(options.seed, "map");
     StageName stage = stage_with(pass.name, options.name);
     ElementFunction work = [=, fill = fill_for(batches)](Element& e, std::int64_t number) {
-      PhiloxStream random(philox_key(key.value, e.epoch), static_cast<std::uint64_t>(e.index));
+      PhiloxStream random(philox_key(key.value, e.epoch), e.index);
       for_element(stage, e,
                   [&] { fill(std::move(e.features), random, number / size, number % size); });
     };

@@ -44,8 +44,7 @@ class SkipErrors final : public Iterator {
   bool over_budget() const {
     constexpr std::int64_t enough_for_a_ratio = 1000;
     return errors_ > options_.max_count
-           || (seen_ >= enough_for_a_ratio
-               && static_cast<double>(errors_) > options_.max_ratio * static_cast<double>(seen_));
+           || (seen_ >= enough_for_a_ratio && errors_ > options_.max_ratio * seen_);
   }
 
   // False if that would be too many.

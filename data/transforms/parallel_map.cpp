@@ -203,7 +203,7 @@ class ParallelMap final : public Iterator {
                                    pass.meter);
     if (!pass.meter) return;
     pass.meter->asynchronous = true;
-    pass.meter->buffer = static_cast<int>(slots);
+    pass.meter->buffer = slots;
     pass.meter->workers = work_->limit();
   }
 

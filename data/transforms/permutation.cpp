@@ -27,7 +27,7 @@ std::shared_ptr<const std::vector<std::uint32_t>> shuffled(std::uint64_t size, P
   for (std::uint64_t i = 0; i < size; ++i) {
     std::uint64_t j = random.below(i + 1);
     (*out)[i] = (*out)[j];
-    (*out)[j] = static_cast<std::uint32_t>(i);
+    (*out)[j] = i;
   }
   return out;
 }
@@ -41,7 +41,7 @@ Permutation::Permutation(std::int64_t size, PhiloxKey key)
     table_ = shuffled(size_, key);
     return;
   }
-  a_ = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(size_))) + 1;
+  a_ = static_cast<std::uint64_t>(std::sqrt(size_)) + 1;
   b_ = size_ / a_ + 1;
   for (std::size_t i = 0; i < rounds; ++i) {
     auto block = philox(key, i);
@@ -50,11 +50,11 @@ Permutation::Permutation(std::int64_t size, PhiloxKey key)
 }
 
 std::int64_t Permutation::operator()(std::int64_t index) const {
-  auto x = static_cast<std::uint64_t>(index);
+  std::uint64_t x = index;
   if (table_) return (*table_)[x];
   do x = feistel(x);
   while (x >= size_);
-  return static_cast<std::int64_t>(x);
+  return x;
 }
 
 std::uint64_t Permutation::feistel(std::uint64_t x) const {

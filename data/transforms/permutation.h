@@ -20,7 +20,7 @@ class Permutation {
  public:
   Permutation(std::int64_t size, PhiloxKey key);
 
-  std::int64_t size() const { return static_cast<std::int64_t>(size_); }
+  std::int64_t size() const { return size_; }
   /// Where `index`, in [0, size), goes.
   std::int64_t operator()(std::int64_t index) const;
 

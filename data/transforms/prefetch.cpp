@@ -35,8 +35,8 @@ class Prefetch final : public Iterator {
     source_ = source.iterate(std::move(pass));
     if (!meter_) return;
     meter_->asynchronous = true;
-    if (autotuned_) found_earlier_ = static_cast<std::size_t>(meter_->buffer);
-    meter_->buffer = static_cast<int>(limit_);
+    if (autotuned_) found_earlier_ = meter_->buffer;
+    meter_->buffer = limit_;
   }
 
   ~Prefetch() override {
@@ -56,7 +56,7 @@ class Prefetch final : public Iterator {
     MutexLock lock(mutex_);
     if (meter_) {
       meter_->looks.add(1);
-      meter_->queued.add(static_cast<std::int64_t>(produced_ - taken_));
+      meter_->queued.add(produced_ - taken_);
     }
     if (autotuned_ && !is_ready()) grow();
     if (!is_ready()) wait();
@@ -130,7 +130,7 @@ class Prefetch final : public Iterator {
     if (limit_ == ring_.size() || !scheduler_->reserve(more)) return false;
     reserved_.count += more.count;
     limit_ *= 2;
-    if (meter_) meter_->buffer = static_cast<int>(limit_);
+    if (meter_) meter_->buffer = limit_;
     return true;
   }
 

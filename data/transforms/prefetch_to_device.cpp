@@ -34,8 +34,7 @@ class Slots final : public Iterator {
     std::int64_t offset = 0;
     for (const auto& [name, array] : element_.features) {
       std::byte* place = static_cast<std::byte*>(slot.memory.get()) + offset;
-      if (array.bytes() > 0)
-        std::memcpy(place, array.raw(), static_cast<std::size_t>(array.bytes()));
+      if (array.bytes() > 0) std::memcpy(place, array.raw(), array.bytes());
       out.features.set(name, Array(array.type(), place, slot.memory));
       offset += aligned(array.bytes());
     }

@@ -58,12 +58,12 @@ class Repeat final : public Iterator {
     Pass pass = pass_;
     // Repeats may be nested: every pass of the innermost gets random numbers of its own.
     if (count_ != for_ever) {
-      pass.epoch *= static_cast<std::uint64_t>(count_);
+      pass.epoch *= count_;
     } else if (pass.epoch > 0) {
       pass.branch = philox_key(pass.branch + 1, pass.epoch).value;
       pass.epoch = 0;
     }
-    pass.epoch += static_cast<std::uint64_t>(done_);
+    pass.epoch += done_;
     try {
       iterator_ = source_.iterate(pass);
     } catch (...) {  // nor would the next pass begin

@@ -41,9 +41,9 @@ void fail_unlike(const Signature& first, const Signature& row, std::int64_t inde
 void copy_row(const Features& row, std::int64_t index, Features& batch) {
   auto target = batch.begin();
   for (const auto& [name, array] : row) {
-    auto bytes = static_cast<std::size_t>(array.bytes());
+    std::size_t bytes = array.bytes();
     std::byte* rows = (target++)->second.raw_bytes().data();
-    std::memcpy(rows + static_cast<std::size_t>(index) * bytes, array.raw(), bytes);
+    std::memcpy(rows + index * bytes, array.raw(), bytes);
   }
 }
 
@@ -51,18 +51,16 @@ void copy_rows(const Features& from, std::int64_t first, std::int64_t count, Fea
                std::int64_t to) {
   auto target = batch.begin();
   for (const auto& [name, array] : from) {
-    auto bytes = static_cast<std::size_t>(array.bytes() / array.shape()[0]);  // of a row
+    std::size_t bytes = array.bytes() / array.shape()[0];  // of a row
     std::byte* rows = (target++)->second.raw_bytes().data();
-    std::memcpy(rows + static_cast<std::size_t>(to) * bytes,
-                array.raw_bytes().data() + static_cast<std::size_t>(first) * bytes,
-                static_cast<std::size_t>(count) * bytes);
+    std::memcpy(rows + to * bytes, array.raw_bytes().data() + first * bytes, count * bytes);
   }
 }
 
 void shorten(Features& batch, std::int64_t rows) {
   for (auto& [name, array] : batch) {
     Array part(array.shape().with(0, rows), array.dtype());
-    std::memcpy(part.raw(), array.raw(), static_cast<std::size_t>(part.bytes()));
+    std::memcpy(part.raw(), array.raw(), part.bytes());
     array = part;
   }
 }
@@ -122,7 +120,7 @@ void BatchMemory::reserve(const Signature& row, std::int64_t rows, std::int64_t 
   auto target = larger.begin();
   for (const auto& [name, array] : batch) {
     std::byte* to = (target++)->second.raw_bytes().data();
-    std::memcpy(to, array.raw(), static_cast<std::size_t>(array.bytes()));
+    std::memcpy(to, array.raw(), array.bytes());
   }
   std::swap(batch, larger);
 }

@@ -40,7 +40,7 @@ class Selected final : public Iterator {
   }
 
  private:
-  std::int64_t at(std::int64_t i) const { return (*indices_)[static_cast<std::size_t>(i)]; }
+  std::int64_t at(std::int64_t i) const { return (*indices_)[i]; }
   // Elements of the source that are behind it.
   std::int64_t reached() const { return next_ == 0 ? 0 : at(next_ - 1) + 1; }
 
@@ -55,7 +55,7 @@ Dataset by_order(const Dataset& source, const Indices& indices) {
   for (std::int64_t index : *indices)
     require(index < known, "select: there is no element ", index, " of ", known);
   auto make = [=](Pass pass) {
-    auto at = [indices](std::int64_t i) { return (*indices)[static_cast<std::size_t>(i)]; };
+    auto at = [indices](std::int64_t i) { return (*indices)[i]; };
     Order order{.size = std::ssize(*indices), .at = at};
     if (pass.order)
       order = {.size = pass.order->size,

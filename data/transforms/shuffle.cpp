@@ -38,7 +38,7 @@ class Reservoir final : public Iterator {
       : dataset_(std::move(source)),
         pass_(pass),
         source_(dataset_.iterate(pass_)),
-        capacity_(static_cast<std::size_t>(capacity)),
+        capacity_(capacity),
         seed_(seed),
         key_(key),
         random_(key) {}
@@ -58,8 +58,8 @@ class Reservoir final : public Iterator {
   void position(Position& at) override {
     std::int64_t taken = taken_;
     at.field("shuffle.taken", taken);
-    at.constant("shuffle.seed", static_cast<std::int64_t>(seed_));
-    at.constant("shuffle.buffer", static_cast<std::int64_t>(capacity_));
+    at.constant("shuffle.seed", seed_);
+    at.constant("shuffle.buffer", capacity_);
     if (at.saving() || taken == 0) return;
     std::int64_t count = expected_count(taken);
     for (int tries = 0; tries < 2; ++tries) {
@@ -85,13 +85,13 @@ class Reservoir final : public Iterator {
     }
   }
 
-  std::size_t pick(std::size_t count) { return static_cast<std::size_t>(random_.below(count)); }
+  std::size_t pick(std::size_t count) { return random_.below(count); }
 
   // Elements in the pass: endless unless it is known, or there are too few to have filled a buffer
   // that is too large to assume it.
   std::int64_t expected_count(std::int64_t taken) {
     constexpr std::int64_t moderate = 1 << 20;
-    auto capacity = static_cast<std::int64_t>(capacity_);
+    std::int64_t capacity = capacity_;
     if (dataset_.cardinality() >= 0 && pass_.shard.count == 1) return dataset_.cardinality();
     if (capacity <= moderate) return endless;
     std::int64_t enough = capacity < endless - taken ? capacity + taken : endless;
@@ -105,7 +105,7 @@ class Reservoir final : public Iterator {
   std::vector<std::int64_t> waiting_after(std::int64_t taken, std::int64_t count,
                                           std::int64_t& read) {
     read = std::min(static_cast<std::int64_t>(capacity_), count);
-    std::vector<std::int64_t> waiting(static_cast<std::size_t>(read));
+    std::vector<std::int64_t> waiting(read);
     std::iota(waiting.begin(), waiting.end(), std::int64_t{0});
     for (std::int64_t i = 0; i < taken; ++i) {
       if (i > 0 && read < count) waiting.push_back(read++);

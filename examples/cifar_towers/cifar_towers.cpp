@@ -98,7 +98,7 @@ Tensor tower_norm(Scope s, Tensor x, double weight, UpdateOps& updates) {
     Variable moving = variable(name, first, VariableKind::statistic);
     updates.add(moving, moving + (batch - moving) * (1 - kept), weight);
   };
-  auto count = static_cast<double>(x.shape().elements() / x.size(-1));
+  double count = x.shape().elements() / x.size(-1);
   move("moving_mean", 0, result.mean);
   move("moving_variance", 1, result.variance * (count / (count - 1)));
   return result.y;
@@ -113,7 +113,7 @@ ModelFn written_out(int towers) {
     int number = 0;
     for (RowRange rows : split_rows(batch.rows(), towers)) {
       if (rows.count == 0) break;
-      double weight = static_cast<double>(rows.count) / static_cast<double>(batch.rows());
+      double weight = static_cast<double>(rows.count) / batch.rows();
       Scope tower = (number == 0 ? s : s.shared()).on(number);
       ++number;
       Batch own = batch.rows(rows.first, rows.count);
@@ -137,8 +137,8 @@ ModelFn written_out(int towers) {
 // Stripes in one of ten directions, the class, of any colours, width and place, under noise.
 Features stripes(std::int64_t index, std::uint64_t seed) {
   PhiloxStream random(philox_key(seed, index));
-  auto label = static_cast<std::int64_t>(random.below(10));
-  float angle = static_cast<float>(label) * std::numbers::pi_v<float> / 10;
+  std::int64_t label = random.below(10);
+  float angle = label * std::numbers::pi_v<float> / 10;
   float step_x = std::cos(angle), step_y = std::sin(angle);
   float speed = random.uniform(0.6f, 1.2f), phase = random.uniform(0, 6.3f);
   std::array<float, 3> contrast;
@@ -146,7 +146,7 @@ Features stripes(std::int64_t index, std::uint64_t seed) {
   Array image({32, 32, 3}, DType::u8);
   auto pixels = image.span<std::uint8_t>();
   for (std::size_t i = 0; i < pixels.size(); ++i) {
-    auto x = static_cast<float>(i / 3 % 32), y = static_cast<float>(i / 96);
+    float x = i / 3 % 32, y = i / 96;
     float wave = std::sin((step_x * x + step_y * y) * speed + phase);
     pixels[i] = static_cast<std::uint8_t>(128 + contrast[i % 3] * wave + random.uniform(-40, 40));
   }

@@ -99,8 +99,7 @@ void write_real(const Options& o, const std::string& folder) {
 Hooks judge_and_draw(gan::GanEstimator& estimator, const Options& o,
                      const std::shared_ptr<hooks::Report>& page) {
   Array labels(Shape{100}, DType::i64);
-  for (std::int64_t i = 0; i < 100; ++i)
-    labels.span<std::int64_t>()[static_cast<std::size_t>(i)] = i % 10;
+  for (std::int64_t i = 0; i < 100; ++i) labels.span<std::int64_t>()[i] = i % 10;
   Steps every((o.max_steps + 9) / 10);
   EvalSpec judging{.input_fn = digits_to_compare(o), .every = every, .metric = "frechet_distance"};
   judging.receive = [page](std::int64_t step, const EvalResult& found) {

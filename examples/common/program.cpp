@@ -30,7 +30,7 @@ struct Given {
 std::string with_underscores(std::string argument) {
   if (!argument.starts_with("--")) return argument;
   std::size_t end = std::min(argument.find('='), argument.size());
-  std::replace(argument.begin() + 2, argument.begin() + static_cast<std::ptrdiff_t>(end), '-', '_');
+  std::replace(argument.begin() + 2, argument.begin() + end, '-', '_');
   return argument;
 }
 

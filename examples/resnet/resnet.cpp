@@ -25,8 +25,7 @@ Input made_up(std::int64_t rows, std::int64_t size, std::uint64_t seed) {
   Array image({rows, size, size, 3}, DType::f32), label({rows}, DType::i64);
   PhiloxStream random(philox_key(seed, "images"));
   for (float& x : image.span<float>()) x = random.uniform(-1, 1);
-  for (std::int64_t& y : label.span<std::int64_t>())
-    y = static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(classes)));
+  for (std::int64_t& y : label.span<std::int64_t>()) y = random.below(classes);
   Features batch{{"image", image}, {"label", label}};
   Dataset same = data::generator([batch] { return batch; });
   return {same, same, classes};
@@ -39,7 +38,7 @@ Input from_folders(const examples::Options& o, std::int64_t size) {
   if (!std::filesystem::is_directory(test)) test = o.data_dir + "/val";
   auto scaled =
       data::normalize({.mean = {0.485, 0.456, 0.406}, .deviation = {0.229, 0.224, 0.225}});
-  auto classes = static_cast<std::int64_t>(data::class_names(train).size());
+  std::int64_t classes = data::class_names(train).size();
   auto shuffled = [&](Dataset images) {
     return images | data::shuffle(1 << 24, {.seed = o.run.seed}) | data::repeat();
   };
@@ -106,12 +105,12 @@ examples::Results learn(Estimator& classifier, const Input& input, TrainOptions 
     auto loss = std::make_shared<MeanLoss>();
     training.hooks.back() = loss;
     trained = classifier.train(input.train, training);
-    examples += static_cast<double>(trained.examples), seconds += trained.seconds;
+    examples += trained.examples, seconds += trained.seconds;
     tested = classifier.evaluate(input.test);
     if (loss->steps > 0)
-      log_info("step ", trained.global_step, ": loss ",
-               text(loss->sum / static_cast<double>(loss->steps)), " in training, test loss ",
-               text(tested.at("loss")), ", test accuracy ", text(tested.at("accuracy")));
+      log_info("step ", trained.global_step, ": loss ", text(loss->sum / loss->steps),
+               " in training, test loss ", text(tested.at("loss")), ", test accuracy ",
+               text(tested.at("accuracy")));
   }
   trained.examples_per_second = seconds > 0 ? examples / seconds : 0;
   return examples::report(trained, tested);

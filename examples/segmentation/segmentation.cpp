@@ -27,15 +27,14 @@ Features drawn_cells(std::int64_t index, std::uint64_t seed) {
   for (std::int64_t i = 0; i < side * side; ++i) {
     float nearest = std::numeric_limits<float>::infinity(), next = nearest;
     for (const auto& [x, y] : points) {
-      float distance =
-          std::hypot(static_cast<float>(i % side) - x, static_cast<float>(i / side) - y);
+      float distance = std::hypot((i % side) - x, (i / side) - y);
       next = std::min(next, std::max(nearest, distance));
       nearest = std::min(nearest, distance);
     }
     bool cell = next - nearest > 3;
-    image.span<std::uint8_t>()[static_cast<std::size_t>(i)] =
+    image.span<std::uint8_t>()[i] =
         static_cast<std::uint8_t>((cell ? 140 : 80) + random.uniform(-60, 60));
-    mask.span<std::uint8_t>()[static_cast<std::size_t>(i)] = cell ? 255 : 0;
+    mask.span<std::uint8_t>()[i] = cell ? 255 : 0;
   }
   return {{"image", image}, {"mask", mask}};
 }

@@ -62,7 +62,7 @@ Dataset recordings(const std::string& folder, data::Split split) {
 Features tones(Features number, PhiloxStream& random) {
   std::int64_t digit = number.at("value").span<std::int64_t>()[0] % 10;
   std::vector<float> audio;
-  for (char letter : words[static_cast<std::size_t>(digit)]) {
+  for (char letter : words[digit]) {
     double turn = 6.283 * (200 + 120 * (letter - 'a')) / sample_rate;
     int samples = 480 + static_cast<int>(random.below(480));
     for (int i = 0; i < samples; ++i) {
@@ -88,15 +88,14 @@ Features changed(Features in, PhiloxStream& random) {
   auto from = in.at("audio").span<float>();
   float speed = random.uniform(0.85f, 1.2f), gain = random.uniform(0.5f, 1.5f);
   float noise = std::pow(10.0f, random.uniform(-4, -2.5f));
-  auto before = static_cast<std::size_t>(random.below(800)), behind = random.below(800);
-  auto length = static_cast<std::size_t>(static_cast<float>(from.size() - 1) / speed);
+  std::size_t before = random.below(800), behind = random.below(800);
+  auto length = static_cast<std::size_t>((from.size() - 1) / speed);
   std::vector<float> to(before + length + behind);
   for (float& x : to) x = noise * static_cast<float>(random.normal());
   for (std::size_t i = 0; i < length; ++i) {
-    float place = static_cast<float>(i) * speed;
+    float place = i * speed;
     auto left = static_cast<std::size_t>(place);
-    to[before + i] +=
-        gain * std::lerp(from[left], from[left + 1], place - static_cast<float>(left));
+    to[before + i] += gain * std::lerp(from[left], from[left + 1], place - left);
   }
   in.at("audio") = Array::of(std::span<const float>(to), {std::ssize(to)});
   return in;
@@ -116,13 +115,12 @@ Features spelled(Features in) {
                                .offset = 1e-4f,
                                .spectrogram = {.frame_length = 200, .frame_step = 80}});
   auto x = bands.span<float>();
-  double sum = 0, squares = 0, count = static_cast<double>(x.size());
+  double sum = 0, squares = 0, count = x.size();
   for (float v : x) sum += v, squares += double{v} * v;
   double mean = sum / count, deviation = std::sqrt(squares / count - mean * mean) + 1e-3;
   for (float& v : x) v = static_cast<float>((v - mean) / deviation);
   std::vector<std::int64_t> letters;
-  for (char letter : words[static_cast<std::size_t>(in.at("digit").item())])
-    letters.push_back(letter - 'a' + 1);
+  for (char letter : words[in.at("digit").item()]) letters.push_back(letter - 'a' + 1);
   return {{"audio", bands},
           {"label", Array::of(std::span<const std::int64_t>(letters), {std::ssize(letters)})}};
 }
@@ -145,7 +143,7 @@ data::Transform by_length(std::int64_t size) {
 std::string text_of(std::span<const std::int64_t> letters) {
   std::string out;
   for (std::int64_t letter : letters)
-    if (letter >= 1) out += static_cast<char>('a' + letter - 1);
+    if (letter >= 1) out += 'a' + letter - 1;
   return out;
 }
 

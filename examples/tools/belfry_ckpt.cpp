@@ -42,7 +42,7 @@ int list(const Arguments& args) {
   for (const CheckpointFile& file : files) {
     std::filesystem::path path(file.path);
     std::error_code error;
-    auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+    std::int64_t size = std::filesystem::file_size(path, error);
     std::string tensors = "damaged";
     try {
       tensors = text(read_safetensors_header(file.path).tensors.size());
@@ -66,8 +66,7 @@ std::vector<std::string> statistics_of(const Array& array) {
   }
   if (array.elements() == 0) return {};
   auto short_text = [](double value) { return text(static_cast<float>(value)); };
-  return {short_text(low), short_text(sum / static_cast<double>(array.elements())),
-          short_text(high)};
+  return {short_text(low), short_text(sum / array.elements()), short_text(high)};
 }
 
 int show(const Arguments& args) {

@@ -59,8 +59,7 @@ void describe(const Predictor& predictor, const std::string& asked) {
   std::error_code error;
   for (fs::directory_iterator entry(predictor.path() + "/assets", error), end;
        !error && entry != end; entry.increment(error))
-    assets.push_back({"asset", entry->path().filename(),
-                      bytes_text(static_cast<std::int64_t>(entry->file_size(error)))});
+    assets.push_back({"asset", entry->path().filename(), bytes_text(entry->file_size(error))});
   std::sort(assets.begin(), assets.end());
   rows.insert(rows.end(), assets.begin(), assets.end());
   // A signature's name is wider than what stands below it.

@@ -91,7 +91,7 @@ class Reader {
  private:
   Array image(const std::string& path, const TensorType& type);
   void read_arrays(const std::string& path, const Features& arrays);
-  std::size_t most_rows() const { return static_cast<std::size_t>(options_.batch); }
+  std::size_t most_rows() const { return options_.batch; }
 
   const Predictor& predictor_;
   const PredictInputs& options_;

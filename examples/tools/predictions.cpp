@@ -14,8 +14,7 @@ namespace belfry::programs {
 namespace {
 
 std::string element_text(const Array& array, std::int64_t i) {
-  if (array.dtype() == DType::i64)
-    return text(array.span<std::int64_t>()[static_cast<std::size_t>(i)]);
+  if (array.dtype() == DType::i64) return text(array.span<std::int64_t>()[i]);
   if (array.dtype() == DType::boolean) return text(array.at(i) != 0);
   if (array.dtype() == DType::f64) return text(array.at(i));
   return is_floating(array.dtype()) ? text(static_cast<float>(array.at(i)))
@@ -70,7 +69,7 @@ std::string to_csv(const PredictedRows& rows) {
   for (std::size_t r = 0; r < rows.origins.size(); ++r) {
     fields = {csv_field(rows.origins[r])};
     for (const auto& [name, all] : rows.predictions) {
-      Array row = all.row(static_cast<std::int64_t>(r));
+      Array row = all.row(r);
       for (std::int64_t i = 0; i < row.elements(); ++i) fields.push_back(element_text(row, i));
     }
     out += join(fields, ",") + "\n";
@@ -87,8 +86,7 @@ void print_rows(const PredictedRows& rows) {
   for (const auto& [name, all] : rows.predictions) table[0].push_back(name);
   for (std::size_t r = 0; r < rows.origins.size(); ++r) {
     auto& line = table.emplace_back(std::vector<std::string>{rows.origins[r]});
-    for (const auto& [name, all] : rows.predictions)
-      line.push_back(short_text(all.row(static_cast<std::int64_t>(r))));
+    for (const auto& [name, all] : rows.predictions) line.push_back(short_text(all.row(r)));
   }
   print_table(table);
 }
@@ -98,7 +96,7 @@ std::string to_json_lines(const PredictedRows& rows) {
   for (std::size_t r = 0; r < rows.origins.size(); ++r) {
     out += "{\"from\": " + json_text(rows.origins[r]);
     for (const auto& [name, all] : rows.predictions) {
-      Array row = all.row(static_cast<std::int64_t>(r));
+      Array row = all.row(r);
       out += ", " + json_text(name) + ": " + json_of(row, row.shape(), 0, 0);
     }
     out += "}\n";

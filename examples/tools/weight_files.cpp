@@ -47,10 +47,10 @@ std::vector<std::string> write_bundle(std::string prefix, const Weights& weights
 double largest_difference(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
   std::uint64_t largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    auto low = static_cast<std::uint64_t>(std::min(a[i], b[i]));
-    largest = std::max(largest, static_cast<std::uint64_t>(std::max(a[i], b[i])) - low);
+    std::uint64_t low = std::min(a[i], b[i]);
+    largest = std::max(largest, std::max(a[i], b[i]) - low);
   }
-  return static_cast<double>(largest);
+  return largest;
 }
 
 double largest_difference(const Array& a, const Array& b) {
@@ -189,15 +189,15 @@ Weights average(const std::vector<std::string>& paths) {
               "average: `", name, "` of ", path, " is not in ", last.path, ", or of another type");
       if (!is_floating(array.dtype())) continue;
       auto& sum = sums[name];
-      sum.resize(static_cast<std::size_t>(array.elements()));
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += array.at(static_cast<std::int64_t>(i));
+      sum.resize(array.elements());
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += array.at(i);
     }
     require(&path == &paths.front() || next.tensors.size() == last.tensors.size(),
             "average: ", last.path, " has tensors that ", path, " has not");
     last = std::move(next);
   }
   for (auto& [name, sum] : sums) {
-    for (double& value : sum) value /= static_cast<double>(paths.size());
+    for (double& value : sum) value /= paths.size();
     Array& array = last.tensors.at(name);
     array = Array::of(std::span<const double>(sum), array.shape()).cast(array.dtype());
   }

@@ -24,7 +24,7 @@ Features ellipsoids_in_noise(std::int64_t index, std::uint64_t seed) {
   std::array<Ellipsoid, 2> ellipsoids;
   for (auto& [center, radius] : ellipsoids)
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      center[axis] = random.uniform(0.2f, 0.8f) * static_cast<float>(size[axis]);
+      center[axis] = random.uniform(0.2f, 0.8f) * size[axis];
       radius[axis] = random.uniform(3, 7);
     }
   Array image({size[0], size[1], size[2], 1}, DType::f32), mask(image.shape(), DType::f32);
@@ -34,13 +34,13 @@ Features ellipsoids_in_noise(std::int64_t index, std::uint64_t seed) {
     for (const auto& [center, radius] : ellipsoids) {
       float distance = 0;
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        float x = (static_cast<float>(place[axis]) - center[axis]) / radius[axis];
+        float x = (place[axis] - center[axis]) / radius[axis];
         distance += x * x;
       }
       if (distance < 1) inside = 1;
     }
-    mask.span<float>()[static_cast<std::size_t>(i)] = inside;
-    image.span<float>()[static_cast<std::size_t>(i)] = inside + random.uniform(-1.5f, 1.5f);
+    mask.span<float>()[i] = inside;
+    image.span<float>()[i] = inside + random.uniform(-1.5f, 1.5f);
   }
   return {{"image", image}, {"mask", mask}};
 }

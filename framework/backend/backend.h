@@ -116,6 +116,20 @@ struct KernelArguments {
   /// A word in memory of an asynchronous device, 0 when the step begins, where kernels write that
   /// they found bad data: see Device::throw_fault().
   std::uint64_t* fault = nullptr;
+
+  /// The addresses as those of elements of type T, which is not checked.
+  template <class T>
+  const T* input(std::size_t i) const {
+    return static_cast<const T*>(inputs[i]);
+  }
+  template <class T>
+  T* output(std::size_t i) const {
+    return static_cast<T*>(outputs[i]);
+  }
+  template <class T>
+  T* scratch() const {
+    return static_cast<T*>(workspace);
+  }
 };
 
 class Kernel;

@@ -73,13 +73,11 @@ void reduce(std::span<const Bucket* const> sources, std::span<const Bucket* cons
     std::array<C, block> total;
     for_each_piece(first, from, to, [&](std::size_t s, std::int64_t at, std::int64_t count) {
       auto data = [&](const Bucket& b) { return static_cast<T*>(b.segments[s].data) + at; };
-      for (std::int64_t i = 0; i < count; ++i)
-        total[static_cast<std::size_t>(i)] = static_cast<C>(data(first)[i]);
+      for (std::int64_t i = 0; i < count; ++i) total[i] = static_cast<C>(data(first)[i]);
       for (const Bucket* b : sources.subspan(1))
         accumulate(total.data(), data(*b), count, first.op);
       for (const Bucket* b : targets)
-        for (std::int64_t i = 0; i < count; ++i)
-          data(*b)[i] = static_cast<T>(total[static_cast<std::size_t>(i)]);
+        for (std::int64_t i = 0; i < count; ++i) data(*b)[i] = static_cast<T>(total[i]);
     });
   });
 }
@@ -95,7 +93,7 @@ void reduce_into(const Bucket& target, const Bucket& other) {
 
 void copy_into(const Bucket& target, const Bucket& source) {
   for (std::size_t s = 0; s < target.segments.size(); ++s) {
-    auto bytes = static_cast<std::size_t>(target.segments[s].count) * size_of(target.dtype);
+    auto bytes = target.segments[s].count * size_of(target.dtype);
     if (bytes > 0) std::memcpy(target.segments[s].data, source.segments[s].data, bytes);
   }
 }

@@ -72,7 +72,7 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_sse42(std::span<const std
   }
   for (; bytes.size() >= 8; bytes = bytes.subspan(8))
     state = _mm_crc32_u64(state, load(bytes.data()));
-  auto tail = static_cast<std::uint32_t>(state);
+  std::uint32_t tail = state;
   for (std::byte byte : bytes) tail = _mm_crc32_u8(tail, static_cast<std::uint8_t>(byte));
   return ~tail;
 }

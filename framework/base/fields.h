@@ -32,9 +32,7 @@ namespace detail {
 /// Takes any field: a named type, as nvcc knows no lambda in a concept.
 struct AnyField {
   template <class T>
-  const AnyField& operator()(std::string_view, const T&, Limits = {}) const {
-    return *this;
-  }
+  void operator()(std::string_view, const T&, Limits = {}) const {}
 };
 
 std::string_view pop_name(std::string_view& names);
@@ -91,7 +89,7 @@ struct LimitsChecker {
   std::string place;
 
   template <class T>
-  const LimitsChecker& operator()(std::string_view name, const T& value, Limits limits = {}) const {
+  void operator()(std::string_view name, const T& value, Limits limits = {}) const {
     if constexpr (OptionStruct<T>) {
       T::fields(value, LimitsChecker{concat(place, name, ".")});
     } else if constexpr (Quantity<T>) {
@@ -101,7 +99,6 @@ struct LimitsChecker {
     } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
       if (std::in_range<std::int64_t>(value)) check(name, static_cast<std::int64_t>(value), limits);
     }
-    return *this;
   }
   void check(std::string_view name, std::int64_t value, Limits limits) const;
 };

@@ -131,7 +131,7 @@ std::string read_file(const std::string& path) {
         retry([&] { return ::read(file.get(), content.data() + used, content.size() - used); });
     check(got >= 0);
     if (got == 0) break;
-    used += static_cast<std::size_t>(got);
+    used += got;
   }
   content.resize(used);
   return content;
@@ -158,7 +158,7 @@ void RandomAccessFile::read(std::int64_t offset, std::span<std::byte> into) cons
     require(got >= 0, "cannot read `", path_, "` at byte ", offset, ": ", reason_and_remedy(error));
     require(got > 0, "cannot read `", path_, "` at byte ", offset, ": it ends there, ", into.size(),
             " bytes early; was it cut short while it was open?");
-    into = into.subspan(static_cast<std::size_t>(got));
+    into = into.subspan(got);
     offset += got;
   }
 }

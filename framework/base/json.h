@@ -72,9 +72,8 @@ class JsonFields {
   explicit JsonFields(JsonValue object);
 
   template <class T>
-  JsonFields& operator()(std::string_view name, T& value, Limits limits = {}) {
+  void operator()(std::string_view name, T& value, Limits limits = {}) {
     if (std::optional<JsonValue> json = member(name)) read_value(*json, value, limits);
-    return *this;
   }
   bool has(std::string_view name) const { return object_.member(name).has_value(); }
   /// The member of this name, if there is one; it counts as known.
@@ -105,10 +104,9 @@ class JsonWriter {
 
   /// One member of an object.
   template <class T>
-  JsonWriter& operator()(std::string_view name, const T& value, Limits = {}) {
+  void operator()(std::string_view name, const T& value, Limits = {}) {
     key(name);
     write(value);
-    return *this;
   }
 
   /// Error naming the field: a number that is not finite, an enumeration without such a value.

@@ -63,11 +63,11 @@ std::span<const std::byte> WireReader::take(std::uint64_t count) {
 
 void WireReader::read_tag() {
   std::uint64_t tag = varint();
-  auto type = static_cast<std::uint8_t>(tag & 7);
+  std::uint8_t type = tag & 7;
   if (tag > std::numeric_limits<std::uint32_t>::max() || tag >> 3 == 0)
     fail_here("before it stands a field of number ", tag >> 3, ", expected 1 to 536870911");
   if (type > 5) fail_here("before it stands a field of wire type ", type, ", expected 0 to 5");
-  field_ = static_cast<std::uint32_t>(tag >> 3);
+  field_ = tag >> 3;
   type_ = static_cast<WireType>(type);
   unread_ = true;
 }
@@ -136,8 +136,7 @@ void WireWriter::put_head_before(std::size_t begin, std::uint32_t field) {
   WireWriter head;
   head.tag(field, WireType::length_delimited);
   head.packed_varint(out_.size() - begin);
-  out_.insert(out_.begin() + static_cast<std::ptrdiff_t>(begin), head.out_.begin(),
-              head.out_.end());
+  out_.insert(out_.begin() + begin, head.out_.begin(), head.out_.end());
 }
 
 }  // namespace belfry::protobuf

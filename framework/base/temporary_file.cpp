@@ -45,9 +45,9 @@ int TemporaryFile::write(std::span<const std::span<const std::byte>> parts) {
     if (!part.empty()) left.push_back({const_cast<std::byte*>(part.data()), part.size()});
   for (auto first = left.begin(); first != left.end();) {
     auto count = std::min<std::ptrdiff_t>(left.end() - first, IOV_MAX);
-    auto written = retry([&] { return ::writev(file_.get(), &*first, static_cast<int>(count)); });
+    auto written = retry([&] { return ::writev(file_.get(), &*first, count); });
     if (written < 0) return errno;
-    auto bytes = static_cast<std::size_t>(written);
+    std::size_t bytes = written;
     for (; first != left.end() && bytes >= first->iov_len; ++first) bytes -= first->iov_len;
     if (bytes > 0) {
       first->iov_base = static_cast<std::byte*>(first->iov_base) + bytes;

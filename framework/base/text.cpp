@@ -55,7 +55,7 @@ bool is_utf8(std::string_view s) {
 
 std::string bytes_text(std::int64_t bytes) {
   constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
+  double value = bytes;
   std::size_t unit = 0;
   // From 1023.95 on, one decimal would show 1024.0 of the smaller unit.
   for (; unit + 1 < units.size() && std::abs(value) >= (unit == 0 ? 1024 : 1023.95); ++unit)

@@ -22,7 +22,7 @@ Program add_to_input_gradients(const Program& program,
       const Tensor &gradient = old.input(side), &other = old.input(1 - side);
       const Node& node = gradient.node();
       if (!takes_addend(to(gradient).node()) || node.slot() != old.slot()
-          || gradient.type() != other.type() || uses[static_cast<std::size_t>(node.id())][0] != 1)
+          || gradient.type() != other.type() || uses[node.id()][0] != 1)
         continue;
       const Node& made = to(gradient).node();
       return std::vector{apply1(made.op(), {made.input(0), made.input(1), to(other)},

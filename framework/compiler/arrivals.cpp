@@ -23,14 +23,14 @@ std::vector<int> arrivals(std::span<const std::vector<TransferEnd>> slots) {
     for (std::size_t s = 0; s < slots.size(); ++s)
       for (; next[s] < slots[s].size(); ++next[s], --ends, moved = true) {
         const TransferEnd& end = slots[s][next[s]];
-        Clock& message = sent[static_cast<std::size_t>(end.number)];
+        Clock& message = sent[end.number];
         if (end.sends) {
           known[s][s] = end.at + 1;
           message = known[s];
           continue;
         }
         if (message.empty()) break;  // not sent yet
-        out[static_cast<std::size_t>(end.number)] = message[s];
+        out[end.number] = message[s];
         for (std::size_t k = 0; k < slots.size(); ++k)
           known[s][k] = std::max(known[s][k], message[k]);
       }

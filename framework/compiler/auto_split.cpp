@@ -38,7 +38,7 @@ class Search {
     Slots out;
     for (std::size_t i = 0; i < work.size(); ++i) {
       // Whatever the work, no slot is left without a node.
-      auto left = static_cast<int>(work.size() - i), at_least = slots_ - left;
+      int left = work.size() - i, at_least = slots_ - left;
       int here = static_cast<int>((sum + work[i] / 2) / total * slots_);
       int before = out.empty() ? 0 : out.back();
       int most = out.empty() ? 0 : before + 1;
@@ -55,8 +55,7 @@ class Search {
     SplitCosts::Cost cost = costs_.of(slot_of);
     constexpr double power = 8;
     double most = static_cast<double>(*std::ranges::max_element(cost.bytes)) + 1, sum = 0;
-    for (std::int64_t bytes : cost.bytes)
-      sum += std::pow(static_cast<double>(bytes + 1) / most, power);
+    for (std::int64_t bytes : cost.bytes) sum += std::pow((bytes + 1) / most, power);
     return std::log(most) + std::log(sum) / power + worth_of_time_ * std::log(cost.seconds)
            + 100.0 * cost.idle_slots;
   }
@@ -71,8 +70,7 @@ class Search {
 
   bool move(std::size_t begin, std::size_t end, int slot) {
     Slots moved = best_;
-    std::fill(moved.begin() + static_cast<std::ptrdiff_t>(begin),
-              moved.begin() + static_cast<std::ptrdiff_t>(end), slot);
+    std::fill(moved.begin() + begin, moved.begin() + end, slot);
     return moved != best_ && improves(moved);
   }
 

@@ -85,9 +85,9 @@ class Builder {
     plan_->threads = device_.threads_for(plan_->flops - again, options_.threads);
     auto effects = std::find_if(order.begin(), order.end(), writes_variables);
     for (auto node = order.begin(); node != effects; ++node) add_node(**node);
-    finish_collectives(static_cast<int>(under_way_.size()));
+    finish_collectives(under_way_.size());
     keep_old_values({effects, order.end()});
-    plan_->first_effect = static_cast<int>(steps_.size());
+    plan_->first_effect = steps_.size();
     for (auto node = effects; node != order.end(); ++node) add_node(**node);
   }
 
@@ -105,7 +105,7 @@ class Builder {
   // Gives all values their place; `arrivals`: see arrivals.h.
   std::shared_ptr<Plan> place(std::span<const int> arrivals) {
     find_lifetimes(arrivals);
-    for (std::size_t i = 0; i < steps_.size(); ++i) place_outputs(static_cast<int>(i));
+    for (std::size_t i = 0; i < steps_.size(); ++i) place_outputs(i);
     plan_->arena_bytes = assign_offsets(plan_->blocks);
     write_locations();
     return plan_;
@@ -130,7 +130,7 @@ class Builder {
       for (int i : only_read(*effect)) {
         int value = value_of(effect->input(i));
         if (!overwritten.contains(value) || old_values_.contains(value)) continue;
-        Bytes size(values_[static_cast<std::size_t>(value)].type.bytes());
+        Bytes size(values_[value].type.bytes());
         old_values_[value] = add_preparation(*effect, value, MemoryUse::update,
                                              std::make_shared<CopyKernel>(size), size.count);
       }
@@ -139,17 +139,15 @@ class Builder {
 
   static std::vector<int> only_read(const Node& node) {
     std::vector<int> written = node.mutated(), out;
-    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+    for (int i = 0; i < std::ssize(node.inputs()); ++i)
       if (std::find(written.begin(), written.end(), i) == written.end()) out.push_back(i);
     return out;
   }
 
-  int value_of(const Tensor& t) const {
-    return values_of_[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
-  }
+  int value_of(const Tensor& t) const { return values_of_[t.node().id()][t.index()]; }
 
   void add_node(const Node& node) {
-    auto& values = values_of_[static_cast<std::size_t>(node.id())];
+    auto& values = values_of_[node.id()];
     if (node.op().view) {
       values = {value_of(node.input(0))};
     } else if (node.is(input_op)) {
@@ -171,9 +169,9 @@ class Builder {
   }
 
   void add_leaf(const Node& node, std::vector<const Node*>& list, Location::Kind kind) {
-    Location place{kind, static_cast<std::int64_t>(list.size())};
+    Location place{kind, std::ssize(list)};
     list.push_back(&node);
-    values_of_[static_cast<std::size_t>(node.id())] = {add_value({place, node.output(), 0, &node})};
+    values_of_[node.id()] = {add_value({place, node.output(), 0, &node})};
   }
 
   void add_transfer(const Node& node, Instruction::Role role) {
@@ -181,8 +179,7 @@ class Builder {
     step.instruction.node = &node;
     step.instruction.role = role;
     for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
-    if (role == Instruction::Role::receive)
-      step.outputs = values_of_[static_cast<std::size_t>(node.id())];
+    if (role == Instruction::Role::receive) step.outputs = values_of_[node.id()];
     steps_.push_back(std::move(step));
   }
 
@@ -210,7 +207,7 @@ class Builder {
       Step step;
       step.instruction.node = under_way_.front();
       step.instruction.role = Instruction::Role::finish;
-      step.inputs = values_of_[static_cast<std::size_t>(step.instruction.node->id())];
+      step.inputs = values_of_[step.instruction.node->id()];
       steps_.push_back(std::move(step));
       under_way_.pop_front();
     }
@@ -218,7 +215,7 @@ class Builder {
 
   void finish_what_is_read(const Node& node) {
     for (const Tensor& t : node.inputs()) {
-      const Node* maker = values_[static_cast<std::size_t>(value_of(t))].maker;
+      const Node* maker = values_[value_of(t)].maker;
       auto found = std::find(under_way_.begin(), under_way_.end(), maker);
       if (found != under_way_.end())
         finish_collectives(static_cast<int>(found - under_way_.begin()) + 1);
@@ -237,14 +234,14 @@ class Builder {
     for (const Tensor& t : node.inputs()) step.inputs.push_back(value_of(t));
     if (writes_variables(&node))
       for (int i : only_read(node)) {
-        int& input = step.inputs[static_cast<std::size_t>(i)];
+        int& input = step.inputs[i];
         if (auto old = old_values_.find(input); old != old_values_.end()) input = old->second;
       }
     for (const PackedInput& packed : step.instruction.kernel->packed_inputs()) {
-      int& input = step.inputs[static_cast<std::size_t>(packed.input)];
+      int& input = step.inputs[packed.input];
       input = packed_value(node, input, packed);
     }
-    auto& values = values_of_[static_cast<std::size_t>(node.id())];
+    auto& values = values_of_[node.id()];
     for (const TensorType& type : node.outputs())
       values.push_back(add_value({{}, type, type.bytes(), &node, use_of(node.phase())}));
     step.outputs = values;
@@ -253,7 +250,7 @@ class Builder {
 
   int packed_value(const Node& node, int value, const PackedInput& packed) {
     Packed& known = packed_[{value, packed.layout}];
-    auto now = static_cast<int>(steps_.size());
+    int now = steps_.size();
     bool far = options_.recompute.most_bytes > 0 && now - known.last_use > far_apart;
     if (known.value == nobody || far)
       known.value =
@@ -265,7 +262,7 @@ class Builder {
   // A kernel that makes another form of a value, for `reader`.
   int add_preparation(const Node& reader, int value, MemoryUse use, std::shared_ptr<Kernel> kernel,
                       std::int64_t bytes) {
-    const Value& from = values_[static_cast<std::size_t>(value)];
+    const Value& from = values_[value];
     const Node* source = from.maker ? from.maker : &reader;
     int made = add_value({{}, from.type, bytes, source, use});
     Step step;
@@ -282,27 +279,25 @@ class Builder {
   void find_lifetimes(std::span<const int> arrivals) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Instruction& instruction = steps_[i].instruction;
-      auto first = static_cast<int>(i), last = first;
+      int first = i, last = first;
       if (instruction.role == Instruction::Role::receive)
-        first = arrivals[static_cast<std::size_t>(instruction.node->as<TransferOptions>().number)];
+        first = arrivals[instruction.node->as<TransferOptions>().number];
       for (int v : steps_[i].outputs) {
-        values_[static_cast<std::size_t>(v)].first = first;
-        values_[static_cast<std::size_t>(v)].last = last;
+        values_[v].first = first;
+        values_[v].last = last;
       }
-      for (int v : steps_[i].inputs)
-        values_[static_cast<std::size_t>(v)].last = static_cast<int>(i);
+      for (int v : steps_[i].inputs) values_[v].last = i;
     }
-    int end = static_cast<int>(steps_.size());
-    for (const Tensor& t : plan_->program.outputs)
-      values_[static_cast<std::size_t>(value_of(t))].last = end;
+    int end = steps_.size();
+    for (const Tensor& t : plan_->program.outputs) values_[value_of(t)].last = end;
   }
 
   void place_outputs(int index) {
-    Step& step = steps_[static_cast<std::size_t>(index)];
+    Step& step = steps_[index];
     for (std::size_t o = 0; o < step.outputs.size(); ++o) {
-      Value& value = values_[static_cast<std::size_t>(step.outputs[o])];
+      Value& value = values_[step.outputs[o]];
       if (o == 0 || step.instruction.node->op().collective)
-        value.block = block_taken_over(step, value, static_cast<int>(o), index);
+        value.block = block_taken_over(step, value, o, index);
       if (value.block == nobody) {
         value.block = add_block(name_of(*value.maker), value.use, value.type, value.bytes,
                                 value.first, value.last);
@@ -324,17 +319,15 @@ class Builder {
         node.op().in_place ? node.op().in_place(node) : std::vector<int>{};
     if (node.op().collective) candidates = {position};
     if (node.op().elementwise)
-      for (int i = 0; i < static_cast<int>(step.inputs.size()); ++i) candidates.push_back(i);
+      for (int i = 0; i < std::ssize(step.inputs); ++i) candidates.push_back(i);
     for (int i : candidates) {
-      Value& input = values_[static_cast<std::size_t>(step.inputs[static_cast<std::size_t>(i)])];
+      Value& input = values_[step.inputs[i]];
       bool dies_here = input.leaf.kind == Location::Kind::none && input.last == index;
       // A kernel that reads it elsewhere, too, would find it overwritten.
-      if (!node.op().elementwise
-          && std::ranges::count(step.inputs, step.inputs[static_cast<std::size_t>(i)]) > 1)
-        continue;
+      if (!node.op().elementwise && std::ranges::count(step.inputs, step.inputs[i]) > 1) continue;
       if (!dies_here || input.type.shape != output.type.shape || input.bytes != output.bytes)
         continue;
-      PlannedBlock& block = plan_->blocks[static_cast<std::size_t>(input.block)];
+      PlannedBlock& block = plan_->blocks[input.block];
       if (block.last > index) continue;  // another output has taken it
       block.last = output.last;
       return input.block;
@@ -349,9 +342,9 @@ class Builder {
   }
 
   Location location(int value) const {
-    const Value& v = values_[static_cast<std::size_t>(value)];
+    const Value& v = values_[value];
     if (v.leaf.kind != Location::Kind::none) return v.leaf;
-    return {Location::Kind::arena, plan_->blocks[static_cast<std::size_t>(v.block)].offset};
+    return {Location::Kind::arena, plan_->blocks[v.block].offset};
   }
 
   void write_locations() {
@@ -359,9 +352,8 @@ class Builder {
       for (int v : step.inputs) step.instruction.inputs.push_back(location(v));
       for (int v : step.outputs) step.instruction.outputs.push_back(location(v));
       if (step.workspace_block != nobody)
-        step.instruction.workspace = {
-            Location::Kind::arena,
-            plan_->blocks[static_cast<std::size_t>(step.workspace_block)].offset};
+        step.instruction.workspace = {Location::Kind::arena,
+                                      plan_->blocks[step.workspace_block].offset};
       plan_->instructions.push_back(std::move(step.instruction));
     }
     for (const Tensor& t : plan_->program.outputs) plan_->outputs.push_back(location(value_of(t)));

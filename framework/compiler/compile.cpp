@@ -65,11 +65,9 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
                                                std::span<Node* const> effects,
                                                std::span<Device* const> devices,
                                                CompileOptions options) {
-  auto slots = static_cast<int>(devices.size());
+  int slots = devices.size();
   check_slots(outputs, effects, slots);
-  auto on_host = [&](int slot) {
-    return devices[static_cast<std::size_t>(slot)]->host_accessible();
-  };
+  auto on_host = [&](int slot) { return devices[slot]->host_accessible(); };
   Partition parts = partition(rewritten(outputs, effects, on_host, options), slots);
   auto plan = std::make_shared<TowerPlan>();
   plan->outputs = std::move(parts.outputs);

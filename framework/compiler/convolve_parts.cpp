@@ -21,7 +21,7 @@ bool is_input_gradient(const Node& node) {
 
 // The part of a kernel that a range of the input's channels meets.
 Tensor kernel_part(const Tensor& kernel, std::int64_t first, std::int64_t channels) {
-  auto axis = static_cast<std::size_t>(kernel.rank() - 2);
+  std::size_t axis = kernel.rank() - 2;
   SliceOptions part{.begin = std::vector<std::int64_t>(axis + 2),
                     .size = {kernel.shape().begin(), kernel.shape().end()}};
   part.begin[axis] = first;
@@ -48,7 +48,7 @@ class ConvolveParts {
   }
 
  private:
-  static std::size_t index(const Node& node) { return static_cast<std::size_t>(node.id()); }
+  static std::size_t index(const Node& node) { return node.id(); }
 
   bool is_root(const Node& node) const {
     return std::ranges::any_of(program_.outputs,
@@ -109,7 +109,7 @@ class ConvolveParts {
       if (!reader->is(slice_op)) return false;
       const auto& o = reader->as<SliceOptions>();
       for (std::size_t axis = 0; axis + 1 < o.begin.size(); ++axis)
-        if (o.begin[axis] != 0 || o.size[axis] != shape[static_cast<int>(axis)]) return false;
+        if (o.begin[axis] != 0 || o.size[axis] != shape[axis]) return false;
       return o.size.back() >= least_channels
              && std::ranges::all_of(o.strides, [](std::int64_t s) { return s == 1; });
     });

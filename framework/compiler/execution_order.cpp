@@ -36,13 +36,11 @@ Order with_early_collectives(const Order& order, std::size_t graph_size) {
   std::vector<bool> made(graph_size);
   Order out;
   auto add = [&](const Node* node) {
-    made[static_cast<std::size_t>(node->id())] = true;
+    made[node->id()] = true;
     out.push_back(node);
   };
   auto ready = [&](const Node& node) {
-    return std::ranges::all_of(node.inputs(), [&](const Tensor& t) {
-      return made[static_cast<std::size_t>(t.node().id())];
-    });
+    return std::ranges::all_of(node.inputs(), [&](const Tensor& t) { return made[t.node().id()]; });
   };
   for (const Node* node : order) {
     if (!node->op().collective) add(node);
@@ -58,7 +56,7 @@ std::vector<const Node*> execution_order(const Program& program) {
   auto live = live_nodes(*program.graph, program.outputs, program.effects);
   Order order;
   for (const auto& node : *program.graph)
-    if (live[static_cast<std::size_t>(node->id())]) order.push_back(node.get());
+    if (live[node->id()]) order.push_back(node.get());
   std::stable_partition(order.begin(), order.end(),
                         [](const Node* n) { return !writes_variables(n); });
   return with_early_collectives(with_early_sends(order), program.graph->size());

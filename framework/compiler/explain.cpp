@@ -116,9 +116,8 @@ std::int64_t Plan::bytes() const {
 std::vector<std::pair<MemoryUse, std::int64_t>> Plan::peak_by_use() const {
   std::vector<std::int64_t> live(instructions.size() + 1);
   for (const PlannedBlock& b : blocks)
-    for (int i = b.first; i <= b.last && i < static_cast<int>(live.size()); ++i)
-      live[static_cast<std::size_t>(i)] += b.bytes;
-  int peak = static_cast<int>(std::max_element(live.begin(), live.end()) - live.begin());
+    for (int i = b.first; i <= b.last && i < std::ssize(live); ++i) live[i] += b.bytes;
+  int peak = std::max_element(live.begin(), live.end()) - live.begin();
   std::map<MemoryUse, std::int64_t> by_use;
   for (const PlannedBlock& b : blocks)
     if (b.first <= peak && peak <= b.last) by_use[b.use] += b.bytes;

@@ -47,8 +47,7 @@ bool all_are(const Tensor& t, double value) {
 // x of x * 1, 1 * x, x / 1 and x - 0, which are x to the last bit; an undefined tensor otherwise.
 Tensor unchanged_operand(const Node& old, std::span<const Tensor> inputs) {
   auto is_x = [&](int i, int constant, double neutral) {
-    return inputs[static_cast<std::size_t>(i)].type() == old.output()
-           && all_are(inputs[static_cast<std::size_t>(constant)], neutral);
+    return inputs[i].type() == old.output() && all_are(inputs[constant], neutral);
   };
   if (old.is(functor::Mul::op) && is_x(1, 0, 1)) return inputs[1];
   if ((old.is(functor::Mul::op) || old.is(functor::Div::op)) && is_x(0, 1, 1)) return inputs[0];

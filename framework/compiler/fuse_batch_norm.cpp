@@ -22,7 +22,7 @@ class Finder {
   explicit Finder(const Program& program) : uses_(use_counts(program)) {
     auto live = live_nodes(*program.graph, program.outputs, program.effects);
     for (const auto& node : *program.graph) {
-      if (!live[static_cast<std::size_t>(node->id())]) continue;
+      if (!live[node->id()]) continue;
       if (node->is(functor::Relu::op)) find_forward(*node);
       if (node->is(batch_norm_grad_op)) find_backward(*node);
     }
@@ -30,9 +30,7 @@ class Finder {
   Patterns found;
 
  private:
-  int uses(const Tensor& t) const {
-    return uses_[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
-  }
+  int uses(const Tensor& t) const { return uses_[t.node().id()][t.index()]; }
   bool plain_norm(const Tensor& t) const {
     return t.node().is(batch_norm_train_op) && t.index() == 0 && uses(t) == 1
            && t.node().as<BatchNormOptions>().activation == Activation::none
@@ -122,7 +120,7 @@ Program fuse_batch_norm(const Program& program) {
     }
     if (patterns.fused_relu.contains(&old)) return std::vector{activated.at(&old)};
     if (auto at = patterns.backward.find(&old); at != patterns.backward.end()) {
-      bool residual = uses[static_cast<std::size_t>(old.id())][0] > 1;
+      bool residual = uses[old.id()][0] > 1;
       std::vector<Tensor> outputs = fused_backward(old, *at->second, residual, patterns, to);
       gradients[at->second] = {outputs.begin(), outputs.begin() + 3};
       return residual ? std::optional(std::vector{outputs[3]}) : std::nullopt;

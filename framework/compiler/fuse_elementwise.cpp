@@ -62,7 +62,7 @@ class Absorption {
     DType dtype = DType::boolean;  // of all values that are not bool
     bool absorbed = false;
   };
-  static std::size_t index(const Node& node) { return static_cast<std::size_t>(node.id()); }
+  static std::size_t index(const Node& node) { return node.id(); }
 
   bool joins(const Node& from, const Node& to) const {
     const Chain &a = chains_[index(from)], &b = chains_[index(to)];
@@ -114,7 +114,7 @@ class ChainWriter {
         instruction.arguments[i] = emit(t.node());
       } else {
         auto at = std::find(inputs_.begin(), inputs_.end(), to_(t));
-        instruction.arguments[i] = static_cast<int>(at - inputs_.begin());
+        instruction.arguments[i] = at - inputs_.begin();
       }
     }
     program_.push_back(instruction);

@@ -26,9 +26,9 @@ std::int64_t sum(const Bars& bars) {
 std::vector<Bars> live_bytes(const Plan& plan) {
   std::vector<Bars> live(plan.instructions.size());
   for (const PlannedBlock& block : plan.blocks) {
-    auto use = static_cast<std::size_t>(std::ranges::find(uses, block.use) - uses.begin());
+    std::size_t use = std::ranges::find(uses, block.use) - uses.begin();
     for (int i = block.first; i <= block.last && i < std::ssize(live); ++i)
-      live[static_cast<std::size_t>(i)][use] += block.bytes;
+      live[i][use] += block.bytes;
   }
   return live;
 }
@@ -37,7 +37,7 @@ std::vector<Bars> live_bytes(const Plan& plan) {
 char letter_at(const Bars& bars, double bytes) {
   double top = 0;
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    top += static_cast<double>(bars[i]);
+    top += bars[i];
     if (bytes < top) return to_string(uses[i])[0];
   }
   return ' ';
@@ -75,20 +75,19 @@ std::string memory_picture(const Plan& plan) {
   std::size_t width = (live.size() + most_columns - 1) / most_columns;
   std::vector<Bars> columns;
   for (std::size_t at = 0; at < live.size(); at += width) {
-    auto begin = live.begin() + static_cast<std::ptrdiff_t>(at);
-    auto count = static_cast<std::ptrdiff_t>(std::min(width, live.size() - at));
+    auto begin = live.begin() + at;
+    std::ptrdiff_t count = std::min(width, live.size() - at);
     columns.push_back(*std::max_element(begin, begin + count, less));
   }
-  auto peak = static_cast<std::size_t>(std::ranges::max_element(live, less) - live.begin());
-  auto most = static_cast<double>(sum(live[peak]));
+  std::size_t peak = std::ranges::max_element(live, less) - live.begin();
+  double most = sum(live[peak]);
   if (most == 0) return "";
   std::string out = concat("memory over the step, ",
                            width == 1 ? "an instruction" : concat(width, " instructions"),
                            " a column: ", legend(live), "\n");
   for (std::size_t row = 0; row < rows; ++row) {
     std::string line;
-    for (const Bars& bars : columns)
-      line += letter_at(bars, most * (static_cast<double>(rows - row) - 0.5) / rows);
+    for (const Bars& bars : columns) line += letter_at(bars, most * ((rows - row) - 0.5) / rows);
     line.resize(line.find_last_not_of(' ') + 1);
     std::string scale = row == 0 ? bytes_text(sum(live[peak])) : "";
     out += std::string(std::max<std::size_t>(scale.size(), 10) - scale.size(), ' ') + scale + " |"
@@ -96,7 +95,7 @@ std::string memory_picture(const Plan& plan) {
   }
   const Node& node = *plan.instructions[peak].node;
   return concat(out, std::string(12 + peak / width, ' '), "^ the peak, at instruction ", peak, ": ",
-                node, "\n", largest_at(plan, static_cast<int>(peak)));
+                node, "\n", largest_at(plan, peak));
 }
 
 }  // namespace belfry

@@ -10,9 +10,9 @@ namespace {
 std::vector<std::int64_t> live_bytes(std::span<const PlannedBlock> blocks) {
   int end = 0;
   for (const PlannedBlock& b : blocks) end = std::max(end, b.last + 1);
-  std::vector<std::int64_t> live(static_cast<std::size_t>(end) + 1);
+  std::vector<std::int64_t> live(end + 1);
   for (const PlannedBlock& b : blocks) {
-    live[static_cast<std::size_t>(b.first)] += aligned(b.bytes);
+    live[b.first] += aligned(b.bytes);
     live[static_cast<std::size_t>(b.last) + 1] -= aligned(b.bytes);
   }
   for (std::size_t t = 1; t < live.size(); ++t) live[t] += live[t - 1];
@@ -65,7 +65,7 @@ class Packing {
     try_order(order);
     // The block that has come to lie highest had to wait too long for its turn. A try takes a time
     // that grows with the square of the number of blocks.
-    auto most = static_cast<int>(std::min<std::size_t>(8, 20000 / (blocks_.size() + 1)));
+    int most = std::min<std::size_t>(8, 20000 / (blocks_.size() + 1));
     for (int tries = 0; tries < most && !is_good(); ++tries) {
       auto top = std::max_element(order.begin(), order.end(),
                                   [](auto* a, auto* b) { return end_of(*a) < end_of(*b); });
@@ -106,7 +106,7 @@ std::int64_t assign_offsets(std::span<PlannedBlock> blocks) {
   auto larger = [](const PlannedBlock& a, const PlannedBlock& b) { return a.bytes > b.bytes; };
   // Blocks of the peak lie on each other like a pile of planks, the longest lives below, so that
   // the memory above those that still live is in one piece.
-  auto when = static_cast<int>(peak - live.begin());
+  int when = peak - live.begin();
   packing.try_order([&](const PlannedBlock& a, const PlannedBlock& b) {
     bool a_there = a.first <= when && when <= a.last, b_there = b.first <= when && when <= b.last;
     if (a_there != b_there) return a_there;
@@ -116,9 +116,7 @@ std::int64_t assign_offsets(std::span<PlannedBlock> blocks) {
   std::vector<std::int64_t> most_beside;  // that ever live while a block does
   for (const PlannedBlock& b : blocks)
     most_beside.push_back(*std::max_element(live.begin() + b.first, live.begin() + b.last + 1));
-  auto beside = [&](const PlannedBlock& b) {
-    return most_beside[static_cast<std::size_t>(&b - blocks.data())];
-  };
+  auto beside = [&](const PlannedBlock& b) { return most_beside[&b - blocks.data()]; };
   auto by_beside = [&](auto then) {
     packing.try_order([&beside, then](const PlannedBlock& a, const PlannedBlock& b) {
       std::int64_t of_a = beside(a), of_b = beside(b);

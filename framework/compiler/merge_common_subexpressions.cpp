@@ -10,7 +10,7 @@ namespace {
 std::uint64_t hash_of(const OpDef& op, std::span<const Tensor> inputs, const Options& options) {
   std::uint64_t hash = options.hash() ^ reinterpret_cast<std::uintptr_t>(&op);
   for (const Tensor& t : inputs) {
-    auto id = static_cast<std::uint64_t>(t.node().id()) * 8 + static_cast<std::uint64_t>(t.index());
+    auto id = static_cast<std::uint64_t>(t.node().id()) * 8 + t.index();
     hash = (hash ^ id) * 0x9E3779B97F4A7C15 + (hash >> 31);
   }
   return hash;

@@ -47,12 +47,12 @@ class Partitioner {
   }
 
  private:
-  static std::size_t index(const Node& node) { return static_cast<std::size_t>(node.id()); }
-  Program& at_slot(int slot) { return out_.slots[static_cast<std::size_t>(slot)]; }
+  static std::size_t index(const Node& node) { return node.id(); }
+  Program& at_slot(int slot) { return out_.slots[slot]; }
 
   // The tensors that stand for a node's outputs on a slot; undefined where nobody has asked yet.
   std::vector<Tensor>& copies(const Node& node, int slot) {
-    auto& made = copies_[static_cast<std::size_t>(slot)][index(node)];
+    auto& made = copies_[slot][index(node)];
     made.resize(node.outputs().size());
     return made;
   }
@@ -70,7 +70,7 @@ class Partitioner {
 
   Tensor at(const Tensor& t, int slot) {
     const Node& node = t.node();
-    auto i = static_cast<std::size_t>(t.index());
+    std::size_t i = t.index();
     Tensor known = copies(node, slot)[i];
     if (known.defined()) return known;
     bool leaf = is_everywhere(node) || (node.is(variable_op) && slot_of(node) == slot);
@@ -108,7 +108,7 @@ void check_slots(std::span<const Tensor> outputs, std::span<Node* const> effects
   const Graph& graph = outputs.empty() ? effects[0]->graph() : outputs[0].graph();
   auto live = live_nodes(graph, outputs, effects);
   for (const auto& node : graph) {
-    if (!live[static_cast<std::size_t>(node->id())] || is_everywhere(*node)) continue;
+    if (!live[node->id()] || is_everywhere(*node)) continue;
     require(slot_of(*node) < slots, "slot ", slot_of(*node), " is asked for by ", *node,
             ", but a tower has ", slots, slots == 1 ? " device slot" : " device slots",
             "; give each entry of RunConfig::devices ", slot_of(*node) + 1,

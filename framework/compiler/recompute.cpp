@@ -32,7 +32,7 @@ bool inputs_are_there(const StepValues& step, const Set& in_scopes, const Set& c
                       const Value& value) {
   std::int64_t missing = 0;
   for (const Tensor& t : StepValues::read_again(*value.node)) {
-    auto i = static_cast<std::size_t>(step.value_of(t));
+    std::size_t i = step.value_of(t);
     const Value& input = step.values()[i];
     if (!input.leaf && !cheap[i] && (in_scopes[i] || !input.read_late)) missing += input.bytes;
   }
@@ -43,7 +43,7 @@ bool inputs_are_there(const StepValues& step, const Set& in_scopes, const Set& c
 double seconds_with_inputs(const StepValues& step, const Value& value) {
   double seconds = step.seconds_of(value);
   for (const Tensor& t : StepValues::read_again(*value.node)) {
-    const Value& input = step.values()[static_cast<std::size_t>(step.value_of(t))];
+    const Value& input = step.values()[step.value_of(t)];
     if (!input.leaf && !input.read_late) seconds += step.seconds_of(input);
   }
   return seconds;
@@ -118,8 +118,7 @@ Set values_in(const StepValues& step, const std::vector<std::string>& scopes) {
     for (const Node* node : step.order()) {
       // A value that is sent is read on another slot, in whatever scope.
       if (StepValues::is_late(*node) || (node->is_in(scope) && !node->is(send_op))) continue;
-      for (const Tensor& t : node->inputs())
-        own[static_cast<std::size_t>(step.value_of(t))] = false;
+      for (const Tensor& t : node->inputs()) own[step.value_of(t)] = false;
     }
     for (std::size_t i = 0; i < own.size(); ++i) all[i] = all[i] || own[i];
   }
@@ -131,8 +130,8 @@ std::vector<std::int64_t> bytes_across(const StepValues& step) {
   std::vector<std::int64_t> change(step.order().size() + 1);
   for (const Value& v : step.values()) {
     if (v.leaf || StepValues::is_late(*v.node) || v.last_forward <= v.made) continue;
-    change[static_cast<std::size_t>(v.made)] += v.bytes;
-    change[static_cast<std::size_t>(v.last_forward)] -= v.bytes;
+    change[v.made] += v.bytes;
+    change[v.last_forward] -= v.bytes;
   }
   std::int64_t sum = 0;
   for (std::int64_t& c : change) c = sum += c;
@@ -150,7 +149,7 @@ Set dropped_but_between(const StepValues& step, const std::vector<std::int64_t>&
     const Value& v = step.values()[i];
     dropped[i] = v.may_be_again();
     if (!v.droppable()) continue;
-    made[static_cast<std::size_t>(v.made)] += v.bytes;
+    made[v.made] += v.bytes;
     total += v.bytes;
   }
   std::vector<int> cuts;
@@ -158,11 +157,9 @@ Set dropped_but_between(const StepValues& step, const std::vector<std::int64_t>&
   int best = -1;
   for (std::size_t at = 0; at < across.size() && std::ssize(cuts) + 1 < segments; ++at) {
     sum += made[at];
-    double part =
-        static_cast<double>(sum) * segments / static_cast<double>(std::max<std::int64_t>(total, 1));
+    double part = static_cast<double>(sum) * segments / (std::max<std::int64_t>(total, 1));
     double next = static_cast<double>(cuts.size()) + 1;
-    if (part >= next - 0.5 && (best < 0 || across[at] <= across[static_cast<std::size_t>(best)]))
-      best = static_cast<int>(at);
+    if (part >= next - 0.5 && (best < 0 || across[at] <= across[best])) best = at;
     if (part < next + 0.5 || best < 0) continue;
     cuts.push_back(std::exchange(best, -1));
   }
@@ -182,7 +179,7 @@ void keep_what_fits(const StepValues& step, std::int64_t most_bytes, const Set& 
     if (dropped[i] && !in_scopes[i]) order.push_back(i);
   auto worth = [&](std::size_t i) {
     const Value& v = step.values()[i];
-    return step.seconds_of(v) / static_cast<double>(std::max<std::int64_t>(v.bytes, 1));
+    return step.seconds_of(v) / (std::max<std::int64_t>(v.bytes, 1));
   };
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
@@ -241,9 +238,7 @@ class Rewriter {
   int count() const { return count_; }  ///< ops that run once more
 
  private:
-  bool is_dropped(const Tensor& t) const {
-    return dropped_[static_cast<std::size_t>(step_.value_of(t))];
-  }
+  bool is_dropped(const Tensor& t) const { return dropped_[step_.value_of(t)]; }
   bool reads_dropped(const Node& node) const {
     return StepValues::is_late(node)
            && std::ranges::any_of(node.inputs(), [&](const Tensor& t) { return is_dropped(t); });
@@ -261,7 +256,7 @@ class Rewriter {
       std::vector<Tensor> inputs;
       for (const Tensor& u : StepValues::read_again(t.node())) inputs.push_back(late(u, to));
       made = &StepValues::add_again(to.graph(), t.node(), std::move(inputs));
-      const Value& value = step_.values()[static_cast<std::size_t>(step_.value_of(t))];
+      const Value& value = step_.values()[step_.value_of(t)];
       if (!t.node().op().view && value.last_forward >= 0) ++count_;
     }
     return Tensor(*made, t.index());

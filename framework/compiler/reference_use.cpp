@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/check_range.h"
 #include "belfry/framework/ops/defs.h"
 
@@ -38,12 +39,12 @@ bool suits_a_reference(const Node& node) {
 /// it updates, which may be by rows, as many as the gradients have.
 double bytes_touched(const Node& node) {
   double bytes = 0;
-  for (const TensorType& type : node.outputs()) bytes += static_cast<double>(type.bytes());
+  for (const TensorType& type : node.outputs()) bytes += type.bytes();
   if (node.is(gather_op) || node.is(embedding_lookup_op)) return 2 * bytes;
   std::vector<int> written = node.mutated();
-  for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+  for (int i = 0; i < std::ssize(node.inputs()); ++i)
     if (std::find(written.begin(), written.end(), i) == written.end())
-      bytes += static_cast<double>(node.input(i).type().bytes());
+      bytes += node.input(i).type().bytes();
   return bytes;
 }
 

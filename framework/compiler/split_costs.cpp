@@ -37,7 +37,7 @@ class Differentiated {
     std::map<const Node*, int> home;
     std::vector<Tensor> roots;
     for (const SplitPass& pass : passes) {
-      for (std::size_t i = 0; i < pass.nodes.size(); ++i) home[pass.nodes[i]] = static_cast<int>(i);
+      for (std::size_t i = 0; i < pass.nodes.size(); ++i) home[pass.nodes[i]] = i;
       for (const SplitTarget& target : pass.targets) {
         roots.push_back(target.loss);
         roots.insert(roots.end(), target.variables.begin(), target.variables.end());
@@ -119,16 +119,13 @@ SplitCosts::SplitCosts(std::span<const SplitPass> passes, const SplitOptions& op
   auto copies = copies_of_variables(passes);
   std::vector<std::vector<int>> items_of(program.graph->size());
   for (const auto& node : *program.graph)
-    if (live[static_cast<std::size_t>(node->id())]) add_step(*node, items_of);
-  for (const Tensor& t : program.outputs)
-    items_[static_cast<std::size_t>(items_of[static_cast<std::size_t>(t.node().id())]
-                                            [static_cast<std::size_t>(t.index())])]
-        .output = true;
+    if (live[node->id()]) add_step(*node, items_of);
+  for (const Tensor& t : program.outputs) items_[items_of[t.node().id()][t.index()]].output = true;
   for (const Node* v : program.graph->variables()) {
-    const auto& own = items_of[static_cast<std::size_t>(v->id())];
+    const auto& own = items_of[v->id()];
     if (own.empty()) continue;
     const std::string& name = v->as<VariableOptions>().name;
-    Item& item = items_[static_cast<std::size_t>(own[0])];
+    Item& item = items_[own[0]];
     item.variable = true;
     item.kept = item.bytes * (1 + copies[name]);
     if (options.slot_of_variable)
@@ -137,10 +134,8 @@ SplitCosts::SplitCosts(std::span<const SplitPass> passes, const SplitOptions& op
 }
 
 void SplitCosts::add_step(const Node& node, std::vector<std::vector<int>>& items_of) {
-  auto items = [&](const Tensor& t) {
-    return items_of[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
-  };
-  auto& own = items_of[static_cast<std::size_t>(node.id())];
+  auto items = [&](const Tensor& t) { return items_of[t.node().id()][t.index()]; };
+  auto& own = items_of[node.id()];
   if (node.op().view) {
     own = {items(node.input(0))};
     return;
@@ -149,16 +144,15 @@ void SplitCosts::add_step(const Node& node, std::vector<std::vector<int>>& items
             .seconds = least_seconds + seconds_to_compute(node, node.inputs(), rates_)};
   for (const Tensor& t : node.inputs()) step.inputs.push_back(items(t));
   for (const TensorType& type : node.outputs()) {
-    own.push_back(static_cast<int>(items_.size()));
+    own.push_back(items_.size());
     items_.push_back(
         {.bytes = type.bytes(), .maker = is_leaf(node) ? -1 : static_cast<int>(steps_.size())});
   }
   if (is_leaf(node)) return;
   step.outputs = own;
   for (int i : may_overwrite(node))
-    if (items_[static_cast<std::size_t>(step.inputs[static_cast<std::size_t>(i)])].bytes
-        == node.output(0).bytes())
-      step.overwrites.push_back(step.inputs[static_cast<std::size_t>(i)]);
+    if (items_[step.inputs[i]].bytes == node.output(0).bytes())
+      step.overwrites.push_back(step.inputs[i]);
   steps_.push_back(std::move(step));
 }
 
@@ -173,32 +167,31 @@ struct Life {
 class Lives {
  public:
   Lives(std::size_t items, int slots)
-      : slots_(static_cast<std::size_t>(slots)),
+      : slots_(slots),
         lives_(items * slots_),
         told_(items * slots_),
         known_(slots_ * slots_),
         now_(slots_) {}
 
-  Life& at(int item, int slot) { return lives_[row(item) + static_cast<std::size_t>(slot)]; }
+  Life& at(int item, int slot) { return lives_[row(item) + slot]; }
   /// The number of the slot's next instruction.
-  int begin(int slot) { return now_[static_cast<std::size_t>(slot)]++; }
-  int end(int slot) const { return now_[static_cast<std::size_t>(slot)]; }
+  int begin(int slot) { return now_[slot]++; }
+  int end(int slot) const { return now_[slot]; }
 
   void make(int item, int slot, int now) {
     at(item, slot) = {now, now};
-    std::copy_n(known_.begin() + static_cast<std::ptrdiff_t>(row(slot)), slots_,
-                told_.begin() + static_cast<std::ptrdiff_t>(row(item)));
-    told_[row(item) + static_cast<std::size_t>(slot)] = now + 1;
+    std::copy_n(known_.begin() + row(slot), slots_, told_.begin() + row(item));
+    told_[row(item) + slot] = now + 1;
   }
   /// The slot reads it first; another slot has made it.
   void receive(int item, int slot) {
-    at(item, slot).first = told_[row(item) + static_cast<std::size_t>(slot)];
+    at(item, slot).first = told_[row(item) + slot];
     for (std::size_t s = 0; s < slots_; ++s)
       known_[row(slot) + s] = std::max(known_[row(slot) + s], told_[row(item) + s]);
   }
 
  private:
-  std::size_t row(int number) const { return static_cast<std::size_t>(number) * slots_; }
+  std::size_t row(int number) const { return number * slots_; }
 
   std::size_t slots_;
   std::vector<Life> lives_;
@@ -218,7 +211,7 @@ class SplitCosts::Run {
         lives_(costs.items_.size(), costs.slots_),
         owners_(costs.items_.size(), -1),
         began_(costs.steps_.size()),
-        busy_(static_cast<std::size_t>(costs.slots_)) {
+        busy_(costs.slots_) {
     cost_.bytes.resize(busy_.size());
   }
 
@@ -226,44 +219,43 @@ class SplitCosts::Run {
     for (std::size_t i = 0; i < costs_.steps_.size(); ++i) begin(i);
     for (std::size_t i = 0; i < owners_.size(); ++i)
       if (costs_.items_[i].output && owners_[i] >= 0)
-        lives_.at(static_cast<int>(i), owners_[i]).last = lives_.end(owners_[i]);
+        lives_.at(i, owners_[i]).last = lives_.end(owners_[i]);
     for (std::size_t i = 0; i < costs_.steps_.size(); ++i) compute_in_place(i);
-    for (int slot = 0; slot < costs_.slots_; ++slot)
-      cost_.bytes[static_cast<std::size_t>(slot)] += peak(slot);
+    for (int slot = 0; slot < costs_.slots_; ++slot) cost_.bytes[slot] += peak(slot);
     add_times();
     return std::move(cost_);
   }
 
  private:
-  const Item& item(int i) const { return costs_.items_[static_cast<std::size_t>(i)]; }
-  int slot_of(const Step& step) const { return slot_of_[static_cast<std::size_t>(step.home)]; }
+  const Item& item(int i) const { return costs_.items_[i]; }
+  int slot_of(const Step& step) const { return slot_of_[step.home]; }
 
   void begin(std::size_t i) {
     const Step& step = costs_.steps_[i];
     int slot = slot_of(step), now = began_[i] = lives_.begin(slot);
     for (int input : step.inputs) read(input, slot, now);
     for (int output : step.outputs) {
-      owners_[static_cast<std::size_t>(output)] = slot;
+      owners_[output] = slot;
       lives_.make(output, slot, now);
     }
-    busy_[static_cast<std::size_t>(slot)] += step.seconds;
+    busy_[slot] += step.seconds;
   }
 
   void read(int input, int slot, int now) {
     const Item& value = item(input);
-    int& owner = owners_[static_cast<std::size_t>(input)];
+    int& owner = owners_[input];
     Life& life = lives_.at(input, slot);
     if (value.variable && owner < 0) {
       owner = value.slot >= 0 ? value.slot : slot;
-      cost_.bytes[static_cast<std::size_t>(owner)] += value.kept;
+      cost_.bytes[owner] += value.kept;
     }
     bool first = life.first < 0;
     if (value.is_input()) {  // everybody has it
-      if (first) cost_.bytes[static_cast<std::size_t>(slot)] += value.bytes;
+      if (first) cost_.bytes[slot] += value.bytes;
       life.first = 0;
     } else if (first && owner != slot) {
       lives_.receive(input, slot);
-      sent_ += static_cast<double>(value.bytes);
+      sent_ += value.bytes;
     }
     life.last = now;
   }
@@ -280,12 +272,12 @@ class SplitCosts::Run {
   }
 
   std::int64_t peak(int slot) {
-    std::vector<std::int64_t> change(static_cast<std::size_t>(lives_.end(slot)) + 2);
-    for (int i = 0; i < static_cast<int>(owners_.size()); ++i) {
+    std::vector<std::int64_t> change(lives_.end(slot) + 2);
+    for (int i = 0; i < std::ssize(owners_); ++i) {
       const Life& life = lives_.at(i, slot);
-      bool own = item(i).variable && owners_[static_cast<std::size_t>(i)] == slot;
+      bool own = item(i).variable && owners_[i] == slot;
       if (life.last < 0 || own || item(i).is_input()) continue;
-      change[static_cast<std::size_t>(life.first)] += item(i).bytes;
+      change[life.first] += item(i).bytes;
       change[static_cast<std::size_t>(life.last) + 1] -= item(i).bytes;
     }
     std::int64_t live = 0, most = 0;
@@ -298,13 +290,11 @@ class SplitCosts::Run {
   void add_times() {
     double sum = std::max(std::accumulate(busy_.begin(), busy_.end(), 0.0), least_seconds);
     double longest = *std::ranges::max_element(busy_);
-    cost_.seconds = longest + (sum - longest) / static_cast<double>(costs_.passes_)
-                    + sent_ / costs_.rates_.sent_bytes;
-    auto bytes = static_cast<double>(
-        std::accumulate(cost_.bytes.begin(), cost_.bytes.end(), std::int64_t{1}));
+    cost_.seconds = longest + (sum - longest) / costs_.passes_ + sent_ / costs_.rates_.sent_bytes;
+    double bytes = std::accumulate(cost_.bytes.begin(), cost_.bytes.end(), std::int64_t{1});
     double enough = 1 / (16 * static_cast<double>(busy_.size()));
     for (std::size_t s = 0; s < busy_.size(); ++s) {
-      double share = std::max(busy_[s] / sum, static_cast<double>(cost_.bytes[s]) / bytes);
+      double share = std::max(busy_[s] / sum, cost_.bytes[s] / bytes);
       cost_.idle_slots += std::max(0.0, 1 - share / enough);
     }
   }

@@ -20,8 +20,8 @@ bool can_be_again(const Node& node) {
 double seconds_to_compute(const Node& node, std::span<const Tensor> inputs,
                           const WorkRates& rates) {
   double bytes = 0;
-  for (const Tensor& t : inputs) bytes += static_cast<double>(t.type().bytes());
-  for (const TensorType& t : node.outputs()) bytes += static_cast<double>(t.bytes());
+  for (const Tensor& t : inputs) bytes += t.type().bytes();
+  for (const TensorType& t : node.outputs()) bytes += t.bytes();
   double flops = node.op().flops ? node.op().flops(node) : 0;
   return flops / rates.flops + bytes / rates.bytes;
 }
@@ -55,15 +55,15 @@ StepValues::StepValues(const Program& program, const WorkRates& rates)
   auto live = live_nodes(*program.graph, program.outputs, program.effects);
   for (const auto& owned : *program.graph) {
     const Node& node = *owned;
-    auto id = static_cast<std::size_t>(node.id());
+    std::size_t id = node.id();
     if (!live[id]) continue;
     if (node.op().view) {
       numbers_[id] = {value_of(node.input(0))};
       continue;
     }
-    int place = static_cast<int>(order_.size());
-    for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
-      numbers_[id].push_back(static_cast<int>(values_.size()));
+    int place = order_.size();
+    for (int i = 0; i < std::ssize(node.outputs()); ++i) {
+      numbers_[id].push_back(values_.size());
       values_.push_back({.node = &node,
                          .bytes = node.output(i).bytes(),
                          .leaf = is_leaf(node),
@@ -76,7 +76,7 @@ StepValues::StepValues(const Program& program, const WorkRates& rates)
     order_.push_back(&node);
     step_seconds_ += seconds_to_compute(node, node.inputs(), rates_);
     for (const Tensor& t : node.inputs()) {
-      Value& value = values_[static_cast<std::size_t>(value_of(t))];
+      Value& value = values_[value_of(t)];
       value.last_read = place;
       if (!is_late(node)) value.last_forward = place;
       if (is_late(node)) value.read_late = true;
@@ -84,13 +84,10 @@ StepValues::StepValues(const Program& program, const WorkRates& rates)
       if (node.op().mutates && !is_late(node)) value.pinned = true;
     }
   }
-  for (const Tensor& t : program.outputs)
-    values_[static_cast<std::size_t>(value_of(t))].pinned = true;
+  for (const Tensor& t : program.outputs) values_[value_of(t)].pinned = true;
 }
 
-int StepValues::value_of(const Tensor& t) const {
-  return numbers_of(t.node())[static_cast<std::size_t>(t.index())];
-}
+int StepValues::value_of(const Tensor& t) const { return numbers_of(t.node())[t.index()]; }
 
 double StepValues::seconds_of(const Value& value) const {
   return seconds_to_compute(*value.node, read_again(*value.node), rates_);
@@ -102,7 +99,7 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
   };
   std::vector<Life> kept(values_.size()), again(values_.size());
   auto life_of = [&](const Tensor& t, bool late) -> Life& {
-    auto v = static_cast<std::size_t>(value_of(t));
+    std::size_t v = value_of(t);
     return (late && dropped[v] ? again : kept)[v];
   };
   struct Step {
@@ -115,7 +112,7 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
   Estimate out;
   int place = 0;
   auto compute = [&](const Node& node, const std::vector<Tensor>& inputs, bool late) {
-    int at = static_cast<int>(steps.size());
+    int at = steps.size();
     steps.push_back({&node, late, at, place});
     for (const Tensor& t : inputs) life_of(t, late).last = at;
     for (int i = 0; i < std::ssize(node.outputs()); ++i)
@@ -123,7 +120,7 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
         life = {at, at};
   };
   std::function<void(const Tensor&)> have = [&](const Tensor& t) {
-    auto v = static_cast<std::size_t>(value_of(t));
+    std::size_t v = value_of(t);
     if (!dropped[v] || again[v].first >= 0) return;
     std::vector<Tensor> inputs = read_again(*values_[v].node);
     for (const Tensor& input : inputs) have(input);
@@ -159,7 +156,7 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
   for (std::size_t i = 0; i < values_.size(); ++i)
     for (const Life& life : {kept[i], again[i]}) {
       if (values_[i].leaf || life.first < 0) continue;
-      change[static_cast<std::size_t>(life.first)] += values_[i].bytes;
+      change[life.first] += values_[i].bytes;
       change[static_cast<std::size_t>(life.last) + 1] -= values_[i].bytes;
     }
   std::int64_t live = 0;

@@ -64,9 +64,7 @@ class StepValues {
   double seconds_of(const Value& value) const;
 
  private:
-  const std::vector<int>& numbers_of(const Node& node) const {
-    return numbers_[static_cast<std::size_t>(node.id())];
-  }
+  const std::vector<int>& numbers_of(const Node& node) const { return numbers_[node.id()]; }
 
   std::vector<std::vector<int>> numbers_;  // by node id, by output
   std::vector<Value> values_;

@@ -16,7 +16,7 @@ using Lookups = std::vector<const Node*>;  // gather_grad, in the order in which
 // elsewhere too, or is added up in an order other than one after the other.
 Lookups lookups_of(const Tensor& gradient, const Uses& uses) {
   const Node& node = gradient.node();
-  if (uses[static_cast<std::size_t>(node.id())][0] != 1) return {};
+  if (uses[node.id()][0] != 1) return {};
   if (node.is(gather_grad_op))
     return node.as<GatherGradOptions>().axis == 0 ? Lookups{&node} : Lookups{};
   if (!node.is(functor::Add::op) || node.input(0).type() != node.input(1).type()) return {};
@@ -63,7 +63,7 @@ class Split {
         inputs.push_back(to(update_.input(layout_.slot(g, k))));
       for (const Node* lookup : lookups)
         for (int i : {0, 1}) inputs.push_back(to(lookup->input(i)));
-      counts.push_back(static_cast<int>(lookups.size()));
+      counts.push_back(lookups.size());
     }
     apply(form_.rows_update, std::move(inputs), form_.options(update_, std::move(counts)));
   }

@@ -25,8 +25,8 @@ struct Strategy {
   BatchPolicy batch = BatchPolicy::global;
   VariablePlacement variables = VariablePlacement::mirrored;
 
-  int size() const { return static_cast<int>(towers.size()); }
-  int slots() const { return static_cast<int>(towers[0].devices.size()); }  ///< of each tower
+  int size() const { return towers.size(); }
+  int slots() const { return towers[0].devices.size(); }  ///< of each tower
   /// "global batch 15 = 2 towers: 8 + 7", for `rows` in a batch of the input and `workers` such
   /// strategies.
   std::string describe_batch(std::int64_t rows, int workers = 1) const;

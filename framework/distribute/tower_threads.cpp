@@ -64,7 +64,7 @@ void TowerThreads::run(const Work& work, const OnFailure& on_failure) {
     work_ = &work;
     on_failure_ = &on_failure;
     first_error_ = nullptr;
-    busy_ = static_cast<int>(threads_.size());
+    busy_ = threads_.size();
     ++round_;
   }
   changed_.notify_all();

@@ -22,9 +22,7 @@ Variables::Variables(const Strategy& strategy, int first_tower) : first_tower_(f
 
 Variables::~Variables() = default;
 
-VariableStore& Variables::store(int tower, int slot) {
-  return *stores_[static_cast<std::size_t>(tower)][static_cast<std::size_t>(slot)];
-}
+VariableStore& Variables::store(int tower, int slot) { return *stores_[tower][slot]; }
 
 bool Variables::contains(std::string_view name) const { return slot_of(name).has_value(); }
 
@@ -42,7 +40,7 @@ std::vector<std::string> Variables::names() const {
 }
 
 const VariableStore& Variables::holder(std::string_view name, int tower) const {
-  for (const auto& store : stores_[static_cast<std::size_t>(tower)])
+  for (const auto& store : stores_[tower])
     if (store->contains(name)) return *store;
   fail("there is no variable `", name, "`; the model has ",
        names().empty() ? "none yet" : join(names(), ", "));
@@ -83,8 +81,8 @@ Array merge_over_towers(OverTowers over_towers, const std::vector<Array>& values
   auto sums = total.span<double>();
   for (std::size_t i = 0; i < sums.size(); ++i) {
     double sum = 0;
-    for (const Array& value : values) sum += value.at(static_cast<std::int64_t>(i));
-    sums[i] = over_towers == OverTowers::mean ? sum / static_cast<double>(values.size()) : sum;
+    for (const Array& value : values) sum += value.at(i);
+    sums[i] = over_towers == OverTowers::mean ? sum / values.size() : sum;
   }
   return total.cast(values[0].dtype());
 }

@@ -44,7 +44,7 @@ class Variables {
   /// The slot that a variable is on; none if there is no such variable.
   std::optional<int> slot_of(std::string_view name) const;
 
-  int towers() const { return static_cast<int>(stores_.size()); }
+  int towers() const { return stores_.size(); }
   /// Where one tower's variables of one slot are.
   VariableStore& store(int tower, int slot = 0);
 

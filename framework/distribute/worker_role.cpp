@@ -56,7 +56,7 @@ Cluster cluster_of(const Json& json) {
     require(count, "TF_CONFIG: the cluster names `", type, "`; known are chief and worker");
     require(addresses.is_array() || addresses.is_object(), "TF_CONFIG: `", type,
             "` of the cluster must be a list of addresses, got ", addresses.dump());
-    *count = static_cast<int>(addresses.size());
+    *count = addresses.size();
   }
   require(cluster.chiefs == 0 || cluster.masters == 0,
           "TF_CONFIG: the cluster has both a `chief` and a `master`, its old name; keep one");

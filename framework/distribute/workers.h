@@ -103,7 +103,7 @@ std::shared_ptr<Workers> make_sole_worker();
 template <class T>
 std::vector<T> Workers::all_gather(const T& mine) {
   static_assert(std::is_trivially_copyable_v<T>);
-  std::vector<T> all(static_cast<std::size_t>(count()));
+  std::vector<T> all(count());
   all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
   return all;
 }

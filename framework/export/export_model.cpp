@@ -48,8 +48,7 @@ std::vector<std::pair<std::string, Tensor>> chosen(const NamedTensors& predictio
     auto found = std::find(known.begin(), known.end(), name);
     require(found != known.end(), "export: there is no prediction `", name, "`; the model has ",
             join(known, ", "));
-    outputs.emplace_back(
-        name, as_f32(predictions[static_cast<std::size_t>(found - known.begin())].second));
+    outputs.emplace_back(name, as_f32(predictions[found - known.begin()].second));
   }
   return outputs;
 }

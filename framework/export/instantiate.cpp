@@ -42,7 +42,7 @@ class Builder {
   Tensor tensor(const Operand& operand) const {
     require(operand.node >= 0 && static_cast<std::size_t>(operand.node) < nodes_.size(),
             "reads node ", operand.node, ", which does not come before it");
-    belfry::Node& node = *nodes_[static_cast<std::size_t>(operand.node)];
+    belfry::Node& node = *nodes_[operand.node];
     require(operand.output >= 0 && static_cast<std::size_t>(operand.output) < node.outputs().size(),
             "reads output ", operand.output, " of ", node, ", which has ", node.outputs().size());
     return Tensor(node, operand.output);

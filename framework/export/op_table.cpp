@@ -53,7 +53,7 @@ void read_field(const OptionValue& from, Padding& padding) {
   }
   require(good && end - at == 1 && count % 2 == 0, "`", text,
           "` is no padding; expected same, valid or [1, 1, 2, 2]");
-  padding.axes = static_cast<int>(count / 2);
+  padding.axes = count / 2;
 }
 
 namespace {
@@ -93,7 +93,7 @@ void check_reduction(const ShapeContext& c) {
 
 void check_slice(const ShapeContext& c) {
   const auto& o = c.as<SliceOptions>();
-  auto rank = static_cast<std::size_t>(c.inputs[0].shape.rank());
+  std::size_t rank = c.inputs[0].shape.rank();
   require(o.begin.size() == rank && o.size.size() == rank && o.strides.size() == rank, c.op, ": ",
           o.begin.size(), " begins, ", o.size.size(), " sizes and ", o.strides.size(),
           " strides for ", c.inputs[0]);
@@ -264,7 +264,7 @@ std::int64_t OptionValue::whole() const {
 
 double OptionValue::number() const {
   if (const double* found = std::get_if<double>(&value_)) return *found;
-  return static_cast<double>(whole());
+  return whole();
 }
 
 const std::string& OptionValue::words() const {

@@ -24,7 +24,7 @@ class OptionValue {
   bool truth() const;
   std::int64_t whole() const;
   /// Streams of random numbers are unsigned numbers of 64 bits, which options keep as signed ones.
-  std::uint64_t natural() const { return static_cast<std::uint64_t>(whole()); }
+  std::uint64_t natural() const { return whole(); }
   double number() const;
   const std::string& words() const;
   std::vector<OptionValue> elements() const;

@@ -110,7 +110,7 @@ Array image_of(const Array& file, const Column& c, const DecodeImage& decode) {
     return image;
   }
   require(decode, "it is an image file; set PredictorOptions::decode_image");
-  Array image = decode(file.raw_bytes(), static_cast<int>(wanted.shape[2]));
+  Array image = decode(file.raw_bytes(), wanted.shape[2]);
   require(image.type() == wanted, "the image is ", image.type(), ", expected ", wanted,
           "; images are not resized");
   return image;
@@ -132,10 +132,9 @@ bool holds(const Array& converted, const Array& integers) {
 Array converted(const Array& stored, const Column& c) {
   if (c.is_u8() && is_floating(c.type.dtype)) {
     Array out(c.type.shape, DType::f32);
-    std::ranges::transform(stored.span<std::uint8_t>(), out.span<float>().begin(),
-                           [unit = static_cast<float>(c.how.unit)](std::uint8_t x) {
-                             return static_cast<float>(x) / unit;
-                           });
+    std::ranges::transform(
+        stored.span<std::uint8_t>(), out.span<float>().begin(),
+        [unit = static_cast<float>(c.how.unit)](std::uint8_t x) { return x / unit; });
     return out.cast(c.type.dtype);
   }
   Array out = stored.cast(c.type.dtype);

@@ -42,7 +42,7 @@ std::int64_t rows_of(const saved::Signature& signature, const Features& inputs) 
       const saved::Extent& size = type.sizes[i];
       if (!size.follows_batch()) continue;
       std::int64_t rest = 0;  // a file may say anything
-      if (__builtin_sub_overflow(shape[static_cast<int>(i)], size.fixed, &rest)) return 0;
+      if (__builtin_sub_overflow(shape[i], size.fixed, &rest)) return 0;
       return std::max(rest / size.per_row, std::int64_t{0});
     }
   }

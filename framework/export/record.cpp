@@ -22,16 +22,14 @@ struct Part {
     for (const auto& [name, output] : instance.outputs) outputs.push_back(output);
     auto live = live_nodes(*instance.graph, outputs, {});
     for (const auto& node : *instance.graph) {
-      auto id = static_cast<std::size_t>(node->id());
+      std::size_t id = node->id();
       if (!live[id] && !node->is(input_op)) continue;
-      place[id] = static_cast<int>(nodes.size());
+      place[id] = nodes.size();
       nodes.push_back(node.get());
     }
   }
 
-  Operand operand(const Tensor& t) const {
-    return {place[static_cast<std::size_t>(t.node().id())], t.index()};
-  }
+  Operand operand(const Tensor& t) const { return {place[t.node().id()], t.index()}; }
 };
 
 // Records one node, of which it has the counterpart in every instance.
@@ -88,12 +86,10 @@ class Recorder {
     if (values[1] == values[0] && values[2] == values[0]) return {values[0], 0};
     // As unsigned numbers, whose overflow is defined; what does not fit fails the test below.
     auto number = [&](std::size_t i) { return static_cast<std::uint64_t>(values[i]); };
-    auto step = static_cast<std::int64_t>(number(1) - number(0));
+    std::int64_t step = number(1) - number(0);
     std::int64_t rows = parts_[1].rows - parts_[0].rows;
     Extent found{0, step / rows};
-    found.fixed = static_cast<std::int64_t>(number(0)
-                                            - static_cast<std::uint64_t>(found.per_row)
-                                                  * static_cast<std::uint64_t>(parts_[0].rows));
+    found.fixed = number(0) - static_cast<std::uint64_t>(found.per_row) * parts_[0].rows;
     constexpr std::int64_t most = std::int64_t{1} << 40;
     bool small = std::abs(found.per_row) <= most && std::abs(found.fixed) <= most;
     for (std::size_t i = 0; i < values.size(); ++i)

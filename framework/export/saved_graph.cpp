@@ -26,8 +26,7 @@ std::vector<const Node*> Signature::inputs() const {
 }
 
 const Type& Signature::type(Operand operand) const {
-  return nodes[static_cast<std::size_t>(operand.node)]
-      .outputs[static_cast<std::size_t>(operand.output)];
+  return nodes[operand.node].outputs[operand.output];
 }
 
 }  // namespace belfry::saved

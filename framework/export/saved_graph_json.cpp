@@ -199,8 +199,8 @@ Operand operand(const Json& json) {
 }
 
 Array inline_constant(const Json& list, const TensorType& type) {
-  require(static_cast<std::int64_t>(list.size()) == type.shape.elements(), "`value` has ",
-          list.size(), " elements but the type is ", type);
+  require(std::ssize(list) == type.shape.elements(), "`value` has ", list.size(),
+          " elements but the type is ", type);
   if (type.dtype == DType::i64) {
     std::vector<std::int64_t> values;
     for (const Json& element : list) values.push_back(whole(element));
@@ -280,8 +280,7 @@ Signature signature_from(const Json& json, const NamedArrays& weights) {
     Operand at =
         with_context(concat("result ", name), [&output = output] { return operand(output); });
     require(static_cast<std::size_t>(at.node) < signature.nodes.size()
-                && static_cast<std::size_t>(at.output)
-                       < signature.nodes[static_cast<std::size_t>(at.node)].outputs.size(),
+                && static_cast<std::size_t>(at.output) < signature.nodes[at.node].outputs.size(),
             "result `", name, "` is [", at.node, ", ", at.output, "], which is not there");
     signature.outputs.emplace_back(name, at);
   }

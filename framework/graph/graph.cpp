@@ -28,7 +28,7 @@ bool Node::is_in(std::string_view scope) const {
 
 std::vector<Tensor> outputs_of(Node& node) {
   std::vector<Tensor> out;
-  for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) out.emplace_back(node, i);
+  for (int i = 0; i < std::ssize(node.outputs()); ++i) out.emplace_back(node, i);
   return out;
 }
 
@@ -61,7 +61,7 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
   }
   node->op_ = &op;
   node->graph_ = this;
-  node->id_ = static_cast<int>(nodes_.size());
+  node->id_ = nodes_.size();
   node->inputs_ = std::move(inputs);
   node->options_ = std::move(options);
   node->scope_ = placement.scope;

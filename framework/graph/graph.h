@@ -55,9 +55,9 @@ class Node {
   int id() const { return id_; }  ///< position in the graph; inputs have smaller ids
   Graph& graph() const { return *graph_; }
   std::span<const Tensor> inputs() const { return inputs_; }
-  const Tensor& input(int i) const { return inputs_[static_cast<std::size_t>(i)]; }
+  const Tensor& input(int i) const { return inputs_[i]; }
   std::span<const TensorType> outputs() const { return outputs_; }
-  const TensorType& output(int i = 0) const { return outputs_[static_cast<std::size_t>(i)]; }
+  const TensorType& output(int i = 0) const { return outputs_[i]; }
   const Options& options() const { return options_; }
   template <OptionStruct T>
   const T& as() const {
@@ -215,10 +215,10 @@ class GradContext {
 
   const Node& node() const { return node_; }
   const Tensor& input(int i = 0) const { return node_.input(i); }
-  int input_count() const { return static_cast<int>(node_.inputs().size()); }
+  int input_count() const { return node_.inputs().size(); }
   Tensor output(int i = 0) const;
   /// Gradient of output i; undefined when nothing depends on that output.
-  const Tensor& dy(int i = 0) const { return dy_[static_cast<std::size_t>(i)]; }
+  const Tensor& dy(int i = 0) const { return dy_[i]; }
   template <OptionStruct T>
   const T& as() const {
     return node_.as<T>();

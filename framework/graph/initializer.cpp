@@ -19,9 +19,8 @@ Fans fans(const Shape& shape) {
   if (shape.rank() == 0) return {1, 1};
   if (shape.rank() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
   double receptive = 1;
-  for (int i = 0; i < shape.rank() - 2; ++i) receptive *= static_cast<double>(shape[i]);
-  return {receptive * static_cast<double>(shape[shape.rank() - 2]),
-          receptive * static_cast<double>(shape[shape.rank() - 1])};
+  for (int i = 0; i < shape.rank() - 2; ++i) receptive *= shape[i];
+  return {receptive * shape[shape.rank() - 2], receptive * shape[shape.rank() - 1]};
 }
 
 // The standard deviation of a unit normal cut at two standard deviations.
@@ -79,8 +78,8 @@ void fill_orthogonal(Array& out, double gain, PhiloxStream random) {
   const Shape& shape = out.shape();
   require(shape.rank() >= 2, "orthogonal initializer: needs rank 2 or more, the shape is ", shape);
   if (shape.elements() == 0) return;
-  auto n = static_cast<std::size_t>(shape[shape.rank() - 1]);
-  auto m = static_cast<std::size_t>(shape.elements()) / n;
+  std::size_t n = shape[shape.rank() - 1];
+  auto m = shape.elements() / n;
   bool tall = m >= n;
   auto q = orthonormal_columns(std::max(m, n), std::min(m, n), random);
   std::size_t i = 0;

@@ -20,7 +20,7 @@ std::vector<TensorType> assign_shape(const ShapeContext& c) {
 }
 
 void assign_reference(const KernelContext& c) {
-  std::memcpy(c.input(0).data, c.input(1).data, static_cast<std::size_t>(c.input(0).type.bytes()));
+  std::memcpy(c.input(0).data, c.input(1).data, c.input(0).type.bytes());
 }
 
 Tensor runtime_input(Graph& graph, std::string_view name, const TensorType& type) {

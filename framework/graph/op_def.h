@@ -51,8 +51,8 @@ struct KernelContext {
   std::span<const ArrayView> outputs;
   const Options& options;
 
-  const ArrayView& input(int i) const { return inputs[static_cast<std::size_t>(i)]; }
-  const ArrayView& output(int i = 0) const { return outputs[static_cast<std::size_t>(i)]; }
+  const ArrayView& input(int i) const { return inputs[i]; }
+  const ArrayView& output(int i = 0) const { return outputs[i]; }
   template <OptionStruct T>
   const T& as() const {
     return options.as<T>();

@@ -42,7 +42,7 @@ class AttributeWriter {
   AttributeWriter(const AttributeWriter&) = delete;
 
   template <class T>
-  AttributeWriter& operator()(std::string_view name, const T& value, Limits = {}) {
+  void operator()(std::string_view name, const T& value, Limits = {}) {
     if constexpr (std::same_as<T, bool> || std::same_as<T, std::string> || std::same_as<T, Array>) {
       write(name, value);
     } else if constexpr (std::integral<T>) {
@@ -58,7 +58,6 @@ class AttributeWriter {
     } else {
       write(name, std::string(to_string(value)));  // DType, enumerations, small structs
     }
-    return *this;
   }
 
   std::shared_ptr<const std::vector<NamedAttribute>> attributes() const;

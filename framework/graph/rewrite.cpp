@@ -18,13 +18,13 @@ class Copier final : public Rewriting {
 
   Graph& graph() override { return to_; }
   const Tensor& operator()(const Tensor& old) override {
-    return map_[static_cast<std::size_t>(old.node().id())][static_cast<std::size_t>(old.index())];
+    return map_[old.node().id()][old.index()];
   }
 
   // The nodes that stand for `old`: one, unless rules say otherwise.
   std::vector<Node*> visit(const Node& old) {
     Placement place{old.scope(), old.slot(), old.phase(), old.first_row()};
-    auto& slot = map_[static_cast<std::size_t>(old.id())];
+    auto& slot = map_[old.id()];
     Graph::PlacementGuard guard(to_, place);
     if (old.op().mutates) {
       std::size_t before = to_.effects().size();
@@ -39,7 +39,7 @@ class Copier final : public Rewriting {
       return {slot.empty() ? &to_.node(to_.size() - 1) : &slot[0].node()};
     }
     Node& copy = to_.add(old.op(), inputs(old), old.options(), place);
-    for (int i = 0; i < static_cast<int>(copy.outputs().size()); ++i) slot.emplace_back(copy, i);
+    for (int i = 0; i < std::ssize(copy.outputs()); ++i) slot.emplace_back(copy, i);
     return {&copy};
   }
 
@@ -62,7 +62,7 @@ Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effect
     if (live[i]) copies[i] = copier.visit(from->node(i));
   for (const Tensor& t : outputs) out.outputs.push_back(copier(t));
   for (Node* n : effects)
-    for (Node* copy : copies[static_cast<std::size_t>(n->id())]) out.effects.push_back(copy);
+    for (Node* copy : copies[n->id()]) out.effects.push_back(copy);
   return out;
 }
 
@@ -78,25 +78,21 @@ std::vector<Tensor> Rewriting::inputs(const Node& old) {
 std::vector<bool> live_nodes(const Graph& graph, std::span<const Tensor> outputs,
                              std::span<Node* const> effects) {
   std::vector<bool> live(graph.size());
-  for (const Tensor& t : outputs) live[static_cast<std::size_t>(t.node().id())] = true;
-  for (const Node* n : effects) live[static_cast<std::size_t>(n->id())] = true;
+  for (const Tensor& t : outputs) live[t.node().id()] = true;
+  for (const Node* n : effects) live[n->id()] = true;
   for (std::size_t i = graph.size(); i-- > 0;)
     if (live[i])
-      for (const Tensor& t : graph.node(i).inputs())
-        live[static_cast<std::size_t>(t.node().id())] = true;
+      for (const Tensor& t : graph.node(i).inputs()) live[t.node().id()] = true;
   return live;
 }
 
 std::vector<std::vector<int>> use_counts(const Program& program) {
   std::vector<std::vector<int>> counts(program.graph->size());
   auto live = live_nodes(*program.graph, program.outputs, program.effects);
+  for (const auto& node : *program.graph) counts[node->id()].resize(node->outputs().size());
+  auto count = [&](const Tensor& t) { ++counts[t.node().id()][t.index()]; };
   for (const auto& node : *program.graph)
-    counts[static_cast<std::size_t>(node->id())].resize(node->outputs().size());
-  auto count = [&](const Tensor& t) {
-    ++counts[static_cast<std::size_t>(t.node().id())][static_cast<std::size_t>(t.index())];
-  };
-  for (const auto& node : *program.graph)
-    if (live[static_cast<std::size_t>(node->id())])
+    if (live[node->id()])
       for (const Tensor& t : node->inputs()) count(t);
   for (const Tensor& t : program.outputs) count(t);
   return counts;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "belfry/framework/tensor/philox.h"
+
 namespace belfry {
 
 Scope Scope::operator/(std::string_view name) const {

@@ -13,8 +13,8 @@ void verify_node(const Graph& graph, const Node& node, int position) {
   for (const Tensor& t : node.inputs()) {
     ensure(t.defined() && &t.graph() == &graph, "verify: ", node, " reads another graph");
     ensure(t.node().id() < position, "verify: ", node, " reads ", t.node(), ", which comes later");
-    ensure(t.index() >= 0 && t.index() < static_cast<int>(t.node().outputs().size()),
-           "verify: ", node, " reads output ", t.index(), " of ", t.node(), ", which has ",
+    ensure(t.index() >= 0 && t.index() < std::ssize(t.node().outputs()), "verify: ", node,
+           " reads output ", t.index(), " of ", t.node(), ", which has ",
            t.node().outputs().size());
     types.push_back(t.type());
   }
@@ -34,7 +34,7 @@ void verify(const Graph& graph) {
   std::set<std::string> variables, inputs;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     const Node& node = graph.node(i);
-    verify_node(graph, node, static_cast<int>(i));
+    verify_node(graph, node, i);
     if (node.is(variable_op)) {
       const auto& name = node.as<VariableOptions>().name;
       ensure(variables.insert(name).second, "verify: two variables are named ", name);

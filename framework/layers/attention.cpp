@@ -51,7 +51,7 @@ Tensor add_bias_and_mask(const Scope& s, Tensor scores, const AttentionOptions& 
 
 /// [..., t, c] -> [..., heads, t, c / heads]: the last but one axis changes places with the heads.
 Tensor swap_last_but_one(Tensor x) {
-  std::vector<int> order(static_cast<std::size_t>(x.rank()));
+  std::vector<int> order(x.rank());
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[order.size() - 2], order[order.size() - 3]);
   return transpose(x, order);
@@ -74,7 +74,7 @@ Tensor join_heads(const Tensor& x) {
 Tensor attention(const Scope& s, Tensor q, Tensor k, Tensor v, AttentionOptions o) {
   require_operands(s, q, k, v);
   Graph::PlacementGuard guard(s.graph(), s.placement());
-  q = q * (1 / std::sqrt(static_cast<double>(q.size(-1))));
+  q = q * (1 / std::sqrt(q.size(-1)));
   Tensor scores = add_bias_and_mask(s, matmul(q, k, {.transpose_b = true}), o);
   Tensor weights = dropout(s, softmax(scores), {.rate = o.dropout, .training = o.training});
   return matmul(weights, v);

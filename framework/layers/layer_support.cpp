@@ -4,6 +4,7 @@
 
 #include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/nn_checks.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry::layers {
 namespace {
@@ -37,7 +38,7 @@ void require_image(const Scope& s, std::string_view layer, const Tensor& x,
   require_at(s, has_size, layer, ": kernel must be at least ",
              join(std::vector<int>(kernel.size(), 1), " x "), ", got ", join(kernel, " x "));
   require_features(s, layer, x, 0);
-  require_at(s, x.rank() == static_cast<int>(kernel.size()) + 2, layer, ": x must be ",
+  require_at(s, x.rank() == std::ssize(kernel) + 2, layer, ": x must be ",
              names.at(kernel.size() - 1), ", got ", x.type(), other_op_text(layer, x.rank()));
 }
 

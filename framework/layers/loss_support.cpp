@@ -29,7 +29,7 @@ void require_smoothing(std::string_view loss, double smoothing) {
 
 Tensor smooth(Tensor targets, double smoothing, std::int64_t classes) {
   if (smoothing == 0) return targets;
-  return targets * (1 - smoothing) + smoothing / static_cast<double>(classes);
+  return targets * (1 - smoothing) + smoothing / classes;
 }
 
 Tensor per_example(std::string_view loss, Tensor elements, Tensor weights) {
@@ -45,7 +45,7 @@ Tensor fit_weights(std::string_view what, Tensor weights, const Shape& values, D
   require(fits, what, ": weights are ", weights.type(), " but must have the shape ", values,
           " or that of its leading axes");
   std::vector<std::int64_t> padded(sizes.begin(), sizes.end());
-  padded.resize(static_cast<std::size_t>(values.rank()), 1);
+  padded.resize(values.rank(), 1);
   return cast(reshape(weights, Shape(padded)), dtype);
 }
 

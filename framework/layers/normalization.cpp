@@ -35,13 +35,13 @@ SyncResult batch_norm_sync(Tensor x, Tensor scale, Tensor offset, double epsilon
   Graph& graph = x.graph();
   DType dtype = scale.dtype();
   Tensor wide = cast(x, dtype);
-  std::vector<int> axes(static_cast<std::size_t>(x.rank() - 1));
+  std::vector<int> axes(x.rank() - 1);
   std::iota(axes.begin(), axes.end(), 0);
   Tensor counts = tower_has_rows(graph);
   auto over_all = [&](Tensor own) {
     return tower_sum(where(counts, own, constant(graph, 0, dtype)));
   };
-  auto own_count = static_cast<double>(x.shape().elements() / x.size(-1));
+  double own_count = x.shape().elements() / x.size(-1);
   Tensor count = over_all(constant(graph, own_count, dtype));
   Tensor mean = over_all(sum(wide, {.axes = axes})) / count;
   Tensor centered = wide - mean;
@@ -73,7 +73,7 @@ Tensor batch_norm(const Scope& s, Tensor x, BatchNormLayerOptions o) {
   }
   BatchNormResult result = batch_norm_train(x, scale, offset, o.epsilon);
   if (x.shape().elements() > 0) {  // no rows have no mean
-    auto count = static_cast<double>(x.shape().elements() / x.size(-1));
+    double count = x.shape().elements() / x.size(-1);
     update(moving_mean, result.mean, o.momentum);
     update(moving_variance, result.variance * (count / std::max(1.0, count - 1)), o.momentum);
   }

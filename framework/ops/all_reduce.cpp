@@ -29,7 +29,7 @@ std::vector<Tensor> gradient(const GradContext& c) {
 
 void reference(const KernelContext& c) {
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
-    if (auto bytes = static_cast<std::size_t>(c.inputs[i].type.bytes()); bytes > 0)
+    if (std::size_t bytes = c.inputs[i].type.bytes(); bytes > 0)
       std::memmove(c.outputs[i].data, c.inputs[i].data, bytes);
 }
 

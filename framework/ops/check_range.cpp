@@ -41,8 +41,7 @@ void reference(const KernelContext& c) {
       if (!(value >= low && value <= high)) complain(c, layout, i, value, low, high);
     }
   });
-  if (x.elements() > 0)
-    std::memmove(c.output().data, x.data, static_cast<std::size_t>(x.type.bytes()));
+  if (x.elements() > 0) std::memmove(c.output().data, x.data, x.type.bytes());
 }
 
 }  // namespace

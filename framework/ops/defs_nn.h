@@ -23,7 +23,7 @@ struct ConvWindow {
       : ConvWindow(o.stride.array(), o.dilation.array(), o.groups, o.padding) {}
   ConvWindow(const Conv3dOptions& o)
       : ConvWindow(o.stride.array(), o.dilation.array(), o.groups, o.padding) {}
-  int axes() const { return static_cast<int>(stride.size()); }
+  int axes() const { return stride.size(); }
   BELFRY_FIELDS(stride, dilation, groups, padding)
 
  private:

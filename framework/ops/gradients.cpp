@@ -12,15 +12,14 @@ bool carries_gradient(const Tensor& t) { return is_floating(t.dtype()); }
 
 /// Which nodes up to `last` depend on one of xs by way of floating tensors, by id.
 std::vector<bool> nodes_after(std::span<const Tensor> xs, const Node& last) {
-  std::vector<bool> after(static_cast<std::size_t>(last.id()) + 1);
+  std::vector<bool> after(last.id() + 1);
   for (const Tensor& x : xs) {
-    auto id = static_cast<std::size_t>(x.node().id());
+    std::size_t id = x.node().id();
     if (id < after.size()) after[id] = true;
   }
   for (std::size_t id = 0; id < after.size(); ++id)
     for (const Tensor& input : last.graph().node(id).inputs())
-      if (carries_gradient(input) && after[static_cast<std::size_t>(input.node().id())])
-        after[id] = true;
+      if (carries_gradient(input) && after[input.node().id()]) after[id] = true;
   return after;
 }
 
@@ -59,13 +58,13 @@ class Accumulator {
 /// Passes the gradients of the node's outputs on to its inputs.
 void differentiate(Node& node, const std::vector<bool>& after, Accumulator& total) {
   auto wanted = [&](const Tensor& input) {
-    return carries_gradient(input) && after[static_cast<std::size_t>(input.node().id())];
+    return carries_gradient(input) && after[input.node().id()];
   };
   bool any_wanted = false, any_given = false;
   for (const Tensor& input : node.inputs()) any_wanted = any_wanted || wanted(input);
   std::vector<Tensor> dy;
   for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-    dy.push_back(total.at(Tensor(node, static_cast<int>(i))));
+    dy.push_back(total.at(Tensor(node, i)));
     any_given = any_given || dy.back().defined();
   }
   if (!any_wanted || !any_given) return;

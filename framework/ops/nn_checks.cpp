@@ -45,8 +45,7 @@ std::string other_op_text(std::string_view op, int rank) {
     if (own == family.end()) continue;
     auto own_rank = static_cast<int>(own - family.begin()) + 3;
     bool exists = rank >= 3 && rank <= 5 && rank != own_rank;
-    std::string other =
-        exists ? concat("use ", family.at(static_cast<std::size_t>(rank - 3))) : std::string();
+    std::string other = exists ? concat("use ", family.at(rank - 3)) : std::string();
     if (rank == own_rank - 1)
       return concat("; if the axis of the batch is missing, put batch() behind the dataset",
                     exists ? ", else " : "", other);
@@ -86,7 +85,7 @@ std::vector<Tensor> composed_gradient(
   std::vector<Tensor> outputs = compose(c, inputs);
   std::vector<Tensor> result(inputs.size());
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const Tensor& dy = c.dy(static_cast<int>(o));
+    const Tensor& dy = c.dy(o);
     if (!dy.defined()) continue;
     std::vector<Tensor> parts = gradients(outputs[o], leaves, dy);
     for (std::size_t i = 0; i < parts.size(); ++i) {

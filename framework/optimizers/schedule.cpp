@@ -68,7 +68,7 @@ Schedule exponential_decay(const ExponentialDecayOptions& o) {
   require(std::isfinite(o.decay_rate) && o.decay_rate > 0, "exponential_decay: decay_rate is ",
           o.decay_rate, "; it must be finite and above 0");
   return [o](Tensor step) {
-    Tensor exponent = cast(step, DType::f64) / static_cast<double>(o.decay_steps);
+    Tensor exponent = cast(step, DType::f64) / o.decay_steps;
     if (o.staircase) exponent = floor(exponent);
     return o.initial * pow(constant(step.graph(), o.decay_rate, DType::f64), exponent);
   };
@@ -82,7 +82,7 @@ Schedule polynomial_decay(const PolynomialDecayOptions& o) {
   require(std::isfinite(o.power) && o.power > 0, "polynomial_decay: power is ", o.power,
           "; it must be finite and above 0");
   return [o](Tensor step) {
-    Tensor left = 1 - progress(step, static_cast<double>(o.decay_steps), o.cycle);
+    Tensor left = 1 - progress(step, o.decay_steps, o.cycle);
     if (o.power != 1) left = pow(left, constant(step.graph(), o.power, DType::f64));
     return (o.initial - o.end) * left + o.end;
   };
@@ -94,8 +94,8 @@ Schedule cosine_decay(const CosineDecayOptions& o) {
   require(o.alpha >= 0 && o.alpha <= 1, "cosine_decay: alpha is ", o.alpha,
           "; it must lie in [0, 1]");
   return [o](Tensor step) {
-    Tensor done = minimum(cast(step, DType::f64) / static_cast<double>(o.decay_steps),
-                          constant(step.graph(), 1, DType::f64));
+    Tensor done =
+        minimum(cast(step, DType::f64) / o.decay_steps, constant(step.graph(), 1, DType::f64));
     return o.initial * ((1 - o.alpha) / 2 * (1 + cos_pi(done)) + o.alpha);
   };
 }
@@ -128,7 +128,7 @@ Schedule warmup(Schedule after, const WarmupOptions& o) {
     auto whole = [&](std::int64_t value) { return constant(step.graph(), Array::scalar(value)); };
     // While it warms up, `after` stands at its first step.
     Tensor target = after.exact(maximum(step - whole(o.steps), whole(0)));
-    Tensor done = cast(step, DType::f64) / static_cast<double>(o.steps);
+    Tensor done = cast(step, DType::f64) / o.steps;
     return where(less(step, whole(o.steps)), o.from + (target - o.from) * done, target);
   };
 }

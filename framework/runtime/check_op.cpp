@@ -6,6 +6,7 @@
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/runtime/evaluate.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry {
 namespace {
@@ -162,7 +163,7 @@ std::string check_differences(const Subject& subject, const OpCheck& check, cons
     Array& x = inputs[subject.wrt()[k]];
     Array numeric(x.shape(), DType::f64);
     for (std::int64_t i = 0; i < x.elements(); ++i) {
-      double& element = x.span<double>()[static_cast<std::size_t>(i)];
+      double& element = x.span<double>()[i];
       double old = element;
       double h = check.step * std::max(1.0, std::abs(old));
       element = old + h;
@@ -170,7 +171,7 @@ std::string check_differences(const Subject& subject, const OpCheck& check, cons
       element = old - h;
       double below = loss(subject.feed(inputs))[0].item();
       element = old;
-      numeric.span<double>()[static_cast<std::size_t>(i)] = (above - below) / (2 * h);
+      numeric.span<double>()[i] = (above - below) / (2 * h);
     }
     Array analytic = subject.gradient_tensors()[k].defined() ? exact[defined++]
                                                              : Array::zeros(x.shape(), DType::f64);

@@ -16,7 +16,7 @@ namespace {
 
 // Every sub-step draws as if the run had another seed.
 std::uint64_t seed_of(const StepState& state) {
-  return state.seed + static_cast<std::uint64_t>(state.sub_step) * 0x9e3779b97f4a7c15;
+  return state.seed + state.sub_step * 0x9e3779b97f4a7c15;
 }
 
 // Whether it has a value: a moving average that was never updated holds zeros.
@@ -172,7 +172,7 @@ void Executable::settle() noexcept {
 Executable::~Executable() { staging_.reset(); }
 
 void* Executable::address(const Location& location) const {
-  auto i = static_cast<std::size_t>(location.position);
+  std::size_t i = location.position;
   switch (location.kind) {
     case Location::Kind::none:
       return nullptr;
@@ -239,7 +239,7 @@ void Executable::check_results(const Launch& launch) const {
   auto results =
       instruction.role == Role::finish ? launch.arguments.inputs : launch.arguments.outputs;
   for (std::size_t o = 0; o < results.size(); ++o) {
-    const TensorType& type = instruction.node->output(static_cast<int>(o));
+    const TensorType& type = instruction.node->output(o);
     if (!is_floating(type.dtype)) continue;
     // A view that owns nothing: the memory is the arena's.
     Array view(type, results[o], std::shared_ptr<void>());
@@ -322,7 +322,7 @@ void Executable::compute(const Features& batch, const StepState& state) {
   double start = steady_seconds();
   feed(batch, state);
   double fed = steady_seconds();
-  auto first_effect = static_cast<std::size_t>(plan_->first_effect);
+  std::size_t first_effect = plan_->first_effect;
   launch(0, first_effect);
   if (staging_) {
     fetch_outputs();
@@ -340,7 +340,7 @@ void Executable::compute(const Features& batch, const StepState& state) {
 
 void Executable::apply() {
   double start = steady_seconds();
-  launch(static_cast<std::size_t>(plan_->first_effect), launches_.size());
+  launch(plan_->first_effect, launches_.size());
   if (staging_) {
     staging_->check(*stream_);
   } else {
@@ -362,7 +362,7 @@ void Executable::fetch_outputs() {
 }
 
 void Executable::launch_step() {
-  auto first_effect = static_cast<std::size_t>(plan_->first_effect);
+  std::size_t first_effect = plan_->first_effect;
   launch(0, first_effect);
   fetch_outputs();
   launch(first_effect, launches_.size());

@@ -17,7 +17,7 @@ class PlanCache {
  public:
   using Pointer = std::shared_ptr<Entry>;
 
-  explicit PlanCache(int most) : most_(static_cast<std::size_t>(most)) {}
+  explicit PlanCache(int most) : most_(most) {}
 
   /// The first entry for which is_it(entry), or null.
   template <class IsIt>

@@ -65,8 +65,7 @@ void Staging::begin_step() {
 }
 
 void Staging::set_input(std::size_t i, const void* value, Bytes size) {
-  if (size.count > 0)
-    std::memcpy(slot().inputs.get() + input_at_[i], value, static_cast<std::size_t>(size.count));
+  if (size.count > 0) std::memcpy(slot().inputs.get() + input_at_[i], value, size.count);
 }
 
 void Staging::set_input(std::size_t i, const Array& value) {
@@ -116,7 +115,7 @@ void Staging::check(Stream& compute) {
 
 double Staging::collect(std::vector<Array>& outputs, const std::function<void()>& check) {
   ensure(under_way() > 0, "staging: no step is under way");
-  Slot& oldest = slots_[static_cast<std::size_t>(collected_ % 2)];
+  Slot& oldest = slots_[collected_ % 2];
   while (check && !oldest.finished->done()) {
     check();
     std::this_thread::yield();
@@ -128,8 +127,7 @@ double Staging::collect(std::vector<Array>& outputs, const std::function<void()>
   const std::byte* results = oldest.results.get() + staged_fault_bytes;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].bytes() > 0)
-      std::memcpy(outputs[i].raw(), results + result_at_[i],
-                  static_cast<std::size_t>(outputs[i].bytes()));
+      std::memcpy(outputs[i].raw(), results + result_at_[i], outputs[i].bytes());
   return oldest.finished->seconds_since(*oldest.started);
 }
 

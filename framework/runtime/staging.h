@@ -56,7 +56,7 @@ class Staging {
   /// data. No step is under way.
   void check(Stream& compute);
 
-  int under_way() const { return static_cast<int>(enqueued_ - collected_); }
+  int under_way() const { return enqueued_ - collected_; }
   /// Waits for the oldest step under way and copies its outputs. Returns its seconds on the device.
   /// `check` is called while the host waits. Error: the step's kernels found bad data.
   double collect(std::vector<Array>& outputs, const std::function<void()>& check);
@@ -68,7 +68,7 @@ class Staging {
     std::unique_ptr<Event> uploaded, started, finished;
   };
   std::byte* results() const { return memory_.data() + input_bytes_ + staged_fault_bytes; }
-  Slot& slot() { return slots_[static_cast<std::size_t>(enqueued_ % 2)]; }
+  Slot& slot() { return slots_[enqueued_ % 2]; }
 
   Device& device_;
   std::vector<std::int64_t> input_at_, result_at_;  // and where the last input ends

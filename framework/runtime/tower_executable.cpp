@@ -10,7 +10,7 @@ TowerExecutable::TowerExecutable(std::shared_ptr<const TowerPlan> plan,
     : plan_(std::move(plan)) {
   for (std::size_t s = 0; s < plan_->slots.size(); ++s)
     for (const Node* receive : plan_->slots[s]->receives) {
-      auto from = static_cast<std::size_t>(receive->as<TransferOptions>().from);
+      std::size_t from = receive->as<TransferOptions>().from;
       mailboxes_.add(*receive, variables[from]->device());
     }
   for (std::size_t s = 0; s < plan_->slots.size(); ++s) {
@@ -42,11 +42,11 @@ void TowerExecutable::check_numerics(bool check) {
 StepTimes TowerExecutable::times() const {
   StepTimes total;
   for (const auto& slot : slots_) total += slot->times();
-  return total / static_cast<double>(slots_.size());
+  return total / slots_.size();
 }
 
 void TowerExecutable::append_trace(int tower, std::vector<TraceEntry>& to) const {
-  for (int s = 0; s < slots(); ++s) slots_[static_cast<std::size_t>(s)]->append_trace(tower, s, to);
+  for (int s = 0; s < slots(); ++s) slots_[s]->append_trace(tower, s, to);
 }
 
 }  // namespace belfry

@@ -21,7 +21,7 @@ class TowerExecutable {
   TowerExecutable(std::shared_ptr<const TowerPlan> plan, std::span<VariableStore* const> variables,
                   std::uint64_t seed, std::span<const ExecutableOptions> options = {});
 
-  int slots() const { return static_cast<int>(slots_.size()); }
+  int slots() const { return slots_.size(); }
 
   /// While no slot runs, here or on another tower. See Executable::bind().
   void begin_step();
@@ -53,8 +53,7 @@ class TowerExecutable {
   void check_numerics(bool check);
   const Array& output(std::size_t i) const {
     const TowerPlan::Output& place = plan_->outputs[i];
-    return slots_[static_cast<std::size_t>(place.slot)]->output(
-        static_cast<std::size_t>(place.index));
+    return slots_[place.slot]->output(place.index);
   }
   std::size_t output_count() const { return plan_->outputs.size(); }
   StepTimes times() const;  ///< of the last step: the slots' mean
@@ -63,7 +62,7 @@ class TowerExecutable {
   const TowerPlan& plan() const { return *plan_; }
 
  private:
-  Executable& at(int slot) { return *slots_[static_cast<std::size_t>(slot)]; }
+  Executable& at(int slot) { return *slots_[slot]; }
 
   std::shared_ptr<const TowerPlan> plan_;
   Mailboxes mailboxes_;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "belfry/framework/tensor/philox.h"
+
 namespace belfry {
 
 VariableStore::VariableStore(std::shared_ptr<Device> device, int tower, VariableStore* shared)
@@ -23,7 +25,7 @@ DeviceMemory& VariableStore::get_or_create(const VariableOptions& options, std::
     bool direct = device_->host_accessible();
     Array value = direct ? Array(options.type, entry.memory.data(), nullptr) : Array(options.type);
     if (options.over_towers == OverTowers::sum && tower_ > 0)
-      std::memset(value.raw(), 0, static_cast<std::size_t>(value.bytes()));
+      std::memset(value.raw(), 0, value.bytes());
     else
       with_context("at " + options.name,
                    [&] { options.initializer.fill(value, philox_key(seed, options.name)); });

@@ -19,7 +19,7 @@ struct Free {
 std::shared_ptr<void> allocate(std::int64_t bytes) {
   // aligned_alloc wants a multiple of the alignment; one unit even for empty arrays, so that
   // defined() holds for them.
-  std::size_t size = (static_cast<std::size_t>(bytes) + alignment) / alignment * alignment;
+  std::size_t size = (bytes + alignment) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, size);
   require(memory != nullptr, "out of host memory: could not allocate ", bytes_text(bytes));
   return {memory, Free{}};
@@ -28,7 +28,7 @@ std::shared_ptr<void> allocate(std::int64_t bytes) {
 template <class T>
 double as_double(T value) {
   if constexpr (std::is_same_v<compute_type<T>, float>) {
-    return static_cast<double>(static_cast<float>(value));
+    return static_cast<float>(value);
   } else {
     return static_cast<double>(value);
   }
@@ -72,7 +72,7 @@ Array::Array(const TensorType& type, void* data, std::shared_ptr<void> owner)
 
 Array Array::zeros(const Shape& shape, DType dtype) {
   Array out(shape, dtype);
-  std::memset(out.raw(), 0, static_cast<std::size_t>(out.bytes()));
+  std::memset(out.raw(), 0, out.bytes());
   return out;
 }
 
@@ -96,7 +96,7 @@ double Array::at(std::int64_t index) const {
 Array Array::clone() const {
   if (!defined()) return {};
   Array out(type_);
-  std::memcpy(out.raw(), raw(), static_cast<std::size_t>(bytes()));
+  std::memcpy(out.raw(), raw(), bytes());
   return out;
 }
 
@@ -136,7 +136,7 @@ Array Array::row(std::int64_t index) const {
 Array Array::rows(std::int64_t first, std::int64_t count) const {
   require(shape().rank() >= 1 && first >= 0 && count >= 0 && count <= shape()[0] - first,
           "array: rows ", first, "..", first + count - 1, " are outside the shape ", shape());
-  auto width = static_cast<std::int64_t>(shape()[0] == 0 ? 0 : bytes() / shape()[0]);
+  std::int64_t width = shape()[0] == 0 ? 0 : bytes() / shape()[0];
   Array out = *this;
   out.type_.shape = shape().with(0, count);
   out.data_ = std::shared_ptr<void>(data_, static_cast<std::byte*>(data_.get()) + first * width);
@@ -150,9 +150,7 @@ void Array::check_type(DType wanted) const {
 
 bool identical(const Array& a, const Array& b) {
   if (a.defined() != b.defined()) return false;
-  return !a.defined()
-         || (a.type() == b.type()
-             && std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.bytes())) == 0);
+  return !a.defined() || (a.type() == b.type() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
 }
 
 std::string to_string(const Array& array) {

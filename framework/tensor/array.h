@@ -35,7 +35,7 @@ class Array {
   }
   template <class T>
   static Array of(std::initializer_list<T> values) {
-    return of(values, Shape{static_cast<std::int64_t>(values.size())});
+    return of(values, Shape{std::ssize(values)});
   }
   template <class T>
   static Array scalar(T value) {
@@ -106,7 +106,7 @@ std::string to_string(const Array& array);  ///< type and the first few values
 
 template <class T>
 Array Array::of(std::span<const T> values, const Shape& shape) {
-  require(static_cast<std::int64_t>(values.size()) == shape.elements(), "array: ", values.size(),
+  require(std::ssize(values) == shape.elements(), "array: ", values.size(),
           " values do not fill the shape ", shape);
   Array out(shape, dtype_of<T>);
   auto target = out.span<T>();

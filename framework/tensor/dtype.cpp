@@ -42,15 +42,15 @@ DType dtype_from_string(std::string_view s) {
 BFloat16::BFloat16(float value) {
   auto u = std::bit_cast<std::uint32_t>(value);
   if (value != value) {
-    bits = static_cast<std::uint16_t>((u >> 16) | 0x40);  // keep it a quiet NaN
+    bits = (u >> 16) | 0x40;  // keep it a quiet NaN
     return;
   }
-  bits = static_cast<std::uint16_t>((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+  bits = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
 }
 
 Float16::Float16(float value) {
   auto u = std::bit_cast<std::uint32_t>(value);
-  auto sign = static_cast<std::uint16_t>((u >> 16) & 0x8000);
+  std::uint16_t sign = (u >> 16) & 0x8000;
   u &= 0x7fffffff;
   if (u > 0x7f800000) {
     bits = sign | 0x7e00;
@@ -58,10 +58,10 @@ Float16::Float16(float value) {
     bits = sign | 0x7c00;
   } else if (u < 0x38800000) {  // below 2^-14: a subnormal; adding 0.5f rounds at bit 2^-24
     float shifted = std::bit_cast<float>(u) + 0.5f;
-    bits = static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000));
+    bits = sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000);
   } else {
     u += 0xc8000fff + ((u >> 13) & 1);  // rebias the exponent by -112, round to nearest even
-    bits = static_cast<std::uint16_t>(sign | (u >> 13));
+    bits = sign | (u >> 13);
   }
 }
 
@@ -71,7 +71,7 @@ Float16::operator float() const {
   std::uint32_t mantissa = bits & 0x3ff;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | (mantissa << 13));
   if (exponent == 0) {
-    float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
+    float magnitude = mantissa * 0x1p-24f;
     return sign ? -magnitude : magnitude;
   }
   return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));

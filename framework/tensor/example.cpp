@@ -43,10 +43,9 @@ void read_floats(WireReader list, std::vector<float>& out) {
 
 void read_integers(WireReader list, std::vector<std::int64_t>& out) {
   while (list.next()) {
-    if (list.is(1, WireType::varint)) out.push_back(static_cast<std::int64_t>(list.varint()));
+    if (list.is(1, WireType::varint)) out.push_back(list.varint());
     if (list.is(1, WireType::length_delimited)) {
-      for (WireReader packed = list.message(); !packed.done();)
-        out.push_back(static_cast<std::int64_t>(packed.varint()));
+      for (WireReader packed = list.message(); !packed.done();) out.push_back(packed.varint());
     }
   }
 }
@@ -131,7 +130,7 @@ void write_value(WireWriter& out, std::uint32_t field, const Feature& feature) {
       } else if (auto* integers = std::get_if<std::vector<std::int64_t>>(&feature)) {
         if (integers->empty()) return;
         out.message(1, [&] {
-          for (std::int64_t value : *integers) out.packed_varint(static_cast<std::uint64_t>(value));
+          for (std::int64_t value : *integers) out.packed_varint(value);
         });
       }
     });
@@ -186,7 +185,7 @@ std::span<const std::byte> values_of(const Feature& feature, DType dtype) {
 std::span<const std::byte> values_of(const Feature& feature, DType dtype, const Shape& shape,
                                      const char* other) {
   auto values = values_of(feature, dtype);
-  auto count = static_cast<std::int64_t>(values.size() / size_of(dtype));
+  std::int64_t count = values.size() / size_of(dtype);
   require(count == shape.elements(), "it has ", count, dtype == DType::u8 ? " bytes" : " values",
           ", expected ", shape.elements(), " for the shape ", shape, "; a ", other,
           " takes any number");
@@ -252,7 +251,7 @@ Ragged joined(std::int64_t count, DType dtype, Part part) {
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     auto length = static_cast<std::int64_t>(part(i).size() / size_of(dtype));
-    lengths.span<std::int64_t>()[static_cast<std::size_t>(i)] = length;
+    lengths.span<std::int64_t>()[i] = length;
     total += length;
   }
   Array values(Shape{total}, dtype);
@@ -266,14 +265,13 @@ Ragged to_ragged(const Feature& feature) {
   auto* strings = std::get_if<std::vector<std::string>>(&feature);
   if (!strings && !std::holds_alternative<std::monostate>(feature))
     values_of(feature, DType::u8);  // says what it has instead
-  return joined(std::ssize(strings ? *strings : none), DType::u8, [&](std::int64_t i) {
-    return std::as_bytes(std::span((*strings)[static_cast<std::size_t>(i)]));
-  });
+  return joined(std::ssize(strings ? *strings : none), DType::u8,
+                [&](std::int64_t i) { return std::as_bytes(std::span((*strings)[i])); });
 }
 
 Ragged to_ragged(const std::vector<Feature>& steps, DType dtype) {
   return joined(std::ssize(steps), dtype, [&](std::int64_t i) {
-    const Feature& step = steps[static_cast<std::size_t>(i)];
+    const Feature& step = steps[i];
     if (std::holds_alternative<std::monostate>(step)) return std::span<const std::byte>();
     return with_context(concat("at step ", i), [&] { return values_of(step, dtype); });
   });

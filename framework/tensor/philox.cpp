@@ -16,7 +16,7 @@ std::uint32_t PhiloxStream::next_u32() {
     block_ = philox(key_, low_++, high_);
     used_ = 0;
   }
-  return block_[static_cast<std::size_t>(used_++)];
+  return block_[used_++];
 }
 
 std::uint64_t PhiloxStream::next_u64() {
@@ -33,7 +33,7 @@ std::uint64_t PhiloxStream::below(std::uint64_t bound) {
   return draw % bound;
 }
 
-double PhiloxStream::uniform_double() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
+double PhiloxStream::uniform_double() { return (next_u64() >> 11) * 0x1p-53; }
 
 double PhiloxStream::normal() {
   double size = uniform_double();

@@ -37,8 +37,8 @@ BELFRY_HOST_DEVICE inline std::array<std::uint32_t, 4> philox(PhiloxKey key,
   std::array<std::uint32_t, 4> c{
       static_cast<std::uint32_t>(counter_low), static_cast<std::uint32_t>(counter_low >> 32),
       static_cast<std::uint32_t>(counter_high), static_cast<std::uint32_t>(counter_high >> 32)};
-  auto k0 = static_cast<std::uint32_t>(key.value);
-  auto k1 = static_cast<std::uint32_t>(key.value >> 32);
+  std::uint32_t k0 = key.value;
+  std::uint32_t k1 = key.value >> 32;
   for (int round = 0; round < 10; ++round) {
     std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0];
     std::uint64_t p1 = std::uint64_t{0xCD9E8D57} * c[2];
@@ -51,9 +51,7 @@ BELFRY_HOST_DEVICE inline std::array<std::uint32_t, 4> philox(PhiloxKey key,
 }
 
 /// 32 random bits as a float in [0, 1): the upper 24 bits over 2^24.
-BELFRY_HOST_DEVICE inline float uniform_float(std::uint32_t bits) {
-  return static_cast<float>(bits >> 8) * 0x1p-24f;
-}
+BELFRY_HOST_DEVICE inline float uniform_float(std::uint32_t bits) { return (bits >> 8) * 0x1p-24f; }
 
 /// A stream read in sequence, for host code (initial values, augmentation). A value type; not for
 /// sharing between threads.

@@ -35,9 +35,7 @@ void draw_words(PhiloxKey key, std::uint64_t first, Words& words) {
 
 #if defined(__x86_64__)
 
-BELFRY_AVX2 BELFRY_INLINE __m256i same(std::uint64_t x) {
-  return _mm256_set1_epi64x(static_cast<long long>(x));
-}
+BELFRY_AVX2 BELFRY_INLINE __m256i same(std::uint64_t x) { return _mm256_set1_epi64x(x); }
 
 /// The lower halves of four lanes.
 BELFRY_AVX2 BELFRY_INLINE void store_halves(__m256i x, std::uint32_t* to) {
@@ -51,8 +49,8 @@ BELFRY_AVX2 BELFRY_INLINE void draw_words_avx2(PhiloxKey key, std::uint64_t firs
   for (std::size_t b = 0; b < blocks; b += 4) {
     __m256i c0 = _mm256_add_epi64(same(first + b), _mm256_setr_epi64x(0, 1, 2, 3));
     __m256i c1 = _mm256_srli_epi64(c0, 32), c2 = same(0), c3 = same(0);
-    auto k0 = static_cast<std::uint32_t>(key.value);
-    auto k1 = static_cast<std::uint32_t>(key.value >> 32);
+    std::uint32_t k0 = key.value;
+    std::uint32_t k1 = key.value >> 32;
 #pragma GCC unroll 10
     for (int round = 0; round < 10; ++round) {
       __m256i p0 = _mm256_mul_epu32(c0, same(0xD2511F53));
@@ -75,8 +73,8 @@ BELFRY_AVX2 BELFRY_INLINE void draw_words_avx2(PhiloxKey key, std::uint64_t firs
 
 /// ((high << 32 | low) >> 11) / 2^53, exactly. Only signed words become doubles in one instruction.
 BELFRY_INLINE double uniform_of(std::uint32_t high, std::uint32_t low) {
-  double upper = static_cast<double>(static_cast<std::int32_t>(high ^ 0x80000000)) + 0x1p31;
-  return upper * 0x1p-32 + static_cast<double>(static_cast<std::int32_t>(low >> 11)) * 0x1p-53;
+  double upper = (static_cast<std::int32_t>(high ^ 0x80000000)) + 0x1p31;
+  return upper * 0x1p-32 + (static_cast<std::int32_t>(low >> 11)) * 0x1p-53;
 }
 
 /// log(x) for 2^-60 < x <= 1: x = 2^e m with m in [sqrt(1/2), sqrt(2)), and the series of

@@ -55,12 +55,11 @@ void check_elements(const PlacedTensor& tensor, const Array& array) {
 /// The header's length and text, as the file begins.
 std::string framed(std::string json) {
   json.resize((json.size() + 7) / 8 * 8, ' ');
-  require(static_cast<std::int64_t>(json.size()) <= safetensors::max_header_bytes,
-          "names and metadata take ", json.size(), " bytes; at most ",
-          safetensors::max_header_bytes, " are allowed");
+  require(std::ssize(json) <= safetensors::max_header_bytes, "names and metadata take ",
+          json.size(), " bytes; at most ", safetensors::max_header_bytes, " are allowed");
   std::string out;
   for (int shift = 0; shift < 64; shift += 8)
-    out += static_cast<char>(static_cast<std::uint64_t>(json.size()) >> shift & 0xff);
+    out += static_cast<std::uint64_t>(json.size()) >> shift & 0xff;
   return out + json;
 }
 
@@ -97,11 +96,11 @@ OpenFile read_header(const RandomAccessFile& file) {
   std::array<unsigned char, length_bytes> prefix;
   file.read(0, std::as_writable_bytes(std::span(prefix)));
   std::uint64_t length = 0;
-  for (int i = 7; i >= 0; --i) length = length << 8 | prefix[static_cast<std::size_t>(i)];
+  for (int i = 7; i >= 0; --i) length = length << 8 | prefix[i];
   require(length <= static_cast<std::uint64_t>(safetensors::max_header_bytes),
           "the header's length at byte 0 is ", length, "; at most ", safetensors::max_header_bytes,
           " are allowed: this is no safetensors file");
-  auto header_bytes = static_cast<std::int64_t>(length);
+  std::int64_t header_bytes = length;
   std::int64_t data_begin = length_bytes + header_bytes;
   require(data_begin <= file.size(), "the header ends at byte ", data_begin, ", but the file has ",
           file.size(), " bytes; was it cut short?");

@@ -201,7 +201,7 @@ bool Parser::number_unsigned(std::uint64_t value) {
     require(value <= std::uint64_t{std::numeric_limits<std::int64_t>::max()}, "tensor ",
             quote(entry_.name), ": axis ", entry_.shape->size(), " of shape has the size ", value,
             ", more than 64 bits with a sign can hold");
-    entry_.shape->push_back(static_cast<std::int64_t>(value));
+    entry_.shape->push_back(value);
   } else if (state_ == State::offsets) {
     require(entry_.offsets->size() < 2, "tensor ", quote(entry_.name),
             ": data_offsets has more than 2 numbers; expected begin and end");
@@ -266,7 +266,7 @@ Header Parser::finish(std::int64_t data_bytes) {
     require(range.end <= static_cast<std::uint64_t>(data_bytes), "tensor ", name,
             ": its data ends at ", range.end, ", but the file holds ", data_bytes,
             " bytes of data; was it cut short?");
-    range.tensor.begin = static_cast<std::int64_t>(covered);
+    range.tensor.begin = covered;
     covered = range.end;
     before = header.tensors.emplace_back(std::move(range.tensor)).name;
   }

@@ -8,7 +8,7 @@ namespace belfry {
 Shape::Shape(std::span<const std::int64_t> sizes) {
   require(sizes.size() <= max_rank, "shape of rank ", sizes.size(), ": the highest rank is ",
           max_rank);
-  rank_ = static_cast<int>(sizes.size());
+  rank_ = sizes.size();
   bool empty = false;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     require(sizes[i] >= 0, "shape: axis ", i, " has the negative size ", sizes[i]);
@@ -25,7 +25,7 @@ Shape::Shape(std::span<const std::int64_t> sizes) {
 Shape Shape::with(int axis, std::int64_t size) const {
   require(axis >= 0 && axis < rank_, "shape: axis ", axis, " is outside ", *this);
   auto sizes = sizes_;
-  sizes[static_cast<std::size_t>(axis)] = size;
+  sizes[axis] = size;
   return Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(rank_)));
 }
 
@@ -45,7 +45,7 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view what) {
     std::int64_t n = i < rank - b.rank() ? 1 : b[i - (rank - b.rank())];
     require(m == n || m == 1 || n == 1, what, ": shapes ", a, " and ", b,
             " cannot be broadcast together: sizes ", m, " and ", n, " differ");
-    sizes[static_cast<std::size_t>(i)] = m == 1 ? n : m;
+    sizes[i] = m == 1 ? n : m;
   }
   return Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(rank)));
 }

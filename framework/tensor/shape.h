@@ -24,7 +24,7 @@ class Shape {
       std::span<const std::int64_t> sizes);  ///< Error: rank above 8, negative size, overflow
 
   int rank() const { return rank_; }
-  std::int64_t operator[](int axis) const { return sizes_[static_cast<std::size_t>(axis)]; }
+  std::int64_t operator[](int axis) const { return sizes_[axis]; }
   std::int64_t elements() const { return elements_; }  ///< product of the sizes; 1 for a scalar
   std::span<const std::int64_t> sizes() const {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
@@ -37,7 +37,7 @@ class Shape {
 
   bool operator==(const Shape& other) const {
     if (rank_ != other.rank_) return false;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(rank_); ++i)
+    for (std::int64_t i = 0; i < rank_; ++i)
       if (sizes_[i] != other.sizes_[i]) return false;
     return true;
   }

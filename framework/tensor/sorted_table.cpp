@@ -153,7 +153,7 @@ class File {
 };
 
 void put(std::string& out, std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int i = 0; i < bytes; ++i) out += value >> (8 * i) & 0xff;
 }
 
 class BlockWriter {

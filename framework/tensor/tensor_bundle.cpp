@@ -64,7 +64,7 @@ Index read_index(const std::string& prefix) {
 TensorType type_of(const Entry& entry, DType dtype) {
   require(std::ssize(entry.shape) <= most_axes, "it has ", entry.shape.size(), " axes; at most ",
           most_axes, " are allowed");
-  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  std::int64_t bytes = size_of(dtype);
   for (std::int64_t size : entry.shape)  // zeros do not excuse what is beside them
     require(!__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes),
             "its shape has more bytes than there can be");
@@ -177,15 +177,14 @@ Array join_slices(const std::string& name, Entry whole, const Index& index, DTyp
           whole.shape[axis]);
   Array out(type);
   if (type.bytes() == 0) return out;  // before the axes in front are counted, which may be many
-  auto outer =
-      std::accumulate(whole.shape.begin(), whole.shape.begin() + static_cast<std::ptrdiff_t>(axis),
-                      std::int64_t{1}, std::multiplies<>());
+  auto outer = std::accumulate(whole.shape.begin(), whole.shape.begin() + axis, std::int64_t{1},
+                               std::multiplies<>());
   std::byte* to = out.raw_bytes().data();
   for (std::int64_t row = 0; row < outer; ++row)
     for (const Array& part : parts) {
-      auto bytes = static_cast<std::size_t>(part.bytes() / outer);
+      std::size_t bytes = part.bytes() / outer;
       if (bytes == 0) continue;
-      std::memcpy(to, part.raw_bytes().data() + static_cast<std::size_t>(row) * bytes, bytes);
+      std::memcpy(to, part.raw_bytes().data() + row * bytes, bytes);
       to += bytes;
     }
   return out;

@@ -46,7 +46,7 @@ std::int64_t take_int(WireReader& reader) {
   std::uint64_t value = reader.varint();
   if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
     reader.fail_here("before it field ", reader.field(), " is negative");
-  return static_cast<std::int64_t>(value);
+  return value;
 }
 
 // TensorShapeProto{dim = 2 {size = 1}}
@@ -81,23 +81,23 @@ Slice parse_slice(WireReader slice) {
 // Its bytes from the highest on, without leading zeros, after their number.
 void append_number(std::string& out, std::uint64_t value) {
   int bytes = (std::bit_width(value) + 7) / 8;
-  out += static_cast<char>(bytes);
-  for (int i = bytes - 1; i >= 0; --i) out += static_cast<char>(value >> (8 * i) & 0xff);
+  out += bytes;
+  for (int i = bytes - 1; i >= 0; --i) out += value >> (8 * i) & 0xff;
 }
 
 // As many one bits in front as there are bytes, a zero, and the value from its highest bit on, of
 // which the top one is the sign; all bits of a negative one inverted in front.
 void append_signed(std::string& out, std::int64_t value) {
-  auto magnitude = static_cast<std::uint64_t>(value < 0 ? ~value : value);
+  std::uint64_t magnitude = value < 0 ? ~value : value;
   int bytes = std::bit_width(magnitude) / 7 + 1;
   std::array<unsigned char, 10> text;
   for (int i = 0; i < 10; ++i)
-    text[static_cast<std::size_t>(9 - i)] =
+    text[9 - i] =
         i < 8 ? static_cast<unsigned char>(value >> (8 * i) & 0xff) : (value < 0 ? 0xff : 0);
-  auto begin = static_cast<std::size_t>(10 - bytes);
+  std::size_t begin = 10 - bytes;
   for (int bit = 0; bit < bytes; ++bit)
-    text[begin + static_cast<std::size_t>(bit / 8)] ^= static_cast<unsigned char>(0x80 >> bit % 8);
-  for (std::size_t i = begin; i < 10; ++i) out += static_cast<char>(text[i]);
+    text[begin + (bit / 8)] ^= static_cast<unsigned char>(0x80 >> bit % 8);
+  for (std::size_t i = begin; i < 10; ++i) out += text[i];
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ Entry parse_entry(std::string_view message) {
 std::string to_message(const Entry& entry) {
   WireWriter out;
   auto unless_zero = [&](std::uint32_t field, std::int64_t value) {
-    if (value != 0) out.varint(field, static_cast<std::uint64_t>(value));
+    if (value != 0) out.varint(field, value);
   };
   unless_zero(1, entry.type);
   out.message(2, [&] {
@@ -134,7 +134,7 @@ std::string to_message(const Entry& entry) {
       for (std::size_t i = 0; i < slice.start.size(); ++i)
         out.message(1, [&] {
           unless_zero(1, slice.start[i]);
-          if (slice.length[i] >= 0) out.varint(2, static_cast<std::uint64_t>(slice.length[i]));
+          if (slice.length[i] >= 0) out.varint(2, slice.length[i]);
         });
     });
   std::vector<std::byte> bytes = out.take();

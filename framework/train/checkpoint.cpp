@@ -113,10 +113,10 @@ void remove_oldest(const std::string& model_dir, std::int64_t newest_step, const
   std::rotate(files.begin(), newer, files.end());
   const auto old = std::ssize(files) - rules.newest, damaged = files.end() - newer;
   for (std::ptrdiff_t i = 0; i < old; ++i) {
-    const CheckpointFile& file = files[static_cast<std::size_t>(i)];
+    const CheckpointFile& file = files[i];
     std::string what = concat("remove ", file.path);
     try {
-      if (i >= damaged && stays(file, files[static_cast<std::size_t>(i + 1)], kept, rules)) {
+      if (i >= damaged && stays(file, files[i + 1], kept, rules)) {
         what = concat("move ", file.path, " to ", kept);
         move(file, kept);
       } else {

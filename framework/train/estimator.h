@@ -31,11 +31,12 @@ struct EstimatorOptions {
   std::optional<WarmStart> warm_start = {};
 };
 
-struct EvaluateArgs {
+struct EvaluateOptions {
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
   /// Path (of the best one: hooks::best_checkpoint()), or a folder of checkpoints, which stands for
   /// its newest one; empty: the live or newest state.
   std::string checkpoint = {};
+  using EvaluateArgs [[deprecated("its name is EvaluateOptions")]] = EvaluateOptions;
   /// With the moving averages of the variables that have one (hooks::moving_average).
   bool averaged = false;
   /// Once stop is requested, also while it waits for its input, the evaluation ends with the
@@ -121,12 +122,13 @@ class Estimator {
   /// written: evaluate_and_write() (hooks/evaluate/evaluate_continuously.h) logs the result and
   /// writes it for TensorBoard. Error: no data and no stop; data known to be endless and neither
   /// `steps` nor a token; `steps` is not above 0; a token in a job of several workers.
-  EvalResult evaluate(const InputFn& input_fn, EvaluateArgs args = {});
+  EvalResult evaluate(const InputFn& input_fn, EvaluateOptions args = {});
 
   /// Does what evaluate() would before its second batch, but runs nothing: makes the plan for the
   /// first batch. Returns the names of the results that are numbers; none if `stop`, or that of a
   /// training that is under way, is requested before the batch is there. Error: as evaluate().
-  std::vector<std::string> check_evaluation(const InputFn& input_fn, const EvaluateArgs& args = {},
+  std::vector<std::string> check_evaluation(const InputFn& input_fn,
+                                            const EvaluateOptions& args = {},
                                             const std::stop_token& stop = {});
 
   /// For train_and_evaluate() where nothing is left to train: evaluations heed `stop`, which is

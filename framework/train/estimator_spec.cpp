@@ -117,8 +117,8 @@ Batch Batch::rows(std::int64_t first, std::int64_t count) const {
             " but the batch has ", all,
             " rows, so it cannot be cut; give it one row an example, or none (a scalar)");
     SliceOptions range{.begin = {first}, .size = {count}};
-    range.begin.resize(static_cast<std::size_t>(tensor.rank()), 0);
-    range.size.resize(static_cast<std::size_t>(tensor.rank()), -1);
+    range.begin.resize(tensor.rank(), 0);
+    range.size.resize(tensor.rank(), -1);
     part.items_.emplace_back(name, slice(tensor, std::move(range)));
   }
   return part;

@@ -29,11 +29,10 @@ std::vector<Tensor> results_of(const EstimatorSpec& spec, Mode mode) {
 // The nodes that the results need, in order: computing nodes of the forward pass.
 std::vector<const Node*> forward_pass(const Graph& graph, const std::vector<Tensor>& results) {
   std::vector<bool> needed(graph.size());
-  for (const Tensor& t : results) needed[static_cast<std::size_t>(t.node().id())] = true;
+  for (const Tensor& t : results) needed[t.node().id()] = true;
   for (std::size_t i = graph.size(); i-- > 0;)
     if (needed[i])
-      for (const Tensor& t : graph.node(i).inputs())
-        needed[static_cast<std::size_t>(t.node().id())] = true;
+      for (const Tensor& t : graph.node(i).inputs()) needed[t.node().id()] = true;
   std::vector<const Node*> out;
   for (std::size_t i = 0; i < graph.size(); ++i)
     if (const Node& node = graph.node(i);
@@ -86,7 +85,7 @@ struct OpWork {
 };
 
 void add_work(const std::vector<const Node*>& nodes, ModelSummary& out, Layers& layers) {
-  auto rows = static_cast<double>(std::max<std::int64_t>(out.rows, 1));
+  double rows = std::max<std::int64_t>(out.rows, 1);
   std::map<std::string, Tensor> outputs = handed_on(nodes);
   std::map<std::string, std::map<std::string, OpWork>> work;  // by scope and name
   for (const Node* node : nodes) {
@@ -143,8 +142,7 @@ void add_variables(const Graph& graph, const EstimatorSpec& spec, ModelSummary& 
 
 std::string with_commas(std::int64_t number) {
   std::string digits = text(number);
-  for (auto at = std::ssize(digits) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
+  for (auto at = std::ssize(digits) - 3; at > 0; at -= 3) digits.insert(at, ",");
   return digits;
 }
 

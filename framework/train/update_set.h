@@ -44,7 +44,7 @@ class UpdateSet {
   class Iterator {
    public:
     explicit Iterator(std::uint64_t left) : left_(left) {}
-    std::size_t operator*() const { return static_cast<std::size_t>(std::countr_zero(left_)); }
+    std::size_t operator*() const { return std::countr_zero(left_); }
     Iterator& operator++() { return left_ &= left_ - 1, *this; }
     bool operator==(const Iterator&) const = default;
 

@@ -158,7 +158,7 @@ void BestList::insert(BestEntry entry) {
 
 void BestList::add(BestEntry entry, int keep) {
   insert(std::move(entry));
-  if (keep > 0 && std::ssize(entries_) > keep) entries_.resize(static_cast<std::size_t>(keep));
+  if (keep > 0 && std::ssize(entries_) > keep) entries_.resize(keep);
   write();
 }
 

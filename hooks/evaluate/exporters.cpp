@@ -169,8 +169,8 @@ void remove_old_exports(const std::string& folder, const KeepRules& keep) {
   std::optional<WrittenAt> last;
   auto older = keep.newest == 0 ? 0 : std::ssize(all) - keep.newest;
   for (std::ptrdiff_t i = 0; i < older; ++i) {
-    const auto& [path, written] = all[static_cast<std::size_t>(i)];
-    if (stays(keep, written, all[static_cast<std::size_t>(i + 1)].written, last)) {
+    const auto& [path, written] = all[i];
+    if (stays(keep, written, all[i + 1].written, last)) {
       last = written;
     } else {
       remove_export(path);

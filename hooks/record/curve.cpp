@@ -18,8 +18,7 @@ void merge(CurvePoint& into, const CurvePoint& other) {
   if (into.count == 0) {
     into.mean = other.mean, into.low = other.low, into.high = other.high;
   } else {
-    into.mean += (other.mean - into.mean) * static_cast<double>(other.count)
-                 / static_cast<double>(into.count + other.count);
+    into.mean += (other.mean - into.mean) * other.count / (into.count + other.count);
     into.low = std::min(into.low, other.low);
     into.high = std::max(into.high, other.high);
   }

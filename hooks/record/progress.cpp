@@ -45,7 +45,7 @@ std::vector<std::string> numbers(const Status& s) {
   bool known = s.speed.seconds > 0 && s.speed.steps > 0;
   std::string times = duration_text(s.elapsed_seconds);
   if (s.last_step) {
-    auto left = static_cast<double>(*s.last_step - s.step);
+    double left = *s.last_step - s.step;
     times += "<" + (known ? duration_text(left / s.speed.steps_per_second()) : "?");
   }
   if (!known) return {times};
@@ -76,19 +76,19 @@ std::string fitted(std::vector<std::string> numbers, std::size_t width) {
 }
 
 std::string count(const Status& s) {
-  auto step = static_cast<long long>(s.step);
+  long long step = s.step;
   if (!s.last_step) return printed("%lld steps ", step);
   return printed("%lld/%lld ", step, static_cast<long long>(*s.last_step));
 }
 
 double share_done(const Status& s) {
   if (*s.last_step <= 0) return 1;
-  return std::clamp(static_cast<double>(s.step) / static_cast<double>(*s.last_step), 0.0, 1.0);
+  return std::clamp(static_cast<double>(s.step) / (*s.last_step), 0.0, 1.0);
 }
 
 // One column stays free: a full line would make some terminals wrap.
 std::string bar_line(const Status& s, int columns) {
-  auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
+  std::size_t width = std::max(columns - 1, 1);
   std::string percent;
   if (s.last_step) percent = printed("%3.0f%%|", std::floor(100 * share_done(s)));
   std::size_t before = percent.size() + (s.last_step ? 1 : 0) + count(s).size();
@@ -96,7 +96,7 @@ std::string bar_line(const Status& s, int columns) {
   if (s.last_step) {
     std::size_t needed = percent.size() + right.size() + 2;
     std::size_t cells = needed + 5 <= width ? std::min<std::size_t>(width - needed, 40) : 0;
-    auto full = static_cast<std::size_t>(share_done(s) * static_cast<double>(cells));
+    auto full = static_cast<std::size_t>(share_done(s) * cells);
     std::string bar = std::string(full, '#') + std::string(cells - full, ' ') + "| ";
     right = percent + (cells > 0 ? bar : " ") + right;
   }

@@ -48,8 +48,7 @@ std::vector<std::string> texts_of(const SummaryValue& summary) {
   auto bytes = summary.value.span<std::uint8_t>();
   std::vector<std::string> texts;
   for (std::int64_t i = 0; i < rows; ++i) {
-    auto row =
-        bytes.subspan(static_cast<std::size_t>(i * length), static_cast<std::size_t>(length));
+    auto row = bytes.subspan(i * length, length);
     texts.emplace_back(row.begin(), std::ranges::find(row, 0));
   }
   return texts;

@@ -127,10 +127,9 @@ std::array<double, 5> percentiles_of(const Array& values) {
     return out;
   std::vector<float> sorted(all.begin(), all.end());
   std::ranges::sort(sorted);
-  auto last = static_cast<double>(sorted.size() - 1);
+  double last = sorted.size() - 1;
   constexpr std::array<double, 5> shares{0.05, 0.25, 0.5, 0.75, 0.95};
-  for (std::size_t i = 0; i < shares.size(); ++i)
-    out[i] = sorted[static_cast<std::size_t>(std::lround(shares[i] * last))];
+  for (std::size_t i = 0; i < shares.size(); ++i) out[i] = sorted[std::lround(shares[i] * last)];
   return out;
 }
 

@@ -69,7 +69,7 @@ class RecordFile {
     while (error == 0 && written < bytes_.size()) {
       auto count = ::write(descriptor_, bytes_.data() + written, bytes_.size() - written);
       if (count >= 0) {
-        written += static_cast<std::size_t>(count);
+        written += count;
       } else if (errno != EINTR) {
         error = errno;
       }
@@ -103,7 +103,7 @@ class RecordFile {
       if (end != ends_.end()) rest = *end - written;
     }
     begun_ = rest > 0;
-    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(written));
+    bytes_.erase(bytes_.begin(), bytes_.begin() + written);
     bytes_.resize(rest);
     ends_.clear();
     if (rest > 0) ends_.push_back(rest);
@@ -211,7 +211,7 @@ struct EventFile::Impl {
     try {
       WireWriter out;
       begin_event(out, event.wall_time);
-      if (event.step != 0) out.varint(2, static_cast<std::uint64_t>(event.step));
+      if (event.step != 0) out.varint(2, event.step);
       event.body(out);
       if (file.waiting() == 0) write_at = Clock::now() + options.flush;
       file.append(out.take());

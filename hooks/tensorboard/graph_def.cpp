@@ -67,14 +67,12 @@ void put_attribute(WireWriter& out, std::string_view name, Body body) {
 
 void put_shape(WireWriter& out, const Shape& shape) {
   for (int axis = 0; axis < shape.rank(); ++axis)
-    out.message(2, [&] { out.varint(1, static_cast<std::uint64_t>(shape[axis])); });
+    out.message(2, [&] { out.varint(1, shape[axis]); });
 }
 
 // NodeDef: name = 1, op = 2, input = 3, device = 4, attr = 5.
 void put_node(WireWriter& out, const Node& node, const std::vector<std::string>& names) {
-  auto name_of = [&](const Node& n) -> const std::string& {
-    return names[static_cast<std::size_t>(n.id())];
-  };
+  auto name_of = [&](const Node& n) -> const std::string& { return names[n.id()]; };
   out.text(1, name_of(node));
   out.text(2, node.op().name);
   for (const Tensor& input : node.inputs()) {

@@ -64,9 +64,9 @@ EventValue image_summary(std::string tag, Array image) {
           tag, "`");
   return with_tag(std::move(tag), [image = std::move(image), channels](WireWriter& out) {
     out.message(4, [&] {
-      out.varint(1, static_cast<std::uint64_t>(image.shape()[0]));
-      out.varint(2, static_cast<std::uint64_t>(image.shape()[1]));
-      out.varint(3, static_cast<std::uint64_t>(channels));
+      out.varint(1, image.shape()[0]);
+      out.varint(2, image.shape()[1]);
+      out.varint(3, channels);
       out.bytes(4, data::encode_png(image));
     });
   });
@@ -89,13 +89,13 @@ PrCurve count_pr_curve(const Array& labels, const Array& scores, int thresholds)
   require(thresholds >= 2, "pr_curve: expected at least 2 thresholds, got ", thresholds);
   require(labels.elements() == scores.elements(), "pr_curve: ", labels.elements(), " labels for ",
           scores.elements(), " scores");
-  auto n = static_cast<std::size_t>(thresholds);
+  std::size_t n = thresholds;
   std::vector<double> positives(n), negatives(n);  // whose score is just below the next threshold
   for (std::int64_t i = 0; i < scores.elements(); ++i) {
     double score = scores.at(i), label = labels.at(i);
     require(score >= 0 && score <= 1, "pr_curve: score ", i, " is ", score, ", not within 0 to 1");
     require(label == 0 || label == 1, "pr_curve: label ", i, " is ", label, ", expected 0 or 1");
-    (label == 1 ? positives : negatives)[static_cast<std::size_t>(score * (thresholds - 1))] += 1;
+    (label == 1 ? positives : negatives)[score * (thresholds - 1)] += 1;
   }
   for (auto* counts : {&positives, &negatives})  // now: whose score is not below this one
     for (std::size_t i = n - 1; i > 0; --i) (*counts)[i - 1] += (*counts)[i];
@@ -201,7 +201,7 @@ struct Histogram {
   void add(double value) {
     if (!std::isfinite(value)) return;
     auto bucket = std::upper_bound(limits().begin(), limits().end() - 1, value) - limits().begin();
-    counts[static_cast<std::size_t>(bucket)] += 1;
+    counts[bucket] += 1;
     min = std::min(min, value);
     max = std::max(max, value);
     count += 1;
@@ -219,7 +219,7 @@ void put(WireWriter& out, const Histogram& histogram) {
   auto end = std::find_if(counts.rbegin(), counts.rend(), [](double count) { return count > 0; });
   std::vector<double> kept_limits, kept_counts;
   for (auto count = begin; count < end.base(); ++count) {
-    double limit = limits()[static_cast<std::size_t>(count - counts.begin())];
+    double limit = limits()[count - counts.begin()];
     if (*count == 0 && kept_counts.back() == 0) {
       kept_limits.back() = limit;
     } else {

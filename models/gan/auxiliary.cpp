@@ -42,7 +42,7 @@ Loss with_further_logits(Loss loss, Loss further) {
 }
 
 Metric mean_over_rows(Tensor mean, std::int64_t rows) {
-  return mean_metric(mean, constant(mean.graph(), static_cast<double>(rows), DType::f32));
+  return mean_metric(mean, constant(mean.graph(), rows, DType::f32));
 }
 
 MetricsFn both(MetricsFn first, MetricsFn second) {

@@ -13,7 +13,7 @@ void require_rows(std::string_view what, const Tensor& x, const Tensor& code) {
 Tensor concat_code(Tensor x, Tensor code) {
   require_rows("concat_code", x, code);
   require(code.rank() == 2, "concat_code: the code is ", code.type(), "; expected a matrix");
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.rank()), 1);
+  std::vector<std::int64_t> sizes(x.rank(), 1);
   sizes.front() = x.size(0), sizes.back() = code.size(1);
   code = reshape(cast(code, x.dtype()), sizes);
   if (x.rank() > 2) code = broadcast_to(code, x.shape().with(x.rank() - 1, code.size(-1)));
@@ -23,8 +23,7 @@ Tensor concat_code(Tensor x, Tensor code) {
 // Rows of the identity, as gather() refuses a label for which one_hot() has zeros.
 Tensor one_hot_codes(Tensor labels, std::int64_t classes) {
   Array identity = Array::zeros({classes, classes});
-  for (std::int64_t i = 0; i < classes; ++i)
-    identity.span<float>()[static_cast<std::size_t>(i * classes + i)] = 1;
+  for (std::int64_t i = 0; i < classes; ++i) identity.span<float>()[i * classes + i] = 1;
   return gather(constant(labels.graph(), identity), labels);
 }
 

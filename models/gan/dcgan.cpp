@@ -34,7 +34,7 @@ Tensor batch_normed(const Scope& s, Tensor x, const DcganOptions& o, Mode mode) 
 Tensor labelled(const Scope& s, Tensor x, const Batch& batch, const DcganOptions& o) {
   if (o.classes == 0) return x;
   Graph::PlacementGuard guard(s.graph(), s.placement());  // an error about a label says where
-  Tensor label = check_range(batch[o.label], 0, static_cast<double>(o.classes - 1),
+  Tensor label = check_range(batch[o.label], 0, o.classes - 1,
                              {.what = concat("dcgan: the feature `", o.label, "`"),
                               .remedy = concat("the option classes is ", o.classes)});
   return concat_one_hot(x, label, o.classes);

@@ -74,7 +74,7 @@ MetricsFn recognition(const Code& code, const CodeOptions& o) {
 
 Code random_code(const Scope& s, std::int64_t rows, const CodeOptions& o) {
   check(o);
-  Tensor any = random_uniform(s / "category", {rows}, 0, static_cast<double>(o.categories));
+  Tensor any = random_uniform(s / "category", {rows}, 0, o.categories);
   Code code{.category = cast(any, DType::i64)};
   if (o.continuous > 0)
     code.continuous = random_uniform(s / "continuous", {rows, o.continuous}, -1, 1);
@@ -95,7 +95,7 @@ Tensor mutual_information_penalty(Tensor recognised, const Code& code, const Cod
   if (o.continuous == 0) return penalty;
   Tensor means = slice(recognised, {.begin = {0, o.categories}, .size = {-1, o.continuous}});
   Tensor distance = mean(sum(square(cast(code.continuous, means.dtype()) - means), {.axes = {1}}));
-  double constant = 0.5 * std::log(2 * std::numbers::pi) * static_cast<double>(o.continuous);
+  double constant = 0.5 * std::log(2 * std::numbers::pi) * o.continuous;
   return penalty + (distance * 0.5 + constant) * o.continuous_weight;
 }
 

@@ -93,7 +93,7 @@ Tensor gradient_penalty(const GanModel& m, const GradientPenaltyOptions& o) {
   check(o);
   require(m.real.type() == m.generated.type(), "gradient_penalty: real data are ", m.real.type(),
           " but generated data ", m.generated.type());
-  std::vector<std::int64_t> one_a_row(static_cast<std::size_t>(m.real.rank()), 1);
+  std::vector<std::int64_t> one_a_row(m.real.rank(), 1);
   one_a_row[0] = m.real.size(0);
   Tensor u = cast(random_uniform(m.scope / "gradient_penalty", Shape(one_a_row)), m.real.dtype());
   Tensor x = m.real + u * (m.generated - m.real);

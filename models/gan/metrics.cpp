@@ -42,7 +42,7 @@ double score(std::span<const double> s) {
 // [n, sum of x, sum of x_i x_j or of x_i^2]
 Tensor moments(Tensor x, Covariance covariance) {
   x = cast(x, DType::f64);
-  auto rows = static_cast<double>(x.size(0));
+  double rows = x.size(0);
   std::vector<Tensor> parts{number(x.graph(), rows), sum(x, {.axes = {0}})};
   if (covariance == Covariance::full) {
     Tensor columns = transpose(x);  // the kernel for f64 is several times as fast along rows
@@ -91,9 +91,7 @@ double between_covariances(const Moments& a, const Moments& b, std::size_t d, Co
   if (kind == Covariance::full) {
     for (std::size_t i = 0; i < d; ++i)
       distance += a.variance(i, i * d + i) + b.variance(i, i * d + i);
-    distance -=
-        2
-        * trace_of_sqrt_of_product(a.covariances(), b.covariances(), static_cast<std::int64_t>(d));
+    distance -= 2 * trace_of_sqrt_of_product(a.covariances(), b.covariances(), d);
   }
   return distance;
 }
@@ -110,7 +108,7 @@ double distance(std::span<const double> state, std::size_t d, Covariance kind) {
 // The sum of values with the weight n, and n; that of a block too small for a value.
 Metric mean_of_blocks(Tensor value, std::int64_t rows) {
   Graph& graph = value.graph();
-  Tensor n = number(graph, static_cast<double>(rows));
+  Tensor n = number(graph, rows);
   return {.state = concat({reshape(value, {1}) * n, n}, 0),
           .value = [](std::span<const double> s) { return Array::scalar(s[0] / s[1]); }};
 }
@@ -118,12 +116,12 @@ Metric mean_of_blocks(Tensor value, std::int64_t rows) {
 Tensor cube(Tensor x) { return x * square(x); }
 
 Tensor kernel(Tensor x, Tensor y) {
-  return cube(matmul(x, y, {.transpose_b = true}) / static_cast<double>(x.size(1)) + 1);
+  return cube(matmul(x, y, {.transpose_b = true}) / x.size(1) + 1);
 }
 
 // The mean over pairs of different rows.
 Tensor mean_of_pairs(Tensor x) {
-  auto n = static_cast<double>(x.size(0));
+  double n = x.size(0);
   Tensor of_itself = cube(mean(square(x), {.axes = {1}}) + 1);
   return (sum(kernel(x, x)) - sum(of_itself)) / (n * (n - 1));
 }
@@ -135,8 +133,7 @@ Tensor sorted(Tensor x) {
   Graph& graph = x.graph();
   std::int64_t p = x.size(0), n = x.size(1);
   Array numbers(Shape{n}, DType::f32);
-  for (std::int64_t i = 0; i < n; ++i)
-    numbers.span<float>()[static_cast<std::size_t>(i)] = static_cast<float>(i);
+  for (std::int64_t i = 0; i < n; ++i) numbers.span<float>()[i] = i;
   Tensor number = constant(graph, numbers);
   Tensor other = reshape(x, {p, 1, n}), own = reshape(x, {p, n, 1});
   Tensor earlier = less(reshape(number, {1, n}), reshape(number, {n, 1}));
@@ -155,14 +152,14 @@ Metric inception_score(Tensor logits, InceptionScoreOptions o) {
   Tensor zero = constant(x.graph(), 0, DType::f64);
   // p log p is 0 where p is; not so the product, whose logarithm is infinite.
   Tensor products = where(equal(p, zero), zero, p * (o.probabilities ? log(p) : log_softmax(x)));
-  Tensor n = number(x.graph(), static_cast<double>(x.size(0)));
+  Tensor n = number(x.graph(), x.size(0));
   return {.state = concat({n, reshape(sum(products), {1}), sum(p, {.axes = {0}})}, 0),
           .value = [](std::span<const double> s) { return Array::scalar(score(s)); }};
 }
 
 Metric frechet_distance(Tensor real, Tensor generated, FrechetOptions o) {
   require_alike("frechet_distance", real, generated);
-  auto d = static_cast<std::size_t>(real.size(1));
+  std::size_t d = real.size(1);
   return {.state = concat({moments(real, o.covariance), moments(generated, o.covariance)}, 0),
           .value = [d, o](std::span<const double> s) {
             return Array::scalar(distance(s, d, o.covariance));

@@ -22,7 +22,7 @@ Tensor counting(Graph& graph, std::int64_t count) {  // 0, 1, ...
 
 // [k] as [k, 1, ...], to stand beside x [k, ...].
 Tensor beside(Tensor column, const Tensor& x) {
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.rank()), 1);
+  std::vector<std::int64_t> sizes(x.rank(), 1);
   sizes[0] = column.size(0);
   return reshape(column, sizes);
 }
@@ -130,7 +130,7 @@ std::vector<Tensor> tensor_pool(const Scope& s, std::vector<Tensor> tensors,
   Rows rows = rows_of(tensors);
 
   Tensor full = greater_equal(had, size);
-  Tensor drawn = cast(random_uniform(s, {n}, 0, static_cast<double>(o.size)), whole);
+  Tensor drawn = cast(random_uniform(s, {n}, 0, o.size), whole);
   Tensor probability = constant(graph, o.probability, DType::f32);
   Tensor exchanged = logical_and(full, less(random_uniform(s, {n}), probability));
   Tensor nowhere = whole_number(graph, -1);

@@ -25,7 +25,7 @@ cv::Mat symmetric_sqrt(const cv::Mat& m) {
 // A B itself is not symmetric, but has the eigenvalues of A^(1/2) B A^(1/2), which is.
 double trace_of_sqrt_of_product(std::vector<double> a, std::vector<double> b, std::int64_t size) {
   if (!finite(a) || !finite(b)) return std::numeric_limits<double>::quiet_NaN();
-  auto n = static_cast<int>(size);
+  int n = size;
   cv::Mat root = symmetric_sqrt(cv::Mat(n, n, CV_64F, a.data()));
   cv::Mat product = root * cv::Mat(n, n, CV_64F, b.data()) * root, values;
   cv::eigen((product + product.t()) * 0.5, values);

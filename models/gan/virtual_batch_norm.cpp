@@ -10,7 +10,7 @@ struct Statistics {
 };
 
 Tensor rows(Tensor x, std::int64_t first, std::int64_t count = -1) {
-  std::vector<std::int64_t> begin(static_cast<std::size_t>(x.rank()), 0), size(begin.size(), -1);
+  std::vector<std::int64_t> begin(x.rank(), 0), size(begin.size(), -1);
   begin[0] = first, size[0] = count;
   return slice(x, {.begin = begin, .size = size});
 }

@@ -12,7 +12,7 @@ namespace {
 // To the nearest multiple of 8, but not down by more than a tenth.
 std::int64_t in_eights(double filters) {
   auto rounded = std::max<std::int64_t>(8, static_cast<std::int64_t>(filters + 4) / 8 * 8);
-  return static_cast<double>(rounded) < 0.9 * filters ? rounded + 8 : rounded;
+  return rounded < 0.9 * filters ? rounded + 8 : rounded;
 }
 
 Tensor relu6(Tensor x) { return clip(x, 0, 6); }
@@ -48,8 +48,7 @@ ModelFn mobilenet_v2(MobilenetOptions o) {
     int number = 0;
     for (const Stage& stage : stages)
       for (int i = 0; i < stage.blocks; ++i)
-        x = inverted_residual(s / concat("block", ++number), x,
-                              in_eights(static_cast<double>(stage.filters) * o.width),
+        x = inverted_residual(s / concat("block", ++number), x, in_eights(stage.filters * o.width),
                               stage.widening, i == 0 ? stage.stride : 1, conv);
     std::int64_t last = in_eights(1280 * std::max(1.0, o.width));
     x = global_avg_pool(relu6(conv(s / "last", x, {.filters = last, .kernel = 1})));

@@ -65,7 +65,7 @@ void check(std::string_view function, const ResnestOptions& o) {
 
 Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& o) {
   std::int64_t n = x.size(0), c = x.size(-1) / o.radix;
-  std::vector<Tensor> splits = split(x, static_cast<int>(o.radix), -1);
+  std::vector<Tensor> splits = split(x, o.radix, -1);
   Tensor sum = splits[0];
   for (std::size_t r = 1; r < splits.size(); ++r) sum = sum + splits[r];
   Tensor a = reshape(global_avg_pool(sum), {n, 1, 1, c});
@@ -79,7 +79,7 @@ Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& o)
   // Channels of the convolution are group by group, those of the image split by split.
   a = softmax(reshape(a, {n, o.groups, o.radix, c / o.groups}), 2);
   a = reshape(transpose(a, {0, 2, 1, 3}), {n, 1, 1, o.radix * c});
-  std::vector<Tensor> weights = split(a, static_cast<int>(o.radix), -1);
+  std::vector<Tensor> weights = split(a, o.radix, -1);
   Tensor y = splits[0] * weights[0];
   for (std::size_t r = 1; r < splits.size(); ++r) y = y + splits[r] * weights[r];
   return y;

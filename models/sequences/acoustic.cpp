@@ -40,7 +40,7 @@ Frames convolve(const Scope& s, const AcousticOptions& o, const Frames& in, std:
   y = relu(y);
   if (stride == 1 && y.size(-1) == x.size(-1)) y = y + x;
   y = dropout(s / "drop", y, {.rate = o.dropout, .training = training});
-  return {y, (in.lengths + static_cast<double>(stride - 1)) / static_cast<double>(stride)};
+  return {y, (in.lengths + stride - 1) / stride};
 }
 
 // The lengths of the rows of a feature, i64 [n].
@@ -75,7 +75,7 @@ Tensor frames_needed(const AcousticOptions& o, const Sequences& truth) {
     Tensor repeats = logical_and(equal(first, second), both_count);
     count = count + sum(cast(repeats, DType::i64), {.axes = {1}});
   }
-  Tensor needed = (cast(count, DType::f64) - 1) * static_cast<double>(frames_for_one(o)) + 1;
+  Tensor needed = (cast(count, DType::f64) - 1) * frames_for_one(o) + 1;
   return maximum(needed, constant(needed.graph(), 0, DType::f64));
 }
 

@@ -33,9 +33,7 @@ class Frames {
   std::int64_t count() const { return count_; }
   std::int64_t classes() const { return classes_; }
   std::int64_t blank() const { return blank_; }
-  double operator()(std::int64_t t, std::int64_t k) const {
-    return log_probs_[static_cast<std::size_t>(t * classes_ + k)];
-  }
+  double operator()(std::int64_t t, std::int64_t k) const { return log_probs_[t * classes_ + k]; }
 
  private:
   void normalize(std::string_view what, std::int64_t t) {

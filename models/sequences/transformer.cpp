@@ -16,10 +16,9 @@ Array sinusoids(std::int64_t places, std::int64_t width, DType dtype) {
   auto values = out.span<double>();
   for (std::int64_t p = 0; p < places; ++p)
     for (std::int64_t c = 0; c < width; ++c) {
-      double wave = std::pow(10'000.0, static_cast<double>(c - c % 2) / static_cast<double>(width));
-      double angle = static_cast<double>(p) / wave;
-      values[static_cast<std::size_t>(p * width + c)] =
-          c % 2 == 0 ? std::sin(angle) : std::cos(angle);
+      double wave = std::pow(10'000.0, static_cast<double>(c - c % 2) / width);
+      double angle = p / wave;
+      values[p * width + c] = c % 2 == 0 ? std::sin(angle) : std::cos(angle);
     }
   return out.cast(dtype);
 }
@@ -61,7 +60,7 @@ class Encoder {
   Tensor embed(const Scope& s, const Tensor& tokens) const {
     require(o_.vocabulary >= 1, "transformer: the feature `", o_.feature,
             "` holds tokens; the option vocabulary must say how many there are");
-    double scale = std::sqrt(static_cast<double>(o_.width));
+    double scale = std::sqrt(o_.width);
     Tensor x =
         embedding(s / "embed", tokens,
                   {.rows = o_.vocabulary, .width = o_.width, .initializer = normal(0, 1 / scale)});
@@ -74,7 +73,7 @@ class Encoder {
     if (!o_.learned_positions) return constant(s, sinusoids(places, o_.width, x.dtype()));
     require(places <= o_.longest, "transformer: a batch of ", places,
             " places is longer than the option longest, ", o_.longest);
-    double deviation = 1 / std::sqrt(static_cast<double>(o_.width));
+    double deviation = 1 / std::sqrt(o_.width);
     Tensor all = s.variable("positions", {.shape = layers::shape_at(s, {o_.longest, o_.width}),
                                           .dtype = x.dtype() == DType::f64 ? x.dtype() : DType::f32,
                                           .initializer = normal(0, deviation)});

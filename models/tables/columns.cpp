@@ -30,7 +30,7 @@ Tensor hashed(Tensor x, std::int64_t buckets) {
   constexpr double prime = 2147483647;
   constexpr double a = 1103515245, b = 12345;
   Tensor small = rest_of_division(rest_of_division(x, prime) + prime, prime);
-  return rest_of_division(rest_of_division(small * a + b, prime), static_cast<double>(buckets));
+  return rest_of_division(rest_of_division(small * a + b, prime), buckets);
 }
 
 // [n] or [n, k] as [n, k].
@@ -71,8 +71,7 @@ Categories crossed(const CrossedColumn& c, const std::vector<Categories>& known)
     const Categories& digit = *std::ranges::find(known, feature, &Categories::name);
     require(digit.ids.size(1) == 1, "columns: feature `", feature, "` has ", digit.ids.size(1),
             " answers a row and cannot be crossed");
-    out.ids =
-        out.ids.defined() ? out.ids * static_cast<double>(digit.count) + digit.ids : digit.ids;
+    out.ids = out.ids.defined() ? out.ids * digit.count + digit.ids : digit.ids;
     out.count *= digit.count;
   }
   if (c.buckets == 0 || c.buckets >= out.count) return out;
@@ -127,7 +126,7 @@ void validate(const CrossedColumn& c, const Columns& columns) {
     auto found = std::ranges::find(columns.categorical, feature, &CategoricalColumn::feature);
     require(found != columns.categorical.end(), "columns: `", name, "` crosses `", feature,
             "`, which is no categorical column of this model");
-    combinations *= static_cast<double>(category_count(*found));
+    combinations *= category_count(*found);
   }
   require(combinations < 0x1p62, "columns: `", name, "` has ", combinations,
           " combinations; cross ", "fewer features");
@@ -178,7 +177,7 @@ Tensor deep_columns(const Scope& s, const Batch& batch, const Columns& columns) 
   std::vector<Tensor> parts;
   if (!columns.numeric.empty()) parts.push_back(numbers(batch, columns.numeric));
   for (const Categories& c : all_categories(batch, columns)) {
-    double deviation = 1 / std::sqrt(static_cast<double>(c.width));
+    double deviation = 1 / std::sqrt(c.width);
     parts.push_back(vectors(s, c, c.width, truncated_normal(0, deviation)));
   }
   return concat(parts, 1);

@@ -18,7 +18,7 @@ void adjust_linearly(Array& image, float scale, float shift) {
   if (image.dtype() == DType::u8) {
     std::array<std::uint8_t, 256> table;
     for (std::size_t x = 0; x < table.size(); ++x)
-      table[x] = to_pixel<std::uint8_t>(scale * static_cast<float>(x) + shift);
+      table[x] = to_pixel<std::uint8_t>(scale * x + shift);
     for (std::uint8_t& x : image.span<std::uint8_t>()) x = table[x];
   } else {
     for (float& x : image.span<float>()) x = to_pixel<float>(scale * x + shift);

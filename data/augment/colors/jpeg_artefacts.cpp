@@ -19,7 +19,7 @@ void send_through_jpeg(Array& pixels, int quality) {
 }
 
 void apply(const JpegArtefactsOptions& o, Features& features, PhiloxStream& random) {
-  auto quality = static_cast<int>(draw(o.quality, random));
+  int quality = draw(o.quality, random);
   Array& image = writable_image(features, o.image);
   check_color(image);
   if (image.dtype() == DType::u8) return send_through_jpeg(image, quality);

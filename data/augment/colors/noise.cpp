@@ -11,12 +11,12 @@ namespace {
 void apply(const GaussianNoiseOptions& o, Features& features, PhiloxStream& random) {
   auto deviation = static_cast<float>(draw(o.deviation, random));
   Array& image = writable_image(features, o.image);
-  std::vector<float> noise(static_cast<std::size_t>(image.elements()));
+  std::vector<float> noise(image.elements());
   fill_normal(noise, random);
   const float* n = noise.data();
   if (image.dtype() == DType::u8) {
     for (std::uint8_t& x : image.span<std::uint8_t>())
-      x = to_pixel<std::uint8_t>(static_cast<float>(x) + 255 * deviation * *n++);
+      x = to_pixel<std::uint8_t>(x + 255 * deviation * *n++);
   } else {
     for (float& x : image.span<float>()) x += deviation * *n++;
     if (o.clip)

@@ -63,8 +63,8 @@ Pattern make_pattern(const NormalizeOptions& o, const Array& image) {
   bool worthwhile = 16 * channels <= image.elements();
   std::int64_t length = worthwhile ? std::lcm(channels, std::int64_t{16}) : channels;
   Pattern out;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) {
-    std::size_t channel = i % static_cast<std::size_t>(channels);
+  for (std::int64_t i = 0; i < length; ++i) {
+    std::size_t channel = i % channels;
     double mean = o.mean[o.mean.size() == 1 ? 0 : channel];
     double deviation = o.deviation[o.deviation.size() == 1 ? 0 : channel];
     out.scale.push_back(static_cast<float>(1 / unit / deviation));

@@ -18,9 +18,8 @@ using Places = std::vector<float>;
 
 Places draw_places(const Elastic3dOptions& o, const VolumeTargets& targets, int axis,
                    PhiloxStream& random) {
-  auto d = static_cast<int>(targets.size(0)), h = static_cast<int>(targets.size(1)),
-       w = static_cast<int>(targets.size(2));
-  Places out(static_cast<std::size_t>(targets.size(0) * targets.size(1) * targets.size(2)));
+  int d = targets.size(0), h = targets.size(1), w = targets.size(2);
+  Places out(targets.size(0) * targets.size(1) * targets.size(2));
   fill_uniform(out, -1, 1, random);
   int side = 2 * static_cast<int>(std::ceil(4 * o.sigma)) + 1;
   for (int z = 0; z < d; ++z) {
@@ -30,13 +29,13 @@ Places draw_places(const Elastic3dOptions& o, const VolumeTargets& targets, int 
   cv::Mat columns(d, h * w, CV_32F, out.data());
   cv::GaussianBlur(columns, columns, {1, side}, o.sigma, o.sigma, cv::BORDER_REFLECT);
 
-  auto alpha = static_cast<float>(o.alpha), last = static_cast<float>(targets.size(axis) - 1);
+  float alpha = o.alpha, last = targets.size(axis) - 1;
   float* place = out.data();
   for (int z = 0; z < d; ++z)
     for (int y = 0; y < h; ++y)
       for (int x = 0; x < w; ++x, ++place) {
         int here = axis == 0 ? z : axis == 1 ? y : x;
-        *place = std::clamp(static_cast<float>(here) + alpha * *place, 0.0f, last);
+        *place = std::clamp(here + alpha * *place, 0.0f, last);
       }
   return out;
 }
@@ -47,7 +46,7 @@ struct Between {
     auto low = static_cast<std::int64_t>(place);
     first = low * stride;
     second = std::min(low + 1, size - 1) * stride;
-    share = place - static_cast<float>(low);
+    share = place - low;
   }
   std::int64_t first, second;
   float share;
@@ -64,7 +63,7 @@ void sample_linear(const Array& from, const std::array<Places, 3>& places, Array
     Between y(places[1][i], s[1], s[2] * channels);
     Between x(places[2][i], s[2], channels);
     auto along_x = [&](const T* p) {
-      auto a = static_cast<float>(p[x.first]), b = static_cast<float>(p[x.second]);
+      float a = p[x.first], b = static_cast<float>(p[x.second]);
       return a + x.share * (b - a);
     };
     auto along_y = [&](const T* p) {
@@ -91,15 +90,14 @@ void sample_nearest(const Array& from, const std::array<Places, 3>& places, Arra
   auto nearest = [](float place) { return static_cast<std::int64_t>(place + 0.5f); };
   for (std::size_t i = 0; i < places[0].size(); ++i, out += voxel) {
     std::int64_t z = nearest(places[0][i]), y = nearest(places[1][i]), x = nearest(places[2][i]);
-    std::memcpy(out, in + ((z * s[1] + y) * s[2] + x) * voxel, static_cast<std::size_t>(voxel));
+    std::memcpy(out, in + ((z * s[1] + y) * s[2] + x) * voxel, voxel);
   }
 }
 
 void apply(const Elastic3dOptions& o, Features& features, PhiloxStream& random) {
   VolumeTargets targets(features, o.image, o.masks);
   std::array<Places, 3> places;
-  for (int axis = 0; axis < 3; ++axis)
-    places[static_cast<std::size_t>(axis)] = draw_places(o, targets, axis, random);
+  for (int axis = 0; axis < 3; ++axis) places[axis] = draw_places(o, targets, axis, random);
   targets.map([&](const Array& from, PixelKind kind) {
     Array to(from.type());
     if (kind.mask) {

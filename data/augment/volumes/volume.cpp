@@ -53,7 +53,7 @@ void apply_rotate90(const Rotate90Options& o, Features& features, PhiloxStream& 
   bool flat_too = o.axis == VolumeAxis::depth;
   VolumeTargets targets(features, o.image, o.masks, Elements::any, flat_too);
   std::size_t a = o.axis == VolumeAxis::depth ? 1 : 0, b = o.axis == VolumeAxis::width ? 1 : 2;
-  bool square = targets.size(static_cast<int>(a)) == targets.size(static_cast<int>(b));
+  bool square = targets.size(a) == targets.size(b);
   if (!square) turns &= 2;
   if (turns == 0) return;
   targets.map([&](const Array& from, PixelKind) { return turned(from, a, b, turns); });

@@ -73,8 +73,7 @@ Array rearranged(const Array& from, const std::array<int, 3>& source,
   for (std::int64_t i = 0; i < size[0]; ++i)
     for (std::int64_t j = 0; j < size[1]; ++j)
       for (std::int64_t k = 0; k < size[2]; k += piece / voxel, to += piece)
-        std::memcpy(to, corner + i * step[0] + j * step[1] + k * step[2],
-                    static_cast<std::size_t>(piece));
+        std::memcpy(to, corner + i * step[0] + j * step[1] + k * step[2], piece);
   return out;
 }
 

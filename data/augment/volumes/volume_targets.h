@@ -15,7 +15,7 @@ class VolumeTargets {
   VolumeTargets(Features& features, const std::string& image, const std::vector<std::string>& masks,
                 Elements elements = Elements::u8_or_f32, bool flat_too = false);
 
-  std::int64_t size(int axis) const { return sizes_[static_cast<std::size_t>(axis)]; }
+  std::int64_t size(int axis) const { return sizes_[axis]; }
 
   /// Replaces each array by what `map` makes of it; both are [d, h, w, c] of the same shape.
   void map(const std::function<Array(const Array& from, PixelKind kind)>& map);

@@ -19,7 +19,7 @@ struct Label {
 std::int64_t count_records(const std::string& path, std::size_t bytes, std::size_t record) {
   require(bytes > 0 && bytes % record == 0, path, ": ", bytes, " bytes, expected records of ",
           record, " bytes, at least one");
-  return static_cast<std::int64_t>(bytes / record);
+  return bytes / record;
 }
 
 // `labels` in the order in which each record begins with them.
@@ -32,7 +32,7 @@ Features read_records(const std::string& path, const std::vector<Label>& labels)
   out.set("image", images);
   auto target = images.span<std::uint8_t>();
   auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(content[at]); };
-  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+  for (std::int64_t i = 0; i < n; ++i)
     for (std::size_t pixel = 0; pixel < plane; ++pixel)
       for (std::size_t channel = 0; channel < 3; ++channel)
         target[i * pixels + pixel * 3 + channel] =

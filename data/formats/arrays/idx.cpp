@@ -52,7 +52,7 @@ Header read_header(ByteReader& file) {
   require(magic >> 16 == 0, path, ": not an IDX file: the bytes at 0 and 1 are ", magic >> 24,
           " and ", magic >> 16 & 0xff, ", expected 0 and 0");
   const StoredType type = type_of(magic >> 8 & 0xff, path);
-  auto rank = static_cast<int>(magic & 0xff);
+  int rank = magic & 0xff;
   require(rank >= 1 && rank <= max_rank, path, ": the rank at byte 3 is ", rank, ", expected 1 to ",
           max_rank);
   std::array<std::int64_t, max_rank> sizes{};
@@ -62,7 +62,7 @@ Header read_header(ByteReader& file) {
     require(size == 0 || elements <= (std::int64_t{1} << 48) / size, path, ": the size ", size,
             " of axis ", axis, " at byte ", file.offset() - 4, " asks for more than 2^48 elements");
     elements *= std::max<std::int64_t>(size, 1);
-    sizes[static_cast<std::size_t>(axis)] = size;
+    sizes[axis] = size;
   }
   return {type, Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(rank)))};
 }
@@ -80,7 +80,7 @@ Array to_array(const Header& header, const std::shared_ptr<std::vector<std::byte
 Array read(ByteReader& file) {
   const Header header = read_header(file);
   const std::int64_t begin_of_elements = file.offset();
-  auto wanted = static_cast<std::size_t>(header.shape.elements()) * header.type.bytes;
+  auto wanted = header.shape.elements() * header.type.bytes;
 
   constexpr std::size_t chunk = std::size_t{1} << 22;
   auto bytes = std::make_shared<std::vector<std::byte>>();

@@ -179,7 +179,7 @@ Header read_header(ByteReader& file) {
   std::string begin = read_text(file, magic.size() + 2, "the magic number");
   require(begin.starts_with(magic), file.path(),
           ": not an NPY file: it does not begin with the bytes 93 4e 55 4d 50 59");
-  auto major = static_cast<std::uint8_t>(begin[6]), minor = static_cast<std::uint8_t>(begin[7]);
+  std::uint8_t major = begin[6], minor = begin[7];
   require(major >= 1 && major <= 3 && minor == 0, file.path(), ": the version at byte 6 is ", major,
           ".", minor, ", expected 1.0, 2.0 or 3.0");
   auto length = little_endian(read_text(file, major == 1 ? 2 : 4, "the length of the header"));
@@ -216,16 +216,15 @@ Array to_row_major(const Array& in) {
   Array out(in.type());
   std::array<std::int64_t, Shape::max_rank> strides{}, index{};
   std::int64_t stride = 1;
-  for (int axis = 0; axis < shape.rank(); stride *= shape[axis++])
-    strides[static_cast<std::size_t>(axis)] = stride;
+  for (int axis = 0; axis < shape.rank(); stride *= shape[axis++]) strides[axis] = stride;
   dispatch(in.dtype(), [&](auto t) {
     using T = decltype(t);
     auto from = in.span<T>();
     std::int64_t at = 0;
     for (T& element : out.span<T>()) {
-      element = from[static_cast<std::size_t>(at)];
+      element = from[at];
       for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-        auto a = static_cast<std::size_t>(axis);
+        std::size_t a = axis;
         at += strides[a];
         if (++index[a] < shape[axis]) break;
         at -= strides[a] * shape[axis];

@@ -36,8 +36,8 @@ class Fields {
       value = value << 8 | std::to_integer<std::uint64_t>(taken[i]);
     return value;
   }
-  std::uint32_t u16() { return static_cast<std::uint32_t>(number(2)); }
-  std::uint32_t u32() { return static_cast<std::uint32_t>(number(4)); }
+  std::uint32_t u16() { return number(2); }
+  std::uint32_t u32() { return number(4); }
   std::uint64_t u64() { return number(8); }
   std::span<const std::byte> take(std::size_t count) {
     require(count <= rest_.size(), path_, ": the directory of the archive is damaged: ", count,
@@ -55,10 +55,10 @@ class Fields {
 
 ByteVector read_at(ByteReader& file, std::uint64_t offset, std::uint64_t count,
                    std::string_view what) {
-  auto size = static_cast<std::uint64_t>(*file.size());
+  std::uint64_t size = *file.size();
   require(offset <= size && count <= size - offset, file.path(), ": ", what, " has ", count,
           " bytes at byte ", offset, ", but the file ends at byte ", size);
-  file.seek(static_cast<std::int64_t>(offset));
+  file.seek(offset);
   ByteVector bytes(count);
   file.read(bytes);
   return bytes;
@@ -94,7 +94,7 @@ Directory find_directory64(ByteReader& file, std::uint64_t end) {
 
 Directory find_directory(ByteReader& file) {
   // The end record ends in a comment of up to 65,535 bytes.
-  auto size = static_cast<std::uint64_t>(*file.size());
+  std::uint64_t size = *file.size();
   std::uint64_t tail_bytes = std::min<std::uint64_t>(size, end_bytes + ones16);
   ByteVector tail = read_at(file, size - tail_bytes, tail_bytes, "the end of the archive");
   for (std::size_t back = end_bytes; back <= tail.size(); ++back) {
@@ -171,9 +171,9 @@ ByteVector inflate_raw(std::span<const std::byte> in, std::uint64_t size) {
     constexpr std::size_t most = std::numeric_limits<uInt>::max();
     if (have == out.size()) out.resize(std::min<std::uint64_t>(size, have + chunk));
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
-    stream.avail_in = static_cast<uInt>(std::min(in.size(), most));
+    stream.avail_in = std::min(in.size(), most);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
-    stream.avail_out = static_cast<uInt>(out.size() - have);
+    stream.avail_out = out.size() - have;
     const uInt before_in = stream.avail_in, before_out = stream.avail_out;
     code = inflate(&stream, Z_NO_FLUSH);
     in = in.subspan(before_in - stream.avail_in);
@@ -225,7 +225,7 @@ void check_names(const std::vector<std::string>& wanted, const std::vector<Entry
 Features read(ByteReader& file, const std::vector<std::string>& wanted) {
   Features out;
   std::set<std::string_view> names;
-  auto left = static_cast<std::uint64_t>(*file.size());
+  std::uint64_t left = *file.size();
   const std::vector<Entry> entries = read_directory(file);
   check_names(wanted, entries, file.path());
   for (const Entry& entry : entries) {

@@ -18,7 +18,7 @@ using namespace zip;
 using ByteVector = std::vector<std::byte>;
 
 void put(std::string& out, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+  for (std::size_t i = 0; i < bytes; ++i) out += value >> (8 * i) & 0xff;
 }
 
 /// The fields of an entry that its local header and the directory have in common.
@@ -73,9 +73,9 @@ ByteVector deflate_raw(const ByteVector& in) {
       "out of host memory");
   ByteVector out(deflateBound(&stream, in.size()));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
-  stream.avail_in = static_cast<uInt>(in.size());
+  stream.avail_in = in.size();
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
+  stream.avail_out = out.size();
   int code = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   deflateEnd(&stream);
@@ -90,15 +90,14 @@ class Archive {
     require(array.defined(), "the array is undefined");
     require(name.size() + suffix.size() <= ones16, "the name has ", name.size(), " bytes");
     std::string head = npy_header(array.type());
-    auto bytes = static_cast<std::uint64_t>(array.bytes()) + head.size();
+    auto bytes = array.bytes() + head.size();
     constexpr std::uint64_t most = ones32 - (1u << 20);  // deflate may add a little
     require(bytes < most && offset_ < most, "the archive would reach 4 GiB");
     Entry entry{.name = name + std::string(suffix), .bytes = bytes, .offset = offset_};
     bool ascii = std::all_of(name.begin(), name.end(), [](char c) { return (c & 0x80) == 0; });
     entry.flags = ascii ? 0 : 0x800;  // UTF-8
     auto crc = crc32_z(0, reinterpret_cast<const Bytef*>(head.data()), head.size());
-    entry.checksum = static_cast<std::uint32_t>(
-        crc32_z(crc, static_cast<const Bytef*>(array.raw()), array.raw_bytes().size()));
+    entry.checksum = crc32_z(crc, static_cast<const Bytef*>(array.raw()), array.raw_bytes().size());
     entry.method = compress ? 8 : 0;
     ByteVector deflated = compress ? deflate_raw(to_npy(array)) : ByteVector();
     entry.stored_bytes = compress ? deflated.size() : bytes;

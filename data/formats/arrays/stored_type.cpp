@@ -20,7 +20,7 @@ void widen(std::span<const std::byte> from, std::span<To> to) {
 
 void reverse_each(std::span<std::byte> bytes, std::size_t size) {
   for (; !bytes.empty(); bytes = bytes.subspan(size))
-    std::reverse(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    std::reverse(bytes.begin(), bytes.begin() + size);
 }
 
 void widen(const StoredType& stored, std::span<const std::byte> from, Array& to) {

@@ -19,14 +19,14 @@ std::vector<TiffPage> check_pages(std::span<const std::byte> bytes, const Volume
     require(pages[i] == expected, name, ": page ", i, " has ", describe(pages[i]),
             ", expected as page 0: ", describe(expected));
   }
-  auto depth = static_cast<std::int64_t>(pages.size());
+  std::int64_t depth = pages.size();
   const TiffPage& page = pages[0];
   require(page.h <= options.voxel_limit / page.w / depth, name, ": ", depth, " x ", page.h, " x ",
           page.w, " voxels are more than the limit of ", options.voxel_limit,
           "; raise .voxel_limit if the file is to be trusted");
   // Compression methods of TIFF stay below some 1400 to 1.
   constexpr std::int64_t max_expansion = 2048;
-  auto size = static_cast<std::int64_t>(bytes.size());
+  std::int64_t size = bytes.size();
   require(page.h * page.w * depth / max_expansion * page.channels * page.bits / 8 <= size, name,
           ": truncated: ", depth, " x ", page.h, " x ", page.w, " voxels cannot be in ", size,
           " bytes");
@@ -35,8 +35,8 @@ std::vector<TiffPage> check_pages(std::span<const std::byte> bytes, const Volume
 
 // Puts `page`, which may have alpha after its colours, into a row of the volume.
 void put_page(const Array& page, Array row) {
-  const auto from = static_cast<std::size_t>(page.shape()[2]) * size_of(page.dtype());
-  const auto to = static_cast<std::size_t>(row.shape()[2]) * size_of(page.dtype());
+  const auto from = page.shape()[2] * size_of(page.dtype());
+  const auto to = row.shape()[2] * size_of(page.dtype());
   const std::byte* in = page.raw_bytes().data();
   auto out = row.raw_bytes();
   for (std::size_t at = 0; at < out.size(); at += to, in += from)
@@ -58,7 +58,7 @@ Array decode_volume(std::span<const std::byte> bytes, const VolumeOptions& optio
     if (i == 0) out = Array(type);
     require(out.type() == type, name, ": page ", i, " is ", page.type(), ", expected pages of ",
             out.type());
-    put_page(page, out.row(static_cast<std::int64_t>(i)));
+    put_page(page, out.row(i));
   }
   return out;
 }

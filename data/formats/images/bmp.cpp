@@ -57,10 +57,10 @@ std::vector<Colour> read_palette(const BinaryView& file, const Header& header) {
   const bool old = header.bytes == 12;
   const std::int64_t most = std::int64_t{1} << header.bits;
   const std::int64_t used = old ? 0 : file.u32(46);
-  std::vector<Colour> out(static_cast<std::size_t>(most));
+  std::vector<Colour> out(most);
   std::int64_t at = file_header + header.bytes;
   for (std::int64_t i = 0; i < (used == 0 ? most : std::min(used, most)); ++i, at += old ? 3 : 4)
-    out[static_cast<std::size_t>(i)] = {file.u8(at + 2), file.u8(at + 1), file.u8(at)};
+    out[i] = {file.u8(at + 2), file.u8(at + 1), file.u8(at)};
   return out;
 }
 
@@ -91,12 +91,12 @@ std::vector<std::uint8_t> read_indices(const BinaryView& file, const Header& hea
                                        const ImageSize& size) {
   const Rows rows(file, header, size);
   std::vector<std::uint8_t> out;
-  out.reserve(static_cast<std::size_t>(size.h * size.w));
+  out.reserve(size.h * size.w);
   const int mask = (1 << header.bits) - 1;
   for (std::int64_t y = 0; y < size.h; ++y) {
     const std::uint8_t* row = rows[y];
     for (std::int64_t bit = 0; bit < size.w * header.bits; bit += header.bits)
-      out.push_back(static_cast<std::uint8_t>(row[bit / 8] >> (8 - header.bits - bit % 8) & mask));
+      out.push_back(row[bit / 8] >> (8 - header.bits - bit % 8) & mask);
   }
   return out;
 }
@@ -108,7 +108,7 @@ class RleReader {
       : file_(file), header_(header), size_(size), at_(header.pixels) {}
 
   std::vector<std::uint8_t> read() {
-    out_.assign(static_cast<std::size_t>(size_.h * size_.w), 0);
+    out_.assign(size_.h * size_.w, 0);
     constexpr int end_of_row = 0, end_of_image = 1, move = 2;
     while (y_ < size_.h) {
       const int count = next(), code = next();
@@ -152,7 +152,7 @@ class RleReader {
             ": damaged BMP data: compressed pixels before byte ", at_, " leave the image of ",
             size_.h, " x ", size_.w);
     const std::int64_t row = header_.from_top ? y_ : size_.h - 1 - y_;
-    out_[static_cast<std::size_t>(row * size_.w + x_++)] = static_cast<std::uint8_t>(index);
+    out_[row * size_.w + x_++] = index;
   }
 
   const BinaryView& file_;
@@ -188,7 +188,7 @@ class Field {
 
   std::uint8_t operator()(std::uint32_t pixel) const {
     const std::uint64_t value = pixel >> shift_ & largest_;
-    return static_cast<std::uint8_t>(largest_ == 255 ? value : value * 255 / largest_);
+    return largest_ == 255 ? value : value * 255 / largest_;
   }
 
  private:

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t max_expansion = 8 * 1032;
 
 void check_expansion(const ImageSize& size, std::size_t bytes, std::string_view name) {
-  auto file = static_cast<std::int64_t>(bytes);
+  std::int64_t file = bytes;
   require(size.h <= max_expansion * file / size.w, name, ": truncated: ", size.h, " x ", size.w,
           " pixels cannot be in ", file, " bytes");
 }
@@ -66,7 +66,7 @@ T grey_of(const T* rgb) {
 template <class T>
 Array convert_channels(const Array& image, int channels, T opaque) {
   const Shape& shape = image.shape();
-  const auto stored = static_cast<int>(shape[2]);
+  const int stored = shape[2];
   Array out({shape[0], shape[1], channels}, image.dtype());
   const T* from = image.span<T>().data();
   const T* end = from + image.elements();
@@ -89,7 +89,7 @@ Array decode_any(std::span<const std::byte> bytes, ImageFormat format, const Ima
   if (format != ImageFormat::webp) check_expansion(size, bytes.size(), name);
   Array out = decode_stored(bytes, format, size, name);
   if (out.dtype() == DType::i32 && !options.keep_depth) out = drop_lower_bits(out);
-  const auto stored = static_cast<int>(out.shape()[2]);
+  const int stored = out.shape()[2];
   const int channels = options.channels != 0 ? options.channels : stored == 2 ? 4 : stored;
   if (channels == stored) return out;
   return out.dtype() == DType::i32 ? convert_channels<std::int32_t>(out, channels, 65535)
@@ -99,7 +99,7 @@ Array decode_any(std::span<const std::byte> bytes, ImageFormat format, const Ima
 Array turn(const Array& image, int orientation) {
   if (orientation == 1) return image;
   const Shape& shape = image.shape();
-  auto h = static_cast<int>(shape[0]), w = static_cast<int>(shape[1]);
+  int h = shape[0], w = shape[1];
   const int type = CV_MAKETYPE(CV_8U, static_cast<int>(shape[2]));
   const bool transposed = orientation >= 5;
   Array out({transposed ? w : h, transposed ? h : w, shape[2]}, DType::u8);

@@ -11,7 +11,7 @@ namespace {
 std::uint8_t pixel(double value, const ImageGridOptions& o) {
   double share = (value - o.low) / (o.high - o.low);
   if (std::isnan(share)) return 0;
-  return static_cast<std::uint8_t>(std::lround(255 * std::clamp(share, 0.0, 1.0)));
+  return std::lround(255 * std::clamp(share, 0.0, 1.0));
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Array image_grid(std::span<const Array> images, const ImageGridOptions& o) {
       DType::u8);
   auto to = grid.span<std::uint8_t>();
   for (std::int64_t i = 0; i < std::ssize(images); ++i) {
-    const Array& image = images[static_cast<std::size_t>(i)];
+    const Array& image = images[i];
     require(image.shape() == shape, "image_grid: image ", i, " is ", image.type(),
             " but the first is ", images[0].type());
     std::int64_t top = i / o.columns * (height + o.border) + o.border;
@@ -38,7 +38,7 @@ Array image_grid(std::span<const Array> images, const ImageGridOptions& o) {
     for (std::int64_t y = 0; y < height; ++y)
       for (std::int64_t x = 0; x < width * channels; ++x) {
         std::int64_t at = ((top + y) * grid.shape()[1] + left) * channels + x;
-        to[static_cast<std::size_t>(at)] = pixel(image.at(y * width * channels + x), o);
+        to[at] = pixel(image.at(y * width * channels + x), o);
       }
   }
   return grid;

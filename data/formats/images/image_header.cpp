@@ -71,7 +71,7 @@ ImageSize bmp_size(const BinaryView& file) {
   bool old = file.u32(14) == 12;  // OS/2's header
   if (old) return {.h = file.u16(20), .w = file.u16(18)};
   // A negative height says that the rows are stored from the top.
-  auto h = static_cast<std::int32_t>(file.u32(22)), w = static_cast<std::int32_t>(file.u32(18));
+  std::int32_t h = file.u32(22), w = file.u32(18);
   return {.h = std::abs(std::int64_t{h}), .w = w};
 }
 

@@ -93,8 +93,8 @@ struct Plan {
 };
 
 Span scaled(std::int64_t begin, std::int64_t size, int eighths) {
-  auto first = static_cast<JDIMENSION>(begin * eighths / 8);
-  auto end = static_cast<JDIMENSION>(((begin + size) * eighths + 7) / 8);
+  JDIMENSION first = begin * eighths / 8;
+  JDIMENSION end = ((begin + size) * eighths + 7) / 8;
   return {first, end - first};
 }
 
@@ -128,7 +128,7 @@ bool is_cmyk(const jpeg_decompress_struct& info) {
 }
 
 void choose_output(jpeg_decompress_struct& info, int eighths, int channels) {
-  info.scale_num = static_cast<unsigned>(eighths);
+  info.scale_num = eighths;
   info.scale_denom = 8;
   info.out_color_space = is_cmyk(info)   ? JCS_CMYK
                          : channels == 1 ? JCS_GRAYSCALE
@@ -139,7 +139,7 @@ void choose_output(jpeg_decompress_struct& info, int eighths, int channels) {
 // Asks for the columns of the plan and, on each side, for as many more as one sample of colour
 // covers: smooth upsampling looks at its neighbours. Returns the columns that rows will have.
 Span crop_columns(jpeg_decompress_struct& info, const Span& wanted) {
-  auto margin = static_cast<JDIMENSION>(info.max_h_samp_factor);
+  JDIMENSION margin = info.max_h_samp_factor;
   Span out{wanted.begin - std::min(wanted.begin, margin), 0};
   out.size = std::min(wanted.end() + margin, info.output_width) - out.begin;
   jpeg_crop_scanline(&info, &out.begin, &out.size);
@@ -149,14 +149,13 @@ Span crop_columns(jpeg_decompress_struct& info, const Span& wanted) {
 void store_cmyk(const JSAMPLE* in, JDIMENSION count, bool inverted, int channels, JSAMPLE* out) {
   for (JDIMENSION i = 0; i < count; ++i, in += 4, out += channels) {
     std::array<int, 4> ink;
-    for (int c = 0; c < 4; ++c) ink[static_cast<std::size_t>(c)] = inverted ? in[c] : 255 - in[c];
-    auto light = [&](int c) { return ink[static_cast<std::size_t>(c)] * ink[3] / 255; };
+    for (int c = 0; c < 4; ++c) ink[c] = inverted ? in[c] : 255 - in[c];
+    auto light = [&](int c) { return ink[c] * ink[3] / 255; };
     if (channels == 1) {
-      out[0] =
-          static_cast<JSAMPLE>((299 * light(0) + 587 * light(1) + 114 * light(2) + 500) / 1000);
+      out[0] = (299 * light(0) + 587 * light(1) + 114 * light(2) + 500) / 1000;
       continue;
     }
-    for (int c = 0; c < 3; ++c) out[c] = static_cast<JSAMPLE>(light(c));
+    for (int c = 0; c < 3; ++c) out[c] = light(c);
     if (channels == 4) out[3] = 255;
   }
 }
@@ -171,12 +170,11 @@ struct Rows {
 
 // Owns nothing: libjpeg may jump out of it.
 void read_rows(jpeg_decompress_struct& info, const Rows& r) {
-  const std::size_t pitch = std::size_t{r.plan.columns.size} * static_cast<std::size_t>(r.channels);
-  const std::size_t skipped = std::size_t{r.plan.columns.begin - r.columns.begin}
-                              * static_cast<std::size_t>(info.output_components);
-  const bool direct =
-      pitch == std::size_t{r.columns.size} * static_cast<std::size_t>(info.output_components)
-      && info.out_color_space != JCS_CMYK;
+  const std::size_t pitch = std::size_t{r.plan.columns.size} * r.channels;
+  const std::size_t skipped =
+      std::size_t{r.plan.columns.begin - r.columns.begin} * info.output_components;
+  const bool direct = pitch == std::size_t{r.columns.size} * info.output_components
+                      && info.out_color_space != JCS_CMYK;
   if (r.plan.rows.begin > 0) jpeg_skip_scanlines(&info, r.plan.rows.begin);
   JSAMPLE* out = r.out;
   for (JDIMENSION i = 0; i < r.plan.rows.size; ++i, out += pitch) {
@@ -220,8 +218,7 @@ void decode_jpeg(std::span<const std::byte> bytes, const JpegOptions& options, A
 
   const TensorType type{{plan.rows.size, plan.columns.size, channels}, DType::u8};
   if (out.type() != type || !out.exclusive()) out = Array(type);
-  std::vector<JSAMPLE> row(std::size_t{columns.size}
-                           * static_cast<std::size_t>(info.output_components));
+  std::vector<JSAMPLE> row(std::size_t{columns.size} * info.output_components);
   const Rows rows{.plan = plan,
                   .columns = columns,
                   .channels = channels,

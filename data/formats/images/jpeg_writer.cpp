@@ -70,12 +70,12 @@ class Compressor {
   std::vector<std::byte> write(const Array& image, int quality) {
     const Shape& shape = image.shape();
     const int channels = shape.rank() == 3 ? static_cast<int>(shape[2]) : 1;
-    const auto h = static_cast<JDIMENSION>(shape[0]), w = static_cast<JDIMENSION>(shape[1]);
+    const JDIMENSION h = shape[0], w = shape[1];
     const JSAMPLE* pixels = image.span<std::uint8_t>().data();
     callbacks_.call.run(
         [=, this] {
           begin(h, w, channels, quality);
-          const std::size_t pitch = std::size_t{w} * static_cast<std::size_t>(channels);
+          const std::size_t pitch = std::size_t{w} * channels;
           for (std::size_t y = 0; y < h; ++y) {
             auto* row = const_cast<JSAMPROW>(pixels + y * pitch);  // which libjpeg only reads
             jpeg_write_scanlines(&info_, &row, 1);

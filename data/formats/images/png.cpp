@@ -65,7 +65,7 @@ class Reader {
       read_rows(out.span<std::uint8_t>());
       return out;
     }
-    std::vector<std::uint16_t> narrow(static_cast<std::size_t>(shape.elements()));
+    std::vector<std::uint16_t> narrow(shape.elements());
     read_rows(std::span(narrow));
     Array out(shape, DType::i32);
     std::ranges::copy(narrow, out.span<std::int32_t>().begin());
@@ -125,7 +125,7 @@ class Writer {
     call([this] { create(); });
     require(info_ != nullptr, "encode_png: libpng cannot begin: out of host memory");
     const Shape& shape = image.shape();
-    const auto h = static_cast<std::size_t>(shape[0]), w = static_cast<std::size_t>(shape[1]);
+    const std::size_t h = shape[0], w = shape[1];
     const std::size_t channels = shape.rank() == 3 ? static_cast<std::size_t>(shape[2]) : 1;
     const bool deep = image.dtype() == DType::i32;
     call([=, this] { write_header(h, w, channels, deep ? 16 : 8); });
@@ -169,8 +169,8 @@ class Writer {
     const int colour = channels == 1   ? PNG_COLOR_TYPE_GRAY
                        : channels == 3 ? PNG_COLOR_TYPE_RGB
                                        : PNG_COLOR_TYPE_RGB_ALPHA;
-    png_set_IHDR(png_, info_, static_cast<png_uint_32>(w), static_cast<png_uint_32>(h), bits,
-                 colour, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png_, info_, w, h, bits, colour, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png_, info_);
     if (bits == 16 && std::endian::native == std::endian::little) png_set_swap(png_);
   }

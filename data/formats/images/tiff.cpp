@@ -46,10 +46,10 @@ int on_warning(TIFF*, void* client, const char*, const char* format, va_list arg
 tmsize_t read_bytes(thandle_t handle, void* into, tmsize_t count) {
   auto& client = *static_cast<Client*>(handle);
   std::uint64_t left = client.bytes.size() - std::min(client.offset, client.bytes.size());
-  auto taken = static_cast<std::size_t>(std::min(left, static_cast<std::uint64_t>(count)));
+  std::size_t taken = std::min(left, static_cast<std::uint64_t>(count));
   if (taken > 0) std::memcpy(into, client.bytes.data() + client.offset, taken);
   client.offset += taken;
-  return static_cast<tmsize_t>(taken);
+  return taken;
 }
 
 tmsize_t write_bytes(thandle_t, void*, tmsize_t) { return 0; }
@@ -80,8 +80,7 @@ TIFF* open(Client& client, const std::string& name) {
   require(options != nullptr, "out of host memory");
   // Lists of strips take eight bytes for what may be one in the file.
   constexpr std::size_t codecs = std::size_t{1} << 24;
-  TIFFOpenOptionsSetMaxSingleMemAlloc(options,
-                                      static_cast<tmsize_t>(8 * client.bytes.size() + codecs));
+  TIFFOpenOptionsSetMaxSingleMemAlloc(options, 8 * client.bytes.size() + codecs);
   TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, &client);
   TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, &client);
   const char* read_and_chop_no_strips = "rc";
@@ -174,8 +173,7 @@ bool inflates(std::span<const std::byte> bytes, std::size_t most) {
   int code = Z_OK;
   while (code == Z_OK && stream.total_out <= most) {
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
-    stream.avail_in =
-        static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
+    stream.avail_in = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
     const uInt before = stream.avail_in;
     stream.next_out = out.data();
     stream.avail_out = out.size();
@@ -270,7 +268,7 @@ template <class T>
 void invert_grey(Array& image, T white) {
   const std::int64_t samples = image.shape()[2];
   auto values = image.span<T>();
-  for (std::size_t i = 0; i < values.size(); i += static_cast<std::size_t>(samples))
+  for (std::size_t i = 0; i < values.size(); i += samples)
     values[i] = static_cast<T>(white - values[i]);
 }
 
@@ -286,8 +284,7 @@ Array look_up(const Array& indices, TIFF* file, std::string_view where) {
   Array out({shape[0], shape[1], 3}, DType::u8);
   std::uint8_t* to = out.span<std::uint8_t>().data();
   for (std::uint8_t index : indices.span<std::uint8_t>())
-    for (const std::uint16_t* list : colours)
-      *to++ = static_cast<std::uint8_t>(narrow ? list[index] : list[index] >> 8);
+    for (const std::uint16_t* list : colours) *to++ = narrow ? list[index] : list[index] >> 8;
   return out;
 }
 

@@ -87,7 +87,7 @@ class Directory {
                                            : file_.u64(at);
     require(out <= std::uint64_t{1} << 62, file_.name(), ": the number at byte ", at, " is ", out,
             ", more than any file holds");
-    return static_cast<std::int64_t>(out);
+    return out;
   }
 
   std::int64_t value_or(Tag tag, std::int64_t fallback) const {
@@ -112,7 +112,7 @@ class Directory {
 
  private:
   void take(std::int64_t& unread, std::uint64_t count, int bytes_each) const {
-    auto most = static_cast<std::uint64_t>(unread) / static_cast<std::uint64_t>(bytes_each);
+    auto most = static_cast<std::uint64_t>(unread) / bytes_each;
     require(count <= most, file_.name(), ": the directory at byte ", offset_,
             " and those before it claim more entries than ", file_.size(), " bytes hold");
     unread -= static_cast<std::int64_t>(count) * bytes_each;
@@ -122,7 +122,7 @@ class Directory {
     std::uint64_t to = big ? file_.u64(at) : file_.u32(at);
     require(to <= static_cast<std::uint64_t>(file_.size()), file_.name(), ": the offset at byte ",
             at, " is ", to, ", beyond the end at byte ", file_.size());
-    return static_cast<std::int64_t>(to);
+    return to;
   }
 
   const BinaryView& file_;
@@ -136,10 +136,10 @@ class Directory {
 void check_block(const BinaryView& file, const Directory& d, const TiffPage& page, bool tiled) {
   constexpr std::int64_t all = 0xffffffff;  // rows: a single strip
   std::int64_t rows = d.value_or(rows_per_strip, all);
-  double h = static_cast<double>(tiled ? d.value_or(tile_length, 0) : rows == all ? page.h : rows);
-  double w = static_cast<double>(tiled ? d.value_or(tile_width, 0) : page.w);
+  double h = tiled ? d.value_or(tile_length, 0) : rows == all ? page.h : rows;
+  double w = tiled ? d.value_or(tile_width, 0) : page.w;
   constexpr double always_fine = 1 << 22;
-  double most = std::max(always_fine, static_cast<double>(page.h) * static_cast<double>(page.w));
+  double most = std::max(always_fine, static_cast<double>(page.h) * page.w);
   require(h * w <= most, file.name(), ": the directory at byte ", page.directory,
           " states strips or tiles of ", h, " x ", w, " pixels for a page of ", page.h, " x ",
           page.w);
@@ -150,26 +150,24 @@ TiffPage read_page(const BinaryView& file, const Directory& d, std::int64_t offs
     require(d.has(tag) && d.value(tag) >= 1 && d.value(tag) < std::int64_t{1} << 31, file.name(),
             ": the directory at byte ", offset, " states no width or height from 1 to 2^31 - 1");
   TiffPage out{.h = d.value(image_length), .w = d.value(image_width), .directory = offset};
-  out.channels = static_cast<int>(d.value_or(samples_per_pixel, 1) & 0xffff);
-  out.bits = static_cast<int>(d.value_or(bits_per_sample, 1) & 0xffff);
+  out.channels = d.value_or(samples_per_pixel, 1) & 0xffff;
+  out.bits = d.value_or(bits_per_sample, 1) & 0xffff;
   for (std::uint64_t i = 1; i < d.count(bits_per_sample) && i < 0xffff; ++i)
     require(d.value(bits_per_sample, i) == out.bits, file.name(), ": the page at byte ", offset,
             " has samples of different widths");
   std::int64_t format = d.value_or(sample_format, 1);
   out.samples = format >= 1 && format <= 3 ? TiffSamples(format) : TiffSamples::other;
   if (d.has(photometric_interpretation))
-    out.photometric = static_cast<int>(d.value(photometric_interpretation) & 0xffff);
+    out.photometric = d.value(photometric_interpretation) & 0xffff;
   const bool tiled = d.has(tile_width) || d.has(tile_offsets);
   check_block(file, d, out, tiled);
   const std::int64_t stored = tiled ? d.check_pixels(tile_offsets, tile_byte_counts)
                                     : d.check_pixels(strip_offsets, strip_byte_counts);
   // libtiff would make up the rest.
   const bool compressed = d.value_or(compression, 1) != 1;
-  const double needed =
-      static_cast<double>(out.h) * static_cast<double>(out.w) * out.channels * out.bits / 8;
-  require(compressed || static_cast<double>(stored) >= needed, file.name(),
-          ": truncated: the page at byte ", offset, " has ", stored, " bytes of pixels, expected ",
-          needed);
+  const double needed = static_cast<double>(out.h) * out.w * out.channels * out.bits / 8;
+  require(compressed || stored >= needed, file.name(), ": truncated: the page at byte ", offset,
+          " has ", stored, " bytes of pixels, expected ", needed);
   return out;
 }
 
@@ -203,7 +201,7 @@ std::vector<TiffPage> tiff_pages(std::span<const std::byte> bytes, std::string_v
   std::vector<TiffPage> out;
   std::set<std::int64_t> seen;
   std::int64_t unread = file.size();
-  for (auto at = static_cast<std::int64_t>(first); at != 0 && out.size() < limit;) {
+  for (std::int64_t at = first; at != 0 && out.size() < limit;) {
     require(seen.insert(at).second, name, ": the directories form a circle through byte ", at);
     Directory directory(file, at, big, unread);
     out.push_back(read_page(file, directory, at));

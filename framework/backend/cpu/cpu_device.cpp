@@ -53,14 +53,14 @@ class CpuStream final : public Stream {
 
  private:
   static void copy(void* to, const void* from, Bytes size) {
-    if (size.count > 0) std::memcpy(to, from, static_cast<std::size_t>(size.count));
+    if (size.count > 0) std::memcpy(to, from, size.count);
   }
 };
 
 /// Null where there is no memory left. What spans several huge pages is made of these where the
 /// system may (README, "Huge pages").
 void* allocate_aligned(Bytes size) {
-  auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(size.count, 1));
+  std::size_t bytes = std::max<std::int64_t>(size.count, 1);
   std::size_t unit = bytes < 4 * huge_page ? alignment : huge_page;
   std::size_t whole = (bytes + unit - 1) / unit * unit;
   void* memory = std::aligned_alloc(unit, whole);

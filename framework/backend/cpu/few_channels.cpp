@@ -19,8 +19,8 @@ class PanelsKernel final : public Kernel {
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* kernel = static_cast<const T*>(a.inputs[0]);
-    auto* panels = static_cast<float*>(a.outputs[0]);
+    const auto* kernel = a.input<T>(0);
+    auto* panels = a.output<float>(0);
     for (std::int64_t j = 0; j < width(); ++j)
       for (std::int64_t k = 0; k < out_; ++k)
         panels[(j / winograd_channels * out_ + k) * winograd_channels + j % winograd_channels] =
@@ -63,7 +63,7 @@ class FewChannelsGradInput final : public Kernel {
 
   void run(const KernelArguments& a, Stream&) override {
     std::int64_t all = g_.batch * bands_;
-    auto* workspace = static_cast<float*>(a.workspace);
+    auto* workspace = a.scratch<float>();
     parallel_for(threads_, 1, threads_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t thread = begin; thread < end; ++thread)
         for (std::int64_t i = all * thread / threads_; i < all * (thread + 1) / threads_; ++i)
@@ -87,7 +87,7 @@ class FewChannelsGradInput final : public Kernel {
   void run_band(const KernelArguments& a, std::int64_t n, std::int64_t first,
                 float* workspace) const {
     std::int64_t end = std::min(first + band_, g_.rows.in), at = g_.input_offset({n, 0, first, 0});
-    T* dx = static_cast<T*>(a.outputs[0]) + at;
+    T* dx = a.output<T>(0) + at;
     float *products = workspace, *dy = products + floats_of_products(), *sums = dy + floats_of_dy();
     if constexpr (wide) sums = dx;
     std::fill_n(sums, (end - first) * row_, 0.0f);
@@ -107,9 +107,9 @@ class FewChannelsGradInput final : public Kernel {
   /// products = [places, taps x in] for `count` rows of dy from row y on.
   void multiply(const KernelArguments& a, std::int64_t n, std::int64_t y, std::int64_t count,
                 float* buffer, float* products) const {
-    const T* dy = static_cast<const T*>(a.inputs[0]) + g_.output_offset({n, 0, y, 0});
+    const T* dy = a.input<T>(0) + g_.output_offset({n, 0, y, 0});
     std::int64_t places = count * g_.columns.out;
-    WinogradFactors factors{buffer, static_cast<const float*>(a.inputs[1])};
+    WinogradFactors factors{buffer, a.input<float>(1)};
     if constexpr (wide)
       factors.a = dy;
     else

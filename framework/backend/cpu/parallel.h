@@ -16,7 +16,7 @@ void run_pieces(int pieces, void (*run)(int piece, const void* context), const v
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t grain, int threads, const Body& body) {
   std::int64_t grains = ceil_div(count, grain);
-  int pieces = static_cast<int>(grains < threads ? grains : threads);
+  int pieces = grains < threads ? grains : threads;
   if (pieces <= 1) {
     if (count > 0) body(std::int64_t{0}, count);
     return;

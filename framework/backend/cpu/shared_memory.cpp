@@ -31,7 +31,7 @@ class SharedMemory final : public Communicator {
         started_(names_.size()),
         rounds_(4, Round(names_.size())) {}
 
-  int size() const override { return static_cast<int>(names_.size()); }
+  int size() const override { return names_.size(); }
   std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) override;
   void abort(const std::string& reason) override {
     MutexLock lock(mutex_);
@@ -78,7 +78,7 @@ class SharedMemory final : public Communicator {
   }
 
  private:
-  static std::size_t index(int member) { return static_cast<std::size_t>(member); }
+  static std::size_t index(int member) { return member; }
   Round& round_of(std::uint64_t number) BELFRY_REQUIRES(mutex_) {
     return rounds_[number % rounds_.size()];
   }

@@ -24,8 +24,8 @@ class ArgmaxKernel final : public Kernel {
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
-    auto* y = static_cast<std::int64_t*>(a.outputs[0]);
+    const auto* x = a.input<T>(0);
+    auto* y = a.output<std::int64_t>(0);
     parallel_for(rows_, rows_worth_sharing(size_), threads_,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t row = begin; row < end; ++row) y[row] = place(x + row * size_);

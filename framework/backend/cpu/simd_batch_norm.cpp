@@ -63,12 +63,12 @@ class BatchNormTrainKernel final : public BatchNormKernel<T> {
       : BatchNormKernel<T>(node.input(0).shape(), threads), options_(node.as<BatchNormOptions>()) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
-    const auto* residual = options_.residual ? static_cast<const T*>(a.inputs[3]) : nullptr;
-    auto* y = static_cast<T*>(a.outputs[0]);
+    const auto* x = a.input<T>(0);
+    const auto* residual = options_.residual ? a.input<T>(3) : nullptr;
+    auto* y = a.output<T>(0);
     statistics(a, x);
     const float* factor = vector(a.workspace, 0);
-    const auto* offset = static_cast<const float*>(a.inputs[2]);
+    const auto* offset = a.input<float>(2);
     const auto* mean = static_cast<const float*>(a.outputs[1]);
     for_rows([&](std::int64_t rows, std::int64_t at) {
       loops_.normalize(x + at, residual ? residual + at : nullptr, mean, factor, offset,
@@ -90,10 +90,9 @@ class BatchNormTrainKernel final : public BatchNormKernel<T> {
       loops_.merge(mean, squares, static_cast<double>(chunks_.begin(k)), first_sums(a.workspace, k),
                    second_sums(a.workspace, k), static_cast<double>(chunks_.size(k)), c_);
 
-    const auto* scale = static_cast<const float*>(a.inputs[1]);
-    auto *mean_out = static_cast<float*>(a.outputs[1]),
-         *variance = static_cast<float*>(a.outputs[2]),
-         *inverse = static_cast<float*>(a.outputs[3]), *factor = vector(a.workspace, 0);
+    const auto* scale = a.input<float>(1);
+    auto *mean_out = a.output<float>(1), *variance = a.output<float>(2),
+         *inverse = a.output<float>(3), *factor = vector(a.workspace, 0);
     double count = std::max(static_cast<double>(rows_), 1.0);
     for (std::int64_t j = 0; j < c_; ++j) {
       mean_out[j] = static_cast<float>(mean[j]);
@@ -118,15 +117,14 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
         options_(node.as<BatchNormGradOptions>()) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto *dy = static_cast<const T*>(a.inputs[0]), *x = static_cast<const T*>(a.inputs[1]);
+    const auto *dy = a.input<T>(0), *x = a.input<T>(1);
     ReluMask<T> mask;
     if (options_.activation == Activation::relu && options_.recompute)
-      mask.offset = static_cast<const float*>(a.inputs[5]);
+      mask.offset = a.input<float>(5);
     else if (options_.activation == Activation::relu)
-      mask.y = static_cast<const T*>(a.inputs[5]);
-    const auto* mean = static_cast<const float*>(a.inputs[3]);
-    auto *dx = static_cast<T*>(a.outputs[0]),
-         *dresidual = options_.residual ? static_cast<T*>(a.outputs[3]) : nullptr;
+      mask.y = a.input<T>(5);
+    const auto* mean = a.input<float>(3);
+    auto *dx = a.output<T>(0), *dresidual = options_.residual ? a.output<T>(3) : nullptr;
     parameters(a, dy, x, mask, mean);
     const float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
                 *shift = vector(a.workspace, 2);
@@ -145,8 +143,7 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
   /// Writes dscale and doffset, and the vectors that the gradient of x needs.
   void parameters(const KernelArguments& a, const T* dy, const T* x, ReluMask<T> mask,
                   const float* mean) const {
-    const auto *scale = static_cast<const float*>(a.inputs[2]),
-               *inverse = static_cast<const float*>(a.inputs[4]);
+    const auto *scale = a.input<float>(2), *inverse = a.input<float>(4);
     float *factor = vector(a.workspace, 0), *slope = vector(a.workspace, 1),
           *shift = vector(a.workspace, 2);
     for (std::int64_t j = 0; j < c_; ++j) factor[j] = scale[j] * inverse[j];
@@ -159,7 +156,7 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
     for (std::int64_t k = 1; k < chunks_.count(); ++k)
       for (std::int64_t j = 0; j < 2 * c_; ++j) sums[j] += first_sums(a.workspace, k)[j];
 
-    auto *dscale = static_cast<float*>(a.outputs[1]), *doffset = static_cast<float*>(a.outputs[2]);
+    auto *dscale = a.output<float>(1), *doffset = a.output<float>(2);
     double count = std::max(static_cast<double>(rows_), 1.0);
     for (std::int64_t j = 0; j < c_; ++j) {
       double inverse_j = double{inverse[j]}, factor_j = double{scale[j]} * inverse_j;
@@ -185,14 +182,12 @@ class BatchNormRecomputeKernel final : public BatchNormKernel<T> {
 
   Bytes workspace() const override { return Bytes(c_ * std::int64_t{sizeof(float)}); }
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
-    const auto* residual = options_.residual ? static_cast<const T*>(a.inputs[5]) : nullptr;
-    const auto *scale = static_cast<const float*>(a.inputs[1]),
-               *offset = static_cast<const float*>(a.inputs[2]),
-               *mean = static_cast<const float*>(a.inputs[3]),
-               *inverse = static_cast<const float*>(a.inputs[4]);
-    auto* y = static_cast<T*>(a.outputs[0]);
-    auto* factor = static_cast<float*>(a.workspace);
+    const auto* x = a.input<T>(0);
+    const auto* residual = options_.residual ? a.input<T>(5) : nullptr;
+    const auto *scale = a.input<float>(1), *offset = a.input<float>(2), *mean = a.input<float>(3),
+               *inverse = a.input<float>(4);
+    auto* y = a.output<T>(0);
+    auto* factor = a.scratch<float>();
     for (std::int64_t j = 0; j < c_; ++j) factor[j] = scale[j] * inverse[j];
     for_rows([&](std::int64_t rows, std::int64_t at) {
       loops_.normalize(x + at, residual ? residual + at : nullptr, mean, factor, offset,

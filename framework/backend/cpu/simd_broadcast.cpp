@@ -28,7 +28,7 @@ class BroadcastKernel final : public Kernel {
 
   void run(const KernelArguments& a, Stream&) override {
     if (elements_ == 0) return;
-    auto* pattern = static_cast<float*>(a.workspace);
+    auto* pattern = a.scratch<float>();
     if (repeats()) operand_.build_pattern(loops_, a.inputs[0], pattern, tile);
     parallel_for(elements_, elements_worth_sharing, threads_,
                  [&](std::int64_t begin, std::int64_t end) {
@@ -47,7 +47,7 @@ class BroadcastKernel final : public Kernel {
     if (repeats()) {
       store_floats(loops_, dtype_, pattern + at % operand_.period(), n, a.outputs[0], at);
     } else if (dtype_ == DType::f32) {
-      operand_.load(loops_, a.inputs[0], at, n, static_cast<float*>(a.outputs[0]) + at);
+      operand_.load(loops_, a.inputs[0], at, n, a.output<float>(0) + at);
     } else {
       alignas(64) std::array<float, tile> values;
       operand_.load(loops_, a.inputs[0], at, n, values.data());

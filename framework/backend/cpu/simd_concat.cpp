@@ -31,14 +31,14 @@ class ConcatKernel final : public Kernel {
 
   // The bytes of the output from `begin` to `end`.
   void copy(const KernelArguments& a, std::int64_t begin, std::int64_t end) const {
-    auto* y = static_cast<std::byte*>(a.outputs[0]);
+    auto* y = a.output<std::byte>(0);
     std::int64_t block = begin / block_bytes_, skip = begin % block_bytes_;
     for (std::int64_t at = begin; at < end; ++block) {
       for (std::size_t part = 0; part < segments_.size() && at < end; ++part) {
         std::int64_t size = segments_[part], n = std::min(size - skip, end - at);
         if (n > 0) {
-          const auto* x = static_cast<const std::byte*>(a.inputs[part]);
-          std::memcpy(y + at, x + block * size + skip, static_cast<std::size_t>(n));
+          const auto* x = a.input<std::byte>(part);
+          std::memcpy(y + at, x + block * size + skip, n);
           at += n;
         }
         skip = std::max<std::int64_t>(skip - size, 0);

@@ -120,7 +120,7 @@ class LossKernel final : public CtcKernel {
   void run(const KernelArguments& a, Stream&) override {
     CtcBatch batch = batch_.with(a.inputs[1], a.inputs[2], a.inputs[3]);
     check_ctc_batch("ctc_loss", batch);  // here: no exception leaves a parallel loop
-    auto* loss = static_cast<float*>(a.outputs[0]);
+    auto* loss = a.output<float>(0);
     for_rows([&](std::int64_t r) {
       Row x = row(batch, r, a.inputs[0], a.outputs[1], a.outputs[2]);
       States states = this->states(batch, r, a.workspace);
@@ -152,8 +152,8 @@ class GradKernel final : public CtcKernel {
       Row x = row(batch, r, a.inputs[1], a.inputs[5], a.inputs[6]);
       double total = batch.lattice(r).log_probability<float>(x.alpha, x.frames, batch.states());
       if (batch.is_zero(total)) x.frames = 0;
-      float dy = static_cast<const float*>(a.inputs[0])[r];
-      float* dx = static_cast<float*>(a.outputs[0]) + r * batch.frames * classes;
+      float dy = a.input<float>(0)[r];
+      float* dx = a.output<float>(0) + r * batch.frames * classes;
       std::fill(dx + x.frames * classes, dx + batch.frames * classes, 0.0f);
       States states = this->states(batch, r, a.workspace);
       states.frame(x.frames)[states.count() - 1] = 0;  // to here a path goes from the last two

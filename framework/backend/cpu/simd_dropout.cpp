@@ -23,8 +23,8 @@ class DropoutKernel final : public Kernel {
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* state = static_cast<const std::int64_t*>(a.inputs[1]);
-    PhiloxKey key = philox_key(static_cast<std::uint64_t>(state[0]), mask_.stream);
+    const auto* state = a.input<std::int64_t>(1);
+    PhiloxKey key = philox_key(state[0], mask_.stream);
     std::uint64_t step = static_cast<std::uint64_t>(state[1]) & 0xffffffffffff;
     auto scale = static_cast<float>(1 / (1 - static_cast<double>(mask_.rate)));
     // Pieces of rows: one row may be all there is.
@@ -35,10 +35,9 @@ class DropoutKernel final : public Kernel {
                    for (std::int64_t i = begin; i < end; ++i) {
                      std::int64_t row = i / pieces, first = i % pieces * piece;
                      std::int64_t at = row * width_ + first;
-                     auto global_row = static_cast<std::uint32_t>(scalar_ ? 0 : state[2] + row);
+                     std::uint32_t global_row = scalar_ ? 0 : state[2] + row;
                      loops_.dropout(key.value, global_row, step, first, mask_.rate, scale,
-                                    static_cast<const T*>(a.inputs[0]) + at,
-                                    static_cast<T*>(a.outputs[0]) + at,
+                                    a.input<T>(0) + at, a.output<T>(0) + at,
                                     std::min(piece, width_ - first));
                    }
                  });

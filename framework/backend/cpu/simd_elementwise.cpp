@@ -29,12 +29,12 @@ class SlotPool {
     auto free = std::find(used_.begin(), used_.end(), false);
     if (free == used_.end()) free = used_.insert(free, false);
     *free = true;
-    return static_cast<int>(free - used_.begin());
+    return free - used_.begin();
   }
   void give_back(int slot) {
-    if (slot != none) used_[static_cast<std::size_t>(slot)] = false;
+    if (slot != none) used_[slot] = false;
   }
-  int count() const { return static_cast<int>(used_.size()); }
+  int count() const { return used_.size(); }
 
  private:
   std::vector<bool> used_;
@@ -89,7 +89,7 @@ std::unique_ptr<Kernel> ElementwiseKernel::make(const Node& node,
   if (!known(node.output().dtype)) return nullptr;
   for (const Tensor& input : node.inputs())
     if (!known(input.dtype())) return nullptr;
-  if (node.inputs().size() + program.size() > static_cast<std::size_t>(most_values)) return nullptr;
+  if (node.inputs().size() + std::ssize(program) > most_values) return nullptr;
   std::unique_ptr<ElementwiseKernel> kernel(new ElementwiseKernel(node, threads));
   if (!kernel->plan(program)) return nullptr;
   return kernel;
@@ -104,7 +104,7 @@ ElementwiseKernel::ElementwiseKernel(const Node& node, int threads)
 }
 
 void ElementwiseKernel::load_input(int value, SlotPool& slots, std::vector<int>& slot_of) {
-  auto v = static_cast<std::size_t>(value);
+  std::size_t v = value;
   if (v >= inputs_.size() || slot_of[v] != none) return;
   TileOperand::Access access = inputs_[v].access();
   if (access == TileOperand::Access::direct || access == TileOperand::Access::pattern) return;
@@ -117,7 +117,7 @@ bool ElementwiseKernel::plan(const std::vector<FusedInstruction>& program) {
   std::vector<std::size_t> last_use(slot_of.size(), 0);
   for (std::size_t i = 0; i < program.size(); ++i)
     for (int argument : program[i].arguments)
-      if (argument >= 0) last_use[static_cast<std::size_t>(argument)] = i;
+      if (argument >= 0) last_use[argument] = i;
 
   SlotPool slots;
   for (std::size_t i = 0; i < program.size(); ++i) {
@@ -128,7 +128,7 @@ bool ElementwiseKernel::plan(const std::vector<FusedInstruction>& program) {
     for (int argument : step.arguments) load_input(argument, slots, slot_of);
     for (int argument : step.arguments) {  // the result may overwrite an operand read here last
       if (argument < 0) continue;
-      auto a = static_cast<std::size_t>(argument);
+      std::size_t a = argument;
       if (last_use[a] != i) continue;
       slots.give_back(slot_of[a]);
       last_use[a] = program.size();  // once
@@ -148,7 +148,7 @@ bool ElementwiseKernel::plan(const std::vector<FusedInstruction>& program) {
 }
 
 void ElementwiseKernel::run(const KernelArguments& arguments, Stream&) {
-  auto* patterns = static_cast<float*>(arguments.workspace);
+  auto* patterns = arguments.scratch<float>();
   if (elements_ == 0) return;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (inputs_[i].access() == TileOperand::Access::pattern)
@@ -178,7 +178,7 @@ void ElementwiseKernel::run_tile(const KernelArguments& arguments, std::int64_t 
       values[i] =
           static_cast<const float*>(arguments.workspace) + pattern_at_[i] + at % input.period();
     } else if (input.access() == TileOperand::Access::direct && !partial) {
-      values[i] = static_cast<const float*>(arguments.inputs[i]) + at;
+      values[i] = arguments.input<float>(i) + at;
     } else if (input.access() == TileOperand::Access::direct) {
       float* copy = copies.data() + static_cast<std::int64_t>(i) * lanes;
       std::fill_n(copy, lanes, 0.0f);
@@ -188,10 +188,10 @@ void ElementwiseKernel::run_tile(const KernelArguments& arguments, std::int64_t 
   }
   alignas(64) std::array<float, lanes> last;
   for (const Step& step : steps_) {
-    auto v = static_cast<std::size_t>(step.value);
+    std::size_t v = step.value;
     float* to = step.slot != none ? scratch + step.slot * tile_
                 : partial         ? last.data()
-                                  : static_cast<float*>(arguments.outputs[0]) + at;
+                                  : arguments.output<float>(0) + at;
     values[v] = to;
     if (!step.loop) {
       if (partial) std::fill_n(to, lanes, 0.0f);
@@ -200,11 +200,11 @@ void ElementwiseKernel::run_tile(const KernelArguments& arguments, std::int64_t 
     }
     auto argument = [&](std::size_t k) {
       int value = step.arguments[k];
-      return value < 0 ? nullptr : values[static_cast<std::size_t>(value)];
+      return value < 0 ? nullptr : values[value];
     };
     step.loop->run(argument(0), argument(1), argument(2), to, padded);
   }
-  store(arguments, at, n, values[static_cast<std::size_t>(steps_.back().value)]);
+  store(arguments, at, n, values[steps_.back().value]);
 }
 
 void ElementwiseKernel::store(const KernelArguments& arguments, std::int64_t at, std::int64_t n,
@@ -215,7 +215,7 @@ void ElementwiseKernel::store(const KernelArguments& arguments, std::int64_t at,
 
 std::unique_ptr<Kernel> make_single(const Node& node, int threads) {
   FusedInstruction only{.op = &node.op()};
-  for (std::size_t i = 0; i < node.inputs().size(); ++i) only.arguments[i] = static_cast<int>(i);
+  for (std::size_t i = 0; i < node.inputs().size(); ++i) only.arguments[i] = i;
   return ElementwiseKernel::make(node, {only}, threads);
 }
 

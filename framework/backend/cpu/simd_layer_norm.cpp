@@ -23,21 +23,19 @@ class LayerNormKernel final : public Kernel {
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto *scale = static_cast<const float*>(a.inputs[1]),
-               *offset = static_cast<const float*>(a.inputs[2]);
-    auto *means = static_cast<float*>(a.outputs[1]), *inverses = static_cast<float*>(a.outputs[2]);
-    auto n = static_cast<double>(c_);
+    const auto *scale = a.input<float>(1), *offset = a.input<float>(2);
+    auto *means = a.output<float>(1), *inverses = a.output<float>(2);
+    double n = c_;
     parallel_for(
         rows_, rows_worth_sharing(c_), threads_, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
-            const T* x = static_cast<const T*>(a.inputs[0]) + r * c_;
+            const T* x = a.input<T>(0) + r * c_;
             double mean = loops_.sum(x, c_) / n;
             means[r] = static_cast<float>(mean);
             double off = mean - double{means[r]};
             double variance = std::max(loops_.squares(x, means[r], c_) / n - off * off, 0.0);
             inverses[r] = static_cast<float>(1 / std::sqrt(variance + epsilon_));
-            loops_.normalize(x, means[r], inverses[r], scale, offset,
-                             static_cast<T*>(a.outputs[0]) + r * c_, c_);
+            loops_.normalize(x, means[r], inverses[r], scale, offset, a.output<T>(0) + r * c_, c_);
           }
         });
   }
@@ -65,7 +63,7 @@ class LayerNormGradKernel final : public Kernel {
   }
 
   void run(const KernelArguments& a, Stream&) override {
-    auto* sums = static_cast<double*>(a.workspace);
+    auto* sums = a.scratch<double>();
     chunks_.for_each(threads_, [&](std::int64_t k) {
       double* own = sums + 2 * c_ * k;
       std::fill_n(own, 2 * c_, 0.0);
@@ -75,27 +73,25 @@ class LayerNormGradKernel final : public Kernel {
     for (std::int64_t k = 1; k < chunks_.count(); ++k)
       for (std::int64_t j = 0; j < 2 * c_; ++j) sums[j] += sums[2 * c_ * k + j];
     for (std::int64_t j = 0; j < c_; ++j) {
-      static_cast<float*>(a.outputs[1])[j] = static_cast<float>(sums[j]);
-      static_cast<float*>(a.outputs[2])[j] = static_cast<float>(sums[c_ + j]);
+      a.output<float>(1)[j] = static_cast<float>(sums[j]);
+      a.output<float>(2)[j] = static_cast<float>(sums[c_ + j]);
     }
   }
 
  private:
   /// The sums before dx, which may take the place of dy.
   void run_row(const KernelArguments& a, std::int64_t r, double* dscale, double* doffset) const {
-    const T *dy = static_cast<const T*>(a.inputs[0]) + r * c_,
-            *x = static_cast<const T*>(a.inputs[1]) + r * c_;
-    const auto* scale = static_cast<const float*>(a.inputs[2]);
-    float mean = static_cast<const float*>(a.inputs[3])[r];
-    double inverse = double{static_cast<const float*>(a.inputs[4])[r]};
+    const T *dy = a.input<T>(0) + r * c_, *x = a.input<T>(1) + r * c_;
+    const auto* scale = a.input<float>(2);
+    float mean = a.input<float>(3)[r];
+    double inverse = double{a.input<float>(4)[r]};
     loops_.normalize_parameters(dy, x, mean, static_cast<float>(inverse), dscale, doffset, c_);
     double sum = 0, product = 0;
     loops_.normalize_sums(dy, x, scale, mean, c_, &sum, &product);
-    auto n = static_cast<double>(c_);
+    double n = c_;
     loops_.normalize_gradient(dy, x, scale, mean, static_cast<float>(inverse),
                               static_cast<float>(inverse * inverse * inverse * product / n),
-                              static_cast<float>(inverse * sum / n),
-                              static_cast<T*>(a.outputs[0]) + r * c_, c_);
+                              static_cast<float>(inverse * sum / n), a.output<T>(0) + r * c_, c_);
   }
 
   const RowLoops<T>& loops_;

@@ -31,7 +31,7 @@ struct Move {
 
   Move(const Shape& shape, const Strides& from_strides, const Strides& to_strides) {
     for (int i = 0; i < shape.rank(); ++i) {
-      auto a = static_cast<std::size_t>(i);
+      std::size_t a = i;
       if (shape[i] != 1) append({shape[i], from_strides[a], to_strides[a]});
     }
     if (outer.empty()) return;
@@ -124,7 +124,7 @@ class Pieces {
 template <class T>
 void copy_line(const T* x, std::int64_t from, T* y, std::int64_t to, std::int64_t n) {
   if (from == 1 && to == 1) {
-    std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
+    std::memcpy(y, x, n * sizeof(T));
   } else {
     for (std::int64_t i = 0; i < n; ++i) y[i * to] = x[i * from];
   }
@@ -154,12 +154,12 @@ class MoveKernel final : public Kernel {
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    T* y = static_cast<T*>(a.outputs[0]);
+    T* y = a.output<T>(0);
     if (filled_)
       parallel_for(
           elements_, elements_worth_sharing, threads_,
           [&](std::int64_t begin, std::int64_t end) { std::fill(y + begin, y + end, fill_); });
-    const T* x = static_cast<const T*>(a.inputs[0]);
+    const T* x = a.input<T>(0);
     parallel_for(move_.pieces(), rows_worth_sharing(move_.elements_of_piece()), threads_,
                  [&](std::int64_t begin, std::int64_t end) {
                    Pieces at(move_, begin);
@@ -213,8 +213,7 @@ std::unique_ptr<Kernel> make_pad(const Node& node, int threads) {
 std::unique_ptr<Kernel> make_transpose(const Node& node, int threads) {
   const auto& permutation = node.as<TransposeOptions>().permutation;
   Strides x = row_major(node.input(0).shape()), from{};
-  for (std::size_t i = 0; i < permutation.size(); ++i)
-    from[i] = x[static_cast<std::size_t>(permutation[i])];
+  for (std::size_t i = 0; i < permutation.size(); ++i) from[i] = x[permutation[i]];
   return make(node, Move(node.output().shape, from, row_major(node.output().shape)), nullptr,
               threads);
 }

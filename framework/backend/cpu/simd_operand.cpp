@@ -17,7 +17,7 @@ TileOperand::TileOperand(const TensorType& operand, const Shape& out) : dtype_(o
   Strides strides = broadcast_strides(operand.shape, out);
   for (int i = out.rank() - 1; i >= 0; --i) {
     if (out[i] == 1) continue;
-    Axis axis{out[i], strides[static_cast<std::size_t>(i)]};
+    Axis axis{out[i], strides[i]};
     if (!axes_.empty() && axis.stride == axes_.back().stride * axes_.back().size)
       axes_.back().size *= axis.size;
     else

@@ -19,15 +19,13 @@ struct AxisTaps {
   std::vector<int> first;  ///< of each position in the two lists; one more at the end
   std::vector<std::int64_t> position, place;
 
-  std::size_t begin(std::int64_t at) const {
-    return static_cast<std::size_t>(first[static_cast<std::size_t>(at)]);
-  }
+  std::size_t begin(std::int64_t at) const { return first[at]; }
   std::size_t end(std::int64_t at) const { return begin(at + 1); }
   void add(std::int64_t other, std::int64_t k) {
     position.push_back(other);
     place.push_back(k);
   }
-  void close() { first.push_back(static_cast<int>(position.size())); }
+  void close() { first.push_back(position.size()); }
 };
 
 /// The inputs of each output.
@@ -127,13 +125,13 @@ class MaxPoolKernel final : public PoolKernel<T> {
   MaxPoolKernel(const PoolGeometry& g, int threads) : PoolKernel<T>(g, false, threads) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
+    const auto* x = a.input<T>(0);
     for_pixels([&](const Taps& taps, std::int64_t at) {
       std::array<const T*, most_taps> pixels;
-      for (std::size_t t = 0; t < static_cast<std::size_t>(taps.count); ++t)
+      for (std::int64_t t = 0; t < taps.count; ++t)
         pixels[t] = x + taps.offset[t];
-      loops_.max(pixels.data(), taps.place.data(), taps.count, channels(),
-                 static_cast<T*>(a.outputs[0]) + at, static_cast<std::uint8_t*>(a.outputs[1]) + at);
+      loops_.max(pixels.data(), taps.place.data(), taps.count, channels(), a.output<T>(0) + at,
+                 a.output<std::uint8_t>(1) + at);
     });
   }
 };
@@ -147,17 +145,17 @@ class MaxPoolGradKernel final : public PoolKernel<T> {
   MaxPoolGradKernel(const PoolGeometry& g, int threads) : PoolKernel<T>(g, true, threads) {}
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* dy = static_cast<const T*>(a.inputs[0]);
-    const auto* index = static_cast<const std::uint8_t*>(a.inputs[1]);
+    const auto* dy = a.input<T>(0);
+    const auto* index = a.input<std::uint8_t>(1);
     for_pixels([&](const Taps& taps, std::int64_t at) {
       std::array<const T*, most_taps> pixels;
       std::array<const std::uint8_t*, most_taps> winners;
-      for (std::size_t t = 0; t < static_cast<std::size_t>(taps.count); ++t) {
+      for (std::int64_t t = 0; t < taps.count; ++t) {
         pixels[t] = dy + taps.offset[t];
         winners[t] = index + taps.offset[t];
       }
       loops_.max_gradient(pixels.data(), winners.data(), taps.place.data(), taps.count, channels(),
-                          static_cast<T*>(a.outputs[0]) + at);
+                          a.output<T>(0) + at);
     });
   }
 };
@@ -174,20 +172,20 @@ class AveragePoolKernel final : public PoolKernel<T> {
       : PoolKernel<T>(g, gradient, threads), gradient_(gradient) {
     for (std::int64_t oh = 0; oh < g.rows.out; ++oh)
       for (std::int64_t ow = 0; ow < g.columns.out; ++ow)
-        weights_.push_back(static_cast<float>(1.0 / static_cast<double>(g.count(oh, ow))));
+        weights_.push_back(static_cast<float>(1.0 / g.count(oh, ow)));
   }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
+    const auto* x = a.input<T>(0);
     for_pixels([&](const Taps& taps, std::int64_t at) {
       std::array<const T*, most_taps> pixels;
       std::array<float, most_taps> weights;
-      for (std::size_t t = 0; t < static_cast<std::size_t>(taps.count); ++t) {
+      for (std::int64_t t = 0; t < taps.count; ++t) {
         pixels[t] = x + taps.offset[t];
         weights[t] = weight(gradient_ ? taps.offset[t] : at);
       }
       loops_.weighted_sum(pixels.data(), weights.data(), taps.count, channels(),
-                          static_cast<T*>(a.outputs[0]) + at);
+                          a.output<T>(0) + at);
     });
   }
 

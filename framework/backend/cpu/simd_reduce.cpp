@@ -51,9 +51,9 @@ class SumKernel final : public Kernel {
   }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
-    auto* y = static_cast<T*>(a.outputs[0]);
-    auto* partial = static_cast<double*>(a.workspace);
+    const auto* x = a.input<T>(0);
+    auto* y = a.output<T>(0);
+    auto* partial = a.scratch<double>();
     std::int64_t per_chunk = std::max<std::int64_t>(r_.reduced * r_.inner / chunks_.count(), 1);
     parallel_for(r_.outer * chunks_.count(), rows_worth_sharing(per_chunk), threads_,
                  [&](std::int64_t begin, std::int64_t end) {
@@ -96,8 +96,8 @@ class ExtremumKernel final : public Kernel {
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
-    auto* y = static_cast<T*>(a.outputs[0]);
+    const auto* x = a.input<T>(0);
+    auto* y = a.output<T>(0);
     parallel_for(r_.outer, rows_worth_sharing(r_.reduced * r_.inner), threads_,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t o = begin; o < end; ++o) {

@@ -48,12 +48,12 @@ struct RowLists {
     std::fill_n(places, std::int64_t{1} << bits, none);
   }
   void add(std::int64_t row, std::int32_t position) {
-    auto place = (static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15) >> (64 - bits);
+    auto place = (row * 0x9E3779B97F4A7C15) >> (64 - bits);
     std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
     while (places[place] != none && rows[places[place]] != row) place = (place + 1) & mask;
     std::int32_t& number = places[place];
     if (number == none) {
-      number = static_cast<std::int32_t>(count++);
+      number = count++;
       rows[number] = row;
       first[number] = position;
     } else {
@@ -117,8 +117,7 @@ class RowsUpdateKernel final : public Kernel {
       total += lists_[t].count;
       elements += lists_[t].count * tables_[t].width;
     }
-    int pieces =
-        static_cast<int>(std::clamp<std::int64_t>(elements / elements_worth_sharing, 1, threads_));
+    int pieces = std::clamp<std::int64_t>(elements / elements_worth_sharing, 1, threads_);
     parallel_for(pieces, 1, pieces, [&](std::int64_t piece, std::int64_t end) {
       for (; piece < end; ++piece)
         update(a, total * piece / pieces, total * (piece + 1) / pieces, sums(a, piece));
@@ -132,10 +131,10 @@ class RowsUpdateKernel final : public Kernel {
 
   template <class T>
   static T* input(const KernelArguments& a, int i) {
-    return static_cast<T*>(a.inputs[static_cast<std::size_t>(i)]);
+    return static_cast<T*>(a.inputs[i]);
   }
   float* sums(const KernelArguments& a, std::int64_t piece) const {
-    auto* all = reinterpret_cast<float*>(static_cast<std::byte*>(a.workspace) + sums_);
+    auto* all = reinterpret_cast<float*>(a.scratch<std::byte>() + sums_);
     return all + piece * 2 * widest_;
   }
 
@@ -143,7 +142,7 @@ class RowsUpdateKernel final : public Kernel {
   void check_indices(const KernelArguments& a) {
     for (Table& table : tables_)
       for (int l = 0; l < table.inputs.lookups; ++l) {
-        ArrayView& indices = table.indices[static_cast<std::size_t>(l)];
+        ArrayView& indices = table.indices[l];
         indices.data = input<void>(a, table.inputs.indices(l));
         RowIndex(name_, indices, table.shape, 0);
       }
@@ -153,12 +152,12 @@ class RowsUpdateKernel final : public Kernel {
     lists_.clear();
     std::int64_t positions = 0;
     for (const Table& table : tables_) {
-      lists_.emplace_back(static_cast<std::byte*>(a.workspace) + table.lists, table.positions());
+      lists_.emplace_back(a.scratch<std::byte>() + table.lists, table.positions());
       positions += table.positions();
     }
     int threads = positions < positions_worth_sharing ? 1 : threads_;
     parallel_for(std::ssize(tables_), 1, threads, [&](std::int64_t begin, std::int64_t end) {
-      for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t)
+      for (std::int64_t t = begin; t < end; ++t)
         list_rows(tables_[t], lists_[t]);
     });
   }
@@ -197,7 +196,7 @@ class RowsUpdateKernel final : public Kernel {
       std::int64_t at = lists.rows[i] * table.width;
       std::array<float*, 3> slots{};
       for (int k = 0; k < table.inputs.slots; ++k)
-        slots[static_cast<std::size_t>(k)] = input<float>(a, table.inputs.slot(k)) + at;
+        slots[k] = input<float>(a, table.inputs.slot(k)) + at;
       loop_(rule, input<float>(a, table.inputs.variable) + at, sums, slots.data(), table.width);
     }
   }
@@ -220,8 +219,8 @@ class RowsUpdateKernel final : public Kernel {
     float* part = sums + widest_;
     std::fill_n(sums, table.width, 0.0f);
     for (int l = 0; position != none; ++l) {
-      std::int64_t from = l > 0 ? table.ends[static_cast<std::size_t>(l - 1)] : 0;
-      std::int64_t to = table.ends[static_cast<std::size_t>(l)];
+      std::int64_t from = l > 0 ? table.ends[l - 1] : 0;
+      std::int64_t to = table.ends[l];
       if (position >= to) continue;
       const float* dy = input<float>(a, table.inputs.rows(l));
       std::fill_n(part, table.width, 0.0f);

@@ -45,8 +45,8 @@ class SoftmaxKernel final : public RowKernel<T> {
 
   void run(const KernelArguments& a, Stream&) override {
     for_rows([&](std::int64_t r) {
-      const T* x = static_cast<const T*>(a.inputs[0]) + r * k_;
-      T* y = static_cast<T*>(a.outputs[0]) + r * k_;
+      const T* x = a.input<T>(0) + r * k_;
+      T* y = a.output<T>(0) + r * k_;
       float highest = loops_.max(x, k_);
       double sum = loops_.exp_sum(x, highest, k_);
       if (log_)
@@ -89,9 +89,9 @@ class CrossEntropyKernel final : public RowKernel<T> {
     for (std::int64_t r = 0; r < rows_; ++r)  // here: no exception leaves a parallel loop
       require(labels[r] >= 0 && labels[r] < k_, "sparse_softmax_cross_entropy: label ", labels[r],
               " at row ", r, " is outside 0..", k_ - 1);
-    auto *loss = static_cast<float*>(a.outputs[0]), *log_sums = static_cast<float*>(a.outputs[1]);
+    auto *loss = a.output<float>(0), *log_sums = a.output<float>(1);
     for_rows([&](std::int64_t r) {
-      const T* x = static_cast<const T*>(a.inputs[0]) + r * k_;
+      const T* x = a.input<T>(0) + r * k_;
       float highest = loops_.max(x, k_);
       double log_sum = double{highest} + std::log(loops_.exp_sum(x, highest, k_));
       double value = (1 - smoothing_) * (log_sum - double{static_cast<float>(x[labels[r]])});
@@ -119,12 +119,11 @@ class CrossEntropyGradKernel final : public RowKernel<T> {
 
   void run(const KernelArguments& a, Stream&) override {
     Labels labels(label_type_, a.inputs[2]);
-    const auto *dy = static_cast<const float*>(a.inputs[0]),
-               *log_sums = static_cast<const float*>(a.inputs[3]);
+    const auto *dy = a.input<float>(0), *log_sums = a.input<float>(3);
     auto rest = static_cast<float>(smoothing_ / static_cast<double>(k_));
     for_rows([&](std::int64_t r) {
-      const T* x = static_cast<const T*>(a.inputs[1]) + r * k_;
-      T* dx = static_cast<T*>(a.outputs[0]) + r * k_;
+      const T* x = a.input<T>(1) + r * k_;
+      T* dx = a.output<T>(0) + r * k_;
       std::int64_t label = labels[r];
       bool inside = label >= 0 && label < k_;
       loops_.cross_entropy_gradient(x, log_sums[r], rest, dy[r], dx, k_);

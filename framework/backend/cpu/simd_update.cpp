@@ -58,9 +58,7 @@ class UpdateKernelBase : public Kernel {
   }
   std::string_view implementation() const override { return "simd"; }
   void run(const KernelArguments& a, Stream&) final {
-    if (layout_.condition
-        && !*static_cast<const bool*>(
-            a.inputs[static_cast<std::size_t>(layout_.condition_input())]))
+    if (layout_.condition && !*static_cast<const bool*>(a.inputs[layout_.condition_input()]))
       return;
     update(a);
   }
@@ -68,20 +66,16 @@ class UpdateKernelBase : public Kernel {
  protected:
   virtual void update(const KernelArguments& a) = 0;
   Rule<float> rule(const KernelArguments& a, const UpdateItem& item) const {
-    UpdateScalars scalars{
-        .learning_rate = double{*static_cast<const float*>(a.inputs[0])},
-        .step = layout_.scalars > 1 ? *static_cast<const std::int64_t*>(a.inputs[1]) : 0};
+    UpdateScalars scalars{.learning_rate = double{*a.input<float>(0)},
+                          .step = layout_.scalars > 1 ? *a.input<std::int64_t>(1) : 0};
     return Rule<float>::template make<StdMath>(options_, scalars, item.rank);
   }
   /// From element `at` of item g on.
   ItemPointers pointers(const KernelArguments& a, std::size_t g, std::int64_t at) const {
-    int group = static_cast<int>(g);
-    auto data = [&](int i) {
-      return static_cast<float*>(a.inputs[static_cast<std::size_t>(i)]) + at;
-    };
+    int group = g;
+    auto data = [&](int i) { return static_cast<float*>(a.inputs[i]) + at; };
     ItemPointers p{data(layout_.variable(group)), data(layout_.gradient(group)), {}};
-    for (int k = 0; k < layout_.slots; ++k)
-      p.slots[static_cast<std::size_t>(k)] = data(layout_.slot(group, k));
+    for (int k = 0; k < layout_.slots; ++k) p.slots[k] = data(layout_.slot(group, k));
     return p;
   }
 
@@ -143,12 +137,11 @@ class PackedUpdateKernel final : public UpdateKernelBase<Rule> {
  private:
   void update_block(const Rule<float>& rule, const KernelArguments& a, std::size_t g,
                     std::int64_t at) const {
-    auto input = [&](int i) { return a.inputs[static_cast<std::size_t>(i)]; };
+    auto input = [&](int i) { return a.inputs[i]; };
     auto count = static_cast<std::size_t>(this->layout_.slots);
     std::int64_t n = std::min(state_block, this->items_[g].elements - at);
-    RandomBlock random =
-        rounding_block(static_cast<const std::int64_t*>(input(this->layout_.random_state())),
-                       static_cast<std::int64_t>(g), at / 4);
+    RandomBlock random = rounding_block(
+        static_cast<const std::int64_t*>(input(this->layout_.random_state())), g, at / 4);
     alignas(64) std::uint32_t words[state_block];
     alignas(64) float values[2][state_block];
     float* const slots[3] = {values[0], values[1], nullptr};
@@ -196,11 +189,11 @@ class LambKernel final : public UpdateKernelBase<update::Lamb> {
         chunks_.push_back({g, at, std::min(elements_worth_sharing, items_[g].elements - at)});
   }
   Bytes workspace() const override {
-    return Bytes(static_cast<std::int64_t>(2 * (chunks_.size() + items_.size()) * sizeof(double)));
+    return Bytes(2 * (chunks_.size() + items_.size()) * sizeof(double));
   }
 
   void update(const KernelArguments& a) override {
-    auto* sums = static_cast<double*>(a.workspace);
+    auto* sums = a.scratch<double>();
     double* totals = sums + 2 * chunks_.size();
     for_chunks([&](std::size_t k, const Chunk& chunk) {
       ItemPointers p = pointers(a, chunk.item, chunk.begin);
@@ -229,12 +222,9 @@ class LambKernel final : public UpdateKernelBase<update::Lamb> {
   };
   template <class Body>
   void for_chunks(const Body& body) const {
-    parallel_for(static_cast<std::int64_t>(chunks_.size()), 1, threads_,
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end);
-                        ++k)
-                     body(k, chunks_[k]);
-                 });
+    parallel_for(std::ssize(chunks_), 1, threads_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t k = begin; k < end; ++k) body(k, chunks_[k]);
+    });
   }
 
   const UpdateLoops& loops_;
@@ -254,9 +244,9 @@ class MovingAverageKernel final : public Kernel {
   std::string_view implementation() const override { return "simd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    if (layout_.condition() && !*static_cast<const bool*>(a.inputs[0])) return;
+    if (layout_.condition() && !*a.input<bool>(0)) return;
     for_parts(items_, threads_, [&](std::size_t g, std::int64_t from, std::int64_t to) {
-      int group = static_cast<int>(g);
+      int group = g;
       auto rule = update::MovingAverage<float>::make(options_, *count(a, group));
       const auto* variable = input<const float>(a, layout_.variable(group));
       auto* average = input<float>(a, layout_.average(group));
@@ -268,7 +258,7 @@ class MovingAverageKernel final : public Kernel {
  private:
   template <class T>
   static T* input(const KernelArguments& a, int i) {
-    return static_cast<T*>(a.inputs[static_cast<std::size_t>(i)]);
+    return static_cast<T*>(a.inputs[i]);
   }
   std::int64_t* count(const KernelArguments& a, int group) const {
     return input<std::int64_t>(a, layout_.count(group));

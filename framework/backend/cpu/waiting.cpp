@@ -94,12 +94,10 @@ bool can_have_threads(int count) {
     return nullptr;
   };
   int n = 0;
-  while (n < count
-         && pthread_create(&made[static_cast<std::size_t>(n)], nullptr, wait, &wanted) == 0)
-    ++n;
+  while (n < count && pthread_create(&made[n], nullptr, wait, &wanted) == 0) ++n;
   wanted = false;
   wanted.notify_all();
-  for (int i = 0; i < n; ++i) pthread_join(made[static_cast<std::size_t>(i)], nullptr);
+  for (int i = 0; i < n; ++i) pthread_join(made[i], nullptr);
   return n == count;
 }
 

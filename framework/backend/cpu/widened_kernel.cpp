@@ -56,7 +56,7 @@ class WidenedPack final : public Kernel {
   void run(const KernelArguments& a, Stream& stream) override {
     void* wide = a.workspace;
     widen_->run({a.inputs, {&wide, 1}}, stream);
-    pack_->run({{&wide, 1}, a.outputs, static_cast<std::byte*>(a.workspace) + bytes_}, stream);
+    pack_->run({{&wide, 1}, a.outputs, a.scratch<std::byte>() + bytes_}, stream);
   }
 
  private:
@@ -72,7 +72,7 @@ class WidenedKernel final : public Kernel {
         kernel_(std::move(kernel)),
         implementation_(concat(kernel_->implementation(), " f32")) {
     for (PackedInput& p : kernel_->packed_inputs()) pack(node, std::move(p), threads);
-    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+    for (int i = 0; i < std::ssize(node.inputs()); ++i) {
       bool is_packed = std::any_of(packed_.begin(), packed_.end(),
                                    [i](const PackedInput& p) { return p.input == i; });
       DType dtype = node.input(i).dtype();
@@ -89,7 +89,7 @@ class WidenedKernel final : public Kernel {
   std::string_view implementation() const override { return implementation_; }
 
   void run(const KernelArguments& a, Stream& stream) override {
-    auto* workspace = static_cast<std::byte*>(a.workspace);
+    auto* workspace = a.scratch<std::byte>();
     auto address = [&](const Operand& o, void* given) { return o.cast ? workspace + o.at : given; };
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       addresses_[i] = address(inputs_[i], a.inputs[i]);

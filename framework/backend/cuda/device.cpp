@@ -17,9 +17,7 @@ namespace {
 class CudaDevice;
 
 // CUDA has no memory of no bytes.
-std::size_t at_least_one(Bytes size) {
-  return static_cast<std::size_t>(std::max<std::int64_t>(1, size.count));
-}
+std::size_t at_least_one(Bytes size) { return std::max<std::int64_t>(1, size.count); }
 
 // The GPUs that are in use, which open their memory to each other.
 struct InUse {

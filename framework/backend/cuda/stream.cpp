@@ -103,7 +103,7 @@ class CudaStream final : public Stream {
   void copy(void* to, const void* from, Bytes size, Direction direction) {
     if (size.count <= 0) return;
     api_.use(device_);  // memory of a pool is copied from its own device
-    api_.copy(to, from, static_cast<std::size_t>(size.count), direction, handle_);
+    api_.copy(to, from, size.count, direction, handle_);
   }
 
   Api& api_;

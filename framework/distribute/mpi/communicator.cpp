@@ -14,7 +14,7 @@ namespace {
 constexpr int most_rounds = 1024;  // reductions under way at a time, each with tags of its own
 enum Part : int { description, share, result, parts };
 
-std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+std::size_t index(int rank) { return rank; }
 
 // A description of a worker's reduction, so that the others can tell whether theirs is the same.
 struct Description {
@@ -26,11 +26,10 @@ struct Description {
   Description() = default;
   explicit Description(const Bucket& bucket)
       : elements(elements_of(bucket)),
-        segments(static_cast<std::int64_t>(bucket.segments.size())),
+        segments(std::ssize(bucket.segments)),
         dtype(static_cast<std::int32_t>(bucket.dtype)),
         op(static_cast<std::int32_t>(bucket.op)) {
-    for (const Segment& s : bucket.segments)
-      sizes = sizes * 0x100000001B3 + static_cast<std::uint64_t>(s.count) + 1;
+    for (const Segment& s : bucket.segments) sizes = sizes * 0x100000001B3 + s.count + 1;
     bucket.name.copy(name, sizeof name - 1);
   }
   bool fits(const Description& o) const {
@@ -99,7 +98,7 @@ class Reduction final : public Collective {
   enum class Stage { idle, describing, sharing, returning, done };
 
   std::size_t begin_of(int rank) const {  // of a worker's share, in bytes
-    return static_cast<std::size_t>(mine_.elements * rank / job_.count()) * size_of(bucket_.dtype);
+    return (mine_.elements * rank / job_.count()) * size_of(bucket_.dtype);
   }
   std::size_t bytes_of(int rank) const { return begin_of(rank + 1) - begin_of(rank); }
   std::byte* packed() const { return memory_->data(); }
@@ -140,10 +139,10 @@ Reduction::Reduction(Group& group, Bucket bucket)
   std::byte* next = packed();
   for (Segment& s : packed_bucket_.segments) {
     s.data = next;
-    next += static_cast<std::size_t>(s.count) * size_of(bucket_.dtype);
+    next += s.count * size_of(bucket_.dtype);
   }
   int me = job_.rank();
-  std::int64_t count = static_cast<std::int64_t>(bytes_of(me) / size_of(bucket_.dtype));
+  std::int64_t count = bytes_of(me) / size_of(bucket_.dtype);
   for (int rank = 0; rank < job_.count(); ++rank, next += bytes_of(me)) {
     shares_.push_back(rank == me ? packed() + begin_of(me) : next);
     contributions_.push_back({bucket_.name, {{shares_.back(), count}}, bucket_.dtype, bucket_.op});

@@ -29,7 +29,7 @@ std::string library_version() {
   char version[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(version, &length);
-  std::string all(version, static_cast<std::size_t>(length));
+  std::string all(version, length);
   return all.substr(0, all.find_first_of(",\n"));
 }
 
@@ -37,7 +37,7 @@ std::string processor() {
   char name[MPI_MAX_PROCESSOR_NAME];
   int length = 0;
   MPI_Get_processor_name(name, &length);
-  return {name, static_cast<std::size_t>(length)};
+  return {name, length};
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void check(int code, std::string_view what) {
   char message[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, message, &length);
-  fail(what, ": ", std::string_view(message, static_cast<std::size_t>(length)));
+  fail(what, ": ", std::string_view(message, length));
 }
 
 Memory make_memory(std::size_t bytes) { return std::make_shared<std::vector<std::byte>>(bytes); }
@@ -152,7 +152,7 @@ bool Job::is_done(const Wait& wait) const {
 // what is still missing from it will not come.
 void Job::check_there(const std::vector<int>& ranks, std::string_view what) const {
   for (int rank : ranks)
-    require(!ended_[static_cast<std::size_t>(rank)], what, ": ", name(rank),
+    require(!ended_[rank], what, ": ", name(rank),
             " has ended; all workers must make the same calls");
 }
 
@@ -189,7 +189,7 @@ std::vector<int> Job::silent(double seconds) noexcept {
       lock.lock();
     }
     for (int rank = 0; rank < count_; ++rank)
-      if (rank != rank_ && !ended_[static_cast<std::size_t>(rank)]) out.push_back(rank);
+      if (rank != rank_ && !ended_[rank]) out.push_back(rank);
   } catch (const std::exception&) {
     // The time-out is told without names.
   }
@@ -203,7 +203,7 @@ int Job::next_tags(int many) {
 }
 
 void Job::listen() {
-  auto count = static_cast<std::size_t>(count_);
+  std::size_t count = count_;
   words_.resize(count);
   ended_.assign(count, false);
   others_there_ = count_ - 1;
@@ -216,7 +216,7 @@ void Job::listen() {
 }
 
 void Job::listen_to(int rank) {
-  auto r = static_cast<std::size_t>(rank);
+  std::size_t r = rank;
   check(MPI_Irecv(&words_[r], sizeof(Word), MPI_BYTE, rank, words, comm_, &listening_[r]),
         name(rank));
 }
@@ -228,16 +228,16 @@ void Job::hear() {
   if (code != MPI_SUCCESS) MPI_Error_class(code, &kind);
   if (kind != MPI_SUCCESS && kind != MPI_ERR_IN_STATUS) return;
   for (int i = 0; many != MPI_UNDEFINED && i < many; ++i) {
-    auto at = static_cast<std::size_t>(i);
+    std::size_t at = i;
     if (kind != MPI_SUCCESS && statuses_[at].MPI_ERROR != MPI_SUCCESS) continue;
     int rank = heard_[at];
-    const Word& word = words_[static_cast<std::size_t>(rank)];
+    const Word& word = words_[rank];
     if (word.kind == Word::asked_to_stop) {
       to_stop_.insert(word.work);
       listen_to(rank);
       continue;
     }
-    ended_[static_cast<std::size_t>(rank)] = true;
+    ended_[rank] = true;
     --others_there_;
     if (word.kind != Word::failed && word.kind != Word::passed_on) continue;
     if (failure_.empty()) heard_failure_ = true;
@@ -278,13 +278,12 @@ bool Job::is_asked_to_stop(std::int64_t work) noexcept {
 
 void Job::say_last_word(bool failed, const std::string& reason) {
   if (std::exchange(said_, true)) return;
-  Word& last = words_[static_cast<std::size_t>(rank_)];
+  Word& last = words_[rank_];
   last.kind = !failed ? Word::ended : heard_failure_ ? Word::passed_on : Word::failed;
   last.reason[reason.copy(last.reason, sizeof last.reason - 1)] = '\0';
   for (int rank = 0; rank < count_; ++rank)
     if (rank != rank_)
-      check(MPI_Isend(&last, sizeof last, MPI_BYTE, rank, words, comm_,
-                      &saying_[static_cast<std::size_t>(rank)]),
+      check(MPI_Isend(&last, sizeof last, MPI_BYTE, rank, words, comm_, &saying_[rank]),
             name(rank));
   // A process that fails may soon be gone: most messages leave at once, the others get a moment.
   auto start = Clock::now();

@@ -20,7 +20,7 @@ Messages::~Messages() {
 
 Messages::Message& Messages::add(int peer, std::size_t bytes, bool incoming) {
   require(bytes <= std::size_t{std::numeric_limits<int>::max()}, "MPI: a message of ",
-          bytes_text(static_cast<std::int64_t>(bytes)), ", at most 2 GiB fit; use smaller buckets");
+          bytes_text(bytes), ", at most 2 GiB fit; use smaller buckets");
   return messages_.emplace_back(Message{MPI_REQUEST_NULL, peer, static_cast<int>(bytes), incoming});
 }
 

@@ -62,7 +62,7 @@ class MpiWorkers final : public Workers {
 
   using Workers::all_gather;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    auto n = static_cast<std::size_t>(count()), me = static_cast<std::size_t>(rank());
+    std::size_t n = count(), me = rank();
     ensure(all.size() == n * mine.size(), "all_gather: ", mine.size(), " bytes from each of ", n,
            " workers do not make ", all.size());
     Exchange exchange(*job_, "all_gather", all.size());
@@ -70,7 +70,7 @@ class MpiWorkers final : public Workers {
     std::copy(mine.begin(), mine.end(), part(me));
     for (int other = 0; other < count(); ++other) {
       if (other == rank()) continue;
-      exchange.receive(other, gathered, part(static_cast<std::size_t>(other)), mine.size());
+      exchange.receive(other, gathered, part(other), mine.size());
       exchange.send(other, gathered, part(me), mine.size());
     }
     exchange.wait();
@@ -78,16 +78,16 @@ class MpiWorkers final : public Workers {
   }
 
   void broadcast(Bytes& bytes) override {
-    std::int64_t size = static_cast<std::int64_t>(bytes.size());
+    std::int64_t size = bytes.size();
     spread("broadcast", reinterpret_cast<std::byte*>(&size), sizeof size);
-    bytes.resize(static_cast<std::size_t>(size));
+    bytes.resize(size);
     spread("broadcast", bytes.data(), bytes.size());
   }
 
   std::vector<Bytes> gather(std::span<const std::byte> mine) override {
-    std::vector<std::int64_t> sizes = all_gather(static_cast<std::int64_t>(mine.size()));
+    std::vector<std::int64_t> sizes = all_gather(std::ssize(mine));
     std::size_t total = 0;
-    for (std::int64_t size : sizes) total += static_cast<std::size_t>(size);
+    for (std::int64_t size : sizes) total += size;
     if (!is_chief()) {
       Exchange exchange(*job_, "gather", mine.size());
       std::copy(mine.begin(), mine.end(), exchange.memory());
@@ -99,7 +99,7 @@ class MpiWorkers final : public Workers {
     std::copy(mine.begin(), mine.end(), exchange.memory());
     std::byte* next = exchange.memory() + mine.size();
     for (int other = 1; other < count(); ++other) {
-      auto size = static_cast<std::size_t>(sizes[static_cast<std::size_t>(other)]);
+      std::size_t size = sizes[other];
       exchange.receive(other, collected, next, size);
       next += size;
     }

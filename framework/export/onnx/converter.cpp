@@ -14,12 +14,12 @@ Converter::Converter(const saved::Signature& signature, std::map<int, Array> con
   for (std::size_t i = 0; i < signature.nodes.size(); ++i)
     used_[i].resize(signature.nodes[i].outputs.size());
   auto use = [&](Operand operand, int reader) {
-    auto node = static_cast<std::size_t>(operand.node);
-    used_[node][static_cast<std::size_t>(operand.output)] = true;
+    std::size_t node = operand.node;
+    used_[node][operand.output] = true;
     readers_[node].push_back(reader);
   };
   for (std::size_t i = 0; i < signature.nodes.size(); ++i)
-    for (const Operand& operand : signature.nodes[i].inputs) use(operand, static_cast<int>(i));
+    for (const Operand& operand : signature.nodes[i].inputs) use(operand, i);
   for (const auto& [name, operand] : signature.outputs) use(operand, -1);
 }
 
@@ -34,7 +34,7 @@ OnnxGraph Converter::convert(const std::string& name) {
     require(names_.insert(key).second, "onnx: `", key,
             "` is the name of an input and of a prediction, which ONNX cannot have; rename the "
             "prediction, or set ExportOptions::onnx to false");
-  for (at_ = 0; at_ < static_cast<int>(signature_.nodes.size()); ++at_)
+  for (at_ = 0; at_ < std::ssize(signature_.nodes); ++at_)
     if (!constants_.contains(at_)) convert_node();
   for (const auto& [key, operand] : signature_.outputs) {
     at_ = operand.node;
@@ -67,25 +67,19 @@ void Converter::unsupported(const std::string& why) const {
 }
 
 const saved::Type& Converter::type(int input) const {
-  return signature_.type(node().inputs[static_cast<std::size_t>(input)]);
+  return signature_.type(node().inputs[input]);
 }
 
-int Converter::rank_of(Operand operand) const {
-  return static_cast<int>(signature_.type(operand).sizes.size());
-}
+int Converter::rank_of(Operand operand) const { return signature_.type(operand).sizes.size(); }
 
-bool Converter::is_used(int output) const {
-  return used_[static_cast<std::size_t>(at_)][static_cast<std::size_t>(output)];
-}
+bool Converter::is_used(int output) const { return used_[at_][output]; }
 
 const Array* Converter::constant_of(Operand operand) const {
   auto found = constants_.find(operand.node);
   return found == constants_.end() || operand.output != 0 ? nullptr : &found->second;
 }
 
-const Array* Converter::constant_input(int i) const {
-  return constant_of(node().inputs[static_cast<std::size_t>(i)]);
-}
+const Array* Converter::constant_input(int i) const { return constant_of(node().inputs[i]); }
 
 std::int64_t Converter::whole(std::string_view name) const {
   const auto& found = option<Extent>(name);
@@ -104,7 +98,7 @@ std::vector<std::int64_t> Converter::wholes(std::string_view name) const {
 
 double Converter::number(std::string_view name) const {
   if (const auto* found = std::get_if<double>(&node().option(name))) return *found;
-  return static_cast<double>(whole(name));
+  return whole(name);
 }
 
 std::string Converter::fresh(const std::string& name) {
@@ -138,9 +132,7 @@ std::string Converter::scalar(double value, DType dtype) {
 }
 
 std::string Converter::list(const std::vector<std::int64_t>& values) {
-  return constant(
-      Array::of(std::span<const std::int64_t>(values), {static_cast<std::int64_t>(values.size())}),
-      "list");
+  return constant(Array::of(std::span<const std::int64_t>(values), {std::ssize(values)}), "list");
 }
 
 std::string Converter::sizes(const std::vector<Extent>& extents) {
@@ -182,7 +174,7 @@ void Converter::bind(Operand operand, const std::string& value, bool channels_fi
 void Converter::give_channels_first(const std::string& value) { bind({at_, 0}, value, true); }
 
 std::string Converter::weight(int node) {
-  const saved::Node& of = signature_.nodes[static_cast<std::size_t>(node)];
+  const saved::Node& of = signature_.nodes[node];
   std::string name = "constant";
   if (of.op == "variable") name = std::get<std::string>(of.option("name"));
   return constant(constants_.at(node), name);
@@ -209,9 +201,7 @@ std::string Converter::first(Operand operand) {
   return *value.channels_first;
 }
 
-std::string Converter::channels_first(int i) {
-  return first(node().inputs[static_cast<std::size_t>(i)]);
-}
+std::string Converter::channels_first(int i) { return first(node().inputs[i]); }
 
 // Constants of fewer axes are given ones in front, as broadcasting does, before they are turned.
 bool Converter::elementwise_channels_first(std::vector<std::string>& out) {
@@ -231,7 +221,7 @@ bool Converter::elementwise_channels_first(std::vector<std::string>& out) {
       continue;
     }
     const Array& known = *constant_of(operand);
-    std::vector<std::int64_t> shape(static_cast<std::size_t>(most - known.shape().rank()), 1);
+    std::vector<std::int64_t> shape(most - known.shape().rank(), 1);
     shape.insert(shape.end(), known.shape().begin(), known.shape().end());
     out.push_back(constant(permute(known.reshape(Shape(shape)), to_channels_first(most))));
   }
@@ -242,14 +232,14 @@ bool Converter::elementwise_channels_first(std::vector<std::string>& out) {
 
 // -1: there are several or none, or it is a result.
 int Converter::only_reader(int node) const {
-  const auto& readers = readers_[static_cast<std::size_t>(node)];
+  const auto& readers = readers_[node];
   return readers.size() == 1 ? readers[0] : -1;
 }
 
 // The array that the node applies along the last axis of its operand `of`; null: nothing of the
 // kind, or not the same to all elements of one of the channels.
 const Array* Converter::affine_operand(int node, int of, std::int64_t channels) const {
-  const saved::Node& reader = signature_.nodes[static_cast<std::size_t>(node)];
+  const saved::Node& reader = signature_.nodes[node];
   bool first = reader.inputs[0] == Operand{of, 0};
   if (reader.op != "mul" && reader.op != "add" && !(reader.op == "sub" && first)) return nullptr;
   const Array* other = constant_of(reader.inputs[first ? 1 : 0]);
@@ -263,10 +253,10 @@ const Array* Converter::affine_operand(int node, int of, std::int64_t channels) 
 // Reshapes keep the order of the elements. So behind them, if the size of the last axis divides the
 // number of channels, those of channel i are at i modulo that size.
 Converter::Affine Converter::affine_behind(std::int64_t channels) const {
-  auto count = static_cast<std::size_t>(channels);
+  std::size_t count = channels;
   Affine affine{std::vector<double>(count, 1), std::vector<double>(count, 0)};
   for (int at = at_, next = only_reader(at); next >= 0; at = next, next = only_reader(at)) {
-    const std::string& op = signature_.nodes[static_cast<std::size_t>(next)].op;
+    const std::string& op = signature_.nodes[next].op;
     if (op == "reshape") continue;
     const Array* values = affine_operand(next, at, channels);
     if (!values) break;
@@ -286,7 +276,7 @@ Converter::Affine Converter::affine_behind(std::int64_t channels) const {
 }
 
 std::string Converter::bias(const Affine& affine) {
-  Array terms({static_cast<std::int64_t>(affine.term.size())}, DType::f32);
+  Array terms({std::ssize(affine.term)}, DType::f32);
   std::transform(affine.term.begin(), affine.term.end(), terms.span<float>().begin(),
                  [](double x) { return static_cast<float>(x); });
   return constant(terms, "bias");

@@ -27,10 +27,10 @@ class Converter {
 
   // ---- for conversions, about the node at hand
 
-  const saved::Node& node() const { return signature_.nodes[static_cast<std::size_t>(at_)]; }
+  const saved::Node& node() const { return signature_.nodes[at_]; }
   const saved::Type& type(int input) const;  ///< of an input
-  int rank(int input) const { return static_cast<int>(type(input).sizes.size()); }
-  std::string input(int i) { return plain(node().inputs[static_cast<std::size_t>(i)]); }
+  int rank(int input) const { return type(input).sizes.size(); }
+  std::string input(int i) { return plain(node().inputs[i]); }
   /// The input with its channels in front of all axes but the first.
   std::string channels_first(int i);
   /// The elements of an input that depends on weights alone; null: it does not.

@@ -11,7 +11,7 @@ template <class Make>
 void each(Converter& c, Make make) {
   std::vector<std::string> inputs;
   if (c.elementwise_channels_first(inputs)) return c.give_channels_first(make(inputs));
-  for (int i = 0; i < static_cast<int>(c.node().inputs.size()); ++i) inputs.push_back(c.input(i));
+  for (int i = 0; i < std::ssize(c.node().inputs); ++i) inputs.push_back(c.input(i));
   c.give(make(inputs));
 }
 

@@ -60,7 +60,7 @@ std::string kernel(Converter& c, const Converter::Affine& affine, bool transpose
   std::int64_t per_group = b / c.whole("groups"), i = 0;
   for (float& value : scaled.span<float>()) {
     std::int64_t channel = transposed ? (i % b) / per_group * a + (i / b) % a : i % b;
-    value = static_cast<float>(double{value} * affine.factor[static_cast<std::size_t>(channel)]);
+    value = static_cast<float>(double{value} * affine.factor[channel]);
     ++i;
   }
   return c.constant(permute(scaled, order), "kernel");

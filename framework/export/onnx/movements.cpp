@@ -32,7 +32,7 @@ void concat(Converter& c) {
     std::int64_t place = std::find(first.begin(), first.end(), axis) - first.begin();
     return c.give_channels_first(c.add("Concat", parts, {{"axis", place}}));
   }
-  for (int i = 0; i < static_cast<int>(c.node().inputs.size()); ++i) parts.push_back(c.input(i));
+  for (int i = 0; i < std::ssize(c.node().inputs); ++i) parts.push_back(c.input(i));
   c.give(c.add("Concat", parts, {{"axis", axis}}));
 }
 

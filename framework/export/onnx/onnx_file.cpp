@@ -13,7 +13,7 @@ using protobuf::WireWriter;
 
 constexpr std::uint64_t ir_version = 8, opset = 17;
 
-std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+std::uint64_t bits(std::int64_t value) { return value; }
 
 void write(WireWriter& to, const std::string& name, const AttributeValue& value) {
   enum : std::uint64_t { type_float = 1, type_int = 2, type_string = 3, type_ints = 7 };

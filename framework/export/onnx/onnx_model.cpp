@@ -19,7 +19,7 @@ std::vector<bool> known_nodes(const saved::Signature& signature) {
     bool leaf = node.op == "constant" || node.op == "variable";
     bool computed = !node.inputs.empty()
                     && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Operand& o) {
-                         return o.output == 0 && known[static_cast<std::size_t>(o.node)];
+                         return o.output == 0 && known[o.node];
                        });
     known.push_back((leaf || computed) && node.outputs.size() == 1
                     && !node.outputs[0].follows_batch());
@@ -31,7 +31,7 @@ std::vector<bool> known_nodes(const saved::Signature& signature) {
 struct Known {
   explicit Known(const saved::Signature& signature) : nodes(known_nodes(signature)) {
     auto want = [&](const Operand& o) {
-      if (nodes[static_cast<std::size_t>(o.node)]) wanted.insert(o.node);
+      if (nodes[o.node]) wanted.insert(o.node);
     };
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (!nodes[i])
@@ -43,7 +43,7 @@ struct Known {
   std::map<int, Array> no_values() const {
     std::map<int, Array> values;
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (nodes[i]) values[static_cast<int>(i)] = {};
+      if (nodes[i]) values[i] = {};
     return values;
   }
 

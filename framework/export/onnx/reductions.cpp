@@ -38,7 +38,7 @@ void softmax(Converter& c) {
 
 std::string matrix(Converter& c, int input, bool transposed) {
   if (!transposed) return c.input(input);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(c.rank(input)));
+  std::vector<std::int64_t> order(c.rank(input));
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   if (const Array* known = c.constant_input(input)) return c.constant(permute(*known, order));

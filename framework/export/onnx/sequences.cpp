@@ -13,20 +13,18 @@ void ctc_collapse(Converter& c) {
   std::int64_t t = frames.fixed;
   std::string path = c.input(0), columns = c.list({1});
   Array first_frames({t}, DType::i64);
-  for (std::int64_t i = 0; i < t; ++i)
-    first_frames.span<std::int64_t>()[static_cast<std::size_t>(i)] = i;
+  for (std::int64_t i = 0; i < t; ++i) first_frames.span<std::int64_t>()[i] = i;
   std::string counted =
       c.add("Less", {c.constant(first_frames), c.add("Unsqueeze", {c.input(1), columns})});
   std::string shifted = c.add("Pad", {path, c.list({0, 1, 0, -1}), c.scalar(-1, DType::i64)});
   std::string repeated = c.add("Equal", {path, shifted});
   // No class is -1, so the first frame repeats nothing.
-  std::string blank =
-      c.add("Equal", {path, c.scalar(static_cast<double>(c.whole("blank")), DType::i64)});
+  std::string blank = c.add("Equal", {path, c.scalar(c.whole("blank"), DType::i64)});
   std::string label = c.add("And", {counted, c.add("Not", {c.add("Or", {repeated, blank})})});
   std::string ones = c.add("Cast", {label}, {{"to", data_type(DType::i64)}});
   std::string before =
       c.add("CumSum", {ones, c.scalar(1, DType::i64)}, {{"exclusive", std::int64_t{1}}});
-  std::string place = c.add("Where", {label, before, c.scalar(static_cast<double>(t), DType::i64)});
+  std::string place = c.add("Where", {label, before, c.scalar(t, DType::i64)});
   std::string empty = c.add("Expand", {c.scalar(-1, DType::i64), c.sizes({rows, {t + 1, 0}})});
   std::string all = c.add("ScatterElements", {empty, place, path}, {{"axis", std::int64_t{1}}});
   c.give(c.add("Slice", {all, c.list({0}), c.list({t}), columns}), 0);

@@ -1,3 +1,4 @@
+#include "belfry/framework/graph/scope.h"
 #include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/elementwise/math.h"
@@ -45,7 +46,7 @@ Tensor sparse_softmax_cross_entropy(Tensor logits, Tensor labels, CrossEntropyLo
   layers::require_smoothing(name, o.label_smoothing);
   require(logits.rank() >= 1 && logits.size(-1) >= 1, name,
           ": logits must be [..., classes] with at least one class, got ", logits.type());
-  Shape places(logits.shape().sizes().first(static_cast<std::size_t>(logits.rank() - 1)));
+  Shape places(logits.shape().sizes().first(logits.rank() - 1));
   require(labels.shape() == places, name, ": labels must be ", places,
           ", one for each row of logits ", logits.type(), ", got ", labels.type());
   if (logits.rank() != 2) {

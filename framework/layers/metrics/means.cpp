@@ -60,7 +60,7 @@ Metric top_k_accuracy(Tensor labels, Tensor logits, TopKOptions o) {
       sum(where(cast(hit, DType::boolean), logits, zero), {.axes = {-1}, .keep_dims = true});
   // Whatever is not at most the label's own logit is ahead of it, so that NaN wins nothing.
   Tensor ahead = sum(cast(logical_not(less_equal(logits, own)), DType::i64), {.axes = {-1}});
-  Tensor among = less(ahead, constant(graph, static_cast<double>(o.k), DType::i64));
+  Tensor among = less(ahead, constant(graph, o.k, DType::i64));
   return layers::weighted_mean("top_k_accuracy", cast(among, DType::f64) * known, o.weights);
 }
 

@@ -18,7 +18,7 @@ void require_classes(std::string_view metric, const Tensor& labels, const Tensor
   require(!is_floating(labels.dtype()), metric, ": labels must be integers, got ", labels.type());
   require(is_floating(logits.dtype()) && logits.rank() >= 1 && logits.size(-1) >= 1, metric,
           ": logits must be floating [..., classes] with at least one class, got ", logits.type());
-  Shape places(logits.shape().sizes().first(static_cast<std::size_t>(logits.rank() - 1)));
+  Shape places(logits.shape().sizes().first(logits.rank() - 1));
   require(labels.shape() == places, metric, ": labels must be ", places,
           ", one for each row of logits ", logits.type(), ", got ", labels.type());
 }

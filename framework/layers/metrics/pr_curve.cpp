@@ -11,8 +11,7 @@ namespace {
 Array threshold_values(int count) {
   Array out(Shape{1, count}, DType::f64);
   auto values = out.span<double>();
-  for (int i = 0; i < count; ++i)
-    values[static_cast<std::size_t>(i)] = std::nextafter(i / (count - 1.0), -1.0);
+  for (int i = 0; i < count; ++i) values[i] = std::nextafter(i / (count - 1.0), -1.0);
   return out;
 }
 

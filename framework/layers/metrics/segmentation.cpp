@@ -24,7 +24,7 @@ Array mean_over_classes(std::span<const double> counts, std::size_t classes) {
 
 Metric mean_iou(Tensor labels, Tensor predictions, ConfusionOptions o) {
   Tensor state = layers::confusion_state("mean_iou", labels, predictions, o);
-  auto classes = static_cast<std::size_t>(o.classes);
+  std::size_t classes = o.classes;
   return {.state = state, .value = [classes](std::span<const double> counts) {
             return mean_over_classes(counts, classes);
           }};

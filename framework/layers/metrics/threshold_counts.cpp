@@ -14,7 +14,7 @@ Array thresholds_of_areas(std::string_view metric, int count) {
   constexpr double margin = 1e-7;
   Array out(Shape{1, count}, DType::f64);
   auto values = out.span<double>();
-  for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = i / (count - 1.0);
+  for (int i = 0; i < count; ++i) values[i] = i / (count - 1.0);
   values.front() -= margin;
   values.back() += margin;
   return out;

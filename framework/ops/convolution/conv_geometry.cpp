@@ -62,7 +62,7 @@ Shape ConvGeometry::output() const {
 ConvGeometry conv_geometry(std::string_view op, const Shape& x, const Shape& kernel,
                            const ConvWindow& window) {
   int axes = window.axes();
-  auto count = static_cast<std::size_t>(axes);
+  std::size_t count = axes;
   require(x.rank() == axes + 2, op, ": input must be ", axes_text("n", "", axes, "c"), ", got ", x);
   require(kernel.rank() == axes + 2, op, ": kernel must be ",
           axes_text("", "k", axes, "in / groups, out"), ", got ", kernel);

@@ -79,10 +79,7 @@ struct ConvGeometry {
 
   /// The flops of each of the three directions, counting multiply-adds as two and padding as if it
   /// were data.
-  double flops() const {
-    return 2.0 * static_cast<double>(out_places() * out_channels)
-           * static_cast<double>(taps() * in_per_group());
-  }
+  double flops() const { return 2.0 * (out_places() * out_channels) * (taps() * in_per_group()); }
 };
 
 /// The convolution of x [n, (d,) h, w, in] with a kernel [(kd,) kh, kw, in / groups, out], of as

@@ -15,7 +15,7 @@ std::string to_string(const Padding& padding) {
       return "valid";
     case Padding::Kind::given:
       return "["
-             + join(std::span(padding.amounts).first(2 * static_cast<std::size_t>(padding.axes)),
+             + join(std::span(padding.amounts).first(2 * padding.axes),
                     ", ")
              + "]";
   }
@@ -111,10 +111,8 @@ WindowAxes slide(std::string_view op, std::span<const std::int64_t> image, const
 Padding image_padding(std::string_view op, const Padding& padding, int axes, int rows,
                       int columns) {
   if (padding.kind != Padding::Kind::given) return padding;
-  check_axes(op, padding, static_cast<std::size_t>(axes));
-  auto amount = [&](int axis, int side) {
-    return axis < 0 ? 0 : padding.amounts[static_cast<std::size_t>(2 * axis + side)];
-  };
+  check_axes(op, padding, axes);
+  auto amount = [&](int axis, int side) { return axis < 0 ? 0 : padding.amounts[2 * axis + side]; };
   return Padding::explicit_amounts(amount(rows, 0), amount(rows, 1), amount(columns, 0),
                                    amount(columns, 1));
 }

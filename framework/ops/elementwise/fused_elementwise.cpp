@@ -14,9 +14,9 @@ std::vector<Value> arguments_of(const FusedInstruction& instruction,
   std::vector<Value> out;
   for (int argument : instruction.arguments) {
     if (argument < 0) break;
-    ensure(argument < static_cast<int>(values.size()), "fused_elementwise: ", instruction.op->name,
+    ensure(argument < std::ssize(values), "fused_elementwise: ", instruction.op->name,
            " reads value ", argument, " of ", values.size());
-    out.push_back(values[static_cast<std::size_t>(argument)]);
+    out.push_back(values[argument]);
   }
   return out;
 }
@@ -63,7 +63,7 @@ void reference(const KernelContext& c) {
 
 double flops(const Node& node) {
   return static_cast<double>(node.as<FusedOptions>().program.size())
-         * static_cast<double>(node.output().shape.elements());
+         * node.output().shape.elements();
 }
 
 }  // namespace

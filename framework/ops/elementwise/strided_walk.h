@@ -16,7 +16,7 @@ inline Strides row_major(const Shape& shape) {
   Strides strides{};
   std::int64_t distance = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {
-    strides[static_cast<std::size_t>(i)] = distance;
+    strides[i] = distance;
     distance *= shape[i];
   }
   return strides;
@@ -28,8 +28,7 @@ inline Strides broadcast_strides(const Shape& operand, const Shape& shape) {
   Strides own = row_major(operand), strides{};
   int added = shape.rank() - operand.rank();
   for (int i = 0; i < operand.rank(); ++i)
-    if (operand[i] != 1)
-      strides[static_cast<std::size_t>(i + added)] = own[static_cast<std::size_t>(i)];
+    if (operand[i] != 1) strides[i + added] = own[i];
   return strides;
 }
 
@@ -40,7 +39,7 @@ void strided_walk(const Shape& shape, const std::array<Strides, N>& strides, F&&
                   std::array<std::int64_t, N> start = {}) {
   if (shape.elements() == 0) return;
   int outer = shape.rank() > 0 ? shape.rank() - 1 : 0;  // axes that the inner loop leaves
-  auto last = static_cast<std::size_t>(outer);
+  std::size_t last = outer;
   std::int64_t inner = shape.rank() > 0 ? shape[outer] : 1;
   std::array<std::int64_t, Shape::max_rank> index{};
   for (std::int64_t left = shape.elements() / inner; left > 0; --left) {
@@ -50,7 +49,7 @@ void strided_walk(const Shape& shape, const std::array<Strides, N>& strides, F&&
       for (std::size_t n = 0; n < N; ++n) at[n] += strides[n][last];
     }
     for (int axis = outer - 1; axis >= 0; --axis) {
-      auto a = static_cast<std::size_t>(axis);
+      std::size_t a = axis;
       if (++index[a] < shape[axis]) {
         for (std::size_t n = 0; n < N; ++n) start[n] += strides[n][a];
         break;

@@ -7,9 +7,7 @@
 namespace belfry {
 namespace {
 
-Shape leading(const Shape& shape) {
-  return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 2)));
-}
+Shape leading(const Shape& shape) { return Shape(shape.sizes().first(shape.rank() - 2)); }
 
 /// The last two axes of an operand as rows and columns, transposed when asked.
 struct Matrix {
@@ -113,8 +111,7 @@ void reference(const KernelContext& c) {
 
 double flops(const Node& node) {
   Matrix left(node.input(0).shape(), node.as<MatmulNodeOptions>().product.transpose_a);
-  return 2.0 * static_cast<double>(node.output().shape.elements())
-         * static_cast<double>(left.columns);
+  return 2.0 * node.output().shape.elements() * left.columns;
 }
 
 }  // namespace

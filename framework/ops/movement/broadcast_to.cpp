@@ -48,10 +48,10 @@ Tensor broadcast_to(Tensor x, const Shape& shape) {
 }
 
 Tensor tile(Tensor x, std::vector<std::int64_t> repeats) {
-  require(repeats.size() == static_cast<std::size_t>(x.rank()), "tile: ", repeats.size(),
-          " counts for ", x.type(), "; pass one for each axis");
+  require(std::ssize(repeats) == x.rank(), "tile: ", repeats.size(), " counts for ", x.type(),
+          "; pass one for each axis");
   for (int axis = 0; axis < x.rank(); ++axis) {
-    std::int64_t count = repeats[static_cast<std::size_t>(axis)];
+    std::int64_t count = repeats[axis];
     require(count >= 0, "tile: axis ", axis, " has the negative count ", count);
     if (count != 1) x = repeat(x, axis, count);
   }

@@ -39,7 +39,7 @@ void reference(const KernelContext& c) {
     for (const ArrayView& part : c.inputs) {
       std::int64_t bytes = part.type.bytes() / blocks;
       if (bytes == 0) continue;
-      std::memcpy(out, part.as<const std::byte>() + block * bytes, static_cast<std::size_t>(bytes));
+      std::memcpy(out, part.as<const std::byte>() + block * bytes, bytes);
       out += bytes;
     }
   }

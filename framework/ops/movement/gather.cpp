@@ -20,11 +20,11 @@ std::vector<TensorType> embedding_shape(const ShapeContext& c) {
 std::vector<TensorType> gather_shape(const ShapeContext& c) {
   const TensorType& x = c.inputs[0];
   const TensorType& indices = c.inputs[1];
-  auto axis = static_cast<std::size_t>(c.as<AxisOptions>().axis);
+  std::size_t axis = c.as<AxisOptions>().axis;
   require(indices.dtype == DType::i32 || indices.dtype == DType::i64, c.op,
           ": indices must be i32 or i64, got ", indices);
   std::vector<std::int64_t> sizes(x.shape.begin(), x.shape.end());
-  auto at = sizes.erase(sizes.begin() + static_cast<std::ptrdiff_t>(axis));
+  auto at = sizes.erase(sizes.begin() + axis);
   sizes.insert(at, indices.shape.begin(), indices.shape.end());
   return {{Shape(sizes), x.dtype}};
 }
@@ -43,7 +43,7 @@ void gather_reference(const KernelContext& c) {
   for (std::int64_t outer = 0; outer < rows.outer; ++outer) {
     for (std::int64_t i = 0; i < rows.count; ++i, out += bytes) {
       const auto* row = x.as<const std::byte>() + (outer * rows.size + rows.at(i)) * bytes;
-      if (bytes > 0) std::memcpy(out, row, static_cast<std::size_t>(bytes));
+      if (bytes > 0) std::memcpy(out, row, bytes);
     }
   }
 }

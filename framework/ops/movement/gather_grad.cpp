@@ -38,7 +38,7 @@ void reference(const KernelContext& c) {
       std::fill_n(dx, c.output().elements(), T(0));
       add_rows(dy, rows, dx);
     } else {  // many small terms would be lost in 16 bits
-      std::vector<float> sums(static_cast<std::size_t>(c.output().elements()));
+      std::vector<float> sums(c.output().elements());
       add_rows(dy, rows, sums.data());
       std::transform(sums.begin(), sums.end(), dx, [](float sum) { return T(sum); });
     }

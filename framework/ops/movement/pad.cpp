@@ -11,14 +11,14 @@ namespace {
 std::vector<TensorType> shape_rule(const ShapeContext& c) {
   const TensorType& x = c.inputs[0];
   const auto& o = c.as<PadOptions>();
-  auto rank = static_cast<std::size_t>(x.shape.rank());
+  std::size_t rank = x.shape.rank();
   require(o.before.size() == rank && o.after.size() == rank, c.op, ": ", o.before.size(),
           " amounts before and ", o.after.size(), " after for ", x, "; pass one for each axis");
   require(holds(x.dtype, o.value), c.op, ": ", o.value, " is no value of ", x.dtype);
   Shape shape = x.shape;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    std::int64_t before = o.before[static_cast<std::size_t>(axis)];
-    std::int64_t after = o.after[static_cast<std::size_t>(axis)];
+    std::int64_t before = o.before[axis];
+    std::int64_t after = o.after[axis];
     require(before >= 0 && after >= 0, c.op, ": axis ", axis, " has the amounts ", before, " and ",
             after, "; they are at least 0 (slice takes elements away)");
     shape = shape.with(axis, before + x.shape[axis] + after);
@@ -53,8 +53,8 @@ const OpDef pad_op{
     .name = "pad", .shape = shape_rule, .gradient = gradient, .reference = reference};
 
 Tensor pad(Tensor x, PadOptions options) {
-  bool nothing = options.before.size() == static_cast<std::size_t>(x.rank())
-                 && options.after.size() == options.before.size();
+  bool nothing =
+      std::ssize(options.before) == x.rank() && options.after.size() == options.before.size();
   for (std::int64_t amount : options.before) nothing = nothing && amount == 0;
   for (std::int64_t amount : options.after) nothing = nothing && amount == 0;
   return nothing ? x : apply1(pad_op, {x}, std::move(options));

@@ -19,7 +19,7 @@ std::vector<TensorType> shape_rule(const ShapeContext& c) {
 std::vector<Tensor> gradient(const GradContext& c) { return {reshape(c.dy(), c.input().shape())}; }
 
 void reference(const KernelContext& c) {
-  std::memmove(c.output().data, c.input(0).data, static_cast<std::size_t>(c.output().type.bytes()));
+  std::memmove(c.output().data, c.input(0).data, c.output().type.bytes());
 }
 
 }  // namespace

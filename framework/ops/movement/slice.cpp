@@ -6,7 +6,7 @@ namespace belfry {
 namespace {
 
 void check_lengths(const Shape& x, const SliceOptions& o) {
-  auto rank = static_cast<std::size_t>(x.rank());
+  std::size_t rank = x.rank();
   require(o.begin.size() == rank && o.size.size() == rank
               && (o.strides.empty() || o.strides.size() == rank),
           "slice: ", o.begin.size(), " begins, ", o.size.size(), " sizes and ", o.strides.size(),
@@ -17,7 +17,7 @@ std::vector<TensorType> shape_rule(const ShapeContext& c) {
   const Shape& x = c.inputs[0].shape;
   const auto& o = c.as<SliceOptions>();
   for (int axis = 0; axis < x.rank(); ++axis) {
-    auto a = static_cast<std::size_t>(axis);
+    std::size_t a = axis;
     require(o.strides[a] >= 1, c.op, ": axis ", axis, " has the stride ", o.strides[a],
             "; strides are at least 1");
     require(o.size[a] >= 0, c.op, ": axis ", axis, " has the size ", o.size[a],
@@ -44,7 +44,7 @@ Tensor spread(Tensor dy, int axis, std::int64_t stride) {
   Tensor whole = reshape(apart, shape.with(axis, shape[axis] * stride));
   // Without the zeros behind the last one, which may lie outside x.
   std::vector<std::int64_t> size(whole.shape().begin(), whole.shape().end());
-  size[static_cast<std::size_t>(axis)] -= stride - 1;
+  size[axis] -= stride - 1;
   return slice(whole, {.begin = std::vector<std::int64_t>(size.size(), 0), .size = size});
 }
 
@@ -52,11 +52,10 @@ std::vector<Tensor> gradient(const GradContext& c) {
   const auto& o = c.as<SliceOptions>();
   const Shape& x = c.input().shape();
   Tensor dx = c.dy();
-  for (int axis = 0; axis < x.rank(); ++axis)
-    dx = spread(dx, axis, o.strides[static_cast<std::size_t>(axis)]);
+  for (int axis = 0; axis < x.rank(); ++axis) dx = spread(dx, axis, o.strides[axis]);
   PadOptions margins{.before = o.begin, .after = {}};
   for (int axis = 0; axis < x.rank(); ++axis)
-    margins.after.push_back(x[axis] - o.begin[static_cast<std::size_t>(axis)] - dx.size(axis));
+    margins.after.push_back(x[axis] - o.begin[axis] - dx.size(axis));
   return {pad(dx, margins)};
 }
 
@@ -86,7 +85,7 @@ Tensor slice(Tensor x, SliceOptions options) {
   check_lengths(x.shape(), options);
   if (options.strides.empty()) options.strides.assign(options.begin.size(), 1);
   for (int axis = 0; axis < x.rank(); ++axis) {
-    auto a = static_cast<std::size_t>(axis);
+    std::size_t a = axis;
     std::int64_t left = x.size(axis) - options.begin[a], stride = options.strides[a];
     if (options.size[a] == -1 && left >= 0 && stride >= 1)
       options.size[a] = left / stride + (left % stride != 0);
@@ -107,10 +106,10 @@ std::vector<Tensor> split(Tensor x, std::vector<std::int64_t> sizes, int axis) {
   }
   require(total == x.size(axis), "split: the sizes [", join(sizes, ", "), "] add up to ", total,
           " but axis ", axis, " of ", x.type(), " has size ", x.size(axis));
-  SliceOptions piece{.begin = std::vector<std::int64_t>(static_cast<std::size_t>(x.rank()), 0),
+  SliceOptions piece{.begin = std::vector<std::int64_t>(x.rank(), 0),
                      .size = std::vector<std::int64_t>(x.shape().begin(), x.shape().end())};
   std::vector<Tensor> pieces;
-  auto a = static_cast<std::size_t>(axis);
+  std::size_t a = axis;
   for (std::int64_t size : sizes) {
     piece.size[a] = size;
     pieces.push_back(slice(x, piece));
@@ -124,8 +123,7 @@ std::vector<Tensor> split(Tensor x, int pieces, int axis) {
   axis = normalize_axis(axis, x.rank(), "split");
   require(pieces >= 1 && x.size(axis) % pieces == 0, "split: axis ", axis, " of ", x.type(),
           " has size ", x.size(axis), ", which cannot be split into ", pieces, " equal pieces");
-  return split(
-      x, std::vector<std::int64_t>(static_cast<std::size_t>(pieces), x.size(axis) / pieces), axis);
+  return split(x, std::vector<std::int64_t>(pieces, x.size(axis) / pieces), axis);
 }
 
 }  // namespace belfry

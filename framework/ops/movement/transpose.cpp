@@ -10,10 +10,10 @@ namespace {
 bool is_permutation_of(const std::vector<int>& axes, int rank) {
   std::array<bool, Shape::max_rank> seen{};
   for (int axis : axes) {
-    if (axis < 0 || axis >= rank || seen[static_cast<std::size_t>(axis)]) return false;
-    seen[static_cast<std::size_t>(axis)] = true;
+    if (axis < 0 || axis >= rank || seen[axis]) return false;
+    seen[axis] = true;
   }
-  return axes.size() == static_cast<std::size_t>(rank);
+  return std::ssize(axes) == rank;
 }
 
 std::vector<TensorType> shape_rule(const ShapeContext& c) {
@@ -23,24 +23,21 @@ std::vector<TensorType> shape_rule(const ShapeContext& c) {
           "] is no permutation of the axes of ", x, "; list each of 0..", x.shape.rank() - 1,
           " once");
   Shape shape = x.shape;
-  for (int i = 0; i < shape.rank(); ++i)
-    shape = shape.with(i, x.shape[permutation[static_cast<std::size_t>(i)]]);
+  for (int i = 0; i < shape.rank(); ++i) shape = shape.with(i, x.shape[permutation[i]]);
   return {{shape, x.dtype}};
 }
 
 std::vector<Tensor> gradient(const GradContext& c) {
   const std::vector<int>& permutation = c.as<TransposeOptions>().permutation;
   std::vector<int> inverse(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i)
-    inverse[static_cast<std::size_t>(permutation[i])] = static_cast<int>(i);
+  for (std::size_t i = 0; i < permutation.size(); ++i) inverse[permutation[i]] = i;
   return {transpose(c.dy(), inverse)};
 }
 
 void reference(const KernelContext& c) {
   const std::vector<int>& permutation = c.as<TransposeOptions>().permutation;
   Strides own = row_major(c.input(0).shape()), strides{};
-  for (std::size_t i = 0; i < permutation.size(); ++i)
-    strides[i] = own[static_cast<std::size_t>(permutation[i])];
+  for (std::size_t i = 0; i < permutation.size(); ++i) strides[i] = own[permutation[i]];
   dispatch(c.output().dtype(), [&](auto t) {
     using T = decltype(t);
     const T* x = c.input(0).as<const T>();
@@ -58,8 +55,7 @@ Tensor transpose(Tensor x, std::vector<int> permutation) {
   if (permutation.empty())
     for (int axis = x.rank() - 1; axis >= 0; --axis) permutation.push_back(axis);
   // The shape rule reports what is no permutation; the identity needs no node.
-  if (permutation.size() == static_cast<std::size_t>(x.rank())
-      && std::is_sorted(permutation.begin(), permutation.end())
+  if (std::ssize(permutation) == x.rank() && std::is_sorted(permutation.begin(), permutation.end())
       && is_permutation_of(permutation, x.rank()))
     return x;
   return apply1(transpose_op, {x}, TransposeOptions{std::move(permutation)});

@@ -26,7 +26,7 @@ std::vector<Tensor> gradient(const GradContext& c) {
     std::vector<Tensor> inputs = {c.dy(0), x, c.input(1), mean, inv_std};
     if (o.activation != Activation::none) inputs.push_back(c.output(0));
     Node& node = apply(batch_norm_grad_op, inputs, BatchNormGradOptions{o.activation, o.residual});
-    for (std::size_t i = 0; i < grads.size(); ++i) grads[i] = Tensor(node, static_cast<int>(i));
+    for (std::size_t i = 0; i < grads.size(); ++i) grads[i] = Tensor(node, i);
   }
   Tensor part = statistics_gradient(x, mean, inv_std, {c.dy(1), c.dy(2), c.dy(3)});
   grads[0] = add_defined(grads[0], part);
@@ -66,9 +66,7 @@ void reference(const KernelContext& c) {
 }
 
 // An element's part in the mean (1) and in the variance (3), and one factor and one term (2).
-double flops(const Node& node) {
-  return 6.0 * static_cast<double>(node.input(0).shape().elements());
-}
+double flops(const Node& node) { return 6.0 * node.input(0).shape().elements(); }
 
 }  // namespace
 

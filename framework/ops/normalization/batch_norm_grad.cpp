@@ -76,7 +76,7 @@ void run(const KernelContext& c) {
     c.output(1).as<S>()[k] = static_cast<S>(dscale);
     c.output(2).as<S>()[k] = static_cast<S>(doffset);
     double factor = scale * inv_std;
-    double count = static_cast<double>(column.size);
+    double count = column.size;
     for (std::int64_t i = 0; i < column.size; ++i) {
       std::int64_t at = column.at(i);
       double g = gradient(at);

@@ -54,7 +54,7 @@ void reference(const KernelContext& c) {
 
 std::vector<int> in_place(const Node&) { return {0}; }
 
-double flops(const Node& node) { return 2.0 * static_cast<double>(node.output().shape.elements()); }
+double flops(const Node& node) { return 2.0 * node.output().shape.elements(); }
 
 }  // namespace
 

@@ -21,7 +21,7 @@ std::vector<Tensor> gradient(const GradContext& c) {
   std::vector<Tensor> grads(3);
   if (c.dy(0).defined()) {
     Node& node = apply(layer_norm_grad_op, {c.dy(0), x, c.input(1), mean, inv_std});
-    for (int i = 0; i < 3; ++i) grads[static_cast<std::size_t>(i)] = Tensor(node, i);
+    for (int i = 0; i < 3; ++i) grads[i] = Tensor(node, i);
   }
   // Only second derivatives come through the statistics: nobody else sees them.
   auto column = [&](Tensor t) {
@@ -60,9 +60,7 @@ void reference(const KernelContext& c) {
 
 // An element's part in the mean (1) and in the variance (3), then minus the mean, times the row's
 // factor, times scale, plus offset (4).
-double flops(const Node& node) {
-  return 8.0 * static_cast<double>(node.input(0).shape().elements());
-}
+double flops(const Node& node) { return 8.0 * node.input(0).shape().elements(); }
 
 }  // namespace
 

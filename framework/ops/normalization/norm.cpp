@@ -21,15 +21,13 @@ TensorType check_norm(std::string_view op, const TensorType& x, const TensorType
 }
 
 TensorType row_type(const TensorType& x) {
-  return {Shape(x.shape.sizes().first(static_cast<std::size_t>(x.shape.rank() - 1))),
-          statistics_type(x.dtype)};
+  return {Shape(x.shape.sizes().first(x.shape.rank() - 1)), statistics_type(x.dtype)};
 }
 
 Tensor statistics_gradient(Tensor x, Tensor mean, Tensor inv_std, const StatisticsGradients& dy) {
   // d mean / dx = 1 / count, d variance / dx = 2 (x - mean) / count,
   // d inv_std / d variance = -inv_std^3 / 2.
-  double count = static_cast<double>(x.shape().elements())
-                 / std::max(1.0, static_cast<double>(mean.shape().elements()));
+  double count = x.shape().elements() / std::max(1.0, static_cast<double>(mean.shape().elements()));
   count = std::max(1.0, count);
   Tensor dvariance = dy.variance;
   if (dy.inv_std.defined()) {

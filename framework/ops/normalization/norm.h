@@ -30,7 +30,7 @@ struct Moments {
 template <class T>
 Moments moments(const T* x, const Series& s) {
   if (s.size == 0) return {};
-  double count = static_cast<double>(s.size), sum = 0, squares = 0;
+  double count = s.size, sum = 0, squares = 0;
   for (std::int64_t i = 0; i < s.size; ++i) sum += load(x[s.at(i)]);
   double mean = sum / count;
   for (std::int64_t i = 0; i < s.size; ++i) {

@@ -13,12 +13,12 @@ std::vector<int> spatial_axes(std::string_view name, const Tensor& x) {
     require_floating(name, "input", x.type());
     require(x.rank() >= 3 && x.rank() <= 5, name,
             ": input must be [n, w, c], [n, h, w, c] or [n, d, h, w, c], got ", x.type());
-    std::span image = x.shape().sizes().subspan(1, static_cast<std::size_t>(x.rank() - 2));
+    std::span image = x.shape().sizes().subspan(1, x.rank() - 2);
     for (std::int64_t size : image)
       require(size >= 1, name, ": the image is ", join(image, " x "),
               "; it must have at least one element");
   });
-  std::vector<int> axes(static_cast<std::size_t>(x.rank() - 2));
+  std::vector<int> axes(x.rank() - 2);
   std::iota(axes.begin(), axes.end(), 1);
   return axes;
 }

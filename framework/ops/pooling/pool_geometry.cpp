@@ -46,8 +46,7 @@ PoolGeometry pool_geometry(std::string_view op, const Shape& x, const Pool2dOpti
 
 double pool_flops(const Node& node) {
   auto window = node.as<Pool2dOptions>().window.array();
-  return static_cast<double>(window[0] * window[1])
-         * static_cast<double>(node.output().shape.elements());
+  return static_cast<double>(window[0] * window[1]) * node.output().shape.elements();
 }
 
 PoolGeometry pool_grad_geometry(std::string_view op, const Shape& y, const Pool2dOptions& options,

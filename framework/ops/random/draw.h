@@ -27,16 +27,16 @@ template <class F>
 void for_each_block(const ArrayView& random_state, const Shape& shape, std::uint64_t stream,
                     F&& f) {
   const auto* state = random_state.as<const std::int64_t>();
-  auto seed = static_cast<std::uint64_t>(state[0]);
+  std::uint64_t seed = state[0];
   RandomBlock block{.key = philox_key(seed, stream),
                     .low = 0,
                     .step = static_cast<std::uint64_t>(state[1]) & 0xffffffffffff};
   std::int64_t rows = shape.rank() == 0 ? 1 : shape[0];
   std::int64_t width = rows == 0 ? 0 : shape.elements() / rows;
   for (std::int64_t r = 0; r < rows; ++r) {
-    auto row = static_cast<std::uint64_t>(shape.rank() == 0 ? 0 : state[2] + r);
+    std::uint64_t row = shape.rank() == 0 ? 0 : state[2] + r;
     for (std::int64_t e = 0; e < width; e += 4) {
-      block.low = row << 32 | static_cast<std::uint64_t>(e / 4);
+      block.low = row << 32 | (e / 4);
       f(r * width + e, std::min<std::int64_t>(4, width - e), block);
     }
   }

@@ -27,7 +27,7 @@ void reference(const KernelContext& c) {
                    [&](std::int64_t first, std::int64_t count, const RandomBlock& block) {
                      auto words = block.words();
                      for (std::int64_t i = 0; i < count; ++i) {
-                       bool kept = uniform_float(words[static_cast<std::size_t>(i)]) >= o.rate;
+                       bool kept = uniform_float(words[i]) >= o.rate;
                        y[first + i] =
                            static_cast<T>(kept ? static_cast<C>(x[first + i]) * scale : C(0));
                      }
@@ -36,7 +36,7 @@ void reference(const KernelContext& c) {
 }
 
 // The draw is of integers: a comparison and a product.
-double flops(const Node& node) { return 2.0 * static_cast<double>(node.output().shape.elements()); }
+double flops(const Node& node) { return 2.0 * node.output().shape.elements(); }
 
 }  // namespace
 

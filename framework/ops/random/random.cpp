@@ -33,8 +33,7 @@ void random_reference(const KernelContext& c, Draw draw, Store store) {
     for_each_block(c.input(0), c.output().shape(), o.stream,
                    [&](std::int64_t first, std::int64_t count, const RandomBlock& block) {
                      Four z = draw(block);
-                     for (std::int64_t i = 0; i < count; ++i)
-                       y[first + i] = store(t, z[static_cast<std::size_t>(i)]);
+                     for (std::int64_t i = 0; i < count; ++i) y[first + i] = store(t, z[i]);
                    });
   });
 }

@@ -28,7 +28,7 @@ ReduceOptions normalize(const ReduceOptions& options, const Tensor& x, std::stri
   ReduceOptions out = options;
   for (int& axis : out.axes) axis = normalize_axis(axis, rank, what);
   if (out.axes.empty()) {
-    out.axes.resize(static_cast<std::size_t>(rank));
+    out.axes.resize(rank);
     std::iota(out.axes.begin(), out.axes.end(), 0);
   }
   std::sort(out.axes.begin(), out.axes.end());
@@ -68,7 +68,7 @@ ReductionWalk::ReductionWalk(const Shape& x, const std::vector<int>& axes) {
   Strides strides = row_major(x), sizes_kept{}, sizes_reduced{};
   std::size_t n_kept = 0, n_reduced = 0;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    std::int64_t stride = strides[static_cast<std::size_t>(axis)];
+    std::int64_t stride = strides[axis];
     if (listed(axes, axis)) {
       reduced_strides[n_reduced] = stride;
       sizes_reduced[n_reduced++] = x[axis];

@@ -20,9 +20,7 @@ Shape reduced_shape(const Shape& x, const ReduceOptions& options);
 std::vector<TensorType> reduce_shape(const ShapeContext& c);
 
 /// One for each element that is reduced.
-inline double reduce_flops(const Node& node) {
-  return static_cast<double>(node.input(0).shape().elements());
-}
+inline double reduce_flops(const Node& node) { return node.input(0).shape().elements(); }
 
 /// The result of a reduction of x, or its gradient, repeated to the shape of x.
 Tensor repeat_to(Tensor reduced, const Shape& x, const ReduceOptions& options);

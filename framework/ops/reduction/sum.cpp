@@ -59,7 +59,7 @@ Tensor mean(Tensor x, ReduceOptions options) {
   for (int axis : normalize(options, x, "mean").axes) count *= x.size(axis);
   // The sum of many 16-bit numbers may overflow where their mean does not.
   Tensor wide = x.dtype() == DType::f64 ? x : cast(x, DType::f32);
-  Tensor y = sum(wide, options) / static_cast<double>(count);
+  Tensor y = sum(wide, options) / count;
   return x.graph().mixed_precision() ? y : cast(y, x.dtype());
 }
 

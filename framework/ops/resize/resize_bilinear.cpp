@@ -43,7 +43,7 @@ void reference(const KernelContext& c) {
 }
 
 // Three mixes of an element: a difference, a product and a sum each.
-double flops(const Node& node) { return 9.0 * static_cast<double>(node.output().shape.elements()); }
+double flops(const Node& node) { return 9.0 * node.output().shape.elements(); }
 
 }  // namespace
 

@@ -38,8 +38,7 @@ struct ResizeAxis {
     }
   };
   BELFRY_HOST_DEVICE Blend blend(std::int64_t o) const {
-    double o_ = static_cast<double>(o), in_ = static_cast<double>(in),
-           out_ = static_cast<double>(out);
+    double o_ = o, in_ = in, out_ = out;
     double at = align_corners ? (out == 1 ? 0 : o_ * (in_ - 1) / (out_ - 1))
                               : (o_ + 0.5) * in_ / out_ - 0.5;
     at = std::min(std::max(at, 0.0), in_ - 1);

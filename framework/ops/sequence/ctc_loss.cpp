@@ -53,7 +53,7 @@ void reference(const KernelContext& c) {
 // As if no row were shorter: softmax, and in each state of a frame the logarithm of the sum of
 // three exponentials, of which each counts as an element of a softmax.
 double flops(const Node& node) {
-  return softmax_flops(node) + 5.0 * 3 * static_cast<double>(node.output(2).shape.elements());
+  return softmax_flops(node) + 5.0 * 3 * node.output(2).shape.elements();
 }
 
 }  // namespace

@@ -31,16 +31,14 @@ void run_row(const CtcBatch& batch, std::int64_t r, const T* logits, const doubl
   auto log_prob = [&](std::int64_t t, std::int64_t k) {
     return load(logits[t * classes + k]) - log_sums[t];
   };
-  std::vector<double> posteriors(static_cast<std::size_t>(frames * classes));
-  std::vector<double> scratch(static_cast<std::size_t>(2 * stride));
+  std::vector<double> posteriors(frames * classes);
+  std::vector<double> scratch(2 * stride);
   ctc_backward(lattice, frames, stride, alpha, scratch.data(), log_prob,
-               [&](std::int64_t t, std::int64_t k, double p) {
-                 posteriors[static_cast<std::size_t>(t * classes + k)] += p;
-               });
+               [&](std::int64_t t, std::int64_t k, double p) { posteriors[t * classes + k] += p; });
   for (std::int64_t t = 0; t < frames; ++t)
     for (std::int64_t k = 0; k < classes; ++k)
-      dlogits[t * classes + k] = store<T>(
-          (std::exp(log_prob(t, k)) - posteriors[static_cast<std::size_t>(t * classes + k)]) * dy);
+      dlogits[t * classes + k] =
+          store<T>((std::exp(log_prob(t, k)) - posteriors[t * classes + k]) * dy);
   std::fill(dlogits + frames * classes, dlogits + batch.frames * classes, T{});
 }
 

@@ -55,9 +55,7 @@ inline AxisOptions softmax_axis(std::string_view op, const Tensor& logits, int a
 }
 
 /// For each element: maximum, difference, exponential, sum, and what is done with the sum.
-inline double softmax_flops(const Node& node) {
-  return 5.0 * static_cast<double>(node.input(0).shape().elements());
-}
+inline double softmax_flops(const Node& node) { return 5.0 * node.input(0).shape().elements(); }
 
 inline std::vector<int> first_input_in_place(const Node&) { return {0}; }
 

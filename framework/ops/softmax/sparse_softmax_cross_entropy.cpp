@@ -47,7 +47,7 @@ double row_loss(const T* x, const Line& row, std::int64_t label, double log_sum,
   if (smoothing == 0) return loss;  // leaves logits of minus infinity alone
   double rest = 0;
   for (std::int64_t i = 0; i < row.size; ++i) rest += log_sum - load(x[row.at(i)]);
-  return loss + smoothing / static_cast<double>(row.size) * rest;
+  return loss + smoothing / row.size * rest;
 }
 
 template <class T, class Label>

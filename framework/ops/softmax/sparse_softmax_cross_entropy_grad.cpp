@@ -25,7 +25,7 @@ std::vector<Tensor> compose(const GradContext& c, std::span<const Tensor> inputs
   double smoothing = c.as<CrossEntropyOptions>().label_smoothing;
   std::int64_t classes = logits.size(1);
   Shape column{logits.size(0), 1};
-  double rest = smoothing / static_cast<double>(classes);
+  double rest = smoothing / classes;
   Tensor target = one_hot(
       labels,
       {.depth = classes, .on = 1 - smoothing + rest, .off = rest, .dtype = log_sum.dtype()});
@@ -47,8 +47,7 @@ void run(const KernelContext& c) {
   for (std::int64_t r = 0; r < n; ++r)
     for (std::int64_t k = 0; k < classes; ++k) {
       double p = std::exp(load(*logits++) - double{log_sums[r]});
-      double target =
-          (labels[r] == k ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
+      double target = (labels[r] == k ? 1 - smoothing : 0) + smoothing / classes;
       *dlogits++ = store<T>((p - target) * double{dy[r]});
     }
 }

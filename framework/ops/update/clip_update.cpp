@@ -37,7 +37,7 @@ void reference(const KernelContext& c) {
 
 std::vector<int> mutates(const Node& node) {
   ClipLayout layout(node);
-  std::vector<int> out(static_cast<std::size_t>(layout.variables));
+  std::vector<int> out(layout.variables);
   std::iota(out.begin(), out.end(), layout.variable(0));
   return out;
 }

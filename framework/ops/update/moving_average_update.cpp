@@ -7,7 +7,7 @@ namespace {
 
 std::vector<TensorType> shape(const ShapeContext& c) {
   AverageLayout layout{c.inputs.size()};
-  auto input = [&](int i) { return c.inputs[static_cast<std::size_t>(i)]; };
+  auto input = [&](int i) { return c.inputs[i]; };
   ensure(layout.groups() > 0 && layout.inputs % 3 < 2, c.op, ": ", layout.inputs,
          " inputs are not groups of 3, perhaps after a condition");
   if (layout.condition())

@@ -21,7 +21,7 @@ RowsForm form(const OpDef& update, const OpDef& rows_update) {
 }
 
 void check_group(const ShapeContext& c, const RowsGroup& group) {
-  auto input = [&](int i) { return c.inputs[static_cast<std::size_t>(i)]; };
+  auto input = [&](int i) { return c.inputs[i]; };
   TensorType variable = input(group.variable);
   require(is_floating(variable.dtype) && variable.shape.rank() >= 1, c.op, ": the variable is ",
           variable, "; expected a floating table");
@@ -55,7 +55,7 @@ RowsLayout rows_layout(int scalars, int slots, const std::vector<int>& lookups,
 std::vector<TensorType> check_rows_update(const ShapeContext& c, const RowsLayout& layout) {
   ensure(!layout.groups.empty(), c.op, ": no variables to update");
   const RowsGroup& last = layout.groups.back();
-  ensure(static_cast<int>(c.inputs.size()) == last.rows(last.lookups), c.op, ": ", c.inputs.size(),
+  ensure(std::ssize(c.inputs) == last.rows(last.lookups), c.op, ": ", c.inputs.size(),
          " inputs are not what its options say");
   require((c.inputs[0] == TensorType{{}, DType::f32}), c.op, ": the learning rate is ", c.inputs[0],
           "; expected f32[]");

@@ -80,7 +80,7 @@ std::map<std::int64_t, std::vector<T>> gradients_of_rows(const KernelContext& c,
   std::map<std::int64_t, std::vector<T>> totals;
   for (int l = 0; l < group.lookups; ++l) {
     RowIndex rows(c.op, c.input(group.indices(l)), c.input(group.variable).shape(), 0);
-    auto width = static_cast<std::size_t>(rows.inner);
+    std::size_t width = rows.inner;
     std::map<std::int64_t, std::vector<C>> sums;
     const T* dy = c.input(group.rows(l)).as<const T>();
     for (std::int64_t i = 0; i < rows.count; ++i) {
@@ -113,7 +113,7 @@ void rows_update_reference(const KernelContext& c) {
         std::int64_t begin = row * std::ssize(gradient);
         std::array<T*, 3> slots{};
         for (int k = 0; k < group.slots; ++k)
-          slots[static_cast<std::size_t>(k)] = c.input(group.slot(k)).template as<T>() + begin;
+          slots[k] = c.input(group.slot(k)).template as<T>() + begin;
         std::span<T> values(variable.as<T>() + begin, gradient.size());
         update_elements<Rule>(rule, values, gradient.data(), slots);
       }

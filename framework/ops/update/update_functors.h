@@ -359,7 +359,7 @@ struct MovingAverage {
 
   BELFRY_HOST_DEVICE static MovingAverage make(const MovingAverageUpdateOptions& o,
                                                std::int64_t count) {
-    double n = static_cast<double>(count), most = (1 + n) / (10 + n);
+    double n = count, most = (1 + n) / (10 + n);
     return {T(1 - (o.warm_up && most < o.decay ? most : o.decay)), count == 0};
   }
   BELFRY_HOST_DEVICE void apply(T& average, T variable) const {

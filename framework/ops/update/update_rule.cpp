@@ -6,7 +6,7 @@ namespace belfry {
 namespace {
 
 void check_group(const ShapeContext& c, UpdateLayout layout, OptimizerState state, int group) {
-  auto input = [&](int i) { return c.inputs[static_cast<std::size_t>(i)]; };
+  auto input = [&](int i) { return c.inputs[i]; };
   TensorType variable = input(layout.variable(group));
   require(is_floating(variable.dtype), c.op, ": variable ", group, " is ", variable,
           "; only floating variables can be updated");
@@ -29,21 +29,21 @@ void check_group(const ShapeContext& c, UpdateLayout layout, OptimizerState stat
 std::vector<TensorType> check_update(const ShapeContext& c, UpdateLayout layout,
                                      OptimizerState state) {
   int groups = layout.groups(c.inputs.size());
-  ensure(groups > 0 && static_cast<int>(c.inputs.size()) == layout.variable(groups), c.op, ": ",
-         c.inputs.size(), " inputs are not ", layout.scalars,
-         " scalars, perhaps a condition, and groups of ", layout.group_size());
+  ensure(groups > 0 && std::ssize(c.inputs) == layout.variable(groups), c.op, ": ", c.inputs.size(),
+         " inputs are not ", layout.scalars, " scalars, perhaps a condition, and groups of ",
+         layout.group_size());
   require((c.inputs[0] == TensorType{{}, DType::f32}), c.op, ": the learning rate is ", c.inputs[0],
           "; expected f32[]");
   if (layout.scalars > 1)
     require((c.inputs[1] == TensorType{{}, DType::i64}), c.op, ": the step is ", c.inputs[1],
             "; expected i64[]");
   if (layout.random) {
-    TensorType random = c.inputs[static_cast<std::size_t>(layout.random_state())];
+    TensorType random = c.inputs[layout.random_state()];
     require((random == TensorType{{3}, DType::i64}), c.op, ": the random state is ", random,
             "; expected i64[3]");
   }
   if (layout.condition) {
-    TensorType condition = c.inputs[static_cast<std::size_t>(layout.condition_input())];
+    TensorType condition = c.inputs[layout.condition_input()];
     require((condition == TensorType{{}, DType::boolean}), c.op, ": the condition is ", condition,
             "; expected bool[]");
   }
@@ -73,8 +73,8 @@ std::vector<Tensor> update_inputs(std::string_view op, int slots, std::vector<Te
   };
   for (const UpdateGroup& group : groups) {
     require(group.variable != Variable(), op, ": a variable is undefined");
-    require(static_cast<int>(group.slots.size()) == slots, op, ": variable `",
-            group.variable.name(), "` comes with ", group.slots.size(), " slots; expected ", slots);
+    require(std::ssize(group.slots) == slots, op, ": variable `", group.variable.name(),
+            "` comes with ", group.slots.size(), " slots; expected ", slots);
     add_written(group.variable);
     inputs.push_back(group.gradient);
     for (const Variable& slot : group.slots) add_written(slot);

@@ -63,8 +63,8 @@ bool is_idle(const T* gradient, std::int64_t elements) {
 /// The random words that round elements 4 i .. 4 i + 3 of slots of this group.
 BELFRY_HOST_DEVICE inline RandomBlock rounding_block(const std::int64_t* random_state,
                                                      std::int64_t group, std::int64_t i) {
-  return {.key = philox_key(static_cast<std::uint64_t>(random_state[0]), state_stream),
-          .low = static_cast<std::uint64_t>(group) << 32 | static_cast<std::uint64_t>(i),
+  return {.key = philox_key(random_state[0], state_stream),
+          .low = static_cast<std::uint64_t>(group) << 32 | i,
           .step = static_cast<std::uint64_t>(random_state[1]) & 0xffffffffffff};
 }
 
@@ -106,24 +106,21 @@ void for_each_group(const KernelContext& c, F&& f) {
       auto slot = [&](int k) { return c.input(layout.slot(g, k)); };
       auto values = [&](int k) {
         if constexpr (std::is_same_v<T, float>)
-          if (layout.random) return unpacked[static_cast<std::size_t>(k)].data();
+          if (layout.random) return unpacked[k].data();
         return slot(k).template as<T>();
       };
       for (int k = 0; layout.random && k < layout.slots; ++k)
-        unpacked[static_cast<std::size_t>(k)] =
-            unpack_slot(slot(k), elements, is_signed<Compute>(k));
+        unpacked[k] = unpack_slot(slot(k), elements, is_signed<Compute>(k));
       for (std::int64_t begin = 0; begin < elements; begin += row) {
         if (by_rows && is_idle(gradient + begin, row)) continue;
         std::array<T*, 3> slots{};
-        for (int k = 0; k < layout.slots; ++k)
-          slots[static_cast<std::size_t>(k)] = values(k) + begin;
+        for (int k = 0; k < layout.slots; ++k) slots[k] = values(k) + begin;
         f(t, rule, std::span<T>(variable.template as<T>() + begin, static_cast<std::size_t>(row)),
           gradient + begin, slots);
       }
       for (int k = 0; layout.random && k < layout.slots; ++k)
-        pack_slot(unpacked[static_cast<std::size_t>(k)],
-                  c.input(layout.random_state()).template as<const std::int64_t>(), g, k,
-                  is_signed<Compute>(k), slot(k));
+        pack_slot(unpacked[k], c.input(layout.random_state()).template as<const std::int64_t>(), g,
+                  k, is_signed<Compute>(k), slot(k));
     });
   }
 }

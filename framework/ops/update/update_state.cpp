@@ -44,9 +44,9 @@ OptimizerState state_of(const UpdateGroup& group) {
 }
 
 std::vector<float> unpack_slot(const ArrayView& slot, std::int64_t elements, bool is_signed) {
-  std::vector<float> values(static_cast<std::size_t>(elements));
+  std::vector<float> values(elements);
   for (std::int64_t i = 0; i < elements; ++i) {
-    float& value = values[static_cast<std::size_t>(i)];
+    float& value = values[i];
     if (slot.dtype() == DType::bf16) {
       value = static_cast<float>(slot.as<const BFloat16>()[i]);
     } else {
@@ -64,7 +64,7 @@ void pack_slot(std::span<const float> values, const std::int64_t* random_state, 
                bool is_signed, const ArrayView& slot) {
   std::vector<std::uint32_t> random(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    auto words = rounding_block(random_state, group, static_cast<std::int64_t>(i / 4)).words();
+    auto words = rounding_block(random_state, group, i / 4).words();
     random[i] = words[i % 4] >> (16 * k);
   }
   if (slot.dtype() == DType::bf16) {

@@ -37,7 +37,7 @@ struct StateRounding {
     std::uint32_t magnitude = magnitude_bits(x);
     std::uint32_t rounded = bits + (random & 0xffff);
     std::uint32_t quiet = magnitude > 0x7f800000 ? bits | 0x400000 : bits;
-    return static_cast<std::uint16_t>((magnitude < 0x7f800000 ? rounded : quiet) >> 16);
+    return (magnitude < 0x7f800000 ? rounded : quiet) >> 16;
   }
 
   /// The bits of |x|, ordered as the magnitudes are; those of NaN are the largest.
@@ -87,7 +87,7 @@ struct EightBits {
         static_cast<std::int32_t>(parts) - 1 + static_cast<std::int32_t>(place + 1);
     number = number < one ? number : one - 1;
     float low = magnitude(number), high = magnitude(number + 1);
-    float chance = static_cast<float>(static_cast<std::int32_t>(random & 0xffff)) * 0x1p-16f;
+    float chance = (static_cast<std::int32_t>(random & 0xffff)) * 0x1p-16f;
     number += part - low > chance * (high - low) ? 1 : 0;
     if constexpr (Signed) {
       number = x < 0 ? -number : number;
@@ -95,11 +95,11 @@ struct EightBits {
       std::int32_t least = zero + (part > 0 ? 1 : 0);
       number = number > least ? number : least;
     }
-    return static_cast<std::uint8_t>(number - zero);
+    return number - zero;
   }
 
   BELFRY_HOST_DEVICE static float magnitude(std::int32_t number) {
-    std::uint32_t bits = bits_of(static_cast<float>(number));  // 2^e (1 + i / 2^e)
+    std::uint32_t bits = bits_of(number);  // 2^e (1 + i / 2^e)
     std::int32_t exponent = static_cast<std::int32_t>(bits >> 23) - 127;
     float middle = float_of((bits & 0x7fffff) | 0x3f800000) - 1 + power_of_two(-exponent - 1);
     float decade = 1;

@@ -101,7 +101,7 @@ struct AverageLayout {
   std::size_t inputs = 0;
 
   bool condition() const { return inputs % 3 == 1; }  ///< input 0
-  int groups() const { return static_cast<int>(inputs / 3); }
+  int groups() const { return inputs / 3; }
   int variable(int group) const { return 3 * group + (condition() ? 1 : 0); }
   int average(int group) const { return variable(group) + 1; }
   int count(int group) const { return variable(group) + 2; }

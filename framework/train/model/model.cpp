@@ -16,7 +16,7 @@ namespace belfry {
 namespace {
 
 std::vector<Node*> effects_after(const Graph& graph, std::size_t count) {
-  return {graph.effects().begin() + static_cast<std::ptrdiff_t>(count), graph.effects().end()};
+  return {graph.effects().begin() + count, graph.effects().end()};
 }
 
 Tensor as_scalar(Tensor x) { return x.rank() > 0 ? reshape(x, Shape{}) : x; }
@@ -52,9 +52,9 @@ int slots_of(const Optimizer& optimizer) {
   Graph scratch;
   Variable v = Scope(scratch).variable("v", {.shape = {1}});
   optimizer.apply({{v, v}}, {});
-  return static_cast<int>(std::count_if(
-      scratch.variables().begin(), scratch.variables().end(),
-      [](const Node* n) { return n->as<VariableOptions>().kind == VariableKind::slot; }));
+  return std::count_if(scratch.variables().begin(), scratch.variables().end(), [](const Node* n) {
+    return n->as<VariableOptions>().kind == VariableKind::slot;
+  });
 }
 
 Tensor over_towers(Tensor x, TowerReduction reduction, std::string name) {
@@ -111,7 +111,7 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
                                        bool first) {
   graph_->begin_micro_batch(rows.first);
   MicroBatch part;
-  if (rows_ > 0) part.share = static_cast<double>(rows.count) / static_cast<double>(rows_);
+  if (rows_ > 0) part.share = static_cast<double>(rows.count) / rows_;
   Scope scope(*graph_);
   Batch own = rows.count == rows_ ? batch : batch.rows(rows.first, rows.count);
   part.begin = graph_->size();
@@ -140,7 +140,7 @@ void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Ho
   // rows goes through all of them with the row that it was lent.
   std::int64_t least =
       options_.least_rows > 0 ? options_.least_rows : std::max(rows_, std::int64_t{1});
-  auto parts = static_cast<int>(std::min<std::int64_t>(options_.micro_batches, least));
+  int parts = std::min<std::int64_t>(options_.micro_batches, least);
   for (RowRange rows : split_rows(rows_, parts)) {
     if (rows.count == 0) rows = {0, rows_};
     MicroBatch part = build_forward(model_fn, batch, rows, first);
@@ -369,7 +369,7 @@ std::shared_ptr<const TowerPlan> Model::compile(std::span<Device* const> devices
   if (!apply) {
     // The reductions that the towers with effects run, and no others.
     auto live = live_nodes(*graph_, outputs, effects);
-    std::erase_if(reductions, [&](Node* n) { return !live[static_cast<std::size_t>(n->id())]; });
+    std::erase_if(reductions, [&](Node* n) { return !live[n->id()]; });
     std::erase_if(effects, [](Node* n) {
       return !differs_over_towers(
           n->input(n->mutated()[0]).node().as<VariableOptions>().over_towers);

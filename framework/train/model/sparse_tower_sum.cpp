@@ -56,7 +56,7 @@ Tensor at_own_place(Tensor x, std::int64_t most) {
   Graph& graph = x.graph();
   Array numbers(Shape{x.size(0)}, DType::i64);
   std::iota(numbers.span<std::int64_t>().begin(), numbers.span<std::int64_t>().end(), 0);
-  Tensor places = tower_index(graph) * static_cast<double>(most) + constant(graph, numbers);
+  Tensor places = tower_index(graph) * most + constant(graph, numbers);
   return apply1(gather_grad_op, {x, places},
                 GatherGradOptions{.shape = x.shape().with(0, graph.towers() * most), .axis = 0});
 }

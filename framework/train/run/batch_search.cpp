@@ -56,10 +56,9 @@ class BatchSearch {
     std::int64_t doubled = here->second <= 0 ? 2 * rows : rows / 2;
     if (other == known_.end() || here->second == unknown || other->second == unknown)
       return doubled;
-    double slope = static_cast<double>(other->second - here->second)
-                   / static_cast<double>(other->first - here->first);
+    double slope = static_cast<double>(other->second - here->second) / (other->first - here->first);
     if (slope <= 0) return doubled;
-    double guess = static_cast<double>(rows) - static_cast<double>(here->second) / slope;
+    double guess = rows - here->second / slope;
     return static_cast<std::int64_t>(std::clamp(guess, 0.0, 0x1p41));
   }
 

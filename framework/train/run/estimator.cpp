@@ -182,7 +182,7 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   return training.finish();
 }
 
-EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
+EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateOptions args) {
   check_limit(args.steps, "evaluate: steps");
   require(session_->towers().workers().count() == 1 || !args.stop.stop_possible(),
           "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
@@ -200,7 +200,7 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateArgs args) {
 }
 
 std::vector<std::string> Estimator::check_evaluation(const InputFn& input_fn,
-                                                     const EvaluateArgs& args,
+                                                     const EvaluateOptions& args,
                                                      const std::stop_token& stop) {
   check_limit(args.steps, "evaluate: steps");
   session();

@@ -40,7 +40,7 @@ void EvaluationSums::add(const Replicas& replicas) {
     if (rows == 0 && all > 0) continue;  // it has a row that belongs to another worker
     const TowerExecutable& executable = replicas.executable(i);
     // The loss of an empty batch may be NaN; it weighs nothing.
-    if (rows > 0) loss_ += executable.output(0).at(0) * static_cast<double>(sum ? all : rows);
+    if (rows > 0) loss_ += executable.output(0).at(0) * (sum ? all : rows);
     rows_ += rows;
     for (std::size_t m = 0; m < states_.size(); ++m) {
       auto state = executable.output(m + 1).span<double>();
@@ -53,7 +53,7 @@ void EvaluationSums::merge(Workers& workers) {
   if (workers.count() == 1) return;
   std::vector<double> own{loss_, static_cast<double>(rows_)};
   for (const auto& state : states_) own.insert(own.end(), state.begin(), state.end());
-  std::vector<double> all(own.size() * static_cast<std::size_t>(workers.count()));
+  std::vector<double> all(own.size() * workers.count());
   workers.all_gather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
   std::fill(own.begin(), own.end(), 0.0);
   for (std::size_t i = 0; i < all.size(); ++i) own[i % own.size()] += all[i];
@@ -68,12 +68,12 @@ EvalResult EvaluationSums::result(const NamedMetrics& metrics, std::int64_t step
   EvalResult out = of_step(step);
   for (std::size_t m = 0; m < metrics.size(); ++m)
     out.set(metrics[m].first, metrics[m].second.value(states_[m]));
-  out.set("loss", Array::scalar(loss_ / static_cast<double>(rows_)));
+  out.set("loss", Array::scalar(loss_ / rows_));
   return out;
 }
 
 EvaluationRun::EvaluationRun(std::shared_ptr<Session> session, const InputFn& input_fn,
-                             const EvaluateArgs& args, const std::stop_token& training_stop)
+                             const EvaluateOptions& args, const std::stop_token& training_stop)
     : session_(std::move(session)),
       input_fn_(input_fn),
       args_(args),
@@ -150,7 +150,7 @@ std::vector<std::string> EvaluationRun::try_out() {
   }
   std::vector<std::string> scalars{"global_step", "loss"};
   for (const auto& [name, metric] : driver_.model().spec().metrics) {
-    std::vector<double> none(static_cast<std::size_t>(metric.state.shape().elements()));
+    std::vector<double> none(metric.state.shape().elements());
     if (metric.value(none).elements() == 1) scalars.push_back(name);
   }
   return scalars;

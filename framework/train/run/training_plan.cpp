@@ -45,13 +45,12 @@ std::string tower_lines(Towers& towers, const Replicas& replicas) {
   std::string out;
   for (int t = 0; t < replicas.size(); ++t) {
     const RowRange& rows = replicas.share(t).rows;
-    out += concat("tower ", towers.place().first + t, ": ",
-                  towers.strategy().towers[static_cast<std::size_t>(t)].name(), ", ",
-                  count_text(rows.count, "row"));
+    out += concat("tower ", towers.place().first + t, ": ", towers.strategy().towers[t].name(),
+                  ", ", count_text(rows.count, "row"));
     if (rows.count > 0) out += concat(" from row ", rows.first);
     std::int64_t least = std::max<std::int64_t>(replicas.rows().least_of_tower, 1);
     int most = replicas.model().options().micro_batches;
-    auto parts = static_cast<int>(std::min<std::int64_t>(most, least));
+    int parts = std::min<std::int64_t>(most, least);
     if (parts > 1 && rows.count > 0) {
       std::vector<std::int64_t> counts;
       for (const RowRange& part : split_rows(rows.count, parts)) counts.push_back(part.count);
@@ -151,8 +150,7 @@ std::string memory_of_parts(const PreparedTraining& training) {
   std::string lines = "memory of a step, by device:\n";
   for (int t = 0; t < training.replicas().size(); ++t) {
     const Model& model = training.replicas().model(t);
-    const auto& devices =
-        training.session.towers().strategy().towers[static_cast<std::size_t>(t)].devices;
+    const auto& devices = training.session.towers().strategy().towers[t].devices;
     for (UpdateSet updates : model.different_parts()) {
       const TowerPlan& plan = training.plan(t, updates);
       for (std::size_t s = 0; s < plan.slots.size(); ++s)

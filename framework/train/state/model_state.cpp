@@ -109,12 +109,12 @@ Checkpoint ModelState::snapshot_of_all(Workers& workers) const {
     for (const auto& bytes : workers.gather(own))
       for (std::size_t at = 0; at < bytes.size();) {
         Array& value = all.emplace_back(options.type);
-        auto size = static_cast<std::size_t>(value.bytes());
+        std::size_t size = value.bytes();
         std::memcpy(value.raw(), bytes.data() + at, size);
         at += size;
       }
     for (std::size_t tower = 0; tower < all.size(); ++tower)
-      out.variables[tower_name(name, static_cast<int>(tower))] = all[tower];
+      out.variables[tower_name(name, tower)] = all[tower];
     if (!all.empty()) out.variables[name] = merge_over_towers(options.over_towers, all);
   }
   return out;
@@ -203,7 +203,7 @@ void ModelState::make(const VariableOptions& options, int slot, Mode mode) {
 void ModelState::write(const std::string& name, const FoundValue& value) {
   variables_.write(name, value.common);
   for (int tower = 0; tower < variables_.towers() && !value.of_towers.empty(); ++tower)
-    variables_.write(name, value.of_towers[static_cast<std::size_t>(first_tower_ + tower)], tower);
+    variables_.write(name, value.of_towers[first_tower_ + tower], tower);
 }
 
 bool ModelState::has_average(const std::string& variable, bool begun) const {

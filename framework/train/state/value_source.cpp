@@ -40,7 +40,7 @@ std::vector<Array> ValueSource::values_of_towers(const NamedArrays& values,
     check_type(words, *found, wanted);
     own.push_back(found->second);
   }
-  auto had = std::max<std::size_t>(1, own.size()), have = static_cast<std::size_t>(towers_);
+  auto had = std::max<std::size_t>(1, own.size()), have = towers_;
   require(had == have || wanted.over_towers != OverTowers::per_tower, words.name,
           " has the values of ", had, " towers for variable `", wanted.name,
           "`, which differs from tower to tower; there are ", have,

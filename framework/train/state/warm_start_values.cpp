@@ -8,6 +8,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/permute.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry {
 namespace {
@@ -26,7 +27,7 @@ bool has_layout_of_pytorch(const WarmStart& options, const VariableOptions& want
 
 // [out, in, ...] as [..., in, out].
 Array outputs_last(const Array& kernel) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(kernel.shape().rank()));
+  std::vector<std::int64_t> order(kernel.shape().rank());
   std::iota(order.begin(), order.end(), 2);
   order[order.size() - 2] = 1;
   order[order.size() - 1] = 0;
@@ -66,7 +67,7 @@ std::unordered_map<std::string, std::int64_t> read_tokens(const std::string& pat
     std::size_t end = std::min(file.find('\n', begin), file.size());
     std::string token = file.substr(begin, end - begin);
     if (token.ends_with('\r')) token.pop_back();
-    auto line = static_cast<std::int64_t>(out.size());
+    std::int64_t line = out.size();
     auto [first, is_new] = out.emplace(token, line);
     require(is_new, "vocabulary `", path, "`: line ", line + 1, " has the token `", token,
             "` of line ", first->second + 1);
@@ -122,7 +123,7 @@ std::optional<ConvertedValue> take_tokens(const WarmStartVocabulary& vocabulary,
 
   Array out = Array::zeros(shape, wanted.type.dtype);
   wanted.initializer.fill(out, philox_key(seed, wanted.name));
-  auto size = static_cast<std::int64_t>(size_of(wanted.type.dtype));
+  std::int64_t size = size_of(wanted.type.dtype);
   std::int64_t outer = 1, inner = size;  // bytes of a row
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (axis != vocabulary.axis) (axis < vocabulary.axis ? outer : inner) *= shape[axis];
@@ -133,8 +134,7 @@ std::optional<ConvertedValue> take_tokens(const WarmStartVocabulary& vocabulary,
     ++taken;
     for (std::int64_t i = 0; i < outer && inner > 0; ++i)
       std::memcpy(out.raw_bytes().data() + (i * rows + row) * inner,
-                  source.raw_bytes().data() + (i * old_rows + old->second) * inner,
-                  static_cast<std::size_t>(inner));
+                  source.raw_bytes().data() + (i * old_rows + old->second) * inner, inner);
   }
   return ConvertedValue{
       out, concat(taken, " of ", rows, vocabulary.axis == 0 ? " rows" : " columns", " by token")};

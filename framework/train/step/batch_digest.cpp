@@ -42,7 +42,7 @@ std::uint64_t digest(const Features& batch) {
   for (const auto& [name, array] : batch) {
     out.add(std::as_bytes(std::span(name)));
     out.add(static_cast<std::uint64_t>(array.dtype()));
-    for (std::int64_t size : array.shape()) out.add(static_cast<std::uint64_t>(size));
+    for (std::int64_t size : array.shape()) out.add(size);
     add_contents(array.raw_bytes(), out);
   }
   return out.value();

@@ -181,7 +181,7 @@ std::shared_ptr<const TowerPlan> Planner::compile_with_recompute(int tower, Sear
 }
 
 Bytes Planner::bytes_needed(const TowerPlan& plan, int tower, int slot) const {
-  const Plan& own = *plan.slots[static_cast<std::size_t>(slot)];
+  const Plan& own = *plan.slots[slot];
   const VariableStore& store = variables_.store(tower, slot);
   std::int64_t needed = std::max<std::int64_t>(own.scratch_bytes() - store.arena()->size().count,
                                                0);  // the rest is there
@@ -269,7 +269,7 @@ void Planner::refuse(const TowerPlan& plan, const Model& model, int tower) const
     if (bytes_missing(plan, tower, s) > bytes_missing(plan, tower, slot)) slot = s;
   Device& device = variables_.store(tower, slot).device();
   std::int64_t rows = largest_batch(model, tower);
-  std::string report = belfry::explain(*plan.slots[static_cast<std::size_t>(slot)]);
+  std::string report = belfry::explain(*plan.slots[slot]);
   std::string_view where = towers_.count() > 1 ? " a tower" : "";
   fail("the step needs ", bytes_text(bytes_needed(plan, tower, slot).count), " on ", device.name(),
        " but ", bytes_text(free_memory(device).count), " of ",

@@ -47,7 +47,7 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
       mode_(mode),
       hooks_(std::move(hooks)),
       options_(session.planner().complete(std::move(options))),
-      towers_(static_cast<std::size_t>(session.towers().count())),
+      towers_(session.towers().count()),
       shares_{std::vector<TowerShare>(towers_.size())} {}
 
 Replicas::~Replicas() {
@@ -108,7 +108,7 @@ Replicas::Pointer Replicas::prepared_for_tower(int tower) {
 void Replicas::prepare_models() {
   let_go();
   for (int t = 0; t < size(); ++t) {
-    TowerState& tower = towers_[static_cast<std::size_t>(t)];
+    TowerState& tower = towers_[t];
     tower = {prepared_for_tower(t), nullptr};
   }
 }
@@ -153,7 +153,7 @@ void Replicas::prepare(UpdateSet chosen) {
   if (!is_prepared(chosen))
     for (Running& running : running_) running.kept.clear();
   for (int t = 0; t < size(); ++t) {
-    TowerState& tower = towers_[static_cast<std::size_t>(t)];
+    TowerState& tower = towers_[t];
     tower = {prepared_for_tower(t), nullptr};
     auto& executable = tower.model->executables[{t, chosen}];
     if (!executable) {
@@ -174,7 +174,7 @@ void Replicas::prepare(UpdateSet chosen) {
 void Replicas::prepare_summaries() {
   let_go();
   for (int t = 0; t < size(); ++t) {
-    TowerState& tower = towers_[static_cast<std::size_t>(t)];
+    TowerState& tower = towers_[t];
     tower = {prepared_for(share(t).batch), nullptr};
     auto& executable = tower.model->summaries[t];
     if (!executable)
@@ -221,7 +221,7 @@ void Replicas::on_lane(int lane, Phase phase) {
 }
 
 void Replicas::run_lane(int tower, int slot, Phase phase) {
-  TowerState& own = towers_[static_cast<std::size_t>(tower)];
+  TowerState& own = towers_[tower];
   const TowerShare& share = this->share(tower);
   TowerExecutable& executable = *own.executable;
   switch (phase) {
@@ -237,8 +237,7 @@ void Replicas::run_lane(int tower, int slot, Phase phase) {
 }
 
 void Replicas::failed(const std::exception& error) {
-  for (int t = 0; t < size(); ++t)
-    towers_[static_cast<std::size_t>(t)].executable->abort(error.what());
+  for (int t = 0; t < size(); ++t) towers_[t].executable->abort(error.what());
   if (mode_ == Mode::train) session_.towers().failed(error);
 }
 
@@ -278,7 +277,7 @@ void Replicas::start(bool trace, int sub_step) {
   towers.clear();
   kept.clear();
   for (int t = 0; t < size(); ++t) {
-    const TowerState& tower = towers_[static_cast<std::size_t>(t)];
+    const TowerState& tower = towers_[t];
     towers.push_back(tower.executable);
     if (tower.executable->can_run_behind()) kept.push_back(tower.model);
     tower.executable->begin_step();
@@ -305,7 +304,7 @@ void Replicas::run_lanes(Phase phase) {
                                   [this](const std::exception& error) { failed(error); });
   } catch (...) {
     for (int t = 0; session_.towers().slots() > 1 && t < size(); ++t)
-      towers_[static_cast<std::size_t>(t)].executable->settle();
+      towers_[t].executable->settle();
     throw;
   }
 }
@@ -313,11 +312,11 @@ void Replicas::run_lanes(Phase phase) {
 StepTimes Replicas::times(const Started& towers) {
   StepTimes total;
   for (const TowerExecutable* tower : towers) total += tower->times();
-  return total / static_cast<double>(std::max<std::size_t>(1, towers.size()));
+  return total / std::max<std::size_t>(1, towers.size());
 }
 
 void Replicas::append_trace(const Started& towers, std::vector<TraceEntry>& to) {
-  for (std::size_t t = 0; t < towers.size(); ++t) towers[t]->append_trace(static_cast<int>(t), to);
+  for (std::size_t t = 0; t < towers.size(); ++t) towers[t]->append_trace(t, to);
 }
 
 }  // namespace belfry

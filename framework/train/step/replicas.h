@@ -57,16 +57,14 @@ class Replicas {
   static void collect(const Started& towers);
 
   /// The model of a tower that takes part: all have the same updates, names and so on.
-  const Model& model(int i = 0) const { return towers_[static_cast<std::size_t>(i)].model->model; }
+  const Model& model(int i = 0) const { return towers_[i].model->model; }
   /// The plan of such a tower, as prepare(chosen) has made it for the batch at hand.
   const TowerPlan& plan(int i, UpdateSet chosen) const;
 
   /// The towers that take part: their results of run(), which stay until the next one.
   int size() const { return shares_.taking_part; }
-  const TowerShare& share(int i) const { return shares_.of[static_cast<std::size_t>(i)]; }
-  const TowerExecutable& executable(int i) const {
-    return *towers_[static_cast<std::size_t>(i)].executable;
-  }
+  const TowerShare& share(int i) const { return shares_.of[i]; }
+  const TowerExecutable& executable(int i) const { return *towers_[i].executable; }
   static StepTimes times(const Started& towers);  ///< their mean
   /// Appends the trace of a step that was traced and is over.
   static void append_trace(const Started& towers, std::vector<TraceEntry>& to);

@@ -71,7 +71,7 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
   std::vector<ExecutableOptions> options;
   bool any_average = false;
   for (int slot = 0; slot < towers_.slots(); ++slot) {
-    for (const Node* v : plan->slots[static_cast<std::size_t>(slot)]->variables) {
+    for (const Node* v : plan->slots[slot]->variables) {
       VariableOptions variable = v->as<VariableOptions>();
       if (averaged && state_.has_average(variable.name)) {
         variable.name += moving_average_suffix;

@@ -145,7 +145,7 @@ StepDriver::Read StepDriver::next(const StepRequest& request) {
 StepDriver::Read StepDriver::start_round(Started next) {
   auto sets = std::ranges::count(round_, true, &SubStep::fresh_batch);
   double before_input = monotonic_seconds();
-  any_ = reading([&] { return input_->read(static_cast<int>(sets), !sync_.alone()); });
+  any_ = reading([&] { return input_->read(sets, !sync_.alone()); });
   if (listeners_.stopped_reading()) return Read::stopped;
   next.began = monotonic_seconds();
   next.waited = next.began - before_input;

@@ -13,7 +13,7 @@ StepInput::StepInput(InputFn input_fn, InputContext context, int batches_a_set)
     : input_fn_(std::move(input_fn)),
       context_(std::move(context)),
       stream_(open_input(input_fn_, "train", context_)),
-      batches_a_set_(static_cast<std::size_t>(batches_a_set)),
+      batches_a_set_(batches_a_set),
       sets_(1) {}
 
 void StepInput::restore(const std::string& position) {
@@ -25,7 +25,7 @@ void StepInput::restore(const std::string& position) {
 }
 
 bool StepInput::take(int set) {
-  auto index = static_cast<std::size_t>(set);
+  std::size_t index = set;
   if (sets_.size() <= index) sets_.resize(index + 1);
   Set& to = sets_[index];
   to.batches.resize(batches_a_set_);
@@ -63,7 +63,7 @@ bool StepInput::read(int sets, bool may_put_back) {
   may_put_back = may_put_back || sets > 1 || batches_a_set_ > 1;
   if (may_put_back && !held_) position_before_ = stream_->save();
   may_put_back = may_put_back || held_;
-  return settle(static_cast<std::size_t>(sets), take_all(sets), may_put_back);
+  return settle(sets, take_all(sets), may_put_back);
 }
 
 bool StepInput::take_all(int sets) {
@@ -94,8 +94,7 @@ std::int64_t StepInput::batch_rows() const {
 std::uint64_t StepInput::digest() const {
   std::uint64_t all = 0;
   for (std::size_t set = 0; set < sets_read_; ++set)
-    for (const Features& batch : batches(static_cast<int>(set)))
-      all = all * 31 + belfry::digest(batch);
+    for (const Features& batch : batches(set)) all = all * 31 + belfry::digest(batch);
   return all;
 }
 

@@ -32,7 +32,7 @@ class StepInput {
   bool stopped() const { return stopped_; }
   /// The batches of a set that was read last; fewer at the end of the data, but not none.
   std::span<const Features> batches(int set = 0) const {
-    const Set& read = sets_[static_cast<std::size_t>(set)];
+    const Set& read = sets_[set];
     return {read.batches.data(), read.count};
   }
   /// The digest of all batches that were read last: see batch_digest.h. 0: none was read.

@@ -42,15 +42,14 @@ std::uint64_t layout_of(const Features& batch) {
   for (const auto& [name, array] : batch) {
     for (char c : name) add(static_cast<unsigned char>(c));
     add(static_cast<std::uint64_t>(array.dtype()) + 256);
-    for (int axis = 1; axis < array.shape().rank(); ++axis)
-      add(static_cast<std::uint64_t>(array.shape()[axis]));
-    add(static_cast<std::uint64_t>(array.shape().rank()));
+    for (int axis = 1; axis < array.shape().rank(); ++axis) add(array.shape()[axis]);
+    add(array.shape().rank());
   }
   return hash | 1;
 }
 
 double share_of(std::int64_t rows, std::int64_t all) {
-  return all > 0 ? static_cast<double>(rows) / static_cast<double>(all) : 0;
+  return all > 0 ? static_cast<double>(rows) / all : 0;
 }
 
 }  // namespace
@@ -123,7 +122,7 @@ int take_batches(std::span<const Features> batches, bool everyone, std::span<Tow
       cut(*any, row_count(*any), {0, std::min<std::int64_t>(1, row_count(*any))}, share.batch);
     }
   }
-  return static_cast<int>(taking_part);
+  return taking_part;
 }
 
 void place_among_workers(const StepRows& rows, std::span<TowerShare> shares) {

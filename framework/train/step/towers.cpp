@@ -10,9 +10,7 @@
 namespace belfry {
 namespace {
 
-double timeout(const RunConfig& config) {
-  return static_cast<double>(config.reduction_timeout.count());
-}
+double timeout(const RunConfig& config) { return config.reduction_timeout.count(); }
 
 // The names of the workers that stay silent, for a worker that has waited in vain for GPUs of
 // others.
@@ -57,7 +55,7 @@ std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& stra
   CommunicatorOptions local = options;
   if (workers.count() > 1) local.timeout_seconds *= 2;
   std::vector<std::shared_ptr<Communicator>> out;
-  for (std::size_t s = 0; s < static_cast<std::size_t>(strategy.slots()); ++s) {
+  for (std::int64_t s = 0; s < strategy.slots(); ++s) {
     std::vector<Device*> devices;
     for (const Tower& tower : strategy.towers) devices.push_back(tower.devices[s].get());
     auto join_towers = [&]() -> std::shared_ptr<Communicator> {
@@ -90,7 +88,7 @@ AllocateHost pinned_memory(const Strategy& strategy) {
 }
 
 Bytes share_of(Bytes memory, double share) {
-  return Bytes(static_cast<std::int64_t>(share * static_cast<double>(memory.count)));
+  return Bytes(static_cast<std::int64_t>(share * memory.count));
 }
 
 int lane_count(const Strategy& strategy) { return strategy.size() * strategy.slots(); }
@@ -121,8 +119,7 @@ Towers::Towers(const RunConfig& config)
 
 std::vector<Device*> Towers::devices(int tower) const {
   std::vector<Device*> devices;
-  for (const auto& device : strategy_.towers[static_cast<std::size_t>(tower)].devices)
-    devices.push_back(device.get());
+  for (const auto& device : strategy_.towers[tower].devices) devices.push_back(device.get());
   return devices;
 }
 
@@ -164,8 +161,6 @@ void Towers::connect() {
   if (communicators_.empty()) communicators_ = communicators_of(strategy_, *workers_, reduction_);
 }
 
-Communicator* Towers::communicator(int slot) const {
-  return communicators_[static_cast<std::size_t>(slot)].get();
-}
+Communicator* Towers::communicator(int slot) const { return communicators_[slot].get(); }
 
 }  // namespace belfry

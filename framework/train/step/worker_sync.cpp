@@ -21,7 +21,7 @@ WorkerSync::Agreed sum_of(const std::vector<Message>& all) {
   WorkerSync::Agreed out;
   for (std::size_t rank = all.size(); rank-- > 0;) {
     const WorkerSync::Wishes& own = all[rank].own;
-    if (own.stop) out.stopping = static_cast<int>(rank);
+    if (own.stop) out.stopping = rank;
     out.save = out.save || own.save;
     out.pause = out.pause || own.pause;
     out.interrupted = out.interrupted || own.interrupted;
@@ -69,11 +69,11 @@ void WorkerSync::check_variables(const std::vector<VariableOptions>& own) {
   // The first line that differs, as a number; -1: none.
   std::int32_t line = -1;
   if (mine != text.end() || theirs != chiefs.end())
-    line = static_cast<std::int32_t>(std::count(text.begin(), mine, std::byte{'\n'}));
+    line = std::count(text.begin(), mine, std::byte{'\n'});
   std::vector<std::int32_t> lines = workers_.all_gather(line);
   auto odd = std::ranges::find_if(lines, [](std::int32_t l) { return l >= 0; });
   if (odd == lines.end()) return;
-  auto at = static_cast<std::size_t>(*odd);
+  std::size_t at = *odd;
   std::string here = at < own.size() ? describe_variable(own[at]) : "none";
   fail("train: variable ", at, " of worker ", odd - lines.begin(),
        "'s model is not that of worker 0's; here, on worker ", workers_.rank(), ", it is ", here,
@@ -164,7 +164,7 @@ std::string WorkerSync::own_position(const std::string& input, bool shared) cons
   };
   bool of_several = input.starts_with(heading);
   if (of_several) at = heading.size(), saved_by = number();
-  auto count = static_cast<std::size_t>(workers_.count());
+  std::size_t count = workers_.count();
   if (!of_several && shared) return input;
   require(saved_by == count, "train: the checkpoint has the input positions of ", saved_by,
           saved_by == 1 ? " worker" : " workers", " but there are ", count,

@@ -64,7 +64,7 @@ class OnednnConvForward final : public Kernel {
 
   void run(const KernelArguments& arguments, Stream&) override {
     auto* x = static_cast<std::byte*>(arguments.inputs[0]);
-    auto* y = static_cast<std::byte*>(arguments.outputs[0]);
+    auto* y = arguments.output<std::byte>(0);
     void* bias = options_.bias ? arguments.inputs[2] : nullptr;
     for (std::int64_t i = 0; i < pieces_; ++i, x += x_bytes_, y += y_bytes_) {
       std::array<void*, 4> operands{x, arguments.inputs[1], y, bias};

@@ -51,7 +51,7 @@ class OnednnConvGradKernel final : public Kernel {
   std::string_view implementation() const override { return "onednn"; }
 
   void run(const KernelArguments& arguments, Stream& stream) override {
-    auto* workspace = static_cast<std::byte*>(arguments.workspace);
+    auto* workspace = arguments.scratch<std::byte>();
     void* scratch = workspace + gradient_size_.count;
     void* gradient = unpack_ ? workspace : arguments.outputs[0];
     primitive_.run(std::array{arguments.inputs[0], arguments.inputs[1], gradient}, scratch);

@@ -30,14 +30,14 @@ class OnednnGemm final : public Kernel {
 
   void run(const KernelArguments& arguments, Stream&) override {
     bool ta = options_.product.transpose_a;
-    auto* y = static_cast<float*>(arguments.outputs[0]);
-    dnnl_status_t status = dnnl_sgemm(
-        ta ? 'T' : 'N', 'N', m_, n_, k_, 1.0f, static_cast<const float*>(arguments.inputs[0]),
-        ta ? m_ : k_, static_cast<const float*>(arguments.inputs[1]), n_, 0.0f, y, n_);
+    auto* y = arguments.output<float>(0);
+    dnnl_status_t status =
+        dnnl_sgemm(ta ? 'T' : 'N', 'N', m_, n_, k_, 1.0f, arguments.input<float>(0), ta ? m_ : k_,
+                   arguments.input<float>(1), n_, 0.0f, y, n_);
     if (status != dnnl_success) fail_onednn(matmul_op.name, "multiply", status);
     bool relu = options_.activation == Activation::relu;
     if (!options_.bias && !relu) return;
-    auto* bias = options_.bias ? static_cast<const float*>(arguments.inputs[2]) : nullptr;
+    auto* bias = options_.bias ? arguments.input<float>(2) : nullptr;
     add_bias_in_place(y, bias, relu, m_, n_, threads_);
   }
 
@@ -49,7 +49,7 @@ class OnednnGemm final : public Kernel {
 
 /// An operand with leading axes of size 1 up to `rank`, its last two axes as multiplied.
 memory::desc operand(const TensorType& t, bool transposed, int rank, memory::data_type type) {
-  auto missing = static_cast<std::size_t>(rank - t.shape.rank());
+  std::size_t missing = rank - t.shape.rank();
   memory::dims sizes(missing, 1);
   sizes.insert(sizes.end(), t.shape.begin(), t.shape.end());
   memory::dims strides(sizes.size(), 1);

@@ -64,8 +64,8 @@ class PhasesKernel final : public Kernel {
   std::string_view implementation() const override { return "onednn"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto* from = static_cast<const BFloat16*>(a.inputs[0]);
-    auto* to = static_cast<BFloat16*>(a.outputs[0]);
+    const auto* from = a.input<BFloat16>(0);
+    auto* to = a.output<BFloat16>(0);
     for (const Phase& phase : phases_) {
       parallel_for(g_.in_channels, 16, threads_, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t c = begin; c < end; ++c)
@@ -122,7 +122,7 @@ class PatchesGradInput final : public Kernel {
 
   void run(const KernelArguments& a, Stream&) override {
     for (Part& part : parts_) run_part(part, a);
-    auto* dx = static_cast<BFloat16*>(a.outputs[0]);
+    auto* dx = a.output<BFloat16>(0);
     for (const Phase& phase : unread_)
       for_pixels(phase, 0, phase.geometry(g_).out_places(), [&](std::int64_t, std::int64_t at) {
         std::fill_n(dx + at, g_.in_channels, BFloat16());
@@ -180,10 +180,10 @@ class PatchesGradInput final : public Kernel {
   }
 
   void run_part(Part& part, const KernelArguments& a) {
-    auto* workspace = static_cast<std::byte*>(a.workspace);
+    auto* workspace = a.scratch<std::byte>();
     auto* products = reinterpret_cast<BFloat16*>(workspace + products_at());
     auto* kernel = static_cast<BFloat16*>(a.inputs[1]) + part.kernel;
-    auto* dx = static_cast<BFloat16*>(a.outputs[0]);
+    auto* dx = a.output<BFloat16>(0);
     auto multiply = [&](const BFloat16* patches, std::int64_t first, std::int64_t count) {
       Primitive& product = count == part.patches.block() ? part.block : *part.rest;
       product.run(std::array<void*, 3>{const_cast<BFloat16*>(patches), kernel, products},
@@ -192,7 +192,7 @@ class PatchesGradInput final : public Kernel {
         std::copy_n(products + i * g_.in_channels, g_.in_channels, dx + at);
       });
     };
-    part.patches.for_blocks(static_cast<const BFloat16*>(a.inputs[0]), workspace, multiply);
+    part.patches.for_blocks(a.input<BFloat16>(0), workspace, multiply);
   }
 
   /// Calls body(i, offset of pixel first + i of the phase) for `count` of them.

@@ -23,9 +23,8 @@ class GemmGradKernel final : public Kernel {
   Bytes workspace() const override { return patches_.workspace(); }
 
   void run(const KernelArguments& a, Stream&) override {
-    const auto *x = static_cast<const float*>(a.inputs[0]),
-               *dy = static_cast<const float*>(a.inputs[1]);
-    auto* dw = static_cast<float*>(a.outputs[0]);
+    const auto *x = a.input<float>(0), *dy = a.input<float>(1);
+    auto* dw = a.output<float>(0);
     std::int64_t m = patches_.size();
     auto multiply = [&](const float* patches, std::int64_t first, std::int64_t count) {
       dnnl_status_t status = dnnl_sgemm('T', 'N', m, out_, count, 1.0f, patches, m,
@@ -62,10 +61,10 @@ class MatmulGradKernel final : public Kernel {
   }
 
   void run(const KernelArguments& a, Stream&) override {
-    auto* workspace = static_cast<std::byte*>(a.workspace);
+    auto* workspace = a.scratch<std::byte>();
     void* scratch = workspace + sums_at() + sums_size();
     auto* sums = reinterpret_cast<float*>(workspace + sums_at());
-    auto* dw = static_cast<BFloat16*>(a.outputs[0]);
+    auto* dw = a.output<BFloat16>(0);
     auto* dy = static_cast<BFloat16*>(a.inputs[1]);
     std::int64_t numbers = patches_.size() * out_;
     if (several())
@@ -78,7 +77,7 @@ class MatmulGradKernel final : public Kernel {
       product.run(std::array<void*, 3>{const_cast<BFloat16*>(patches), dy + first * out_, to},
                   scratch);
     };
-    patches_.for_blocks(static_cast<const BFloat16*>(a.inputs[0]), workspace, multiply);
+    patches_.for_blocks(a.input<BFloat16>(0), workspace, multiply);
     if (!several()) return;
     const auto& convert = simd().convert.bf16;
     parallel_for(numbers, elements_worth_sharing, threads_,

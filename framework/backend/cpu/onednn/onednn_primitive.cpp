@@ -99,8 +99,8 @@ void Primitive::run(std::span<void* const> addresses, void* scratch) {
   for (std::size_t i = 0; i < addresses.size(); ++i) bind(i, addresses[i]);
   if (scratch_.count > 0) bind(addresses.size(), scratch);
   // The C interface takes the prepared list; the C++ one would build a map at each call.
-  dnnl_status_t status = dnnl_primitive_execute(
-      primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
+  dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream_.get(), arguments_.size(), arguments_.data());
   if (status != dnnl_success) fail_onednn(op_, "run the primitive", status);
 }
 

@@ -33,9 +33,7 @@ bool slower_than_f32(DType dtype, std::string_view implementation,
 /// A text that two descriptors share only if the same bytes mean the same elements under both.
 std::string layout_text(const dnnl::memory::desc& layout);
 
-inline Bytes size_of(const dnnl::memory::desc& layout) {
-  return Bytes(static_cast<std::int64_t>(layout.get_size()));
-}
+inline Bytes size_of(const dnnl::memory::desc& layout) { return Bytes(layout.get_size()); }
 /// Up to the next place where a buffer may start.
 inline Bytes aligned(Bytes size) { return Bytes((size.count + 63) / 64 * 64); }
 

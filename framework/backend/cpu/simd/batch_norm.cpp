@@ -28,13 +28,13 @@ void moments(const T* x, std::int64_t rows, std::int64_t c, double* mean, double
       t[0] = value(part, r * c + j) - near[j];
       t[1] = t[0] * t[0];
     });
-    auto n = static_cast<double>(rows);
+    double n = rows;
     BELFRY_VECTORIZE
     for (std::int64_t j = 0; j < width; ++j) {
       double deviation = sums[j] / n;
       double rest = products[j] - deviation * sums[j];
       products[j] = rest < 0 ? 0 : rest;  // rounding alone brings it below
-      sums[j] = static_cast<double>(near[j]) + deviation;
+      sums[j] = near[j] + deviation;
     }
   }
 }

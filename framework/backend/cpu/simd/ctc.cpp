@@ -32,15 +32,15 @@ BELFRY_INLINE double log_sum_exp(double a, double b, double c) {
   double high = b > a ? b : a, low = b > a ? a : b;
   double highest = c > high ? c : high, other = c > high ? high : c;
   float rest = exp_of_difference(other, highest) + exp_of_difference(low, highest);
-  return highest + static_cast<double>(log1p_of_sum(rest));
+  return highest + log1p_of_sum(rest);
 }
 
 void forward(const double* before, const double* skip, const float* logits, double log_sum,
              double* alpha, std::int64_t n) {
   BELFRY_VECTORIZE
   for (std::int64_t s = 0; s < n; ++s)
-    alpha[s] = log_sum_exp(before[s], before[s - 1], before[s - 2] + skip[s])
-               + (static_cast<double>(logits[s]) - log_sum);
+    alpha[s] =
+        log_sum_exp(before[s], before[s - 1], before[s - 2] + skip[s]) + (logits[s] - log_sum);
 }
 
 float backward(const double* after, const double* skip, const float* logits, double log_sum,
@@ -49,7 +49,7 @@ float backward(const double* after, const double* skip, const float* logits, dou
   for (std::int64_t s = 0; s < n; ++s) {
     double rest = log_sum_exp(after[s], after[s + 1], after[s + 2] + skip[s + 2]);
     occupied[s] = static_cast<float>(alpha[s] + rest - total);
-    beta[s] = rest + (static_cast<double>(logits[s]) - log_sum);
+    beta[s] = rest + (logits[s] - log_sum);
   }
   alignas(64) float sums[lanes] = {};
   for (std::int64_t s = 0; s < n; s += lanes) {
@@ -68,8 +68,7 @@ float backward(const double* after, const double* skip, const float* logits, dou
 
 void softmax(const float* x, double log_sum, float factor, float* y, std::int64_t n) {
   BELFRY_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i)
-    y[i] = exp(static_cast<float>(static_cast<double>(x[i]) - log_sum)) * factor;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = exp(static_cast<float>(x[i] - log_sum)) * factor;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace belfry::cpu::BELFRY_ISA {
 BELFRY_INLINE float value(const float* x, std::int64_t i) { return x[i]; }
 
 BELFRY_INLINE float value(const BFloat16* x, std::int64_t i) {
-  return float_of(static_cast<std::int32_t>(static_cast<std::uint32_t>(x[i].bits) << 16));
+  return float_of(static_cast<std::uint32_t>(x[i].bits) << 16);
 }
 
 /// condition ? a : b without a branch, which would keep loops with several from being vectorised.
@@ -35,10 +35,10 @@ BELFRY_INLINE void store(float* y, std::int64_t i, float x) { y[i] = x; }
 
 /// To nearest, ties to even; NaN stays NaN.
 BELFRY_INLINE void store(BFloat16* y, std::int64_t i, float x) {
-  auto bits = static_cast<std::uint32_t>(bits_of(x));
+  std::uint32_t bits = bits_of(x);
   std::uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   std::uint32_t quiet = (bits >> 16) | 0x40;
-  y[i].bits = static_cast<std::uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+  y[i].bits = (bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded;
 }
 
 /// As above. Adding 0.5 to what is below 2^-14 rounds it to a multiple of 2^-24.
@@ -50,7 +50,7 @@ BELFRY_INLINE void store(Float16* y, std::int64_t i, float x) {
   result = select(magnitude >= 0x477ff000, 0x7c00, result);  // rounds to 65536 or more
   result = select(magnitude > 0x7f800000, 0x7e00, result);
   std::int32_t sign = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits) >> 16) & 0x8000;
-  y[i].bits = static_cast<std::uint16_t>(sign | result);
+  y[i].bits = sign | result;
 }
 
 }  // namespace belfry::cpu::BELFRY_ISA

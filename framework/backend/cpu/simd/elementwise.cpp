@@ -34,7 +34,7 @@ struct Table<std::tuple<F...>> {
 
 void from_bytes(const std::uint8_t* x, float* y, std::int64_t n) {
   BELFRY_VECTORIZE
-  for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(x[i]);
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i];
 }
 
 void to_booleans(const float* x, std::uint8_t* y, std::int64_t n) {

@@ -22,9 +22,7 @@ BELFRY_INLINE float copy_sign(float x, float sign) {
 }
 
 /// 2^n for -126 <= n <= 127.
-BELFRY_INLINE float power_of_two(std::int32_t n) {
-  return float_of(static_cast<std::int32_t>((static_cast<std::uint32_t>(n) + 127u) << 23));
-}
+BELFRY_INLINE float power_of_two(std::int32_t n) { return float_of((n + 127u) << 23); }
 
 /// x = n ln 2 + r with |r| <= ln 2 / 2.
 struct ExpArgument {
@@ -36,7 +34,7 @@ BELFRY_INLINE ExpArgument reduce_exp(float x) {
   constexpr float round = 0x1.8p23f;  // adding it leaves a whole number in the lowest bits
   float shifted = x * log2_e + round;
   float n = shifted - round;
-  auto whole = static_cast<std::uint32_t>(bits_of(shifted)) - 0x4b400000u;
+  auto whole = bits_of(shifted) - 0x4b400000u;
   return {static_cast<std::int32_t>(whole), (x - n * ln2_high) - n * ln2_low};
 }
 
@@ -73,15 +71,14 @@ BELFRY_INLINE float expm1(float x) {
 BELFRY_INLINE float log(float x) {
   bool small = x < 0x1p-126f;
   float scaled = small ? x * 0x1p23f : x;
-  auto offset = static_cast<std::int32_t>(static_cast<std::uint32_t>(bits_of(scaled))
-                                          - 0x3f3504f3u);  // sqrt(1/2)
+  std::int32_t offset = bits_of(scaled) - 0x3f3504f3u;  // sqrt(1/2)
   std::int32_t e = offset >> 23;
   float f = float_of((offset & 0x7fffff) + 0x3f3504f3) - 1;
   float s = f / (2 + f);
   float z = s * s;
   float series = z * (2.0f / 3 + z * (2.0f / 5 + z * (2.0f / 7 + z * (2.0f / 9))));
   float half_square = 0.5f * f * f;
-  float k = static_cast<float>(small ? e - 23 : e);
+  float k = small ? e - 23 : e;
   float y = k * ln2_high - ((half_square - (s * (half_square + series) + k * ln2_low)) - f);
   y = x < infinity ? y : x;  // infinity and NaN
   y = x < 0 ? nan : y;
@@ -142,7 +139,7 @@ BELFRY_INLINE float floor(float x) {
   return __builtin_floorf(x);
 #else
   bool whole = !(abs(x) < 0x1p23f);
-  float t = static_cast<float>(static_cast<std::int32_t>(whole ? 0.0f : x));
+  float t = static_cast<std::int32_t>(whole ? 0.0f : x);
   t = t > x ? t - 1 : t;
   return whole ? x : copy_sign(t, x);
 #endif
@@ -166,8 +163,8 @@ BELFRY_INLINE float pow_positive(float ax, float y) {
   series = series * z + 2.0 / 3;
   series = series * z + 2.0;
   std::int32_t e = (offset >> 23) - (small ? 23 : 0);
-  double log2_x = s * series * 1.4426950408889634 + static_cast<double>(e);
-  double power = log2_x * static_cast<double>(y);
+  double log2_x = s * series * 1.4426950408889634 + e;
+  double power = log2_x * y;
   power = power < 129 ? (power > -151 ? power : -151) : 129;  // NaN too, which pow() replaces
   constexpr double round = 0x1.8p52;
   double n = (power + round) - round;
@@ -185,8 +182,7 @@ BELFRY_INLINE float pow_positive(float ax, float y) {
   p = p * r + 1.0;
   auto whole = static_cast<std::int32_t>(n);
   std::int32_t half = whole >> 1;
-  return static_cast<float>(p * static_cast<double>(power_of_two(half))
-                            * static_cast<double>(power_of_two(whole - half)));
+  return static_cast<float>(p * power_of_two(half) * power_of_two(whole - half));
 }
 
 BELFRY_INLINE float pow(float x, float y) {

@@ -58,16 +58,15 @@ BELFRY_INLINE void draw(std::uint64_t key, std::uint32_t block, std::uint32_t ro
 #else
 
 BELFRY_INLINE std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32);
+  return std::uint64_t{a} * b >> 32;
 }
 
 BELFRY_INLINE void draw(std::uint64_t key, std::uint32_t block, std::uint32_t row,
                         std::uint64_t step, Words& words) {
   BELFRY_VECTORIZE
   for (std::uint32_t b = 0; b < blocks; ++b) {
-    std::uint32_t c0 = block + b, c1 = row, c2 = static_cast<std::uint32_t>(step),
-                  c3 = static_cast<std::uint32_t>(step >> 32);
-    auto k0 = static_cast<std::uint32_t>(key), k1 = static_cast<std::uint32_t>(key >> 32);
+    std::uint32_t c0 = block + b, c1 = row, c2 = step, c3 = step >> 32;
+    std::uint32_t k0 = key, k1 = key >> 32;
 #pragma GCC unroll 10
     for (int round = 0; round < 10; ++round) {
       std::uint32_t n0 = high_product(0xCD9E8D57, c2) ^ c1 ^ k0;

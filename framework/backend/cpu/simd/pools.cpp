@@ -36,8 +36,7 @@ void max(const T* const* taps, const std::uint8_t* places, int count, std::int64
     BELFRY_VECTORIZE
     for (std::int64_t j = 0; j < width; ++j) store(y, first + j, best[j]);
     BELFRY_VECTORIZE
-    for (std::int64_t j = 0; j < width; ++j)
-      index[first + j] = static_cast<std::uint8_t>(winner[j]);
+    for (std::int64_t j = 0; j < width; ++j) index[first + j] = winner[j];
   }
 }
 

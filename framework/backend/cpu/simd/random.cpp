@@ -11,11 +11,11 @@ void dropout(std::uint64_t key, std::uint32_t row, std::uint64_t step, std::int6
   Words words;
   alignas(64) float factors[4 * blocks];
   for (std::int64_t i = 0; i < n; i += 4 * blocks) {
-    draw(key, static_cast<std::uint32_t>((first + i) / 4), row, step, words);
+    draw(key, (first + i) / 4, row, step, words);
     BELFRY_VECTORIZE
     for (std::int64_t b = 0; b < blocks; ++b)
       for (int k = 0; k < 4; ++k) {
-        float uniform = static_cast<float>(static_cast<std::int32_t>(words.at[k][b] >> 8));
+        float uniform = static_cast<std::int32_t>(words.at[k][b] >> 8);
         factors[4 * b + k] = uniform * 0x1p-24f >= rate ? scale : 0;
       }
     std::int64_t count = least(4 * blocks, n - i);

@@ -11,7 +11,7 @@ void draw_words(std::uint64_t key, std::uint32_t group, std::uint64_t step, std:
                 std::uint32_t* words) {
   Words drawn;
   for (std::int64_t i = 0; i < state_block; i += 4 * blocks) {
-    draw(key, static_cast<std::uint32_t>((first + i) / 4), group, step, drawn);
+    draw(key, (first + i) / 4, group, step, drawn);
     BELFRY_VECTORIZE
     for (std::int64_t b = 0; b < blocks; ++b)
       for (int k = 0; k < 4; ++k) words[i + 4 * b + k] = drawn.at[k][b];

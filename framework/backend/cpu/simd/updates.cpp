@@ -141,8 +141,8 @@ void lamb_moments(const update::Lamb<float>& given, const float* variable, const
       sums[1][0] += d * d;
     }
     for (std::int64_t l = 0; l < lanes; ++l) {
-      *variable_squares += static_cast<double>(sums[0][l]);
-      *direction_squares += static_cast<double>(sums[1][l]);
+      *variable_squares += sums[0][l];
+      *direction_squares += sums[1][l];
     }
   }
 }

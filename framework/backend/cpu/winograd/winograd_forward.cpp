@@ -37,8 +37,7 @@ class TransformKernel final : public Kernel {
     parallel_for(g_.depth.window * phases_ * of_part, 1, threads_,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin; i < end; ++i)
-                     transform(static_cast<const T*>(a.inputs[0]), i / of_part, i % of_part * step,
-                               static_cast<float*>(a.outputs[0]));
+                     transform(a.input<T>(0), i / of_part, i % of_part * step, a.output<float>(0));
                  });
   }
 
@@ -100,7 +99,7 @@ class WinogradConv final : public Kernel {
 
   void run(const KernelArguments& a, Stream&) override {
     std::int64_t grids = std::ssize(w_.grids), blocks = ceil_blocks();
-    auto* workspace = static_cast<float*>(a.workspace);
+    auto* workspace = a.scratch<float>();
     parallel_for(threads_, 1, threads_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t thread = begin; thread < end; ++thread)
         for (std::int64_t i = grids * blocks * thread / threads_;
@@ -120,7 +119,7 @@ class WinogradConv final : public Kernel {
 
   void run_block(const KernelArguments& a, std::int64_t grid, std::int64_t begin,
                  float* workspace) const {
-    const WinogradTiles& tiles = w_.grids[static_cast<std::size_t>(grid)];
+    const WinogradTiles& tiles = w_.grids[grid];
     std::int64_t end = std::min(begin + block_, tiles.count()), transformed = 0;
     for (std::int64_t z = 0; z < w_.depth.out && begin < end; ++z) {
       for (; transformed < w_.end_plane(z); ++transformed)
@@ -133,7 +132,7 @@ class WinogradConv final : public Kernel {
 
   void transform_input(const KernelArguments& a, const WinogradTiles& tiles, std::int64_t begin,
                        std::int64_t end, std::int64_t plane, float* workspace) const {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
+    const auto* x = a.input<T>(0);
     for (std::int64_t read = 0; read < w_.reads(); ++read) {
       float* v = input_of(plane, read, workspace);
       for (std::int64_t tile = begin; tile < end; ++tile, v += w_.in)
@@ -146,16 +145,15 @@ class WinogradConv final : public Kernel {
 
   void multiply(const KernelArguments& a, std::int64_t grid, std::int64_t z, std::int64_t rows,
                 float* workspace) const {
-    const auto* u = static_cast<const float*>(a.inputs[1]);
+    const auto* u = a.input<float>(1);
     for (std::int64_t i = 0; i < points_; ++i) {
       std::array<WinogradFactors, most_factors> factors;
       int count = 0;
       for (std::int64_t plane = w_.first_plane(z); plane < w_.end_plane(z); ++plane)
         for (std::int64_t read = 0; read < w_.reads(); ++read) {
           std::int64_t part = (plane - z + w_.depth.before) * w_.phases() + grid + read;
-          factors[static_cast<std::size_t>(count++)] = {
-              input_of(plane, read, workspace) + i * v_.stride(),
-              u + part * u_.floats() + i * u_.stride()};
+          factors[count++] = {input_of(plane, read, workspace) + i * v_.stride(),
+                              u + part * u_.floats() + i * u_.stride()};
         }
       loops_.products(factors.data(), count, rows, w_.in, w_.out,
                       output_in(workspace) + i * m_.stride());
@@ -164,8 +162,8 @@ class WinogradConv final : public Kernel {
 
   void transform_output(const KernelArguments& a, const WinogradTiles& tiles, std::int64_t begin,
                         std::int64_t end, std::int64_t z, float* workspace) const {
-    const auto* bias = epilogue_.bias ? static_cast<const T*>(a.inputs[2]) : nullptr;
-    auto* y = static_cast<T*>(a.outputs[0]);
+    const auto* bias = epilogue_.bias ? a.input<T>(2) : nullptr;
+    auto* y = a.output<T>(0);
     float* m = output_in(workspace);
     for (std::int64_t tile = begin; tile < end; ++tile, m += w_.out)
       transforms_.output(

@@ -59,7 +59,7 @@ struct WinogradGeometry {
 
   std::int64_t phases() const { return stride * stride; }
   /// Phases that each result of a grid adds; they are 0, 1, ... or the grid's own.
-  std::int64_t reads() const { return phases() / static_cast<std::int64_t>(grids.size()); }
+  std::int64_t reads() const { return phases() / std::ssize(grids); }
   /// The most tiles of a grid.
   std::int64_t tiles() const;
 

@@ -36,14 +36,14 @@ class WinogradConvGradKernel final : public Kernel {
   std::string_view implementation() const override { return "winograd"; }
 
   void run(const KernelArguments& a, Stream&) override {
-    auto* workspace = static_cast<float*>(a.workspace);
+    auto* workspace = a.scratch<float>();
     parallel_for(teams_, 1, teams_, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t team = first; team < last; ++team)
         add_blocks(a, blocks() * team / teams_, blocks() * (team + 1) / teams_,
                    {workspace + team * floats_of_team(), threads_ / teams_});
     });
     merge(workspace);
-    transform_sums(workspace, static_cast<T*>(a.outputs[0]));
+    transform_sums(workspace, a.output<T>(0));
   }
 
  private:
@@ -94,7 +94,7 @@ class WinogradConvGradKernel final : public Kernel {
 
   void transform_input(const KernelArguments& a, std::int64_t begin, std::int64_t end,
                        std::int64_t plane, const Team& team) const {
-    const auto* x = static_cast<const T*>(a.inputs[0]);
+    const auto* x = a.input<T>(0);
     std::int64_t rows = end - begin;
     parallel_for(w_.phases() * rows, 1, team.threads, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t at = first; at < last; ++at) {
@@ -110,7 +110,7 @@ class WinogradConvGradKernel final : public Kernel {
 
   void transform_output_gradient(const KernelArguments& a, std::int64_t begin, std::int64_t end,
                                  std::int64_t z, const Team& team) const {
-    const auto* dy = static_cast<const T*>(a.inputs[1]);
+    const auto* dy = a.input<T>(1);
     std::int64_t rows = end - begin;
     parallel_for(rows, 1, team.threads, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {

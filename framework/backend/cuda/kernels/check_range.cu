@@ -10,7 +10,7 @@ __global__ void check_range(const T* x, const double* lowest, const double* high
                             RangeLayout layout, std::int64_t count, FaultSite site) {
   std::int64_t i = thread_number();
   if (i >= count) return;
-  auto value = static_cast<double>(load(x + i));
+  double value = load(x + i);
   if (!(value >= lowest[i * layout.lowest_step] && value <= highest[i * layout.highest_step]))
     report(site, i / layout.row);
   y[i] = x[i];
@@ -24,9 +24,8 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu& gpu, const KernelOptio
   return dispatch(node.output().dtype, [&](auto t) {
     using T = decltype(t);
     return make_kernel([=, layout = RangeLayout(node)](const KernelArguments& a, Stream& stream) {
-      launch(stream, threads_for(count), check_range<T>, static_cast<const T*>(a.inputs[0]),
-             static_cast<const double*>(a.inputs[1]), static_cast<const double*>(a.inputs[2]),
-             static_cast<T*>(a.outputs[0]), layout, count, reporter->site(a));
+      launch(stream, threads_for(count), check_range<T>, a.input<T>(0), a.input<double>(1),
+             a.input<double>(2), a.output<T>(0), layout, count, reporter->site(a));
     });
   });
 }

@@ -200,15 +200,13 @@ std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
                             concat(" need more frames than its logit length", ctc_unfitting));
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     CtcBatch batch = operands.with(a.inputs[1], a.inputs[2], a.inputs[3]);
-    const auto* logits = static_cast<const T*>(a.inputs[0]);
-    auto *log_sums = static_cast<double*>(a.outputs[1]),
-         *alpha = static_cast<double*>(a.outputs[2]);
+    const auto* logits = a.input<T>(0);
+    auto *log_sums = a.output<double>(1), *alpha = a.output<double>(2);
     launch(stream, block_a_row(batch), check, batch,
            Sites{length->site(a), label->site(a), fit->site(a)});
     launch(stream, groups<warp_threads>(batch.rows * batch.frames), sum_frames<T>, batch, logits,
            log_sums);
-    launch(stream, block_a_row(batch), forward<T>, batch, logits, log_sums, alpha,
-           static_cast<C*>(a.outputs[0]));
+    launch(stream, block_a_row(batch), forward<T>, batch, logits, log_sums, alpha, a.output<C>(0));
   });
 }
 
@@ -225,18 +223,17 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&) {
              + operands.rows * operands.places * static_cast<std::int64_t>(sizeof(std::int32_t)));
   auto run = [=](const KernelArguments& a, Stream& stream) {
     CtcBatch batch = operands.with(a.inputs[2], a.inputs[3], a.inputs[4]);
-    const auto* dy = static_cast<const C*>(a.inputs[0]);
-    const auto* logits = static_cast<const T*>(a.inputs[1]);
-    const auto *log_sums = static_cast<const double*>(a.inputs[5]),
-               *alpha = static_cast<const double*>(a.inputs[6]);
-    auto* far = static_cast<double*>(a.workspace);
+    const auto* dy = a.input<C>(0);
+    const auto* logits = a.input<T>(1);
+    const auto *log_sums = a.input<double>(5), *alpha = a.input<double>(6);
+    auto* far = a.scratch<double>();
     auto* posteriors = reinterpret_cast<C*>(far + far_count);
     auto* order = reinterpret_cast<std::int32_t*>(posteriors + frames * states);
     launch(stream, block_a_row(batch), sort_labels, batch, order);
     launch(stream, block_a_row(batch), backward<T>, batch, logits, log_sums, alpha, far,
            posteriors);
     launch(stream, groups<warp_threads>(frames), combine<T>, batch, dy, logits, log_sums, alpha,
-           posteriors, order, static_cast<T*>(a.outputs[0]));
+           posteriors, order, a.output<T>(0));
   };
   return make_kernel(run, size);
 }

@@ -13,9 +13,7 @@ namespace belfry::cuda {
 static_assert(most_axes == Shape::max_rank);
 
 /// The axes along which matrices are counted: all but the last two.
-inline Shape leading(const Shape& shape) {
-  return Shape(shape.sizes().first(static_cast<std::size_t>(shape.rank() - 2)));
-}
+inline Shape leading(const Shape& shape) { return Shape(shape.sizes().first(shape.rank() - 2)); }
 
 /// `strides` of each operand, in elements, for the axes of `shape`.
 template <int N>
@@ -23,7 +21,7 @@ Layout<N> make_layout(const Shape& shape, const std::array<Strides, N>& strides)
   Layout<N> layout;
   layout.wide = shape.elements() > INT32_MAX;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    auto a = static_cast<std::size_t>(axis);
+    std::size_t a = axis;
     if (shape[axis] == 1) continue;
     int last = layout.rank - 1;
     bool merges = last >= 0;

@@ -27,7 +27,7 @@ struct Draw {
 __device__ inline Draw draw_of(const Grid& grid, const std::int64_t* state, std::int64_t number) {
   std::int64_t row = number / grid.blocks_in_row, in_row = number - row * grid.blocks_in_row;
   std::int64_t left = grid.width - in_row * 4;
-  auto global_row = static_cast<std::uint64_t>(grid.scalar ? 0 : state[2] + row);
+  std::uint64_t global_row = grid.scalar ? 0 : state[2] + row;
   RandomBlock block{.key = philox_key(static_cast<std::uint64_t>(state[0]), grid.stream),
                     .low = global_row << 32 | static_cast<std::uint64_t>(in_row),
                     .step = static_cast<std::uint64_t>(state[1]) & 0xffffffffffff};
@@ -136,8 +136,7 @@ std::unique_ptr<Kernel> make_random(const Node& node, const Gpu&, const KernelOp
         [grid = grid_of(o.type.shape, o.stream), parameters = Parameters{o.a, o.b, o.b - o.a}](
             const KernelArguments& a, Stream& stream) {
           launch(stream, threads_for(grid.blocks), fill_randomly<Distribution<T>, T>,
-                 static_cast<const std::int64_t*>(a.inputs[0]), static_cast<T*>(a.outputs[0]), grid,
-                 parameters);
+                 a.input<std::int64_t>(0), a.output<T>(0), grid, parameters);
         });
   });
 }
@@ -150,9 +149,8 @@ std::unique_ptr<Kernel> make_dropout(const Node& node, const Gpu&, const KernelO
     auto scale = static_cast<compute_type<T>>(1 / (1 - static_cast<double>(o.rate)));
     return make_kernel([grid = grid_of(y.shape, o.stream), rate = o.rate, scale](
                            const KernelArguments& a, Stream& stream) {
-      launch(stream, threads_for(grid.blocks), drop<T>, static_cast<const T*>(a.inputs[0]),
-             static_cast<const std::int64_t*>(a.inputs[1]), static_cast<T*>(a.outputs[0]), grid,
-             rate, scale);
+      launch(stream, threads_for(grid.blocks), drop<T>, a.input<T>(0), a.input<std::int64_t>(1),
+             a.output<T>(0), grid, rate, scale);
     });
   });
 }

@@ -141,13 +141,13 @@ __global__ void resize_grad(const T* dy, T* dx, ResizeGeometry g, std::int64_t p
 std::unique_ptr<Kernel> make_nearest(const Node& node, const Gpu&, const KernelOptions&) {
   const TensorType& x = node.input(0).type();
   ResizeGeometry g = resize_geometry(node.op().name, x.shape, node.as<ResizeOptions>());
-  auto bytes = static_cast<std::int64_t>(size_of(x.dtype));
+  std::int64_t bytes = size_of(x.dtype);
   for (; bytes < 16 && g.channels > 0 && g.channels % 2 == 0; bytes *= 2) g.channels /= 2;
   return dispatch_word(bytes, [&](auto word) {
     using Word = decltype(word);
     return make_kernel([g, words = g.output().elements()](const KernelArguments& a, Stream& s) {
-      launch(s, threads_for(words), resize_nearest<Word>, static_cast<const Word*>(a.inputs[0]),
-             static_cast<Word*>(a.outputs[0]), g, words);
+      launch(s, threads_for(words), resize_nearest<Word>, a.input<Word>(0), a.output<Word>(0), g,
+             words);
     });
   });
 }
@@ -169,8 +169,7 @@ std::unique_ptr<Kernel> make_bilinear(const Node& node, const Gpu&, const Kernel
     using T = decltype(t);
     constexpr int N = decltype(n)::value;
     return make_kernel([g, packs = g.output().elements() / N](const KernelArguments& a, Stream& s) {
-      launch(s, threads_for(packs), resize_bilinear<T, N>, static_cast<const T*>(a.inputs[0]),
-             static_cast<T*>(a.outputs[0]), g, packs);
+      launch(s, threads_for(packs), resize_bilinear<T, N>, a.input<T>(0), a.output<T>(0), g, packs);
     });
   });
 }
@@ -183,8 +182,8 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&, const KernelOpti
     using T = decltype(t);
     constexpr int N = decltype(n)::value;
     return make_kernel([g, packs = g.input().elements() / N](const KernelArguments& a, Stream& s) {
-      launch(s, threads_for(packs), resize_grad<Method, T, N>, static_cast<const T*>(a.inputs[0]),
-             static_cast<T*>(a.outputs[0]), g, packs);
+      launch(s, threads_for(packs), resize_grad<Method, T, N>, a.input<T>(0), a.output<T>(0), g,
+             packs);
     });
   });
 }

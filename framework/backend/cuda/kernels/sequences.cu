@@ -40,8 +40,7 @@ std::unique_ptr<Kernel> make_collapse(const Node& node, const Gpu& gpu, const Ke
       gpu.faults.add("ctc_collapse: the length at row ", concat(" is outside 0..", path[1]));
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     launch(stream, threads_for(path[0]), collapse, SequenceRows::of(path, a.inputs[0], a.inputs[1]),
-           path[0], blank, static_cast<std::int64_t*>(a.outputs[0]),
-           static_cast<std::int64_t*>(a.outputs[1]), fault->site(a));
+           path[0], blank, a.output<std::int64_t>(0), a.output<std::int64_t>(1), fault->site(a));
   });
 }
 
@@ -52,9 +51,9 @@ std::unique_ptr<Kernel> make_distance(const Node& node, const Gpu& gpu, const Ke
                               concat(" is outside: those of truth are 0..", truth[1],
                                      ", those of hypothesis 0..", hypothesis[1]));
   auto run = [=](const KernelArguments& a, Stream& stream) {
-    Distances out{.distance = static_cast<std::int64_t*>(a.outputs[0]),
-                  .length = static_cast<std::int64_t*>(a.outputs[1]),
-                  .costs = static_cast<std::int64_t*>(a.workspace)};
+    Distances out{.distance = a.output<std::int64_t>(0),
+                  .length = a.output<std::int64_t>(1),
+                  .costs = a.scratch<std::int64_t>()};
     launch(stream, threads_for(truth[0]), distances,
            SequenceRows::of(truth, a.inputs[0], a.inputs[1]),
            SequenceRows::of(hypothesis, a.inputs[2], a.inputs[3]), truth[0], options, out,

@@ -63,14 +63,14 @@ std::unique_ptr<Kernel> kernel_for(const Node& node) {
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x[i];
   if (inner != 1)
     return make_kernel([=](const KernelArguments& a, Stream& stream) {
-      launch(stream, threads_for(lines), softmax_lines<Log, T>, static_cast<const T*>(a.inputs[0]),
-             static_cast<T*>(a.outputs[0]), lines, length, inner);
+      launch(stream, threads_for(lines), softmax_lines<Log, T>, a.input<T>(0), a.output<T>(0),
+             lines, length, inner);
     });
   std::unique_ptr<Kernel> kernel;
   with_group_for(lines, length, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
-      launch(stream, groups<group()>(lines), softmax_rows<Log, group(), T>,
-             static_cast<const T*>(a.inputs[0]), static_cast<T*>(a.outputs[0]), lines, length);
+      launch(stream, groups<group()>(lines), softmax_rows<Log, group(), T>, a.input<T>(0),
+             a.output<T>(0), lines, length);
     });
   });
   return kernel;

@@ -71,9 +71,8 @@ std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
   std::unique_ptr<Kernel> kernel;
   with_group_for_classes(rows, classes, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
-      launch(stream, groups<group()>(rows), cross_entropy<group(), T, Label>,
-             static_cast<const T*>(a.inputs[0]), static_cast<const Label*>(a.inputs[1]), rows,
-             classes, smoothing, static_cast<C*>(a.outputs[0]), static_cast<C*>(a.outputs[1]),
+      launch(stream, groups<group()>(rows), cross_entropy<group(), T, Label>, a.input<T>(0),
+             a.input<Label>(1), rows, classes, smoothing, a.output<C>(0), a.output<C>(1),
              reporter->site(a));
     });
   });
@@ -89,10 +88,9 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&) {
   std::unique_ptr<Kernel> kernel;
   with_group_for_classes(rows, classes, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
-      launch(stream, groups<group()>(rows), cross_entropy_grad<group(), T, Label>,
-             static_cast<const C*>(a.inputs[0]), static_cast<const T*>(a.inputs[1]),
-             static_cast<const Label*>(a.inputs[2]), static_cast<const C*>(a.inputs[3]), rows,
-             classes, smoothing, static_cast<T*>(a.outputs[0]));
+      launch(stream, groups<group()>(rows), cross_entropy_grad<group(), T, Label>, a.input<C>(0),
+             a.input<T>(1), a.input<Label>(2), a.input<C>(3), rows, classes, smoothing,
+             a.output<T>(0));
     });
   });
   return kernel;

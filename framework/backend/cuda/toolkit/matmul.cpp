@@ -101,8 +101,7 @@ cublasLtMatrixLayoutOpaque_t layout_of(const Shape& shape, cudaDataType_t type,
                                        std::int64_t batches, std::int64_t stride) {
   std::int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
   cublasLtMatrixLayoutOpaque_t layout;
-  check(cublasLtMatrixLayoutInit(&layout, type, static_cast<std::uint64_t>(columns),
-                                 static_cast<std::uint64_t>(rows), columns),
+  check(cublasLtMatrixLayoutInit(&layout, type, columns, rows, columns),
         "cublasLtMatrixLayoutInit");
   set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batches));
   set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);

@@ -134,9 +134,8 @@ class RuntimeApi final : public Api {
   void launch(const KernelCall& call, StreamHandle stream) override {
     ensure(call.shape.blocks <= std::numeric_limits<std::int32_t>::max(), "a kernel of ",
            call.shape.blocks, " blocks");
-    check(cudaLaunchKernel(call.function, dim3(static_cast<unsigned>(call.shape.blocks)),
-                           dim3(static_cast<unsigned>(call.shape.threads)), call.arguments, 0,
-                           stream),
+    check(cudaLaunchKernel(call.function, dim3(call.shape.blocks), dim3(call.shape.threads),
+                           call.arguments, 0, stream),
           "cudaLaunchKernel");
   }
 

@@ -19,12 +19,10 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g, const ConvOptions& o)
   bool bias = o.bias;
   return make_product<T>(shape, [=](const KernelArguments& a) {
     ProductOutput<T> out = output;
-    out.y = static_cast<T*>(a.outputs[0]);
-    if (bias) out.bias = static_cast<const T*>(a.inputs[2]);
-    return std::tuple(
-        WindowsOperand<T, false>{g, static_cast<const T*>(a.inputs[0])},
-        ColumnsOperand<T>{g.out_channels, g.out_per_group(), static_cast<const T*>(a.inputs[1])},
-        out);
+    out.y = a.output<T>(0);
+    if (bias) out.bias = a.input<T>(2);
+    return std::tuple(WindowsOperand<T, false>{g, a.input<T>(0)},
+                      ColumnsOperand<T>{g.out_channels, g.out_per_group(), a.input<T>(1)}, out);
   });
 }
 

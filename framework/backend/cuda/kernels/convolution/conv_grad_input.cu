@@ -13,14 +13,12 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
                      .n = g.in_per_group(),
                      .k = g.taps() * g.out_per_group()};
   return make_product<T>(shape, [=](const KernelArguments& a) {
-    return std::tuple(
-        SeenByOperand<T>{g, static_cast<const T*>(a.inputs[0])},
-        TransposedKernelOperand<T>{g, static_cast<const T*>(a.inputs[1])},
-        ProductOutput<T>{
-            .y = static_cast<T*>(a.outputs[0]),
-            .batch_stride = g.in_per_group(),
-            .row_stride = g.in_channels,
-            .addend = a.inputs.size() > 2 ? static_cast<const T*>(a.inputs[2]) : nullptr});
+    return std::tuple(SeenByOperand<T>{g, a.input<T>(0)},
+                      TransposedKernelOperand<T>{g, a.input<T>(1)},
+                      ProductOutput<T>{.y = a.output<T>(0),
+                                       .batch_stride = g.in_per_group(),
+                                       .row_stride = g.in_channels,
+                                       .addend = a.inputs.size() > 2 ? a.input<T>(2) : nullptr});
   });
 }
 

@@ -14,11 +14,10 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
                      .k = g.out_places()};
   return make_product<T>(shape, [=](const KernelArguments& a) {
     return std::tuple(
-        WindowsOperand<T, true>{g, static_cast<const T*>(a.inputs[0])},
-        ColumnsOperand<T>{g.out_channels, g.out_per_group(), static_cast<const T*>(a.inputs[1])},
-        ProductOutput<T>{.y = static_cast<T*>(a.outputs[0]),
-                         .batch_stride = g.out_per_group(),
-                         .row_stride = g.out_channels});
+        WindowsOperand<T, true>{g, a.input<T>(0)},
+        ColumnsOperand<T>{g.out_channels, g.out_per_group(), a.input<T>(1)},
+        ProductOutput<T>{
+            .y = a.output<T>(0), .batch_stride = g.out_per_group(), .row_stride = g.out_channels});
   });
 }
 

@@ -58,10 +58,10 @@ std::unique_ptr<Kernel> product_of(const Node& node) {
                          [=](const KernelArguments& arguments) {
                            auto operands = std::tuple(left, right, output);
                            auto& [l, r, out] = operands;
-                           l.data = static_cast<const T*>(arguments.inputs[0]);
-                           r.data = static_cast<const T*>(arguments.inputs[1]);
-                           out.y = static_cast<T*>(arguments.outputs[0]);
-                           if (bias) out.bias = static_cast<const T*>(arguments.inputs[2]);
+                           l.data = arguments.input<T>(0);
+                           r.data = arguments.input<T>(1);
+                           out.y = arguments.output<T>(0);
+                           if (bias) out.bias = arguments.input<T>(2);
                            return operands;
                          });
 }

@@ -19,7 +19,7 @@ template <class From, class To>
 std::unique_ptr<Kernel> kernel(std::int64_t count) {
   return make_kernel([count](const KernelArguments& a, Stream& stream) {
     launch(stream, threads_for(count, flat_each<From>), elementwise_flat<Cast<To>, From, To>,
-           Addresses<1>{{a.inputs[0]}}, Steps<1>{{1}}, static_cast<To*>(a.outputs[0]), count);
+           Addresses<1>{{a.inputs[0]}}, Steps<1>{{1}}, a.output<To>(0), count);
   });
 }
 

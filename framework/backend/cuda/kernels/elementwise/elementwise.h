@@ -94,7 +94,7 @@ std::unique_ptr<Kernel> elementwise_kernel(const Node& node) {
   bool flat = true;
   for (int i = 0; i < n; ++i) {
     const Shape& operand = node.input(i).shape();
-    strides[static_cast<std::size_t>(i)] = broadcast_strides(operand, shape);
+    strides[i] = broadcast_strides(operand, shape);
     steps.step[i] = operand.elements() == count ? 1 : 0;
     flat = flat && (operand.elements() == count || operand.elements() == 1);
   }
@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> elementwise_kernel(const Node& node) {
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     Addresses<n> in{};
     for (std::size_t i = 0; i < n; ++i) in.at[i] = a.inputs[i];
-    auto* out = static_cast<Out*>(a.outputs[0]);
+    auto* out = a.output<Out>(0);
     if (flat) {
       launch(stream, threads_for(count, flat_each<T>), elementwise_flat<F, T, Out>, in, steps, out,
              count);

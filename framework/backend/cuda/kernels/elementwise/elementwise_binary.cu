@@ -22,8 +22,7 @@ std::unique_ptr<Kernel> make_div(const Node& node, const Gpu& gpu, const KernelO
       auto reporter = gpu.faults.add("div: division by zero: element ",
                                      concat(" of the divisor ", divisor, " is 0"));
       return make_kernel([=](const KernelArguments& a, Stream& stream) {
-        launch(stream, threads_for(count), find_zero<T>, static_cast<const T*>(a.inputs[1]), count,
-               reporter->site(a));
+        launch(stream, threads_for(count), find_zero<T>, a.input<T>(1), count, reporter->site(a));
         divide->run(a, stream);
       });
     } else {

@@ -115,8 +115,7 @@ std::unique_ptr<Kernel> program_kernel(const Node& node, const Program<most_inpu
     std::copy(a.inputs.begin(), a.inputs.end(), p.in.at);
     auto run = [&](auto out) {
       using Out = decltype(out);
-      launch(stream, threads_for(count), run_program<T, Out>, p, layout,
-             static_cast<Out*>(a.outputs[0]), count);
+      launch(stream, threads_for(count), run_program<T, Out>, p, layout, a.output<Out>(0), count);
     };
     boolean ? run(bool{}) : run(T{});
   });

@@ -29,9 +29,8 @@ __global__ void gather_rows(const Word* x, const Index* indices, Word* y, Rows r
 template <class Word, class Index>
 std::unique_ptr<Kernel> kernel(Rows rows, std::shared_ptr<Faults::Reporter> reporter) {
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
-    launch(stream, threads_for(rows.words), gather_rows<Word, Index>,
-           static_cast<const Word*>(a.inputs[0]), static_cast<const Index*>(a.inputs[1]),
-           static_cast<Word*>(a.outputs[0]), rows, reporter->site(a));
+    launch(stream, threads_for(rows.words), gather_rows<Word, Index>, a.input<Word>(0),
+           a.input<Index>(1), a.output<Word>(0), rows, reporter->site(a));
   });
 }
 
@@ -43,7 +42,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu& gpu, const KernelOptio
             .width = 1,
             .words = node.output().shape.elements()};
   for (int i = axis + 1; i < x.shape.rank(); ++i) rows.width *= x.shape[i];
-  auto bytes = static_cast<std::int64_t>(size_of(x.dtype));
+  std::int64_t bytes = size_of(x.dtype);
   for (; bytes < 16 && rows.width > 0 && rows.width % 2 == 0; bytes *= 2) {
     rows.width /= 2;
     rows.words /= 2;

@@ -191,15 +191,14 @@ std::unique_ptr<Kernel> kernel(const Sizes& s, std::shared_ptr<Faults::Reporter>
   std::int64_t key_bytes = 2 * s.count * static_cast<std::int64_t>(sizeof(Key));  // 16 * count
   std::int64_t sums = 2 * s.chunks() * s.outer * s.inner;
   auto run = [=](const KernelArguments& a, Stream& stream) {
-    auto* dx = static_cast<T*>(a.outputs[0]);
+    auto* dx = a.output<T>(0);
     std::int64_t elements = s.outer * s.size * s.inner;
     launch(stream, threads_for(elements, pack_size<T>), fill_with_zeros<T>, dx, elements);
-    const Key* keys =
-        sort<Index>(a.inputs[1], static_cast<Key*>(a.workspace), s, reporter->site(a), stream);
-    auto* partial = reinterpret_cast<C*>(static_cast<std::byte*>(a.workspace) + key_bytes);
+    const Key* keys = sort<Index>(a.inputs[1], a.scratch<Key>(), s, reporter->site(a), stream);
+    auto* partial = reinterpret_cast<C*>(a.scratch<std::byte>() + key_bytes);
     std::int64_t threads = s.outer * s.chunks() * (s.inner / N);
-    launch(stream, threads_for(threads), add_chunks<T, N>, keys, static_cast<const T*>(a.inputs[0]),
-           dx, partial, s, threads);
+    launch(stream, threads_for(threads), add_chunks<T, N>, keys, a.input<T>(0), dx, partial, s,
+           threads);
     launch(stream, threads_for(threads), add_partial_sums<T, N>, keys, dx, partial, s, threads);
   };
   return make_kernel(run, Bytes(key_bytes + sums * static_cast<std::int64_t>(sizeof(C))));

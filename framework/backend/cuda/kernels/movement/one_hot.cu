@@ -20,8 +20,8 @@ std::unique_ptr<Kernel> kernel(const OneHotOptions& o, std::int64_t count) {
   auto element = [](double value) { return static_cast<T>(static_cast<compute_type<T>>(value)); };
   return make_kernel([count, depth = o.depth, on = element(o.on), off = element(o.off)](
                          const KernelArguments& a, Stream& stream) {
-    launch(stream, threads_for(count), one_hot<T, Index>, static_cast<const Index*>(a.inputs[0]),
-           static_cast<T*>(a.outputs[0]), depth, on, off, count);
+    launch(stream, threads_for(count), one_hot<T, Index>, a.input<Index>(0), a.output<T>(0), depth,
+           on, off, count);
   });
 }
 

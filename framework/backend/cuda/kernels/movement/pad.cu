@@ -41,7 +41,7 @@ Margins margins_of(const Shape& in, const Shape& out, const std::vector<std::int
     bool padded = in[axis] != out[axis];
     if (padded || m.rank == 0) {
       m.out[m.rank] = m.in[m.rank] = 1;
-      m.before[m.rank++] = padded ? before[static_cast<std::size_t>(axis)] : 0;
+      m.before[m.rank++] = padded ? before[axis] : 0;
     } else {
       m.before[m.rank - 1] *= in[axis];
     }
@@ -60,8 +60,8 @@ std::unique_ptr<Kernel> kernel(const Margins& margins, const TensorType& y, cons
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     auto function =
         words > INT32_MAX ? pad_words<Word, std::uint64_t> : pad_words<Word, std::uint32_t>;
-    launch(stream, threads_for(words), function, static_cast<const Word*>(a.inputs[0]),
-           static_cast<Word*>(a.outputs[0]), margins, word, words);
+    launch(stream, threads_for(words), function, a.input<Word>(0), a.output<Word>(0), margins, word,
+           words);
   });
 }
 
@@ -69,7 +69,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
   const TensorType& y = node.output();
   const auto& o = node.as<PadOptions>();
   Margins margins = margins_of(node.input(0).shape(), y.shape, o.before);
-  auto bytes = static_cast<std::int64_t>(size_of(y.dtype));
+  std::int64_t bytes = size_of(y.dtype);
   int last = margins.rank - 1;
   while (last >= 0 && bytes < 16
          && (margins.out[last] | margins.before[last] | margins.in[last]) % 2 == 0) {

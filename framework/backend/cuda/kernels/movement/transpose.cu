@@ -77,7 +77,7 @@ std::unique_ptr<Kernel> tiled_kernel(const Layout<2>& layout, int from_axis) {
   for (int axis = 0; axis < tiles.others.rank; ++axis) blocks *= tiles.others.sizes[axis];
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     launch(stream, {.blocks = blocks, .threads = tile_threads}, transpose_tiles<Word>,
-           static_cast<const Word*>(a.inputs[0]), static_cast<Word*>(a.outputs[0]), tiles);
+           a.input<Word>(0), a.output<Word>(0), tiles);
   });
 }
 
@@ -85,11 +85,10 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
   const TensorType& y = node.output();
   const std::vector<int>& permutation = node.as<TransposeOptions>().permutation;
   Strides own = row_major(node.input(0).shape()), strides{};
-  for (std::size_t i = 0; i < permutation.size(); ++i)
-    strides[i] = own[static_cast<std::size_t>(permutation[i])];
+  for (std::size_t i = 0; i < permutation.size(); ++i) strides[i] = own[permutation[i]];
   Layout<2> layout = make_layout<2>(y.shape, {strides, row_major(y.shape)});
   const std::int64_t* of_input = layout.strides[0];
-  auto from_axis = static_cast<int>(std::find(of_input, of_input + layout.rank, 1) - of_input);
+  int from_axis = std::find(of_input, of_input + layout.rank, 1) - of_input;
   // A narrow tile would leave most threads idle.
   constexpr std::int64_t narrow = 8;
   if (from_axis < layout.rank - 1

@@ -129,21 +129,15 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormGradOptions& o, std::int64_t r
   ColumnTiles tiles = map_tiles(rows, channels, V);
   auto run = [=](const KernelArguments& a, Stream& stream) {
     bool relu = o.activation == Activation::relu;
-    Operands<T> in{static_cast<const T*>(a.inputs[0]),
-                   static_cast<const T*>(a.inputs[1]),
-                   relu && !o.recompute ? static_cast<const T*>(a.inputs[5]) : nullptr,
-                   static_cast<const C*>(a.inputs[2]),
-                   static_cast<const C*>(a.inputs[3]),
-                   static_cast<const C*>(a.inputs[4]),
-                   relu && o.recompute ? static_cast<const C*>(a.inputs[5]) : nullptr,
-                   channels};
-    auto *dscale = static_cast<C*>(a.outputs[1]), *doffset = static_cast<C*>(a.outputs[2]);
+    Operands<T> in{
+        a.input<T>(0), a.input<T>(1), relu && !o.recompute ? a.input<T>(5) : nullptr, a.input<C>(2),
+        a.input<C>(3), a.input<C>(4), relu && o.recompute ? a.input<C>(5) : nullptr,  channels};
+    auto *dscale = a.output<C>(1), *doffset = a.output<C>(2);
     fold.template enqueue<V>(stream, in, StoreParameters<C>{in.inverse, dscale, doffset},
                              a.workspace);
     launch(stream, {tiles.blocks(), block_threads}, map_columns<V, InputGradient<T>>,
-           InputGradient<T>{in, dscale, doffset, C(1) / static_cast<C>(rows),
-                            static_cast<T*>(a.outputs[0]),
-                            o.residual ? static_cast<T*>(a.outputs[3]) : nullptr},
+           InputGradient<T>{in, dscale, doffset, C(1) / static_cast<C>(rows), a.output<T>(0),
+                            o.residual ? a.output<T>(3) : nullptr},
            tiles);
   };
   return make_kernel(run, fold.workspace());

@@ -13,14 +13,14 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormRecomputeOptions& o, std::int6
   using C = compute_type<T>;
   ColumnTiles tiles = map_tiles(rows, channels, V);
   auto run = [=](const KernelArguments& a, Stream& stream) {
-    auto channel = [&](std::size_t i) { return static_cast<const C*>(a.inputs[i]); };
-    Normalize<T> normalize{static_cast<const T*>(a.inputs[0]),
-                           o.residual ? static_cast<const T*>(a.inputs[5]) : nullptr,
+    auto channel = [&](std::size_t i) { return a.input<C>(i); };
+    Normalize<T> normalize{a.input<T>(0),
+                           o.residual ? a.input<T>(5) : nullptr,
                            channel(1),
                            channel(2),
                            channel(3),
                            channel(4),
-                           static_cast<T*>(a.outputs[0]),
+                           a.output<T>(0),
                            channels,
                            o.activation == Activation::relu};
     launch(stream, {tiles.blocks(), block_threads}, map_columns<V, Normalize<T>>, normalize, tiles);

@@ -26,16 +26,14 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormOptions& o, std::int64_t rows,
   ColumnFold<MomentsFold, Moments<C>> fold(1, rows, channels, V);
   ColumnTiles tiles = map_tiles(rows, channels, V);
   auto run = [=](const KernelArguments& a, Stream& stream) {
-    const auto *x = static_cast<const T*>(a.inputs[0]),
-               *residual = o.residual ? static_cast<const T*>(a.inputs[3]) : nullptr;
-    auto *mean = static_cast<C*>(a.outputs[1]), *inverse = static_cast<C*>(a.outputs[3]);
-    fold.template enqueue<V>(
-        stream, MatrixElements<C, T>{x, channels},
-        StoreStatistics<C>{mean, static_cast<C*>(a.outputs[2]), inverse, o.epsilon}, a.workspace);
+    const auto *x = a.input<T>(0), *residual = o.residual ? a.input<T>(3) : nullptr;
+    auto *mean = a.output<C>(1), *inverse = a.output<C>(3);
+    fold.template enqueue<V>(stream, MatrixElements<C, T>{x, channels},
+                             StoreStatistics<C>{mean, a.output<C>(2), inverse, o.epsilon},
+                             a.workspace);
     launch(stream, {tiles.blocks(), block_threads}, map_columns<V, Normalize<T>>,
-           Normalize<T>{x, residual, static_cast<const C*>(a.inputs[1]),
-                        static_cast<const C*>(a.inputs[2]), mean, inverse,
-                        static_cast<T*>(a.outputs[0]), channels, o.activation == Activation::relu},
+           Normalize<T>{x, residual, a.input<C>(1), a.input<C>(2), mean, inverse, a.output<T>(0),
+                        channels, o.activation == Activation::relu},
            tiles);
   };
   return make_kernel(run, fold.workspace());

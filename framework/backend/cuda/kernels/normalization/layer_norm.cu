@@ -109,11 +109,9 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
     std::unique_ptr<Kernel> kernel;
     with_group_for(rows, channels, [&](auto group) {
       kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
-        launch(stream, groups<group()>(rows), normalize_rows<group(), T, C>,
-               static_cast<const T*>(a.inputs[0]), static_cast<const C*>(a.inputs[1]),
-               static_cast<const C*>(a.inputs[2]), rows, channels, epsilon,
-               static_cast<T*>(a.outputs[0]), static_cast<C*>(a.outputs[1]),
-               static_cast<C*>(a.outputs[2]));
+        launch(stream, groups<group()>(rows), normalize_rows<group(), T, C>, a.input<T>(0),
+               a.input<C>(1), a.input<C>(2), rows, channels, epsilon, a.output<T>(0),
+               a.output<C>(1), a.output<C>(2));
       });
     });
     return kernel;
@@ -125,17 +123,12 @@ std::unique_ptr<Kernel> grad_kernel(std::int64_t rows, std::int64_t channels) {
   using C = compute_type<T>;
   ColumnFold<Taking<Sum>, Pair<C>> fold(1, rows, channels, V);
   auto run = [=](const KernelArguments& a, Stream& stream) {
-    Rows<T> of{static_cast<const T*>(a.inputs[0]),
-               static_cast<const T*>(a.inputs[1]),
-               static_cast<const C*>(a.inputs[2]),
-               static_cast<const C*>(a.inputs[3]),
-               static_cast<const C*>(a.inputs[4]),
-               rows,
-               channels};
-    StoreParameters<C> out{static_cast<C*>(a.outputs[1]), static_cast<C*>(a.outputs[2])};
+    Rows<T> of{a.input<T>(0), a.input<T>(1), a.input<C>(2), a.input<C>(3),
+               a.input<C>(4), rows,          channels};
+    StoreParameters<C> out{a.output<C>(1), a.output<C>(2)};
     fold.template enqueue<V>(stream, of, out, a.workspace);
     launch(stream, groups<Group>(rows), input_gradient<Group, T>, of,
-           static_cast<T*>(a.outputs[0]));  // last, for it may overwrite dy
+           a.output<T>(0));  // last, for it may overwrite dy
   };
   return make_kernel(run, fold.workspace());
 }

@@ -53,8 +53,8 @@ std::unique_ptr<Kernel> kernel_for(const Node& node, const PoolGeometry& geometr
     with_channels_at_once<T>(pool, [&](auto v) {
       kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
         launch(stream, threads_for(count, v()),
-               grad ? pool_averages_grad<v(), T> : pool_averages<v(), T>, pool,
-               static_cast<const T*>(a.inputs[0]), static_cast<T*>(a.outputs[0]), count);
+               grad ? pool_averages_grad<v(), T> : pool_averages<v(), T>, pool, a.input<T>(0),
+               a.output<T>(0), count);
       });
     });
     return kernel;

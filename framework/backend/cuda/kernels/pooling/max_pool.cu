@@ -91,9 +91,8 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
     std::unique_ptr<Kernel> kernel;
     with_channels_at_once<T>(pool, [&](auto v) {
       kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
-        launch(stream, threads_for(count, v()), pool_maxima<v(), T, Index>, pool,
-               static_cast<const T*>(a.inputs[0]), static_cast<T*>(a.outputs[0]),
-               static_cast<Index*>(a.outputs[1]), count);
+        launch(stream, threads_for(count, v()), pool_maxima<v(), T, Index>, pool, a.input<T>(0),
+               a.output<T>(0), a.output<Index>(1), count);
       });
     });
     return kernel;
@@ -112,8 +111,7 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&, const KernelOpti
     with_channels_at_once<T>(pool, [&](auto v) {
       kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
         launch(stream, threads_for(count, v()), pool_maxima_grad<v(), T, Index>, pool,
-               static_cast<const T*>(a.inputs[0]), static_cast<const Index*>(a.inputs[1]),
-               static_cast<T*>(a.outputs[0]), count);
+               a.input<T>(0), a.input<Index>(1), a.output<T>(0), count);
       });
     });
     return kernel;
@@ -129,9 +127,8 @@ std::unique_ptr<Kernel> make_gather(const Node& node, const Gpu& gpu, const Kern
     using Index = decltype(at);
     std::int64_t count = pool.output_elements();
     return make_kernel([=](const KernelArguments& a, Stream& stream) {
-      launch(stream, threads_for(count), gather_winners<T, Index>, pool,
-             static_cast<const T*>(a.inputs[0]), static_cast<const Index*>(a.inputs[1]),
-             static_cast<T*>(a.outputs[0]), count, reporter->site(a));
+      launch(stream, threads_for(count), gather_winners<T, Index>, pool, a.input<T>(0),
+             a.input<Index>(1), a.output<T>(0), count, reporter->site(a));
     });
   });
 }

@@ -81,15 +81,14 @@ std::unique_ptr<Kernel> kernel_for(const Node& node) {
   for (int i = axis + 1; i < x.rank(); ++i) inner *= x[i];
   if (inner != 1)
     return make_kernel([=](const KernelArguments& a, Stream& stream) {
-      launch(stream, threads_for(lines), argmax_lines<Order, T>, static_cast<const T*>(a.inputs[0]),
-             lines, length, inner, static_cast<std::int64_t*>(a.outputs[0]));
+      launch(stream, threads_for(lines), argmax_lines<Order, T>, a.input<T>(0), lines, length,
+             inner, a.output<std::int64_t>(0));
     });
   std::unique_ptr<Kernel> kernel;
   with_group_for(lines, length, [&](auto group) {
     kernel = make_kernel([=](const KernelArguments& a, Stream& stream) {
-      launch(stream, groups<group()>(lines), argmax_rows<Order, group(), T>,
-             static_cast<const T*>(a.inputs[0]), lines, length,
-             static_cast<std::int64_t*>(a.outputs[0]));
+      launch(stream, groups<group()>(lines), argmax_rows<Order, group(), T>, a.input<T>(0), lines,
+             length, a.output<std::int64_t>(0));
     });
   });
   return kernel;

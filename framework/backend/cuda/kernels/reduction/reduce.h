@@ -105,8 +105,8 @@ class Reduction {
         kept_(make_layout<1>(walk.kept, {walk.kept_strides})),
         reduced_(make_layout<1>(walk.reduced, {walk.reduced_strides})) {}
 
-  static const T* in(const KernelArguments& a) { return static_cast<const T*>(a.inputs[0]); }
-  static T* out(const KernelArguments& a) { return static_cast<T*>(a.outputs[0]); }
+  static const T* in(const KernelArguments& a) { return a.input<T>(0); }
+  static T* out(const KernelArguments& a) { return a.output<T>(0); }
 
   std::unique_ptr<Kernel> rows() const {
     RowParts parts = row_parts(results_, length_);
@@ -115,7 +115,7 @@ class Reduction {
     std::unique_ptr<Kernel> kernel;
     with_group_for(results_ * parts.parts, parts.length_of_part, [&](auto group) {
       auto run = [=](const KernelArguments& a, Stream& stream) {
-        A* partial = partials > 0 ? static_cast<A*>(a.workspace) : nullptr;
+        A* partial = partials > 0 ? a.scratch<A>() : nullptr;
         launch(stream, groups<group()>(parts.rows * parts.parts),
                reduce_rows<Fold, A, group(), T, T>, in(a), parts, partial, out(a));
         if (partial)

@@ -50,7 +50,7 @@ __global__ void lamb_moments(LambBatch batch, const Rule* rules, const bool* con
 template <class T, class Rule>
 __global__ void lamb_steps(LambBatch batch, const Rule* rules, const Pair<double>* squares,
                            compute_type<T>* steps) {
-  auto group = static_cast<int>(blockIdx.x);
+  int group = blockIdx.x;
   unsigned end = group + 1 < batch.groups ? batch.first_block[group + 1] : batch.blocks;
   Pair<double> sums{};
   for (unsigned block = batch.first_block[group] + threadIdx.x; block < end; block += blockDim.x)
@@ -108,7 +108,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
     };
     auto groups = groups_of<2>(node, layout);
     auto run = [=](const KernelArguments& a, Stream& stream) {
-      auto& w = *static_cast<Workspace*>(a.workspace);
+      auto& w = *a.scratch<Workspace>();
       ScalarsOnGpu scalars = scalars_of(a, layout);
       launch_make_rules<Rule>(options, scalars, w.rules, stream);
       for_each_batch<T>(groups, a, [&](const LambBatch& batch) {

@@ -29,7 +29,7 @@ __global__ void average(AverageBatch batch, MovingAverageUpdateOptions options,
 
 /// Behind average(), which reads the counts.
 __global__ void count_updates(AverageBatch batch, const bool* condition) {
-  auto group = static_cast<int>(threadIdx.x);
+  int group = threadIdx.x;
   if (group < batch.groups && holds(condition))
     ++*static_cast<std::int64_t*>(batch.tensors[group][2]);
 }

@@ -63,8 +63,7 @@ void for_each_batch(const std::vector<TensorGroup<N>>& groups, const KernelArgum
   Batch<N> batch;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     int at = batch.groups++;
-    for (std::size_t n = 0; n < N; ++n)
-      batch.tensors[at][n] = a.inputs[static_cast<std::size_t>(groups[g].inputs[n])];
+    for (std::size_t n = 0; n < N; ++n) batch.tensors[at][n] = a.inputs[groups[g].inputs[n]];
     batch.elements[at] = groups[g].elements;
     batch.rank[at] = groups[g].rank;
     batch.row[at] = groups[g].row;

@@ -142,11 +142,10 @@ std::unique_ptr<Kernel> make_packed(const Node& node, const UpdateLayout& layout
   const auto& options = node.as<typename R::Options>();
   auto groups = groups_of<R::max_slots>(node, layout);
   auto run = [=](const KernelArguments& a, Stream& stream) {
-    auto* rules = static_cast<R*>(a.workspace);
+    auto* rules = a.scratch<R>();
     ScalarsOnGpu scalars = scalars_of(a, layout);
     launch_make_rules(options, scalars, rules, stream);
-    const auto* random =
-        static_cast<const std::int64_t*>(a.inputs[static_cast<std::size_t>(layout.random_state())]);
+    const auto* random = static_cast<const std::int64_t*>(a.inputs[layout.random_state()]);
     for_each_batch<float>(groups, a, [&](const auto& batch) {
       auto kernel = state_of(options) == OptimizerState::bf16 ? update_packed<Bf16Slot, R>
                                                               : update_packed<EightBitSlot, R>;

@@ -14,7 +14,7 @@ struct ScalarsOnGpu {
 };
 
 inline ScalarsOnGpu scalars_of(const KernelArguments& a, const UpdateLayout& layout) {
-  auto input = [&](int i) { return a.inputs[static_cast<std::size_t>(i)]; };
+  auto input = [&](int i) { return a.inputs[i]; };
   return {static_cast<const float*>(input(0)),
           layout.scalars > 1 ? static_cast<const std::int64_t*>(input(1)) : nullptr,
           layout.condition ? static_cast<const bool*>(input(layout.condition_input())) : nullptr};
@@ -28,7 +28,7 @@ constexpr int rule_count = Shape::max_rank + 1;
 template <class Rule>
 __global__ void make_rules(typename Rule::Options options, ScalarsOnGpu scalars, Rule* rules) {
   UpdateScalars values{*scalars.learning_rate, scalars.step ? *scalars.step : 0};
-  auto rank = static_cast<int>(threadIdx.x);
+  int rank = threadIdx.x;
   if (rank < rule_count) rules[rank] = Rule::template make<StdMath>(options, values, rank);
 }
 
@@ -47,8 +47,7 @@ std::vector<TensorGroup<2 + Slots>> groups_of(const Node& node, const UpdateLayo
     TensorGroup<2 + Slots> group{.inputs = {layout.variable(g), layout.gradient(g)},
                                  .elements = shape.elements(),
                                  .rank = shape.rank()};
-    for (int k = 0; k < Slots; ++k)
-      group.inputs[static_cast<std::size_t>(2 + k)] = layout.slot(g, k);
+    for (int k = 0; k < Slots; ++k) group.inputs[2 + k] = layout.slot(g, k);
     groups.push_back(group);
   }
   return groups;
@@ -72,7 +71,7 @@ std::unique_ptr<Kernel> make_mixed_kernel(const Node& node,
   };
   return make_kernel([=, f64 = of(DType::f64), f32 = of(DType::f32), bf16 = of(DType::bf16),
                       f16 = of(DType::f16)](const KernelArguments& a, Stream& stream) {
-    auto* condition = conditional ? static_cast<const bool*>(a.inputs[0]) : nullptr;
+    auto* condition = conditional ? a.input<bool>(0) : nullptr;
     run(double(), f64, condition, a, stream);
     run(float(), f32, condition, a, stream);
     run(BFloat16(), bf16, condition, a, stream);

@@ -84,7 +84,7 @@ std::unique_ptr<Kernel> kernel(const Node& node) {
     for (auto& group : groups)
       if (is_lazy(options, group.rank)) group.row = row_of(node.input(group.inputs[0]).shape());
     auto run = [=](const KernelArguments& a, Stream& stream) {
-      auto* rules = static_cast<R*>(a.workspace);
+      auto* rules = a.scratch<R>();
       ScalarsOnGpu scalars = scalars_of(a, layout);
       launch_make_rules(options, scalars, rules, stream);
       for_each_batch<T>(groups, a, [&](const auto& batch) {

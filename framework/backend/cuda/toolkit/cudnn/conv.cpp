@@ -82,9 +82,7 @@ class CudnnConv final : public Kernel {
     if (c.adds) addend_bytes_ = Bytes(TensorType{c.x(), c.dtype}.bytes());
   }
 
-  Bytes workspace() const override {
-    return workspace_for(static_cast<std::size_t>(gradient_.count) + plan_.workspace());
-  }
+  Bytes workspace() const override { return workspace_for(gradient_.count + plan_.workspace()); }
   std::vector<PackedInput> packed_inputs() const override { return packed_; }
   std::string_view implementation() const override { return "cudnn"; }
 

@@ -73,7 +73,7 @@ Descriptor description_of(const Convolution& c, cudnnDataType_t compute) {
   Descriptor d(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   d.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, compute)
       .set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION)
-      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, static_cast<std::int64_t>(c.in.size()))
+      .set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, std::ssize(c.in))
       .set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, c.stride)
       .set(CUDNN_ATTR_CONVOLUTION_DILATIONS, c.dilation)
       .set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, c.before)

@@ -41,7 +41,7 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const Descriptor& engine) {
                                  CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count,
                                  notes.data()),
         "reading an engine's notes");
-  notes.resize(static_cast<std::size_t>(count));
+  notes.resize(count);
   return notes;
 }
 
@@ -89,8 +89,7 @@ Descriptor graph_of(const CudnnHandle& library, const OperationGraph& operations
   for (const Descriptor& operation : operations.operations()) list.push_back(operation.get());
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   if (library.handle) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, library.handle);
-  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-            static_cast<std::int64_t>(list.size()), list.data());
+  graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, list.size(), list.data());
   return graph;
 }
 
@@ -161,8 +160,8 @@ CudnnHandle::CudnnHandle(const Gpu& gpu) : api(&gpu.api), index(gpu.index) {
 
 CudnnHandle::CudnnHandle(std::string_view properties) {
   Descriptor d(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  d.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-        static_cast<std::int64_t>(properties.size()), properties.data());
+  d.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, properties.size(),
+        properties.data());
   described = std::move(d).finalize();
 }
 
@@ -227,7 +226,7 @@ std::optional<GraphPlan> GraphPlan::find(const std::shared_ptr<CudnnHandle>& lib
 GraphPlan::GraphPlan(std::shared_ptr<CudnnHandle> library, std::shared_ptr<const FoundPlan> found)
     : library_(std::move(library)),
       found_(std::move(found)),
-      workspace_(static_cast<std::size_t>(workspace_of(found_->plan))) {}
+      workspace_(workspace_of(found_->plan)) {}
 
 // Addresses stay the same until the arena moves.
 void GraphPlan::bind(std::span<const Operand> operands, void* workspace) {
@@ -239,8 +238,8 @@ void GraphPlan::bind(std::span<const Operand> operands, void* workspace) {
   }
   Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
-  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
-           static_cast<std::int64_t>(addresses_.size()), addresses_.data());
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, addresses_.size(),
+           addresses_.data());
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
   bound_ = std::move(pack).finalize();
   addresses_.push_back(workspace);

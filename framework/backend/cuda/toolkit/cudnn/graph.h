@@ -56,7 +56,7 @@ class Descriptor {
     return *this;
   }
   Descriptor& set(cudnnBackendAttributeName_t name, const std::vector<std::int64_t>& values) {
-    set(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
+    set(name, CUDNN_TYPE_INT64, values.size(), values.data());
     return *this;
   }
   Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& value) {

@@ -90,7 +90,7 @@ class NcclReducer final : public Reducer {
     in_group("ncclGroupEnd", [&] {
       for (const Segment& s : bucket.segments) {
         if (s.count == 0) continue;
-        auto count = static_cast<std::size_t>(s.count);
+        std::size_t count = s.count;
         if (bucket.op == ReduceOp::first) {
           check(ncclBroadcast(s.data, s.data, count, type, 0, communicator, handle_of(stream)),
                 "ncclBroadcast", communicator);
@@ -127,7 +127,7 @@ class NcclReducer final : public Reducer {
 
  private:
   ncclComm_t of(int member) const {
-    ncclComm_t communicator = communicators_[static_cast<std::size_t>(member)];
+    ncclComm_t communicator = communicators_[member];
     ensure(communicator, "NCCL: the communicator was aborted");
     return communicator;
   }
@@ -166,7 +166,7 @@ class NcclReducer final : public Reducer {
   bool wait_for_all(double seconds) {
     Clock::time_point begin = Clock::now();
     for (std::size_t m = 0; m < communicators_.size();) {
-      if (enqueued(static_cast<int>(m))) {
+      if (enqueued(m)) {
         ++m;
       } else if (std::chrono::duration<double>(Clock::now() - begin).count() > seconds) {
         return false;

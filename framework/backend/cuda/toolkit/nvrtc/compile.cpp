@@ -21,8 +21,8 @@ struct Program {
       names.push_back(header.name);
       texts.push_back(header.text);
     }
-    check(nvrtcCreateProgram(&handle, source.c_str(), "fused_chain.cu",
-                             static_cast<int>(names.size()), texts.data(), names.data()),
+    check(nvrtcCreateProgram(&handle, source.c_str(), "fused_chain.cu", names.size(), texts.data(),
+                             names.data()),
           "nvrtcCreateProgram");
   }
   ~Program() { nvrtcDestroyProgram(&handle); }
