@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "belfry/data/iterator.h"
-#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/tensor/features.h"
 
 namespace belfry {
 

@@ -11,7 +11,7 @@
 
 #include "belfry/data/element.h"
 #include "belfry/data/position.h"
-#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/tensor/features.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry::data {

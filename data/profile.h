@@ -11,7 +11,7 @@
 
 #include "belfry/data/iterator.h"
 #include "belfry/framework/base/mutex.h"
-#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/tensor/features.h"
 
 namespace belfry::data {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 

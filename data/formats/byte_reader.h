@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 

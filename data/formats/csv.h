@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/tensor/features.h"
 
 namespace belfry::data {

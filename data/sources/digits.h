@@ -8,7 +8,7 @@
 
 #include "belfry/data/dataset.h"
 #include "belfry/data/transforms/transforms.h"
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::data {
 

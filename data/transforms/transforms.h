@@ -10,7 +10,7 @@
 
 #include "belfry/data/dataset.h"
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/tensor/features.h"
 
 namespace belfry::data {
 

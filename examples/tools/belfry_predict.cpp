@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "belfry/data/formats/images/image.h"
-#include "belfry/framework/tensor/stack.h"
+#include "belfry/framework/tensor/array.h"
 #include "belfry/version.h"
 #include "tools/predict_inputs.h"
 #include "tools/predictions.h"

@@ -12,7 +12,7 @@
 #include "belfry/data/formats/images/image.h"
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/file.h"
-#include "belfry/framework/tensor/stack.h"
+#include "belfry/framework/tensor/array.h"
 
 namespace belfry::programs {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/framework/train/weights.h"
+#include "belfry/framework/train/warm_start.h"
 
 namespace belfry::programs {
 

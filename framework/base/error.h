@@ -60,4 +60,15 @@ decltype(auto) with_context(const std::string& where, Body&& body) {
   }
 }
 
+/// Returns what() of a std::exception, and "an unknown exception" for all others.
+inline std::string what_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an unknown exception";
+  }
+}
+
 }  // namespace belfry

@@ -1,5 +1,7 @@
 #include "belfry/framework/base/fields.h"
 
+#include <exception>
+
 namespace belfry {
 
 std::string to_string(const Limits& limits) {
@@ -8,6 +10,16 @@ std::string to_string(const Limits& limits) {
 }
 
 namespace detail {
+
+std::string_view name_at(std::span<const std::string_view> names, std::size_t index) {
+  ensure(index < names.size(), "value ", index, " of an enumeration that has ", join(names, ", "));
+  return names[index];
+}
+
+void fail_no_such_value(std::int64_t value) {
+  ensure(false, "value ", value, " of an enumeration that has no such value");
+  std::terminate();
+}
 
 // Takes the first name off a list that the preprocessor wrote: "a, b, c".
 std::string_view pop_name(std::string_view& names) {

@@ -1,8 +1,8 @@
-#include "belfry/framework/base/nearest_names.h"
-
 #include <algorithm>
 #include <numeric>
 #include <utility>
+
+#include "belfry/framework/base/text.h"
 
 namespace belfry {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry {
 
@@ -46,6 +46,15 @@ struct RowRange {
 
 /// `rows` in `parts` ranges as even as can be, larger ones first: 15 in 2 is 8 and 7. Ranges may be
 /// empty.
-std::vector<RowRange> split_rows(std::int64_t rows, int parts);
+inline std::vector<RowRange> split_rows(std::int64_t rows, int parts) {
+  std::vector<RowRange> out;
+  std::int64_t first = 0;
+  for (int i = 0; i < parts; ++i) {
+    std::int64_t count = rows / parts + (i < rows % parts ? 1 : 0);
+    out.push_back({first, count});
+    first += count;
+  }
+  return out;
+}
 
 }  // namespace belfry

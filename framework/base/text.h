@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace belfry {
 
@@ -81,5 +82,11 @@ bool is_utf8(std::string_view s);
 
 /// A byte count for people: 1536 is "1.5 KiB". Powers of 1024.
 std::string bytes_text(std::int64_t bytes);
+
+/// At most `count` of `names`, the nearest to `name` first. The distance is the number of
+/// characters to insert, delete or replace (Levenshtein 1966); a name whose distance is above half
+/// of the longer name's length is left out.
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names,
+                                       std::size_t count = 3);
 
 }  // namespace belfry

@@ -1,6 +1,6 @@
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/ops/convolution/convolution.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {

@@ -1,9 +1,8 @@
-#include "belfry/framework/compiler/arrivals.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/compiler/memory_planner.h"
 
 namespace belfry {
 

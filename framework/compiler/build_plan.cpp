@@ -1,13 +1,11 @@
-#include "belfry/framework/compiler/build_plan.h"
 
 #include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
 
-#include "belfry/framework/compiler/arrivals.h"
-#include "belfry/framework/compiler/execution_order.h"
 #include "belfry/framework/compiler/memory_planner.h"
+#include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/transfer.h"
 

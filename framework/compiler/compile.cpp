@@ -1,8 +1,5 @@
-#include "belfry/framework/compiler/build_plan.h"
-#include "belfry/framework/compiler/partition.h"
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/compiler/plan.h"
-#include "belfry/framework/compiler/recompute.h"
 #include "belfry/framework/graph/verify.h"
 
 namespace belfry {

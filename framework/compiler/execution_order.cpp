@@ -1,9 +1,8 @@
-#include "belfry/framework/compiler/execution_order.h"
-
 #include <algorithm>
 #include <deque>
 #include <map>
 
+#include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/ops/transfer.h"
 
 namespace belfry {

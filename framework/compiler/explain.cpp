@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <map>
 
-#include "belfry/framework/compiler/memory_picture.h"
 #include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/compiler/reference_use.h"

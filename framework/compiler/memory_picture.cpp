@@ -1,5 +1,3 @@
-#include "belfry/framework/compiler/memory_picture.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "belfry/framework/base/text.h"
+#include "belfry/framework/compiler/plan.h"
 
 namespace belfry {
 namespace {

@@ -1,7 +1,6 @@
-#include "belfry/framework/compiler/partition.h"
-
 #include <algorithm>
 
+#include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/transfer.h"
 

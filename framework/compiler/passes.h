@@ -1,9 +1,14 @@
 #pragma once
-// The rewriting passes. Each is a function from program to program; compile() runs them in the
-// order in which they stand here. Dead code goes in every one: what no root needs is not copied.
+// The steps of compile(). First the rewriting passes: each is a function from program to program,
+// and they run in the order in which they stand here. Dead code goes in every one: what no root
+// needs is not copied.
 
 #include <functional>
+#include <memory>
+#include <span>
+#include <vector>
 
+#include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/graph/rewrite.h"
 
 namespace belfry {
@@ -46,5 +51,46 @@ Program add_to_input_gradients(const Program& program,
 
 /// Chains of elementwise ops whose intermediate values have one reader become one op.
 Program fuse_elementwise(const Program& program);
+
+// ---- What comes before and behind them: recomputation, a program for each device slot, the order
+// of its nodes, and kernels at planned offsets.
+
+/// Programs that run side by side, each in its own order.
+struct Partition {
+  std::vector<Program> slots;
+  std::vector<TowerPlan::Output> outputs;  ///< where those of the whole program are
+};
+
+/// Cuts `program` by its nodes' slots. A value that is read on another slot is sent there once,
+/// however many read it: right before its first reader there stands a receive. Inputs and constants
+/// are everybody's; a variable is on its node's slot, and so are the effects that write it. No
+/// order of waiting can close a circle: each slot keeps the order of the whole.
+Partition partition(const Program& program, int slots);
+
+/// Error unless all that the roots need is on a slot below `slots`; it names the scope path.
+void check_slots(std::span<const Tensor> outputs, std::span<Node* const> effects, int slots);
+
+/// Values of the forward pass that backward reads, and that can be had again, are dropped after
+/// their last forward reader; the ops that make them run once more before the first other reader,
+/// as nodes of Phase::recompute, and give the same bits (Chen et al., "Training deep nets with
+/// sublinear memory cost", 2016). Random numbers are computed again, too: an op's are the same in a
+/// step, however often it runs. Statistics of a batch, what comes from another slot or tower, and
+/// the program's results are not. See RecomputeOptions for what is dropped. `done` says what was.
+Program recompute(const Program& program, const RecomputeOptions& options, Recomputed& done);
+
+inline bool writes_variables(const Node* node) { return node->op().mutates != nullptr; }
+
+/// The nodes that the program needs, leaves among them, in the order of its graph, but for these.
+/// A step reads variables as they were before it, so everything that writes them comes last. What
+/// another slot waits for is sent as soon as it is there. A reduction comes right behind the last
+/// of its operands, and all in the order in which they were made: every tower starts the same ones
+/// in the same order.
+std::vector<const Node*> execution_order(const Program& program);
+
+/// Chooses kernels, packs, lifetimes and offsets, for the programs of a tower's slots, each for its
+/// device. See CompileOptions.
+std::vector<std::shared_ptr<Plan>> build_plans(std::vector<Program> programs,
+                                               std::span<Device* const> devices,
+                                               const CompileOptions& options);
 
 }  // namespace belfry

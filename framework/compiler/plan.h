@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/backend.h"
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/rewrite.h"
 #include "belfry/framework/graph/step_record.h"
 
@@ -176,5 +176,10 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
 std::string explain(const Plan& plan);
 /// Slot after slot, where there are several.
 std::string explain(const TowerPlan& plan);
+
+/// The bytes that live in the arena over the step: a column for so many instructions, at that of
+/// them where the most live, stacked by MemoryUse, a letter for each. Below are the moment of the
+/// peak and the five largest tensors there. Empty for a plan that needs no arena.
+std::string memory_picture(const Plan& plan);
 
 }  // namespace belfry

@@ -1,11 +1,10 @@
-#include "belfry/framework/compiler/recompute.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/compiler/step_values.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs.h"

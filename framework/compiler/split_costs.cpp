@@ -5,11 +5,10 @@
 #include <numeric>
 
 #include "belfry/framework/compiler/passes.h"
-#include "belfry/framework/compiler/recompute.h"
 #include "belfry/framework/compiler/step_values.h"
 #include "belfry/framework/graph/rewrite.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry {
 namespace {

@@ -1,5 +1,3 @@
-#include "belfry/framework/export/export_folder.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,6 +14,7 @@
 #include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/export/export_model.h"
 #include "belfry/framework/train/checkpoint.h"
 
 namespace belfry {

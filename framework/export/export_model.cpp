@@ -13,9 +13,9 @@
 #include "belfry/framework/export/record.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/autocast.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/optimizers/optimizers.h"
-#include "belfry/framework/tensor/stack.h"
+#include "belfry/framework/tensor/array.h"
 #include "belfry/framework/train/state/checkpoint_at.h"
 #include "belfry/framework/train/state/variable_misfits.h"
 

@@ -1,7 +1,7 @@
-#include "belfry/framework/export/extent.h"
-
 #include <algorithm>
 #include <charconv>
+
+#include "belfry/framework/export/predictor.h"
 
 namespace belfry::saved {
 namespace {

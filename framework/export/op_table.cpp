@@ -10,9 +10,9 @@
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/random/random.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 #include "belfry/framework/ops/sequence/sequence_rows.h"
 
 namespace belfry::saved {

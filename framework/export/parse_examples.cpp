@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/example.h"
-#include "belfry/framework/tensor/stack.h"
 
 namespace belfry {
 

@@ -6,14 +6,14 @@
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/mutex.h"
-#include "belfry/framework/export/export_folder.h"
+#include "belfry/framework/export/export_model.h"
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/parse_examples.h"
 #include "belfry/framework/export/saved_graph.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/runtime/executable.h"
 #include "belfry/framework/runtime/plan_cache.h"
-#include "belfry/framework/tensor/stack.h"
+#include "belfry/framework/tensor/array.h"
 
 namespace belfry {
 namespace {

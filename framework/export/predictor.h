@@ -1,18 +1,85 @@
 #pragma once
-// An export as a function: no model code, no estimator.
+// An export as a function: no model code, no estimator. Its inputs may come as serialized
+// tf.train.Examples.
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "belfry/framework/export/example_inputs.h"
-#include "belfry/framework/export/extent.h"
+#include "belfry/framework/base/fields.h"
+#include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/features.h"
+#include "belfry/framework/tensor/shape.h"
+
+namespace belfry::saved {
+
+/// A whole number that is known but for the rows n of the batch: fixed + per_row * n.
+struct Extent {
+  std::int64_t fixed = 0;
+  std::int64_t per_row = 0;
+
+  bool follows_batch() const { return per_row != 0; }
+  std::int64_t at(std::int64_t rows) const;  ///< Error: beyond 64 bits
+  bool operator==(const Extent&) const = default;
+};
+
+std::string to_string(const Extent& extent);  ///< "28", "n", "49*n", "2*n+1", "-1*n+5"
+/// Inverse of to_string; Error if it is none.
+Extent extent_from_string(std::string_view text);
+
+/// The type of a tensor whose sizes may follow the batch.
+struct Type {
+  std::vector<Extent> sizes;
+  DType dtype = DType::f32;
+
+  TensorType at(std::int64_t rows) const;  ///< Error: a negative size, more than 8 axes
+  bool follows_batch() const;
+  bool operator==(const Type&) const = default;
+};
+
+std::string to_string(const Type& type);  ///< "f32[n, 28, 28, 1]"
+/// Inverse of to_string; Error if it is none.
+Type type_from_string(std::string_view text);
+
+}  // namespace belfry::saved
 
 namespace belfry {
+
+/// How a tf.train.Example holds a feature: as a list of floats or integers, as one string with a
+/// byte for each element, or as one string that is an image file (PNG, JPEG, ...).
+enum class StoredAs : std::uint8_t { floats, integers, bytes, image };
+
+constexpr auto names_of(StoredAs) { return name_list("floats", "integers", "bytes", "image"); }
+
+/// How an input of a signature is read from a tf.train.Example. The feature must have as many
+/// values as one example of the input, like a FixedLenFeature of TensorFlow's; an image must have
+/// the input's height, width and channels.
+struct ExampleInput {
+  std::string feature = {};  ///< its name there; empty: the input's
+  /// None: as floats for a floating input, as bytes for u8, as integers for all others.
+  std::optional<StoredAs> stored = {};
+  /// The value of bytes and images that becomes 1 in a floating input, which is x / unit, as by
+  /// data::to_float(). Numbers that an input of integers cannot hold are an Error.
+  double unit = 255;
+  /// Each value, as it is stored, where an Example lacks the feature; none: that is an Error.
+  std::optional<double> default_value = {};
+};
+
+/// By input; one that is not there is read as ExampleInput{} says.
+using ExampleInputs = std::map<std::string, ExampleInput, std::less<>>;
+
+/// Gives u8 [h, w, channels] for the bytes of an image file. data::decode_image() is one:
+///
+///   [](auto bytes, int channels) { return data::decode_image(bytes, {.channels = channels}); }
+using DecodeImage = std::function<Array(std::span<const std::byte> bytes, int channels)>;
 
 struct PredictorOptions {
   std::string device = "cpu";       ///< "cpu", "cuda:1"

@@ -9,8 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "belfry/framework/export/example_inputs.h"
-#include "belfry/framework/export/extent.h"
+#include "belfry/framework/export/predictor.h"
 #include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/safetensors.h"
 

@@ -12,9 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/op_def.h"
-#include "belfry/framework/graph/options.h"
 
 namespace belfry {
 

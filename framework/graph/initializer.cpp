@@ -1,9 +1,8 @@
-#include "belfry/framework/graph/initializer.h"
-
 #include <cmath>
 #include <vector>
 
 #include "belfry/framework/graph/initial_draws.h"
+#include "belfry/framework/graph/leaves.h"
 
 namespace belfry {
 namespace {

@@ -1,9 +1,9 @@
-#include "belfry/framework/graph/options.h"
-
 #include <algorithm>
 #include <bit>
 #include <functional>
 #include <utility>
+
+#include "belfry/framework/graph/op_def.h"
 
 namespace belfry {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/graph.h"
 
 namespace belfry {

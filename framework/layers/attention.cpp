@@ -1,11 +1,10 @@
-#include "belfry/framework/layers/attention.h"
 
 #include <cmath>
 #include <numeric>
 
-#include "belfry/framework/layers/dense.h"
 #include "belfry/framework/layers/layer_support.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/layers/layers.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/random/random.h"

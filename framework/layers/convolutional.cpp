@@ -1,6 +1,5 @@
-#include "belfry/framework/layers/convolutional.h"
-
 #include "belfry/framework/layers/layer_support.h"
+#include "belfry/framework/layers/layers.h"
 
 namespace belfry {
 

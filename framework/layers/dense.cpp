@@ -1,6 +1,5 @@
-#include "belfry/framework/layers/dense.h"
-
 #include "belfry/framework/layers/layer_support.h"
+#include "belfry/framework/layers/layers.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
 

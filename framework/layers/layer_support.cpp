@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn_checks.h"
 #include "belfry/framework/tensor/philox.h"
 

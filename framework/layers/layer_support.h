@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/layers/convolutional.h"
-#include "belfry/framework/layers/dense.h"
+#include "belfry/framework/layers/layers.h"
 
 namespace belfry::layers {
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry::layers {
 

@@ -1,13 +1,11 @@
-#include "belfry/framework/layers/normalization.h"
-
 #include <algorithm>
 #include <numeric>
 
 #include "belfry/framework/layers/layer_support.h"
+#include "belfry/framework/layers/layers.h"
 #include "belfry/framework/ops/collective.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 namespace {

@@ -1,9 +1,8 @@
-#include "belfry/framework/ops/gradients.h"
-
 #include <map>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry {
 namespace {

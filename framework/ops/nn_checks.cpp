@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry {
 

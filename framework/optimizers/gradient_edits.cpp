@@ -1,14 +1,12 @@
-#include "belfry/framework/optimizers/gradient_edits.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/random/random.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry {

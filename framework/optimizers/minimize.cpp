@@ -5,8 +5,8 @@
 #include <set>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry {
 namespace {

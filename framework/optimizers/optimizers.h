@@ -1,6 +1,7 @@
 #pragma once
-// The optimizers. Formulas stand in framework/ops/update/update_functors.h. A learning rate is a
-// number or a Schedule; each function throws Error for options outside their range.
+// The optimizers, and how to write one. Formulas stand in framework/ops/update/update_functors.h. A
+// learning rate is a number or a Schedule; each function throws Error for options outside their
+// range.
 //
 // Wherever there is a `weight_decay`, variables of a rank below `decay_min_rank` are left alone:
 // with 2, biases and the scales and offsets of normalisations; with 0, none.
@@ -23,18 +24,166 @@
 // CPU. Not together with `lazy`. A checkpoint holds slots as they are kept, and a run goes on from
 // it to the bit; it cannot go on with another value of this option.
 
+#include <concepts>
+#include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "belfry/framework/base/fields.h"
+#include "belfry/framework/graph/graph.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/update/optimizer_state.h"
-#include "belfry/framework/optimizers/gradient_edits.h"
-#include "belfry/framework/optimizers/minimize.h"
-#include "belfry/framework/optimizers/optimizer.h"
-#include "belfry/framework/optimizers/schedule.h"
 
 namespace belfry {
+
+// ---- Learning rates that depend on the step.
+
+/// A learning rate as a function of the number of finished steps (0 at the first step), built into
+/// the plan: nothing is fed. A plain number is a constant schedule, and so is any function from the
+/// step (i64 []) to a floating scalar:
+///
+///   sgd({.learning_rate = 0.1})
+///   sgd({.learning_rate = [](Tensor step) { return rsqrt(cast(step, DType::f32) + 1); }})
+///
+/// A value; copies share the function. Values are computed in f64 and rounded to f32 once, at the
+/// end.
+class Schedule {
+ public:
+  using Function = std::function<Tensor(Tensor step)>;
+
+  /// Always `value`. Error: it is negative or not finite.
+  Schedule(double value);  // NOLINT(google-explicit-constructor): .learning_rate = 1e-3f
+  template <class F>
+  requires(std::is_invocable_r_v<Tensor, F&, Tensor> && !std::same_as<F, Schedule>)
+      Schedule(F function)  // NOLINT
+      : function_(std::move(function)) {}
+
+  /// The learning rate at `step`, f32 []. Error: the function gives no floating scalar.
+  Tensor operator()(Tensor step) const;
+  /// The same in f64: for schedules made from others.
+  Tensor exact(Tensor step) const;
+
+ private:
+  Function function_;
+};
+
+/// initial * decay_rate ^ (step / decay_steps), as tf.compat.v1.train.exponential_decay.
+struct ExponentialDecayOptions {
+  double initial = 0;            ///< above 0
+  std::int64_t decay_steps = 0;  ///< at least 1
+  double decay_rate = 0;         ///< above 0
+  bool staircase = false;        ///< the exponent is rounded down to a whole number
+  BELFRY_FIELDS(initial, decay_steps, decay_rate, staircase)
+};
+Schedule exponential_decay(const ExponentialDecayOptions& options);
+
+/// values[0] while step <= boundaries[0], values[1] while step <= boundaries[1], ..., and the last
+/// one after all boundaries, as tf.compat.v1.train.piecewise_constant. Error: boundaries do not
+/// increase, or values are not one more than boundaries.
+struct PiecewiseConstantOptions {
+  std::vector<std::int64_t> boundaries = {};
+  std::vector<double> values = {};
+  BELFRY_FIELDS(boundaries, values)
+};
+Schedule piecewise_constant(const PiecewiseConstantOptions& options);
+
+/// (initial - end) * (1 - min(step, n) / n) ^ power + end with n = decay_steps, as
+/// tf.compat.v1.train.polynomial_decay. With `cycle`, n is the smallest positive multiple of
+/// decay_steps that is not below the step, and the rate jumps up again after each.
+struct PolynomialDecayOptions {
+  double initial = 0;            ///< above 0
+  std::int64_t decay_steps = 0;  ///< at least 1
+  double end = 1e-4;
+  double power = 1;  ///< above 0
+  bool cycle = false;
+  BELFRY_FIELDS(initial, decay_steps, end, power, cycle)
+};
+Schedule polynomial_decay(const PolynomialDecayOptions& options);
+
+/// initial * ((1 - alpha) * (1 + cos(pi * min(step, n) / n)) / 2 + alpha) with n = decay_steps, as
+/// tf.compat.v1.train.cosine_decay (Loshchilov and Hutter, ICLR 2017, without restarts).
+struct CosineDecayOptions {
+  double initial = 0;            ///< above 0
+  std::int64_t decay_steps = 0;  ///< at least 1
+  double alpha = 0;              ///< the share of `initial` that is left at the end, in [0, 1]
+  BELFRY_FIELDS(initial, decay_steps, alpha)
+};
+Schedule cosine_decay(const CosineDecayOptions& options);
+
+/// Linear from `from` at step 0 to after(0) at step `steps`; from there `after`, which counts its
+/// own steps from 0, as the warm-up of tf.keras.optimizers.schedules.CosineDecay:
+///
+///   warmup(cosine_decay({.initial = 0.1, .decay_steps = 9'000}), {.steps = 1'000})
+struct WarmupOptions {
+  std::int64_t steps = 0;  ///< at least 1
+  double from = 0;         ///< with 0, the first step changes nothing
+  BELFRY_FIELDS(steps, from)
+};
+Schedule warmup(Schedule after, const WarmupOptions& options);
+
+// ---- The type of an optimizer, and how to write one.
+
+struct UpdateGroup;  // framework/ops/update/updates.h
+
+/// A variable and the gradient of a loss with respect to it, of the same type.
+struct VariableGradient {
+  Variable variable;
+  Tensor gradient;
+  double rate = 1;  ///< times the optimizer's learning rate, for this variable alone; at least 0
+};
+using Gradients = std::vector<VariableGradient>;
+
+/// When an update changes something, and what it counts by.
+struct ApplyArgs {
+  Tensor condition =
+      {};  ///< bool []: in a step in which it is false nothing changes; undefined: true
+  /// Finished steps, i64 []: what a rule counts by (Adam's t is one more), and what the schedule of
+  /// learning rates follows. Undefined: global_step.
+  Tensor step = {}, schedule_step = {};
+};
+
+/// A way to change variables by their gradients: a plain value, made by adam() and its like or by
+/// make_optimizer(). It may serve any number of updates.
+struct Optimizer {
+  std::string name;  ///< part of the slots' names
+  /// Adds the nodes that update these variables (and the slots that they need) to their graph.
+  /// apply_gradients() calls it after checking the gradients.
+  std::function<void(const Gradients&, const ApplyArgs&)> apply;
+  Schedule learning_rate;  ///< the one that `apply` uses, for reports
+};
+
+/// A variable that an optimizer keeps beside each variable it updates, of slot_type().
+struct SlotSpec {
+  std::string_view name;  ///< outlives the optimizer; usually a literal
+  double initial = 0;     ///< the value before the first step; 0 unless kept as_variable
+};
+
+/// Adds one update node for these groups; the slots are those of the specs, in their order. Effects
+/// must change nothing where `condition` is defined and false; update ops take it and see to that.
+using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
+                                       std::span<const UpdateGroup> groups, Tensor condition)>;
+
+/// An optimizer from its slots and its update op. Variables that agree in device
+/// slot, dtype, VariableGradient::rate and kind of state (state_of()) are handed to `update` in one
+/// call, so there is usually one call; each node runs where its variables are. `learning_rate` is
+/// the schedule's times that rate, rounded to f32 once. `step` is ApplyArgs::step: global_step
+/// unless the update has a counter, which counts finished steps, 0 at the first, and those too at
+/// which the update was left out or its condition was false.
+///
+/// Slots are variables of kind slot, on the device of their variable, named
+/// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same
+/// name on the same variable has slots of its own: conv1/kernel/adam_1/m. Error: there is no
+/// update; a state other than as_variable with slots that do not begin at 0 or, when it is applied,
+/// variables that are not f32.
+Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<SlotSpec> slots,
+                         UpdateMaker update, OptimizerState state = OptimizerState::as_variable);
+
+// ---- The optimizers that there are.
 
 struct SgdOptions {
   Schedule learning_rate = 0.01;

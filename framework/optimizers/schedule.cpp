@@ -1,5 +1,3 @@
-#include "belfry/framework/optimizers/schedule.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,7 +7,8 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/optimizers/optimizers.h"
 
 namespace belfry {
 namespace {

@@ -114,4 +114,18 @@ Array Array::of(std::span<const T> values, const Shape& shape) {
   return out;
 }
 
+/// Axis i of the result is axis order[i] of the array; the elements are copied. Error: `order` is
+/// no permutation of the axes.
+Array permute(const Array& array, std::span<const std::int64_t> order);
+
+/// [n, ...] from n rows of the type `row`, copied. Error: one is of another type.
+Array stack_rows(std::span<const Array> rows, const TensorType& row);
+
+/// [a + b + ..., ...] from parts [a, ...], [b, ...], ... of one type but for their rows, copied.
+/// Error: there is no part, or they do not fit together.
+Array concat_rows(std::span<const Array> parts);
+
+/// `shape` behind an axis of `rows`.
+Shape with_rows(const Shape& shape, std::int64_t rows);
+
 }  // namespace belfry

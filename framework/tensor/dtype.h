@@ -8,8 +8,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry {
 

@@ -1,9 +1,8 @@
-#include "belfry/framework/tensor/input_stream.h"
-
 #include <algorithm>
 #include <cstdio>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/features.h"
 
 namespace belfry {
 

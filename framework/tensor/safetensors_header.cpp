@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::safetensors {
 namespace {

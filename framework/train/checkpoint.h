@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/tensor/safetensors.h"
-#include "belfry/framework/train/keep_rules.h"
+#include "belfry/framework/train/run_config.h"
 
 namespace belfry {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/run_config.h"
@@ -31,12 +31,11 @@ struct EstimatorOptions {
   std::optional<WarmStart> warm_start = {};
 };
 
-struct EvaluateOptions {
+struct EvalOptions {
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
   /// Path (of the best one: hooks::best_checkpoint()), or a folder of checkpoints, which stands for
   /// its newest one; empty: the live or newest state.
   std::string checkpoint = {};
-  using EvaluateArgs [[deprecated("its name is EvaluateOptions")]] = EvaluateOptions;
   /// With the moving averages of the variables that have one (hooks::moving_average).
   bool averaged = false;
   /// Once stop is requested, also while it waits for its input, the evaluation ends with the
@@ -45,6 +44,7 @@ struct EvaluateOptions {
   /// token is an Error; they heed the stop of the training.
   std::stop_token stop = {};
 };
+using EvaluateArgs [[deprecated("its name is EvalOptions")]] = EvalOptions;
 
 /// The findings of evaluate(): "loss", "global_step", and the model's metrics. The loss is the mean
 /// over batches, weighted by their rows; that of a batch is the mean over towers, weighted by their
@@ -122,13 +122,13 @@ class Estimator {
   /// written: evaluate_and_write() (hooks/evaluate/evaluate_continuously.h) logs the result and
   /// writes it for TensorBoard. Error: no data and no stop; data known to be endless and neither
   /// `steps` nor a token; `steps` is not above 0; a token in a job of several workers.
-  EvalResult evaluate(const InputFn& input_fn, EvaluateOptions args = {});
+  EvalResult evaluate(const InputFn& input_fn, EvalOptions options = {});
 
   /// Does what evaluate() would before its second batch, but runs nothing: makes the plan for the
   /// first batch. Returns the names of the results that are numbers; none if `stop`, or that of a
   /// training that is under way, is requested before the batch is there. Error: as evaluate().
   std::vector<std::string> check_evaluation(const InputFn& input_fn,
-                                            const EvaluateOptions& args = {},
+                                            const EvalOptions& options = {},
                                             const std::stop_token& stop = {});
 
   /// For train_and_evaluate() where nothing is left to train: evaluations heed `stop`, which is

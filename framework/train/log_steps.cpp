@@ -3,7 +3,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/built_in_hooks.h"
-#include "belfry/framework/train/step_sums.h"
+#include "belfry/framework/train/hook.h"
 
 namespace belfry {
 namespace {

@@ -1,10 +1,9 @@
-#include "belfry/framework/train/step_sums.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
 #include "belfry/framework/base/text.h"
+#include "belfry/framework/train/hook.h"
 
 namespace belfry {
 

@@ -1,9 +1,8 @@
-#include "belfry/framework/train/train_control.h"
-
 #include <chrono>
 #include <utility>
 
 #include "belfry/framework/base/mutex.h"
+#include "belfry/framework/train/training.h"
 
 namespace belfry {
 

@@ -1,5 +1,3 @@
-#include "belfry/framework/train/weights.h"
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/warm_start.h"
 
 namespace belfry {
 namespace {

@@ -49,7 +49,7 @@ struct EvalSpec {
   std::chrono::milliseconds start_delay = std::chrono::milliseconds(0);
   std::optional<std::int64_t> steps =
       {};                 ///< batches at most; none: to the end of the data, which must have one
-  bool averaged = false;  ///< with moving averages: see EvaluateOptions; exports have them too
+  bool averaged = false;  ///< with moving averages: see EvalOptions; exports have them too
   /// The scalar of EvalResult that says which evaluation is the best. A value that is NaN or
   /// infinite is never better.
   std::string metric = "loss";

@@ -55,7 +55,7 @@ void publish(Estimator& estimator, const EvalResult& result, const std::string& 
 }  // namespace
 
 EvalResult evaluate_and_write(Estimator& estimator, const InputFn& input_fn,
-                              const EvaluateOptions& args, const std::string& name) {
+                              const EvalOptions& args, const std::string& name) {
   hooks::check_evaluation_name("evaluate_and_write", name);
   EvalResult result = estimator.evaluate(input_fn, args);
   if (!result.stopped()) publish(estimator, result, name);
@@ -81,7 +81,7 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Eval
     Clock::time_point began = news = Clock::now();
     seen = newest;
     if (spec.wanted && !spec.wanted(newest)) continue;
-    EvaluateOptions args{.steps = spec.steps, .averaged = spec.averaged};
+    EvalOptions args{.steps = spec.steps, .averaged = spec.averaged};
     // For evaluate() a stop might be the end of data that have none. Here it is not meant to be.
     if (!last && !spec.steps && o.stop.stop_possible())
       estimator.check_evaluation(spec.input_fn, args, o.stop);

@@ -1,7 +1,7 @@
 #include "belfry/hooks/record/log.h"
 
 #include "belfry/framework/base/log.h"
-#include "belfry/hooks/record/printed.h"
+#include "belfry/hooks/record/values.h"
 
 namespace belfry::hooks {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
-#include "belfry/framework/train/step_sums.h"
-#include "belfry/hooks/record/printed.h"
+#include "belfry/framework/train/hook.h"
+#include "belfry/hooks/record/values.h"
 
 namespace belfry::hooks {
 namespace {

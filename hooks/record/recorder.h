@@ -13,7 +13,6 @@
 #include "belfry/framework/graph/graph.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/train/hook.h"
-#include "belfry/framework/train/step_sums.h"
 
 namespace belfry::hooks {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "belfry/data/formats/images/image_grid.h"
-#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/text.h"
 
 namespace belfry::hooks {

@@ -2,16 +2,39 @@
 // Values of steps, summaries and evaluations, in the form in which hooks show them. Internal to
 // hooks/.
 
+#include <array>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "belfry/framework/train/estimator.h"
+#include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/hook.h"
-#include "belfry/framework/train/summary.h"
 
 namespace belfry::hooks {
+
+/// As printf() does it, of at most 127 characters.
+template <class... Args>
+std::string printed(const char* format, Args... args) {
+  std::array<char, 128> text;
+  std::snprintf(text.data(), text.size(), format, args...);
+  return text.data();
+}
+
+/// "01:15" or "2:01:15".
+inline std::string duration_text(double seconds) {
+  auto s = static_cast<long long>(seconds);
+  return s < 3600 ? printed("%02lld:%02lld", s / 60, s % 60)
+                  : printed("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+}
+
+/// Since 1970, by the system's clock.
+inline double system_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 /// Whether the loss and the model's other values are finite. If not, the step is no success to look
 /// at.

@@ -11,8 +11,6 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
-#include "belfry/framework/base/what_of.h"
-#include "belfry/hooks/record/printed.h"
 #include "belfry/hooks/record/recorder.h"
 #include "belfry/hooks/record/values.h"
 #include "belfry/hooks/report/report_data.h"

@@ -13,11 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/tensor/array.h"
+#include "belfry/framework/train/estimator_spec.h"
 #include "belfry/framework/train/hook.h"
-#include "belfry/framework/train/step_sums.h"
-#include "belfry/framework/train/summary.h"
 #include "belfry/hooks/record/curve.h"
 
 namespace belfry::hooks {

@@ -19,7 +19,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
-#include "belfry/hooks/record/printed.h"
+#include "belfry/hooks/record/values.h"
 
 namespace belfry::hooks {
 namespace {

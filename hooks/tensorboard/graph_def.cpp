@@ -1,12 +1,11 @@
-#include "belfry/hooks/tensorboard/graph_def.h"
-
 #include <map>
 #include <set>
 #include <string>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/protobuf_wire.h"
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/hooks/tensorboard/event_file.h"
 
 namespace belfry::hooks {
 namespace {

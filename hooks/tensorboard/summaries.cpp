@@ -7,15 +7,13 @@
 #include <optional>
 #include <set>
 
-#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/train/checkpoint.h"
-#include "belfry/hooks/record/printed.h"
 #include "belfry/hooks/record/recorder.h"
 #include "belfry/hooks/record/values.h"
 #include "belfry/hooks/tensorboard/event_file.h"
-#include "belfry/hooks/tensorboard/graph_def.h"
 
 namespace belfry::hooks {
 namespace {

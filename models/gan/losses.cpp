@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "belfry/framework/optimizers/gradient_edits.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/models/gan/auxiliary.h"
 
 namespace belfry::gan {

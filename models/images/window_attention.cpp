@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "belfry/framework/layers/attention.h"
 #include "belfry/framework/layers/layer_support.h"
+#include "belfry/framework/layers/layers.h"
 #include "belfry/models/require_multiple.h"
 
 namespace belfry::models {

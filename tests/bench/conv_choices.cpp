@@ -8,7 +8,7 @@
 #include "belfry/framework/base/text.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/convolution/conv_geometry.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "isolated.h"
 
 namespace belfry::bench {

@@ -1,7 +1,7 @@
-#include "belfry/hooks/accumulate.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "belfry/hooks/updates.h"
 
 namespace belfry::hooks {
 namespace {

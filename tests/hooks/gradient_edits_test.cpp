@@ -1,7 +1,6 @@
-#include "belfry/hooks/gradient_edits.h"
-
 #include <cmath>
 
+#include "belfry/hooks/updates.h"
 #include "gradient_support.h"
 
 namespace belfry::hooks {

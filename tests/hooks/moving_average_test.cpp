@@ -1,8 +1,7 @@
-#include "belfry/hooks/moving_average.h"
 
 #include <cmath>
 
-#include "belfry/hooks/gradient_edits.h"
+#include "belfry/hooks/updates.h"
 #include "gradient_support.h"
 
 namespace belfry::hooks {

@@ -1,7 +1,6 @@
-#include "belfry/hooks/skip_non_finite.h"
-
 #include <limits>
 
+#include "belfry/hooks/updates.h"
 #include "gradient_support.h"
 
 namespace belfry::hooks {

@@ -6,7 +6,7 @@
 
 #include "../framework/train/training_testing.h"
 #include "belfry/data/data.h"
-#include "belfry/hooks/moving_average.h"
+#include "belfry/hooks/updates.h"
 
 namespace belfry::hooks {
 

@@ -47,7 +47,7 @@ TEST(Undisturbed, ByEvaluationOfTheMovingAverages) {
 TEST(Undisturbed, ByEvaluationOfAnotherCheckpoint) {
   expect_undisturbed([](Estimator& watched) {
     return after_each_step([&] {
-      EvaluateOptions first{.steps = 2, .checkpoint = checkpoint_path(watched.model_dir(), 0)};
+      EvalOptions first{.steps = 2, .checkpoint = checkpoint_path(watched.model_dir(), 0)};
       EXPECT_EQ(watched.evaluate(shuffled_points(), first).at("global_step"), 0);
     });
   });

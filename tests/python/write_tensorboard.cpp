@@ -5,11 +5,19 @@
 #include <cstdio>
 #include <exception>
 
+#include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/layers/layers.h"
+#include "belfry/framework/layers/losses/losses.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/optimizers/optimizers.h"
-#include "belfry/framework/train/train.h"
+#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/estimator.h"
+#include "belfry/framework/train/model_summary.h"
+#include "belfry/framework/train/predictions.h"
+#include "belfry/framework/train/replicated.h"
+#include "belfry/framework/train/warm_start.h"
 #include "belfry/hooks/hooks.h"
 
 using namespace belfry;

@@ -6,7 +6,7 @@
 #include "belfry/framework/backend/cpu/simd_chunks.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry::cpu {
 namespace {

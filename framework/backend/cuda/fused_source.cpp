@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/backend/cuda/kernels/layout.h"
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 #include "belfry/framework/ops/elementwise/fused_elementwise.h"

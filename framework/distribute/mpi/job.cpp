@@ -37,7 +37,7 @@ std::string processor() {
   char name[MPI_MAX_PROCESSOR_NAME];
   int length = 0;
   MPI_Get_processor_name(name, &length);
-  return {name, length};
+  return std::string(name, length);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "belfry/framework/tensor/permute.h"
+#include "belfry/framework/tensor/array.h"
 
 namespace belfry::onnx {
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <limits>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/protobuf_wire.h"
 
 namespace belfry::onnx {

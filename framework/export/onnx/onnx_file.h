@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "belfry/framework/export/extent.h"
+#include "belfry/framework/export/predictor.h"
 #include "belfry/framework/tensor/safetensors.h"
 
 namespace belfry::onnx {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "belfry/framework/export/onnx/converter.h"
-#include "belfry/framework/tensor/permute.h"
+#include "belfry/framework/tensor/array.h"
 
 namespace belfry::onnx {
 namespace {

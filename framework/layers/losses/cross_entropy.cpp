@@ -1,10 +1,9 @@
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 

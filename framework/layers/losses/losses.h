@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/graph.h"
 
 namespace belfry {

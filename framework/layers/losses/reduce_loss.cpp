@@ -2,9 +2,8 @@
 #include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/collective.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 namespace {

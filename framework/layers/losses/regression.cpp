@@ -1,6 +1,6 @@
 #include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 #include "belfry/framework/layers/metrics/metric_support.h"
 
 namespace belfry {

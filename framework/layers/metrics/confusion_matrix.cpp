@@ -1,6 +1,6 @@
 #include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/metrics/metric_support.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
 

@@ -1,8 +1,7 @@
 #include "belfry/framework/layers/metrics/metric_support.h"
 #include "belfry/framework/layers/metrics/metrics.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 namespace {

@@ -2,10 +2,9 @@
 #include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/metrics/metric_support.h"
 #include "belfry/framework/ops/check_range.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry::layers {
 

@@ -3,11 +3,10 @@
 #include "belfry/framework/ops/convolution/conv_geometry.h"
 #include "belfry/framework/ops/convolution/one_row.h"
 #include "belfry/framework/ops/elementwise/functors.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/nn_checks.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 namespace {

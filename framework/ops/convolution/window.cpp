@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "belfry/framework/base/enum_names.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry {
 
@@ -14,10 +14,7 @@ std::string to_string(const Padding& padding) {
     case Padding::Kind::valid:
       return "valid";
     case Padding::Kind::given:
-      return "["
-             + join(std::span(padding.amounts).first(2 * padding.axes),
-                    ", ")
-             + "]";
+      return "[" + join(std::span(padding.amounts).first(2 * padding.axes), ", ") + "]";
   }
   no_such_value(padding.kind);
 }

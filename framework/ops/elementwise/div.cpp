@@ -1,8 +1,7 @@
 #include <algorithm>
 
 #include "belfry/framework/ops/elementwise/elementwise.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {

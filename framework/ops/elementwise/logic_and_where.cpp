@@ -1,7 +1,6 @@
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {

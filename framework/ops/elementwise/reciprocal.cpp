@@ -1,5 +1,5 @@
 #include "belfry/framework/ops/elementwise/elementwise.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {

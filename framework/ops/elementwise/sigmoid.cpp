@@ -1,6 +1,6 @@
 #include "belfry/framework/ops/elementwise/elementwise.h"
-#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/elementwise/number.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {

@@ -1,5 +1,5 @@
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/reduction/reduction.h"

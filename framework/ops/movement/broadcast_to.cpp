@@ -1,7 +1,7 @@
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/strided_walk.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 namespace {

@@ -1,9 +1,8 @@
 #include <algorithm>
 
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/normalization/norm.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 namespace {

@@ -1,4 +1,4 @@
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/normalization/norm.h"
 
 namespace belfry {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {

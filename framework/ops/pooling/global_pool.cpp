@@ -1,8 +1,8 @@
 #include <numeric>
 
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/nn_checks.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 
 namespace belfry {
 namespace {

@@ -1,7 +1,7 @@
 #include "belfry/framework/ops/reduction/argmax.h"
 
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/reduction/reduction.h"
 
 namespace belfry {

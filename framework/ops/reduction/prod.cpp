@@ -1,7 +1,7 @@
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/elementwise/math.h"
 #include "belfry/framework/ops/elementwise/number.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/reduction/reduction.h"
 
 namespace belfry {

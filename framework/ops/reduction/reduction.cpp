@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "belfry/framework/ops/elementwise/elementwise.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 

@@ -1,7 +1,6 @@
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 #include "belfry/framework/ops/reduction/reduction.h"
 
 namespace belfry {

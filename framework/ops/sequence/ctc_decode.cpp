@@ -1,5 +1,5 @@
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn_checks.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 #include "belfry/framework/ops/sequence/sequence_rows.h"
 #include "belfry/framework/ops/sequence/sequences.h"
 

@@ -1,4 +1,4 @@
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/sequence/ctc_rows.h"
 #include "belfry/framework/ops/softmax/softmax_lines.h"
 

@@ -1,6 +1,6 @@
 #include "belfry/framework/ops/sequence/sequence_rows.h"
 
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn_checks.h"
 
 namespace belfry {

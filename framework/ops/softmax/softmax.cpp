@@ -2,9 +2,8 @@
 #include <cmath>
 
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn_checks.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 #include "belfry/framework/ops/softmax/softmax_lines.h"
 
 namespace belfry {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/softmax/softmax_lines.h"
 

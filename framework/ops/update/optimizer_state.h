@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/fields.h"
 
 namespace belfry {

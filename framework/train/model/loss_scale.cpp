@@ -7,8 +7,8 @@
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/optimizers/gradient_edits.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/optimizers/minimize.h"
 
 namespace belfry {
 namespace {

@@ -5,10 +5,9 @@
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/ops/collective.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
-#include "belfry/framework/optimizers/gradient_edits.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/train/model/gradient_hooks.h"
 #include "belfry/framework/train/model/loss_scale.h"
 

@@ -8,7 +8,7 @@
 #include "belfry/framework/graph/rewrite.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry {

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "belfry/framework/ops/collective.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/optimizers/gradient_edits.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/train/model/model.h"
 
 namespace belfry {

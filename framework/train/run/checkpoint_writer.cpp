@@ -1,7 +1,7 @@
 #include "belfry/framework/train/run/checkpoint_writer.h"
 
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/train/run_config.h"
 
 namespace belfry {

@@ -5,18 +5,18 @@
 #include <exception>
 #include <filesystem>
 
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/base/what_of.h"
-#include "belfry/framework/train/live_predictor.h"
 #include "belfry/framework/train/model_summary.h"
+#include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/run/batch_search.h"
 #include "belfry/framework/train/run/evaluation_run.h"
 #include "belfry/framework/train/run/training_plan.h"
 #include "belfry/framework/train/state/checkpoint_at.h"
-#include "belfry/framework/train/state/model_dir_lock.h"
-#include "belfry/framework/train/step/open_input.h"
 #include "belfry/framework/train/step/session.h"
+#include "belfry/framework/train/step/step_input.h"
 
 namespace belfry {
 namespace {
@@ -182,7 +182,7 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   return training.finish();
 }
 
-EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateOptions args) {
+EvalResult Estimator::evaluate(const InputFn& input_fn, EvalOptions args) {
   check_limit(args.steps, "evaluate: steps");
   require(session_->towers().workers().count() == 1 || !args.stop.stop_possible(),
           "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
@@ -200,7 +200,7 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvaluateOptions args) {
 }
 
 std::vector<std::string> Estimator::check_evaluation(const InputFn& input_fn,
-                                                     const EvaluateOptions& args,
+                                                     const EvalOptions& args,
                                                      const std::stop_token& stop) {
   check_limit(args.steps, "evaluate: steps");
   session();

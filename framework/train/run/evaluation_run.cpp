@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/train/step/open_input.h"
+#include "belfry/framework/train/step/step_input.h"
 
 namespace belfry {
 namespace {
@@ -73,7 +73,7 @@ EvalResult EvaluationSums::result(const NamedMetrics& metrics, std::int64_t step
 }
 
 EvaluationRun::EvaluationRun(std::shared_ptr<Session> session, const InputFn& input_fn,
-                             const EvaluateOptions& args, const std::stop_token& training_stop)
+                             const EvalOptions& args, const std::stop_token& training_stop)
     : session_(std::move(session)),
       input_fn_(input_fn),
       args_(args),

@@ -37,7 +37,7 @@ class EvaluationRun {
  public:
   /// Opens the input. Stops when `args.stop` or `training_stop` is requested.
   EvaluationRun(std::shared_ptr<Session> session, const InputFn& input_fn,
-                const EvaluateOptions& args, const std::stop_token& training_stop);
+                const EvalOptions& args, const std::stop_token& training_stop);
   /// All batches of this worker; waits for no other one.
   void run();
   bool stopped() const { return stop_.stop_requested(); }
@@ -53,7 +53,7 @@ class EvaluationRun {
 
   std::shared_ptr<Session> session_;
   InputFn input_fn_;
-  EvaluateOptions args_;
+  EvalOptions args_;
   LinkedStop both_;
   std::stop_token stop_;
   InputStreamPtr input_;

@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/train/built_in_hooks.h"
 #include "belfry/framework/train/model/loss_scale.h"
 

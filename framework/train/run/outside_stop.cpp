@@ -1,6 +1,6 @@
 #include "belfry/framework/train/run/outside_stop.h"
 
-#include "belfry/framework/train/train_control.h"
+#include "belfry/framework/train/training.h"
 
 namespace belfry {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "belfry/framework/train/live_predictor.h"
+#include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/train/step/session.h"
 
 namespace belfry {

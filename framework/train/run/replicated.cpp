@@ -1,5 +1,6 @@
 #include "belfry/framework/train/replicated.h"
 
+#include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/state/checkpoint_at.h"
 #include "belfry/framework/train/step/session.h"

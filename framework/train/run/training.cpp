@@ -1,8 +1,8 @@
 #include "belfry/framework/train/training.h"
 
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/base/what_of.h"
 #include "belfry/framework/train/run/training_impl.h"
 #include "belfry/framework/train/run/training_plan.h"
 

@@ -5,11 +5,11 @@
 #include <exception>
 #include <memory>
 
+#include "belfry/framework/train/hook.h"
 #include "belfry/framework/train/run/checkpoint_writer.h"
 #include "belfry/framework/train/run/hook_list.h"
 #include "belfry/framework/train/run/outside_stop.h"
 #include "belfry/framework/train/step/session.h"
-#include "belfry/framework/train/step_sums.h"
 #include "belfry/framework/train/training.h"
 
 namespace belfry {

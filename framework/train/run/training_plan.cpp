@@ -8,7 +8,7 @@
 #include <map>
 #include <typeinfo>
 
-#include "belfry/framework/compiler/memory_picture.h"
+#include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/train/step/session.h"
 

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "belfry/framework/base/text.h"
+
 namespace belfry {
 namespace {
 
@@ -37,6 +39,12 @@ NamedArrays weights_at(const std::string& place) {
 
 std::string describe_checkpoint_at(const std::string& place) {
   return is_folder(place) ? "the newest checkpoint in " + place : place;
+}
+
+std::unique_ptr<LockFile> lock_model_dir(const std::string& model_dir) {
+  return std::make_unique<LockFile>(concat(model_dir, "/training.lock"),
+                                    concat("model_dir: somebody else trains in `", model_dir, "`"),
+                                    "wait for its end, stop it, or use another model_dir");
 }
 
 }  // namespace belfry

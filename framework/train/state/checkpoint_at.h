@@ -1,8 +1,10 @@
 #pragma once
 // The checkpoint that a user's path stands for. Internal to the framework and models/.
 
+#include <memory>
 #include <string>
 
+#include "belfry/framework/base/lock_file.h"
 #include "belfry/framework/train/checkpoint.h"
 
 namespace belfry {
@@ -16,5 +18,9 @@ NamedArrays weights_at(const std::string& place);
 
 /// The name of the checkpoint in errors: the file's path, or "the newest checkpoint in runs/mnist".
 std::string describe_checkpoint_at(const std::string& place);
+
+/// Held while somebody trains in `model_dir`, or keeps or exports what is there. The folder exists.
+/// Error: somebody has it, with host, process and time.
+std::unique_ptr<LockFile> lock_model_dir(const std::string& model_dir);
 
 }  // namespace belfry

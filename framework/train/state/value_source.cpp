@@ -40,12 +40,12 @@ std::vector<Array> ValueSource::values_of_towers(const NamedArrays& values,
     check_type(words, *found, wanted);
     own.push_back(found->second);
   }
-  auto had = std::max<std::size_t>(1, own.size()), have = towers_;
+  std::int64_t had = std::max<std::int64_t>(1, std::ssize(own)), have = towers_;
   require(had == have || wanted.over_towers != OverTowers::per_tower, words.name,
           " has the values of ", had, " towers for variable `", wanted.name,
           "`, which differs from tower to tower; there are ", have,
           " now; use as many, or rename the variable to begin it anew");
-  if (own.size() != have) own.clear();
+  if (std::ssize(own) != have) own.clear();
   return own;
 }
 

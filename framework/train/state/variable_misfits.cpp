@@ -3,7 +3,6 @@
 #include <set>
 #include <vector>
 
-#include "belfry/framework/base/nearest_names.h"
 #include "belfry/framework/base/text.h"
 
 namespace belfry {

@@ -7,7 +7,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
-#include "belfry/framework/tensor/permute.h"
+#include "belfry/framework/tensor/array.h"
 #include "belfry/framework/tensor/philox.h"
 
 namespace belfry {

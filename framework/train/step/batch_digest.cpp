@@ -1,9 +1,9 @@
-#include "belfry/framework/train/step/batch_digest.h"
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 #include <string_view>
+
+#include "belfry/framework/train/step/worker_sync.h"
 
 namespace belfry {
 namespace {

@@ -4,8 +4,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/model/model.h"
-#include "belfry/framework/train/step/batch_digest.h"
-#include "belfry/framework/train/step/open_input.h"
+#include "belfry/framework/train/step/worker_sync.h"
 
 namespace belfry {
 

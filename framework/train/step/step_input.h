@@ -3,9 +3,11 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/base/error.h"
+#include "belfry/framework/tensor/features.h"
 
 namespace belfry {
 
@@ -69,5 +71,15 @@ class StepInput {
   std::size_t sets_read_ = 0;    // last
   bool held_ = false, put_back_ = false, was_read_ = false, restored_ = false, stopped_ = false;
 };
+
+/// The stream of an input_fn. Error, beginning with `caller`: there is no input_fn, or it gives
+/// none.
+inline InputStreamPtr open_input(const InputFn& input_fn, std::string_view caller,
+                                 const InputContext& context = {}) {
+  require(input_fn, caller, ": there is no input_fn");
+  InputStreamPtr input = input_fn(context);
+  require(input, caller, ": input_fn returned no stream");
+  return input;
+}
 
 }  // namespace belfry

@@ -12,7 +12,7 @@
 #include "belfry/framework/distribute/tower_threads.h"
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/tensor/input_stream.h"
+#include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/run_config.h"
 #include "belfry/framework/train/step/tower_shares.h"
 

@@ -8,8 +8,9 @@
 #include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/optimizers/minimize.h"
+#include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/step/tower_shares.h"
-#include "belfry/framework/train/update_set.h"
 
 namespace belfry {
 
@@ -65,5 +66,9 @@ class WorkerSync {
   Workers& workers_;
   double clock_ = 0;
 };
+
+/// The digest of names, types, shapes and contents: all bytes of arrays up to 64 KiB, of larger
+/// ones 1024 pieces of 64 bytes, evenly spread. It takes some 10 microseconds an array.
+std::uint64_t digest(const Features& batch);
 
 }  // namespace belfry

@@ -3,8 +3,8 @@
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/elementwise/fused_elementwise.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/random/random.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {

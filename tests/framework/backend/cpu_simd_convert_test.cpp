@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {

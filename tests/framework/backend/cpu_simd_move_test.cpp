@@ -1,5 +1,5 @@
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 #include "cpu_simd_testing.h"
 
 namespace belfry::cpu {

@@ -1,7 +1,7 @@
 #include "belfry/framework/backend/cpu/widened_kernel.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/update/updates.h"
 #include "cpu_conv_testing.h"

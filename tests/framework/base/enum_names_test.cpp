@@ -1,8 +1,7 @@
-#include "belfry/framework/base/enum_names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "belfry/framework/base/fields.h"
 #include "error_of.h"
 
 namespace belfry {

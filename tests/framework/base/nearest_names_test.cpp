@@ -1,7 +1,7 @@
-#include "belfry/framework/base/nearest_names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "belfry/framework/base/text.h"
 
 namespace belfry {
 namespace {

@@ -1,5 +1,4 @@
-#include "belfry/framework/compiler/arrivals.h"
-
+#include "belfry/framework/compiler/memory_planner.h"
 #include "compiler_testing.h"
 
 namespace belfry {

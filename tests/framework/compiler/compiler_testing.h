@@ -16,7 +16,6 @@
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/elementwise/fused_elementwise.h"
-#include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/ops.h"
 
 namespace belfry {

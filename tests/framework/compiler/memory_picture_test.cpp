@@ -1,7 +1,6 @@
 // The picture of a plan that is made by hand.
 
-#include "belfry/framework/compiler/memory_picture.h"
-
+#include "belfry/framework/compiler/plan.h"
 #include "compiler_testing.h"
 
 namespace belfry {

@@ -1,5 +1,4 @@
-#include "belfry/framework/compiler/partition.h"
-
+#include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/ops/transfer.h"
 #include "compiler_testing.h"
 

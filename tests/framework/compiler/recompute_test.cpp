@@ -1,10 +1,8 @@
 // The values that a program computes again, tested on graphs whose memory can be counted by hand.
 
-#include "belfry/framework/compiler/recompute.h"
-
 #include <algorithm>
 
-#include "belfry/framework/compiler/partition.h"
+#include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/compiler/step_values.h"
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/nn.h"

@@ -3,7 +3,7 @@
 
 #include "../distribute/stub_workers.h"
 #include "../train/training_testing.h"
-#include "belfry/hooks/moving_average.h"
+#include "belfry/hooks/updates.h"
 #include "export_testing.h"
 
 namespace belfry {

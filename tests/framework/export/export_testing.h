@@ -13,6 +13,8 @@
 #include "belfry/framework/export/export_model.h"
 #include "belfry/framework/export/predictor.h"
 #include "belfry/framework/layers/layers.h"
+#include "belfry/framework/layers/losses/losses.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/train/checkpoint.h"
 

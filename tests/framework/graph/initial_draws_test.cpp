@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "belfry/framework/graph/initializer.h"
+#include "belfry/framework/graph/leaves.h"
 
 namespace belfry {
 namespace {

@@ -1,8 +1,8 @@
-#include "belfry/framework/graph/initializer.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
+
+#include "belfry/framework/graph/leaves.h"
 
 namespace belfry {
 namespace {

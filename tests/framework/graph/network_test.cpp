@@ -1,7 +1,6 @@
-#include "belfry/framework/graph/network.h"
-
 #include <gmock/gmock.h>
 
+#include "belfry/framework/graph/scope.h"
 #include "test_ops.h"
 
 namespace belfry {

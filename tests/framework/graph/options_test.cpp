@@ -1,9 +1,8 @@
-#include "belfry/framework/graph/options.h"
-
 #include <gmock/gmock.h>
 
 #include <limits>
 
+#include "belfry/framework/graph/op_def.h"
 #include "belfry/framework/tensor/shape.h"
 
 namespace belfry {

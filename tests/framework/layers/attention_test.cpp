@@ -1,5 +1,4 @@
-#include "belfry/framework/layers/attention.h"
-
+#include "belfry/framework/layers/layers.h"
 #include "belfry/framework/ops/autocast.h"
 #include "layers_support.h"
 

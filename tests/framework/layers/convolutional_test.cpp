@@ -1,7 +1,6 @@
 // Covers conv1d, conv2d, conv3d, the three conv*_transpose, depthwise_conv2d.
-#include "belfry/framework/layers/convolutional.h"
-
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/layers/layers.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "layers_support.h"
 

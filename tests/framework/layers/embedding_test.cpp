@@ -1,4 +1,4 @@
-#include "belfry/framework/layers/dense.h"
+#include "belfry/framework/layers/layers.h"
 #include "layers_support.h"
 
 namespace belfry::testing {

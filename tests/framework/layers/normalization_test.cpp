@@ -1,11 +1,10 @@
 // Covers batch_norm.cpp, layer_norm.cpp, group_norm.
-#include "belfry/framework/layers/normalization.h"
-
 #include <cmath>
 
-#include "belfry/framework/graph/network.h"
-#include "belfry/framework/ops/gradients.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/layers/layers.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/ops.h"
 #include "layers_support.h"
 
 namespace belfry::testing {

@@ -1,5 +1,4 @@
-#include "belfry/framework/ops/gradients.h"
-
+#include "belfry/framework/ops/ops.h"
 #include "support.h"
 
 namespace belfry::testing {

@@ -9,10 +9,9 @@
 
 #include "../base/error_of.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/ops.h"
 #include "belfry/framework/runtime/check_op.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/tensor/philox.h"

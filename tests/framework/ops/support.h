@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/ops.h"
 #include "belfry/framework/ops/random/random.h"
 #include "nn_support.h"
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "training.h"
 

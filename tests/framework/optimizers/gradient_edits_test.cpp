@@ -1,11 +1,10 @@
-#include "belfry/framework/optimizers/gradient_edits.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
 
 #include "belfry/framework/graph/scope.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/runtime/executable.h"
 #include "belfry/framework/tensor/philox.h"

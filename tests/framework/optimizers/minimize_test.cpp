@@ -4,9 +4,8 @@
 
 #include <cmath>
 
-#include "belfry/framework/graph/network.h"
-#include "belfry/framework/ops/elementwise/math.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/graph/scope.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "training.h"
 

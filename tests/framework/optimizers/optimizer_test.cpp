@@ -1,11 +1,10 @@
-#include "belfry/framework/optimizers/optimizer.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/update/updates.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "training.h"

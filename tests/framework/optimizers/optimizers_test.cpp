@@ -10,9 +10,8 @@
 #include <numeric>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
-#include "belfry/framework/ops/reduction/reduce.h"
 #include "training.h"
 
 namespace belfry {

@@ -1,13 +1,12 @@
 // Covers schedule.cpp, exponential_decay, piecewise_constant, polynomial_decay,
 // cosine_decay and warmup.
-#include "belfry/framework/optimizers/schedule.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 
 #include "belfry/framework/graph/leaves.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/optimizers/optimizers.h"
 #include "belfry/framework/runtime/evaluate.h"
 
 namespace belfry {

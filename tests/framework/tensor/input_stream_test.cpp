@@ -1,6 +1,6 @@
-#include "belfry/framework/tensor/input_stream.h"
-
 #include <gmock/gmock.h>
+
+#include "belfry/framework/tensor/features.h"
 
 namespace belfry {
 namespace {

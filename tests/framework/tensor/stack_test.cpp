@@ -1,10 +1,9 @@
 // Covers stack.cpp and permute.cpp.
-#include "belfry/framework/tensor/stack.h"
 
 #include <gmock/gmock.h>
 
 #include "../base/error_of.h"
-#include "belfry/framework/tensor/permute.h"
+#include "belfry/framework/tensor/array.h"
 
 namespace belfry {
 namespace {

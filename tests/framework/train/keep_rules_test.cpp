@@ -1,6 +1,6 @@
-#include "belfry/framework/train/keep_rules.h"
-
 #include <gtest/gtest.h>
+
+#include "belfry/framework/train/run_config.h"
 
 namespace belfry {
 namespace {

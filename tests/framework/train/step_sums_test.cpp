@@ -1,6 +1,6 @@
-#include "belfry/framework/train/step_sums.h"
-
 #include <gmock/gmock.h>
+
+#include "belfry/framework/train/hook.h"
 
 namespace belfry {
 namespace {

@@ -16,10 +16,18 @@
 #include "../base/temporary_folder.h"
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/layers/layers.h"
+#include "belfry/framework/layers/losses/losses.h"
+#include "belfry/framework/layers/metrics/metrics.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/optimizers/optimizers.h"
-#include "belfry/framework/train/train.h"
+#include "belfry/framework/train/checkpoint.h"
+#include "belfry/framework/train/estimator.h"
+#include "belfry/framework/train/model_summary.h"
+#include "belfry/framework/train/predictions.h"
+#include "belfry/framework/train/replicated.h"
+#include "belfry/framework/train/warm_start.h"
 
 namespace belfry {
 

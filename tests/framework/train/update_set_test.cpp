@@ -1,11 +1,10 @@
-#include "belfry/framework/train/update_set.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "../base/error_of.h"
+#include "belfry/framework/optimizers/minimize.h"
 
 namespace belfry {
 namespace {

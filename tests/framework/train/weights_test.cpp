@@ -1,7 +1,6 @@
-#include "belfry/framework/train/weights.h"
-
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
+#include "belfry/framework/train/warm_start.h"
 #include "training_testing.h"
 
 namespace belfry {

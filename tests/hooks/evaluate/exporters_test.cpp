@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/file.h"
-#include "belfry/hooks/moving_average.h"
+#include "belfry/hooks/updates.h"
 #include "evaluation_testing.h"
 
 namespace belfry {

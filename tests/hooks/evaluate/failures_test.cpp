@@ -1,6 +1,6 @@
 // Failures in an evaluation are found before the first step, or lose no step.
 
-#include "belfry/hooks/moving_average.h"
+#include "belfry/hooks/updates.h"
 #include "evaluation_testing.h"
 
 namespace belfry {

@@ -5,7 +5,7 @@
 #include "../hooks_support.h"
 #include "../undisturbed.h"
 #include "belfry/data/data.h"
-#include "belfry/hooks/moving_average.h"
+#include "belfry/hooks/updates.h"
 
 namespace belfry::hooks {
 namespace {

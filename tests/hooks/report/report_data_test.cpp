@@ -7,7 +7,7 @@
 
 #include "../../framework/base/error_of.h"
 #include "belfry/data/formats/images/image.h"
-#include "belfry/hooks/record/printed.h"
+#include "belfry/hooks/record/values.h"
 #include "data_of.h"
 
 namespace belfry::hooks {

@@ -1,11 +1,9 @@
-#include "belfry/hooks/tensorboard/graph_def.h"
-
 #include <gmock/gmock.h>
 
 #include "belfry/framework/base/protobuf_wire.h"
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/gradients.h"
 #include "belfry/framework/ops/ops.h"
+#include "belfry/hooks/tensorboard/event_file.h"
 
 namespace belfry::hooks {
 namespace {

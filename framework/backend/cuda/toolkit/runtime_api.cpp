@@ -8,8 +8,8 @@
 
 #include "belfry/framework/backend/cuda/device.h"
 #include "belfry/framework/backend/cuda/toolkit/check.h"
-#include "belfry/framework/base/enum_names.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/fields.h"
 
 namespace belfry::cuda {
 

@@ -1,8 +1,8 @@
 #include "../layers_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/autocast.h"
-#include "belfry/framework/ops/gradients.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry::testing {
 namespace {

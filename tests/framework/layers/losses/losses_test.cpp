@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "../layers_support.h"
-#include "belfry/framework/ops/gradients.h"
-#include "belfry/framework/ops/reduction/reduce.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry::testing {
 namespace {

@@ -1,6 +1,6 @@
 #include "../layers_support.h"
 #include "belfry/framework/layers/losses/losses.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include "../layers_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/layers/metrics/metrics.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry::testing {
 namespace {

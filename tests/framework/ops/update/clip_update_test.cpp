@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "belfry/framework/graph/scope.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 #include "belfry/framework/runtime/executable.h"
 
 namespace belfry {

@@ -7,7 +7,7 @@
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/defs.h"
-#include "belfry/framework/ops/elementwise/math.h"
+#include "belfry/framework/ops/math.h"
 
 namespace belfry {
 namespace {

@@ -1,8 +1,7 @@
-#include "belfry/framework/train/step/batch_digest.h"
-
 #include <set>
 
 #include "../training_testing.h"
+#include "belfry/framework/train/step/worker_sync.h"
 
 namespace belfry {
 namespace {

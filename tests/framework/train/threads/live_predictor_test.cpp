@@ -1,13 +1,12 @@
 // Predictions from other threads while an estimator trains.
 
-#include "belfry/framework/train/live_predictor.h"
-
 #include <cmath>
 #include <future>
 #include <thread>
 
 #include "../comparing.h"
 #include "belfry/framework/optimizers/optimizers.h"
+#include "belfry/framework/train/predictions.h"
 
 namespace belfry {
 namespace {

@@ -1,8 +1,7 @@
-#include "belfry/framework/train/train_control.h"
-
 #include <thread>
 
 #include "../training_testing.h"
+#include "belfry/framework/train/training.h"
 
 namespace belfry {
 namespace {

@@ -1,7 +1,7 @@
 #include <array>
 #include <cmath>
 
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/ops.h"
 #include "on_gpu.h"
 
 namespace belfry {

@@ -1,4 +1,4 @@
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/ops.h"
 #include "on_gpu.h"
 
 namespace belfry {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "belfry/framework/train/live_predictor.h"
+#include "belfry/framework/train/predictions.h"
 #include "training_on_gpu.h"
 
 namespace belfry {

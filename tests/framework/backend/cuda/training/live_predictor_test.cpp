@@ -1,10 +1,9 @@
 // Predictions of another thread while steps run behind the host.
 
-#include "belfry/framework/train/live_predictor.h"
-
 #include <cmath>
 #include <thread>
 
+#include "belfry/framework/train/predictions.h"
 #include "training_on_gpu.h"
 
 namespace belfry {

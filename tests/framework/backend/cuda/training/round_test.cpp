@@ -1,6 +1,6 @@
 // Steps of several sub-steps on a GPU, where each sub-step's plan is captured.
 
-#include "belfry/framework/graph/network.h"
+#include "belfry/framework/graph/scope.h"
 #include "training_on_gpu.h"
 
 namespace belfry {

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
                             .hooks = {std::make_shared<Pause>(std::stoi(argv[5]))}});
     EvalResult result = estimator.evaluate(uneven ? batches_of(1) : batches_of(7));
     if (std::stoll(argv[4]) == 1) {
-      EvaluateOptions at_first{.checkpoint = checkpoint_path(dir, 0)};
+      EvalOptions at_first{.checkpoint = checkpoint_path(dir, 0)};
       std::ofstream(dir + ".noise_" + rank)
           << std::setprecision(17) << estimator.evaluate(batches_of(2), at_first).at("noise");
     }

@@ -1,5 +1,5 @@
 #include "../on_gpu.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry {
 namespace {

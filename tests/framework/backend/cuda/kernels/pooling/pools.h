@@ -3,7 +3,7 @@
 
 #include "../on_gpu.h"
 #include "belfry/framework/backend/backend.h"
-#include "belfry/framework/ops/gradients.h"
+#include "belfry/framework/ops/ops.h"
 
 namespace belfry {
 

@@ -1,9 +1,14 @@
-#include "belfry/hooks/gradient_edits.h"
+#include "belfry/hooks/updates.h"
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/log.h"
+#include "belfry/framework/ops/math.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/hooks/name_patterns.h"
 
 namespace belfry::hooks {
@@ -13,6 +18,78 @@ struct EditGradients final : Hook {
   explicit EditGradients(std::function<Gradients(const Gradients&)> e) : edit(std::move(e)) {}
   void on_gradients(GradientStage& stage) override { stage.gradients = edit(stage.gradients); }
   std::function<Gradients(const Gradients&)> edit;
+};
+
+class Accumulate final : public Hook {
+ public:
+  explicit Accumulate(int parts) : parts_(parts) {}
+  int micro_batches() const override { return parts_; }
+
+ private:
+  int parts_;
+};
+
+class SkipNonFinite final : public Hook {
+ public:
+  explicit SkipNonFinite(const SkipNonFiniteOptions& options) : options_(options) {}
+
+  void on_gradients(GradientStage& stage) override {
+    updates_[stage.index].title = stage.update.title();
+    if (stage.gradients.empty()) return;
+    Tensor finite = all_finite(stage.gradients);
+    stage.condition = stage.condition.defined() ? logical_and(stage.condition, finite) : finite;
+  }
+  void begin(HookContext&) override {
+    for (auto& [index, update] : updates_) update.skipped = update.consecutive = 0;
+  }
+  void after_step(const StepResult& result) override {
+    for (auto& [index, update] : updates_)
+      if (result.chosen.contains(index)) count(update, result.applied.contains(index), result);
+  }
+
+ private:
+  struct Counted {
+    std::string title;
+    std::int64_t skipped = 0, consecutive = 0;  // steps
+  };
+
+  void count(Counted& update, bool applied, const StepResult& result) const {
+    if (applied) {
+      update.consecutive = 0;
+      return;
+    }
+    ++update.skipped, ++update.consecutive;
+    require(update.consecutive <= options_.max_consecutive, "skip_non_finite: the update `",
+            update.title, "` was skipped in ", update.consecutive, " steps in a row, up to step ",
+            result.step,
+            ", because gradients were not finite; a smaller learning rate or loss scale may help, "
+            "and RunConfig::check_numerics names the first op that produced NaN or infinity");
+    if (result.context.is_chief())
+      log_warning("step ", result.step, ": skipped the update `", update.title,
+                  "`, gradients are not finite (", update.skipped, " skipped so far)");
+  }
+
+  SkipNonFiniteOptions options_;
+  std::map<std::size_t, Counted> updates_;  // by GradientStage::index
+};
+
+class MovingAverage final : public NamingHook {
+ public:
+  explicit MovingAverage(const MovingAverageOptions& options)
+      : NamingHook({"moving_average", options.patterns}), options_{options.decay, options.warm_up} {
+    add_moving_averages({}, options_);
+  }
+
+  void after_apply(GradientStage& stage) override {
+    std::vector<Variable> variables;
+    for (const VariableGradient& entry : stage.gradients)
+      if (patterns_.find(entry.variable.name()) || patterns_.empty())
+        variables.push_back(entry.variable);
+    add_moving_averages(variables, options_, stage.condition);
+  }
+
+ private:
+  MovingAverageUpdateOptions options_;
 };
 
 }  // namespace
@@ -109,6 +186,21 @@ class LearningRates final : public NamingHook {
 
 std::shared_ptr<Hook> learning_rates(std::vector<RateMultiplier> rules) {
   return std::make_shared<LearningRates>(std::move(rules));
+}
+
+std::shared_ptr<Hook> accumulate(int parts) {
+  require(parts >= 1, "hooks::accumulate: there must be at least 1 part, got ", parts);
+  return std::make_shared<Accumulate>(parts);
+}
+
+std::shared_ptr<Hook> skip_non_finite(SkipNonFiniteOptions options) {
+  require(options.max_consecutive >= 1, "skip_non_finite: max_consecutive is ",
+          options.max_consecutive, "; it must be at least 1");
+  return std::make_shared<SkipNonFinite>(options);
+}
+
+std::shared_ptr<Hook> moving_average(MovingAverageOptions options) {
+  return std::make_shared<MovingAverage>(options);
 }
 
 }  // namespace belfry::hooks
