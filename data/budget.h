@@ -12,7 +12,7 @@ class Budget {
   explicit Budget(std::int64_t bytes) : left_(bytes) {}
 
   /// False, and nothing taken, when so much is not left.
-  bool take(std::int64_t bytes) {
+  bool reserve(std::int64_t bytes) {
     std::int64_t left = left_;
     while (left >= bytes)
       if (left_.compare_exchange_weak(left, left - bytes)) return true;

@@ -74,7 +74,7 @@ data::IteratorPtr Dataset::iterate(data::Pass pass) const {
     require(out != nullptr, name(), ": the function that starts a pass returned null");
     return out;
   };
-  data::IteratorPtr out = data::share(*this, pass, make);
+  data::IteratorPtr out = data::iterate_shard(*this, pass, make);
   return meter ? data::metered(std::move(out), *meter, pass.profile) : std::move(out);
 }
 

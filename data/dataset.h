@@ -40,7 +40,7 @@ struct DatasetInfo {
   bool expands = false;
   /// false: every pipeline reads all of it, whatever the policy. This is for data that go with each
   /// element of a dataset that is shared (the choices of choose_from).
-  bool shared = true;
+  bool sharded = true;
 };
 
 /// The elements of a stream, in a range-for. A move-only input iterator.

@@ -55,7 +55,7 @@ class Scheduler {
   Bytes memory() const { return memory_; }
 
   /// Takes memory out of the budget; false, and nothing taken, when so much is not left.
-  bool reserve(Bytes size) { return left_->take(size.count); }
+  bool reserve(Bytes size) { return left_->reserve(size.count); }
   void release(Bytes size) { left_->give_back(size.count); }  ///< gives back what was reserved
 
   /// Queues `task` and returns at once. The task must not throw. Tasks not begun when this object

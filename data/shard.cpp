@@ -63,7 +63,7 @@ ShardPolicy of_inputs(const Dataset& dataset, ShardPolicy policy) {
 // How the sources behind `dataset` share: the policies that they come to, each once.
 void collect_policies(const Dataset& dataset, ShardPolicy policy, std::set<ShardPolicy>& out) {
   const DatasetInfo& info = dataset.info();
-  if (!info.shared) return;
+  if (!info.sharded) return;
   policy = info.shard.value_or(policy);
   for (const Dataset& input : dataset.inputs()) collect_policies(input, policy, out);
   if (!dataset.inputs().empty()) return;
@@ -84,7 +84,7 @@ bool is_enough(const Dataset& dataset, ShardPolicy policy, int pipelines, std::i
 // Whether a dataset that was told `policy` is where elements are shared. One with inputs is, unless
 // its sources were told to share by file or not at all, if it is shared as a whole, or if it makes
 // several elements of each and those behind it are too few.
-bool is_shared_here(const Dataset& dataset, ShardPolicy policy, int pipelines) {
+bool is_sharded_here(const Dataset& dataset, ShardPolicy policy, int pipelines) {
   if (dataset.inputs().empty()) return true;
   if (!dataset.info().whole && !dataset.info().expands) return false;
   std::optional<ShardPolicy> behind = policy_behind(dataset, policy);
@@ -114,8 +114,8 @@ std::int64_t size_of_pass(const Dataset& dataset, std::int64_t behind) {
 bool is_enough(const Dataset& dataset, ShardPolicy policy, int pipelines, std::int64_t size) {
   const DatasetInfo& info = dataset.info();
   size = size_of_pass(dataset, size);
-  if (!info.shared) return true;
-  if (is_shared_here(dataset, policy, pipelines))
+  if (!info.sharded) return true;
+  if (is_sharded_here(dataset, policy, pipelines))
     return policy == ShardPolicy::file
            || policy_here(dataset, policy, pipelines) != ShardPolicy::data || size < 0
            || size >= pipelines;
@@ -156,9 +156,9 @@ Order every(const Order* order, std::int64_t size, std::int64_t count, std::int6
   return out;
 }
 
-IteratorPtr share(const Dataset& dataset, Pass pass, const MakeIterator& make) {
-  if (!dataset.info().shared) pass.shard = {};
-  if (pass.shard.count == 1 || !is_shared_here(dataset, pass.shard.policy, pass.shard.count))
+IteratorPtr iterate_shard(const Dataset& dataset, Pass pass, const MakeIterator& make) {
+  if (!dataset.info().sharded) pass.shard = {};
+  if (pass.shard.count == 1 || !is_sharded_here(dataset, pass.shard.policy, pass.shard.count))
     return make(pass);
   Shard shard = pass.shard;
   shard.policy = policy_here(dataset, shard.policy, shard.count);
@@ -174,7 +174,7 @@ IteratorPtr share(const Dataset& dataset, Pass pass, const MakeIterator& make) {
 
 namespace {
 
-std::string share_of(const Dataset& dataset, const Shard& shard, std::int64_t size) {
+std::string shard_text(const Dataset& dataset, const Shard& shard, std::int64_t size) {
   if (shard.policy == ShardPolicy::off) return "everything";
   if (shard.policy == ShardPolicy::file) {
     const std::vector<std::string>& files = dataset.info().files;
@@ -195,12 +195,12 @@ std::string share_of(const Dataset& dataset, const Shard& shard, std::int64_t si
 // `size`: as for is_enough().
 void describe(const Dataset& dataset, int pipelines, ShardPolicy policy, std::int64_t size,
               std::string& out) {
-  if (!dataset.info().shared) {
+  if (!dataset.info().sharded) {
     out += concat(dataset.name(), ", each pipeline: everything\n");
     return;
   }
   size = size_of_pass(dataset, size);
-  if (!is_shared_here(dataset, policy, pipelines)) {
+  if (!is_sharded_here(dataset, policy, pipelines)) {
     policy = of_inputs(dataset, dataset.info().shard.value_or(policy));
     for (const Dataset& input : dataset.inputs())
       describe(input, pipelines, policy, dataset.info().random_access ? size : unknown, out);
@@ -211,7 +211,7 @@ void describe(const Dataset& dataset, int pipelines, ShardPolicy policy, std::in
     Shard shard{pipelines, i, policy};
     check(dataset, shard, size);
     out += concat(dataset.name(), ", pipeline ", i, " of ", pipelines, ": ",
-                  share_of(dataset, shard, size), "\n");
+                  shard_text(dataset, shard, size), "\n");
   }
 }
 

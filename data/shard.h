@@ -7,7 +7,7 @@ namespace belfry::data {
 
 /// A pass over `dataset`, which `make` starts: cut down to `pass.shard` if this is where its
 /// elements are shared, at a source or a dataset that is shared as a whole.
-IteratorPtr share(const Dataset& dataset, Pass pass, const MakeIterator& make);
+IteratorPtr iterate_shard(const Dataset& dataset, Pass pass, const MakeIterator& make);
 
 /// The elements j of `source` with j % count == index; the others are skipped.
 IteratorPtr every(IteratorPtr source, std::int64_t count, std::int64_t index);

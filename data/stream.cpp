@@ -33,7 +33,7 @@ class Stream final : public InputStream {
       // A stopped pipeline ends early, perhaps within a batch.
       auto stopped = [&] { return context_.stop.stop_requested(); };
       more = !stopped() && iterator_->next(element_) && !stopped();
-      if (!more && !stopped()) require_share();
+      if (!more && !stopped()) require_shard();
       cut_short_ = !more && stopped();
       seen_ = seen_ || more;
     } catch (...) {
@@ -101,7 +101,7 @@ class Stream final : public InputStream {
   }
 
   // Several pipelines wait for each other: one without data is a mistake.
-  void require_share() {
+  void require_shard() {
     require(context_.pipelines == 1 || seen_, "input: nothing is left for pipeline ",
             context_.pipeline, " of ", context_.pipelines,
             "; use fewer pipelines, more data, or ShardPolicy::off");

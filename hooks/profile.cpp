@@ -61,9 +61,9 @@ class Profile final : public Hook {
  private:
   void add(const TraceEntry& entry) {
     int process = 1 + entry.tower;
-    name_row(process, entry.slot, concat("tower ", entry.tower), concat("slot ", entry.slot));
+    name_row(process, entry.device, concat("tower ", entry.tower), concat("slot ", entry.device));
     bool pack = entry.role == InstructionRole::pack;  // of which the op is what is packed
-    add(pack ? to_string(entry.role) : entry.op, to_string(entry.phase), process, entry.slot,
+    add(pack ? to_string(entry.role) : entry.op, to_string(entry.phase), process, entry.device,
         entry.start_seconds, entry.start_seconds + entry.seconds,
         {{"scope", entry.scope}, {"role", to_string(entry.role)}});
   }

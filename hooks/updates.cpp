@@ -22,11 +22,11 @@ struct EditGradients final : Hook {
 
 class Accumulate final : public Hook {
  public:
-  explicit Accumulate(int parts) : parts_(parts) {}
-  int micro_batches() const override { return parts_; }
+  explicit Accumulate(int micro_batches) : micro_batches_(micro_batches) {}
+  int micro_batches() const override { return micro_batches_; }
 
  private:
-  int parts_;
+  int micro_batches_;
 };
 
 class SkipNonFinite final : public Hook {
@@ -188,9 +188,10 @@ std::shared_ptr<Hook> learning_rates(std::vector<RateMultiplier> rules) {
   return std::make_shared<LearningRates>(std::move(rules));
 }
 
-std::shared_ptr<Hook> accumulate(int parts) {
-  require(parts >= 1, "hooks::accumulate: there must be at least 1 part, got ", parts);
-  return std::make_shared<Accumulate>(parts);
+std::shared_ptr<Hook> accumulate(int micro_batches) {
+  require(micro_batches >= 1, "hooks::accumulate: there must be at least 1 micro-batch, got ",
+          micro_batches);
+  return std::make_shared<Accumulate>(micro_batches);
 }
 
 std::shared_ptr<Hook> skip_non_finite(SkipNonFiniteOptions options) {

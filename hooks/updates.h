@@ -1,7 +1,7 @@
 #pragma once
-// Hooks that change what an update is, or whether it is made. Those that edit averaged gradients join
-// the step when it is built, in the order of the list, and cost no call while it runs. The functions
-// on gradients are in framework/optimizers/minimize.h.
+// Hooks that change what an update is, or whether it is made. Those that edit averaged gradients
+// join the step when it is built, in the order of the list, and cost no call while it runs. The
+// functions on gradients are in framework/optimizers/minimize.h.
 
 #include <cstdint>
 #include <functional>
@@ -69,14 +69,14 @@ struct RateMultiplier {
 /// begins, a pattern that matches no variable of any update.
 std::shared_ptr<Hook> learning_rates(std::vector<RateMultiplier> rules);
 
-/// Cuts each tower's rows of every step into `parts` micro-batches, whose gradients are added
+/// Cuts each tower's rows of every step into so many micro-batches, whose gradients are added
 /// before the update: the update of the whole batch with the activations of a part of it. In a
-/// model on several device slots, parts are under way on all slots at once, and their activations
-/// are kept until their gradients are there. Where a tower has fewer rows, but some, all have as
-/// many parts as that one has rows. What looks at the whole batch sees a part: batch norm, and
-/// losses that divide by the sum of their weights (Reduction::weighted_mean). Error: fewer than 1
-/// part.
-std::shared_ptr<Hook> accumulate(int parts);
+/// model on several devices, micro-batches are under way on all devices at once, and their
+/// activations are kept until their gradients are there. Where a tower has fewer rows, but some,
+/// all have as many parts as that one has rows. What looks at the whole batch sees a part: batch
+/// norm, and losses that divide by the sum of their weights (Reduction::weighted_mean). Error:
+/// fewer than 1 part.
+std::shared_ptr<Hook> accumulate(int micro_batches);
 
 struct SkipNonFiniteOptions {
   std::int64_t max_consecutive = 10;  ///< skipped steps in a row that are borne; at least 1

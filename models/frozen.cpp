@@ -71,7 +71,7 @@ std::vector<Tensor> Frozen::copy(const Node& old, Tensor data, const Copies& cop
     return {wanted.name == feature_ ? data : input_like(graph, wanted)};
   }
   std::string scope = old.scope().empty() ? "frozen" : concat("frozen/", old.scope());
-  Placement place{scope, data.node().slot(), Phase::forward};
+  Placement place{scope, data.node().device(), Phase::forward};
   Graph::PlacementGuard guard(graph, place);
   if (old.is(variable_op)) return {constant(graph, weight(old.as<VariableOptions>()))};
   std::vector<Tensor> inputs;

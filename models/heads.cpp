@@ -84,8 +84,8 @@ NamedMetrics means(Tensor label, Tensor prediction, Tensor weights) {
 
 // How often a constant answer would be right.
 Metric accuracy_baseline(Tensor truth, Tensor weights) {
-  Metric share = mean_metric(truth, weights);
-  return {.state = share.state, .value = [mean = share.value](std::span<const double> state) {
+  Metric fraction = mean_metric(truth, weights);
+  return {.state = fraction.state, .value = [mean = fraction.value](std::span<const double> state) {
             double positive = mean(state).item();
             return Array::scalar(std::max(positive, 1 - positive));
           }};
@@ -94,7 +94,7 @@ Metric accuracy_baseline(Tensor truth, Tensor weights) {
 void check_thresholds(std::string_view head, const std::vector<double>& thresholds) {
   std::set<double> known;
   for (double t : thresholds) {
-    require_share(head, "thresholds", t);
+    require_fraction(head, "thresholds", t);
     require(known.insert(t).second, head, ": the threshold ", t, " is there twice");
   }
 }
@@ -156,8 +156,8 @@ void require_set(std::string_view function, const Head& head) {
 }
 
 Head binary_head(BinaryHeadOptions o) {
-  require_share("binary_head", "label_smoothing", o.label_smoothing);
-  require_share("binary_head", "threshold", o.threshold);
+  require_fraction("binary_head", "label_smoothing", o.label_smoothing);
+  require_fraction("binary_head", "threshold", o.threshold);
   check_thresholds("binary_head", o.thresholds);
   check_reduction("binary_head", o.reduction);
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
@@ -182,7 +182,7 @@ Head binary_head(BinaryHeadOptions o) {
 
 Head multi_class_head(MultiClassHeadOptions o) {
   require(o.classes >= 2, "multi_class_head: classes must be at least 2, got ", o.classes);
-  require_share("multi_class_head", "label_smoothing", o.label_smoothing);
+  require_fraction("multi_class_head", "label_smoothing", o.label_smoothing);
   check_reduction("multi_class_head", o.reduction);
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor guess = argmax(logits, -1);
@@ -201,8 +201,8 @@ Head multi_class_head(MultiClassHeadOptions o) {
 
 Head multi_label_head(MultiLabelHeadOptions o) {
   require(o.classes >= 1, "multi_label_head: classes must be at least 1, got ", o.classes);
-  require_share("multi_label_head", "label_smoothing", o.label_smoothing);
-  require_share("multi_label_head", "threshold", o.threshold);
+  require_fraction("multi_label_head", "label_smoothing", o.label_smoothing);
+  require_fraction("multi_label_head", "threshold", o.threshold);
   check_thresholds("multi_label_head", o.thresholds);
   check_reduction("multi_label_head", o.reduction);
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {

@@ -143,7 +143,7 @@ void check(std::string_view function, const MaskOptions& o) {
           " classes; give one for all or one for each");
   for (double w : o.positive_weight) require_not_negative(function, "positive_weight", w);
   require_not_negative(function, "dice_weight", o.dice_weight);
-  require_share(function, "threshold", o.threshold);
+  require_fraction(function, "threshold", o.threshold);
 }
 
 EstimatorSpec mask_spec(const Scope& s, Tensor logits, const Batch& batch, Mode mode,

@@ -40,10 +40,10 @@ Taps growing_taps(const Part& part, std::int64_t wanted) {
     double centre = (begin + (i + 0.5) * step) / unit;
     double at = std::clamp(centre - 0.5, 0.0, last);
     auto first = std::min(static_cast<std::int64_t>(at), old - taps.count);
-    auto share = static_cast<float>(at - first);
+    auto fraction = static_cast<float>(at - first);
     taps.first.push_back(first);
-    taps.weights.push_back(1 - share);
-    if (taps.count == 2) taps.weights.push_back(share);
+    taps.weights.push_back(1 - fraction);
+    if (taps.count == 2) taps.weights.push_back(fraction);
   }
   return taps;
 }

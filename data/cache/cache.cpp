@@ -31,19 +31,19 @@ class Store {
   explicit Store(std::shared_ptr<Budget> budget) : budget_(std::move(budget)) {}
 
   // Null if it is not there. What is there stays, unchanged.
-  std::shared_ptr<const Element> find(std::int64_t place) const {
+  std::shared_ptr<const Element> find(std::int64_t number) const {
     MutexLock lock(mutex_);
-    auto found = elements_.find(place);
+    auto found = elements_.find(number);
     return found == elements_.end() ? nullptr : found->second;
   }
 
-  void keep(std::int64_t place, const Element& element) {
+  void keep(std::int64_t number, const Element& element) {
     std::int64_t bytes = 256;  // what the bookkeeping of an element takes
     for (const auto& [name, array] : element.features) bytes += array.bytes();
-    if (find(place) || !budget_->take(bytes)) return;
+    if (find(number) || !budget_->reserve(bytes)) return;
     auto copy = std::make_shared<const Element>(copy_of(element));
     MutexLock lock(mutex_);
-    if (!elements_.emplace(place, std::move(copy)).second) budget_->give_back(bytes);
+    if (!elements_.emplace(number, std::move(copy)).second) budget_->give_back(bytes);
   }
 
   // Elements in a pass, once one has come to its end; until then more than there are.
@@ -88,8 +88,8 @@ class Cached final : public Iterator {
 
   bool next(Element& out) override {
     if (next_ == (order_ ? order_->size : store_->size())) return false;
-    std::int64_t place = order_ ? order_->at(next_) : next_;
-    auto known = store_->find(place);
+    std::int64_t number = order_ ? order_->at(next_) : next_;
+    auto known = store_->find(number);
     ++next_;  // also when it fails
     if (known) {
       ++behind_;
@@ -102,7 +102,7 @@ class Cached final : public Iterator {
         return false;
       }
       // A stop may have cut short what is computed from several elements.
-      if (!stop_.stop_requested()) store_->keep(place, out);
+      if (!stop_.stop_requested()) store_->keep(number, out);
     }
     out.epoch = epoch_;
     return true;

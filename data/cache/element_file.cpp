@@ -39,7 +39,7 @@ class Reader {
   Reader(std::span<const std::byte> bytes, const std::string& where)
       : bytes_(bytes), where_(where) {}
 
-  std::span<const std::byte> take(std::int64_t size) {
+  std::span<const std::byte> next_bytes(std::int64_t size) {
     require(size >= 0 && size <= std::ssize(bytes_), where_, ": not an element: ", size,
             " bytes are wanted where ", bytes_.size(), " are left");
     auto out = bytes_.first(size);
@@ -48,7 +48,7 @@ class Reader {
   }
   std::int64_t number() {
     std::int64_t value = 0;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    std::memcpy(&value, next_bytes(sizeof value).data(), sizeof value);
     return value;
   }
   std::int64_t number(std::int64_t most, const char* what) {
@@ -121,10 +121,10 @@ void decode_element(std::span<const std::byte> bytes, Element& out, const std::s
   Signature signature;
   std::vector<std::span<const std::byte>> values;
   while (!in.at_end()) {
-    auto name = in.take(in.number(in.left(), "the length of a name"));
+    auto name = in.next_bytes(in.number(in.left(), "the length of a name"));
     std::string text(reinterpret_cast<const char*>(name.data()), name.size());
     TensorType type = read_type(in);
-    values.push_back(in.take(type.bytes()));
+    values.push_back(in.next_bytes(type.bytes()));
     signature.emplace_back(std::move(text), type);
   }
   prepare(out.features, signature);

@@ -50,7 +50,7 @@ Dataset choose_from(std::vector<Dataset> datasets, Dataset choices, ChooseOption
   require(!datasets.empty(), "choose_from: needs at least one dataset");
   // A part of the choices would not fit the parts of the datasets.
   Dataset all_choices("choices", {choices}, [=](const Pass& pass) { return choices.iterate(pass); },
-                      {.cardinality = choices.cardinality(), .shared = false});
+                      {.cardinality = choices.cardinality(), .sharded = false});
   std::vector<Dataset> inputs = datasets;
   inputs.push_back(all_choices);
   auto make = [=](const Pass& pass) {

@@ -20,10 +20,10 @@ class InTurn final : public Iterator {
         current_(first.iterate(pass.input(0))) {}
 
   bool next(Element& out) override {
-    if (current_ && take(out)) return true;
+    if (current_ && read(out)) return true;
     if (in_second_) return false;
     begin_second();
-    return take(out);
+    return read(out);
   }
 
   std::int64_t skip(std::int64_t count) override {
@@ -45,7 +45,7 @@ class InTurn final : public Iterator {
   }
 
  private:
-  bool take(Element& out) {
+  bool read(Element& out) {
     std::int64_t index = index_++;  // also of an element that fails
     Named named(out, index, epoch_);
     if (current_->next(out)) return true;
@@ -72,14 +72,14 @@ class InOrder final : public Iterator {
  public:
   InOrder(const Dataset& first, const Dataset& second, const Pass& pass)
       : border_(first.cardinality()), epoch_(pass.epoch), order_(pass.order), stop_(pass.stop) {
-    std::array<std::vector<std::int64_t>, 2> places;
+    std::array<std::vector<std::int64_t>, 2> indices;
     for (std::int64_t i = 0; i < order_->size; ++i) {
       std::int64_t index = order_->at(i);
       bool in_second = index >= border_;
-      places[in_second].push_back(in_second ? index - border_ : index);
+      indices[in_second].push_back(in_second ? index - border_ : index);
     }
-    sources_[0] = begin(first, pass.input(0), std::move(places[0]));
-    sources_[1] = begin(second, pass.input(1), std::move(places[1]));
+    sources_[0] = begin(first, pass.input(0), std::move(indices[0]));
+    sources_[1] = begin(second, pass.input(1), std::move(indices[1]));
   }
 
   bool next(Element& out) override {
@@ -107,8 +107,8 @@ class InOrder final : public Iterator {
   }
 
  private:
-  IteratorPtr begin(const Dataset& dataset, Pass pass, std::vector<std::int64_t> places) const {
-    auto table = std::make_shared<const std::vector<std::int64_t>>(std::move(places));
+  IteratorPtr begin(const Dataset& dataset, Pass pass, std::vector<std::int64_t> indices) const {
+    auto table = std::make_shared<const std::vector<std::int64_t>>(std::move(indices));
     pass.order =
         std::make_shared<Order>(Order{.size = std::ssize(*table),
                                       .at = [table](std::int64_t i) { return (*table)[i]; },

@@ -22,7 +22,7 @@ namespace {
 struct Inner {
   std::int64_t number = 0;  // of the outer element, in the order of the source
   std::string outer;        // its name, for messages
-  Place before;             // the source's, before it
+  SourcePosition before;    // the source's, before it
   IteratorPtr elements;
   std::exception_ptr error;  // why there are none
 };
@@ -53,7 +53,7 @@ class Interleave final : public Iterator {
     Named named(out, index_, pass_.epoch);
     if (!reading_ahead_) begin_reading_ahead();
     while (Inner* inner = current()) {
-      if (take(*inner, out)) return true;
+      if (read(*inner, out)) return true;
       close();
     }
     return false;
@@ -89,23 +89,23 @@ class Interleave final : public Iterator {
   // The dataset whose turn it is, or null at the end. Error: an outer element that has none.
   Inner* current() {
     while (!source_ended_ || open_ > 0) {
-      if (cycle_ == std::ssize(slots_)) {  // slots beyond were never filled
+      if (cycle_ == std::ssize(entries_)) {  // entries beyond were never filled
         if (source_ended_)
           cycle_ = 0;
         else
-          slots_.emplace_back();
+          entries_.emplace_back();
       }
-      InnerPtr& slot = slots_[cycle_];
-      if (slot) return slot.get();
+      InnerPtr& entry = entries_[cycle_];
+      if (entry) return entry.get();
       if (source_ended_)
         end_turn();
       else
-        fill(slot);
+        fill(entry);
     }
     return nullptr;
   }
 
-  bool take(Inner& inner, Element& out) {
+  bool read(Inner& inner, Element& out) {
     ++index_;  // also if the element fails
     bool more = false;
     try {
@@ -135,12 +135,12 @@ class Interleave final : public Iterator {
   }
 
   void close() {
-    slots_[cycle_].reset();
+    entries_[cycle_].reset();
     --open_;
     end_turn();
   }
 
-  void fill(InnerPtr& slot) {
+  void fill(InnerPtr& entry) {
     read_ahead();
     InnerPtr inner;
     if (!ahead_.empty()) {
@@ -152,14 +152,14 @@ class Interleave final : public Iterator {
     source_ended_ = !inner;
     if (!inner) return;
     if (inner->error) std::rethrow_exception(inner->error);
-    slot = std::move(inner);
+    entry = std::move(inner);
     ++open_;
   }
 
   // Not before the first element is asked for: those that are skipped are not to be computed.
   void begin_reading_ahead() {
     reading_ahead_ = true;
-    for (InnerPtr& inner : slots_)
+    for (InnerPtr& inner : entries_)
       if (inner) start_reading(*inner);
   }
 
@@ -202,22 +202,22 @@ class Interleave final : public Iterator {
 
   void save(Position& at) {
     std::int64_t next = ahead_.empty() ? outer_ : ahead_.front()->number;
-    const Place* before = ahead_.empty() ? nullptr : &ahead_.front()->before;
+    const SourcePosition* before = ahead_.empty() ? nullptr : &ahead_.front()->before;
     std::int64_t oldest = next;
-    for (const InnerPtr& inner : slots_) {
+    for (const InnerPtr& inner : entries_) {
       if (!inner || inner->number >= oldest) continue;
       oldest = inner->number;
       before = &inner->before;
     }
     std::vector<std::int64_t> open;
-    for (const InnerPtr& inner : slots_) open.push_back(inner ? inner->number - oldest + 1 : 0);
+    for (const InnerPtr& inner : entries_) open.push_back(inner ? inner->number - oldest + 1 : 0);
     std::int64_t since = next - oldest;
     fields(at, oldest, since, open);
     if (before)
       before->append_to(at);
     else
       source_->position(at);
-    for (InnerPtr& inner : slots_)
+    for (InnerPtr& inner : entries_)
       if (inner) inner->elements->position(at);
   }
 
@@ -226,23 +226,23 @@ class Interleave final : public Iterator {
     std::vector<std::int64_t> open;
     fields(at, outer_, since, open);
     source_->position(at);
-    slots_.resize(open.size());
-    std::vector<std::pair<std::int64_t, std::size_t>> by_age;  // number from outer_ on, slot
-    for (std::size_t slot = 0; slot < open.size(); ++slot)
-      if (open[slot] > 0) by_age.emplace_back(outer_ + open[slot] - 1, slot);
+    entries_.resize(open.size());
+    std::vector<std::pair<std::int64_t, std::size_t>> by_age;  // number from outer_ on, entry
+    for (std::size_t entry = 0; entry < open.size(); ++entry)
+      if (open[entry] > 0) by_age.emplace_back(outer_ + open[entry] - 1, entry);
     std::sort(by_age.begin(), by_age.end());
     std::int64_t next = outer_ + since;
-    for (auto [number, slot] : by_age) {
+    for (auto [number, entry] : by_age) {
       pass_over(number);
       InnerPtr inner = read_outer();
       require(inner != nullptr, name_, ": the saved position is in the dataset of element ", number,
               " of data that now end before it");
       if (inner->error) std::rethrow_exception(inner->error);
-      slots_[slot] = std::move(inner);
+      entries_[entry] = std::move(inner);
       ++open_;
     }
     pass_over(next);
-    for (InnerPtr& inner : slots_)
+    for (InnerPtr& inner : entries_)
       if (inner) inner->elements->position(at);
   }
 
@@ -275,11 +275,11 @@ class Interleave final : public Iterator {
   Pass pass_;
   LinkedStop stop_;  // ends what the pool reads when this ends, though the stream may go on
   Element element_;  // the outer element read last
-  std::vector<InnerPtr> slots_;
+  std::vector<InnerPtr> entries_;
   std::deque<InnerPtr> ahead_;  // those that come next, with several workers
   std::int64_t outer_ = 0;      // outer elements read
   std::int64_t index_ = 0, cycle_ = 0, block_ = 0, open_ = 0, read_ahead_ = 0;
-  bool source_ended_ = false;       // as seen from the slots
+  bool source_ended_ = false;       // as seen from the entries
   bool reading_ahead_ = false;      // an element has been asked for
   std::optional<ReaderPool> pool_;  // last, so that it ends before what it reads
 };

@@ -13,13 +13,13 @@ Mixture::Mixture(const std::vector<Dataset>& datasets, bool stop_on_empty, const
 
 bool Mixture::next(Element& out) {
   Named named(out, index_, epoch_);
-  return take(&out);
+  return read(&out);
 }
 
 std::int64_t Mixture::skip(std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     try {
-      if (!take(nullptr)) return i;
+      if (!read(nullptr)) return i;
     } catch (...) {  // an element that failed
     }
   }
@@ -27,7 +27,7 @@ std::int64_t Mixture::skip(std::int64_t count) {
 }
 
 // Null: the element is skipped.
-bool Mixture::take(Element* out) {
+bool Mixture::read(Element* out) {
   constexpr int patience = 1'000'000;
   for (int misses = 0; !ended_; ++misses) {
     if (misses == patience) {

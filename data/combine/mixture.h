@@ -31,7 +31,7 @@ class Mixture : public Iterator {
   bool has_ended(std::int64_t input) const { return !inputs_[input]; }
 
  private:
-  bool take(Element* out);
+  bool read(Element* out);
 
   std::vector<IteratorPtr> inputs_;  // null once they have ended
   bool stop_on_empty_, ended_ = false;

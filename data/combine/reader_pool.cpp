@@ -12,8 +12,8 @@
 namespace belfry::data {
 
 // One source. Invariants, with Shared::mutex held:
-// (1) slots [taken, produced) modulo the ring's size are ready, and the consumer's;
-// (2) while `busy`, every other slot and the source belong to the thread that set it, which may be
+// (1) entries [taken, produced) modulo the ring's size are ready, and the consumer's;
+// (2) while `busy`, every other entry and the source belong to the thread that set it, which may be
 //     the consumer's; at other times nobody touches them;
 // (3) `ended` is set once and nothing is produced after it.
 // So Shared::mutex guards all but `source` and `ring`; it cannot be named here.
@@ -37,12 +37,12 @@ struct ReaderPool::Shared {
 
   // Reads one element; the caller has set reading.busy.
   void read_one(Reading& reading) BELFRY_REQUIRES(mutex) {
-    ReadAhead& slot = reading.ring[reading.produced % reading.ring.size()];
+    ReadAhead& entry = reading.ring[reading.produced % reading.ring.size()];
     bool more = false;
     {
       MutexUnlock meanwhile(mutex);
       std::int64_t begin = meter ? nanoseconds_now() : 0;
-      more = slot.read(*reading.source);
+      more = entry.read(*reading.source);
       if (meter) meter->busy += nanoseconds_now() - begin;
     }
     reading.ended = !more;
@@ -112,10 +112,10 @@ class ReaderPool::Reader final : public Iterator {
       reading.busy = false;
     }
     if (reading.taken == reading.produced) return false;
-    ReadAhead& slot = reading.ring[reading.taken % reading.ring.size()];
-    std::swap(out, slot.element);
-    std::swap(consumed_, slot.after);
-    std::exception_ptr error = std::exchange(slot.error, nullptr);
+    ReadAhead& entry = reading.ring[reading.taken % reading.ring.size()];
+    std::swap(out, entry.element);
+    std::swap(consumed_, entry.after);
+    std::exception_ptr error = std::exchange(entry.error, nullptr);
     ++reading.taken;
     shared_->enqueue(reading_);
     lock.unlock();
@@ -129,9 +129,9 @@ class ReaderPool::Reader final : public Iterator {
     while (reading.busy) shared_->changed.wait(shared_->mutex);
     std::int64_t skipped = 0;
     for (; skipped < count && reading.taken < reading.produced; ++skipped) {
-      ReadAhead& slot = reading.ring[reading.taken++ % reading.ring.size()];
-      std::swap(consumed_, slot.after);
-      slot.error = nullptr;
+      ReadAhead& entry = reading.ring[reading.taken++ % reading.ring.size()];
+      std::swap(consumed_, entry.after);
+      entry.error = nullptr;
     }
     if (skipped < count && !reading.ended) {
       reading.busy = true;  // nothing is ready, and nobody reads meanwhile
@@ -156,7 +156,7 @@ class ReaderPool::Reader final : public Iterator {
  private:
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<Reading> reading_;
-  Place consumed_;  // the source's, once it had yielded the element last taken
+  SourcePosition consumed_;  // the source's, once it had yielded the element last taken
 };
 
 ReaderPool::ReaderPool(int threads, const Pass& pass)

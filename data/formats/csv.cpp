@@ -77,9 +77,10 @@ CsvReader::CsvReader(std::vector<CsvColumn> columns, CsvOptions options, std::st
   if (!options_.header) bind_to_positions();
 }
 
-void CsvReader::seek(CsvPlace place) {
-  require(bound_, name_, ": cannot go to byte ", place.offset, " before the header has been read");
-  place_ = place;
+void CsvReader::seek(CsvPosition position) {
+  require(bound_, name_, ": cannot go to byte ", position.offset,
+          " before the header has been read");
+  position_ = position;
   fault_.clear();
   scan_ = {};
   in_comment_ = false;
@@ -111,7 +112,7 @@ bool CsvReader::read_header(std::string_view& text, bool at_end) {
   if (take_record(text, at_end)) {
     bind_to_header();
   } else {
-    require(!at_end, name_, ": ends at byte ", place_.offset, " without a header");
+    require(!at_end, name_, ": ends at byte ", position_.offset, " without a header");
   }
   unusable_ = false;
   return bound_;
@@ -121,7 +122,7 @@ bool CsvReader::read_header(std::string_view& text, bool at_end) {
 bool CsvReader::take_record(std::string_view& text, bool at_end) {
   if (!fault_.empty()) return drop_line(text, at_end);
   if (!skip_lines(text, at_end)) return false;
-  record_ = place_;
+  record_ = position_;
   std::size_t limit = options_.max_record_bytes;
   switch (split(text.substr(0, limit), at_end && text.size() <= limit)) {
     case Split::complete:
@@ -141,7 +142,7 @@ bool CsvReader::take_record(std::string_view& text, bool at_end) {
 
 // Passes the byte order mark, empty lines and comments. True when a record begins here.
 bool CsvReader::skip_lines(std::string_view& text, bool at_end) {
-  if (place_.offset == 0) {
+  if (position_.offset == 0) {
     if (text.size() < byte_order_mark.size() && byte_order_mark.starts_with(text) && !at_end)
       return false;
     if (text.starts_with(byte_order_mark)) consume(text, byte_order_mark.size());
@@ -171,8 +172,9 @@ bool CsvReader::drop_line(std::string_view& text, bool at_end) {
 }
 
 void CsvReader::consume(std::string_view& text, std::size_t bytes) {
-  place_.line += std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bytes), '\n');
-  place_.offset += bytes;
+  position_.line +=
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bytes), '\n');
+  position_.offset += bytes;
   text.remove_prefix(bytes);
 }
 
@@ -193,7 +195,7 @@ CsvReader::Field& CsvReader::add_field(std::size_t offset) {
 // Goes on where it stopped for want of text, so that long records that come in pieces are looked at
 // once.
 CsvReader::Split CsvReader::split(std::string_view text, bool at_end) {
-  if (scan_.part == Scan::Part::before_field && scan_.at == 0) field_count_ = 0;
+  if (scan_.state == Scan::State::before_field && scan_.at == 0) field_count_ = 0;
   while (true) {
     Split read = read_field(text, at_end);
     if (read == Split::incomplete) {
@@ -213,13 +215,13 @@ CsvReader::Split CsvReader::split(std::string_view text, bool at_end) {
 
 // Reads a field up to what ends it: a delimiter, a line end, or the end of the data.
 CsvReader::Split CsvReader::read_field(std::string_view text, bool at_end) {
-  using Part = Scan::Part;
-  if (scan_.part == Part::before_field && !begin_field(text, at_end)) return Split::incomplete;
-  if (scan_.part == Part::plain) read_plain(text);
-  if (scan_.part == Part::quoted)
+  using State = Scan::State;
+  if (scan_.state == State::before_field && !begin_field(text, at_end)) return Split::incomplete;
+  if (scan_.state == State::plain) read_plain(text);
+  if (scan_.state == State::quoted)
     if (Split read = read_quoted(text, at_end); read != Split::complete) return read;
   Split read = end_field(text, at_end);
-  if (read == Split::complete) scan_.part = Part::before_field;
+  if (read == Split::complete) scan_.state = State::before_field;
   return read;
 }
 
@@ -230,7 +232,7 @@ bool CsvReader::begin_field(std::string_view text, bool at_end) {
   if (at == text.size() && !at_end) return false;
   add_field(at);
   bool quoted = at < text.size() && text[at] == '"';
-  scan_.part = quoted ? Scan::Part::quoted : Scan::Part::plain;
+  scan_.state = quoted ? Scan::State::quoted : Scan::State::plain;
   if (quoted) scan_.opening = at++;
   return true;
 }
@@ -258,7 +260,7 @@ CsvReader::Split CsvReader::read_quoted(std::string_view text, bool at_end) {
     out += '"';
     ++at;
   }
-  scan_.part = Scan::Part::after_quotes;
+  scan_.state = Scan::State::after_quotes;
   return Split::complete;
 }
 
@@ -270,7 +272,7 @@ CsvReader::Split CsvReader::end_field(std::string_view text, bool at_end) {
     if (at + 1 == text.size() && !at_end) return Split::incomplete;
     return fault(at, "a carriage return that no line feed follows");
   }
-  if (scan_.part == Scan::Part::after_quotes)
+  if (scan_.state == Scan::State::after_quotes)
     return fault(at, "text after a closing quote; a quote within quotes is doubled");
   return fault(at, "a quote within a field that does not begin with one");
 }
@@ -336,18 +338,20 @@ void CsvReader::convert(const Column& c, Array& out) const {
   for (std::size_t i = 0; i < c.fields.size(); ++i) convert(c, fields_[c.fields[i]], i, out);
 }
 
-void CsvReader::convert(const Column& c, const Field& field, std::size_t place, Array& out) const {
+void CsvReader::convert(const Column& c, const Field& field, std::size_t field_index,
+                        Array& out) const {
   bool empty = trim(field.text).empty();
   try {
     if (empty && c.column.default_value)
-      return convert_field(c.column, c.words, *c.column.default_value, place, out);
+      return convert_field(c.column, c.words, *c.column.default_value, field_index, out);
     require(!empty || c.column.type == CsvType::text, "the field is empty, expected type ",
             c.column.type, "; a column may have a .default_value");
-    convert_field(c.column, c.words, field.text, place, out);
+    convert_field(c.column, c.words, field.text, field_index, out);
   } catch (const Error& error) {
     std::string column = concat("column `", c.column.name, "`");
     if (!c.column.fields.empty())
-      column = concat("column `", c.column.fields[place], "` of feature `", c.column.name, "`");
+      column =
+          concat("column `", c.column.fields[field_index], "` of feature `", c.column.name, "`");
     fail(name_, ": line ", record_.line, ", byte ",
          record_.offset + static_cast<std::int64_t>(field.offset), ", ", column, ": ",
          error.what());

@@ -58,10 +58,10 @@ struct CsvOptions {
 };
 
 /// The place of a record in its file.
-struct CsvPlace {
+struct CsvPosition {
   std::int64_t offset = 0;  ///< in bytes
   std::int64_t line = 1;    ///< from 1
-  bool operator==(const CsvPlace&) const = default;
+  bool operator==(const CsvPosition&) const = default;
 };
 
 /// Turns CSV text, which may come in pieces, into features. Fields may stand in quotes, within
@@ -100,11 +100,11 @@ class CsvReader {
 
   /// Where the text left by the last call begins: at a record, once a call has returned true or
   /// thrown.
-  CsvPlace place() const { return place_; }
+  CsvPosition position() const { return position_; }
 
   /// Goes on elsewhere: the next text begins at `place`, a value of place() from before. The
   /// header, if there is one, must have been read.
-  void seek(CsvPlace place);
+  void seek(CsvPosition position);
 
  private:
   enum class Split { complete, incomplete, faulty };
@@ -120,8 +120,8 @@ class CsvReader {
 
   /// How far the record at the text's front has been split, when that did not end with it.
   struct Scan {
-    enum class Part { before_field, plain, quoted, after_quotes };
-    Part part = Part::before_field;
+    enum class State { before_field, plain, quoted, after_quotes };
+    State state = State::before_field;
     std::size_t at = 0;       // from where the record begins
     std::size_t opening = 0;  // of the quote that the field begins with
   };
@@ -145,13 +145,13 @@ class CsvReader {
   std::size_t find_in_header(const std::string& name) const;
   void check_field_count();
   void convert(const Column& column, Array& out) const;
-  void convert(const Column& column, const Field& field, std::size_t place, Array& out) const;
+  void convert(const Column& column, const Field& field, std::size_t field_index, Array& out) const;
 
   std::vector<Column> columns_;
   CsvOptions options_;
   std::string name_;
-  CsvPlace place_;             // of the text's front
-  CsvPlace record_;            // of the record last taken
+  CsvPosition position_;       // of the text's front
+  CsvPosition record_;         // of the record last taken
   std::vector<Field> fields_;  // the first field_count_ are in use
   std::size_t field_count_ = 0;
   Scan scan_;

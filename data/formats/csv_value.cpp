@@ -86,13 +86,13 @@ std::size_t fields_of(const CsvColumn& column) {
 }
 
 void convert_field(const CsvColumn& column, const CsvWords& words, const std::string& field,
-                   std::size_t place, Array& out) {
+                   std::size_t field_index, Array& out) {
   auto set = [&]<class T>(T value) {
     bool several = column.width > 0 || !column.fields.empty();
-    if (place == 0)
+    if (field_index == 0)
       prepare(out, {several ? Shape{static_cast<std::int64_t>(fields_of(column))} : Shape{},
                     dtype_of<T>});
-    out.span<T>()[place] = value;
+    out.span<T>()[field_index] = value;
   };
   switch (column.type) {
     case CsvType::f32:

@@ -18,11 +18,11 @@ class Buckets final : public Iterator {
       : source_(std::move(source)), rule_(std::move(rule)), epoch_(pass.epoch), stage_(pass.name) {}
 
   bool next(Element& out) override {
-    for (Slot at = read(out); at != buckets_.end(); at = read(out)) {
+    for (BucketIterator at = read(out); at != buckets_.end(); at = read(out)) {
       put(at->second);
       if (std::ssize(at->second.numbers) == at->second.size) return yield(at, out);
     }
-    for (Slot at = buckets_.begin(); at != buckets_.end(); ++at) {
+    for (BucketIterator at = buckets_.begin(); at != buckets_.end(); ++at) {
       if (rule_.drop_remainder) at->second.numbers.clear();
       if (!at->second.numbers.empty()) return yield(at, out);
     }
@@ -42,11 +42,11 @@ class Buckets final : public Iterator {
   }
 
  private:
-  using Slot = std::map<std::int64_t, Bucket>::iterator;
+  using BucketIterator = std::map<std::int64_t, Bucket>::iterator;
 
   // Reads the next element into fresh_ and returns its bucket, or buckets_.end(). An Error is that
   // element's, whose name `out` gets.
-  Slot read(Element& out) {
+  BucketIterator read(Element& out) {
     pass_over_yielded();
     fresh_before_.note(*source_);
     ++number_;          // also if it fails
@@ -69,10 +69,10 @@ class Buckets final : public Iterator {
     number_ += source_->skip(until - number_);
   }
 
-  Slot bucket_of(const Element& element) {
+  BucketIterator bucket_of(const Element& element) {
     return for_element(stage_, element, [&] {
       std::int64_t key = rule_.key(element.features);
-      Slot known = buckets_.find(key);
+      BucketIterator known = buckets_.find(key);
       return known != buckets_.end() ? known : buckets_.emplace(key, rule_.make(key)).first;
     });
   }
@@ -88,7 +88,7 @@ class Buckets final : public Iterator {
     bucket.numbers.push_back(number_ - 1);
   }
 
-  bool yield(Slot at, Element& out) {
+  bool yield(BucketIterator at, Element& out) {
     Bucket& bucket = at->second;
     std::size_t rows = bucket.numbers.size();
     bucket.numbers.clear();
@@ -105,7 +105,7 @@ class Buckets final : public Iterator {
   void save(Position& at) {
     std::vector<std::int64_t> waiting(replay_.begin() + next_replay_, replay_.end());
     std::erase_if(waiting, [&](std::int64_t number) { return number < number_; });
-    const Place* before = nullptr;  // null: the source stands where it has to
+    const SourcePosition* before = nullptr;  // null: the source stands where it has to
     std::int64_t first = number_;
     for (const auto& [key, bucket] : buckets_) {
       waiting.insert(waiting.end(), bucket.numbers.begin(), bucket.numbers.end());
@@ -130,7 +130,7 @@ class Buckets final : public Iterator {
   StageName stage_;
   std::map<std::int64_t, Bucket> buckets_;  // by key
   Element fresh_;
-  Place fresh_before_;
+  SourcePosition fresh_before_;
   std::int64_t index_ = 0, number_ = 0;  // of the next batch, of the source's next element
   std::vector<std::int64_t> replay_;
   std::int64_t replayed_ = 0;

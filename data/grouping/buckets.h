@@ -18,8 +18,8 @@ struct Bucket {
   std::int64_t size;  // of a batch
   PaddedStack stack;
   std::vector<Element> rows = {};  // the first `numbers.size()` wait, the rest is memory for reuse
-  std::vector<std::int64_t> numbers = {};  // of those, in the order of the source
-  std::vector<Place> before = {};          // where the source stood before each of `rows`
+  std::vector<std::int64_t> numbers = {};   // of those, in the order of the source
+  std::vector<SourcePosition> before = {};  // where the source stood before each of `rows`
 };
 
 struct BucketRule {

@@ -64,7 +64,7 @@ class Rebatch final : public Iterator {
       require(rows_.row_type() == row_, "cannot rebatch: the rows so far are (", to_string(row_),
               "), then come rows (", to_string(rows_.row_type()), ")");
       std::int64_t count = std::min(size - collected, rows_.left());
-      rows_.take(count, [&](const Features& batch, std::int64_t first) {
+      rows_.consume(count, [&](const Features& batch, std::int64_t first) {
         if (collected == 0)
           memory_.acquire(row_, std::max(count, memory_.rows_at_first(row_, size)), out);
         memory_.reserve(row_, collected + count, size, out);

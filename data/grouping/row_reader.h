@@ -40,7 +40,7 @@ class RowReader {
   /// Goes on by so many, once `use` has been called with the batch and the number of the first;
   /// also if that fails.
   template <class Use>
-  void take(std::int64_t count, Use use) {
+  void consume(std::int64_t count, Use use) {
     struct Advance {
       RowReader& self;
       std::int64_t count;
@@ -103,7 +103,7 @@ class RowReader {
   std::string_view field_;
   Element batch_;
   Signature batch_type_, row_type_;
-  Place before_;  // the source's, before the batch
+  SourcePosition before_;  // the source's, before the batch
   std::int64_t row_ = 0, left_ = 0;
   std::int64_t resume_ = 0;  // row of the next batch to go on with, after a restored position
 };

@@ -17,7 +17,7 @@ class Unbatch final : public Iterator {
     Named named(out, index_, epoch_);
     if (!rows_.load()) return false;
     ++index_;
-    rows_.take(1, [&](const Features& batch, std::int64_t row) {
+    rows_.consume(1, [&](const Features& batch, std::int64_t row) {
       prepare(out.features, rows_.row_type());
       copy_rows(batch, row, 1, out.features, 0);
     });

@@ -15,7 +15,7 @@ namespace {
 struct Waiting {
   Element element;
   std::exception_ptr error;  // in place of the element
-  Place before;              // the source's, before this element; only if a window begins with it
+  SourcePosition before;     // the source's, before this element; only if a window begins with it
 };
 
 // Several windows may fail for one element; each gets an Error of its own, to which whoever

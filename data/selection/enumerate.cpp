@@ -20,7 +20,7 @@ Dataset numbers(const std::string& name, std::int64_t start, const DatasetInfo& 
   Dataset endless = indexed(std::numeric_limits<std::int64_t>::max(), read, "numbers");
   // Where the source is shared by file, each pipeline counts its own.
   auto make = [=](const Pass& pass) { return endless.iterate(pass); };
-  return Dataset("numbers", {endless}, make, {.cardinality = infinite, .shared = false});
+  return Dataset("numbers", {endless}, make, {.cardinality = infinite, .sharded = false});
 }
 
 }  // namespace

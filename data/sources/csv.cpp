@@ -27,18 +27,20 @@ class CsvFile final : public RecordFile {
   }
   bool lost() const override { return text_.damaged(); }
 
-  RecordPlace place() const override { return {reader_.place().offset, reader_.place().line}; }
-  void seek(RecordPlace place) override {
-    if (!header_) count_fields(place.offset);
-    text_.seek(place.offset);
-    reader_.seek({place.offset, place.number});
+  RecordPosition position() const override {
+    return {reader_.position().offset, reader_.position().line};
+  }
+  void seek(RecordPosition position) override {
+    if (!header_) count_fields(position.offset);
+    text_.seek(position.offset);
+    reader_.seek({position.offset, position.number});
   }
 
  private:
   template <class Read>
   bool read(Read read_some) {
     while (true) {
-      std::string_view text = text_.from(reader_.place().offset);
+      std::string_view text = text_.from(reader_.position().offset);
       if (read_some(text, text_.at_end())) return true;
       if (text_.at_end()) return false;
       text_.read_more();
@@ -47,7 +49,7 @@ class CsvFile final : public RecordFile {
 
   // How many fields records have is what the first one says; `end` is where to look no further.
   void count_fields(std::int64_t end) {
-    while (reader_.place().offset < end) {
+    while (reader_.position().offset < end) {
       try {
         skip();
         return;

@@ -22,19 +22,19 @@ class FileRecords final : public Iterator {
     out.epoch = epoch_;
     out.file = nullptr;
     auto read = [&](RecordFile& file) {
-      std::int64_t offset = file.place().offset;
+      std::int64_t offset = file.position().offset;
       if (!file.next(out.features)) return false;
       out.file = std::shared_ptr<const std::string>(paths_, &path());
       out.offset = offset;
       return true;
     };
-    return for_element("files", out, [&] { return take(read); });
+    return for_element("files", out, [&] { return read_one(read); });
   }
 
   std::int64_t skip(std::int64_t count) override {
     for (std::int64_t skipped = 0; skipped < count; ++skipped) {
       try {
-        if (!take([](RecordFile& file) { return file.skip(); })) return skipped;
+        if (!read_one([](RecordFile& file) { return file.skip(); })) return skipped;
       } catch (...) {  // nobody asked for this record
       }
     }
@@ -42,16 +42,16 @@ class FileRecords final : public Iterator {
   }
 
   void position(Position& at) override {
-    RecordPlace place = file_ ? file_->place() : RecordPlace{};
+    RecordPosition position = file_ ? file_->position() : RecordPosition{};
     at.constant("files.count", std::ssize(*paths_));
     at.constant("files.names", names());
     at.field("files.current", current_, 0, std::ssize(*paths_));
-    at.field("files.offset", place.offset);
-    at.field("files.record", place.number);
+    at.field("files.offset", position.offset);
+    at.field("files.record", position.number);
     at.field("files.taken", taken_);
-    if (at.saving() || place.offset == 0 || current_ == std::ssize(*paths_)) return;
+    if (at.saving() || position.offset == 0 || current_ == std::ssize(*paths_)) return;
     open_file();
-    file_->seek(place);
+    file_->seek(position);
   }
 
  private:
@@ -72,12 +72,12 @@ class FileRecords final : public Iterator {
 
   // Hands the file with the next record to `take_one`. False behind the last record; one that fails
   // counts as taken, and so does a file that cannot be opened.
-  template <class TakeOne>
-  bool take(TakeOne take_one) {
+  template <class ReadNext>
+  bool read_one(ReadNext read_next) {
     for (; current_ < std::ssize(*paths_) && !stop_.stop_requested(); leave_file()) {
       try {
         if (!file_) open_file();
-        if (!take_one(*file_)) continue;
+        if (!read_next(*file_)) continue;
       } catch (Error& error) {
         if (file_ && file_->lost()) error.add_context("the rest of the file is left out");
         failed();

@@ -15,7 +15,7 @@
 namespace belfry::data {
 
 /// Where the next record of a file begins.
-struct RecordPlace {
+struct RecordPosition {
   std::int64_t offset = 0;  ///< in bytes
   std::int64_t number = 0;  ///< of the record or line, for messages
 };
@@ -31,9 +31,9 @@ class RecordFile {
   virtual bool skip() = 0;
   /// After an Error: the rest of the file cannot be read.
   virtual bool lost() const = 0;
-  virtual RecordPlace place() const = 0;
+  virtual RecordPosition position() const = 0;
   /// Goes to a place saved before. Error: the file ends before it.
-  virtual void seek(RecordPlace place) = 0;
+  virtual void seek(RecordPosition position) = 0;
 };
 
 using OpenRecordFile = std::function<std::unique_ptr<RecordFile>(const std::string& path)>;

@@ -11,30 +11,30 @@ class FixedLength final : public RecordFile {
  public:
   FixedLength(const std::string& path, std::int64_t bytes, const FixedLengthOptions& options)
       : file_(path, options.compression), bytes_(bytes), footer_(options.footer_bytes) {
-    place_.offset = file_.skip(options.header_bytes);
-    require(place_.offset == options.header_bytes, path, ": ends at byte ", place_.offset,
+    position_.offset = file_.skip(options.header_bytes);
+    require(position_.offset == options.header_bytes, path, ": ends at byte ", position_.offset,
             ", inside its header of ", options.header_bytes, " bytes");
   }
 
   // A record and the footer's bytes behind it are read together, to know whether it is one.
   bool next(Features& out) override {
-    if (!take()) return false;
+    if (!read_record()) return false;
     put_bytes("record", std::span(window_).first(bytes_), out);
     return true;
   }
-  bool skip() override { return take(); }
+  bool skip() override { return read_record(); }
 
   bool lost() const override { return lost_; }
 
-  RecordPlace place() const override { return place_; }
-  void seek(RecordPlace place) override {
-    file_.seek(place.offset);
-    place_ = place;
+  RecordPosition position() const override { return position_; }
+  void seek(RecordPosition position) override {
+    file_.seek(position.offset);
+    position_ = position;
     ahead_ = 0;
   }
 
  private:
-  bool take() {
+  bool read_record() {
     std::size_t record = bytes_, footer = footer_;
     window_.resize(record + footer);
     // The bytes behind the last record are the beginning of this one.
@@ -44,17 +44,17 @@ class FixedLength final : public RecordFile {
     std::size_t have = ahead_ + file_.read(std::span(window_).subspan(ahead_));
     if (have == footer) return false;
     require(have == window_.size(), file_.path(), ": ", have, " bytes are left at byte ",
-            place_.offset, ", expected a record of ", bytes_, " and a footer of ", footer_);
+            position_.offset, ", expected a record of ", bytes_, " and a footer of ", footer_);
     lost_ = false;
     ahead_ = footer;
-    place_.offset += bytes_;
-    ++place_.number;
+    position_.offset += bytes_;
+    ++position_.number;
     return true;
   }
 
   ByteReader file_;
   std::int64_t bytes_, footer_;
-  RecordPlace place_;
+  RecordPosition position_;
   std::vector<std::byte> window_;
   std::size_t ahead_ = 0;  // bytes of the window behind its record that have been read
   bool lost_ = false;

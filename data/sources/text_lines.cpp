@@ -16,27 +16,27 @@ class Lines final : public RecordFile {
 
   bool next(Features& out) override {
     std::string_view line;
-    if (!take(line)) return false;
+    if (!read_record(line)) return false;
     put_bytes("line", std::as_bytes(std::span(line)), out);
     return true;
   }
   bool skip() override {
     std::string_view line;
-    return take(line);
+    return read_record(line);
   }
   bool lost() const override { return too_long_ || text_.damaged(); }
 
-  RecordPlace place() const override { return place_; }
-  void seek(RecordPlace place) override {
-    text_.seek(place.offset);
-    place_ = place;
+  RecordPosition position() const override { return position_; }
+  void seek(RecordPosition position) override {
+    text_.seek(position.offset);
+    position_ = position;
   }
 
  private:
-  bool take(std::string_view& line) {
+  bool read_record(std::string_view& line) {
     std::size_t end = 0;
     for (std::size_t searched = 0;; searched = line.size()) {
-      line = text_.from(place_.offset);
+      line = text_.from(position_.offset);
       end = line.find('\n', searched);
       if (end != std::string_view::npos || line.size() > longest_line || text_.at_end()) break;
       text_.read_more();
@@ -44,18 +44,18 @@ class Lines final : public RecordFile {
     if (line.empty()) return false;
     std::size_t length = std::min(end, line.size());
     too_long_ = length > longest_line;
-    require(!too_long_, text_.path(), ": the line at byte ", place_.offset, " is longer than ",
+    require(!too_long_, text_.path(), ": the line at byte ", position_.offset, " is longer than ",
             longest_line, " bytes; is this a text file?");
     bool ended = length < line.size();
-    place_.offset += (length + ended);
-    ++place_.number;
+    position_.offset += (length + ended);
+    ++position_.number;
     line = line.substr(0, length);
     if (ended && line.ends_with('\r')) line.remove_suffix(1);
     return true;
   }
 
   TextBuffer text_;
-  RecordPlace place_;
+  RecordPosition position_;
   bool too_long_ = false;
 };
 

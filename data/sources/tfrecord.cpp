@@ -19,10 +19,10 @@ class TfRecords final : public RecordFile {
   bool skip() override { return reader_.skip(); }
   bool lost() const override { return reader_.position().offset == TfRecordPosition::lost; }
 
-  RecordPlace place() const override {
+  RecordPosition position() const override {
     return {reader_.position().offset, reader_.position().record};
   }
-  void seek(RecordPlace place) override { reader_.seek({place.offset, place.number}); }
+  void seek(RecordPosition position) override { reader_.seek({position.offset, position.number}); }
 
  private:
   TfRecordReader reader_;

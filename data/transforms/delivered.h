@@ -20,16 +20,16 @@ class Delivered {
 
   /// To be called before `source` is read, also after a position was restored.
   void begin(Iterator& source) {
-    if (!std::exchange(begun_, true)) place_.note(source);
+    if (!std::exchange(begun_, true)) position_.note(source);
   }
 
   /// Element `number`, less than `window` from the first missing one, is handed out (perhaps was so
   /// before the position was saved); `after` is where the source stood once it had yielded it.
-  void add(std::int64_t number, Place after) {
+  void add(std::int64_t number, SourcePosition after) {
     while (std::ssize(later_) <= number - first_) later_.emplace_back();
     later_[number - first_] = {true, true, std::move(after)};
-    while (!later_.empty() && later_.front().placed) {
-      place_ = std::move(later_.front().after);
+    while (!later_.empty() && later_.front().filled) {
+      position_ = std::move(later_.front().after);
       later_.pop_front();
       ++first_;
     }
@@ -49,7 +49,7 @@ class Delivered {
       if (later_[i].delivered) ahead |= std::int64_t{1} << i;
     at.field("map.ahead", ahead, 0, (std::int64_t{1} << window) - 1);
     if (at.saving() && begun_)
-      place_.append_to(at);
+      position_.append_to(at);
     else
       source.position(at);
     if (at.saving()) return;
@@ -59,13 +59,13 @@ class Delivered {
  private:
   struct Entry {
     bool delivered = false;
-    bool placed = false;  // `after` is known: not yet so for what a restored position says
-    Place after;
+    bool filled = false;  // `after` is known: not yet so for what a restored position says
+    SourcePosition after;
   };
 
   std::int64_t first_ = 0;
   std::deque<Entry> later_;  // from the first missing one on
-  Place place_;              // of the source before the first missing one, once `begun_`
+  SourcePosition position_;  // of the source before the first missing one, once `begun_`
   bool begun_ = false;
 };
 

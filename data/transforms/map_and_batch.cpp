@@ -16,7 +16,7 @@ namespace belfry::data {
 namespace {
 
 // Where a worker puts a row: parts of a batch, and the row's place among those of the part.
-struct RowPlace {
+struct TargetRow {
   Features part;
   std::int64_t row = 0;
 };
@@ -49,20 +49,20 @@ class Batches {
 
   // Where row `index` of the batch with this number goes; the batch is made by whoever asks first.
   // Nowhere if that row looks unlike the others: check() will say so.
-  RowPlace place_for(std::int64_t number, const Features& row, std::int64_t index) {
+  TargetRow row_for(std::int64_t number, const Features& row, std::int64_t index) {
     MutexLock lock(mutex_);
     Entry& entry = entry_of(number, [&] { return signature_of(row); });
-    if (matches(row, entry.row)) return place_in(entry, index);
+    if (matches(row, entry.row)) return row_in(entry, index);
     entry.unlike.emplace(index, signature_of(row));
     return {};
   }
-  RowPlace place_for(std::int64_t number, const Signature& row, std::int64_t index) {
+  TargetRow row_for(std::int64_t number, const Signature& row, std::int64_t index) {
     MutexLock lock(mutex_);
-    return place_in(entry_of(number, [&] { return row; }), index);
+    return row_in(entry_of(number, [&] { return row; }), index);
   }
 
   // The batch with this number, without rows if none of it succeeded. Whoever takes it owns it.
-  Entry take(std::int64_t number) {
+  Entry pop(std::int64_t number) {
     MutexLock lock(mutex_);
     auto node = entries_.extract(number);
     return node.empty() ? Entry{} : std::move(node.mapped());
@@ -95,7 +95,7 @@ class Batches {
     return entry->second;
   }
 
-  RowPlace place_in(Entry& entry, std::int64_t index) BELFRY_REQUIRES(mutex_) {
+  TargetRow row_in(Entry& entry, std::int64_t index) BELFRY_REQUIRES(mutex_) {
     std::size_t part = 0;
     std::int64_t begin = 0, end = entry.first_rows;
     for (; index >= end; ++part) {
@@ -143,7 +143,7 @@ class MapAndBatch final : public Iterator {
     out.index = index_++;
     out.epoch = epoch_;
     out.file = nullptr;
-    Entry batch = batches_->take(number);
+    Entry batch = batches_->pop(number);
     batch.check(names_, stage_);
     if (failure) std::rethrow_exception(failure);
     out.features = batches_->joined(std::move(batch), rows);
@@ -219,8 +219,8 @@ Transform map_and_batch(MapFunction function, std::int64_t size, MapAndBatchOpti
     return [=](Features in, PhiloxStream& random, std::int64_t number, std::int64_t index) {
       Features row = function(std::move(in), random);
       require_defined(row);
-      RowPlace place = batches->place_for(number, row, index);
-      if (!place.part.empty()) copy_row(row, place.row, place.part);
+      TargetRow target_row = batches->row_for(number, row, index);
+      if (!target_row.part.empty()) copy_row(row, target_row.row, target_row.part);
     };
   });
 }
@@ -231,8 +231,8 @@ Transform map_and_batch(RowFunction function, Signature row, std::int64_t size,
   require(!row.empty(), "map_and_batch: the signature of a row is empty");
   return make("", size, options, [=](std::shared_ptr<Batches> batches) -> Fill {
     return [=](Features in, PhiloxStream& random, std::int64_t number, std::int64_t index) {
-      RowPlace place = batches->place_for(number, row, index);
-      Features target = row_of(place.part, place.row);
+      TargetRow target_row = batches->row_for(number, row, index);
+      Features target = row_of(target_row.part, target_row.row);
       function(std::move(in), target, random);
     };
   });

@@ -26,7 +26,7 @@ class SkipErrors final : public Iterator {
         if (leave_out(out, error.what())) continue;
         error.add_context(concat("on_error: ", errors_, " of ", seen_,
                                  " elements failed; allowed: ", options_.max_count,
-                                 ", and from the 1000th on a share of ", options_.max_ratio));
+                                 ", and from the 1000th on a fraction of ", options_.max_ratio));
         throw;
       } catch (const std::exception& error) {
         if (!leave_out(out, error.what())) throw;

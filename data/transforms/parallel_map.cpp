@@ -15,36 +15,36 @@
 namespace belfry::data {
 namespace {
 
-struct Slot : ReadAhead {   // its error is from the source or from the function
-  std::int64_t number = 0;  // of the element, in the order of the source
-  bool done = false;        // guarded by Work::mutex_, which cannot be named here
+struct RingEntry : ReadAhead {  // its error is from the source or from the function
+  std::int64_t number = 0;      // of the element, in the order of the source
+  bool done = false;            // guarded by Work::mutex_, which cannot be named here
 };
 
 // The work that the iterator shares with its tasks. Elements are numbered from the start and live
-// in slot order[number modulo ring.size()]. Invariants, with the lock held:
+// in entry order[number modulo ring.size()]. Invariants, with the lock held:
 // (1) taken <= claimed <= pulled <= taken + ring.size();
 // (2) elements [taken, claimed) belong to whoever claimed them until they are done, then to the
-//     consumer, as do all slots outside [taken, pulled); nobody touches [claimed, pulled);
+//     consumer, as do all entries outside [taken, pulled); nobody touches [claimed, pulled);
 // (3) running <= limit is the number of calls in progress, tasks >= 0 that of tasks queued or
 //     alive.
 class Work {
  public:
-  Work(ElementFunction function, std::size_t slots, int limit, bool ordered,
+  Work(ElementFunction function, std::size_t entries, int limit, bool ordered,
        std::shared_ptr<Profile> profile, Meter* meter)
       : function_(std::move(function)),
-        ring_(slots),
-        order_(slots),
+        ring_(entries),
+        order_(entries),
         limit_(limit),
         ordered_(ordered),
         profile_(std::move(profile)),
         meter_(meter) {
-    for (std::size_t i = 0; i < slots; ++i) order_[i] = &ring_[i];
+    for (std::size_t i = 0; i < entries; ++i) order_[i] = &ring_[i];
   }
 
   // These are for the consumer's thread, which alone changes what they read.
   bool full() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return pulled_ - taken_ == ring_.size(); }
   bool empty() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return pulled_ == taken_; }
-  Slot& tail() BELFRY_NO_THREAD_SAFETY_ANALYSIS { return *order_[pulled_ % ring_.size()]; }
+  RingEntry& tail() BELFRY_NO_THREAD_SAFETY_ANALYSIS { return *order_[pulled_ % ring_.size()]; }
   int limit() const BELFRY_NO_THREAD_SAFETY_ANALYSIS { return limit_; }
 
   // The consumer is back: what was done has waited for it.
@@ -64,7 +64,7 @@ class Work {
 
   // Waits for the next element to be yielded; it stays the consumer's until pop(). Sets `waited` if
   // it was not done.
-  Slot& head(bool& waited) {
+  RingEntry& head(bool& waited) {
     MutexLock lock(mutex_);
     if (meter_) {
       meter_->looks.add(1);
@@ -114,29 +114,29 @@ class Work {
  private:
   // Whether the head is done; unless order matters, another element that is done becomes the head.
   bool find_done() BELFRY_REQUIRES(mutex_) {
-    Slot*& head = order_[taken_ % ring_.size()];
+    RingEntry*& head = order_[taken_ % ring_.size()];
     if (!ordered_ && !head->done && done_ > 0)
       for (std::size_t i = taken_ + 1; i < claimed_ && !head->done; ++i)
-        if (Slot*& other = order_[i % ring_.size()]; other->done) std::swap(head, other);
+        if (RingEntry*& other = order_[i % ring_.size()]; other->done) std::swap(head, other);
     return head->done;
   }
 
   void run_next() BELFRY_REQUIRES(mutex_) {
-    Slot& slot = *order_[claimed_++ % ring_.size()];
+    RingEntry& entry = *order_[claimed_++ % ring_.size()];
     ++running_;
     {
       MutexUnlock meanwhile(mutex_);
       std::int64_t begin = meter_ ? nanoseconds_now() : 0;
-      if (!slot.error) {
+      if (!entry.error) {
         try {
-          function_(slot.element, slot.number);
+          function_(entry.element, entry.number);
         } catch (...) {
-          slot.error = std::current_exception();
+          entry.error = std::current_exception();
         }
       }
       if (meter_) meter_->busy += nanoseconds_now() - begin;
     }
-    slot.done = true;
+    entry.done = true;
     ++done_;
     --running_;
     if (meter_ && running_ == 0 && claimed_ == pulled_) idle_since_ = nanoseconds_now();
@@ -146,8 +146,8 @@ class Work {
   ElementFunction function_;  // replaced when no call is in progress
   Mutex mutex_;
   Condition changed_;
-  std::vector<Slot> ring_ BELFRY_GUARDED_BY(mutex_);
-  std::vector<Slot*> order_ BELFRY_GUARDED_BY(mutex_);
+  std::vector<RingEntry> ring_ BELFRY_GUARDED_BY(mutex_);
+  std::vector<RingEntry*> order_ BELFRY_GUARDED_BY(mutex_);
   std::size_t taken_ BELFRY_GUARDED_BY(mutex_) = 0;
   std::size_t claimed_ BELFRY_GUARDED_BY(mutex_) = 0;
   std::size_t pulled_ BELFRY_GUARDED_BY(mutex_) = 0;
@@ -194,16 +194,16 @@ class ParallelMap final : public Iterator {
         scheduler_(autotuned_ ? pass.scheduler
                               : Scheduler::for_workers(options.workers, pass.scheduler)),
         most_(autotuned_ ? scheduler_->threads() : options.workers) {
-    std::size_t slots = 2 * static_cast<std::size_t>(most_);
-    if (!ordered_) slots = std::min<std::size_t>(slots, Delivered::window);
+    std::size_t entries = 2 * static_cast<std::size_t>(most_);
+    if (!ordered_) entries = std::min<std::size_t>(entries, Delivered::window);
     int workers = options.workers;
     // The number of workers that an earlier pass has found out holds for this one.
     if (autotuned_) workers = pass.meter ? std::min<int>(pass.meter->workers, most_) : 1;
-    work_ = std::make_shared<Work>(std::move(function), slots, workers, ordered_, pass.profile,
+    work_ = std::make_shared<Work>(std::move(function), entries, workers, ordered_, pass.profile,
                                    pass.meter);
     if (!pass.meter) return;
     pass.meter->asynchronous = true;
-    pass.meter->buffer = slots;
+    pass.meter->buffer = entries;
     pass.meter->workers = work_->limit();
   }
 
@@ -214,14 +214,14 @@ class ParallelMap final : public Iterator {
     while (!ended_ && !work_->full() && !too_far_ahead()) pull();
     if (work_->empty()) return false;
     bool waited = false;
-    Slot& slot = work_->head(waited);
-    std::swap(out, slot.element);
+    RingEntry& entry = work_->head(waited);
+    std::swap(out, entry.element);
     if (ordered_) {
-      std::swap(consumed_, slot.after);
+      std::swap(consumed_, entry.after);
     } else {
-      delivered_.add(slot.number, std::move(slot.after));
+      delivered_.add(entry.number, std::move(entry.after));
     }
-    std::exception_ptr error = std::exchange(slot.error, nullptr);
+    std::exception_ptr error = std::exchange(entry.error, nullptr);
     started_ = true;
     work_->pop();
     if (autotuned_) work_->set_limit(tuner_.tune(work_->limit(), most_, waited));
@@ -254,14 +254,14 @@ class ParallelMap final : public Iterator {
     std::int64_t number = pulled_++;
     if (!ordered_ && delivered_.contains(number)) {
       ended_ = source_->skip(1) == 0;
-      Place after;
+      SourcePosition after;
       after.note(*source_);
       delivered_.add(number, std::move(after));
       return;
     }
-    Slot& slot = work_->tail();
-    slot.number = number;
-    ended_ = !slot.read(*source_);
+    RingEntry& entry = work_->tail();
+    entry.number = number;
+    ended_ = !entry.read(*source_);
     if (!ended_ && work_->push()) scheduler_->run([work = work_] { work->work(); });
   }
 
@@ -272,8 +272,8 @@ class ParallelMap final : public Iterator {
   std::shared_ptr<Work> work_;
   Tuner tuner_;
   std::int64_t pulled_ = 0;
-  Place consumed_;       // ordered: the source's, once it had yielded the element last taken
-  Delivered delivered_;  // unordered
+  SourcePosition consumed_;  // ordered: the source's, once it had yielded the element last taken
+  Delivered delivered_;      // unordered
   bool started_ = false, ended_ = false;
 };
 

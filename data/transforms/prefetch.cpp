@@ -18,8 +18,8 @@ namespace belfry::data {
 namespace {
 
 // Invariants, with the lock held:
-// (1) slots [taken_, produced_) modulo the ring's size are ready, and the consumer's;
-// (2) every other slot, and source_, is the producer's once its thread has started;
+// (1) entries [taken_, produced_) modulo the ring's size are ready, and the consumer's;
+// (2) every other entry, and source_, is the producer's once its thread has started;
 // (3) ended_ is set once and nothing is produced after it.
 class Prefetch final : public Iterator {
  public:
@@ -61,15 +61,15 @@ class Prefetch final : public Iterator {
     if (autotuned_ && !is_ready()) grow();
     if (!is_ready()) wait();
     if (taken_ == produced_) return false;
-    ReadAhead& slot = *ring_[taken_ % ring_.size()];
-    std::swap(out, slot.element);
-    std::swap(consumed_, slot.after);
+    ReadAhead& entry = *ring_[taken_ % ring_.size()];
+    std::swap(out, entry.element);
+    std::swap(consumed_, entry.after);
     if (autotuned_) bytes_ = bytes_of(out.features);
     // The buffer size that an earlier pass has found out holds for this one.
     while (limit_ < found_earlier_ && double_limit()) {
     }
     found_earlier_ = 0;
-    std::exception_ptr error = std::exchange(slot.error, nullptr);
+    std::exception_ptr error = std::exchange(entry.error, nullptr);
     ++taken_;
     lock.unlock();
     changed_.notify_all();
@@ -149,9 +149,9 @@ class Prefetch final : public Iterator {
       }
       if (stopping_) return;
       lock.unlock();
-      auto& slot = ring_[next % ring_.size()];
-      if (!slot) slot = std::make_unique<ReadAhead>();
-      bool more = slot->read(*source_);
+      auto& entry = ring_[next % ring_.size()];
+      if (!entry) entry = std::make_unique<ReadAhead>();
+      bool more = entry->read(*source_);
       lock.lock();
       if (more) {
         ++produced_;
@@ -175,7 +175,7 @@ class Prefetch final : public Iterator {
   Bytes reserved_ = Bytes(0);      // of the scheduler's memory
   std::size_t found_earlier_ = 0;  // the limit at the end of an earlier pass
   std::int64_t last_wait_ = 0;     // nanoseconds
-  Place consumed_;                 // the source's, once it had yielded the element last taken
+  SourcePosition consumed_;        // the source's, once it had yielded the element last taken
 
   Mutex mutex_;
   Condition changed_;

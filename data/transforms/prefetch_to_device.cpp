@@ -16,26 +16,26 @@ constexpr std::int64_t alignment = 64;
 
 std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// Copies each element into a slot that nobody uses: there are as many as were ever in use at once.
-// Their memory is allocated once and only grows.
-class Slots final : public Iterator {
+// Copies each element into a buffer that nobody uses: there are as many as were ever in use at
+// once. Their memory is allocated once and only grows.
+class IntoBuffers final : public Iterator {
  public:
-  Slots(IteratorPtr source, AllocateHost allocate)
+  IntoBuffers(IteratorPtr source, AllocateHost allocate)
       : source_(std::move(source)), allocate_(std::move(allocate)) {}
 
   bool next(Element& out) override {
-    out.features.clear();  // it may be the last user of a slot
+    out.features.clear();  // it may be the last user of a buffer
     if (!source_->next(element_)) return false;
     copy_name(element_, out);
-    Slot& slot = free_slot();
+    Buffer& buffer = free_buffer();
     std::int64_t bytes = needed(element_.features);
     largest_ = std::max(largest_, bytes);
-    if (slot.size < bytes) slot.grow(largest_, allocate_);
+    if (buffer.size < bytes) buffer.grow(largest_, allocate_);
     std::int64_t offset = 0;
     for (const auto& [name, array] : element_.features) {
-      std::byte* place = static_cast<std::byte*>(slot.memory.get()) + offset;
-      if (array.bytes() > 0) std::memcpy(place, array.raw(), array.bytes());
-      out.features.set(name, Array(array.type(), place, slot.memory));
+      std::byte* to = static_cast<std::byte*>(buffer.memory.get()) + offset;
+      if (array.bytes() > 0) std::memcpy(to, array.raw(), array.bytes());
+      out.features.set(name, Array(array.type(), to, buffer.memory));
       offset += aligned(array.bytes());
     }
     return true;
@@ -45,7 +45,7 @@ class Slots final : public Iterator {
   void position(Position& at) override { source_->position(at); }
 
  private:
-  struct Slot {
+  struct Buffer {
     std::shared_ptr<void> memory;
     std::int64_t size = 0;
 
@@ -65,15 +65,15 @@ class Slots final : public Iterator {
     return bytes;
   }
 
-  Slot& free_slot() {
-    for (Slot& slot : slots_)
-      if (slot.is_free()) return slot;
-    return slots_.emplace_back();
+  Buffer& free_buffer() {
+    for (Buffer& buffer : buffers_)
+      if (buffer.is_free()) return buffer;
+    return buffers_.emplace_back();
   }
 
   IteratorPtr source_;
   AllocateHost allocate_;
-  std::vector<Slot> slots_;
+  std::vector<Buffer> buffers_;
   std::int64_t largest_ = 0;  // bytes of an element so far
   Element element_;
 };
@@ -87,17 +87,17 @@ std::shared_ptr<void> allocate_plain(Bytes size) {
 }  // namespace
 
 Transform prefetch_to_device(PrefetchToDeviceOptions options) {
-  require(options.slots >= 1, "prefetch_to_device: there must be at least 1 slot, got ",
-          options.slots);
-  require_ahead("prefetch_to_device", options.slots);
-  auto into_slots = [=](IteratorPtr source, const Pass& pass) {
+  require(options.buffers >= 1, "prefetch_to_device: there must be at least 1 buffer, got ",
+          options.buffers);
+  require_ahead("prefetch_to_device", options.buffers);
+  auto into_buffers = [=](IteratorPtr source, const Pass& pass) {
     AllocateHost allocate = options.allocate     ? options.allocate
                             : pass.allocate_host ? pass.allocate_host
                                                  : allocate_plain;
-    return std::make_unique<Slots>(std::move(source), std::move(allocate));
+    return std::make_unique<IntoBuffers>(std::move(source), std::move(allocate));
   };
-  Transform slots = wrap("slots", into_slots, same_elements);
-  return [=](Dataset source) { return source | slots | prefetch(options.slots); };
+  Transform buffers = wrap("slots", into_buffers, same_elements);
+  return [=](Dataset source) { return source | buffers | prefetch(options.buffers); };
 }
 
 }  // namespace belfry::data

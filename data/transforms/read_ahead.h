@@ -11,7 +11,7 @@
 namespace belfry::data {
 
 /// Where a source stood at some moment, or why it could not say so.
-class Place {
+class SourcePosition {
  public:
   /// A source may have to open the next of its files for this, and fail.
   void note(Iterator& source) noexcept {
@@ -37,10 +37,10 @@ class Place {
 /// Error naming `what` unless so many elements may be read ahead.
 void require_ahead(std::string_view what, std::int64_t elements);
 
-/// The slot that an iterator that reads ahead keeps for each element.
+/// The entry that an iterator that reads ahead keeps for each element.
 struct ReadAhead {
   Element element;
-  Place after;               ///< the source's, once it has yielded this element
+  SourcePosition after;      ///< the source's, once it has yielded this element
   std::exception_ptr error;  ///< in place of the element
 
   /// Reads the next element of `source`, or what it threw. False at the end.

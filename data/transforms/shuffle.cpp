@@ -100,7 +100,7 @@ class Reservoir final : public Iterator {
     return count < enough ? count : endless;
   }
 
-  // The numbers of the elements that wait, by slot, once `taken` of `count` have been handed out;
+  // The numbers of the elements that wait, by entry, once `taken` of `count` have been handed out;
   // `read` is how many have been read by then.
   std::vector<std::int64_t> waiting_after(std::int64_t taken, std::int64_t count,
                                           std::int64_t& read) {
@@ -127,9 +127,9 @@ class Reservoir final : public Iterator {
               [&](std::size_t a, std::size_t b) { return waiting[a] < waiting[b]; });
     buffer_.resize(waiting.size());
     std::int64_t read = 0;
-    for (std::size_t slot : by_number) {
-      read += source_->skip(waiting[slot] - read);
-      if (read < waiting[slot] || !buffer_[slot].read(*source_)) return read;
+    for (std::size_t entry : by_number) {
+      read += source_->skip(waiting[entry] - read);
+      if (read < waiting[entry] || !buffer_[entry].read(*source_)) return read;
       ++read;
     }
     read += source_->skip(last - read);

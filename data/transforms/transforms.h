@@ -169,14 +169,14 @@ Transform skip(std::int64_t count);
 Transform prefetch(std::int64_t buffer = 2);
 
 struct PrefetchToDeviceOptions {
-  std::int64_t slots = 2;      ///< batches ahead of the consumer
+  std::int64_t buffers = 2;    ///< batches ahead of the consumer
   AllocateHost allocate = {};  ///< none: that of the InputContext, or else plain memory
 };
 
 /// prefetch into memory that is allocated once and goes round: the last transform before training.
 /// Where it trains on a GPU the memory is pinned, and batches travel from there. A batch's memory
 /// is used again when nobody has a handle to its arrays; a consumer that keeps batches makes it
-/// allocate more. Error: slots below 1 or above 2^20.
+/// allocate more. Error: buffers below 1 or above 2^20.
 Transform prefetch_to_device(PrefetchToDeviceOptions options = {});
 
 /// Lets the pipeline before it use `count` threads for all its parallel transforms together.

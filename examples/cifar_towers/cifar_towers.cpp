@@ -104,7 +104,7 @@ Tensor tower_norm(Scope s, Tensor x, double weight, UpdateOps& updates) {
   return result.y;
 }
 
-// Tower t takes its rows on device slot t, with the variables that the first tower has made.
+// Tower t takes its rows on device t, with the variables that the first tower has made.
 ModelFn written_out(int towers) {
   return [towers](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
     std::vector<Tensor> logits;
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
                     | data::repeat() | data::map(data::compose({data::pad_and_crop(), scaled}))
                     | data::batch(o.batch_size) | data::prefetch();
     Dataset test = pictures(o, data::Split::test) | data::map(scaled) | data::batch(100);
-    RunConfig one_group = o.run;  // all devices are slots of one tower
+    RunConfig one_group = o.run;  // all devices are of one tower
     one_group.devices = {join(o.run.devices, "+")};
     int towers = static_cast<int>(o.run.devices.size());
     Estimator by_strategy({one_tower, subfolder(o.model_dir, "by_strategy"), o.run});

@@ -69,7 +69,7 @@ void declare(CLI::App& app, Given& given, const Options& defaults) {
 }
 
 template <class T>
-void take(nlohmann::json& json, const char* key, T& out) {
+void move_out(nlohmann::json& json, const char* key, T& out) {
   if (!json.contains(key)) return;
   const nlohmann::json& value = json[key];
   if constexpr (std::is_same_v<T, std::string>) {
@@ -83,7 +83,7 @@ void take(nlohmann::json& json, const char* key, T& out) {
 }
 
 // Texts as they are, numbers and truth values as JSON writes them.
-void take_own(nlohmann::json& json, const std::string& key, std::string& out) {
+void move_out_own(nlohmann::json& json, const std::string& key, std::string& out) {
   if (!json.contains(key)) return;
   const nlohmann::json& value = json[key];
   require(value.is_primitive() && !value.is_null(), "config: `", key,
@@ -101,15 +101,15 @@ void apply_file(const std::string& path, Options& options) {
   with_context(concat("in ", path, "; ", join(known, ", "), " are known too"), [&] {
     auto json = nlohmann::json::parse(content, nullptr, false);
     require(json.is_object(), "config: expected a JSON object");
-    take(json, "data_dir", options.data_dir);
-    take(json, "model_dir", options.model_dir);
-    take(json, "max_steps", options.max_steps);
+    move_out(json, "data_dir", options.data_dir);
+    move_out(json, "model_dir", options.model_dir);
+    move_out(json, "max_steps", options.max_steps);
     if (json.value("batch_size", nlohmann::json()) == "auto") {
       options.fit_batch = json.erase("batch_size") > 0;
     } else {
-      take(json, "batch_size", options.batch_size);
+      move_out(json, "batch_size", options.batch_size);
     }
-    for (auto& [name, value] : options.own) take_own(json, name, value);
+    for (auto& [name, value] : options.own) move_out_own(json, name, value);
     options.run = run_config_from_json(json.dump(), options.run);
   });
 }

@@ -76,8 +76,8 @@ int main(int argc, char** argv) {
     Dataset test = data::drawn_digits({.split = data::Split::test}) | data::batch(500);
     if (o.plan) return examples::print_plan(o, reader, train, {.max_steps = o.max_steps});
     if (o.summary) return examples::print_summary(reader, train);
-    auto at = [&](double share) {
-      auto step = static_cast<std::int64_t>(share * static_cast<double>(o.max_steps));
+    auto at = [&](double fraction) {
+      auto step = static_cast<std::int64_t>(fraction * static_cast<double>(o.max_steps));
       return [step](const TrainProgress& now) { return now.step >= step; };
     };
 

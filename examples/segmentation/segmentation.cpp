@@ -70,10 +70,10 @@ Array overlay(const Array& image, const Array& mask, const Array& found) {
     bool truth = mask.at(i) == 0, guess = found.at(i) == 0;
     std::array<double, 3> color{guess && !truth ? 255.0 : 0, guess && truth ? 255.0 : 0,
                                 truth && !guess ? 255.0 : 0};
-    double share = truth || guess ? 0.5 : 0;
+    double fraction = truth || guess ? 0.5 : 0;
     for (std::size_t c = 0; c < 3; ++c)
       pixels[static_cast<std::size_t>(i) * 3 + c] =
-          static_cast<std::uint8_t>((1 - share) * image.at(i) + share * color[c]);
+          static_cast<std::uint8_t>((1 - fraction) * image.at(i) + fraction * color[c]);
   }
   return out;
 }

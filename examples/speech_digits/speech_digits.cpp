@@ -93,9 +93,9 @@ Features changed(Features in, PhiloxStream& random) {
   std::vector<float> to(before + length + behind);
   for (float& x : to) x = noise * static_cast<float>(random.normal());
   for (std::size_t i = 0; i < length; ++i) {
-    float place = i * speed;
-    auto left = static_cast<std::size_t>(place);
-    to[before + i] += gain * std::lerp(from[left], from[left + 1], place - left);
+    float position = i * speed;
+    auto left = static_cast<std::size_t>(position);
+    to[before + i] += gain * std::lerp(from[left], from[left + 1], position - left);
   }
   in.at("audio") = Array::of(std::span<const float>(to), {std::ssize(to)});
   return in;

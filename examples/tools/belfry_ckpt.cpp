@@ -148,8 +148,8 @@ int verify(const Arguments& args) {
     try {
       print(concat("ok       ", path, ": ", size_text(read_weights(path).tensors)));
     } catch (const Error& error) {
-      std::string why = error.what(), place = concat(" (in `", path, "`)");
-      if (why.ends_with(place)) why.resize(why.size() - place.size());  // the line begins with it
+      std::string why = error.what(), suffix = concat(" (in `", path, "`)");
+      if (why.ends_with(suffix)) why.resize(why.size() - suffix.size());  // the line begins with it
       print(concat("damaged  ", path, ": ", why));
       damaged = 1;
     }

@@ -166,8 +166,8 @@ void rename(Weights& weights, const std::vector<std::pair<std::string, std::stri
   };
   NamedArrays out;
   for (const auto& [name, array] : weights.tensors) {
-    auto [place, is_new] = out.emplace(new_name(name), array);
-    require(is_new, "rename: two tensors would be called `", place->first, "`, one of them `", name,
+    auto [entry, is_new] = out.emplace(new_name(name), array);
+    require(is_new, "rename: two tensors would be called `", entry->first, "`, one of them `", name,
             "`");
   }
   for (std::size_t i = 0; i < rules.size(); ++i)

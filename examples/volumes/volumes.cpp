@@ -1,5 +1,5 @@
 // A 3-D U-Net finds ellipsoids in noisy volumes, which are made when they are asked for. It is
-// split over two device slots, the way down on the first and the way up on the second; only the
+// split over two devices, the way down on the first and the way up on the second; only the
 // bottom and what skips it cross. Micro-batches keep both busy, and the plan says what each device
 // needs.
 
@@ -29,12 +29,12 @@ Features ellipsoids_in_noise(std::int64_t index, std::uint64_t seed) {
     }
   Array image({size[0], size[1], size[2], 1}, DType::f32), mask(image.shape(), DType::f32);
   for (std::int64_t i = 0; i < image.elements(); ++i) {
-    std::array<std::int64_t, 3> place{i / size[2] / size[1], i / size[2] % size[1], i % size[2]};
+    std::array<std::int64_t, 3> position{i / size[2] / size[1], i / size[2] % size[1], i % size[2]};
     float inside = 0;
     for (const auto& [center, radius] : ellipsoids) {
       float distance = 0;
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        float x = (place[axis] - center[axis]) / radius[axis];
+        float x = (position[axis] - center[axis]) / radius[axis];
         distance += x * x;
       }
       if (distance < 1) inside = 1;
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
                                 {.workers = data::autotune, .seed = o.run.seed})
                     | data::repeat() | data::batch(o.batch_size) | data::prefetch();
     Dataset test = volumes(8, o.run.seed + 1) | data::batch(4);
-    bool by_hand = o.run.split.slots == 0;  // else RunConfig says that it is cut
+    bool by_hand = o.run.split.devices == 0;  // else RunConfig says that it is cut
     Estimator finder({.model_fn = models::unet3d({.depth = 2,
                                                   .filters = 8,
                                                   .optimizer = adam({.learning_rate = 3e-3}),

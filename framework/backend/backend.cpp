@@ -146,9 +146,9 @@ std::shared_ptr<Device> find_device(std::string_view name) {
   require(found != registry().kinds.end(), "device: there is no `", name,
           "` in this build; it knows ", known_kinds(registry()));
   int index = index_in(name, kind);
-  auto& slot = registry().devices[concat(kind, ":", index)];
-  std::shared_ptr<Device> device = slot.lock();
-  if (!device) slot = device = found->second.factory(index);
+  auto& entry = registry().devices[concat(kind, ":", index)];
+  std::shared_ptr<Device> device = entry.lock();
+  if (!device) entry = device = found->second.factory(index);
   return device;
 }
 

@@ -30,7 +30,7 @@ std::string_view pop_name(std::string_view& names) {
 }
 
 void LimitsChecker::check(std::string_view name, std::int64_t value, Limits limits) const {
-  require(value >= limits.low && value <= limits.high, place, name, " must be ", limits, ", got ",
+  require(value >= limits.low && value <= limits.high, prefix, name, " must be ", limits, ", got ",
           value);
 }
 

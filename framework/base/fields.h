@@ -155,12 +155,12 @@ namespace detail {
 
 /// Fails for numbers outside their limits.
 struct LimitsChecker {
-  std::string place;
+  std::string prefix;
 
   template <class T>
   void operator()(std::string_view name, const T& value, Limits limits = {}) const {
     if constexpr (OptionStruct<T>) {
-      T::fields(value, LimitsChecker{concat(place, name, ".")});
+      T::fields(value, LimitsChecker{concat(prefix, name, ".")});
     } else if constexpr (Quantity<T>) {
       check(name, count_of(value), limits);
     } else if constexpr (std::signed_integral<T>) {
@@ -174,11 +174,11 @@ struct LimitsChecker {
 
 }  // namespace detail
 
-/// Error unless each field of `options` is within its Limits: "<place>threads must be at least 0,
+/// Error unless each field of `options` is within its Limits: "<prefix>threads must be at least 0,
 /// got -1". Fields of a struct inside are named a.b.
 template <OptionStruct T>
-void check_limits(const T& options, std::string place) {
-  T::fields(options, detail::LimitsChecker{std::move(place)});
+void check_limits(const T& options, std::string prefix) {
+  T::fields(options, detail::LimitsChecker{std::move(prefix)});
 }
 
 /// Reads `value` from something that holds one of a few plain kinds: JSON, or an option in a file.

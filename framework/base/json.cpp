@@ -23,7 +23,7 @@ std::string shown(const Json& json) {
 }
 
 // "line 2, column 5" of a byte, counted from 1. The library's own column is 0 at times.
-std::string place_of(std::string_view text, std::size_t byte) {
+std::string line_and_column_of(std::string_view text, std::size_t byte) {
   std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
   std::size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
   return concat("line ", std::count(before.begin(), before.end(), '\n') + 1, ", column ",
@@ -70,8 +70,8 @@ JsonValue JsonValue::parse(std::string_view text, std::string title) {
   } catch (const Json::parse_error& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error ..."
     std::string_view why = error.what();
-    if (auto place = why.find(": "); place != why.npos) why.remove_prefix(place + 2);
-    fail(title, ": not JSON: ", place_of(text, error.byte), ": ", why);
+    if (auto where = why.find(": "); where != why.npos) why.remove_prefix(where + 2);
+    fail(title, ": not JSON: ", line_and_column_of(text, error.byte), ": ", why);
   } catch (const Json::exception& error) {  // a number beyond the range of f64
     fail(title, ": not JSON: ", error.what());
   }
@@ -149,9 +149,9 @@ std::optional<JsonValue> JsonValue::only_member(std::string_view key) const {
 }
 
 void JsonValue::refuse(std::string_view expected) const {
-  std::string place = title_;
-  if (!path_.empty()) place += concat(place.empty() ? "`" : ": `", path_, "`");
-  fail(place.empty() ? "expected " : place + " must be ", expected, ", got ", shown(of(json_)));
+  std::string where = title_;
+  if (!path_.empty()) where += concat(where.empty() ? "`" : ": `", path_, "`");
+  fail(where.empty() ? "expected " : where + " must be ", expected, ", got ", shown(of(json_)));
 }
 
 JsonFields::JsonFields(JsonValue object) : object_(std::move(object)) {

@@ -36,7 +36,7 @@ LockFile::LockFile(std::string path, const std::string& what, const std::string&
     file_ = Descriptor(
         retry([&] { return ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); }));
     require(bool(file_), what, ": cannot lock `", path_, "`: ", reason_and_remedy(errno));
-    require(take(), what, ": ", owner(), "; ", remedy);
+    require(acquire(), what, ": ", owner(), "; ", remedy);
     // Who had it before may have removed the file since it was opened here.
     if (is_at_path()) break;
   }
@@ -48,7 +48,7 @@ LockFile::~LockFile() {
 }
 
 // Whether nobody else has it.
-bool LockFile::take() {
+bool LockFile::acquire() {
   if (retry([&] { return ::flock(file_.get(), LOCK_EX | LOCK_NB); }) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
   log_warning("`", path_, "` cannot be locked here (", reason_and_remedy(errno),

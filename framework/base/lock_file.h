@@ -21,7 +21,7 @@ class LockFile {
   LockFile& operator=(const LockFile&) = delete;
 
  private:
-  bool take();
+  bool acquire();
   bool is_at_path() const;
   void write_owner() const;
   std::string owner() const;

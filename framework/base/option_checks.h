@@ -17,7 +17,7 @@ inline void require_rate(std::string_view function, std::string_view field, doub
 }
 
 /// A probability, a threshold of one, or a share that may be all: in [0, 1].
-inline void require_share(std::string_view function, std::string_view field, double value) {
+inline void require_fraction(std::string_view function, std::string_view field, double value) {
   require(value >= 0 && value <= 1, function, ": ", field, " is ", value,
           "; it must lie in [0, 1]");
 }

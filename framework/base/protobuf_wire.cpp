@@ -33,17 +33,17 @@ std::uint64_t WireReader::varint() {
 
 std::uint32_t WireReader::fixed32() {
   std::uint32_t value = 0;
-  std::memcpy(&value, take(sizeof value).data(), sizeof value);
+  std::memcpy(&value, next_bytes(sizeof value).data(), sizeof value);
   return value;
 }
 
 std::uint64_t WireReader::fixed64() {
   std::uint64_t value = 0;
-  std::memcpy(&value, take(sizeof value).data(), sizeof value);
+  std::memcpy(&value, next_bytes(sizeof value).data(), sizeof value);
   return value;
 }
 
-std::span<const std::byte> WireReader::bytes() { return take(varint()); }
+std::span<const std::byte> WireReader::bytes() { return next_bytes(varint()); }
 
 std::string_view WireReader::text() {
   auto value = bytes();
@@ -52,7 +52,7 @@ std::string_view WireReader::text() {
 
 WireReader WireReader::message() { return WireReader(bytes(), origin_, depth_ + 1); }
 
-std::span<const std::byte> WireReader::take(std::uint64_t count) {
+std::span<const std::byte> WireReader::next_bytes(std::uint64_t count) {
   unread_ = false;
   if (count > rest_.size())
     fail_here("field ", field_, " has ", count, " bytes, but ", rest_.size(), " are left");
@@ -79,13 +79,13 @@ void WireReader::skip(int depth) {
       varint();
       break;
     case WireType::fixed64:
-      take(8);
+      next_bytes(8);
       break;
     case WireType::length_delimited:
       bytes();
       break;
     case WireType::fixed32:
-      take(4);
+      next_bytes(4);
       break;
     case WireType::end_group:
       fail_here("before it ends a group that has not begun, field ", field_);

@@ -67,7 +67,7 @@ class WireReader {
  private:
   WireReader(std::span<const std::byte> message, const std::byte* origin, int depth);
   std::int64_t offset() const { return rest_.data() - origin_; }
-  std::span<const std::byte> take(std::uint64_t count);
+  std::span<const std::byte> next_bytes(std::uint64_t count);
   void read_tag();
   void skip(int depth);
 
@@ -109,7 +109,7 @@ class WireWriter {
   void packed_varint(std::uint64_t value);
 
   /// The message; the writer is empty then.
-  std::vector<std::byte> take() { return std::exchange(out_, {}); }
+  std::vector<std::byte> release() { return std::exchange(out_, {}); }
 
  private:
   void tag(std::uint32_t field, WireType type);

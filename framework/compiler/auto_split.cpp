@@ -12,65 +12,65 @@
 namespace belfry {
 namespace {
 
-using Slots = std::vector<int>;  // of each node of a pass
+using Devices = std::vector<int>;  // of each node of a pass
 
 // Walks from one placement to better ones, a stretch of nodes at a time.
 class Search {
  public:
-  Search(const SplitCosts& costs, int slots, double worth_of_time)
-      : costs_(costs), slots_(slots), worth_of_time_(worth_of_time), best_(even()) {
+  Search(const SplitCosts& costs, int devices, double worth_of_time)
+      : costs_(costs), devices_(devices), worth_of_time_(worth_of_time), best_(even()) {
     score_ = score(best_);
   }
 
-  Slots run() {
+  Devices run() {
     while (tries_ < most_tries && (shift_borders() || move_stretches())) {
     }
     return best_;
   }
 
  private:
-  static constexpr int most_tries = 6000, places = 24;
+  static constexpr int most_tries = 6000, borders = 24;
 
   // Runs in graph order with about as much work each.
-  Slots even() const {
+  Devices even() const {
     const std::vector<double>& work = costs_.work();
     double total = std::accumulate(work.begin(), work.end(), 0.0), sum = 0;
-    Slots out;
+    Devices out;
     for (std::size_t i = 0; i < work.size(); ++i) {
-      // Whatever the work, no slot is left without a node.
-      int left = work.size() - i, at_least = slots_ - left;
-      int here = static_cast<int>((sum + work[i] / 2) / total * slots_);
+      // Whatever the work, no device is left without a node.
+      int left = work.size() - i, at_least = devices_ - left;
+      int here = static_cast<int>((sum + work[i] / 2) / total * devices_);
       int before = out.empty() ? 0 : out.back();
       int most = out.empty() ? 0 : before + 1;
-      out.push_back(std::clamp(here, std::max(before, at_least), std::min(most, slots_ - 1)));
+      out.push_back(std::clamp(here, std::max(before, at_least), std::min(most, devices_ - 1)));
       sum += work[i];
     }
     return out;
   }
 
-  // The logarithm of what the devices need, the fullest above all, and a little of time. A slot
+  // The logarithm of what the devices need, the fullest above all, and a little of time. A device
   // without work is worse than anything.
-  double score(const Slots& slot_of) {
+  double score(const Devices& device_of) {
     ++tries_;
-    SplitCosts::Cost cost = costs_.of(slot_of);
+    SplitCosts::Cost cost = costs_.of(device_of);
     constexpr double power = 8;
     double most = static_cast<double>(*std::ranges::max_element(cost.bytes)) + 1, sum = 0;
     for (std::int64_t bytes : cost.bytes) sum += std::pow((bytes + 1) / most, power);
     return std::log(most) + std::log(sum) / power + worth_of_time_ * std::log(cost.seconds)
-           + 100.0 * cost.idle_slots;
+           + 100.0 * cost.idle_devices;
   }
 
-  bool improves(const Slots& slot_of) {
-    double now = score(slot_of);
+  bool improves(const Devices& device_of) {
+    double now = score(device_of);
     if (!(now < score_ - 1e-6)) return false;
-    best_ = slot_of;
+    best_ = device_of;
     score_ = now;
     return true;
   }
 
-  bool move(std::size_t begin, std::size_t end, int slot) {
-    Slots moved = best_;
-    std::fill(moved.begin() + begin, moved.begin() + end, slot);
+  bool move(std::size_t begin, std::size_t end, int device) {
+    Devices moved = best_;
+    std::fill(moved.begin() + begin, moved.begin() + end, device);
     return moved != best_ && improves(moved);
   }
 
@@ -87,27 +87,27 @@ class Search {
     return any;
   }
 
-  // Gives a stretch to another slot, wherever it lies.
+  // Gives a stretch to another device, wherever it lies.
   bool move_stretches() {
     bool any = false;
     std::size_t n = best_.size();
     std::vector<std::size_t> marks;
-    for (std::size_t i = 0; i <= places; ++i) marks.push_back(i * n / places);
+    for (std::size_t i = 0; i <= borders; ++i) marks.push_back(i * n / borders);
     for (std::size_t i = 0; i < n; ++i)
       if (i > 0 && best_[i] != best_[i - 1]) marks.push_back(i);
     std::ranges::sort(marks);
     marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
     for (std::size_t a = 0; a < marks.size(); ++a)
       for (std::size_t b = a + 1; b < marks.size(); ++b)
-        for (int slot = 0; slot < slots_ && tries_ < most_tries; ++slot)
-          any = move(marks[a], marks[b], slot) || any;
+        for (int device = 0; device < devices_ && tries_ < most_tries; ++device)
+          any = move(marks[a], marks[b], device) || any;
     return any;
   }
 
   const SplitCosts& costs_;
-  int slots_, tries_ = 0;
+  int devices_, tries_ = 0;
   double worth_of_time_;
-  Slots best_;
+  Devices best_;
   double score_ = 0;
 };
 
@@ -122,24 +122,24 @@ std::string name_of(std::span<Node* const> nodes, std::size_t begin, std::size_t
 
 }  // namespace
 
-std::string describe_split(const SplitPlan& plan, std::span<Node* const> nodes) {
-  struct Slot {
+std::string describe_split(const SplitPlacement& placement, std::span<Node* const> nodes) {
+  struct DeviceWork {
     double flops = 0;
     std::vector<std::string> stretches;
   };
-  std::map<int, Slot> slots;
+  std::map<int, DeviceWork> devices;
   for (std::size_t begin = 0, end = 0; begin < nodes.size(); begin = end) {
-    Slot& slot = slots[plan.slot_of[begin]];
-    for (; end < nodes.size() && plan.slot_of[end] == plan.slot_of[begin]; ++end)
-      if (const OpDef& op = nodes[end]->op(); op.flops) slot.flops += op.flops(*nodes[end]);
-    slot.stretches.push_back(name_of(nodes, begin, end));
+    DeviceWork& device = devices[placement.device_of[begin]];
+    for (; end < nodes.size() && placement.device_of[end] == placement.device_of[begin]; ++end)
+      if (const OpDef& op = nodes[end]->op(); op.flops) device.flops += op.flops(*nodes[end]);
+    device.stretches.push_back(name_of(nodes, begin, end));
   }
   std::vector<std::string> parts;
-  for (const auto& [number, slot] : slots) {
+  for (const auto& [number, device] : devices) {
     char gflop[32];
-    std::snprintf(gflop, sizeof gflop, "%.3g", slot.flops / 1e9);
-    parts.push_back(
-        concat("slot ", number, ": ", gflop, " GFLOP forward, ", join(slot.stretches, " and ")));
+    std::snprintf(gflop, sizeof gflop, "%.3g", device.flops / 1e9);
+    parts.push_back(concat("device ", number, ": ", gflop, " GFLOP forward, ",
+                           join(device.stretches, " and ")));
   }
   return join(parts, "; ");
 }
@@ -151,20 +151,21 @@ std::vector<Node*> computing_nodes(const Graph& graph, std::size_t begin, std::s
   return out;
 }
 
-std::vector<SplitPlan> plan_split(std::span<const SplitPass> passes, const SplitOptions& options) {
-  int slots = options.slots;
+std::vector<SplitPlacement> split_placements(std::span<const SplitPass> passes,
+                                             const SplitOptions& options) {
+  int devices = options.devices;
   std::size_t nodes = passes[0].nodes.size();
-  require(nodes >= static_cast<std::size_t>(slots), "split: the model has ", nodes,
-          " operations, which cannot be cut into ", slots, " slots");
+  require(nodes >= static_cast<std::size_t>(devices), "split: the model has ", nodes,
+          " operations, which cannot be cut into ", devices, " devices");
   for (const SplitPass& pass : passes)
     require(pass.nodes.size() == nodes, "split: model_fn builds ", nodes,
             " operations for one batch and ", pass.nodes.size(),
             " for another; place them by Scope::on()");
-  std::vector<SplitPlan> plans;
+  std::vector<SplitPlacement> placements;
   auto add = [&](const SplitCosts& costs, double worth_of_time) {
-    SplitPlan plan{Search(costs, slots, worth_of_time).run()};
-    auto same = [&](const SplitPlan& other) { return other.slot_of == plan.slot_of; };
-    if (std::ranges::none_of(plans, same)) plans.push_back(std::move(plan));
+    SplitPlacement placement{Search(costs, devices, worth_of_time).run()};
+    auto same = [&](const SplitPlacement& other) { return other.device_of == placement.device_of; };
+    if (std::ranges::none_of(placements, same)) placements.push_back(std::move(placement));
   };
   SplitCosts costs(passes, options);
   for (double worth_of_time : {0.1, 0.0, 0.4}) add(costs, worth_of_time);
@@ -174,26 +175,27 @@ std::vector<SplitPlan> plan_split(std::span<const SplitPass> passes, const Split
     all_kept.recompute = {.cheap = false};
     add(SplitCosts(passes, all_kept), 0.1);
   }
-  for (SplitPlan& plan : plans) plan.seconds = costs.of(plan.slot_of).seconds;
-  return plans;
+  for (SplitPlacement& placement : placements)
+    placement.seconds = costs.of(placement.device_of).seconds;
+  return placements;
 }
 
-void place_split(Graph& graph, const SplitPlan& plan, std::span<const SplitPass> passes) {
+void place_split(Graph& graph, const SplitPlacement& placement, std::span<const SplitPass> passes) {
   for (const auto& node : graph)
-    require(node->slot() == 0, "split: the model itself places ", *node, " on slot ", node->slot(),
-            "; leave out RunConfig::split, or every call of Scope::on()");
+    require(node->device() == 0, "split: the model itself places ", *node, " on device ",
+            node->device(), "; leave out RunConfig::split, or every call of Scope::on()");
   for (const SplitPass& pass : passes)
-    require(pass.nodes.size() == plan.slot_of.size(), "split: model_fn builds ",
-            plan.slot_of.size(), " operations for one batch and ", pass.nodes.size(),
+    require(pass.nodes.size() == placement.device_of.size(), "split: model_fn builds ",
+            placement.device_of.size(), " operations for one batch and ", pass.nodes.size(),
             " for another; place them by Scope::on()");
   for (const SplitPass& pass : passes)
     for (std::size_t i = 0; i < pass.nodes.size(); ++i)
-      graph.place(*pass.nodes[i], plan.slot_of[i]);
+      graph.place(*pass.nodes[i], placement.device_of[i]);
   std::set<const Node*> placed;
   for (const auto& node : graph)
     for (const Tensor& t : node->inputs())
       if (t.node().is(variable_op) && placed.insert(&t.node()).second)
-        graph.place(t.node(), node->slot());
+        graph.place(t.node(), node->device());
 }
 
 }  // namespace belfry

@@ -1,5 +1,5 @@
 #pragma once
-// Cutting a model over device slots without its author saying where.
+// Cutting a model over devices without its author saying where.
 
 #include <cstdint>
 #include <functional>
@@ -27,38 +27,40 @@ struct SplitPass {
   std::vector<SplitTarget> targets;
 };
 
-/// Where a model is cut: node i of each pass is on slot slot_of[i].
-struct SplitPlan {
-  std::vector<int> slot_of;
+/// Where a model is cut: node i of each pass is on device device_of[i].
+struct SplitPlacement {
+  std::vector<int> device_of;
   double seconds = 0;  ///< of a step, estimated: only ratios count
 };
-/// "slot 0: 1.2 GFLOP forward, down/a to bottom and up/b; slot 1: ..."; of one forward pass,
+/// "device 0: 1.2 GFLOP forward, down/a to bottom and up/b; device 1: ..."; of one forward pass,
 /// `nodes`.
-std::string describe_split(const SplitPlan& plan, std::span<Node* const> nodes);
+std::string describe_split(const SplitPlacement& placement, std::span<Node* const> nodes);
 
 /// The nodes of [begin, end) that compute something: all but inputs, constants and variables.
 std::vector<Node*> computing_nodes(const Graph& graph, std::size_t begin, std::size_t end);
 
-/// The slot that a variable lies on already.
-using SlotOfVariable = std::function<std::optional<int>(std::string_view name)>;
+/// The device that a variable lies on already.
+using DeviceOfVariable = std::function<std::optional<int>(std::string_view name)>;
 
 struct SplitOptions {
-  int slots = 2;
-  RecomputeOptions recompute = {};       ///< as the plan will have them
-  SlotOfVariable slot_of_variable = {};  ///< empty: none lies anywhere
+  int devices = 2;
+  RecomputeOptions recompute = {};           ///< as the plan will have them
+  DeviceOfVariable device_of_variable = {};  ///< empty: none lies anywhere
 };
 
 /// Ways to put a model on several devices, each with some of the work, such that the fullest device
 /// needs as little as can be, and then that a step takes little time; the first is likely the best.
 /// They are found by a search that counts all that a step keeps on each device: parameters with
-/// optimizer slots where they are first read, results, gradients and copies of what other slots
-/// send, each for as long as it lives. A slot may have several stretches of a pass, as the two ends
-/// of a skip connection. The same model always gives the same. Error: fewer nodes than slots.
-std::vector<SplitPlan> plan_split(std::span<const SplitPass> passes, const SplitOptions& options);
+/// optimizer slots where they are first read, results, gradients and copies of what other devices
+/// send, each for as long as it lives. A device may have several stretches of a pass, as the two
+/// ends of a skip connection. The same model always gives the same. Error: fewer nodes than ///
+/// devices.
+std::vector<SplitPlacement> split_placements(std::span<const SplitPass> passes,
+                                             const SplitOptions& options);
 
-/// Moves the nodes of all passes to their slots, and each variable to the slot that reads it first.
-/// Error: something is on a slot already, by Scope::on(); a pass has another number of nodes than
-/// the plan.
-void place_split(Graph& graph, const SplitPlan& plan, std::span<const SplitPass> passes);
+/// Moves the nodes of all passes to their devices, and each variable to the device that reads it
+/// first. Error: something is on a device already, by Scope::on(); a pass has another number of
+/// nodes than the plan.
+void place_split(Graph& graph, const SplitPlacement& placement, std::span<const SplitPass> passes);
 
 }  // namespace belfry

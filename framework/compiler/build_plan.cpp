@@ -101,9 +101,9 @@ class Builder {
   }
 
   // Gives all values their place; `arrivals`: see arrivals.h.
-  std::shared_ptr<Plan> place(std::span<const int> arrivals) {
+  std::shared_ptr<Plan> assign_memory(std::span<const int> arrivals) {
     find_lifetimes(arrivals);
-    for (std::size_t i = 0; i < steps_.size(); ++i) place_outputs(i);
+    for (std::size_t i = 0; i < steps_.size(); ++i) assign_outputs(i);
     plan_->arena_bytes = assign_offsets(plan_->blocks);
     write_locations();
     return plan_;
@@ -167,9 +167,9 @@ class Builder {
   }
 
   void add_leaf(const Node& node, std::vector<const Node*>& list, Location::Kind kind) {
-    Location place{kind, std::ssize(list)};
+    Location location{kind, std::ssize(list)};
     list.push_back(&node);
-    values_of_[node.id()] = {add_value({place, node.output(), 0, &node})};
+    values_of_[node.id()] = {add_value({location, node.output(), 0, &node})};
   }
 
   void add_transfer(const Node& node, Instruction::Role role) {
@@ -273,7 +273,7 @@ class Builder {
     return made;
   }
 
-  // A value that another slot sends may be there long before it is waited for.
+  // A value that another device sends may be there long before it is waited for.
   void find_lifetimes(std::span<const int> arrivals) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Instruction& instruction = steps_[i].instruction;
@@ -290,7 +290,7 @@ class Builder {
     for (const Tensor& t : plan_->program.outputs) values_[value_of(t)].last = end;
   }
 
-  void place_outputs(int index) {
+  void assign_outputs(int index) {
     Step& step = steps_[index];
     for (std::size_t o = 0; o < step.outputs.size(); ++o) {
       Value& value = values_[step.outputs[o]];
@@ -385,7 +385,7 @@ std::vector<std::shared_ptr<Plan>> build_plans(std::vector<Program> programs,
   }
   std::vector<int> arrive = arrivals(transfers);
   std::vector<std::shared_ptr<Plan>> plans;
-  for (Builder& builder : builders) plans.push_back(builder.place(arrive));
+  for (Builder& builder : builders) plans.push_back(builder.assign_memory(arrive));
   return plans;
 }
 

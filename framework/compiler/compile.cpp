@@ -6,7 +6,7 @@ namespace belfry {
 namespace {
 
 using Pass = std::function<Program(const Program&)>;
-using OnHost = std::function<bool(int slot)>;
+using OnHost = std::function<bool(int device)>;
 
 #ifdef NDEBUG
 constexpr bool always_verify = false;
@@ -32,17 +32,17 @@ Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effect
 }
 
 // Each device computes again what it takes for its own memory.
-std::vector<std::shared_ptr<Plan>> planned(std::vector<Program> slots,
+std::vector<std::shared_ptr<Plan>> planned(std::vector<Program> programs,
                                            std::span<Device* const> devices,
                                            const CompileOptions& options) {
-  std::vector<Recomputed> recomputed(slots.size());
-  for (std::size_t s = 0; s < slots.size(); ++s) {
+  std::vector<Recomputed> recomputed(programs.size());
+  for (std::size_t s = 0; s < programs.size(); ++s) {
     RecomputeOptions own = options.recompute;
     own.rates = devices[s]->host_accessible() ? rates_of_cpus : rates_of_gpus;
-    if (options.fast) slots[s] = recompute(slots[s], own, recomputed[s]);
-    if (always_verify || options.verify) verify(slots[s]);
+    if (options.fast) programs[s] = recompute(programs[s], own, recomputed[s]);
+    if (always_verify || options.verify) verify(programs[s]);
   }
-  auto plans = build_plans(std::move(slots), devices, options);
+  auto plans = build_plans(std::move(programs), devices, options);
   for (std::size_t s = 0; s < plans.size(); ++s) plans[s]->recomputed = recomputed[s];
   return plans;
 }
@@ -62,14 +62,14 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
                                                std::span<Node* const> effects,
                                                std::span<Device* const> devices,
                                                CompileOptions options) {
-  int slots = devices.size();
-  check_slots(outputs, effects, slots);
-  auto on_host = [&](int slot) { return devices[slot]->host_accessible(); };
-  Partition parts = partition(rewritten(outputs, effects, on_host, options), slots);
+  int programs = devices.size();
+  check_devices(outputs, effects, count);
+  auto on_host = [&](int device) { return devices[device]->host_accessible(); };
+  Partition parts = partition(rewritten(outputs, effects, on_host, options), count);
   auto plan = std::make_shared<TowerPlan>();
   plan->outputs = std::move(parts.outputs);
-  for (auto& own : planned(std::move(parts.slots), devices, options))
-    plan->slots.push_back(std::move(own));
+  for (auto& own : planned(std::move(parts.programs), devices, options))
+    plan->plans.push_back(std::move(own));
   return plan;
 }
 

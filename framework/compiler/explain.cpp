@@ -55,7 +55,7 @@ std::vector<Tenant> largest_tensors(const Plan& plan, std::size_t count) {
   }
   for (const Node* n : plan.receives) {
     const auto& options = n->as<TransferOptions>();
-    all.push_back({options.name, concat("received from slot ", options.from, " ", options.type),
+    all.push_back({options.name, concat("received from device ", options.from, " ", options.type),
                    options.type.bytes()});
   }
   std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.bytes > b.bytes; });
@@ -78,7 +78,7 @@ std::string row(std::string_view name, std::int64_t bytes) {
 std::string to_string(const Recomputed& r) {
   if (r.nodes == 0) return "";
   char percent[32];
-  std::snprintf(percent, sizeof percent, "%.1f", 100 * r.time_share);
+  std::snprintf(percent, sizeof percent, "%.1f", 100 * r.time_fraction);
   return concat(r.nodes, r.nodes == 1 ? " op" : " ops", ", for ", bytes_text(r.saved_bytes),
                 " less and about ", percent, " % more time");
 }
@@ -149,10 +149,10 @@ std::string explain(const Plan& plan) {
 }
 
 std::string explain(const TowerPlan& plan) {
-  if (plan.slots.size() == 1) return explain(*plan.slots[0]);
+  if (plan.plans.size() == 1) return explain(*plan.plans[0]);
   std::string out;
-  for (std::size_t s = 0; s < plan.slots.size(); ++s)
-    out += concat("slot ", s, "\n", explain(*plan.slots[s]));
+  for (std::size_t s = 0; s < plan.plans.size(); ++s)
+    out += concat("device ", s, "\n", explain(*plan.plans[s]));
   return out;
 }
 

@@ -39,13 +39,13 @@ class Finder {
 
   void find_forward(const Node& relu) {
     const Tensor& x = relu.input(0);
-    if (x.node().slot() != relu.slot()) return;
+    if (x.node().device() != relu.device()) return;
     if (plain_norm(x)) return remember(relu, x.node(), {});
     if (!x.node().is(functor::Add::op) || uses(x) != 1) return;
     // The fused op stands where its batch norm stood, so the residual must be there before it.
     for (int side : {0, 1}) {
       const Tensor &norm = x.node().input(side), &other = x.node().input(1 - side);
-      if (plain_norm(norm) && norm.node().slot() == relu.slot() && other.type() == norm.type()
+      if (plain_norm(norm) && norm.node().device() == relu.device() && other.type() == norm.type()
           && other.node().id() < norm.node().id())
         return remember(relu, norm.node(), other);
     }
@@ -57,7 +57,7 @@ class Finder {
 
   void find_backward(const Node& grad) {
     const Node& dy = grad.input(0).node();
-    if (!dy.is(functor::ReluGrad::op) || dy.slot() != grad.slot()
+    if (!dy.is(functor::ReluGrad::op) || dy.device() != grad.device()
         || grad.as<BatchNormGradOptions>().activation != Activation::none)
       return;
     // relu_grad broadcasts; the fused op does not.

@@ -48,7 +48,7 @@ bool is_bias_for(const Tensor& bias, const Tensor& y) {
 Program fuse_bias_and_activation(const Program& program) {
   auto uses = use_counts(program);
   auto joins = [&](const Tensor& t, const Node& reader) {
-    return t.node().slot() == reader.slot() && uses[t.node().id()][t.index()] == 1;
+    return t.node().device() == reader.device() && uses[t.node().id()][t.index()] == 1;
   };
   auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     if (old.is(functor::Add::op)) {

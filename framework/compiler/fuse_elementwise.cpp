@@ -25,7 +25,7 @@ DType type_of(const Node& node) {
   return node.output().dtype;
 }
 
-// Which nodes disappear into their only reader: same shape, phase and slot, so that nothing is
+// Which nodes disappear into their only reader: same shape, phase and device, so that nothing is
 // computed on a smaller or larger shape than before and no forward value is recomputed late. A sum
 // of several tensors is not put off beyond another kernel: they would all be kept until then.
 class Absorption {
@@ -69,7 +69,8 @@ class Absorption {
     if (a.large_inputs > 1 && a.kernels_before != b.kernels_before) return false;
     if (a.dtype != b.dtype && a.dtype != DType::boolean && b.dtype != DType::boolean) return false;
     return fusable(from) && from.output().shape == to.output().shape && from.phase() == to.phase()
-           && from.slot() == to.slot() && a.instructions + b.instructions <= most_fused_instructions
+           && from.device() == to.device()
+           && a.instructions + b.instructions <= most_fused_instructions
            && a.inputs + b.inputs - 1 <= most_fused_inputs;
   }
   void absorb(const Node& from, const Node& to) {

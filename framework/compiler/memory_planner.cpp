@@ -19,12 +19,12 @@ std::vector<std::int64_t> live_bytes(std::span<const PlannedBlock> blocks) {
   return live;
 }
 
-/// The first gap for `block` between those of `placed` (sorted by offset) that live at the same
+/// The first gap for `block` between those of `assigned` (sorted by offset) that live at the same
 /// time, or the end of the last of them.
 std::int64_t lowest_offset(const PlannedBlock& block,
-                           const std::vector<const PlannedBlock*>& placed) {
+                           const std::vector<const PlannedBlock*>& assigned) {
   std::int64_t end = 0;
-  for (const PlannedBlock* other : placed) {
+  for (const PlannedBlock* other : assigned) {
     if (other->last < block.first || other->first > block.last) continue;
     if (other->offset - end >= aligned(block.bytes)) break;
     end = std::max(end, other->offset + aligned(other->bytes));
@@ -35,15 +35,15 @@ std::int64_t lowest_offset(const PlannedBlock& block,
 using Order = std::vector<PlannedBlock*>;
 
 /// Places each block in turn; returns the bytes needed in all.
-std::int64_t place(const Order& order) {
-  std::vector<const PlannedBlock*> placed;
+std::int64_t assign(const Order& order) {
+  std::vector<const PlannedBlock*> assigned;
   std::int64_t total = 0;
   for (PlannedBlock* block : order) {
-    block->offset = lowest_offset(*block, placed);
+    block->offset = lowest_offset(*block, assigned);
     total = std::max(total, block->offset + aligned(block->bytes));
-    auto at = std::upper_bound(placed.begin(), placed.end(), block,
+    auto at = std::upper_bound(assigned.begin(), assigned.end(), block,
                                [](auto* a, auto* b) { return a->offset < b->offset; });
-    placed.insert(at, block);
+    assigned.insert(at, block);
   }
   return total;
 }
@@ -82,7 +82,7 @@ class Packing {
   bool is_good() const { return best_ >= 0 && best_ - least_ <= least_ / 200; }
 
   void try_order(const Order& order) {
-    std::int64_t bytes = place(order);
+    std::int64_t bytes = assign(order);
     if (best_ >= 0 && bytes >= best_) return;
     best_ = bytes;
     offsets_.clear();

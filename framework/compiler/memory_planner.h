@@ -1,5 +1,5 @@
 #pragma once
-// Lifetimes to offsets; when what slots send each other may arrive. Internal to compiler/.
+// Lifetimes to offsets; when what devices send each other may arrive. Internal to compiler/.
 
 #include <cstdint>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace belfry {
 
-/// One end of a transfer, in the order of its slot.
+/// One end of a transfer, in the order of its device.
 struct TransferEnd {
   int number = 0;  ///< of the transfer
   int at = 0;      ///< the instruction
@@ -19,9 +19,9 @@ struct TransferEnd {
 /// For each transfer, by number: how many of the receiver's first instructions are over for sure
 /// when it arrives. These are the ones up to a send that the sender has waited for, itself or
 /// through others (Lamport, "Time, clocks, and the ordering of events in a distributed system",
-/// 1978). From then until its last reader its memory is taken. `slots`: the ends of each slot in
-/// its order, for transfers 0, 1, ...
-std::vector<int> arrivals(std::span<const std::vector<TransferEnd>> slots);
+/// 1978). From then until its last reader its memory is taken. `devices`: the ends of each device
+/// in its order, for transfers 0, 1, ...
+std::vector<int> arrivals(std::span<const std::vector<TransferEnd>> devices);
 
 inline constexpr std::int64_t block_alignment = 64;  ///< bytes; of every offset
 inline std::int64_t aligned(std::int64_t bytes) {

@@ -17,7 +17,7 @@ std::uint64_t hash_of(const OpDef& op, std::span<const Tensor> inputs, const Opt
 }
 
 bool same(const Node& a, const Node& old, std::span<const Tensor> inputs) {
-  return a.is(old.op()) && a.slot() == old.slot()
+  return a.is(old.op()) && a.device() == old.device()
          && std::equal(a.inputs().begin(), a.inputs().end(), inputs.begin(), inputs.end())
          && a.options() == old.options();
 }

@@ -11,15 +11,15 @@ bool is_everywhere(const Node& node) { return node.is(input_op) || node.is(const
 
 bool is_effect(const Node& node) { return node.op().mutates != nullptr; }
 
-int slot_of(const Node& node) {
-  return is_effect(node) ? node.input(node.mutated()[0]).node().slot() : node.slot();
+int device_of(const Node& node) {
+  return is_effect(node) ? node.input(node.mutated()[0]).node().device() : node.device();
 }
 
 class Partitioner {
  public:
-  Partitioner(const Program& program, int slots) : program_(program) {
-    for (int s = 0; s < slots; ++s) {
-      out_.slots.push_back({std::make_unique<Graph>(), {}, {}});
+  Partitioner(const Program& program, int devices) : program_(program) {
+    for (int s = 0; s < devices; ++s) {
+      out_.programs.push_back({std::make_unique<Graph>(), {}, {}});
       copies_.emplace_back(program.graph->size());
     }
   }
@@ -31,87 +31,90 @@ class Partitioner {
       for (const auto& node : *program_.graph)
         if (live[index(*node)] && is_effect(*node) == effects && !node->is(variable_op)
             && !is_everywhere(*node))
-          copy(*node, slot_of(*node));
+          copy(*node, device_of(*node));
     for (const Node* root : program_.effects) {
-      int slot = slot_of(*root);
-      at_slot(slot).effects.push_back(roots_[index(*root)]);
+      int device = device_of(*root);
+      at_device(device).effects.push_back(roots_[index(*root)]);
     }
     for (const Tensor& t : program_.outputs) {
-      int slot = is_everywhere(t.node()) ? 0 : slot_of(t.node());
-      auto& outputs = at_slot(slot).outputs;
-      out_.outputs.push_back({slot, static_cast<int>(outputs.size())});
-      outputs.push_back(at(t, slot));
+      int device = is_everywhere(t.node()) ? 0 : device_of(t.node());
+      auto& outputs = at_device(device).outputs;
+      out_.outputs.push_back({device, static_cast<int>(outputs.size())});
+      outputs.push_back(at(t, device));
     }
     return std::move(out_);
   }
 
  private:
   static std::size_t index(const Node& node) { return node.id(); }
-  Program& at_slot(int slot) { return out_.slots[slot]; }
+  Program& at_device(int device) { return out_.programs[device]; }
 
-  // The tensors that stand for a node's outputs on a slot; undefined where nobody has asked yet.
-  std::vector<Tensor>& copies(const Node& node, int slot) {
-    auto& made = copies_[slot][index(node)];
+  // The tensors that stand for a node's outputs on a device; undefined where nobody has asked yet.
+  std::vector<Tensor>& copies(const Node& node, int device) {
+    auto& made = copies_[device][index(node)];
     made.resize(node.outputs().size());
     return made;
   }
 
-  void copy(const Node& node, int slot) {
+  void copy(const Node& node, int device) {
     for (int i : node.mutated())
-      ensure(node.input(i).node().slot() == slot, node, " writes variables of several slots");
+      ensure(node.input(i).node().device() == device, node, " writes variables of several devices");
     std::vector<Tensor> inputs;
-    for (const Tensor& t : node.inputs()) inputs.push_back(at(t, slot));
-    Node& made = at_slot(slot).graph->add(node.op(), std::move(inputs), node.options(),
-                                          {node.scope(), slot, node.phase(), node.first_row()});
-    copies(node, slot) = outputs_of(made);
+    for (const Tensor& t : node.inputs()) inputs.push_back(at(t, device));
+    Node& made =
+        at_device(device).graph->add(node.op(), std::move(inputs), node.options(),
+                                     {node.scope(), device, node.phase(), node.first_row()});
+    copies(node, device) = outputs_of(made);
     roots_[index(node)] = &made;
   }
 
-  Tensor at(const Tensor& t, int slot) {
+  Tensor at(const Tensor& t, int device) {
     const Node& node = t.node();
     std::size_t i = t.index();
-    Tensor known = copies(node, slot)[i];
+    Tensor known = copies(node, device)[i];
     if (known.defined()) return known;
-    bool leaf = is_everywhere(node) || (node.is(variable_op) && slot_of(node) == slot);
-    if (!leaf) return copies(node, slot)[i] = received(t, slot);
-    copy(node, slot);
-    return copies(node, slot)[i];
+    bool leaf = is_everywhere(node) || (node.is(variable_op) && device_of(node) == device);
+    if (!leaf) return copies(node, device)[i] = received(t, device);
+    copy(node, device);
+    return copies(node, device)[i];
   }
 
-  Tensor received(const Tensor& t, int slot) {
+  Tensor received(const Tensor& t, int device) {
     const Node& node = t.node();
-    int from = slot_of(node);
+    int from = device_of(node);
     std::string name = concat(node.scope(), node.scope().empty() ? "" : "/", node.op().name);
     if (node.is(variable_op)) name = node.as<VariableOptions>().name;
-    TransferOptions options{next_number_++, from, slot, std::move(name), t.type()};
-    Node& send = at_slot(from).graph->add(send_op, {at(t, from)}, options,
-                                          {node.scope(), from, node.phase()});
-    at_slot(from).effects.push_back(&send);
-    return Tensor(at_slot(slot).graph->add(receive_op, {}, std::move(options),
-                                           {node.scope(), slot, node.phase()}));
+    TransferOptions options{next_number_++, from, device, std::move(name), t.type()};
+    Node& send = at_device(from).graph->add(send_op, {at(t, from)}, options,
+                                            {node.scope(), from, node.phase()});
+    at_device(from).effects.push_back(&send);
+    return Tensor(at_device(device).graph->add(receive_op, {}, std::move(options),
+                                               {node.scope(), device, node.phase()}));
   }
 
   const Program& program_;
   Partition out_;
-  std::vector<std::vector<std::vector<Tensor>>> copies_;  // by slot, by node id, by output
+  std::vector<std::vector<std::vector<Tensor>>> copies_;  // by device, by node id, by output
   std::vector<Node*> roots_ = std::vector<Node*>(program_.graph->size());
   int next_number_ = 0;
 };
 
 }  // namespace
 
-Partition partition(const Program& program, int slots) { return Partitioner(program, slots).run(); }
+Partition partition(const Program& program, int devices) {
+  return Partitioner(program, devices).run();
+}
 
-void check_slots(std::span<const Tensor> outputs, std::span<Node* const> effects, int slots) {
+void check_devices(std::span<const Tensor> outputs, std::span<Node* const> effects, int devices) {
   if (outputs.empty() && effects.empty()) return;
   const Graph& graph = outputs.empty() ? effects[0]->graph() : outputs[0].graph();
   auto live = live_nodes(graph, outputs, effects);
   for (const auto& node : graph) {
     if (!live[node->id()] || is_everywhere(*node)) continue;
-    require(slot_of(*node) < slots, "slot ", slot_of(*node), " is asked for by ", *node,
-            ", but a tower has ", slots, slots == 1 ? " device slot" : " device slots",
-            "; give each entry of RunConfig::devices ", slot_of(*node) + 1,
-            " devices, joined by + as in cpu:0+cpu:1, or call on() with a slot below ", slots);
+    require(device_of(*node) < devices, "device ", device_of(*node), " is asked for by ", *node,
+            ", but a tower has ", devices, devices == 1 ? " device " : " devices",
+            "; give each entry of RunConfig::devices ", device_of(*node) + 1,
+            " devices, joined by + as in cpu:0+cpu:1, or call on() with a device below ", devices);
   }
 }
 

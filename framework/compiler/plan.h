@@ -27,7 +27,7 @@ struct Location {
   bool operator==(const Location&) const = default;
 };
 
-/// One kernel launch, half of a reduction over towers, or one end of a transfer between slots.
+/// One kernel launch, half of a reduction over towers, or one end of a transfer between devices.
 struct Instruction {
   using Role = InstructionRole;
   std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of finish, send, receive
@@ -41,7 +41,7 @@ struct Instruction {
 /// The use of a piece of the arena.
 enum class MemoryUse : std::uint8_t {
   activation,
-  received,    ///< a value of another slot
+  received,    ///< a value of another device
   recomputed,  ///< an activation that was dropped and is computed again
   gradient,
   update,
@@ -49,7 +49,7 @@ enum class MemoryUse : std::uint8_t {
   workspace
 };
 constexpr auto names_of(MemoryUse) {
-  return name_list("activation", "from other slots", "recomputed", "gradient", "update",
+  return name_list("activation", "from other devices", "recomputed", "gradient", "update",
                    "packed weights", "workspace");
 }
 
@@ -96,7 +96,7 @@ struct RecomputeOptions {
 struct Recomputed {
   int nodes = 0;                 ///< ops that run once more
   std::int64_t saved_bytes = 0;  ///< at the peak
-  double time_share = 0;         ///< of the step's time
+  double time_fraction = 0;      ///< of the step's time
 };
 /// "49 ops, for 193.5 MiB less and about 2.4 % more time"; empty where there are none.
 std::string to_string(const Recomputed& recomputed);
@@ -139,13 +139,13 @@ inline std::int64_t staged_bytes(const TensorType& type) {
 /// Behind the inputs of a staged plan, for KernelArguments::fault.
 inline constexpr std::int64_t staged_fault_bytes = 256;
 
-/// A tower's step: a plan for each slot of its group. They run side by side.
+/// A tower's step: a plan for each of its devices. They run side by side.
 struct TowerPlan {
   struct Output {
-    int slot = 0;
-    int index = 0;  ///< among the outputs of the slot's plan
+    int device = 0;
+    int index = 0;  ///< among the outputs of the device's plan
   };
-  std::vector<std::shared_ptr<const Plan>> slots;
+  std::vector<std::shared_ptr<const Plan>> plans;
   std::vector<Output> outputs;  ///< those that were asked for, in their order
 };
 
@@ -158,14 +158,14 @@ struct CompileOptions {
   RecomputeOptions recompute = {};
 };
 
-/// Compiles what the roots need for one device, whatever slots they are on. Error: an op has no
+/// Compiles what the roots need for one device, whatever devices they are on. Error: an op has no
 /// kernel on the device (op, scope path and device are named).
 std::shared_ptr<const Plan> compile(std::span<const Tensor> outputs, std::span<Node* const> effects,
                                     Device& device, CompileOptions options = {});
 
-/// Compiles what the roots need for a tower, each node for the device of its slot. Error: as above;
-/// a node is on a slot that is not there (its scope path, the number of slots and what to do are
-/// named).
+/// Compiles what the roots need for a tower, each node for its device. Error: as above;
+/// a node is on a device that is not there (its scope path, the number of devices and what to do
+/// are named).
 std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
                                                std::span<Node* const> effects,
                                                std::span<Device* const> devices,
@@ -174,7 +174,7 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
 /// The plan for people: kernels with their shapes and implementations, what is left to reference
 /// kernels, then memory by category and the ten largest tensors by scope path.
 std::string explain(const Plan& plan);
-/// Slot after slot, where there are several.
+/// Device after device, where there are several.
 std::string explain(const TowerPlan& plan);
 
 /// The bytes that live in the arena over the step: a column for so many instructions, at that of

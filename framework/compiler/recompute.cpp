@@ -18,7 +18,7 @@ using Set = StepValues::Set;
 using Value = StepValues::Value;
 
 constexpr std::int64_t least_bytes = 1 << 16;  // of a value that is worth a launch of its own
-constexpr double cheap_share = 0.03;           // of a step's time
+constexpr double cheap_fraction = 0.03;        // of a step's time
 
 // Passes over memory that another kernel would wait for in any case.
 bool is_cheap(const Node& node) {
@@ -62,7 +62,7 @@ Set cheap_values(const StepValues& step, const Set& in_scopes) {
         value.node->inputs(), [&](const Tensor& t) { return t.node().is(variable_op); });
     if (of_variables || !inputs_are_there(step, in_scopes, cheap, value)) continue;
     if (value.droppable()) seconds += seconds_with_inputs(step, value);
-    if (seconds > cheap_share * step.step_seconds()) break;
+    if (seconds > cheap_fraction * step.step_seconds()) break;
     cheap[i] = true;
   }
   return cheap;
@@ -115,7 +115,7 @@ Set values_in(const StepValues& step, const std::vector<std::string>& scopes) {
     for (std::size_t i = 0; i < own.size(); ++i)
       own[i] = step.values()[i].may_be_again() && step.values()[i].node->is_in(scope);
     for (const Node* node : step.order()) {
-      // A value that is sent is read on another slot, in whatever scope.
+      // A value that is sent is read on another device, in whatever scope.
       if (StepValues::is_late(*node) || (node->is_in(scope) && !node->is(send_op))) continue;
       for (const Tensor& t : node->inputs()) own[step.value_of(t)] = false;
     }
@@ -246,7 +246,7 @@ class Rewriter {
     std::vector<Tensor> inputs;
     for (const Tensor& t : old.inputs()) inputs.push_back(late(t, to));
     return to.graph().add(old.op(), std::move(inputs), old.options(),
-                          {old.scope(), old.slot(), old.phase(), old.first_row()});
+                          {old.scope(), old.device(), old.phase(), old.first_row()});
   }
   Tensor late(const Tensor& t, Rewriting& to) {
     if (!is_dropped(t) || StepValues::is_late(t.node())) return to(t);
@@ -281,7 +281,7 @@ Program recompute(const Program& program, const RecomputeOptions& options, Recom
   StepValues::Estimate before = step.estimate(step.none()), after = step.estimate(dropped);
   done = {.nodes = rewriter.count(),
           .saved_bytes = std::max<std::int64_t>(before.peak - after.peak, 0),
-          .time_share = after.seconds / std::max(step.step_seconds(), 1e-9)};
+          .time_fraction = after.seconds / std::max(step.step_seconds(), 1e-9)};
   return out;
 }
 

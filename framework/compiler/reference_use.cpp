@@ -21,9 +21,9 @@ std::string name_of(const Node& node) {
   return concat(node.op().name, " ", dtype);
 }
 
-std::string percent(double share) {
+std::string percent(double fraction) {
   std::array<char, 32> buffer;
-  std::snprintf(buffer.data(), buffer.size(), "%.1f %%", 100 * share);
+  std::snprintf(buffer.data(), buffer.size(), "%.1f %%", 100 * fraction);
   return buffer.data();
 }
 
@@ -67,32 +67,33 @@ std::vector<ReferenceUse> reference_use(const Plan& plan) {
   std::vector<ReferenceUse> out;
   for (auto& [name, use] : by_name) {
     use.what = name;
-    use.share = all > 0 ? use.bytes / all : 0;
+    use.fraction = all > 0 ? use.bytes / all : 0;
     out.push_back(std::move(use));
   }
-  std::stable_sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.share > b.share; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](auto& a, auto& b) { return a.fraction > b.fraction; });
   return out;
 }
 
 std::string describe_reference_use(const Plan& plan) {
   std::vector<ReferenceUse> uses = reference_use(plan);
   int kernels = 0;
-  double share = 0;
-  for (const ReferenceUse& use : uses) kernels += use.kernels, share += use.share;
+  double fraction = 0;
+  for (const ReferenceUse& use : uses) kernels += use.kernels, fraction += use.fraction;
   if (kernels == 0) return {};
   constexpr std::size_t most = 3;
   std::vector<std::string> largest;
   for (const ReferenceUse& use : uses)
-    if (largest.size() < most) largest.push_back(concat(use.what, " ", percent(use.share)));
-  return concat(kernels, kernels == 1 ? " kernel, " : " kernels, ", percent(share),
+    if (largest.size() < most) largest.push_back(concat(use.what, " ", percent(use.fraction)));
+  return concat(kernels, kernels == 1 ? " kernel, " : " kernels, ", percent(fraction),
                 " of the bytes read and written: ", join(largest, ", "),
                 uses.size() > most ? ", ..." : "");
 }
 
 bool references_are_noticeable(const Plan& plan) {
-  double share = 0, bytes = 0;
-  for (const ReferenceUse& use : reference_use(plan)) share += use.share, bytes += use.bytes;
-  return share >= 0.005 && bytes >= 1024 * 1024;
+  double fraction = 0, bytes = 0;
+  for (const ReferenceUse& use : reference_use(plan)) fraction += use.fraction, bytes += use.bytes;
+  return fraction >= 0.005 && bytes >= 1024 * 1024;
 }
 
 }  // namespace belfry

@@ -14,7 +14,7 @@ struct ReferenceUse {
   int kernels = 0;
   double bytes = 0;  ///< that they read and write
   double flops = 0;
-  double share = 0;  ///< of the bytes that all kernels of the plan read and write, from 0 to 1
+  double fraction = 0;  ///< of the bytes that all kernels of the plan read and write, from 0 to 1
 };
 
 /// Lists what reference kernels compute in the plan, the largest share first. Copies of rows of

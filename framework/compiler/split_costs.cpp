@@ -53,10 +53,10 @@ class Differentiated {
     for (std::size_t i = 0; i < homes.size(); ++i)
       program_.graph->place(program_.graph->node(i), homes[i]);
     if (!passes[0].targets.empty()) program_.outputs = gradients_of(passes);
-    // Passes fuse nothing across slots: what these said until now is first_row() from here on.
+    // Passes fuse nothing across devices: what these said until now is first_row() from here on.
     program_ = rewrite(program_, [](const Node& old, Rewriting& to) {
       return std::optional(outputs_of(to.graph().add(old.op(), to.inputs(old), old.options(),
-                                                     {old.scope(), 0, old.phase(), old.slot()})));
+                                                     {old.scope(), 0, old.phase(), old.device()})));
     });
     program_ = fuse_bias_and_activation(fuse_batch_norm(convolve_parts(program_)));
     Recomputed done;
@@ -104,7 +104,7 @@ std::map<std::string_view, int> copies_of_variables(std::span<const SplitPass> p
 }  // namespace
 
 SplitCosts::SplitCosts(std::span<const SplitPass> passes, const SplitOptions& options)
-    : slots_(options.slots),
+    : devices_(options.devices),
       passes_(passes.size()),
       rates_(options.recompute.rates),
       work_(passes[0].nodes.size()) {
@@ -127,8 +127,8 @@ SplitCosts::SplitCosts(std::span<const SplitPass> passes, const SplitOptions& op
     Item& item = items_[own[0]];
     item.variable = true;
     item.kept = item.bytes * (1 + copies[name]);
-    if (options.slot_of_variable)
-      if (auto slot = options.slot_of_variable(name)) item.slot = *slot;
+    if (options.device_of_variable)
+      if (auto device = options.device_of_variable(name)) item.device = *device;
   }
 }
 
@@ -158,44 +158,44 @@ void SplitCosts::add_step(const Node& node, std::vector<std::vector<int>>& items
 namespace {
 
 struct Life {
-  int first = -1, last = -1;  // instructions of its slot; -1: it is not there
+  int first = -1, last = -1;  // instructions of its device; -1: it is not there
 };
 
-// Values on slots while a step goes on: each slot has a clock that counts its own instructions, and
-// knows of those of others what has come to it with values (see arrivals.h).
+// Values on devices while a step goes on: each device has a clock that counts its own instructions,
+// and knows of those of others what has come to it with values (see arrivals.h).
 class Lives {
  public:
-  Lives(std::size_t items, int slots)
-      : slots_(slots),
-        lives_(items * slots_),
-        told_(items * slots_),
-        known_(slots_ * slots_),
-        now_(slots_) {}
+  Lives(std::size_t items, int devices)
+      : devices_(devices),
+        lives_(items * devices_),
+        told_(items * devices_),
+        known_(devices_ * devices_),
+        now_(devices_) {}
 
-  Life& at(int item, int slot) { return lives_[row(item) + slot]; }
-  /// The number of the slot's next instruction.
-  int begin(int slot) { return now_[slot]++; }
-  int end(int slot) const { return now_[slot]; }
+  Life& at(int item, int device) { return lives_[row(item) + device]; }
+  /// The number of the device's next instruction.
+  int begin(int device) { return now_[device]++; }
+  int end(int device) const { return now_[device]; }
 
-  void make(int item, int slot, int now) {
-    at(item, slot) = {now, now};
-    std::copy_n(known_.begin() + row(slot), slots_, told_.begin() + row(item));
-    told_[row(item) + slot] = now + 1;
+  void make(int item, int device, int now) {
+    at(item, device) = {now, now};
+    std::copy_n(known_.begin() + row(device), devices_, told_.begin() + row(item));
+    told_[row(item) + device] = now + 1;
   }
-  /// The slot reads it first; another slot has made it.
-  void receive(int item, int slot) {
-    at(item, slot).first = told_[row(item) + slot];
-    for (std::size_t s = 0; s < slots_; ++s)
-      known_[row(slot) + s] = std::max(known_[row(slot) + s], told_[row(item) + s]);
+  /// The device reads it first; another device has made it.
+  void receive(int item, int device) {
+    at(item, device).first = told_[row(item) + device];
+    for (std::size_t s = 0; s < devices_; ++s)
+      known_[row(device) + s] = std::max(known_[row(device) + s], told_[row(item) + s]);
   }
 
  private:
-  std::size_t row(int number) const { return number * slots_; }
+  std::size_t row(int number) const { return number * devices_; }
 
-  std::size_t slots_;
+  std::size_t devices_;
   std::vector<Life> lives_;
-  std::vector<int> told_;   // by item: what its maker knew of each slot
-  std::vector<int> known_;  // by slot
+  std::vector<int> told_;   // by item: what its maker knew of each device
+  std::vector<int> known_;  // by device
   std::vector<int> now_;
 };
 
@@ -204,13 +204,13 @@ class Lives {
 // One placement, step after step.
 class SplitCosts::Run {
  public:
-  Run(const SplitCosts& costs, std::span<const int> slot_of)
+  Run(const SplitCosts& costs, std::span<const int> device_of)
       : costs_(costs),
-        slot_of_(slot_of),
-        lives_(costs.items_.size(), costs.slots_),
+        device_of_(device_of),
+        lives_(costs.items_.size(), costs.devices_),
         owners_(costs.items_.size(), -1),
         began_(costs.steps_.size()),
-        busy_(costs.slots_) {
+        busy_(costs.devices_) {
     cost_.bytes.resize(busy_.size());
   }
 
@@ -220,40 +220,40 @@ class SplitCosts::Run {
       if (costs_.items_[i].output && owners_[i] >= 0)
         lives_.at(i, owners_[i]).last = lives_.end(owners_[i]);
     for (std::size_t i = 0; i < costs_.steps_.size(); ++i) compute_in_place(i);
-    for (int slot = 0; slot < costs_.slots_; ++slot) cost_.bytes[slot] += peak(slot);
+    for (int device = 0; device < costs_.devices_; ++device) cost_.bytes[device] += peak(device);
     add_times();
     return std::move(cost_);
   }
 
  private:
   const Item& item(int i) const { return costs_.items_[i]; }
-  int slot_of(const Step& step) const { return slot_of_[step.home]; }
+  int device_of(const Step& step) const { return device_of_[step.home]; }
 
   void begin(std::size_t i) {
     const Step& step = costs_.steps_[i];
-    int slot = slot_of(step), now = began_[i] = lives_.begin(slot);
-    for (int input : step.inputs) read(input, slot, now);
+    int device = device_of(step), now = began_[i] = lives_.begin(device);
+    for (int input : step.inputs) read(input, device, now);
     for (int output : step.outputs) {
-      owners_[output] = slot;
-      lives_.make(output, slot, now);
+      owners_[output] = device;
+      lives_.make(output, device, now);
     }
-    busy_[slot] += step.seconds;
+    busy_[device] += step.seconds;
   }
 
-  void read(int input, int slot, int now) {
+  void read(int input, int device, int now) {
     const Item& value = item(input);
     int& owner = owners_[input];
-    Life& life = lives_.at(input, slot);
+    Life& life = lives_.at(input, device);
     if (value.variable && owner < 0) {
-      owner = value.slot >= 0 ? value.slot : slot;
+      owner = value.device >= 0 ? value.device : device;
       cost_.bytes[owner] += value.kept;
     }
     bool first = life.first < 0;
     if (value.is_input()) {  // everybody has it
-      if (first) cost_.bytes[slot] += value.bytes;
+      if (first) cost_.bytes[device] += value.bytes;
       life.first = 0;
-    } else if (first && owner != slot) {
-      lives_.receive(input, slot);
+    } else if (first && owner != device) {
+      lives_.receive(input, device);
       sent_ += value.bytes;
     }
     life.last = now;
@@ -263,18 +263,18 @@ class SplitCosts::Run {
   void compute_in_place(std::size_t i) {
     const Step& step = costs_.steps_[i];
     if (step.outputs.empty()) return;
-    int slot = slot_of(step);
+    int device = device_of(step);
     auto dies = [&](int input) {
-      return item(input).maker >= 0 && lives_.at(input, slot).last == began_[i];
+      return item(input).maker >= 0 && lives_.at(input, device).last == began_[i];
     };
-    if (std::ranges::any_of(step.overwrites, dies)) ++lives_.at(step.outputs[0], slot).first;
+    if (std::ranges::any_of(step.overwrites, dies)) ++lives_.at(step.outputs[0], device).first;
   }
 
-  std::int64_t peak(int slot) {
-    std::vector<std::int64_t> change(lives_.end(slot) + 2);
+  std::int64_t peak(int device) {
+    std::vector<std::int64_t> change(lives_.end(device) + 2);
     for (int i = 0; i < std::ssize(owners_); ++i) {
-      const Life& life = lives_.at(i, slot);
-      bool own = item(i).variable && owners_[i] == slot;
+      const Life& life = lives_.at(i, device);
+      bool own = item(i).variable && owners_[i] == device;
       if (life.last < 0 || own || item(i).is_input()) continue;
       change[life.first] += item(i).bytes;
       change[static_cast<std::size_t>(life.last) + 1] -= item(i).bytes;
@@ -284,7 +284,7 @@ class SplitCosts::Run {
     return most;
   }
 
-  // While one slot has a micro-batch the others have other ones, but at the ends (Huang et al.,
+  // While one device has a micro-batch the others have other ones, but at the ends (Huang et al.,
   // "GPipe", 2019, section 2.3).
   void add_times() {
     double sum = std::max(std::accumulate(busy_.begin(), busy_.end(), 0.0), least_seconds);
@@ -293,23 +293,23 @@ class SplitCosts::Run {
     double bytes = std::accumulate(cost_.bytes.begin(), cost_.bytes.end(), std::int64_t{1});
     double enough = 1 / (16 * static_cast<double>(busy_.size()));
     for (std::size_t s = 0; s < busy_.size(); ++s) {
-      double share = std::max(busy_[s] / sum, cost_.bytes[s] / bytes);
-      cost_.idle_slots += std::max(0.0, 1 - share / enough);
+      double fraction = std::max(busy_[s] / sum, cost_.bytes[s] / bytes);
+      cost_.idle_devices += std::max(0.0, 1 - fraction / enough);
     }
   }
 
   const SplitCosts& costs_;
-  std::span<const int> slot_of_;
+  std::span<const int> device_of_;
   Lives lives_;
-  std::vector<int> owners_;  // by item: its slot; of leaves known when they are first read
+  std::vector<int> owners_;  // by item: its device; of leaves known when they are first read
   std::vector<int> began_;   // by step
   std::vector<double> busy_;
   double sent_ = 0;
   Cost cost_;
 };
 
-SplitCosts::Cost SplitCosts::of(std::span<const int> slot_of) const {
-  return Run(*this, slot_of).cost();
+SplitCosts::Cost SplitCosts::of(std::span<const int> device_of) const {
+  return Run(*this, device_of).cost();
 }
 
 }  // namespace belfry

@@ -1,5 +1,5 @@
 #pragma once
-// The memory and time that a model takes on several device slots, for any cut. Internal to
+// The memory and time that a model takes on several devices, for any cut. Internal to
 // compiler/.
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace belfry {
 /// can be compared. Estimates: without what is fused later, and without workspaces.
 class SplitCosts {
  public:
-  /// See plan_split().
+  /// See split_placements().
   SplitCosts(std::span<const SplitPass> passes, const SplitOptions& options);
 
   /// By node of a pass, about how long it takes: only ratios count.
   const std::vector<double>& work() const { return work_; }
 
   struct Cost {
-    std::vector<std::int64_t> bytes;  ///< by slot: variables, and the most that lives at a time
+    std::vector<std::int64_t> bytes;  ///< by device: variables, and the most that lives at a time
     double seconds = 0;               ///< of a step, about; only ratios count
-    /// Slots with less than a sixteenth of an even share of both, each by how much it lacks.
-    double idle_slots = 0;
+    /// Devices with less than a sixteenth of an even share of both, each by how much it lacks.
+    double idle_devices = 0;
   };
-  /// With node i of each pass on slot_of[i], and its gradients, too.
-  Cost of(std::span<const int> slot_of) const;
+  /// With node i of each pass on device_of[i], and its gradients, too.
+  Cost of(std::span<const int> device_of) const;
 
  private:
   // A value. Variables and inputs are there in any case.
@@ -35,7 +35,7 @@ class SplitCosts {
     std::int64_t bytes = 0;
     int maker = -1;  // step; -1: a leaf
     bool variable = false, output = false;
-    int slot = -1;                                            // where the variable lies already
+    int device = -1;                                          // where the variable lies already
     std::int64_t kept = 0;                                    // of a variable: with optimizer slots
     bool is_input() const { return maker < 0 && !variable; }  // or a constant
   };
@@ -49,7 +49,7 @@ class SplitCosts {
 
   void add_step(const Node& node, std::vector<std::vector<int>>& items_of);
 
-  int slots_;
+  int devices_;
   std::size_t passes_;
   WorkRates rates_;
   std::vector<double> work_;

@@ -10,7 +10,7 @@
 namespace belfry {
 namespace {
 
-// A reduction takes part in those of the other towers once, and another slot sends once.
+// A reduction takes part in those of the other towers once, and another device sends once.
 bool can_be_again(const Node& node) {
   return !node.op().collective && !node.op().mutates && !node.is(receive_op);
 }
@@ -42,7 +42,7 @@ std::vector<Tensor> StepValues::read_again(const Node& node) {
 }
 
 Node& StepValues::add_again(Graph& graph, const Node& node, std::vector<Tensor> inputs) {
-  Placement place{node.scope(), node.slot(), Phase::recompute, node.first_row()};
+  Placement place{node.scope(), node.device(), Phase::recompute, node.first_row()};
   if (!node.is(batch_norm_train_op))
     return graph.add(node.op(), std::move(inputs), node.options(), place);
   const auto& o = node.as<BatchNormOptions>();
@@ -61,14 +61,14 @@ StepValues::StepValues(const Program& program, const WorkRates& rates)
       numbers_[id] = {value_of(node.input(0))};
       continue;
     }
-    int place = order_.size();
+    int position = order_.size();
     for (int i = 0; i < std::ssize(node.outputs()); ++i) {
       numbers_[id].push_back(values_.size());
       values_.push_back({.node = &node,
                          .bytes = node.output(i).bytes(),
                          .leaf = is_leaf(node),
                          .pinned = is_late(node) || !can_be_again(node),
-                         .made = place});
+                         .made = position});
       // The statistics of a batch are small, and are not computed again.
       if (node.is(batch_norm_train_op) && i > 0) values_.back().pinned = true;
     }
@@ -77,8 +77,8 @@ StepValues::StepValues(const Program& program, const WorkRates& rates)
     step_seconds_ += seconds_to_compute(node, node.inputs(), rates_);
     for (const Tensor& t : node.inputs()) {
       Value& value = values_[value_of(t)];
-      value.last_read = place;
-      if (!is_late(node)) value.last_forward = place;
+      value.last_read = position;
+      if (!is_late(node)) value.last_forward = position;
       if (is_late(node)) value.read_late = true;
       // Effects run at the end of the step.
       if (node.op().mutates && !is_late(node)) value.pinned = true;
@@ -105,15 +105,15 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
   struct Step {
     const Node* node;
     bool late;
-    int at, place;
+    int at, position;
   };
   std::vector<Step> steps;
   steps.reserve(order_.size());
   Estimate out;
-  int place = 0;
+  int position = 0;
   auto compute = [&](const Node& node, const std::vector<Tensor>& inputs, bool late) {
     int at = steps.size();
-    steps.push_back({&node, late, at, place});
+    steps.push_back({&node, late, at, position});
     for (const Tensor& t : inputs) life_of(t, late).last = at;
     for (int i = 0; i < std::ssize(node.outputs()); ++i)
       if (Life& life = life_of(Tensor(const_cast<Node&>(node), i), late); life.first < 0)
@@ -132,7 +132,7 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
     if (is_late(*node))
       for (const Tensor& t : inputs) have(t);
     compute(*node, inputs, is_late(*node));
-    ++place;
+    ++position;
   }
   // An output may take the place of an input that dies there.
   for (const Step& step : steps) {
@@ -161,7 +161,7 @@ StepValues::Estimate StepValues::estimate(const Set& dropped) const {
     }
   std::int64_t live = 0;
   for (std::size_t i = 0; i < steps.size(); ++i)
-    if ((live += change[i]) > out.peak) out.peak = live, out.when = steps[i].place;
+    if ((live += change[i]) > out.peak) out.peak = live, out.when = steps[i].position;
   return out;
 }
 

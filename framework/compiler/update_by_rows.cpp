@@ -93,12 +93,12 @@ class Split {
 
 }  // namespace
 
-Program update_by_rows(const Program& program, const std::function<bool(int slot)>& on_host) {
+Program update_by_rows(const Program& program, const std::function<bool(int device)>& on_host) {
   auto uses = use_counts(program);
   auto keep = [](const Node&, Rewriting&) { return std::optional<std::vector<Tensor>>(); };
   auto split = [&](const Node& old, Rewriting& to) {
     const RowsForm* form = rows_form(old.op());
-    if (!form || !on_host(old.slot())) return false;
+    if (!form || !on_host(old.device())) return false;
     Split update(old, *form, uses);
     if (!update.any_by_rows()) return false;
     update.add(to);

@@ -8,7 +8,7 @@
 namespace belfry {
 namespace {
 
-std::vector<std::string> slots_of(const std::string& tower) {
+std::vector<std::string> devices_of(const std::string& tower) {
   std::vector<std::string> names;
   for (std::size_t begin = 0; begin <= tower.size();) {
     std::size_t end = std::min(tower.find('+', begin), tower.size());
@@ -60,7 +60,7 @@ Strategy make_strategy(const std::vector<std::string>& devices, BatchPolicy batc
   std::set<const Device*> seen;
   for (const std::string& names : devices) {
     Tower tower;
-    for (const std::string& name : slots_of(names)) {
+    for (const std::string& name : devices_of(names)) {
       tower.devices.push_back(
           with_context("named in RunConfig::devices; all_gpus_or_cpu() names what this machine has",
                        [&] { return find_device(name); }));
@@ -72,7 +72,7 @@ Strategy make_strategy(const std::vector<std::string>& devices, BatchPolicy batc
   const auto& first = strategy.towers[0].devices;
   for (const Tower& tower : strategy.towers) {
     require(tower.devices.size() == first.size(), "devices: tower ", tower.name(), " has ",
-            tower.devices.size(), tower.devices.size() == 1 ? " slot" : " slots", " but tower ",
+            tower.devices.size(), tower.devices.size() == 1 ? " device" : " devices", " but tower ",
             strategy.towers[0].name(), " has ", first.size(), "; give all the same number");
     for (std::size_t s = 0; variables == VariablePlacement::central && s < first.size(); ++s)
       require(tower.devices[s]->reaches(*first[s]), "devices: ", tower.devices[s]->name(),

@@ -11,10 +11,10 @@
 
 namespace belfry {
 
-/// One copy of the model: a group of device slots. Scope::on(slot) places parts of the model on
+/// One copy of the model: a group of devices. Scope::on(device) places parts of the model on
 /// them.
 struct Tower {
-  std::vector<std::shared_ptr<Device>> devices;  ///< by slot
+  std::vector<std::shared_ptr<Device>> devices;  ///< by device
 
   std::string name() const;  ///< "cpu:0", "cpu:0+cpu:1"
 };
@@ -26,15 +26,15 @@ struct Strategy {
   VariablePlacement variables = VariablePlacement::mirrored;
 
   int size() const { return towers.size(); }
-  int slots() const { return towers[0].devices.size(); }  ///< of each tower
+  int devices_per_tower() const { return towers[0].devices.size(); }  ///< of each tower
   /// "global batch 15 = 2 towers: 8 + 7", for `rows` in a batch of the input and `workers` such
   /// strategies.
   std::string describe_batch(std::int64_t rows, int workers = 1) const;
 };
 
 /// A tower for each entry of `devices`: a device, "cpu" or "cuda:1", or several joined by +, one a
-/// slot: "cpu:0+cpu:1". Error: no names, a device named twice, an unknown device, towers with
-/// different numbers of slots; central variables on devices that do not reach the first tower's.
+/// device: "cpu:0+cpu:1". Error: no names, a device named twice, an unknown device, towers with
+/// different numbers of devices; central variables on devices that do not reach the first tower's.
 Strategy make_strategy(const std::vector<std::string>& devices,
                        BatchPolicy batch = BatchPolicy::global,
                        VariablePlacement variables = VariablePlacement::mirrored);

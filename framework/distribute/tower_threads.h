@@ -10,7 +10,7 @@
 
 namespace belfry {
 
-/// A thread for each tower (or each slot of each tower) but the first, whose work the caller's
+/// A thread for each tower (or each device of each tower) but the first, whose work the caller's
 /// thread does: what a thread keeps for itself (the thread team of CPU kernels, a GPU's current
 /// device) stays with its tower. Used by one thread at a time.
 class TowerThreads {

@@ -9,24 +9,24 @@ namespace belfry {
 
 Variables::Variables(const Strategy& strategy, int first_tower) : first_tower_(first_tower) {
   for (const Tower& tower : strategy.towers) {
-    std::vector<std::unique_ptr<VariableStore>> slots;
+    std::vector<std::unique_ptr<VariableStore>> of_tower;
     for (std::size_t s = 0; s < tower.devices.size(); ++s) {
       bool reads_the_first = strategy.variables == VariablePlacement::central && !stores_.empty();
-      slots.push_back(std::make_unique<VariableStore>(
+      of_tower.push_back(std::make_unique<VariableStore>(
           tower.devices[s], first_tower + static_cast<int>(stores_.size()),
           reads_the_first ? stores_[0][s].get() : nullptr));
     }
-    stores_.push_back(std::move(slots));
+    stores_.push_back(std::move(of_tower));
   }
 }
 
 Variables::~Variables() = default;
 
-VariableStore& Variables::store(int tower, int slot) { return *stores_[tower][slot]; }
+VariableStore& Variables::store(int tower, int device) { return *stores_[tower][device]; }
 
-bool Variables::contains(std::string_view name) const { return slot_of(name).has_value(); }
+bool Variables::contains(std::string_view name) const { return device_of(name).has_value(); }
 
-std::optional<int> Variables::slot_of(std::string_view name) const {
+std::optional<int> Variables::device_of(std::string_view name) const {
   for (std::size_t s = 0; s < stores_[0].size(); ++s)
     if (stores_[0][s]->contains(name)) return static_cast<int>(s);
   return std::nullopt;

@@ -41,18 +41,18 @@ class Variables {
   Array read(std::string_view name, int tower) const;
   void write(std::string_view name, const Array& value, int tower);
 
-  /// The slot that a variable is on; none if there is no such variable.
-  std::optional<int> slot_of(std::string_view name) const;
+  /// The device that a variable is on; none if there is no such variable.
+  std::optional<int> device_of(std::string_view name) const;
 
   int towers() const { return stores_.size(); }
-  /// Where one tower's variables of one slot are.
-  VariableStore& store(int tower, int slot = 0);
+  /// Where one tower's variables of one device are.
+  VariableStore& store(int tower, int device = 0);
 
  private:
   const VariableStore& holder(std::string_view name, int tower) const;
 
   int first_tower_;
-  std::vector<std::vector<std::unique_ptr<VariableStore>>> stores_;  // by tower, by slot
+  std::vector<std::vector<std::unique_ptr<VariableStore>>> stores_;  // by tower, by device
 };
 
 /// The value that reading a variable of this kind gives when towers hold `values`: their sum, their

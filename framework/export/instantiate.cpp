@@ -48,7 +48,7 @@ class Builder {
     return Tensor(node, operand.output);
   }
 
-  std::unique_ptr<Graph> take() { return std::move(graph_); }
+  std::unique_ptr<Graph> release() { return std::move(graph_); }
 
  private:
   belfry::Node& add_constant(const Node& node) {
@@ -116,7 +116,7 @@ GraphOf instantiate(const Signature& signature, std::int64_t rows) {
   for (const auto& [name, operand] : signature.outputs)
     built.outputs.push_back(with_context(
         concat("result ", name), [&, &operand = operand] { return builder.tensor(operand); }));
-  built.graph = builder.take();
+  built.graph = builder.release();
   return built;
 }
 

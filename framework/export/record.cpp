@@ -15,21 +15,22 @@ using Nodes = std::vector<const belfry::Node*>;
 struct Part {
   std::int64_t rows = 0;
   Nodes nodes;
-  std::vector<int> place;
+  std::vector<int> node_numbers;
 
-  explicit Part(const Instance& instance) : rows(instance.rows), place(instance.graph->size()) {
+  explicit Part(const Instance& instance)
+      : rows(instance.rows), node_numbers(instance.graph->size()) {
     std::vector<Tensor> outputs;
     for (const auto& [name, output] : instance.outputs) outputs.push_back(output);
     auto live = live_nodes(*instance.graph, outputs, {});
     for (const auto& node : *instance.graph) {
       std::size_t id = node->id();
       if (!live[id] && !node->is(input_op)) continue;
-      place[id] = nodes.size();
+      node_numbers[id] = nodes.size();
       nodes.push_back(node.get());
     }
   }
 
-  Operand operand(const Tensor& t) const { return {place[t.node().id()], t.index()}; }
+  Operand operand(const Tensor& t) const { return {node_numbers[t.node().id()], t.index()}; }
 };
 
 // Records one node, of which it has the counterpart in every instance.

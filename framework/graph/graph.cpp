@@ -65,7 +65,7 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
   node->inputs_ = std::move(inputs);
   node->options_ = std::move(options);
   node->scope_ = placement.scope;
-  node->slot_ = placement.slot;
+  node->device_ = placement.device;
   node->phase_ = placement.phase;
   node->first_row_ = std::max(first_row_, placement.first_row);
   Node& added = *nodes_.emplace_back(std::move(node));
@@ -79,9 +79,9 @@ Node& Graph::add(const OpDef& op, std::vector<Tensor> inputs, Options options,
   return added;
 }
 
-void Graph::place(Node& node, int slot) {
-  ensure(&node.graph() == this && slot >= 0, "place: ", node, " cannot go to slot ", slot);
-  node.slot_ = slot;
+void Graph::place(Node& node, int device) {
+  ensure(&node.graph() == this && device >= 0, "place: ", node, " cannot go to device ", device);
+  node.device_ = device;
 }
 
 void Graph::begin_micro_batch(std::int64_t first_row) {
@@ -113,9 +113,9 @@ Placement Graph::default_placement(std::span<const Tensor> inputs) const {
   // Leaves have no place of their own that would say anything about their reader.
   for (const Tensor& t : inputs)
     if (t.defined() && t.node().op().reference)
-      return {t.node().scope(), t.node().slot(), t.node().phase()};
+      return {t.node().scope(), t.node().device(), t.node().phase()};
   if (!inputs.empty() && inputs[0].defined())
-    return {inputs[0].node().scope(), inputs[0].node().slot(), inputs[0].node().phase()};
+    return {inputs[0].node().scope(), inputs[0].node().device(), inputs[0].node().phase()};
   return {};
 }
 

@@ -47,7 +47,7 @@ class Tensor {
 enum class Phase : std::uint8_t { forward, backward, update, recompute };
 constexpr auto names_of(Phase) { return name_list("forward", "backward", "update", "recompute"); }
 
-/// One operation in a graph. Made by apply(); constant after construction but for its slot.
+/// One operation in a graph. Made by apply(); constant after construction but for its device.
 class Node {
  public:
   const OpDef& op() const { return *op_; }
@@ -63,7 +63,7 @@ class Node {
     return options_.as<T>();
   }
   const std::string& scope() const { return scope_; }  ///< path, for example "discriminator/down1"
-  int slot() const { return slot_; }  ///< which device of its tower's group it runs on
+  int device() const { return device_; }  ///< which device of its tower's group it runs on
   /// Whether it lies in this scope, by full path, or below; all lie in the empty one.
   bool is_in(std::string_view scope) const;
   Phase phase() const { return phase_; }
@@ -85,7 +85,7 @@ class Node {
   std::vector<TensorType> outputs_;
   Options options_;
   std::string scope_;
-  int slot_ = 0;
+  int device_ = 0;
   Phase phase_ = Phase::forward;
   std::int64_t first_row_ = 0;
 };
@@ -106,7 +106,7 @@ decltype(auto) at_scope(const std::string& scope, Body&& body) {
 /// Where a new node belongs.
 struct Placement {
   std::string scope;
-  int slot = 0;
+  int device = 0;
   Phase phase = Phase::forward;
   std::int64_t first_row = 0;  ///< as Node::first_row()
 };
@@ -157,9 +157,9 @@ class Graph {
   /// Where a node with these inputs goes when nothing else is said.
   Placement default_placement(std::span<const Tensor> inputs) const;
 
-  /// Moves a node to device `slot` of the tower's group. Nodes that are made later follow their
-  /// inputs, so move what is there before gradients and updates are built.
-  void place(Node& node, int slot);
+  /// Moves a node to device number `device` of the tower's group. Nodes that are made later follow
+  /// their inputs, so move what is there before gradients and updates are built.
+  void place(Node& node, int device);
 
   /// The change that add() makes to a node's inputs first: mixed precision casts them. None at
   /// first.

@@ -24,7 +24,7 @@ std::size_t parts_of(std::size_t elements) {
 
 // Calls body(part) for each part, which throws nothing. Where no more threads can be had, this one
 // does the rest.
-void share_out(std::size_t parts, const std::function<void(std::size_t)>& body) {
+void run_parallel(std::size_t parts, const std::function<void(std::size_t)>& body) {
   std::vector<std::jthread> others;
   others.reserve(parts);
   std::size_t next = 1;
@@ -44,7 +44,7 @@ T rounded(double value) {
 template <class T>
 void fill_uniform(std::span<T> out, PhiloxKey key, const UniformValues& v) {
   std::size_t parts = parts_of(out.size());
-  share_out(parts, [&](std::size_t part) {
+  run_parallel(parts, [&](std::size_t part) {
     std::size_t end = out.size() * (part + 1) / parts;
     double drawn[chunk];
     for (std::size_t i = out.size() * part / parts; i < end; i += chunk) {
@@ -97,17 +97,17 @@ void fill_normal(std::span<T> out, PhiloxKey key, const NormalValues& v) {
   for (std::size_t filled = 0; filled < out.size();) {
     std::size_t missing = out.size() - filled;
     if (v.truncated) missing += missing / 16 + 8;  // one in 22 is left out
-    std::size_t share = std::min(most, (missing + parts - 1) / parts);
-    drawn.resize(std::max(drawn.size(), parts * share));
-    share_out(parts, [&](std::size_t part) {
-      taken[part] = take_normal(key, v, first + part * share, share, &drawn[part * share]);
+    std::size_t each = std::min(most, (missing + parts - 1) / parts);
+    drawn.resize(std::max(drawn.size(), parts * each));
+    run_parallel(parts, [&](std::size_t part) {
+      taken[part] = take_normal(key, v, first + part * each, each, &drawn[part * each]);
     });
     for (std::size_t part = 0; part < parts; ++part) {
       std::size_t n = std::min(taken[part], out.size() - filled);
-      std::copy_n(&drawn[part * share], n, &out[filled]);
+      std::copy_n(&drawn[part * each], n, &out[filled]);
       filled += n;
     }
-    first += parts * share;
+    first += parts * each;
   }
 }
 

@@ -23,8 +23,8 @@ class Copier final : public Rewriting {
 
   // The nodes that stand for `old`: one, unless rules say otherwise.
   std::vector<Node*> visit(const Node& old) {
-    Placement place{old.scope(), old.slot(), old.phase(), old.first_row()};
-    auto& slot = map_[old.id()];
+    Placement place{old.scope(), old.device(), old.phase(), old.first_row()};
+    auto& made = map_[old.id()];
     Graph::PlacementGuard guard(to_, place);
     if (old.op().mutates) {
       std::size_t before = to_.effects().size();
@@ -33,13 +33,13 @@ class Copier final : public Rewriting {
         return {added.begin(), added.end()};
       }
     } else if (auto replaced = rule_(old, *this)) {
-      slot = std::move(*replaced);
-      ensure(slot.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
+      made = std::move(*replaced);
+      ensure(made.size() == old.outputs().size(), "rewrite: wrong number of outputs for ", old);
       // A root without outputs, such as a send, is replaced by the node that was added last.
-      return {slot.empty() ? &to_.node(to_.size() - 1) : &slot[0].node()};
+      return {made.empty() ? &to_.node(to_.size() - 1) : &made[0].node()};
     }
     Node& copy = to_.add(old.op(), inputs(old), old.options(), place);
-    for (int i = 0; i < std::ssize(copy.outputs()); ++i) slot.emplace_back(copy, i);
+    for (int i = 0; i < std::ssize(copy.outputs()); ++i) made.emplace_back(copy, i);
     return {&copy};
   }
 

@@ -17,10 +17,10 @@ Scope Scope::operator/(std::string_view name) const {
   return out;
 }
 
-Scope Scope::on(int slot) const {
-  require(slot >= 0, "scope: device slot ", slot, " is negative (at ", path(), ")");
+Scope Scope::on(int device) const {
+  require(device >= 0, "scope: device ", device, " is negative (at ", path(), ")");
   Scope out = *this;
-  out.placement_.slot = slot;
+  out.placement_.device = device;
   return out;
 }
 

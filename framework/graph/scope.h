@@ -24,8 +24,8 @@ class Scope {
 
   Scope operator/(
       std::string_view name) const;  ///< Error: empty name, or one with '/' or control characters
-  /// The same path, placed on device `slot` of the tower's group.
-  Scope on(int slot) const;
+  /// The same path, placed on device number `device` of the tower's group.
+  Scope on(int device) const;
   /// The same path, where a variable that exists already is used again instead of being an error.
   Scope shared() const;
 

@@ -16,7 +16,7 @@ double steady_seconds();
 struct StepTimes {
   double copy = 0;               ///< bringing the batch to the device and results back
   double compute = 0;            ///< forward and backward, without waiting for others
-  double transfer = 0;           ///< waiting for what other slots of the tower compute
+  double transfer = 0;           ///< waiting for what other devices of the tower compute
   double exposed_reduction = 0;  ///< waiting for reductions over towers
   /// While the tower computed and a reduction was under way: started, and not yet waited for. CPU
   /// towers do the adding when they wait.
@@ -34,8 +34,8 @@ enum class InstructionRole : std::uint8_t {
   pack,     ///< brings input 0 into a layout that later kernels want
   start,    ///< begins a reduction of the outputs, which are the inputs at first
   finish,   ///< the inputs are what start() reduced; nothing reads them before
-  send,     ///< brings input 0 to the slot that receives it
-  receive,  ///< waits for output 0, which another slot sends; nothing reads it before
+  send,     ///< brings input 0 to the device that receives it
+  receive,  ///< waits for output 0, which another device sends; nothing reads it before
 };
 constexpr auto names_of(InstructionRole) {
   return name_list("compute", "pack", "start", "finish", "send", "receive");
@@ -48,7 +48,7 @@ struct TraceEntry {
   Phase phase = Phase::forward;
   InstructionRole role = InstructionRole::compute;
   int tower = 0;             ///< among those of this process
-  int slot = 0;              ///< of the tower
+  int device = 0;            ///< of the tower
   double start_seconds = 0;  ///< by steady_seconds()
   double seconds = 0;        ///< until the device had done it
 };

@@ -106,10 +106,10 @@ Tensor padding_mask(Tensor lengths, std::int64_t keys) {
   require(lengths.rank() == 1 && (lengths.dtype() == DType::i32 || lengths.dtype() == DType::i64),
           "padding_mask: lengths must be i32 or i64 [n], got ", lengths.type());
   require(keys >= 0, "padding_mask: the number of keys must be at least 0, got ", keys);
-  Array places(Shape{keys}, DType::i64);
-  auto span = places.span<std::int64_t>();
+  Array positions(Shape{keys}, DType::i64);
+  auto span = positions.span<std::int64_t>();
   std::iota(span.begin(), span.end(), 0);
-  return less(constant(lengths.graph(), places),
+  return less(constant(lengths.graph(), positions),
               reshape(cast(lengths, DType::i64), Shape{lengths.size(0), 1, 1, 1}));
 }
 

@@ -46,7 +46,7 @@ Tensor tower_has_rows(Graph& graph) {
 }
 
 Tensor zero_without_rows(Tensor x) {
-  // On x's slot, not on that of the condition.
+  // On x's device, not on that of the condition.
   Graph::PlacementGuard guard(x.graph(), x.graph().default_placement(std::span(&x, 1)));
   return where(tower_has_rows(x.graph()), x, constant(x.graph(), 0, x.dtype()));
 }

@@ -23,7 +23,7 @@ std::vector<bool> nodes_after(std::span<const Tensor> xs, const Node& last) {
 }
 
 Placement backward_placement(const Node& node) {
-  return {node.scope(), node.slot(), Phase::backward};
+  return {node.scope(), node.device(), Phase::backward};
 }
 
 Tensor checked_seed(Tensor y, Tensor seed) {

@@ -1,6 +1,6 @@
 #pragma once
-// The ops that bring a value from one device slot of a tower to another. The compiler makes these
-// nodes where it cuts a step into one program a slot; the runtime copies.
+// The ops that bring a value from one device of a tower to another. The compiler makes these
+// nodes where it cuts a step into one program a device; the runtime copies.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace belfry {
 /// Both ends have the same options.
 struct TransferOptions {
   int number = 0;  ///< tells the transfers of a step apart
-  int from = 0;    ///< slot
+  int from = 0;    ///< device
   int to = 0;
   std::string name;  ///< scope path and op of the value
   TensorType type;

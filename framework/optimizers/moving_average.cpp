@@ -13,7 +13,7 @@ Variable add_zeros(const Variable& variable, std::string name, const TensorType&
   VariableOptions options{std::move(name), type, zeros(), VariableKind::slot};
   return Variable(
       variable.node().graph().add(variable_op, {}, std::move(options),
-                                  {variable.name(), variable.node().slot(), Phase::update}));
+                                  {variable.name(), variable.node().device(), Phase::update}));
 }
 
 AverageGroup with_average(const Variable& variable) {
@@ -32,7 +32,7 @@ void add_moving_averages(std::span<const Variable> variables,
   std::map<int, std::vector<AverageGroup>> nodes;  // by device slot
   for (const Variable& variable : variables) {
     require(variable != Variable(), "moving_average: a variable is undefined");
-    nodes[variable.node().slot()].push_back(with_average(variable));
+    nodes[variable.node().device()].push_back(with_average(variable));
   }
   for (const auto& [slot, groups] : nodes) {
     Graph::PlacementGuard guard(groups[0].variable.node().graph(),

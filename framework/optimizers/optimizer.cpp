@@ -34,8 +34,8 @@ std::vector<Variable> make_slots(const Variable& variable, const std::string& op
   for (const SlotSpec& spec : specs) {
     VariableOptions options{concat(scope, "/", spec.name), type, constant_value(spec.initial),
                             VariableKind::slot};
-    slots.emplace_back(variable.node().graph().add(variable_op, {}, std::move(options),
-                                                   {scope, variable.node().slot(), Phase::update}));
+    slots.emplace_back(variable.node().graph().add(
+        variable_op, {}, std::move(options), {scope, variable.node().device(), Phase::update}));
   }
   return slots;
 }
@@ -55,7 +55,7 @@ Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<S
     std::map<std::tuple<int, DType, double, OptimizerState>, std::vector<UpdateGroup>> nodes;
     for (const auto& [variable, gradient, rate] : gradients) {
       UpdateGroup group{variable, gradient, make_slots(variable, name, slots, state)};
-      nodes[{variable.node().slot(), variable.type().dtype, rate, state_of(group)}].push_back(
+      nodes[{variable.node().device(), variable.type().dtype, rate, state_of(group)}].push_back(
           std::move(group));
     }
 
@@ -66,9 +66,9 @@ Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<S
     Tensor step = or_global(args.step);
     Tensor base = learning_rate.exact(or_global(args.schedule_step));
     for (const auto& [key, groups] : nodes) {
-      const auto& [slot, dtype, rate, kept] = key;
+      const auto& [device, dtype, rate, kept] = key;
       Tensor own = cast(rate == 1 ? base : base * rate, DType::f32);
-      placement.slot = slot;
+      placement.device = device;
       Graph::PlacementGuard on_device(graph, placement);
       update(own, step, groups, args.condition);
     }
@@ -84,7 +84,7 @@ Optimizer clip_weights(Optimizer optimizer, const ClipWeightsOptions& o) {
     update(gradients, args);
     std::map<int, std::vector<Variable>> nodes;  // by device slot
     for (const VariableGradient& entry : gradients)
-      nodes[entry.variable.node().slot()].push_back(entry.variable);
+      nodes[entry.variable.node().device()].push_back(entry.variable);
     for (const auto& [slot, variables] : nodes) {
       Graph::PlacementGuard guard(variables[0].node().graph(),
                                   {"clip_weights", slot, Phase::update});

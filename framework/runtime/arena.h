@@ -7,7 +7,7 @@ namespace belfry {
 
 /// One piece of device memory for all executables of a stream, of which one runs at a time: as
 /// large as the largest of them needs, or once needed. Nothing in it outlives a step. Used by one
-/// thread at a time; other slots of a tower write what they send into it while a step runs.
+/// thread at a time; other devices of a tower write what they send into it while a step runs.
 class Arena {
  public:
   explicit Arena(Device& device) : device_(device) {}

@@ -108,12 +108,12 @@ void Executable::make_launches() {
   for (const Instruction& i : plan_->instructions) operands += i.inputs.size() + i.outputs.size();
   addresses_.resize(operands);  // launches point into it: it must not move
   void* const* next = addresses_.data();
-  auto take = [&](std::size_t count) -> std::span<void* const> {
+  auto next_span = [&](std::size_t count) -> std::span<void* const> {
     next += count;
     return {next - count, count};
   };
   for (const Instruction& i : plan_->instructions) {
-    auto in = take(i.inputs.size()), out = take(i.outputs.size());
+    auto in = next_span(i.inputs.size()), out = next_span(i.outputs.size());
     launches_.push_back({&i, {in, out}});
     const std::string& scope = i.node->scope();
     launches_.back().range = scope.empty() ? std::string(i.node->op().name) : scope;
@@ -138,7 +138,7 @@ void Executable::bind() {
     launch.arguments.workspace = address(i.workspace);
     if (staging_) launch.arguments.fault = staging_->fault();
     if (i.role == Instruction::Role::receive)
-      mailboxes_->place(launch.transfer, launch.arguments.outputs[0]);
+      mailboxes_->set_address(launch.transfer, launch.arguments.outputs[0]);
     if (!member_.communicator) continue;
     if (i.role == Instruction::Role::start) {
       bind_collective(launch);
@@ -409,9 +409,9 @@ void Executable::enqueue(const Features& batch, const StepState& state) {
   staging_->download(*stream_);
 }
 
-void Executable::append_trace(int tower, int slot, std::vector<TraceEntry>& to) const {
+void Executable::append_trace(int tower, int device, std::vector<TraceEntry>& to) const {
   ensure(traced_, "append_trace: the last step was not traced");
-  trace_->append(*plan_, tower, slot, to);
+  trace_->append(*plan_, tower, device, to);
 }
 
 void Executable::collect() {

@@ -58,8 +58,8 @@ class Executable {
   ~Executable();
 
   /// Comes before each step of a plan that reduces over towers, while no reduction of theirs is
-  /// under way, and of one that sends or receives, while no slot of its tower runs, and for all of
-  /// them: finds the arena where it is now. If it has grown, the next step but one is captured
+  /// under way, and of one that sends or receives, while no device of its tower runs, and for all
+  /// of them: finds the arena where it is now. If it has grown, the next step but one is captured
   /// anew. Error: the arena's memory is gone.
   void bind();
 
@@ -99,9 +99,9 @@ class Executable {
   std::size_t output_count() const { return outputs_.size(); }
   /// The times of the last run.
   const StepTimes& times() const { return times_; }
-  /// Adds the instructions of the last step to `to`, in order, as those of this tower and slot. The
-  /// step was traced, and it is over.
-  void append_trace(int tower, int slot, std::vector<TraceEntry>& to) const;
+  /// Adds the instructions of the last step to `to`, in order, as those of this tower and device.
+  /// The step was traced, and it is over.
+  void append_trace(int tower, int device, std::vector<TraceEntry>& to) const;
   const Plan& plan() const { return *plan_; }
 
  private:

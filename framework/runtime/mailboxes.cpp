@@ -31,7 +31,7 @@ void Mailboxes::receive(int number, Stream& stream) {
   {
     MutexLock lock(mutex_);
     while (!sent_.at(number) && failure_.empty()) changed_.wait(mutex_);
-    require(sent_.at(number), "waiting for ", box.name, " of another slot: ", failure_);
+    require(sent_.at(number), "waiting for ", box.name, " of another device: ", failure_);
   }
   stream.wait(*box.filled);
 }

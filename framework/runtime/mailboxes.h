@@ -1,5 +1,5 @@
 #pragma once
-// Where the slots of a tower leave values for each other.
+// Where the devices of a tower leave values for each other.
 
 #include <map>
 #include <memory>
@@ -10,15 +10,17 @@
 
 namespace belfry {
 
-/// A place for each transfer of a step, in the arena of the slot that receives, written once a
-/// step. Thread rules: add(), place() and begin_step() while no slot runs; send(), receive() and
-/// abort() from the threads of the slots. Nothing in a step makes a heap allocation.
-class Mailboxes {
+/// A place for each transfer of a step, in the arena of the device that receives, written once a
+/// step. Thread rules: add(), set_address() and begin_step() while no device runs; send(),
+/// receive() and
+abort() from the threads of the devices.Nothing in a step makes a heap
+    /// allocation.
+    class Mailboxes {
  public:
   /// For what a receive node waits for.
   void add(const Node& receive, Device& from);
   /// Where it arrives in the steps that come.
-  void place(int number, void* address) { boxes_.at(number).address = address; }
+  void set_address(int number, void* address) { boxes_.at(number).address = address; }
 
   /// Empties all; forgets a failure.
   void begin_step();

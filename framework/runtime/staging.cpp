@@ -34,14 +34,14 @@ Staging::Staging(Device& device, const Plan& plan) : device_(device) {
       return std::static_pointer_cast<std::byte>(device.allocate_host(Bytes(bytes)));
     });
   };
-  for (Slot& slot : slots_)
-    slot = {pinned(input_bytes_, "for a step's inputs"),
-            pinned(staged_fault_bytes + result_bytes_, "for a step's outputs"),
-            std::vector<Array>(plan.inputs.size()),
-            device.make_event(),
-            device.make_event(true),
-            device.make_event(true)};
-  std::byte* zero = slots_[0].results.get();  // before there are results
+  for (StepBuffers& buffers : buffers_)
+    buffers = {pinned(input_bytes_, "for a step's inputs"),
+               pinned(staged_fault_bytes + result_bytes_, "for a step's outputs"),
+               std::vector<Array>(plan.inputs.size()),
+               device.make_event(),
+               device.make_event(true),
+               device.make_event(true)};
+  std::byte* zero = buffers_[0].results.get();  // before there are results
   std::memset(zero, 0, staged_fault_bytes);
   uploads_->copy_to_device(arriving_.data() + input_bytes_, zero, Bytes(staged_fault_bytes));
 }
@@ -55,22 +55,22 @@ Staging::~Staging() {
     }
   };
   wait(*uploads_);
-  for (Slot& slot : slots_) wait(*slot.finished);
+  for (StepBuffers& buffers : buffers_) wait(*buffers.finished);
 }
 
 void Staging::begin_step() {
   ensure(under_way() < 2, "staging: two steps are under way already");
-  slot().uploaded->synchronize();
-  clear(slot().arrays);
+  buffers().uploaded->synchronize();
+  clear(buffers().arrays);
 }
 
 void Staging::set_input(std::size_t i, const void* value, Bytes size) {
-  if (size.count > 0) std::memcpy(slot().inputs.get() + input_at_[i], value, size.count);
+  if (size.count > 0) std::memcpy(buffers().inputs.get() + input_at_[i], value, size.count);
 }
 
 void Staging::set_input(std::size_t i, const Array& value) {
   if (value.bytes() > small_bytes && device_.is_pinned(value.raw())) {
-    slot().arrays[i] = value;
+    buffers().arrays[i] = value;
   } else {
     set_input(i, value.raw(), Bytes(value.bytes()));
   }
@@ -78,36 +78,36 @@ void Staging::set_input(std::size_t i, const Array& value) {
 
 void Staging::upload(Stream& compute) {
   uploads_->wait(*taken_);
-  std::int64_t begin = 0;  // of neighbours in the slot
+  std::int64_t begin = 0;  // of neighbours in the buffer
   auto upload_neighbours = [&](std::int64_t end) {
     if (end > begin)
-      uploads_->copy_to_device(arriving_.data() + begin, slot().inputs.get() + begin,
+      uploads_->copy_to_device(arriving_.data() + begin, buffers().inputs.get() + begin,
                                Bytes(end - begin));
   };
-  for (std::size_t i = 0; i < slot().arrays.size(); ++i) {
-    const Array& array = slot().arrays[i];
+  for (std::size_t i = 0; i < buffers().arrays.size(); ++i) {
+    const Array& array = buffers().arrays[i];
     if (!array.defined()) continue;
     upload_neighbours(input_at_[i]);
     uploads_->copy_to_device(arriving_.data() + input_at_[i], array.raw(), Bytes(array.bytes()));
     begin = input_at_[i + 1];
   }
   upload_neighbours(input_bytes_);
-  uploads_->record(*slot().uploaded);
-  compute.wait(*slot().uploaded);
-  compute.record(*slot().started);
+  uploads_->record(*buffers().uploaded);
+  compute.wait(*buffers().uploaded);
+  compute.record(*buffers().started);
   compute.copy_on_device(memory_.data(), arriving_.data(),
                          Bytes(input_bytes_ + staged_fault_bytes));
   compute.record(*taken_);
 }
 
 void Staging::download(Stream& compute) {
-  compute.copy_to_host(slot().results.get(), fault(), Bytes(staged_fault_bytes + result_bytes_));
-  compute.record(*slot().finished);
+  compute.copy_to_host(buffers().results.get(), fault(), Bytes(staged_fault_bytes + result_bytes_));
+  compute.record(*buffers().finished);
   ++enqueued_;
 }
 
 void Staging::check(Stream& compute) {
-  std::uint64_t* word = reinterpret_cast<std::uint64_t*>(slot().results.get());
+  std::uint64_t* word = reinterpret_cast<std::uint64_t*>(buffers().results.get());
   compute.copy_to_host(word, fault(), Bytes(sizeof(*word)));
   compute.synchronize();
   device_.throw_fault(*word);
@@ -115,7 +115,7 @@ void Staging::check(Stream& compute) {
 
 double Staging::collect(std::vector<Array>& outputs, const std::function<void()>& check) {
   ensure(under_way() > 0, "staging: no step is under way");
-  Slot& oldest = slots_[collected_ % 2];
+  StepBuffers& oldest = buffers_[collected_ % 2];
   while (check && !oldest.finished->done()) {
     check();
     std::this_thread::yield();

@@ -17,9 +17,9 @@ namespace belfry {
 /// Buffers of a staged plan, two steps deep: while the device runs one step, the host prepares the
 /// next and its inputs travel on a stream of their own.
 ///
-///   host:    pinned slot 0 | 1 --upload stream--> arriving --compute stream--> inputs, fault = 0
+///   host:    pinned buffer 0 | 1 --upload stream--> arriving --compute stream--> inputs, fault = 0
 ///            pinned arrays     --upload stream--^
-///   compute stream: fault, results --> pinned slot 0 | 1, read by the host when the step is
+///   compute stream: fault, results --> pinned buffer 0 | 1, read by the host when the step is
 ///   collected
 ///
 /// Used by one thread at a time.
@@ -62,13 +62,13 @@ class Staging {
   double collect(std::vector<Array>& outputs, const std::function<void()>& check);
 
  private:
-  struct Slot {
+  struct StepBuffers {
     std::shared_ptr<std::byte> inputs, results;  // pinned; before the results, the fault
     std::vector<Array> arrays;                   // by input: those that travel by themselves
     std::unique_ptr<Event> uploaded, started, finished;
   };
   std::byte* results() const { return memory_.data() + input_bytes_ + staged_fault_bytes; }
-  Slot& slot() { return slots_[enqueued_ % 2]; }
+  StepBuffers& buffers() { return buffers_[enqueued_ % 2]; }
 
   Device& device_;
   std::vector<std::int64_t> input_at_, result_at_;  // and where the last input ends
@@ -77,7 +77,7 @@ class Staging {
   DeviceMemory arriving_;  // inputs, and a 0 for the fault
   std::unique_ptr<Stream> uploads_;
   std::unique_ptr<Event> taken_;  // what had arrived
-  std::array<Slot, 2> slots_;
+  std::array<StepBuffers, 2> buffers_;
   std::int64_t enqueued_ = 0, collected_ = 0;  // steps
 };
 

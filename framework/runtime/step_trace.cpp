@@ -30,7 +30,7 @@ double StepTrace::at(std::size_t mark) const {
   return origin_ ? began_ + events_[mark]->seconds_since(*origin_) : times_[mark];
 }
 
-void StepTrace::append(const Plan& plan, int tower, int slot, std::vector<TraceEntry>& to) const {
+void StepTrace::append(const Plan& plan, int tower, int device, std::vector<TraceEntry>& to) const {
   for (std::size_t i = 0; i < plan.instructions.size(); ++i) {
     const Instruction& instruction = plan.instructions[i];
     const Node& node = *instruction.node;
@@ -40,7 +40,7 @@ void StepTrace::append(const Plan& plan, int tower, int slot, std::vector<TraceE
                   .phase = node.phase(),
                   .role = instruction.role,
                   .tower = tower,
-                  .slot = slot,
+                  .device = device,
                   .start_seconds = start,
                   .seconds = at(2 * i + 1) - start});
   }

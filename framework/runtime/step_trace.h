@@ -24,7 +24,7 @@ class StepTrace {
   void after(std::size_t instruction, Stream& stream) { mark(2 * instruction + 1, stream); }
 
   /// Adds the instructions of `plan`, all of which are done.
-  void append(const Plan& plan, int tower, int slot, std::vector<TraceEntry>& to) const;
+  void append(const Plan& plan, int tower, int device, std::vector<TraceEntry>& to) const;
 
  private:
   void mark(std::size_t i, Stream& stream);

@@ -340,7 +340,7 @@ Example Example::parse(std::span<const std::byte> bytes) { return read_example(b
 std::vector<std::byte> Example::serialize() const {
   WireWriter out;
   write_map(out, 1, features);
-  return out.take();
+  return out.release();
 }
 
 SequenceExample SequenceExample::parse(std::span<const std::byte> bytes) {
@@ -351,7 +351,7 @@ std::vector<std::byte> SequenceExample::serialize() const {
   WireWriter out;
   write_map(out, 1, context);
   write_map(out, 2, feature_lists);
-  return out.take();
+  return out.release();
 }
 
 Features parse_example(std::span<const std::byte> bytes, const ExampleSpec& spec) {

@@ -17,8 +17,8 @@ namespace belfry {
 namespace {
 
 using safetensors::Header;
-using safetensors::PlacedTensor;
 using safetensors::quote;
+using safetensors::TensorEntry;
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
 
@@ -42,7 +42,7 @@ std::string header_checksum(const Header& header) {
 }
 
 /// The bytes of a BOOL are 0 or 1; another value in a C++ bool is undefined behaviour.
-void check_elements(const PlacedTensor& tensor, const Array& array) {
+void check_elements(const TensorEntry& tensor, const Array& array) {
   if (tensor.type.dtype != DType::boolean) return;
   auto bytes = array.raw_bytes();
   auto wrong =
@@ -137,10 +137,10 @@ void save_safetensors(const std::string& path, const NamedArrays& tensors,
   with_context(concat("saving `", path, "`"), [&] {
     for (const char* key : {data_checksum_key, header_checksum_key})
       require(!metadata.contains(key), "the metadata key ", quote(key), " is reserved");
-    Header header = safetensors::place(tensors, metadata);
+    Header header = safetensors::lay_out(tensors, metadata);
     header.metadata.emplace("format", "pt");
     std::uint32_t data_checksum = 0;
-    for (const PlacedTensor& tensor : header.tensors) {
+    for (const TensorEntry& tensor : header.tensors) {
       const Array& array = tensors.at(tensor.name);
       check_elements(tensor, array);
       data_checksum = crc32c(array.raw_bytes(), data_checksum);
@@ -160,7 +160,7 @@ Safetensors load_safetensors(const std::string& path) {
     OpenFile opened = read_header(file);
     Safetensors out;
     std::uint32_t checksum = 0;
-    for (const PlacedTensor& tensor : opened.header.tensors) {
+    for (const TensorEntry& tensor : opened.header.tensors) {
       Array array(tensor.type);
       file.read(opened.data_begin + tensor.begin, array.raw_bytes());
       checksum = crc32c(array.raw_bytes(), checksum);
@@ -177,7 +177,7 @@ SafetensorsHeader read_safetensors_header(const std::string& path) {
   return with_file(path, [](const RandomAccessFile& file) {
     Header header = read_header(file).header;
     SafetensorsHeader out{.tensors = {}, .metadata = std::move(header.metadata)};
-    for (PlacedTensor& tensor : header.tensors)
+    for (TensorEntry& tensor : header.tensors)
       out.tensors.emplace(std::move(tensor.name), tensor.type);
     return out;
   });

@@ -97,7 +97,7 @@ class Parser final : public nlohmann::json_sax<json> {
     std::optional<std::vector<std::uint64_t>> offsets;
   };
   struct Range {
-    PlacedTensor tensor;
+    TensorEntry tensor;
     std::uint64_t begin;
     std::uint64_t end;
   };
@@ -288,7 +288,7 @@ std::string to_string(const Quoted& quoted) {
   return "`" + out + (shown < name.size() ? "...`" : "`");
 }
 
-Header place(const NamedArrays& tensors, const Metadata& metadata) {
+Header lay_out(const NamedArrays& tensors, const Metadata& metadata) {
   require(tensors.size() <= max_tensors, tensors.size(), " tensors; at most ", max_tensors,
           " are allowed");
   for (const auto& [key, value] : metadata) check_name(key, "the metadata key");
@@ -303,7 +303,7 @@ Header place(const NamedArrays& tensors, const Metadata& metadata) {
     return position(a.type.dtype) < position(b.type.dtype);
   });
   std::int64_t begin = 0;
-  for (PlacedTensor& tensor : header.tensors) {
+  for (TensorEntry& tensor : header.tensors) {
     tensor.begin = begin;
     begin += tensor.type.bytes();
   }
@@ -315,7 +315,7 @@ std::string to_json(const Header& header) {
   for (const auto& [key, value] : header.metadata)
     out += (out.empty() ? "" : ",") + to_json(key) + ":" + to_json(value);
   if (!out.empty()) out = concat('"', metadata_name, "\":{", out, '}');
-  for (const PlacedTensor& tensor : header.tensors) {
+  for (const TensorEntry& tensor : header.tensors) {
     out +=
         concat(out.empty() ? "" : ",", to_json(tensor.name), ":{\"dtype\":\"",
                position(tensor.type.dtype)->name, "\",\"shape\":[", join(tensor.type.shape, ","),

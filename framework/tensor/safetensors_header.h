@@ -15,7 +15,7 @@ constexpr std::size_t max_tensors = 1'000'000;  ///< and as many metadata entrie
 constexpr std::size_t max_name_bytes = 4096;
 
 /// A tensor and where its bytes start, counted from the start of the data.
-struct PlacedTensor {
+struct TensorEntry {
   std::string name;
   TensorType type;
   std::int64_t begin = 0;
@@ -24,13 +24,13 @@ struct PlacedTensor {
 /// The contents of a header. Invariant: the tensors are in the order of their bytes, and each
 /// begins where the one before it ends, the first at 0.
 struct Header {
-  std::vector<PlacedTensor> tensors;
+  std::vector<TensorEntry> tensors;
   Metadata metadata;
 };
 
 /// Places the tensors as the reference writer does: larger types first, then by name. Error: see
 /// save_safetensors().
-Header place(const NamedArrays& tensors, const Metadata& metadata);
+Header lay_out(const NamedArrays& tensors, const Metadata& metadata);
 
 /// The JSON text, without padding. Equal headers give equal texts.
 std::string to_json(const Header& header);

@@ -46,7 +46,7 @@ class Reader {
     return number.value;
   }
 
-  std::string_view take(std::uint64_t count) {
+  std::string_view next_bytes(std::uint64_t count) {
     require(count <= rest_.size(), where_, ": ", count, " bytes are announced but ", rest_.size(),
             " are left");
     Bytes taken = rest_.first(count);
@@ -116,13 +116,13 @@ class File {
       std::uint64_t shared = reader.varint(), own = reader.varint(), value = reader.varint();
       require(shared <= key.size(), where, ": a key shares ", shared,
               " bytes with the one before, which has ", key.size());
-      std::string_view suffix = reader.take(own);
+      std::string_view suffix = reader.next_bytes(own);
       count_key(shared + own);
       bool rises = first || suffix > std::string_view(key).substr(shared);
       require(rises, where, ": the keys do not rise");
       key.resize(shared);
       key += suffix;
-      entry(std::as_const(key), reader.take(value));
+      entry(std::as_const(key), reader.next_bytes(value));
     }
   }
 

@@ -137,7 +137,7 @@ std::string to_message(const Entry& entry) {
           if (slice.length[i] >= 0) out.varint(2, slice.length[i]);
         });
     });
-  std::vector<std::byte> bytes = out.take();
+  std::vector<std::byte> bytes = out.release();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

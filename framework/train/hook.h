@@ -165,7 +165,7 @@ struct StepResult {
   StepTimes times = {};                  ///< the mean of the towers
   double start_seconds = 0;              ///< monotonic_seconds() before feeding
   /// The trace, if the step was traced: the instructions of this process, tower after tower and
-  /// slot after slot, each in order. Stays until after_step() returns.
+  /// device after device, each in order. Stays until after_step() returns.
   std::span<const TraceEntry> trace = {};
   /// If a hook asked for them. They stay until after_step() returns.
   std::span<const SummaryValue> summaries = {};
@@ -261,7 +261,7 @@ struct StepSums {
   // 0 where `seconds` is.
   double steps_per_second() const { return over_seconds(steps); }
   double examples_per_second() const { return over_seconds(rows); }
-  double waiting_share() const { return over_seconds(input_wait_seconds); }
+  double waiting_fraction() const { return over_seconds(input_wait_seconds); }
   double over_seconds(double x) const { return seconds > 0 ? x / seconds : 0; }
 };
 
@@ -272,12 +272,12 @@ StepSums sums_of(const StepResult& result);
 /// between steps (TrainingPause) is in none of them.
 class StepMeter {
  public:
-  /// The sums of no steps, from `now` on: seconds of a clock that never goes back. The first take()
-  /// begins, too, where this was not called; its seconds mean nothing then.
+  /// The sums of no steps, from `now` on: seconds of a clock that never goes back. The first
+  /// collect() begins, too, where this was not called; its seconds mean nothing then.
   void begin(const HookContext& context, double now);
   void add(const StepResult& result) { sums_ += sums_of(result); }
-  /// The sums since begin() or the last take().
-  StepSums take(const HookContext& context, double now);
+  /// The sums since begin() or the last collect().
+  StepSums collect(const HookContext& context, double now);
 
  private:
   StepSums sums_;
@@ -289,7 +289,7 @@ class StepMeter {
 ///
 ///    input 3%, copy 1%, compute 83%, transfer 1%, reduce 2% (+9% hidden), apply 10%
 ///
-/// `compute` is forward and backward; `transfer` waits for other slots of a tower; `reduce` waits
+/// `compute` is forward and backward; `transfer` waits for other devices of a tower; `reduce` waits
 /// for sums over towers, while hidden ones are under way beside computing and cost nothing. `copy`
 /// is shown from 1% on; `transfer` and `reduce` where there is any; nothing but `input` where
 /// `times` are all 0. Shares of no seconds are 0%.

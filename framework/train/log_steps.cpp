@@ -18,7 +18,7 @@ class LogSteps final : public Hook {
     if (!result.context.is_chief()) return;
     meter_.add(result);
     if (result.step % every_.count != 0) return;
-    StepSums sums = meter_.take(result.context, clock_());
+    StepSums sums = meter_.collect(result.context, clock_());
     std::array<char, 120> line;
     std::snprintf(line.data(), line.size(),
                   "step %lld: loss = %.6g, %.1f steps/s, %.0f examples/s, ",

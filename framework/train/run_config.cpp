@@ -57,8 +57,8 @@ static void read_field(const JsonValue& json, MemoryLimit& limit) {
 
 // Without a point, a share of 1 would be read as a byte.
 static void write_field(JsonWriter& to, const MemoryLimit& limit) {
-  if (limit.share == 0) return to.write(limit.bytes);
-  limit.share == 1 ? to.add("1.0") : to.write(limit.share);
+  if (limit.fraction == 0) return to.write(limit.bytes);
+  limit.fraction == 1 ? to.add("1.0") : to.write(limit.fraction);
 }
 
 RunConfig run_config_from_json(std::string_view text, RunConfig defaults) {
@@ -80,11 +80,11 @@ std::string to_json(const RunConfig& config) {
   return json_of(config, JsonWriter::BadText::replace);
 }
 
-MemoryLimit MemoryLimit::of_device(double share) {
-  require(share > 0 && share <= 1,
-          "memory_limit must be a share in (0, 1] of the device's memory, got ", share);
+MemoryLimit MemoryLimit::of_device(double fraction) {
+  require(fraction > 0 && fraction <= 1,
+          "memory_limit must be a fraction in (0, 1] of the device's memory, got ", fraction);
   MemoryLimit limit;
-  limit.share = share;
+  limit.fraction = fraction;
   return limit;
 }
 
@@ -111,9 +111,9 @@ void validate(const RunConfig& c) {
   const MemoryLimit& limit = c.memory_limit;
   require(limit.bytes.count >= 0, "RunConfig: memory_limit must be at least 0, got ",
           limit.bytes.count);
-  require(limit.share >= 0 && limit.share <= 1,
-          "RunConfig: memory_limit must be a share in (0, 1] of the device's memory, got ",
-          limit.share);
+  require(limit.fraction >= 0 && limit.fraction <= 1,
+          "RunConfig: memory_limit must be a fraction in (0, 1] of the device's memory, got ",
+          limit.fraction);
 }
 
 void validate(const KeepRules& rules, std::string_view name) {

@@ -53,15 +53,15 @@ struct WrittenAt {
 bool stays(const KeepRules& rules, const WrittenAt& older, const WrittenAt& next,
            const std::optional<WrittenAt>& last);
 
-/// How a model comes to lie on the device slots of a tower.
+/// How a model comes to lie on the devices of a tower.
 struct AutoSplit {
-  int slots = 0;  ///< 0: as the model says by Scope::on(); else it is cut into so many parts
+  int devices = 0;  ///< 0: as the model says by Scope::on(); else it is cut into so many parts
 };
-/// The model is cut over `slots` devices such that the fullest needs as little memory as can be, by
-/// planning; among cuts that are alike in this, the fastest is taken. A slot may have several
+/// The model is cut over that many devices such that the fullest needs as little memory as can be,
+/// by planning; among cuts that are alike in this, the fastest is taken. A device may have several
 /// stretches of it. The log and plan() say where it is cut. The model_fn must not call Scope::on()
 /// then.
-inline AutoSplit auto_split(int slots) { return {slots}; }
+inline AutoSplit auto_split(int devices) { return {devices}; }
 
 /// The type in which models compute. Variables, optimizers, statistics and losses stay f32.
 enum class Precision : std::uint8_t {
@@ -99,18 +99,18 @@ struct Recompute {
 /// How much of a device's memory may be used.
 struct MemoryLimit {
   MemoryLimit(Bytes bytes = Bytes(0)) : bytes(bytes) {}
-  /// A share in (0, 1] of what the device has; of a CPU of what the machine has, or a control group
-  /// allows.
-  static MemoryLimit of_device(double share);
-  Bytes bytes;       ///< 0: as it is
-  double share = 0;  ///< above 0: in place of `bytes`
+  /// A fraction in (0, 1] of what the device has; of a CPU of what the machine has, or a control
+  /// group allows.
+  static MemoryLimit of_device(double fraction);
+  Bytes bytes;          ///< 0: as it is
+  double fraction = 0;  ///< above 0: in place of `bytes`
   bool operator==(const MemoryLimit&) const = default;
 };
 
 struct RunConfig {
-  /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a slot: "cuda:0+cuda:1".
+  /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a device: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
-  /// Who says which parts of the model are on which slot.
+  /// Who says which parts of the model are on which device.
   AutoSplit split = {};
   /// The meaning of a batch of the input.
   BatchPolicy batch = BatchPolicy::global;
@@ -152,9 +152,9 @@ struct RunConfig {
   bool exact_convolutions = false;
   /// Whether a GPU's step is captured once and replayed with one launch. The results are the same.
   /// Some steps are always launched kernel by kernel: the first one of a plan, those that are
-  /// traced (hooks::profile), all with check_numerics, and those of models on several device slots.
+  /// traced (hooks::profile), all with check_numerics, and those of models on several devices.
   bool capture_steps = true;
-  /// Threads of CPU kernels, for each device slot; 0: the cores divided by the slots of all towers.
+  /// Threads of CPU kernels, for each device; 0: the cores divided by the devices of all towers.
   /// Some sums are cut into as many pieces as there are threads, so results have the same bits for
   /// the same number of threads. When they have nothing to do they spin for a while, or sleep where
   /// they had to wait for cores. Who sets OMP_WAIT_POLICY in the environment of the process, before
@@ -183,7 +183,7 @@ struct RunConfig {
 
   static void fields(auto& o, auto&& field) {
     field("devices", o.devices);
-    field("split", o.split.slots, at_least(0));
+    field("split", o.split.devices, at_least(0));
     field("batch", o.batch);
     field("variables", o.variables);
     field("reduction", o.reduction);

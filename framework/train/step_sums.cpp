@@ -37,7 +37,7 @@ void StepMeter::begin(const HookContext& context, double now) {
   paused_ = context.paused_seconds();
 }
 
-StepSums StepMeter::take(const HookContext& context, double now) {
+StepSums StepMeter::collect(const HookContext& context, double now) {
   StepSums out = sums_;
   out.seconds = std::max(0.0, now - since_ - (context.paused_seconds() - paused_));
   begin(context, now);

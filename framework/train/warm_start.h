@@ -94,7 +94,7 @@ struct WarmStartEntry {
 };
 
 /// The effects of a warm start.
-struct WarmStartPlan {
+struct WarmStartTable {
   std::string from;
   std::vector<WarmStartEntry> entries;  ///< of the variables asked for, in the model's order
   std::vector<std::string> unused;      ///< of the source
@@ -103,15 +103,15 @@ struct WarmStartPlan {
 };
 
 /// A table: each variable with what it takes, then what is left over.
-std::string to_string(const WarmStartPlan& plan);
+std::string to_string(const WarmStartTable& table);
 
 /// Works out what variables of a model take from `source`. Floats become floats and integers
 /// integers of the type asked for. `seed` is for the first values of rows that a vocabulary adds.
 /// With `whole_model` all the model's variables are given, and a name or pattern of `options` that
 /// none of them has is an Error. Error: strict, and a variable cannot be had, with the table; a
 /// vocabulary cannot be read, has a token twice or more tokens than the variable has rows.
-WarmStartPlan plan_warm_start(const WarmStart& options, const Weights& source,
-                              std::span<const VariableOptions> variables, std::uint64_t seed,
-                              bool whole_model = true);
+WarmStartTable warm_start_table(const WarmStart& options, const Weights& source,
+                                std::span<const VariableOptions> variables, std::uint64_t seed,
+                                bool whole_model = true);
 
 }  // namespace belfry

@@ -30,7 +30,7 @@ BestValue::BestValue(std::string owner, std::string metric, Better better,
           stopping_.min_steps);
 }
 
-bool BestValue::take(double value, std::int64_t step) {
+bool BestValue::offer(double value, std::int64_t step) {
   if (step <= last_step_) return false;
   last_ = value, last_step_ = step;
   bool better =
@@ -136,7 +136,7 @@ BestList::BestList(std::string folder, std::string metric, Better better)
   written_ = true;
 }
 
-bool BestList::takes(double value, std::int64_t step, int keep, double min_change) const {
+bool BestList::accepts(double value, std::int64_t step, int keep, double min_change) const {
   if (!std::isfinite(value)) return false;
   auto same = std::ranges::find(entries_, step, &BestEntry::step);
   if (same != entries_.end()) return gain(better_, value, same->value) > min_change;
@@ -237,7 +237,7 @@ BestCheckpoints::BestCheckpoints(const HookContext& context, std::string_view na
   // Training does not evaluate again what it has evaluated.
   std::int64_t last = before.last_step();
   std::string saved = checkpoint_path(context.model_dir(), last);
-  if (last == context.step() && takes(before.last_value(), last) && fs::exists(saved, error))
+  if (last == context.step() && accepts(before.last_value(), last) && fs::exists(saved, error))
     this->keep(saved, before.last_value(), last);
   if (list_.is_written()) remove_unlisted();
 }

@@ -25,7 +25,7 @@ class BestValue {
 
   /// Whether the value after this step is the best so far. A step that is no later than another
   /// that was told changes nothing.
-  bool take(double value, std::int64_t step);
+  bool offer(double value, std::int64_t step);
   /// Why training stops when it has come to this step; nothing: it goes on.
   std::optional<std::string> reason_to_stop(std::int64_t step) const;
 
@@ -76,7 +76,7 @@ class BestList {
 
   /// Whether a value is among the best `keep` (0: any number), better than the one that gives way
   /// by more than `min_change`. One of the same step gives way to a better value only.
-  bool takes(double value, std::int64_t step, int keep, double min_change = 0) const;
+  bool accepts(double value, std::int64_t step, int keep, double min_change = 0) const;
   /// Whether it is better than all.
   bool is_best(double value) const;
   /// Puts it in without writing.
@@ -131,8 +131,8 @@ class BestCheckpoints {
                   Better better, int keep, double min_change);
 
   /// Whether the checkpoint of a step with this value belongs to the best.
-  bool takes(double value, std::int64_t step) const {
-    return list_.takes(value, step, keep_, min_change_);
+  bool accepts(double value, std::int64_t step) const {
+    return list_.accepts(value, step, keep_, min_change_);
   }
   /// Keeps it and removes the checkpoints in the folder that are not among the best.
   void keep(const std::string& checkpoint, double value, std::int64_t step);

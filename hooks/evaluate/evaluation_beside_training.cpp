@@ -145,7 +145,7 @@ class BesideTraining final : public EvaluationHook {
       if (auto done = with_context("beside training", [&] { return running_.get(); }))
         take_or_fail(context, *std::move(done));
     } catch (...) {
-      failure_.take(context, std::current_exception());
+      failure_.record(context, std::current_exception());
     }
   }
 

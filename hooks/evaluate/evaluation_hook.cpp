@@ -192,7 +192,7 @@ void EvaluationHook::evaluate_live(HookContext& context) {
   try {
     done = evaluate(estimator_, context.is_chief());
   } catch (...) {
-    return failure_.take(context, std::current_exception());
+    return failure_.record(context, std::current_exception());
   }
   if (done) take_or_fail(context, *std::move(done));
 }
@@ -210,13 +210,13 @@ bool EvaluationHook::is_wanted(HookContext& context, std::int64_t step) {
 
 void EvaluationHook::take_or_fail(HookContext& context, Evaluation evaluation) {
   try {
-    take(context, std::move(evaluation));
+    finish(context, std::move(evaluation));
   } catch (...) {
-    failure_.take(context, std::current_exception());
+    failure_.record(context, std::current_exception());
   }
 }
 
-void EvaluationHook::take(HookContext& context, Evaluation evaluation) {
+void EvaluationHook::finish(HookContext& context, Evaluation evaluation) {
   std::exception_ptr of_exporter = std::exchange(evaluation.failure, nullptr);
   auto fail_if_it_has = [&] {
     if (of_exporter) std::rethrow_exception(of_exporter);
@@ -225,7 +225,7 @@ void EvaluationHook::take(HookContext& context, Evaluation evaluation) {
   exports_.insert(exports_.end(), evaluation.exports.begin(), evaluation.exports.end());
   last_ = std::move(evaluation);
   double value = last_->result.at(spec_.metric);
-  bool others = best_.is_known(), better = best_.take(value, last_->step);
+  bool others = best_.is_known(), better = best_.offer(value, last_->step);
   if (!failure_.on_chief(context, [&] { publish(context.model_dir(), better, others); })) return;
   if (spec_.early_stopping.patience > 0 || spec_.keep_best > 0 || schedule_.on_checkpoints())
     ++judged_;
@@ -254,7 +254,7 @@ void EvaluationHook::publish(const std::string& model_dir, bool better, bool oth
 }
 
 bool EvaluationHook::keep_if_best(HookContext& context, double value, std::string checkpoint) {
-  if (spec_.keep_best == 0 || !context.chief_decides(kept_ && kept_->takes(value, last_->step)))
+  if (spec_.keep_best == 0 || !context.chief_decides(kept_ && kept_->accepts(value, last_->step)))
     return false;
   bool save = checkpoint.empty();
   if (save) checkpoint = context.save_checkpoint();
@@ -315,7 +315,7 @@ bool EvaluationHook::evaluate_newest(const std::stop_token& stop) {
   if (!done) return false;
   NoTraining context(estimator_, done->step);
   begin_evaluations(context);
-  take(context, *std::move(done));
+  finish(context, *std::move(done));
   failure_.rethrow();
   if (context.chief_decides(checkpoint && checkpoint->step == context.step()))
     keep_best(context, checkpoint_path(context.model_dir(), context.step()));

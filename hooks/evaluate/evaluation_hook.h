@@ -71,12 +71,12 @@ class EvaluationHook : public Hook {
   }
   /// Evaluates the live variables, and takes what was found. All workers call it.
   void evaluate_live(HookContext& context);
-  /// take(); what throws fails at the end.
+  /// finish(); what throws fails at the end.
   void take_or_fail(HookContext& context, Evaluation evaluation);
   /// Judges and logs what an evaluation found, unless the exporters have failed, and keeps the
   /// checkpoint if it was of one; may ask to stop. After one of live variables keep_best() is
   /// called when all specs have seen the step. All workers call it.
-  void take(HookContext& context, Evaluation evaluation);
+  void finish(HookContext& context, Evaluation evaluation);
   /// The last evaluation's state, which is that of `estimator` or a checkpoint, at the end.
   void export_at_end(Estimator& estimator);
   /// Step of the last evaluation of this training; -1: none.

@@ -22,7 +22,7 @@ void require_training(const Estimator& estimator, const HookContext& context,
           ", but the one that trains has ", context.model_dir(), "; give it that one");
 }
 
-void FailureAtEnd::take(HookContext& context, std::exception_ptr error) {
+void FailureAtEnd::record(HookContext& context, std::exception_ptr error) {
   if (error_) return;
   try {
     std::rethrow_exception(std::move(error));

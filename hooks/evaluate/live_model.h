@@ -32,7 +32,7 @@ class FailureAtEnd {
   void forget() { error_ = nullptr; }
   bool has_come() const { return error_ != nullptr; }
   /// Keeps the first error, and asks training to stop.
-  void take(HookContext& context, std::exception_ptr error);
+  void record(HookContext& context, std::exception_ptr error);
   /// Calls body() on the chief; what it throws is taken on all workers, which all call this. False:
   /// it threw.
   template <class Body>
@@ -44,7 +44,7 @@ class FailureAtEnd {
       error = std::current_exception();
     }
     if (!context.chief_decides(error != nullptr)) return true;
-    take(context, error ? error : error_of_chief());
+    record(context, error ? error : error_of_chief());
     return false;
   }
   void rethrow() const {

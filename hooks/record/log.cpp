@@ -22,7 +22,7 @@ class LogValues final : public Hook {
     double now = options_.clock();
     bool due = cadence_.due(result.step, now);
     if (!due && !options_.at_end) return;
-    take(result);
+    add(result);
     if (!due) return;
     cadence_.triggered(result.step, now);
     log();
@@ -33,7 +33,7 @@ class LogValues final : public Hook {
   }
 
  private:
-  void take(const StepResult& result) {
+  void add(const StepResult& result) {
     step_ = result.step;
     last_.clear();
     if (options_.names.empty()) last_.assign(result.values.begin(), result.values.end());

@@ -53,10 +53,10 @@ std::vector<std::string> numbers(const Status& s) {
   std::vector<std::string> out{
       times, steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s",
       short_number(s.speed.examples_per_second()) + " examples/s", printed("loss %.4g", s.loss)};
-  std::string shares = breakdown_text(s.speed);
-  for (std::size_t at = 0, end = 0; end != shares.npos; at = end + 2) {
-    end = shares.find(", ", at);
-    out.push_back(shares.substr(at, end - at));
+  std::string breakdown = breakdown_text(s.speed);
+  for (std::size_t at = 0, end = 0; end != breakdown.npos; at = end + 2) {
+    end = breakdown.find(", ", at);
+    out.push_back(breakdown.substr(at, end - at));
   }
   return out;
 }
@@ -81,7 +81,7 @@ std::string count(const Status& s) {
   return printed("%lld/%lld ", step, static_cast<long long>(*s.last_step));
 }
 
-double share_done(const Status& s) {
+double fraction_done(const Status& s) {
   if (*s.last_step <= 0) return 1;
   return std::clamp(static_cast<double>(s.step) / (*s.last_step), 0.0, 1.0);
 }
@@ -90,13 +90,13 @@ double share_done(const Status& s) {
 std::string bar_line(const Status& s, int columns) {
   std::size_t width = std::max(columns - 1, 1);
   std::string percent;
-  if (s.last_step) percent = printed("%3.0f%%|", std::floor(100 * share_done(s)));
+  if (s.last_step) percent = printed("%3.0f%%|", std::floor(100 * fraction_done(s)));
   std::size_t before = percent.size() + (s.last_step ? 1 : 0) + count(s).size();
   std::string right = count(s) + fitted(numbers(s), width > before ? width - before : 0);
   if (s.last_step) {
     std::size_t needed = percent.size() + right.size() + 2;
     std::size_t cells = needed + 5 <= width ? std::min<std::size_t>(width - needed, 40) : 0;
-    auto full = static_cast<std::size_t>(share_done(s) * cells);
+    auto full = static_cast<std::size_t>(fraction_done(s) * cells);
     std::string bar = std::string(full, '#') + std::string(cells - full, ' ') + "| ";
     right = percent + (cells > 0 ? bar : " ") + right;
   }
@@ -177,7 +177,7 @@ class Progress final : public Hook {
 
  private:
   void count_time(const HookContext& context, double now) {
-    status_.speed = faded(status_.speed, meter_.take(context, now));
+    status_.speed = faded(status_.speed, meter_.collect(context, now));
     status_.elapsed_seconds = now - started_;
   }
   void draw(const HookContext& context, double now) {

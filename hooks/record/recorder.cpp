@@ -9,7 +9,7 @@
 
 namespace belfry::hooks {
 
-void ScheduledRates::take(const GradientStage& stage) {
+void ScheduledRates::record(const GradientStage& stage) {
   const Update& update = stage.update;
   rates_.erase(stage.index);  // not assigned to: its graph would go before its evaluator
   rates_.emplace(stage.index, Rate{.title = update.title(),
@@ -58,7 +58,7 @@ void ScheduledRates::build(Rate& rate) const {
 // Models are built before training begins, and again for batches of another shape: the same model,
 // with the same updates.
 void Recorder::after_apply(const GradientStage& stage) {
-  if (!begun_) rates_.take(stage);
+  if (!begun_) rates_.record(stage);
 }
 
 void Recorder::begin(const HookContext& context) {
@@ -89,7 +89,7 @@ std::optional<Record> Recorder::after_step(const StepResult& result) {
   if (!due) return out;
   cadence_.triggered(result.step, asked_);
   out.learning_rates = rates_.read(result.step, result.context);
-  StepSums sums = meter_.take(result.context, o_.clock());
+  StepSums sums = meter_.collect(result.context, o_.clock());
   if (std::exchange(has_due_, true) && sums.seconds > 0) out.speed = sums;
   return out;
 }

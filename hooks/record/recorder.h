@@ -24,7 +24,7 @@ class ScheduledRates {
  public:
   /// Takes the schedule of the stage's update, in place of that of an earlier building of the same
   /// update.
-  void take(const GradientStage& stage);
+  void record(const GradientStage& stage);
   /// Forgets all schedules.
   void clear() { rates_.clear(); }
   /// Whether read() looks at variables.

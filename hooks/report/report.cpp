@@ -229,7 +229,8 @@ class WriteReport final : public Report {
     if (!record.speed) return;
     add({CurveGroup::speed, "steps/s"}, record.step, record.speed->steps_per_second());
     add({CurveGroup::speed, "examples/s"}, record.step, record.speed->examples_per_second());
-    add({CurveGroup::speed, "waiting for input"}, record.step, 100 * record.speed->waiting_share());
+    add({CurveGroup::speed, "waiting for input"}, record.step,
+        100 * record.speed->waiting_fraction());
   }
 
   void add_summary(const SummaryValue& value, std::int64_t step) BELFRY_REQUIRES(mutex_) {
@@ -302,7 +303,7 @@ ReportData WriteReport::first_page(HookContext& context) const {
     page.facts.emplace_back(what, value);
   };
   add("Devices", join(config.devices, ", "));
-  if (config.split.slots > 0) add("Slots of a tower", text(config.split.slots));
+  if (config.split.devices > 0) add("Devices of a tower", text(config.split.devices));
   add("Batch policy", to_string(config.batch));
   add("Precision", to_string(config.precision));
   add("Seed", text(config.seed));

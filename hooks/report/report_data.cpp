@@ -128,8 +128,9 @@ std::array<double, 5> percentiles_of(const Array& values) {
   std::vector<float> sorted(all.begin(), all.end());
   std::ranges::sort(sorted);
   double last = sorted.size() - 1;
-  constexpr std::array<double, 5> shares{0.05, 0.25, 0.5, 0.75, 0.95};
-  for (std::size_t i = 0; i < shares.size(); ++i) out[i] = sorted[std::lround(shares[i] * last)];
+  constexpr std::array<double, 5> quantiles{0.05, 0.25, 0.5, 0.75, 0.95};
+  for (std::size_t i = 0; i < quantiles.size(); ++i)
+    out[i] = sorted[std::lround(quantiles[i] * last)];
   return out;
 }
 
@@ -156,12 +157,12 @@ std::string shown_text(const SummaryValue& summary) {
 // In JSON a < can only be in a string, where it may be written as its code: so nothing in the data
 // ends the script that holds them.
 std::string report_page(const ReportData& data) {
-  constexpr std::string_view place = "REPORT_DATA";
-  std::size_t at = report_template.find(place);
+  constexpr std::string_view marker = "REPORT_DATA";
+  std::size_t at = report_template.find(marker);
   std::string out(report_template.substr(0, at));
   for (char c : json_of(data).dump(-1, ' ', false, json::error_handler_t::replace))
     c == '<' ? out += "\\u003c" : out += c;
-  return out.append(report_template.substr(at + place.size()));
+  return out.append(report_template.substr(at + marker.size()));
 }
 
 std::string base64(std::span<const std::byte> bytes) {

@@ -125,7 +125,7 @@ std::vector<std::byte> version_event(double wall_time) {
   begin_event(out, wall_time);
   out.text(3, "brain.Event:2");
   out.message(10, [&] { out.text(1, "belfry.hooks.EventFile"); });
-  return out.take();
+  return out.release();
 }
 
 }  // namespace
@@ -214,7 +214,7 @@ struct EventFile::Impl {
       if (event.step != 0) out.varint(2, event.step);
       event.body(out);
       if (file.waiting() == 0) write_at = Clock::now() + options.flush;
-      file.append(out.take());
+      file.append(out.release());
       if (file.waiting() >= write_bytes) write();
     } catch (const std::exception& error) {
       log_warning("event file: a value at step ", event.step, " is left out: ", error.what());

@@ -78,7 +78,7 @@ void put_node(WireWriter& out, const Node& node, const std::vector<std::string>&
     const std::string& from = name_of(input.node());
     out.text(3, input.index() == 0 ? from : concat(from, ":", input.index()));
   }
-  if (node.slot() != 0) out.text(4, concat("slot:", node.slot()));
+  if (node.device() != 0) out.text(4, concat("slot:", node.device()));
   if (!node.outputs().empty()) {
     put_attribute(out, "T", [&] { out.varint(6, type_number(node.output().dtype)); });
     put_attribute(out, "_output_shapes", [&] {
@@ -100,10 +100,10 @@ std::vector<std::byte> graph_def(const Graph& graph) {
   for (const auto& node : graph) {
     WireWriter one;  // lengths are put before what they count, which then moves
     put_node(one, *node, names);
-    out.bytes(1, one.take());
+    out.bytes(1, one.release());
   }
   out.message(4, [&] { out.varint(1, 1); });  // versions: producer
-  return out.take();
+  return out.release();
 }
 
 }  // namespace belfry::hooks

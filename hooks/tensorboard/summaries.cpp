@@ -119,7 +119,7 @@ class WriteSummaries final : public Summaries {
     if (record.speed) {
       values.push_back(scalar_summary("global_step/sec", record.speed->steps_per_second()));
       values.push_back(scalar_summary("examples/sec", record.speed->examples_per_second()));
-      values.push_back(scalar_summary("input/waiting", record.speed->waiting_share()));
+      values.push_back(scalar_summary("input/waiting", record.speed->waiting_fraction()));
     }
     file_->add(record.step, std::move(values));
   }

@@ -128,7 +128,7 @@ EventValue pr_curve_summary(std::string tag, const PrCurve& curve) {
     put_tensor(out, float_type, {6, n}, [&] { out.packed_floats(4, rows); });
     WireWriter content;
     content.varint(2, n);
-    put_metadata(out, "pr_curves", content.take());
+    put_metadata(out, "pr_curves", content.release());
   });
 }
 
@@ -161,7 +161,7 @@ EventValue hyper_parameters_summary(HyperParameters parameters, double start_sec
       });
     out.float64(5, start_seconds);
   });
-  return hparams("_hparams_/session_start_info", out.take());
+  return hparams("_hparams_/session_start_info", out.release());
 }
 
 EventValue run_finished_summary(double end_seconds) {
@@ -170,7 +170,7 @@ EventValue run_finished_summary(double end_seconds) {
     out.varint(1, 1);  // STATUS_SUCCESS
     out.float64(2, end_seconds);
   });
-  return hparams("_hparams_/session_end_info", out.take());
+  return hparams("_hparams_/session_end_info", out.release());
 }
 
 namespace {

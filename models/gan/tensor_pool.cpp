@@ -65,14 +65,14 @@ Rows rows_of(const std::vector<Tensor>& tensors) {
 }
 
 // The row that each place of the pool is given.
-struct Places {
+struct PoolRows {
   Tensor written;  // bool [size]: whether there is one
   Tensor mine;     // bool [size]: whether it is a row of this tower
   Tensor row;      // i64 [size]: which row it is, where it is mine
 };
 
 // `targets`, i64 [n], are the places that the rows go to; those that are none go nowhere.
-Places places_of(Tensor targets, const Rows& rows, std::int64_t size) {
+PoolRows pool_rows_of(Tensor targets, const Rows& rows, std::int64_t size) {
   Graph& graph = targets.graph();
   Tensor zero = whole_number(graph, 0);
   Tensor goes = one_hot(targets, {.depth = size, .dtype = whole});  // [n, size]
@@ -87,11 +87,11 @@ Places places_of(Tensor targets, const Rows& rows, std::int64_t size) {
 }
 
 // The rows `before` with those of x at their places.
-Tensor stored(Tensor before, Tensor x, const Places& places, bool alone) {
-  Tensor rows = gather(x, places.row);  // [size, ...]
+Tensor stored(Tensor before, Tensor x, const PoolRows& pool_rows, bool alone) {
+  Tensor rows = gather(x, pool_rows.row);  // [size, ...]
   if (!alone)
-    rows = tower_sum(where(beside(places.mine, x), rows, constant(x.graph(), 0, x.dtype())));
-  return where(beside(places.written, x), rows, before);
+    rows = tower_sum(where(beside(pool_rows.mine, x), rows, constant(x.graph(), 0, x.dtype())));
+  return where(beside(pool_rows.written, x), rows, before);
 }
 
 void check(const TensorPoolOptions& o) {
@@ -136,7 +136,7 @@ std::vector<Tensor> tensor_pool(const Scope& s, std::vector<Tensor> tensors,
   Tensor nowhere = whole_number(graph, -1);
   Tensor targets = where(full, where(exchanged, drawn, nowhere), had + rows.numbers);
   targets = where(rows.count, targets, nowhere);
-  Places places = places_of(targets, rows, o.size);
+  PoolRows pool_rows = pool_rows_of(targets, rows, o.size);
 
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -145,7 +145,7 @@ std::vector<Tensor> tensor_pool(const Scope& s, std::vector<Tensor> tensors,
     Tensor before = layers::pending_value(pool);
     out.push_back(where(beside(exchanged, x), gather(before, drawn), x));
     // A later call of this step reads it, and may not train through it.
-    assign(pool, stored(before, stop_gradient(x), places, graph.towers() == 1));
+    assign(pool, stored(before, stop_gradient(x), pool_rows, graph.towers() == 1));
   }
   assign(count, minimum(had + rows.all, size));
   return out;

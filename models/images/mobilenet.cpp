@@ -39,7 +39,7 @@ constexpr Stage stages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64
 ModelFn mobilenet_v2(MobilenetOptions o) {
   require_at_least(2, "mobilenet_v2", "classes", o.classes);
   require_above_zero("mobilenet_v2", "width", o.width);
-  require_share("mobilenet_v2", "batch_norm_momentum", o.batch_norm_momentum);
+  require_fraction("mobilenet_v2", "batch_norm_momentum", o.batch_norm_momentum);
   require_rate("mobilenet_v2", "dropout", o.dropout);
   return [o](Scope s, const Batch& batch, Mode mode) {
     ConvNorm conv(norm_options(o, mode));

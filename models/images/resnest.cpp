@@ -60,7 +60,7 @@ void check(std::string_view function, const ResnestOptions& o) {
   require(o.filters >= 2 && o.filters % 2 == 0 && o.filters % (o.radix * o.groups) == 0, function,
           ": ", o.filters, " filters; expected an even number and a multiple of ",
           o.radix * o.groups, ", radix times groups");
-  require_share(function, "batch_norm_momentum", o.batch_norm_momentum);
+  require_fraction(function, "batch_norm_momentum", o.batch_norm_momentum);
 }
 
 Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& o) {

@@ -43,7 +43,7 @@ Tensor stem(const Scope& s, Tensor image, ResnetStem stem, const ConvNorm& conv)
 ModelFn resnet(std::string_view name, const ResnetOptions& o, std::array<int, 4> blocks,
                Block* block) {
   require_at_least(2, name, "classes", o.classes);
-  require_share(name, "batch_norm_momentum", o.batch_norm_momentum);
+  require_fraction(name, "batch_norm_momentum", o.batch_norm_momentum);
   return [=](Scope s, const Batch& batch, Mode mode) {
     ConvNorm conv(norm_options(o, mode));
     Tensor x = stem(s / "stem", batch["image"], o.stem, conv);

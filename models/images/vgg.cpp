@@ -28,7 +28,7 @@ std::array<int, 5> convolutions_of(int layers) {
 
 ModelFn vgg(VggOptions o) {
   require_at_least(2, "vgg", "classes", o.classes);
-  require_share("vgg", "batch_norm_momentum", o.batch_norm_momentum);
+  require_fraction("vgg", "batch_norm_momentum", o.batch_norm_momentum);
   require_at_least(1, "vgg", "hidden", o.hidden);
   require_rate("vgg", "dropout", o.dropout);
   return [o, convolutions = convolutions_of(o.layers)](Scope s, const Batch& batch, Mode mode) {

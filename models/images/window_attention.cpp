@@ -43,8 +43,8 @@ Array difference_numbers(std::int64_t window) {
 }
 
 // After the roll, the part of an axis that a place comes from: neighbours are in one part.
-int part(std::int64_t place, std::int64_t size, const WindowAttentionOptions& o) {
-  return place < size - o.window ? 0 : place < size - o.shift ? 1 : 2;
+int part(std::int64_t position, std::int64_t size, const WindowAttentionOptions& o) {
+  return position < size - o.window ? 0 : position < size - o.shift ? 1 : 2;
 }
 
 // Which pixels of a window may attend to each other: bool [windows, 1, pixels, pixels].

@@ -127,7 +127,7 @@ void check(const AcousticOptions& o) {
           "acoustic: filters ", join(o.filters, ", "), " and strides ", join(o.strides, ", "),
           "; expected numbers of at least 1, and no more strides than filters");
   require_rate("acoustic", "dropout", o.dropout);
-  require_share("acoustic", "batch_norm_momentum", o.batch_norm_momentum);
+  require_fraction("acoustic", "batch_norm_momentum", o.batch_norm_momentum);
   require_at_least(-1, "acoustic", "separator", o.separator);
 }
 

@@ -11,10 +11,10 @@ namespace belfry::models {
 namespace {
 
 /// sin(p / 10000^(2 i / width)) at place p, channel 2 i, and the cosine in the channel behind it.
-Array sinusoids(std::int64_t places, std::int64_t width, DType dtype) {
-  Array out({places, width}, DType::f64);
+Array sinusoids(std::int64_t length, std::int64_t width, DType dtype) {
+  Array out({length, width}, DType::f64);
   auto values = out.span<double>();
-  for (std::int64_t p = 0; p < places; ++p)
+  for (std::int64_t p = 0; p < length; ++p)
     for (std::int64_t c = 0; c < width; ++c) {
       double wave = std::pow(10'000.0, static_cast<double>(c - c % 2) / width);
       double angle = p / wave;
@@ -69,15 +69,15 @@ class Encoder {
 
   /// [t, width]
   Tensor positions(const Scope& s, const Tensor& x) const {
-    std::int64_t places = x.size(1);
-    if (!o_.learned_positions) return constant(s, sinusoids(places, o_.width, x.dtype()));
-    require(places <= o_.longest, "transformer: a batch of ", places,
+    std::int64_t length = x.size(1);
+    if (!o_.learned_positions) return constant(s, sinusoids(length, o_.width, x.dtype()));
+    require(length <= o_.longest, "transformer: a batch of ", length,
             " places is longer than the option longest, ", o_.longest);
     double deviation = 1 / std::sqrt(o_.width);
     Tensor all = s.variable("positions", {.shape = layers::shape_at(s, {o_.longest, o_.width}),
                                           .dtype = x.dtype() == DType::f64 ? x.dtype() : DType::f32,
                                           .initializer = normal(0, deviation)});
-    return cast(slice(all, {.begin = {0, 0}, .size = {places, o_.width}}), x.dtype());
+    return cast(slice(all, {.begin = {0, 0}, .size = {length, o_.width}}), x.dtype());
   }
 
   Tensor pool(const Tensor& x, const Tensor& mask) const {

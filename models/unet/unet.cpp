@@ -31,7 +31,7 @@ Tensor logits(const Scope& s, std::string_view name, Tensor x, const UnetOptions
 ModelFn make(std::string_view name, const UnetOptions& o, int axes) {
   require(o.depth >= 1 && o.depth <= 16 && o.filters >= 1, name, ": a depth of ", o.depth, " with ",
           o.filters, " filters; expected 1 to 16, and at least 1");
-  require_share(name, "batch_norm_momentum", o.batch_norm_momentum);
+  require_fraction(name, "batch_norm_momentum", o.batch_norm_momentum);
   require_at_least(0, name, "slot_of_way_up", o.slot_of_way_up);
   MaskOptions masks = mask_options(o);
   check(name, masks);

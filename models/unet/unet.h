@@ -22,7 +22,7 @@ struct UnetOptions {
   double dice_weight = 1;  ///< the loss is cross-entropy + dice_weight * dice_loss()
   double threshold = 0.5;  ///< of probabilities, for the prediction "mask" and the metrics
   Optimizer optimizer = adam({.learning_rate = 1e-3});
-  int slot_of_way_up = 0;  ///< device slot; the way down and the bottom are on slot 0
+  int slot_of_way_up = 0;  ///< a device of the tower; the way down and the bottom are on device 0
   BELFRY_FIELDS(depth, filters, batch_norm, batch_norm_momentum, sync_batch_norm, slot_of_way_up,
                 classes, exclusive, positive_weight, dice_weight, threshold, optimizer)
 };

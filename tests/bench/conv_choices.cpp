@@ -35,8 +35,8 @@ Tensor product(Graph& graph, const Node& node, const ConvGeometry& g) {
   auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns) {
     return input(graph, name, {Shape{rows, columns}, dtype});
   };
-  Tensor x = matrix("x", g.in_places(), g.in_channels),
-         y = matrix("y", g.out_places(), g.out_channels),
+  Tensor x = matrix("x", g.in_positions(), g.in_channels),
+         y = matrix("y", g.out_positions(), g.out_channels),
          kernel = matrix("kernel", g.in_channels, g.out_channels);
   if (node.op().name.ends_with("grad_input")) return matmul(y, kernel, {.transpose_b = true});
   if (node.op().name.ends_with("grad_kernel")) return matmul(x, y, {.transpose_a = true});

@@ -92,7 +92,7 @@ class Trainer {
     driver_->build(work_.batches[0]);
     for (const SubStep& part : round()) {
       replicas_->prepare(updates_of(part));
-      plans_.push_back(replicas_->executable(0).plan().slots[0]);
+      plans_.push_back(replicas_->executable(0).plan().plans[0]);
     }
   }
 

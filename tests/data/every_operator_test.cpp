@@ -50,7 +50,7 @@ std::vector<Case> same_elements_again() {
       {"cache", cache()},
       {"prefetch(1)", prefetch(1)},
       {"prefetch(autotune)", prefetch(autotune)},
-      {"prefetch_to_device", prefetch_to_device({.slots = 1})},
+      {"prefetch_to_device", prefetch_to_device({.buffers = 1})},
       {"threads", threads(2)},
       {"scan", scan({}, [](const Features& state, Features in) { return std::pair(state, in); })},
       {"unique", unique()},

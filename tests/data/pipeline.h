@@ -126,7 +126,7 @@ inline void expect_resumes(const Dataset& dataset, int most = 60, int tail = 25,
 }
 
 /// The words that pipeline `i` of `n` yields.
-inline std::vector<std::string> words_of_share(const Dataset& dataset, int n, int i) {
+inline std::vector<std::string> words_of_shard(const Dataset& dataset, int n, int i) {
   return words(*dataset.open({.pipelines = n, .pipeline = i}));
 }
 

@@ -191,7 +191,7 @@ TEST(RandomPipelines, AreSharedWithoutLossOrDuplicate) {
     for (int n : {2, 3}) {
       Words all;
       for (int i = 0; i < n; ++i) {
-        Words mine = words_of_share(data, n, i);
+        Words mine = words_of_shard(data, n, i);
         if (mine.size() == 1 && mine[0].find("nothing is left") != std::string::npos) continue;
         all.insert(all.end(), mine.begin(), mine.end());
       }

@@ -97,7 +97,7 @@ TEST(Shard, OfWhatDependsOnPlacesIsOfTheWhole) {
     EXPECT_EQ(part(data, 2, 1), (Values{all[1], all[3]})) << data.name();
   }
   Dataset windows = streamed(6) | window(2, {.shift = 1, .drop_remainder = true});
-  EXPECT_EQ(words_of_share(windows, 2, 1), (std::vector<std::string>{"1,2", "3,4"}));
+  EXPECT_EQ(words_of_shard(windows, 2, 1), (std::vector<std::string>{"1,2", "3,4"}));
 }
 
 TEST(Shard, AnEmptyPartIsAnErrorWhateverMadeItSo) {

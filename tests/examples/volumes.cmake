@@ -1,6 +1,6 @@
 # Runs the example of volumes: it says what each device needs and learns to find most of what is set,
 # of which one step finds a tenth. Then cut by the framework, on one device, which is not enough
-# slots, and on two that are too small.
+# devices, and on two that are too small.
 cmake_minimum_required(VERSION 3.22)
 
 file(REMOVE_RECURSE ${WORK_DIR})
@@ -28,7 +28,7 @@ endforeach()
 
 execute_process(COMMAND ${PROGRAM} --devices cpu --max_steps 1 --batch_size 2
                 OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
-if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "slot 1 is asked for by [^\n]*up")
+if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "device 1 is asked for by [^\n]*up")
   message(FATAL_ERROR "on one device: status ${status}\n${diagnostics}")
 endif()
 

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   Features record;
   std::size_t end = 0;
   while (true) {
-    auto begin = static_cast<std::size_t>(reader.place().offset);
+    auto begin = static_cast<std::size_t>(reader.position().offset);
     std::string_view rest = content.substr(begin, std::max(begin, end) - begin);
     const bool at_end = end >= content.size();
     try {
@@ -32,10 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       if (!got) end += step;
     } catch (const Error&) {
       // An error that takes nothing would come for ever.
-      if (static_cast<std::size_t>(reader.place().offset) == begin && !content.empty() && !at_end)
+      if (static_cast<std::size_t>(reader.position().offset) == begin && !content.empty()
+          && !at_end)
         std::abort();
     }
   }
-  if (static_cast<std::size_t>(reader.place().offset) != content.size()) std::abort();
+  if (static_cast<std::size_t>(reader.position().offset) != content.size()) std::abort();
   return 0;
 }

@@ -13,9 +13,9 @@ TEST(AccumulateTest, AsksForParts) {
 }
 
 TEST(AccumulateTest, RefusesFewerThanOne) {
-  EXPECT_THAT(
-      [] { accumulate(0); },
-      testing::ThrowsMessage<Error>("hooks::accumulate: there must be at least 1 part, got 0"));
+  EXPECT_THAT([] { accumulate(0); },
+              testing::ThrowsMessage<Error>(
+                  "hooks::accumulate: there must be at least 1 micro-batch, got 0"));
 }
 
 }  // namespace

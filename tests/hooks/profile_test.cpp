@@ -85,7 +85,7 @@ TEST_F(ProfileTest, EventsAreInMicrosecondsFromTheFirstWaitForInput) {
                                    .phase = Phase::backward,
                                    .role = Role::start,
                                    .tower = 1,
-                                   .slot = 2,
+                                   .device = 2,
                                    .start_seconds = 100.25,
                                    .seconds = 0}};
   auto hook = profile({.path = path, .first_step = 1, .steps = 1});
@@ -125,7 +125,7 @@ TEST_F(ProfileTest, PackingIsNamedSo) {
 
 TEST_F(ProfileTest, RowsHaveNames) {
   std::vector<TraceEntry> entries{{.op = "relu", .scope = "a"},
-                                  {.op = "relu", .scope = "b", .slot = 1}};
+                                  {.op = "relu", .scope = "b", .device = 1}};
   auto hook = profile({.path = path, .first_step = 1, .steps = 2});
   hook->begin(context);
   for (int i = 0; i < 2; ++i) step(*hook, {.context = context, .trace = entries});

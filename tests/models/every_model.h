@@ -161,7 +161,7 @@ inline std::shared_ptr<const Plan> training_plan(const SmallModel& small, Precis
   Session session(make(small.name, small.options), config);
   Model model(session.planner().model_fn(), Mode::train, signature_of(small.training_batch(5)), {},
               session.planner().complete());
-  return session.planner().compile(model)->slots[0];
+  return session.planner().compile(model)->plans[0];
 }
 
 }  // namespace belfry::models

@@ -206,7 +206,7 @@ TEST(Heads, WeightsMayHaveOneMoreAxis) {
   same(multi_class_head({.classes = 2, .weight = "w"}), table, of_rows, of_rows.reshape({2, 1, 1}));
 }
 
-// The check of a label belongs to the logits: to their scope, device slot and phase.
+// The check of a label belongs to the logits: to their scope, device and phase.
 TEST(BinaryHead, ChecksLabelsBesideTheLogits) {
   Graph graph;
   Batch batch(graph, {{"x", {{2, 3}, DType::f32}}, {"paid", {{2}, DType::i32}}});
@@ -217,7 +217,7 @@ TEST(BinaryHead, ChecksLabelsBesideTheLogits) {
     if (node->op().name == "check_range") {
       ++found;
       EXPECT_EQ(node->scope(), logits.node().scope() + "/paid");
-      EXPECT_EQ(node->slot(), 1);
+      EXPECT_EQ(node->device(), 1);
     }
   EXPECT_EQ(found, 1);
 }

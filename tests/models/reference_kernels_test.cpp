@@ -37,13 +37,13 @@ class ReferenceKernels : public ::testing::TestWithParam<SmallModel> {};
 TEST_P(ReferenceKernels, DoNextToNothingInATrainingStep) {
   for (Precision precision : {Precision::f32, Precision::bf16, Precision::f16}) {
     auto plan = training_plan(GetParam(), precision);
-    double share = 0, flops = 0;
+    double fraction = 0, flops = 0;
     for (const ReferenceUse& use : reference_use(*plan)) {
       if (use.what.ends_with(" f64")) continue;  // lengths of rows, bounds of columns: they are few
-      share += use.share;
+      fraction += use.fraction;
       flops += use.flops;
     }
-    EXPECT_LT(share, 0.005) << describe_reference_use(*plan) << " in " << to_string(precision);
+    EXPECT_LT(fraction, 0.005) << describe_reference_use(*plan) << " in " << to_string(precision);
     EXPECT_LE(flops, 0.005 * plan->flops)
         << describe_reference_use(*plan) << " in " << to_string(precision);
   }

@@ -21,17 +21,18 @@ struct Outcome {
   std::vector<std::int64_t> bytes;  // that it has in use on each device
 };
 
-RunConfig on(int slots) {
+RunConfig on(int devices_each) {
   RunConfig config = quiet();
   config.devices = {"cpu:0"};
-  for (int s = 1; s < slots; ++s) config.devices[0] += "+cpu:" + std::to_string(s);
-  if (slots > 1) config.split = auto_split(slots);
+  for (int s = 1; s < devices_each; ++s) config.devices[0] += "+cpu:" + std::to_string(s);
+  if (devices_each > 1) config.split = auto_split(devices_each);
   config.threads = 1;
   config.recompute.automatic = false;
   return config;
 }
 
-Outcome train(const ModelFn& model, const Features& batch, const RunConfig& config, int slots) {
+Outcome train(const ModelFn& model, const Features& batch, const RunConfig& config,
+              int devices_each) {
   struct Losses final : Hook {
     void after_step(const StepResult& result) override { list.push_back(result.loss); }
     std::vector<double> list;
@@ -39,7 +40,7 @@ Outcome train(const ModelFn& model, const Features& batch, const RunConfig& conf
   TemporaryFolder folder;
   std::vector<std::shared_ptr<Device>> devices;
   std::vector<std::int64_t> before;
-  for (int s = 0; s < slots; ++s) {
+  for (int s = 0; s < devices_each; ++s) {
     devices.push_back(find_device("cpu:" + std::to_string(s)));
     before.push_back(devices.back()->memory_in_use().count);
   }
@@ -95,12 +96,12 @@ TEST_F(SplitUnet, TrainsOnTwoDevicesOfLittleMoreThanHalf) {
 
 TEST_F(SplitUnet, NoDeviceIsEmpty) {
   Outcome one = train(model, batch, on(1), 1);
-  for (int slots : {4, 8}) {
-    Outcome split = train(model, batch, on(slots), slots);
+  for (int devices_each : {4, 8}) {
+    Outcome split = train(model, batch, on(devices_each), devices_each);
     ASSERT_EQ(split.error, "");
     EXPECT_EQ(split.losses, one.losses);
-    EXPECT_THAT(split.bytes, Each(Gt(one.bytes[0] / 50))) << slots;
-    EXPECT_LT(std::ranges::max(split.bytes), one.bytes[0] / 2) << slots;
+    EXPECT_THAT(split.bytes, Each(Gt(one.bytes[0] / 50))) << devices_each;
+    EXPECT_LT(std::ranges::max(split.bytes), one.bytes[0] / 2) << devices_each;
   }
 }
 

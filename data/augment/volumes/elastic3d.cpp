@@ -14,12 +14,12 @@ namespace belfry::data {
 namespace {
 
 // For each voxel [d, h, w] the place along one axis that it is fetched from, within the volume.
-using Places = std::vector<float>;
+using Coordinates = std::vector<float>;
 
-Places draw_places(const Elastic3dOptions& o, const VolumeTargets& targets, int axis,
-                   PhiloxStream& random) {
+Coordinates draw_coordinates(const Elastic3dOptions& o, const VolumeTargets& targets, int axis,
+                             PhiloxStream& random) {
   int d = targets.size(0), h = targets.size(1), w = targets.size(2);
-  Places out(targets.size(0) * targets.size(1) * targets.size(2));
+  Coordinates out(targets.size(0) * targets.size(1) * targets.size(2));
   fill_uniform(out, -1, 1, random);
   int side = 2 * static_cast<int>(std::ceil(4 * o.sigma)) + 1;
   for (int z = 0; z < d; ++z) {
@@ -30,49 +30,49 @@ Places draw_places(const Elastic3dOptions& o, const VolumeTargets& targets, int 
   cv::GaussianBlur(columns, columns, {1, side}, o.sigma, o.sigma, cv::BORDER_REFLECT);
 
   float alpha = o.alpha, last = targets.size(axis) - 1;
-  float* place = out.data();
+  float* coordinate = out.data();
   for (int z = 0; z < d; ++z)
     for (int y = 0; y < h; ++y)
-      for (int x = 0; x < w; ++x, ++place) {
+      for (int x = 0; x < w; ++x, ++coordinate) {
         int here = axis == 0 ? z : axis == 1 ? y : x;
-        *place = std::clamp(here + alpha * *place, 0.0f, last);
+        *coordinate = std::clamp(here + alpha * *coordinate, 0.0f, last);
       }
   return out;
 }
 
 // The two voxels around a place along an axis, and the share of the second.
 struct Between {
-  Between(float place, std::int64_t size, std::int64_t stride) {
-    auto low = static_cast<std::int64_t>(place);
+  Between(float coordinate, std::int64_t size, std::int64_t stride) {
+    auto low = static_cast<std::int64_t>(coordinate);
     first = low * stride;
     second = std::min(low + 1, size - 1) * stride;
-    share = place - low;
+    fraction = coordinate - low;
   }
   std::int64_t first, second;
-  float share;
+  float fraction;
 };
 
 template <class T>
-void sample_linear(const Array& from, const std::array<Places, 3>& places, Array& to) {
+void sample_linear(const Array& from, const std::array<Coordinates, 3>& coordinates, Array& to) {
   const Shape& s = from.shape();
   std::int64_t channels = s[3];
   const T* in = from.span<T>().data();
   T* out = to.span<T>().data();
-  for (std::size_t i = 0; i < places[0].size(); ++i) {
-    Between z(places[0][i], s[0], s[1] * s[2] * channels);
-    Between y(places[1][i], s[1], s[2] * channels);
-    Between x(places[2][i], s[2], channels);
+  for (std::size_t i = 0; i < coordinates[0].size(); ++i) {
+    Between z(coordinates[0][i], s[0], s[1] * s[2] * channels);
+    Between y(coordinates[1][i], s[1], s[2] * channels);
+    Between x(coordinates[2][i], s[2], channels);
     auto along_x = [&](const T* p) {
       float a = p[x.first], b = static_cast<float>(p[x.second]);
-      return a + x.share * (b - a);
+      return a + x.fraction * (b - a);
     };
     auto along_y = [&](const T* p) {
       float a = along_x(p + y.first), b = along_x(p + y.second);
-      return a + y.share * (b - a);
+      return a + y.fraction * (b - a);
     };
     for (std::int64_t c = 0; c < channels; ++c) {
       float a = along_y(in + z.first + c), b = along_y(in + z.second + c);
-      float value = a + z.share * (b - a);
+      float value = a + z.fraction * (b - a);
       if constexpr (std::is_same_v<T, float>) {
         *out++ = value;
       } else {
@@ -82,30 +82,32 @@ void sample_linear(const Array& from, const std::array<Places, 3>& places, Array
   }
 }
 
-void sample_nearest(const Array& from, const std::array<Places, 3>& places, Array& to) {
+void sample_nearest(const Array& from, const std::array<Coordinates, 3>& coordinates, Array& to) {
   const Shape& s = from.shape();
   auto voxel = s[3] * static_cast<std::int64_t>(size_of(from.dtype()));
   const std::byte* in = from.raw_bytes().data();
   std::byte* out = to.raw_bytes().data();
-  auto nearest = [](float place) { return static_cast<std::int64_t>(place + 0.5f); };
-  for (std::size_t i = 0; i < places[0].size(); ++i, out += voxel) {
-    std::int64_t z = nearest(places[0][i]), y = nearest(places[1][i]), x = nearest(places[2][i]);
+  auto nearest = [](float coordinate) { return static_cast<std::int64_t>(coordinate + 0.5f); };
+  for (std::size_t i = 0; i < coordinates[0].size(); ++i, out += voxel) {
+    std::int64_t z = nearest(coordinates[0][i]), y = nearest(coordinates[1][i]),
+                 x = nearest(coordinates[2][i]);
     std::memcpy(out, in + ((z * s[1] + y) * s[2] + x) * voxel, voxel);
   }
 }
 
 void apply(const Elastic3dOptions& o, Features& features, PhiloxStream& random) {
   VolumeTargets targets(features, o.image, o.masks);
-  std::array<Places, 3> places;
-  for (int axis = 0; axis < 3; ++axis) places[axis] = draw_places(o, targets, axis, random);
+  std::array<Coordinates, 3> coordinates;
+  for (int axis = 0; axis < 3; ++axis)
+    coordinates[axis] = draw_coordinates(o, targets, axis, random);
   targets.map([&](const Array& from, PixelKind kind) {
     Array to(from.type());
     if (kind.mask) {
-      sample_nearest(from, places, to);
+      sample_nearest(from, coordinates, to);
     } else if (kind.dtype == DType::u8) {
-      sample_linear<std::uint8_t>(from, places, to);
+      sample_linear<std::uint8_t>(from, coordinates, to);
     } else {
-      sample_linear<float>(from, places, to);
+      sample_linear<float>(from, coordinates, to);
     }
     return to;
   });

@@ -31,7 +31,7 @@ class Fields {
 
   std::uint64_t number(std::size_t bytes) {
     std::uint64_t value = 0;
-    auto taken = take(bytes);
+    auto taken = next_bytes(bytes);
     for (std::size_t i = bytes; i-- > 0;)
       value = value << 8 | std::to_integer<std::uint64_t>(taken[i]);
     return value;
@@ -39,7 +39,7 @@ class Fields {
   std::uint32_t u16() { return number(2); }
   std::uint32_t u32() { return number(4); }
   std::uint64_t u64() { return number(8); }
-  std::span<const std::byte> take(std::size_t count) {
+  std::span<const std::byte> next_bytes(std::size_t count) {
     require(count <= rest_.size(), path_, ": the directory of the archive is damaged: ", count,
             " bytes expected where ", rest_.size(), " are left");
     auto taken = rest_.first(count);
@@ -84,7 +84,7 @@ Directory find_directory64(ByteReader& file, std::uint64_t end) {
   ByteVector record_bytes = read_at(file, at, end64_bytes, "the ZIP64 end record");
   Fields record(record_bytes, file.path());
   require(record.u32() == end64_signature, file.path(), ": no ZIP64 end record at byte ", at);
-  record.take(28);  // sizes, versions, disks, entries on this disk
+  record.next_bytes(28);  // sizes, versions, disks, entries on this disk
   Directory out;
   out.entries = record.u64();
   out.bytes = record.u64();
@@ -119,7 +119,7 @@ Directory find_directory(ByteReader& file) {
 void read_extra(Entry& entry, Fields extra, const std::string& path) {
   while (extra.left() >= 4) {
     std::uint32_t id = extra.u16(), size = extra.u16();
-    Fields content(extra.take(size), path);
+    Fields content(extra.next_bytes(size), path);
     if (id != 1) continue;
     for (std::uint64_t* value : {&entry.bytes, &entry.stored_bytes, &entry.offset})
       if (*value == ones32) *value = content.u64();
@@ -137,20 +137,20 @@ std::vector<Entry> read_directory(ByteReader& file) {
     require(fields.u32() == central_signature, file.path(), ": the directory at byte ",
             directory.offset, " is damaged: no signature before entry ", i);
     Entry entry;
-    fields.take(4);  // versions
+    fields.next_bytes(4);  // versions
     entry.flags = fields.u16();
     entry.method = fields.u16();
-    fields.take(4);  // time and date
+    fields.next_bytes(4);  // time and date
     entry.checksum = fields.u32();
     entry.stored_bytes = fields.u32();
     entry.bytes = fields.u32();
     std::uint32_t name_bytes = fields.u16(), extra_bytes = fields.u16(), comment = fields.u16();
-    fields.take(8);  // disk, attributes
+    fields.next_bytes(8);  // disk, attributes
     entry.offset = fields.u32();
-    auto name = fields.take(name_bytes);
+    auto name = fields.next_bytes(name_bytes);
     entry.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
-    read_extra(entry, Fields(fields.take(extra_bytes), file.path()), file.path());
-    fields.take(comment);
+    read_extra(entry, Fields(fields.next_bytes(extra_bytes), file.path()), file.path());
+    fields.next_bytes(comment);
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -194,7 +194,7 @@ ByteVector read_entry(ByteReader& file, const Entry& entry) {
   ByteVector header_bytes = read_at(file, entry.offset, local_bytes, "its header");
   Fields header(header_bytes, file.path());
   require(header.u32() == local_signature, "no local header at byte ", entry.offset);
-  header.take(22);  // the same as in the directory, or zeros
+  header.next_bytes(22);  // the same as in the directory, or zeros
   std::uint32_t name_bytes = header.u16(), extra_bytes = header.u16();
   std::uint64_t begin = entry.offset + local_bytes + name_bytes + extra_bytes;
   ByteVector content = read_at(file, begin, entry.stored_bytes, "its content");

@@ -9,9 +9,9 @@ namespace belfry::data {
 namespace {
 
 std::uint8_t pixel(double value, const ImageGridOptions& o) {
-  double share = (value - o.low) / (o.high - o.low);
-  if (std::isnan(share)) return 0;
-  return std::lround(255 * std::clamp(share, 0.0, 1.0));
+  double fraction = (value - o.low) / (o.high - o.low);
+  if (std::isnan(fraction)) return 0;
+  return std::lround(255 * std::clamp(fraction, 0.0, 1.0));
 }
 
 }  // namespace

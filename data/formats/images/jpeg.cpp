@@ -87,7 +87,7 @@ struct Span {
   JDIMENSION end() const { return begin + size; }
 };
 
-struct Plan {
+struct Decoded {
   int eighths = 8;  // of the full size
   Span rows, columns;
 };
@@ -98,11 +98,11 @@ Span scaled(std::int64_t begin, std::int64_t size, int eighths) {
   return {first, end - first};
 }
 
-Plan plan_at(const Rectangle& crop, int eighths) {
+Decoded decoded_at(const Rectangle& crop, int eighths) {
   return {eighths, scaled(crop.top, crop.height, eighths), scaled(crop.left, crop.width, eighths)};
 }
 
-Plan make_plan(const ImageSize& size, const JpegOptions& o, std::string_view name) {
+Decoded choose_decoded(const ImageSize& size, const JpegOptions& o, std::string_view name) {
   check_pixel_limit(size, o.pixel_limit, name);
   Rectangle crop = o.crop.value_or(Rectangle{.height = size.h, .width = size.w});
   require(crop.top >= 0 && crop.left >= 0 && crop.height >= 1 && crop.width >= 1
@@ -112,9 +112,9 @@ Plan make_plan(const ImageSize& size, const JpegOptions& o, std::string_view nam
   if (const int* by = std::get_if<int>(&o.shrink)) {
     require(*by == 1 || *by == 2 || *by == 4 || *by == 8, name, ": shrink is ", *by,
             ", expected 1, 2, 4 or 8");
-    return plan_at(crop, 8 / *by);
+    return decoded_at(crop, 8 / *by);
   }
-  return plan_at(crop, 8 / shrink_for(crop, std::get<AtLeast>(o.shrink)));
+  return decoded_at(crop, 8 / shrink_for(crop, std::get<AtLeast>(o.shrink)));
 }
 
 int channels_of(const jpeg_decompress_struct& info, int wanted, std::string_view name) {
@@ -161,7 +161,7 @@ void store_cmyk(const JSAMPLE* in, JDIMENSION count, bool inverted, int channels
 }
 
 struct Rows {
-  Plan plan;
+  Decoded decoded;
   Span columns;      // that a row has
   int channels = 0;  // of the result
   JSAMPLE* row;      // room for one
@@ -170,18 +170,18 @@ struct Rows {
 
 // Owns nothing: libjpeg may jump out of it.
 void read_rows(jpeg_decompress_struct& info, const Rows& r) {
-  const std::size_t pitch = std::size_t{r.plan.columns.size} * r.channels;
+  const std::size_t pitch = std::size_t{r.decoded.columns.size} * r.channels;
   const std::size_t skipped =
-      std::size_t{r.plan.columns.begin - r.columns.begin} * info.output_components;
+      std::size_t{r.decoded.columns.begin - r.columns.begin} * info.output_components;
   const bool direct = pitch == std::size_t{r.columns.size} * info.output_components
                       && info.out_color_space != JCS_CMYK;
-  if (r.plan.rows.begin > 0) jpeg_skip_scanlines(&info, r.plan.rows.begin);
+  if (r.decoded.rows.begin > 0) jpeg_skip_scanlines(&info, r.decoded.rows.begin);
   JSAMPLE* out = r.out;
-  for (JDIMENSION i = 0; i < r.plan.rows.size; ++i, out += pitch) {
+  for (JDIMENSION i = 0; i < r.decoded.rows.size; ++i, out += pitch) {
     JSAMPROW row = direct ? out : r.row;
     jpeg_read_scanlines(&info, &row, 1);
     if (info.out_color_space == JCS_CMYK)
-      store_cmyk(r.row + skipped, r.plan.columns.size, info.saw_Adobe_marker, r.channels, out);
+      store_cmyk(r.row + skipped, r.decoded.columns.size, info.saw_Adobe_marker, r.channels, out);
     else if (!direct)
       std::memcpy(out, r.row + skipped, pitch);
   }
@@ -193,8 +193,8 @@ void read_rows(jpeg_decompress_struct& info, const Rows& r) {
 
 int shrink_for(const Rectangle& crop, const AtLeast& wanted) {
   for (int eighths : {1, 2, 4}) {
-    Plan plan = plan_at(crop, eighths);
-    if (plan.rows.size >= wanted.h && plan.columns.size >= wanted.w) return 8 / eighths;
+    Decoded decoded = decoded_at(crop, eighths);
+    if (decoded.rows.size >= wanted.h && decoded.columns.size >= wanted.w) return 8 / eighths;
   }
   return 1;
 }
@@ -205,21 +205,22 @@ void decode_jpeg(std::span<const std::byte> bytes, const JpegOptions& options, A
   decompressor.read_header(bytes);
   jpeg_decompress_struct& info = decompressor.info();
   const int channels = channels_of(info, options.channels, name);
-  const Plan plan = make_plan({.h = info.image_height, .w = info.image_width}, options, name);
-  choose_output(info, plan.eighths, channels);
+  const Decoded decoded =
+      choose_decoded({.h = info.image_height, .w = info.image_width}, options, name);
+  choose_output(info, decoded.eighths, channels);
   Span columns;
   decompressor.call([&] {
     jpeg_start_decompress(&info);
-    columns = crop_columns(info, plan.columns);
+    columns = crop_columns(info, decoded.columns);
   });
-  ensure(plan.rows.end() <= info.output_height && plan.columns.end() <= columns.end()
-             && columns.begin <= plan.columns.begin,
+  ensure(decoded.rows.end() <= info.output_height && decoded.columns.end() <= columns.end()
+             && columns.begin <= decoded.columns.begin,
          "decode_jpeg: the plan exceeds the image of ", info.output_height, " rows");
 
-  const TensorType type{{plan.rows.size, plan.columns.size, channels}, DType::u8};
+  const TensorType type{{decoded.rows.size, decoded.columns.size, channels}, DType::u8};
   if (out.type() != type || !out.exclusive()) out = Array(type);
   std::vector<JSAMPLE> row(std::size_t{columns.size} * info.output_components);
-  const Rows rows{.plan = plan,
+  const Rows rows{.decoded = decoded,
                   .columns = columns,
                   .channels = channels,
                   .row = row.data(),

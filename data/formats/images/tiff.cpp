@@ -207,7 +207,7 @@ class PageReader {
         for (block.left = 0; block.left < l.w; block.left += columns_of(block)) {
           const std::size_t rows = l.tiled ? l.block_h : rows_of(block);
           read_block(block.number++, std::span(samples).first(rows * row));
-          place(block, samples.data(), out.span<T>().data());
+          store(block, samples.data(), out.span<T>().data());
         }
     return out;
   }
@@ -246,7 +246,7 @@ class PageReader {
   }
 
   template <class Stored, class T>
-  void place(const Block& block, const Stored* from, T* out) const {
+  void store(const Block& block, const Stored* from, T* out) const {
     const Layout& l = layout_;
     const std::size_t together = l.samples_together();
     const std::size_t columns = columns_of(block);

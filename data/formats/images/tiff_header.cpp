@@ -52,7 +52,7 @@ class Directory {
       : file_(file), offset_(offset) {
     std::uint64_t count = big ? file.u64(offset) : file.u16(offset);
     const int entry_size = big ? 20 : 12, inline_size = big ? 8 : 4;
-    take(unread, count, entry_size);
+    subtract(unread, count, entry_size);
     std::int64_t at = offset + (big ? 8 : 2);
     for (std::uint64_t i = 0; i < count; ++i, at += entry_size) {
       Entry entry{.count = big ? file.u64(at + 4) : file.u32(at + 4),
@@ -65,7 +65,7 @@ class Directory {
     }
     next_ = link(at, big);
     for (Tag tag : {bits_per_sample, strip_offsets, tile_offsets})
-      if (has(tag)) take(unread, entries_.at(tag).count, 1);
+      if (has(tag)) subtract(unread, entries_.at(tag).count, 1);
   }
 
   std::int64_t next() const { return next_; }
@@ -111,7 +111,7 @@ class Directory {
   }
 
  private:
-  void take(std::int64_t& unread, std::uint64_t count, int bytes_each) const {
+  void subtract(std::int64_t& unread, std::uint64_t count, int bytes_each) const {
     auto most = static_cast<std::uint64_t>(unread) / bytes_each;
     require(count <= most, file_.name(), ": the directory at byte ", offset_,
             " and those before it claim more entries than ", file_.size(), " bytes hold");

@@ -49,12 +49,12 @@ class FewChannelsGradInput final : public Kernel {
                .pack = panels};
     // Bands fit into a core's cache and are enough for all threads, but not so low that much of dy
     // is multiplied for two of them.
-    constexpr std::int64_t floats_of_band = 1 << 16, places_at_once = 96;
-    std::int64_t share = ceil_div(g.rows.in * g.batch, 2 * threads);
+    constexpr std::int64_t floats_of_band = 1 << 16, positions_at_once = 96;
+    std::int64_t even = ceil_div(g.rows.in * g.batch, 2 * threads);
     std::int64_t least = 8 * g.rows.window;
-    band_ = std::min(g.rows.in, std::max(least, std::min(share, floats_of_band / row_)));
+    band_ = std::min(g.rows.in, std::max(least, std::min(even, floats_of_band / row_)));
     bands_ = ceil_div(g.rows.in, band_);
-    at_once_ = std::clamp<std::int64_t>(places_at_once / g.columns.out, 1, g.rows.out);
+    at_once_ = std::clamp<std::int64_t>(positions_at_once / g.columns.out, 1, g.rows.out);
   }
 
   Bytes workspace() const override { return bytes_of(threads_ * floats_of_thread()); }
@@ -108,13 +108,13 @@ class FewChannelsGradInput final : public Kernel {
   void multiply(const KernelArguments& a, std::int64_t n, std::int64_t y, std::int64_t count,
                 float* buffer, float* products) const {
     const T* dy = a.input<T>(0) + g_.output_offset({n, 0, y, 0});
-    std::int64_t places = count * g_.columns.out;
+    std::int64_t positions = count * g_.columns.out;
     WinogradFactors factors{buffer, a.input<float>(1)};
     if constexpr (wide)
       factors.a = dy;
     else
-      convert_.load(dy, buffer, places * g_.out_channels);
-    products_(&factors, 1, places, g_.out_channels, width_, products);
+      convert_.load(dy, buffer, positions * g_.out_channels);
+    products_(&factors, 1, positions, g_.out_channels, width_, products);
   }
 
   /// Adds the products of output row y to the rows [first, end) of dx that its windows read.

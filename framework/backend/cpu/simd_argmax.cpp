@@ -28,15 +28,16 @@ class ArgmaxKernel final : public Kernel {
     auto* y = a.output<std::int64_t>(0);
     parallel_for(rows_, rows_worth_sharing(size_), threads_,
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t row = begin; row < end; ++row) y[row] = place(x + row * size_);
+                   for (std::int64_t row = begin; row < end; ++row)
+                     y[row] = index_of(x + row * size_);
                  });
   }
 
  private:
   // Long rows: their extremum first, then where it stands.
-  std::int64_t place(const T* row) const {
+  std::int64_t index_of(const T* row) const {
     if (size_ < long_row)
-      return max_ ? place_in_short(row, std::greater<>()) : place_in_short(row, std::less<>());
+      return max_ ? index_in_short(row, std::greater<>()) : index_in_short(row, std::less<>());
     float best = extremum_(row, size_);  // NaN if there is one
     auto wins = [best](T element) {
       auto v = static_cast<float>(element);
@@ -46,14 +47,14 @@ class ArgmaxKernel final : public Kernel {
   }
 
   template <class Better>
-  std::int64_t place_in_short(const T* row, Better better) const {
-    std::int64_t place = 0;
+  std::int64_t index_in_short(const T* row, Better better) const {
+    std::int64_t index = 0;
     auto best = static_cast<float>(row[0]);
     for (std::int64_t i = 1; i < size_ && best == best; ++i) {
       auto v = static_cast<float>(row[i]);
-      if (v != v || better(v, best)) place = i, best = v;
+      if (v != v || better(v, best)) index = i, best = v;
     }
-    return place;
+    return index;
   }
 
   static constexpr std::int64_t long_row = 64;

@@ -23,16 +23,16 @@ constexpr std::int64_t most_values = 64;       // of a program, inputs included
 constexpr int none = -1;
 
 /// Which buffers hold the values of a program that are neither inputs read in place nor the output.
-class SlotPool {
+class BufferPool {
  public:
-  int take() {
+  int acquire() {
     auto free = std::find(used_.begin(), used_.end(), false);
     if (free == used_.end()) free = used_.insert(free, false);
     *free = true;
     return free - used_.begin();
   }
-  void give_back(int slot) {
-    if (slot != none) used_[slot] = false;
+  void give_back(int buffer) {
+    if (buffer != none) used_[buffer] = false;
   }
   int count() const { return used_.size(); }
 
@@ -40,11 +40,11 @@ class SlotPool {
   std::vector<bool> used_;
 };
 
-/// Loads an input into a slot, or computes a value.
+/// Loads an input into a buffer, or computes a value.
 struct Step {
   const ElementwiseLoop* loop = nullptr;  ///< null: load
   int value = none;                       ///< that it makes
-  int slot = none;                        ///< none: straight into the output
+  int buffer = none;                      ///< none: straight into the output
   std::array<int, 3> arguments = {none, none, none};
 };
 
@@ -62,8 +62,8 @@ class ElementwiseKernel final : public Kernel {
 
  private:
   ElementwiseKernel(const Node& node, int threads);
-  bool plan(const std::vector<FusedInstruction>& program);
-  void load_input(int value, SlotPool& slots, std::vector<int>& slot_of);
+  bool assign_buffers(const std::vector<FusedInstruction>& program);
+  void load_input(int value, BufferPool& buffers, std::vector<int>& buffer_of);
   void run_tile(const KernelArguments& arguments, std::int64_t at, std::int64_t n,
                 float* scratch) const;
   void store(const KernelArguments& arguments, std::int64_t at, std::int64_t n,
@@ -78,7 +78,7 @@ class ElementwiseKernel final : public Kernel {
   std::vector<std::int64_t> pattern_at_;  // of each input in the workspace
   std::int64_t pattern_floats_ = 0;
   std::vector<Step> steps_;
-  int slots_ = 0;
+  int buffers_ = 0;
   std::int64_t tile_ = 0;
 };
 
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> ElementwiseKernel::make(const Node& node,
     if (!known(input.dtype())) return nullptr;
   if (node.inputs().size() + std::ssize(program) > most_values) return nullptr;
   std::unique_ptr<ElementwiseKernel> kernel(new ElementwiseKernel(node, threads));
-  if (!kernel->plan(program)) return nullptr;
+  if (!kernel->assign_buffers(program)) return nullptr;
   return kernel;
 }
 
@@ -103,43 +103,43 @@ ElementwiseKernel::ElementwiseKernel(const Node& node, int threads)
   for (const Tensor& input : node.inputs()) inputs_.emplace_back(input.type(), node.output().shape);
 }
 
-void ElementwiseKernel::load_input(int value, SlotPool& slots, std::vector<int>& slot_of) {
+void ElementwiseKernel::load_input(int value, BufferPool& buffers, std::vector<int>& buffer_of) {
   std::size_t v = value;
-  if (v >= inputs_.size() || slot_of[v] != none) return;
+  if (v >= inputs_.size() || buffer_of[v] != none) return;
   TileOperand::Access access = inputs_[v].access();
   if (access == TileOperand::Access::direct || access == TileOperand::Access::pattern) return;
-  slot_of[v] = slots.take();
-  steps_.push_back({.value = value, .slot = slot_of[v]});
+  buffer_of[v] = buffers.acquire();
+  steps_.push_back({.value = value, .buffer = buffer_of[v]});
 }
 
-bool ElementwiseKernel::plan(const std::vector<FusedInstruction>& program) {
-  std::vector<int> slot_of(inputs_.size() + program.size(), none);
-  std::vector<std::size_t> last_use(slot_of.size(), 0);
+bool ElementwiseKernel::assign_buffers(const std::vector<FusedInstruction>& program) {
+  std::vector<int> buffer_of(inputs_.size() + program.size(), none);
+  std::vector<std::size_t> last_use(buffer_of.size(), 0);
   for (std::size_t i = 0; i < program.size(); ++i)
     for (int argument : program[i].arguments)
       if (argument >= 0) last_use[argument] = i;
 
-  SlotPool slots;
+  BufferPool buffers;
   for (std::size_t i = 0; i < program.size(); ++i) {
     Step step{.loop = loops_.elementwise.find(program[i].op->name),
               .value = static_cast<int>(inputs_.size() + i),
               .arguments = program[i].arguments};
     if (!step.loop) return false;
-    for (int argument : step.arguments) load_input(argument, slots, slot_of);
+    for (int argument : step.arguments) load_input(argument, buffers, buffer_of);
     for (int argument : step.arguments) {  // the result may overwrite an operand read here last
       if (argument < 0) continue;
       std::size_t a = argument;
       if (last_use[a] != i) continue;
-      slots.give_back(slot_of[a]);
+      buffers.give_back(buffer_of[a]);
       last_use[a] = program.size();  // once
     }
     bool last = i + 1 == program.size();
-    if (!last || out_ != DType::f32) step.slot = slots.take();
-    slot_of[inputs_.size() + i] = step.slot;
+    if (!last || out_ != DType::f32) step.buffer = buffers.acquire();
+    buffer_of[inputs_.size() + i] = step.buffer;
     steps_.push_back(step);
   }
-  slots_ = slots.count();
-  tile_ = slots_ <= 2 ? scratch_floats / 4 : scratch_floats / slots_ / lanes * lanes;
+  buffers_ = buffers.count();
+  tile_ = buffers_ <= 2 ? scratch_floats / 4 : scratch_floats / buffers_ / lanes * lanes;
   for (const TileOperand& input : inputs_) {
     pattern_at_.push_back(pattern_floats_);
     pattern_floats_ += (input.pattern_size(tile_) + lanes - 1) / lanes * lanes;
@@ -189,9 +189,9 @@ void ElementwiseKernel::run_tile(const KernelArguments& arguments, std::int64_t 
   alignas(64) std::array<float, lanes> last;
   for (const Step& step : steps_) {
     std::size_t v = step.value;
-    float* to = step.slot != none ? scratch + step.slot * tile_
-                : partial         ? last.data()
-                                  : arguments.output<float>(0) + at;
+    float* to = step.buffer != none ? scratch + step.buffer * tile_
+                : partial           ? last.data()
+                                    : arguments.output<float>(0) + at;
     values[v] = to;
     if (!step.loop) {
       if (partial) std::fill_n(to, lanes, 0.0f);

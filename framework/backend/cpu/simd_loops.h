@@ -129,11 +129,11 @@ struct RowLoops {
 template <class T>
 struct PoolLoops {
   /// The largest tap at each channel, NaN being the largest of all, and its place; the first wins.
-  void (*max)(const T* const* taps, const std::uint8_t* places, int count, std::int64_t c, T* y,
+  void (*max)(const T* const* taps, const std::uint8_t* numbers, int count, std::int64_t c, T* y,
               std::uint8_t* index);
   /// dx = sum over taps of dy where the tap's index is its place.
   void (*max_gradient)(const T* const* dy, const std::uint8_t* const* index,
-                       const std::uint8_t* places, int count, std::int64_t c, T* dx);
+                       const std::uint8_t* numbers, int count, std::int64_t c, T* dx);
   /// y = sum over taps of tap * weight.
   void (*weighted_sum)(const T* const* taps, const float* weights, int count, std::int64_t c, T* y);
 };

@@ -76,11 +76,11 @@ class Pieces {
  public:
   Pieces(const Move& move, std::int64_t first)
       : move_(move), in_plane_(first % move.pieces_of_plane()), from_(move.from), to_(move.to) {
-    std::int64_t place = first / move.pieces_of_plane();
+    std::int64_t rest = first / move.pieces_of_plane();
     for (std::size_t a = move.outer.size(); a-- > 0;) {
       const Axis& axis = move.outer[a];
-      index_[a] = place % axis.size;
-      place /= axis.size;
+      index_[a] = rest % axis.size;
+      rest /= axis.size;
       from_ += index_[a] * axis.from;
       to_ += index_[a] * axis.to;
     }

@@ -17,20 +17,20 @@ constexpr std::int64_t most_taps = 256;  // of one pixel; larger windows are lef
 /// places in the window.
 struct AxisTaps {
   std::vector<int> first;  ///< of each position in the two lists; one more at the end
-  std::vector<std::int64_t> position, place;
+  std::vector<std::int64_t> position, in_window;
 
   std::size_t begin(std::int64_t at) const { return first[at]; }
   std::size_t end(std::int64_t at) const { return begin(at + 1); }
   void add(std::int64_t other, std::int64_t k) {
     position.push_back(other);
-    place.push_back(k);
+    in_window.push_back(k);
   }
   void close() { first.push_back(position.size()); }
 };
 
 /// The inputs of each output.
 AxisTaps inputs_of(const WindowAxis& axis) {
-  AxisTaps taps{.first = {0}, .position = {}, .place = {}};
+  AxisTaps taps{.first = {0}, .position = {}, .in_window = {}};
   for (std::int64_t o = 0; o < axis.out; ++o) {
     for (std::int64_t k = 0; k < axis.window; ++k)
       if (axis.inside(axis.input_at(o, k))) taps.add(axis.input_at(o, k), k);
@@ -41,7 +41,7 @@ AxisTaps inputs_of(const WindowAxis& axis) {
 
 /// The outputs that each input goes into.
 AxisTaps outputs_of(const WindowAxis& axis) {
-  AxisTaps taps{.first = {0}, .position = {}, .place = {}};
+  AxisTaps taps{.first = {0}, .position = {}, .in_window = {}};
   for (std::int64_t i = 0; i < axis.in; ++i) {
     for (std::int64_t k = 0; k < axis.window; ++k)
       if (axis.output_at(i, k) >= 0) taps.add(axis.output_at(i, k), k);
@@ -75,7 +75,7 @@ class PoolKernel : public Kernel {
   struct Taps {
     int count = 0;
     std::array<std::int64_t, most_taps> offset;
-    std::array<std::uint8_t, most_taps> place;
+    std::array<std::uint8_t, most_taps> in_window;
   };
 
   /// Calls body(taps, offset of the pixel) for all pixels, on several threads.
@@ -99,10 +99,10 @@ class PoolKernel : public Kernel {
     std::size_t n = 0;
     for (std::size_t r = row_taps_.begin(row); r < row_taps_.end(row); ++r) {
       std::int64_t start = (image * other_rows_ + row_taps_.position[r]) * other_columns_;
-      std::int64_t place = row_taps_.place[r] * window_columns_;
+      std::int64_t in_window = row_taps_.in_window[r] * window_columns_;
       for (std::size_t k = column_taps_.begin(column); k < column_taps_.end(column); ++k, ++n) {
         taps.offset[n] = (start + column_taps_.position[k]) * c_;
-        taps.place[n] = static_cast<std::uint8_t>(place + column_taps_.place[k]);
+        taps.in_window[n] = static_cast<std::uint8_t>(in_window + column_taps_.in_window[k]);
       }
     }
     taps.count = static_cast<int>(n);
@@ -128,9 +128,8 @@ class MaxPoolKernel final : public PoolKernel<T> {
     const auto* x = a.input<T>(0);
     for_pixels([&](const Taps& taps, std::int64_t at) {
       std::array<const T*, most_taps> pixels;
-      for (std::int64_t t = 0; t < taps.count; ++t)
-        pixels[t] = x + taps.offset[t];
-      loops_.max(pixels.data(), taps.place.data(), taps.count, channels(), a.output<T>(0) + at,
+      for (std::int64_t t = 0; t < taps.count; ++t) pixels[t] = x + taps.offset[t];
+      loops_.max(pixels.data(), taps.in_window.data(), taps.count, channels(), a.output<T>(0) + at,
                  a.output<std::uint8_t>(1) + at);
     });
   }
@@ -154,8 +153,8 @@ class MaxPoolGradKernel final : public PoolKernel<T> {
         pixels[t] = dy + taps.offset[t];
         winners[t] = index + taps.offset[t];
       }
-      loops_.max_gradient(pixels.data(), winners.data(), taps.place.data(), taps.count, channels(),
-                          a.output<T>(0) + at);
+      loops_.max_gradient(pixels.data(), winners.data(), taps.in_window.data(), taps.count,
+                          channels(), a.output<T>(0) + at);
     });
   }
 };

@@ -25,7 +25,7 @@ struct RowLists {
   std::int64_t* rows;          ///< in the order in which they first occur
   std::int32_t *first, *last;  ///< positions, of each row
   std::int32_t* next;          ///< the position after this one in its row's list
-  std::int32_t* places;        ///< of rows, by hash
+  std::int32_t* buckets;       ///< of rows, by hash
   std::int64_t count, bits;    ///< bits: of the number of places
 
   static std::int64_t bits_for(std::int64_t positions) {
@@ -39,19 +39,19 @@ struct RowLists {
         first(reinterpret_cast<std::int32_t*>(rows + positions)),
         last(first + positions),
         next(last + positions),
-        places(next + positions),
+        buckets(next + positions),
         count(0),
         bits(bits_for(positions)) {}
 
   void clear() {
     count = 0;
-    std::fill_n(places, std::int64_t{1} << bits, none);
+    std::fill_n(buckets, std::int64_t{1} << bits, none);
   }
   void add(std::int64_t row, std::int32_t position) {
-    auto place = (row * 0x9E3779B97F4A7C15) >> (64 - bits);
+    auto bucket = (row * 0x9E3779B97F4A7C15) >> (64 - bits);
     std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-    while (places[place] != none && rows[places[place]] != row) place = (place + 1) & mask;
-    std::int32_t& number = places[place];
+    while (buckets[bucket] != none && rows[buckets[bucket]] != row) bucket = (bucket + 1) & mask;
+    std::int32_t& number = buckets[bucket];
     if (number == none) {
       number = count++;
       rows[number] = row;
@@ -157,8 +157,7 @@ class RowsUpdateKernel final : public Kernel {
     }
     int threads = positions < positions_worth_sharing ? 1 : threads_;
     parallel_for(std::ssize(tables_), 1, threads, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t t = begin; t < end; ++t)
-        list_rows(tables_[t], lists_[t]);
+      for (std::int64_t t = begin; t < end; ++t) list_rows(tables_[t], lists_[t]);
     });
   }
   static void list_rows(const Table& table, RowLists& lists) {

@@ -127,13 +127,13 @@ class CrossEntropyGradKernel final : public RowKernel<T> {
       std::int64_t label = labels[r];
       bool inside = label >= 0 && label < k_;
       loops_.cross_entropy_gradient(x, log_sums[r], rest, dy[r], dx, k_);
-      float share = static_cast<float>(1 - smoothing_);
+      float fraction = static_cast<float>(1 - smoothing_);
       if (!inside) return;
       if constexpr (std::is_same_v<T, float>)
-        dx[label] -= share * dy[r];
+        dx[label] -= fraction * dy[r];
       else  // not from what was rounded: the two are nearly equal where the prediction is right
         dx[label] = static_cast<T>(
-            (std::exp(static_cast<float>(x[label]) - log_sums[r]) - rest - share) * dy[r]);
+            (std::exp(static_cast<float>(x[label]) - log_sums[r]) - rest - fraction) * dy[r]);
     });
   }
 

@@ -28,7 +28,7 @@ struct Twin {
     for (const Tensor& t : node.inputs())
       inputs.push_back(input(*graph, "x" + text(inputs.size()), widened(t.type())));
     this->node = &graph->add(node.op(), std::move(inputs), node.options(),
-                             {node.scope(), node.slot(), node.phase(), node.first_row()});
+                             {node.scope(), node.device(), node.phase(), node.first_row()});
   }
 
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();

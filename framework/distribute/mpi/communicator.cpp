@@ -12,7 +12,7 @@ namespace belfry::mpi {
 namespace {
 
 constexpr int most_rounds = 1024;  // reductions under way at a time, each with tags of its own
-enum Part : int { description, share, result, parts };
+enum Message : int { description, addends, result, messages };
 
 std::size_t index(int rank) { return rank; }
 
@@ -50,7 +50,7 @@ class Group final : public Communicator {
   Group(std::shared_ptr<Job> job, const CommunicatorOptions& options)
       : job_(std::move(job)), timeout_seconds_(options.timeout_seconds) {
     MutexLock lock(mpi_mutex);
-    first_tag_ = job_->next_tags(most_rounds * parts);
+    first_tag_ = job_->next_tags(most_rounds * messages);
   }
   int size() const override { return job_->count(); }
   std::unique_ptr<Collective> all_reduce(int member, Bucket bucket) override;
@@ -59,7 +59,7 @@ class Group final : public Communicator {
   Job& job() { return *job_; }
   double timeout_seconds() const { return timeout_seconds_; }
   int next_tag() BELFRY_REQUIRES(mpi_mutex) {
-    return first_tag_ + static_cast<int>(started_++ % most_rounds) * parts;
+    return first_tag_ + static_cast<int>(started_++ % most_rounds) * messages;
   }
   void add(Reduction& r) BELFRY_REQUIRES(mpi_mutex) { under_way_.push_back(&r); }
   void remove(Reduction& r) BELFRY_REQUIRES(mpi_mutex) { std::erase(under_way_, &r); }
@@ -117,8 +117,8 @@ class Reduction final : public Collective {
   Bucket packed_bucket_;  // the same, side by side
   Description mine_;
   Memory memory_;
-  std::vector<std::byte*> shares_, descriptions_;  // in memory_, by rank
-  std::vector<Bucket> contributions_;              // to this worker's share, by rank
+  std::vector<std::byte*> addends_, descriptions_;  // in memory_, by rank
+  std::vector<Bucket> contributions_;               // to this worker's share, by rank
   std::vector<const Bucket*> sources_;
   Messages describing_, sharing_, returning_;
   Stage stage_ BELFRY_GUARDED_BY(mpi_mutex) = Stage::idle;
@@ -144,8 +144,8 @@ Reduction::Reduction(Group& group, Bucket bucket)
   int me = job_.rank();
   std::int64_t count = bytes_of(me) / size_of(bucket_.dtype);
   for (int rank = 0; rank < job_.count(); ++rank, next += bytes_of(me)) {
-    shares_.push_back(rank == me ? packed() + begin_of(me) : next);
-    contributions_.push_back({bucket_.name, {{shares_.back(), count}}, bucket_.dtype, bucket_.op});
+    addends_.push_back(rank == me ? packed() + begin_of(me) : next);
+    contributions_.push_back({bucket_.name, {{addends_.back(), count}}, bucket_.dtype, bucket_.op});
   }
   for (const Bucket& b : contributions_) sources_.push_back(&b);
   for (int rank = 0; rank < job_.count(); ++rank, next += sizeof(Description))
@@ -166,8 +166,8 @@ void Reduction::start(Stream& stream) {
   for_each_other([&](int rank) BELFRY_REQUIRES(mpi_mutex) {
     describing_.receive(rank, tag_ + description, descriptions_[index(rank)], sizeof mine_);
     describing_.send(rank, tag_ + description, descriptions_[index(job_.rank())], sizeof mine_);
-    sharing_.receive(rank, tag_ + share, shares_[index(rank)], bytes_of(job_.rank()));
-    sharing_.send(rank, tag_ + share, packed() + begin_of(rank), bytes_of(rank));
+    sharing_.receive(rank, tag_ + addends, addends_[index(rank)], bytes_of(job_.rank()));
+    sharing_.send(rank, tag_ + addends, packed() + begin_of(rank), bytes_of(rank));
   });
   stage_ = Stage::describing;
   group_.add(*this);

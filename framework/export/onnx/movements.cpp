@@ -29,8 +29,8 @@ void concat(Converter& c) {
   std::int64_t axis = c.whole("axis");
   if (c.elementwise_channels_first(parts)) {
     auto first = to_channels_first(c.rank(0));
-    std::int64_t place = std::find(first.begin(), first.end(), axis) - first.begin();
-    return c.give_channels_first(c.add("Concat", parts, {{"axis", place}}));
+    std::int64_t position = std::find(first.begin(), first.end(), axis) - first.begin();
+    return c.give_channels_first(c.add("Concat", parts, {{"axis", position}}));
   }
   for (int i = 0; i < std::ssize(c.node().inputs); ++i) parts.push_back(c.input(i));
   c.give(c.add("Concat", parts, {{"axis", axis}}));

@@ -128,7 +128,7 @@ std::vector<std::byte> to_bytes(const OnnxGraph& graph) {
   to.text(2, "belfry");
   to.message(7, [&] { write(to, graph); });
   to.message(8, [&] { to.varint(2, opset); });
-  return to.take();
+  return to.release();
 }
 
 }  // namespace belfry::onnx

@@ -24,9 +24,9 @@ void ctc_collapse(Converter& c) {
   std::string ones = c.add("Cast", {label}, {{"to", data_type(DType::i64)}});
   std::string before =
       c.add("CumSum", {ones, c.scalar(1, DType::i64)}, {{"exclusive", std::int64_t{1}}});
-  std::string place = c.add("Where", {label, before, c.scalar(t, DType::i64)});
+  std::string entry = c.add("Where", {label, before, c.scalar(t, DType::i64)});
   std::string empty = c.add("Expand", {c.scalar(-1, DType::i64), c.sizes({rows, {t + 1, 0}})});
-  std::string all = c.add("ScatterElements", {empty, place, path}, {{"axis", std::int64_t{1}}});
+  std::string all = c.add("ScatterElements", {empty, entry, path}, {{"axis", std::int64_t{1}}});
   c.give(c.add("Slice", {all, c.list({0}), c.list({t}), columns}), 0);
   c.give(c.add("ReduceSum", {ones, columns}, {{"keepdims", std::int64_t{0}}}), 1);
 }

@@ -45,15 +45,15 @@ Tensor sparse_softmax_cross_entropy(Tensor logits, Tensor labels, CrossEntropyLo
   layers::require_smoothing(name, o.label_smoothing);
   require(logits.rank() >= 1 && logits.size(-1) >= 1, name,
           ": logits must be [..., classes] with at least one class, got ", logits.type());
-  Shape places(logits.shape().sizes().first(logits.rank() - 1));
-  require(labels.shape() == places, name, ": labels must be ", places,
+  Shape label_shape(logits.shape().sizes().first(logits.rank() - 1));
+  require(labels.shape() == label_shape, name, ": labels must be ", label_shape,
           ", one for each row of logits ", logits.type(), ", got ", labels.type());
   if (logits.rank() != 2) {
-    logits = reshape(logits, Shape{places.elements(), logits.size(-1)});
-    labels = reshape(labels, Shape{places.elements()});
+    logits = reshape(logits, Shape{label_shape.elements(), logits.size(-1)});
+    labels = reshape(labels, Shape{label_shape.elements()});
   }
   Tensor losses = sparse_softmax_cross_entropy_op(logits, labels, o.label_smoothing);
-  if (places.rank() != 1) losses = reshape(losses, places);
+  if (label_shape.rank() != 1) losses = reshape(losses, label_shape);
   return layers::weigh(name, losses, o.weights);
 }
 

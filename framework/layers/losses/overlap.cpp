@@ -20,8 +20,8 @@ Overlap overlap(std::string_view loss, Tensor logits, Tensor targets, double smo
   layers::require_pair(loss, logits, targets, one ? 1 : 2);
   require(smooth >= 0, loss, ": smooth must be at least 0, got ", smooth);
   std::int64_t rows = logits.size(0), masks = one ? 1 : logits.size(-1);
-  std::int64_t places = rows * masks == 0 ? 0 : logits.shape().elements() / (rows * masks);
-  Shape by_mask{rows, places, masks};
+  std::int64_t pixels = rows * masks == 0 ? 0 : logits.shape().elements() / (rows * masks);
+  Shape by_mask{rows, pixels, masks};
   Tensor p = channels == MaskChannels::exclusive ? softmax(logits) : sigmoid(logits);
   Tensor t = reshape(targets, by_mask);
   p = reshape(p, by_mask);

@@ -23,8 +23,8 @@ Tensor weighted_quotient(Tensor total, Tensor weights) {
   Tensor has_rows = tower_has_rows(graph);
   Tensor zero = constant(graph, 0, total.dtype());
   Tensor all = tower_sum(where(has_rows, weights, zero));
-  Tensor share = cast(tower_weight(graph), total.dtype());
-  return divide_or_zero(where(has_rows, total, zero), all * share);
+  Tensor weight = cast(tower_weight(graph), total.dtype());
+  return divide_or_zero(where(has_rows, total, zero), all * weight);
 }
 
 }  // namespace

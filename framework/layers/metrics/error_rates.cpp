@@ -31,14 +31,14 @@ Metric precision(Tensor labels, Tensor probabilities, BinaryMetricOptions o) {
   auto b = layers::binary("precision", labels, probabilities, o);
   Tensor true_positive = layers::only(logical_and(b.prediction, b.label), b.weight);
   Tensor false_positive = layers::only(logical_and(b.prediction, logical_not(b.label)), b.weight);
-  return layers::share(true_positive, false_positive);
+  return layers::fraction(true_positive, false_positive);
 }
 
 Metric recall(Tensor labels, Tensor probabilities, BinaryMetricOptions o) {
   auto b = layers::binary("recall", labels, probabilities, o);
   Tensor true_positive = layers::only(logical_and(b.label, b.prediction), b.weight);
   Tensor false_negative = layers::only(logical_and(b.label, logical_not(b.prediction)), b.weight);
-  return layers::share(true_positive, false_negative);
+  return layers::fraction(true_positive, false_negative);
 }
 
 }  // namespace belfry

@@ -17,8 +17,8 @@ void require_classes(std::string_view metric, const Tensor& labels, const Tensor
   require(!is_floating(labels.dtype()), metric, ": labels must be integers, got ", labels.type());
   require(is_floating(logits.dtype()) && logits.rank() >= 1 && logits.size(-1) >= 1, metric,
           ": logits must be floating [..., classes] with at least one class, got ", logits.type());
-  Shape places(logits.shape().sizes().first(logits.rank() - 1));
-  require(labels.shape() == places, metric, ": labels must be ", places,
+  Shape label_shape(logits.shape().sizes().first(logits.rank() - 1));
+  require(labels.shape() == label_shape, metric, ": labels must be ", label_shape,
           ", one for each row of logits ", logits.type(), ", got ", labels.type());
 }
 
@@ -33,7 +33,7 @@ Metric weighted_mean(std::string_view metric, Tensor values, Tensor weights) {
           .value = [](std::span<const double> s) { return Array::scalar(ratio(s[0], s[1])); }};
 }
 
-Metric share(Tensor a, Tensor b) {
+Metric fraction(Tensor a, Tensor b) {
   return {.state = stack({sum(a), sum(b)}), .value = [](std::span<const double> s) {
             return Array::scalar(ratio(s[0], s[0] + s[1]));
           }};

@@ -20,7 +20,7 @@ double ratio(double a, double b);
 /// The weighted mean of `values` (bool, or numbers): the state is [sum of w * v, sum of w].
 Metric weighted_mean(std::string_view metric, Tensor values, Tensor weights);
 /// sum of a / (sum of a + sum of b), for tensors f64: the state is the two sums.
-Metric share(Tensor a, Tensor b);
+Metric fraction(Tensor a, Tensor b);
 
 /// Labels and predictions of a binary metric as false and true, and one weight f64 an element.
 struct Binary {

@@ -11,7 +11,7 @@
 namespace belfry {
 
 /// A place in a batch of volumes, or a tap of a window (in which n is 0).
-struct Place {
+struct Position {
   std::int64_t n = 0, d = 0, h = 0, w = 0;
 };
 
@@ -32,10 +32,10 @@ struct ConvGeometry {
   BELFRY_HOST_DEVICE std::int64_t in_per_group() const { return in_channels / groups; }
   BELFRY_HOST_DEVICE std::int64_t out_per_group() const { return out_channels / groups; }
   /// Numbers of places.
-  BELFRY_HOST_DEVICE std::int64_t in_places() const {
+  BELFRY_HOST_DEVICE std::int64_t in_positions() const {
     return batch * depth.in * rows.in * columns.in;
   }
-  BELFRY_HOST_DEVICE std::int64_t out_places() const {
+  BELFRY_HOST_DEVICE std::int64_t out_positions() const {
     return batch * depth.out * rows.out * columns.out;
   }
   BELFRY_HOST_DEVICE std::int64_t taps() const {
@@ -52,34 +52,36 @@ struct ConvGeometry {
   Shape output() const;
 
   /// The place that the window at `out` reads by `tap`; it may lie outside.
-  BELFRY_HOST_DEVICE Place input_at(const Place& out, const Place& tap) const {
+  BELFRY_HOST_DEVICE Position input_at(const Position& out, const Position& tap) const {
     return {out.n, depth.input_at(out.d, tap.d), rows.input_at(out.h, tap.h),
             columns.input_at(out.w, tap.w)};
   }
-  BELFRY_HOST_DEVICE bool inside(const Place& in) const {
+  BELFRY_HOST_DEVICE bool inside(const Position& in) const {
     return depth.inside(in.d) && rows.inside(in.h) && columns.inside(in.w);
   }
   /// The window that reads `in` by `tap`; a number in it is -1 when there is none.
-  BELFRY_HOST_DEVICE Place output_at(const Place& in, const Place& tap) const {
+  BELFRY_HOST_DEVICE Position output_at(const Position& in, const Position& tap) const {
     return {in.n, depth.output_at(in.d, tap.d), rows.output_at(in.h, tap.h),
             columns.output_at(in.w, tap.w)};
   }
 
   /// Offsets of the first element at a place, channels following; of a tap [in / groups, out] in
   /// the kernel.
-  BELFRY_HOST_DEVICE std::int64_t input_offset(const Place& p) const {
+  BELFRY_HOST_DEVICE std::int64_t input_offset(const Position& p) const {
     return (((p.n * depth.in + p.d) * rows.in + p.h) * columns.in + p.w) * in_channels;
   }
-  BELFRY_HOST_DEVICE std::int64_t output_offset(const Place& p) const {
+  BELFRY_HOST_DEVICE std::int64_t output_offset(const Position& p) const {
     return (((p.n * depth.out + p.d) * rows.out + p.h) * columns.out + p.w) * out_channels;
   }
-  BELFRY_HOST_DEVICE std::int64_t tap_offset(const Place& tap) const {
+  BELFRY_HOST_DEVICE std::int64_t tap_offset(const Position& tap) const {
     return ((tap.d * rows.window + tap.h) * columns.window + tap.w) * in_per_group() * out_channels;
   }
 
   /// The flops of each of the three directions, counting multiply-adds as two and padding as if it
   /// were data.
-  double flops() const { return 2.0 * (out_places() * out_channels) * (taps() * in_per_group()); }
+  double flops() const {
+    return 2.0 * (out_positions() * out_channels) * (taps() * in_per_group());
+  }
 };
 
 /// The convolution of x [n, (d,) h, w, in] with a kernel [(kd,) kh, kw, in / groups, out], of as

@@ -13,11 +13,12 @@ namespace {
 
 /// The sum that makes one output element, without bias.
 template <class T>
-double dot(const ConvGeometry& g, const T* x, const T* kernel, const Place& out, std::int64_t oc) {
+double dot(const ConvGeometry& g, const T* x, const T* kernel, const Position& out,
+           std::int64_t oc) {
   std::int64_t first_channel = oc / g.out_per_group() * g.in_per_group();
   double sum = 0;
-  for_each_place(window_extents(g), [&](const Place& tap) {
-    Place in = g.input_at(out, tap);
+  for_each_position(window_extents(g), [&](const Position& tap) {
+    Position in = g.input_at(out, tap);
     if (!g.inside(in)) return;
     const T* pixel = x + g.input_offset(in) + first_channel;
     const T* weights = kernel + g.tap_offset(tap) + oc;
@@ -65,7 +66,7 @@ void reference(const KernelContext& c) {
     const T *x = c.input(0).as<T>(), *kernel = c.input(1).as<T>();
     const T* bias = o.bias ? c.input(2).as<T>() : nullptr;
     T* y = c.output().as<T>();
-    for_each_place(output_extents(g), [&](const Place& out) {
+    for_each_position(output_extents(g), [&](const Position& out) {
       for (std::int64_t oc = 0; oc < g.out_channels; ++oc) {
         double sum = dot(g, x, kernel, out, oc);
         if (bias) sum += load(bias[oc]);

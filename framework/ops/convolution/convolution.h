@@ -30,20 +30,20 @@ std::vector<std::int64_t> kernel_size(const Tensor& kernel);
 
 /// Calls f(place) for each place of these extents (in which n counts images), row-major.
 template <class F>
-void for_each_place(const Place& extents, F&& f) {
+void for_each_position(const Position& extents, F&& f) {
   for (std::int64_t n = 0; n < extents.n; ++n)
     for (std::int64_t d = 0; d < extents.d; ++d)
       for (std::int64_t h = 0; h < extents.h; ++h)
-        for (std::int64_t w = 0; w < extents.w; ++w) f(Place{n, d, h, w});
+        for (std::int64_t w = 0; w < extents.w; ++w) f(Position{n, d, h, w});
 }
 
-inline Place input_extents(const ConvGeometry& g) {
+inline Position input_extents(const ConvGeometry& g) {
   return {g.batch, g.depth.in, g.rows.in, g.columns.in};
 }
-inline Place output_extents(const ConvGeometry& g) {
+inline Position output_extents(const ConvGeometry& g) {
   return {g.batch, g.depth.out, g.rows.out, g.columns.out};
 }
-inline Place window_extents(const ConvGeometry& g) {
+inline Position window_extents(const ConvGeometry& g) {
   return {1, g.depth.window, g.rows.window, g.columns.window};
 }
 

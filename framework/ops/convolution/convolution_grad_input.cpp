@@ -22,11 +22,12 @@ ConvGeometry geometry(std::string_view op, const Shape& dy, const Shape& kernel,
 
 /// The sum that makes one element of dx.
 template <class T>
-double dot(const ConvGeometry& g, const T* dy, const T* kernel, const Place& in, std::int64_t ic) {
+double dot(const ConvGeometry& g, const T* dy, const T* kernel, const Position& in,
+           std::int64_t ic) {
   std::int64_t first_channel = ic / g.in_per_group() * g.out_per_group();
   double sum = 0;
-  for_each_place(window_extents(g), [&](const Place& tap) {
-    Place out = g.output_at(in, tap);
+  for_each_position(window_extents(g), [&](const Position& tap) {
+    Position out = g.output_at(in, tap);
     if (out.d < 0 || out.h < 0 || out.w < 0) return;
     const T* pixel = dy + g.output_offset(out) + first_channel;
     const T* weights =
@@ -66,7 +67,7 @@ void reference(const KernelContext& c) {
     const T *dy = c.input(0).as<T>(), *kernel = c.input(1).as<T>();
     const T* addend = c.inputs.size() > 2 ? c.input(2).as<T>() : nullptr;
     T* dx = c.output().as<T>();
-    for_each_place(input_extents(g), [&](const Place& in) {
+    for_each_position(input_extents(g), [&](const Position& in) {
       for (std::int64_t ic = 0; ic < g.in_channels; ++ic)
         *dx++ = store<T>(dot(g, dy, kernel, in, ic) + (addend ? load(*addend++) : 0));
     });

@@ -23,12 +23,12 @@ ConvGeometry geometry(std::string_view op, const Shape& x, const Shape& dy,
 
 /// The sum over batch and places that makes one element of dkernel; ic counts within a group.
 template <class T>
-double dot(const ConvGeometry& g, const T* x, const T* dy, const Place& tap, std::int64_t ic,
+double dot(const ConvGeometry& g, const T* x, const T* dy, const Position& tap, std::int64_t ic,
            std::int64_t oc) {
   std::int64_t channel = oc / g.out_per_group() * g.in_per_group() + ic;
   double sum = 0;
-  for_each_place(output_extents(g), [&](const Place& out) {
-    Place in = g.input_at(out, tap);
+  for_each_position(output_extents(g), [&](const Position& out) {
+    Position in = g.input_at(out, tap);
     if (g.inside(in))
       sum += load(x[g.input_offset(in) + channel]) * load(dy[g.output_offset(out) + oc]);
   });
@@ -56,7 +56,7 @@ void reference(const KernelContext& c) {
     using T = decltype(element);
     const T *x = c.input(0).as<T>(), *dy = c.input(1).as<T>();
     T* dkernel = c.output().as<T>();
-    for_each_place(window_extents(g), [&](const Place& tap) {
+    for_each_position(window_extents(g), [&](const Position& tap) {
       for (std::int64_t ic = 0; ic < g.in_per_group(); ++ic)
         for (std::int64_t oc = 0; oc < g.out_channels; ++oc)
           *dkernel++ = store<T>(dot(g, x, dy, tap, ic, oc));

@@ -21,8 +21,8 @@ std::vector<Tensor> gradient(const GradContext& c) {
 
 /// The shares of all windows that hold element (n, h, w, c).
 template <class T>
-double shares(const PoolGeometry& g, const T* dy, std::int64_t n, std::int64_t h, std::int64_t w,
-              std::int64_t c) {
+double gradient_at(const PoolGeometry& g, const T* dy, std::int64_t n, std::int64_t h,
+                   std::int64_t w, std::int64_t c) {
   double sum = 0;
   for (std::int64_t kh = 0; kh < g.rows.window; ++kh) {
     std::int64_t oh = g.rows.output_at(h, kh);
@@ -43,7 +43,7 @@ void reference(const KernelContext& c) {
     const T* dy = c.input(0).as<T>();
     T* dx = c.output().as<T>();
     for_each_element(g.input(), [&](auto n, auto h, auto w, auto channel) {
-      *dx++ = store<T>(shares(g, dy, n, h, w, channel));
+      *dx++ = store<T>(gradient_at(g, dy, n, h, w, channel));
     });
   });
 }

@@ -28,10 +28,10 @@ void reference(const KernelContext& c) {
     T* y = c.output().as<T>();
     auto run = [&](const auto* index) {
       for_each_element(g.output(), [&](auto n, auto oh, auto ow, auto channel) {
-        std::int64_t place = *index++;
-        std::int64_t h = g.rows.input_at(oh, place / g.columns.window);
-        std::int64_t w = g.columns.input_at(ow, place % g.columns.window);
-        ensure(g.rows.inside(h) && g.columns.inside(w), c.op, ": index ", place,
+        std::int64_t position = *index++;
+        std::int64_t h = g.rows.input_at(oh, position / g.columns.window);
+        std::int64_t w = g.columns.input_at(ow, position % g.columns.window);
+        ensure(g.rows.inside(h) && g.columns.inside(w), c.op, ": index ", position,
                " of the window at ", oh, ", ", ow, " is outside the image");
         *y++ = x[g.input_index(n, h, w, channel)];
       });

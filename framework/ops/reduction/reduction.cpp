@@ -60,8 +60,8 @@ std::vector<Tensor> extremum_gradient(const GradContext& c) {
   Tensor chosen = equal(x, repeat_to(c.output(), x.shape(), options));
   DType wide = x.dtype() == DType::f64 ? DType::f64 : DType::f32;  // 16 bits count to 2048 at most
   Tensor count = sum(cast(chosen, wide), options);
-  Tensor share = repeat_to(cast(cast(c.dy(), wide) / count, x.dtype()), x.shape(), options);
-  return {where(chosen, share, constant(x.graph(), 0, x.dtype()))};
+  Tensor each = repeat_to(cast(cast(c.dy(), wide) / count, x.dtype()), x.shape(), options);
+  return {where(chosen, each, constant(x.graph(), 0, x.dtype()))};
 }
 
 ReductionWalk::ReductionWalk(const Shape& x, const std::vector<int>& axes) {

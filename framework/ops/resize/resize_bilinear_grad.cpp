@@ -41,7 +41,7 @@ void reference(const KernelContext& c) {
             double sum = 0;
             for (std::int64_t oh = rows.begin; oh < rows.end; ++oh)
               for (std::int64_t ow = columns.begin; ow < columns.end; ++ow)
-                sum += g.rows.blend(oh).share(h) * g.columns.blend(ow).share(w)
+                sum += g.rows.blend(oh).fraction(h) * g.columns.blend(ow).fraction(w)
                        * load(dy[g.output_pixel(n, oh, ow) + channel]);
             *dx++ = store<T>(sum);
           }

@@ -33,7 +33,7 @@ struct ResizeAxis {
     std::int64_t low, high;
     double weight;
     /// The share of input i in the output.
-    BELFRY_HOST_DEVICE double share(std::int64_t i) const {
+    BELFRY_HOST_DEVICE double fraction(std::int64_t i) const {
       return (i == low ? 1 - weight : 0) + (i == high ? weight : 0);
     }
   };

@@ -18,7 +18,7 @@ void reference(const KernelContext& c) {
   auto *labels = c.output(0).as<std::int64_t>(), *lengths = c.output(1).as<std::int64_t>();
   for (std::int64_t row = 0; row < rows; ++row)
     lengths[row] =
-        collapse_row(path, row, c.as<CtcCollapseOptions>().blank, labels + row * path.places);
+        collapse_row(path, row, c.as<CtcCollapseOptions>().blank, labels + row * path.max_length);
 }
 
 }  // namespace

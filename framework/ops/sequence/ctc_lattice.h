@@ -91,7 +91,7 @@ struct CtcLattice {
 
 /// The batch, of which kernels of a GPU read the lengths before they know them to be right.
 struct CtcBatch {
-  std::int64_t rows, frames, places, classes;  ///< n, t, l and classes
+  std::int64_t rows, frames, max_length, classes;  ///< n, t, l and classes
   std::int64_t blank;
   bool zero_infinity;
   const std::int64_t *labels = nullptr, *logit_lengths = nullptr, *label_lengths = nullptr;
@@ -100,7 +100,7 @@ struct CtcBatch {
   static CtcBatch of(const Shape& logits, const Shape& labels, const CtcOptions& options) {
     return {.rows = logits[0],
             .frames = logits[1],
-            .places = labels[1],
+            .max_length = labels[1],
             .classes = logits[2],
             .blank = options.blank,
             .zero_infinity = options.zero_infinity};
@@ -114,12 +114,14 @@ struct CtcBatch {
     return batch;
   }
 
-  BELFRY_HOST_DEVICE std::int64_t states() const { return 2 * places + 1; }  ///< of the longest row
+  BELFRY_HOST_DEVICE std::int64_t states() const {
+    return 2 * max_length + 1;
+  }  ///< of the longest row
   BELFRY_HOST_DEVICE std::int64_t frames_of(std::int64_t row) const {
     return clamp(logit_lengths[row], frames);
   }
   BELFRY_HOST_DEVICE CtcLattice lattice(std::int64_t row) const {
-    return {labels + row * places, clamp(label_lengths[row], places), classes, blank};
+    return {labels + row * max_length, clamp(label_lengths[row], max_length), classes, blank};
   }
   /// The loss of a row whose labels have this log probability.
   BELFRY_HOST_DEVICE double loss(double log_probability) const {

@@ -11,13 +11,13 @@ std::vector<TensorType> shape(const ShapeContext& c) {
   require_floating(c.op, "logits", logits);
   require_rank(c.op, "logits", logits, 3, "[n, t, classes]");
   require_rank(c.op, "labels", labels, 2, "[n, l]");
-  std::int64_t n = logits.shape[0], frames = logits.shape[1], places = labels.shape[1];
+  std::int64_t n = logits.shape[0], frames = logits.shape[1], max_length = labels.shape[1];
   require_type(c.op, "gradient of the loss", c.inputs[0], {{n}, statistics_type(logits.dtype)});
-  require_type(c.op, "labels", labels, {{n, places}, DType::i64});
+  require_type(c.op, "labels", labels, {{n, max_length}, DType::i64});
   require_type(c.op, "logit lengths", c.inputs[3], {{n}, DType::i64});
   require_type(c.op, "label lengths", c.inputs[4], {{n}, DType::i64});
   require_type(c.op, "logs of the sums of exponentials", c.inputs[5], {{n, frames}, DType::f64});
-  require_type(c.op, "log alpha", c.inputs[6], {{n, frames, 2 * places + 1}, DType::f64});
+  require_type(c.op, "log alpha", c.inputs[6], {{n, frames, 2 * max_length + 1}, DType::f64});
   return {logits};
 }
 

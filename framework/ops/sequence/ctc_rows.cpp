@@ -17,9 +17,10 @@ void check_row(std::string_view op, const CtcBatch& b, std::int64_t r) {
   std::int64_t frames = b.logit_lengths[r], count = b.label_lengths[r], needed = count;
   require(frames >= 0 && frames <= b.frames, op, ": logit length ", frames, " at row ", r,
           " is outside 0..", b.frames, "; it counts the frames of the row that are not padding");
-  require(count >= 0 && count <= b.places, op, ": label length ", count, " at row ", r,
-          " is outside 0..", b.places, "; it counts the labels of the row that are not padding");
-  const std::int64_t* labels = b.labels + r * b.places;
+  require(count >= 0 && count <= b.max_length, op, ": label length ", count, " at row ", r,
+          " is outside 0..", b.max_length,
+          "; it counts the labels of the row that are not padding");
+  const std::int64_t* labels = b.labels + r * b.max_length;
   for (std::int64_t i = 0; i < count; ++i) {
     require(labels[i] >= 0 && labels[i] < b.classes, op, ": label ", labels[i], " at row ", r,
             ", position ", i, " is outside 0..", b.classes - 1);

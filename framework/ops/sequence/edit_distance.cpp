@@ -19,7 +19,7 @@ void reference(const KernelContext& c) {
   std::int64_t rows = c.input(0).shape()[0];
   check_lengths(c.op, "truth", truth, rows);
   check_lengths(c.op, "hypothesis", hypothesis, rows);
-  std::vector<std::int64_t> costs(truth.places + 1);
+  std::vector<std::int64_t> costs(truth.max_length + 1);
   for (std::int64_t row = 0; row < rows; ++row) {
     RowDistance result =
         row_distance({truth.row(row), truth.length(row), o},

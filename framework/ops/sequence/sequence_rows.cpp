@@ -27,7 +27,7 @@ void check_lengths(std::string_view op, std::string_view operand, const Sequence
                    std::int64_t count) {
   for (std::int64_t row = 0; row < count; ++row)
     require(!rows.is_bad(row), op, ": length ", rows.lengths[row], " of ", operand, " at row ", row,
-            " is outside 0..", rows.places, "; it counts what is not padding");
+            " is outside 0..", rows.max_length, "; it counts what is not padding");
 }
 
 Sequences whole_sequences(std::string_view op, std::string_view operand, Sequences x) {

@@ -28,20 +28,22 @@ constexpr std::int64_t sequence_padding = -1;  ///< stands behind the labels tha
 /// An operand, rows of `places` labels.
 struct SequenceRows {
   const std::int64_t *labels, *lengths;
-  std::int64_t places;
+  std::int64_t max_length;
 
   static SequenceRows of(const Shape& shape, const void* labels, const void* lengths) {
     return {static_cast<const std::int64_t*>(labels), static_cast<const std::int64_t*>(lengths),
             shape[1]};
   }
   BELFRY_HOST_DEVICE bool is_bad(std::int64_t row) const {
-    return lengths[row] < 0 || lengths[row] > places;
+    return lengths[row] < 0 || lengths[row] > max_length;
   }
   /// 0 for a bad row: kernels of a GPU tell of it, and go on.
   BELFRY_HOST_DEVICE std::int64_t length(std::int64_t row) const {
     return is_bad(row) ? 0 : lengths[row];
   }
-  BELFRY_HOST_DEVICE const std::int64_t* row(std::int64_t i) const { return labels + i * places; }
+  BELFRY_HOST_DEVICE const std::int64_t* row(std::int64_t i) const {
+    return labels + i * max_length;
+  }
 };
 
 /// Error naming `op` and the operand unless labels and lengths are i64 [n, l] and [n].
@@ -62,7 +64,7 @@ BELFRY_HOST_DEVICE inline std::int64_t collapse_row(const SequenceRows& path, st
   for (std::int64_t t = 0; t < frames; ++t)
     if (classes[t] != blank && (t == 0 || classes[t] != classes[t - 1]))
       labels[count++] = classes[t];
-  for (std::int64_t i = count; i < path.places; ++i) labels[i] = sequence_padding;
+  for (std::int64_t i = count; i < path.max_length; ++i) labels[i] = sequence_padding;
   return count;
 }
 
@@ -79,12 +81,12 @@ struct Tokens {
   BELFRY_HOST_DEVICE Token first() const { return behind(0); }
   BELFRY_HOST_DEVICE Token after(const Token& token) const { return behind(token.end); }
   /// The first one that begins at `place` or later.
-  BELFRY_HOST_DEVICE Token behind(std::int64_t place) const {
-    if (!options.words) return {place, place < length ? place + 1 : place};
-    while (place < length && labels[place] == options.separator) ++place;
-    std::int64_t end = place;
+  BELFRY_HOST_DEVICE Token behind(std::int64_t position) const {
+    if (!options.words) return {position, position < length ? position + 1 : position};
+    while (position < length && labels[position] == options.separator) ++position;
+    std::int64_t end = position;
     while (end < length && labels[end] != options.separator) ++end;
-    return {place, end};
+    return {position, end};
   }
 };
 

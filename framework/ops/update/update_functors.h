@@ -354,7 +354,7 @@ struct Lamb {
 /// the decay is min(decay, (1 + n) / (10 + n)).
 template <class T>
 struct MovingAverage {
-  T share;  ///< 1 - decay
+  T fraction;  ///< 1 - decay
   bool first;
 
   BELFRY_HOST_DEVICE static MovingAverage make(const MovingAverageUpdateOptions& o,
@@ -363,7 +363,7 @@ struct MovingAverage {
     return {T(1 - (o.warm_up && most < o.decay ? most : o.decay)), count == 0};
   }
   BELFRY_HOST_DEVICE void apply(T& average, T variable) const {
-    average = first ? variable : average - share * (average - variable);
+    average = first ? variable : average - fraction * (average - variable);
   }
 };
 

@@ -82,9 +82,9 @@ struct EightBits {
     };
     from(1e-6f), from(1e-5f), from(1e-4f), from(1e-3f), from(1e-2f), from(1e-1f);
     float parts = power_of_two(decade + zero);
-    float place = (part * to_last_decade - 0.1f) * parts / width - 0.5f;  // from -1 on
+    float position = (part * to_last_decade - 0.1f) * parts / width - 0.5f;  // from -1 on
     std::int32_t number =
-        static_cast<std::int32_t>(parts) - 1 + static_cast<std::int32_t>(place + 1);
+        static_cast<std::int32_t>(parts) - 1 + static_cast<std::int32_t>(position + 1);
     number = number < one ? number : one - 1;
     float low = magnitude(number), high = magnitude(number + 1);
     float chance = (static_cast<std::int32_t>(random & 0xffff)) * 0x1p-16f;

@@ -36,11 +36,11 @@ class AverageGradients final : public Hook {
   }
 
  private:
-  static int slot(const VariableGradient& entry) { return entry.variable.node().slot(); }
-  // Each slot's gradients are summed there.
+  static int device(const VariableGradient& entry) { return entry.variable.node().device(); }
+  // Each device's gradients are summed there.
   static Placement placement(const VariableGradient& entry) {
     const Node& maker = entry.gradient.node();
-    return {maker.scope(), slot(entry), maker.phase()};
+    return {maker.scope(), device(entry), maker.phase()};
   }
 
   // The entries of `order` in buckets, each of which is summed together. A variable that is used
@@ -49,15 +49,15 @@ class AverageGradients final : public Hook {
   std::vector<std::vector<std::size_t>> buckets(const Gradients& gradients,
                                                 std::vector<std::size_t> order) const {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return std::pair(slot(gradients[a]), -gradients[a].variable.node().id())
-             < std::pair(slot(gradients[b]), -gradients[b].variable.node().id());
+      return std::pair(device(gradients[a]), -gradients[a].variable.node().id())
+             < std::pair(device(gradients[b]), -gradients[b].variable.node().id());
     });
     std::vector<std::vector<std::size_t>> out;
     std::int64_t bytes = 0;
     for (std::size_t i : order) {
       const Tensor& gradient = gradients[i].gradient;
       auto goes_with = [&](const VariableGradient& other) {
-        return other.gradient.dtype() == gradient.dtype() && slot(other) == slot(gradients[i]);
+        return other.gradient.dtype() == gradient.dtype() && device(other) == device(gradients[i]);
       };
       bool fits =
           !out.empty() && bytes < options_.bucket.count && goes_with(gradients[out.back().back()]);

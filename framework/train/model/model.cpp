@@ -35,15 +35,15 @@ Tensor shown(const Summary& summary) {
   return as_f32(value);
 }
 
-// The term with which a part's loss or value enters the sum over parts.
-Tensor weighted(Tensor x, TowerReduction reduction, double share) {
-  return reduction == TowerReduction::sum || share == 1 ? x : x * share;
+// The term with which a micro-batch's loss or value enters the sum over micro-batches.
+Tensor weighted(Tensor x, TowerReduction reduction, double fraction) {
+  return reduction == TowerReduction::sum || fraction == 1 ? x : x * fraction;
 }
 
-Tensor sum_of(Tensor total, Tensor part) { return total.defined() ? total + part : part; }
+Tensor sum_of(Tensor total, Tensor addend) { return total.defined() ? total + addend : addend; }
 
-bool uses_several_slots(const Graph& graph) {
-  return std::any_of(graph.begin(), graph.end(), [](const auto& n) { return n->slot() > 0; });
+bool uses_several_devices(const Graph& graph) {
+  return std::any_of(graph.begin(), graph.end(), [](const auto& n) { return n->device() > 0; });
 }
 
 // Variables that an optimizer keeps beside each one that it updates.
@@ -78,12 +78,12 @@ std::vector<UpdateSet> updates_of_results(const EstimatorSpec& spec) {
 
 // The factor of a tower's gradients that makes their sum over towers and micro-batches the step's;
 // undefined: 1.
-Tensor gradient_weight(Graph& graph, const Update& update, double share) {
+Tensor gradient_weight(Graph& graph, const Update& update, double fraction) {
   DType dtype = update.loss.dtype();
   if (update.over_towers == TowerReduction::sum)
     return graph.towers() > 1 ? cast(tower_has_rows(graph), dtype) : Tensor();
-  if (graph.towers() > 1) return cast(tower_weight(graph) * share, dtype);
-  return share == 1 ? Tensor() : constant(graph, share, dtype);
+  if (graph.towers() > 1) return cast(tower_weight(graph) * fraction, dtype);
+  return fraction == 1 ? Tensor() : constant(graph, fraction, dtype);
 }
 
 }  // namespace
@@ -109,47 +109,48 @@ Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hook
 Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows,
                                        bool first) {
   graph_->begin_micro_batch(rows.first);
-  MicroBatch part;
-  if (rows_ > 0) part.share = static_cast<double>(rows.count) / rows_;
+  MicroBatch micro_batch;
+  if (rows_ > 0) micro_batch.fraction = static_cast<double>(rows.count) / rows_;
   Scope scope(*graph_);
   Batch own = rows.count == rows_ ? batch : batch.rows(rows.first, rows.count);
-  part.begin = graph_->size();
+  micro_batch.begin = graph_->size();
   if (options_.precision != Precision::f32)
     graph_->set_input_rule(
         autocast(options_.precision == Precision::bf16 ? DType::bf16 : DType::f16));
-  part.spec = model_fn(first ? scope : scope.shared(), own, mode_);
+  micro_batch.spec = model_fn(first ? scope : scope.shared(), own, mode_);
   graph_->set_input_rule({});
-  validate(part.spec, mode_);
-  if (!part.spec.round.empty()) part.result_updates = updates_of_results(part.spec);
-  if (mode_ != Mode::predict) part.spec.loss = as_f32(as_scalar(part.spec.loss));
-  for (auto& [name, prediction] : part.spec.predictions) prediction = as_f32(prediction);
-  for (auto& [name, value] : part.spec.values) value = as_f32(value);
+  validate(micro_batch.spec, mode_);
+  if (!micro_batch.spec.round.empty())
+    micro_batch.result_updates = updates_of_results(micro_batch.spec);
+  if (mode_ != Mode::predict) micro_batch.spec.loss = as_f32(as_scalar(micro_batch.spec.loss));
+  for (auto& [name, prediction] : micro_batch.spec.predictions) prediction = as_f32(prediction);
+  for (auto& [name, value] : micro_batch.spec.values) value = as_f32(value);
   if (mode_ == Mode::train)
-    for (Summary& summary : part.spec.summaries) summary.value = shown(summary);
-  part.end = graph_->size();
-  return part;
+    for (Summary& summary : micro_batch.spec.summaries) summary.value = shown(summary);
+  micro_batch.end = graph_->size();
+  return micro_batch;
 }
 
-// Gradients are built for each part before the next part's forward pass, so that its activations
-// are free by then; but not if the model lies on several slots.
+// Gradients are built for each micro-batch before the next micro-batch's forward pass, so that its
+// activations are free by then; but not if the model lies on several devices.
 void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks) {
   std::vector<MicroBatch> pipeline;
   bool first = true;
-  // Every tower has the same number of parts, since a part may take part in reductions. One without
-  // rows goes through all of them with the row that it was lent.
-  std::int64_t least =
+  // Every tower has the same number of micro-batches, since a micro-batch may take part in
+  // reductions. One without
+  rows goes through all of them with the row that it was lent.std::int64_t least =
       options_.least_rows > 0 ? options_.least_rows : std::max(rows_, std::int64_t{1});
-  int parts = std::min<std::int64_t>(options_.micro_batches, least);
-  for (RowRange rows : split_rows(rows_, parts)) {
+  int micro_batches = std::min<std::int64_t>(options_.micro_batches, least);
+  for (RowRange rows : split_rows(rows_, micro_batches)) {
     if (rows.count == 0) rows = {0, rows_};
-    MicroBatch part = build_forward(model_fn, batch, rows, first);
+    MicroBatch micro_batch = build_forward(model_fn, batch, rows, first);
     first = false;
-    if (options_.split > 0 || uses_several_slots(*graph_)) {
-      pipeline.push_back(std::move(part));
+    if (options_.split > 0 || uses_several_devices(*graph_)) {
+      pipeline.push_back(std::move(micro_batch));
     } else {
-      place({part});
-      add_results(part);
-      add_gradients(part);
+      place({micro_batch});
+      add_results(micro_batch);
+      add_gradients(micro_batch);
     }
   }
   if (!pipeline.empty()) build_pipeline(pipeline);
@@ -165,24 +166,27 @@ void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Ho
   if (conditional) keep_statistics_finite();
 }
 
-// All forward passes and then all gradients, the last part's first: while one slot has a part, the
-// others have other parts (Huang et al., "GPipe", 2019, section 2.3). Each slot runs its nodes in
-// the order in which they are made here.
-void Model::build_pipeline(const std::vector<MicroBatch>& parts) {
-  place(parts);
-  for (const MicroBatch& part : parts) add_results(part);
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) add_gradients(*part);
+// All forward passes and then all gradients, the last micro-batch's first: while one device has a
+// micro-batch, the others have other micro-batches (Huang et al., "GPipe", 2019, section 2.3). Each
+// // device runs its nodes in
+the order in which they are made here.void Model::build_pipeline(
+    const std::vector<MicroBatch>& micro_batches) {
+  place(micro_batches);
+  for (const MicroBatch& micro_batch : micro_batches) add_results(micro_batch);
+  for (auto micro_batch = micro_batches.rbegin(); micro_batch != micro_batches.rend();
+       ++micro_batch)
+    add_gradients(*micro_batch);
 }
 
-std::vector<SplitPass> Model::passes_of(const std::vector<MicroBatch>& parts) const {
+std::vector<SplitPass> Model::passes_of(const std::vector<MicroBatch>& micro_batches) const {
   std::vector<SplitPass> passes;
   std::vector<Update> of_first;
-  if (mode_ == Mode::train) of_first = parts[0].spec.train.list(parts[0].spec.loss);
-  for (const MicroBatch& part : parts) {
+  if (mode_ == Mode::train) of_first = micro_batches[0].spec.train.list(micro_batches[0].spec.loss);
+  for (const MicroBatch& micro_batch : micro_batches) {
     SplitPass& pass = passes.emplace_back();
-    pass.nodes = computing_nodes(*graph_, part.begin, part.end);
+    pass.nodes = computing_nodes(*graph_, micro_batch.begin, micro_batch.end);
     if (mode_ != Mode::train) continue;
-    std::vector<Update> updates = part.spec.train.list(part.spec.loss);
+    std::vector<Update> updates = micro_batch.spec.train.list(micro_batch.spec.loss);
     for (std::size_t u = 0; u < std::min(updates.size(), of_first.size()); ++u)
       pass.targets.push_back(
           {updates[u].loss, of_first[u].variables, slots_of(of_first[u].optimizer)});
@@ -190,63 +194,67 @@ std::vector<SplitPass> Model::passes_of(const std::vector<MicroBatch>& parts) co
   return passes;
 }
 
-void Model::place(const std::vector<MicroBatch>& parts) {
+void Model::place(const std::vector<MicroBatch>& micro_batches) {
   if (options_.split > 0) {
-    std::vector<SplitPass> passes = passes_of(parts);
-    if (!options_.split_plan) {
-      split_choices_ = plan_split(passes, {.slots = options_.split,
-                                           .recompute = options_.recompute,
-                                           .slot_of_variable = options_.slot_of_variable});
-      options_.split_plan = split_choices_[0];
+    std::vector<SplitPass> passes = passes_of(micro_batches);
+    if (!options_.split_placement) {
+      split_choices_ =
+          split_placements(passes, {.devices = options_.split,
+                                    .recompute = options_.recompute,
+                                    .device_of_variable = options_.device_of_variable});
+      options_.split_placement = split_choices_[0];
     }
-    place_split(*graph_, *options_.split_plan, passes);
-    split_text_ = describe_split(*options_.split_plan, passes[0].nodes);
+    place_split(*graph_, *options_.split_placement, passes);
+    split_text_ = describe_split(*options_.split_placement, passes[0].nodes);
   }
-  if (!options_.slot_of_variable) return;
+  if (!options_.device_of_variable) return;
   for (Node* variable : graph_->variables())
-    if (auto slot = options_.slot_of_variable(variable->as<VariableOptions>().name))
-      graph_->place(*variable, *slot);
+    if (auto device = options_.device_of_variable(variable->as<VariableOptions>().name))
+      graph_->place(*variable, *device);
 }
 
-// Losses and values are sums over the parts.
-void Model::add_results(const MicroBatch& part) {
-  const EstimatorSpec& spec = part.spec;
+// Losses and values are sums over the micro-batches.
+void Model::add_results(const MicroBatch& micro_batch) {
+  const EstimatorSpec& spec = micro_batch.spec;
   bool first = !spec_.loss.defined();
-  Tensor total =
-      sum_of(first ? Tensor() : spec_.loss, weighted(spec.loss, spec.loss_over_towers, part.share));
+  Tensor total = sum_of(first ? Tensor() : spec_.loss,
+                        weighted(spec.loss, spec.loss_over_towers, micro_batch.fraction));
   require(first || spec.values.size() == spec_.values.size(),
           "model_fn: it built another number of values for a later micro-batch");
   NamedTensors values;
   for (std::size_t i = 0; i < spec.values.size(); ++i)
-    values.emplace_back(spec.values[i].first, sum_of(first ? Tensor() : spec_.values[i].second,
-                                                     weighted(as_scalar(spec.values[i].second),
-                                                              TowerReduction::mean, part.share)));
+    values.emplace_back(spec.values[i].first,
+                        sum_of(first ? Tensor() : spec_.values[i].second,
+                               weighted(as_scalar(spec.values[i].second), TowerReduction::mean,
+                                        micro_batch.fraction)));
   if (first) {
     spec_ = spec;
-    result_updates_ = part.result_updates;
+    result_updates_ = micro_batch.result_updates;
     if (!spec.round.empty()) round_ = spec.round;
   }
   spec_.loss = total;
   spec_.values = std::move(values);
-  add_summaries(part, first);
+  add_summaries(micro_batch, first);
 }
 
-// Scalars are sums over the parts too, the others those of the first.
-void Model::add_summaries(const MicroBatch& part, bool first) {
-  const std::vector<Summary>& own = part.spec.summaries;
+// Scalars are sums over the micro-batches too, the others those of the first.
+void Model::add_summaries(const MicroBatch& micro_batch, bool first) {
+  const std::vector<Summary>& own = micro_batch.spec.summaries;
   require(first || own.size() == spec_.summaries.size(),
           "model_fn: it built another number of summaries for a later micro-batch");
   for (std::size_t i = 0; i < own.size(); ++i)
     if (own[i].kind == SummaryKind::scalar)
-      spec_.summaries[i].value = sum_of(first ? Tensor() : spec_.summaries[i].value,
-                                        weighted(own[i].value, TowerReduction::mean, part.share));
+      spec_.summaries[i].value =
+          sum_of(first ? Tensor() : spec_.summaries[i].value,
+                 weighted(own[i].value, TowerReduction::mean, micro_batch.fraction));
 }
 
-void Model::add_gradients(const MicroBatch& part) {
-  std::vector<Update> updates = part.spec.train.list(part.spec.loss, part.spec.loss_over_towers);
+void Model::add_gradients(const MicroBatch& micro_batch) {
+  std::vector<Update> updates =
+      micro_batch.spec.train.list(micro_batch.spec.loss, micro_batch.spec.loss_over_towers);
   require(updates.size() <= UpdateSet::most, "model_fn: ", updates.size(),
           " updates; a step has at most ", UpdateSet::most);
-  // A list of the variables so far is longer in later parts, which have those of the first.
+  // A list of the variables so far is longer in later micro-batches, which have those of the first.
   std::vector<Update> of_first = spec_.train.list(spec_.loss, spec_.loss_over_towers);
   bool first = updates_.empty();
   if (first) updates_.resize(of_first.size());
@@ -256,7 +264,7 @@ void Model::add_gradients(const MicroBatch& part) {
     Update& update = updates[u];
     update.variables = of_first[u].variables;
     update.loss = as_f32(update.loss);
-    Tensor weight = gradient_weight(*graph_, update, part.share);
+    Tensor weight = gradient_weight(*graph_, update, micro_batch.fraction);
     if (options_.precision == Precision::f16) {
       Tensor scale = cast(loss_scale(*graph_, u), update.loss.dtype());
       weight = weight.defined() ? weight * scale : scale;
@@ -285,7 +293,7 @@ void Model::merge_over_towers() {
 }
 
 void Model::build_updates(const Hooks& hooks) {
-  // A part has the whole batch on a tower with one row, and a piece of it elsewhere.
+  // A micro-batch has the whole batch on a tower with one row, and a piece of it elsewhere.
   bool alike = options_.alike && (options_.even_rows || options_.micro_batches == 1);
   Hooks chain{average_gradients({.bucket = options_.bucket,
                                  .rows = rows_,
@@ -322,13 +330,13 @@ std::vector<VariableOptions> Model::variables() const {
   return out;
 }
 
-std::vector<UpdateSet> Model::different_parts() const {
-  std::vector<UpdateSet> parts;
-  for (const SubStep& part : round()) {
-    UpdateSet updates = part.updates & all_updates();
-    if (std::ranges::find(parts, updates) == parts.end()) parts.push_back(updates);
+std::vector<UpdateSet> Model::different_sub_steps() const {
+  std::vector<UpdateSet> out;
+  for (const SubStep& sub_step : round()) {
+    UpdateSet updates = sub_step.updates & all_updates();
+    if (std::ranges::find(out, updates) == out.end()) out.push_back(updates);
   }
-  return parts;
+  return out;
 }
 
 bool Model::may_be_skipped(std::size_t update) const {

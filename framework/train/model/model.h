@@ -29,16 +29,16 @@ struct ModelOptions {
   int micro_batches = 1;        ///< parts of the rows, computed one after the other
   Precision precision = Precision::f32;
   Bytes bucket = Bytes(4 << 20);  ///< about so many bytes of gradients are averaged at once
-  int split = 0;                  ///< slots that the model is cut into; 0: it says so itself
-  /// Where it is cut; nothing: where plan_split() would.
-  std::optional<SplitPlan> split_plan = {};
+  int split = 0;                  ///< devices that the model is cut into; 0: it says so itself
+  /// Where it is cut; nothing: where split_placements() would.
+  std::optional<SplitPlacement> split_placement = {};
   RecomputeOptions recompute = {};  ///< of its plans, for who cuts it
-  /// The slot of a variable that exists already; it stays there.
-  SlotOfVariable slot_of_variable = {};
+  /// The device of a variable that exists already; it stays there.
+  DeviceOfVariable device_of_variable = {};
 };
 
 /// Is told where a model is to be cut, and may replace that by where another worker cuts its own.
-using AgreeOnSplit = std::function<void(SplitPlan&)>;
+using AgreeOnSplit = std::function<void(SplitPlacement&)>;
 
 /// The graph that a model_fn built, with what each mode wants of it. One a tower, or several with
 /// the same signature.
@@ -56,12 +56,12 @@ class Model {
   std::int64_t rows() const { return rows_; }
   const ModelOptions& options() const { return options_; }
   /// Where it is cut, if ModelOptions::split asked for it.
-  const std::optional<SplitPlan>& split() const { return options_.split_plan; }
+  const std::optional<SplitPlacement>& split() const { return options_.split_placement; }
   /// A description of split() for people: see describe_split().
   const std::string& split_text() const { return split_text_; }
-  /// The places where it might be cut, split() among them; empty if ModelOptions::split_plan said
-  /// where.
-  std::span<const SplitPlan> split_choices() const { return split_choices_; }
+  /// The places where it might be cut, split() among them; empty if ModelOptions::split_placement
+  /// said where.
+  std::span<const SplitPlacement> split_choices() const { return split_choices_; }
   std::size_t update_count() const { return updates_.size(); }
   /// Whether model_fn made anything in this scope, by full path, or below; always in the empty one.
   bool has_scope(std::string_view scope) const;
@@ -71,7 +71,7 @@ class Model {
   /// The sub-steps of a step: at least one.
   std::span<const SubStep> round() const { return round_; }
   /// The sets of updates that these make, each once.
-  std::vector<UpdateSet> different_parts() const;
+  std::vector<UpdateSet> different_sub_steps() const;
 
   /// The loss and the values of the spec are results 0, 1, ... Whether a plan for these updates
   /// computes one of them.
@@ -109,19 +109,19 @@ class Model {
   struct MicroBatch {
     EstimatorSpec spec;
     std::vector<UpdateSet> result_updates;
-    double share = 1;                // of the rows
+    double fraction = 1;             // of the rows
     std::size_t begin = 0, end = 0;  // its nodes
   };
 
   void build_training(const ModelFn& model_fn, const Batch& batch, const Hooks& hooks);
   MicroBatch build_forward(const ModelFn& model_fn, const Batch& batch, RowRange rows,
                            bool first = true);
-  void build_pipeline(const std::vector<MicroBatch>& parts);
-  void add_results(const MicroBatch& part);
-  void add_summaries(const MicroBatch& part, bool first);
-  void add_gradients(const MicroBatch& part);
-  std::vector<SplitPass> passes_of(const std::vector<MicroBatch>& parts) const;
-  void place(const std::vector<MicroBatch>& parts);
+  void build_pipeline(const std::vector<MicroBatch>& micro_batches);
+  void add_results(const MicroBatch& micro_batch);
+  void add_summaries(const MicroBatch& micro_batch, bool first);
+  void add_gradients(const MicroBatch& micro_batch);
+  std::vector<SplitPass> passes_of(const std::vector<MicroBatch>& micro_batches) const;
+  void place(const std::vector<MicroBatch>& micro_batches);
   void merge_over_towers();
   void average_statistics(std::size_t forward_effects);
   std::vector<Node*> reductions_after(std::size_t first_node) const;
@@ -142,7 +142,7 @@ class Model {
   std::vector<std::pair<Node*, UpdateSet>> forward_effects_;
   std::vector<Node*> forward_reductions_;  // that those read
   std::vector<BuiltUpdate> updates_;
-  std::vector<SplitPlan> split_choices_;
+  std::vector<SplitPlacement> split_choices_;
   std::string split_text_;
 };
 

@@ -52,12 +52,12 @@ Tensor joined(std::vector<Tensor> parts) {
 }
 
 // x [n, ...] at the tower's place among [towers * most, ...], zeros elsewhere.
-Tensor at_own_place(Tensor x, std::int64_t most) {
+Tensor at_own_offset(Tensor x, std::int64_t most) {
   Graph& graph = x.graph();
   Array numbers(Shape{x.size(0)}, DType::i64);
   std::iota(numbers.span<std::int64_t>().begin(), numbers.span<std::int64_t>().end(), 0);
-  Tensor places = tower_index(graph) * most + constant(graph, numbers);
-  return apply1(gather_grad_op, {x, places},
+  Tensor offsets = tower_index(graph) * most + constant(graph, numbers);
+  return apply1(gather_grad_op, {x, offsets},
                 GatherGradOptions{.shape = x.shape().with(0, graph.towers() * most), .axis = 0});
 }
 
@@ -88,9 +88,9 @@ Tensor sparse_tower_sum(const Tensor& gradient, const SparseRows& rows) {
   }
   Tensor value = joined(std::move(values)), index = joined(std::move(indices));
   std::int64_t most = value.size(0) / rows.own * rows.most;
-  value = tower_sum(at_own_place(own_part(value, rows), most));
+  value = tower_sum(at_own_offset(own_part(value, rows), most));
   // Indices below 2^53 are exact as doubles.
-  index = tower_sum(at_own_place(index, most));
+  index = tower_sum(at_own_offset(index, most));
   return apply1(gather_grad_op, {value, cast(index, DType::i64)},
                 GatherGradOptions{.shape = table, .axis = 0});
 }

@@ -50,15 +50,15 @@ void Model::average_statistics(std::size_t forward_effects) {
       add_forward_effect(*effect);
     }
   }
-  // By type, slot and the updates that they go with.
+  // By type, device and the updates that they go with.
   std::map<std::tuple<DType, int, UpdateSet>, std::vector<std::pair<Tensor, Tensor>>> averaged;
   for (const auto& [id, assignment] : assigned) {
     const auto& [variable, value] = assignment;
     auto kind = variable.node().as<VariableOptions>().over_towers;
     bool mean = kind == OverTowers::mirrored && is_floating(value.dtype());
     if (mean) {
-      averaged[{value.dtype(), variable.node().slot(), updates_near(variable.node())}].emplace_back(
-          variable, value);
+      averaged[{value.dtype(), variable.node().device(), updates_near(variable.node())}]
+          .emplace_back(variable, value);
       continue;
     }
     Tensor own = where(tower_has_rows(*graph_), value, variable);
@@ -68,10 +68,10 @@ void Model::average_statistics(std::size_t forward_effects) {
     }
     add_forward_effect(assign(Variable(variable.node()), own));
   }
-  for (auto& [place, list] : averaged) {
+  for (auto& [key, list] : averaged) {
     std::vector<Tensor> values;
     for (const auto& [variable, value] : list) values.push_back(value);
-    values = tower_mean(std::move(values), concat("statistics ", std::get<0>(place)));
+    values = tower_mean(std::move(values), concat("statistics ", std::get<0>(key)));
     for (std::size_t i = 0; i < list.size(); ++i)
       add_forward_effect(assign(Variable(list[i].first.node()), values[i]));
   }

@@ -95,7 +95,7 @@ std::int64_t towers_of_a_batch(const Towers& towers) {
     case BatchPolicy::global:
       break;
   }
-  return towers.place().all;
+  return towers.range().all;
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ std::shared_ptr<Session> Estimator::new_session(const RunConfig& config) {
 
 Session& Estimator::session() {
   auto broken = [live = session_] {
-    auto turn = live->turns().take();
+    auto turn = live->turns().acquire();
     return live->broken();
   };
   if (broken()) {
@@ -236,7 +236,7 @@ std::string Estimator::explain(const InputFn& input_fn, Mode mode) {
   Features batch;
   require(open_input(input_fn, "explain")->next(batch), "explain: the input has no batch");
   std::shared_ptr<Session> live = session_;
-  auto turn = live->turns().take();
+  auto turn = live->turns().acquire();
   const Planner& planner = live->planner();
   Model model(planner.model_fn(), mode, signature_of(batch), {}, planner.complete());
   return belfry::explain(*planner.compile(model));
@@ -249,7 +249,7 @@ BatchThatFits Estimator::batch_that_fits(const InputFn& input_fn, const TrainOpt
   require(open_input(input_fn, "batch_that_fits", session_->towers().input_context())->next(batch),
           "batch_that_fits: the input has no batch");
   std::shared_ptr<Session> live = session_;
-  auto turn = live->turns().take();
+  auto turn = live->turns().acquire();
   auto find = [&](RunConfig config) {
     return find_batch_that_fits(*new_session(config), config, batch, options, most);
   };
@@ -274,7 +274,7 @@ std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
       probe_writable(model_dir_);
     session();
     std::shared_ptr<Session> live = session_;
-    auto turn = live->turns().take();
+    auto turn = live->turns().acquire();
     return training_plan(*live, config_, input_fn, options);
   });
 }

@@ -36,7 +36,7 @@ EvaluationSums::EvaluationSums(const NamedMetrics& metrics) {
 void EvaluationSums::add(const Replicas& replicas) {
   bool sum = replicas.model().spec().loss_over_towers == TowerReduction::sum;
   for (int i = 0; i < replicas.size(); ++i) {
-    std::int64_t rows = replicas.share(i).rows.count, all = replicas.rows().all;
+    std::int64_t rows = replicas.shard(i).rows.count, all = replicas.rows().all;
     if (rows == 0 && all > 0) continue;  // it has a row that belongs to another worker
     const TowerExecutable& executable = replicas.executable(i);
     // The loss of an empty batch may be NaN; it weighs nothing.
@@ -93,7 +93,7 @@ void EvaluationRun::run() {
     return !stopped() && (!args_.steps || done < *args_.steps);
   };
   for (std::int64_t i = 0; goes_on(i) && input_->next(batch); ++i) {
-    auto turn = session_->turns().take();
+    auto turn = session_->turns().acquire();
     driver_.run(batch, first_row);
     first_row += driver_.replicas().rows().all;
     if (!sums_) sums_.emplace(driver_.model().spec().metrics);
@@ -101,7 +101,7 @@ void EvaluationRun::run() {
   }
   bool others_may_have_some = session_->towers().workers().count() > 1;
   if (!sums_ && others_may_have_some && !stopped()) {
-    auto turn = session_->turns().take();
+    auto turn = session_->turns().acquire();
     if (prepare_without_rows()) sums_.emplace(driver_.model().spec().metrics);
   }
   require(sums_ || stopped(), "evaluate: the input has no batch");
@@ -135,7 +135,7 @@ std::vector<std::string> EvaluationRun::try_out() {
   Features batch;
   bool any = input_->next(batch);
   if (stopped()) return {};
-  auto turn = session_->turns().take();
+  auto turn = session_->turns().acquire();
   if (any) {
     driver_.build(batch);
     if (args_.averaged) {                    // there may be none yet

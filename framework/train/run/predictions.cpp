@@ -20,7 +20,7 @@ Array joined(const Replicas& replicas, std::size_t i, const std::string& name) {
   if (replicas.size() == 1) return first.clone();
   for (int t = 0; t < replicas.size(); ++t) {
     const Shape& shape = replicas.executable(t).output(i).shape();
-    std::int64_t rows = replicas.share(t).rows.count;
+    std::int64_t rows = replicas.shard(t).rows.count;
     require(shape.rank() > 0 && shape[0] == rows, "predict: the prediction `", name, "` is ",
             replicas.executable(t).output(i).type(), " for ", rows, rows == 1 ? " row" : " rows",
             " of a tower, but several towers need one row an example; leave it out with "
@@ -43,7 +43,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 // the one after `first_row` rows.
 Features predict_batch(Session& session, const Features& batch, const PredictOptions& options,
                        std::int64_t first_row = 0) {
-  auto turn = session.turns().take();
+  auto turn = session.turns().acquire();
   StepDriver& driver = session.driver(Mode::predict, options.averaged);
   driver.build(batch);
   const NamedTensors& predictions = driver.model().spec().predictions;
@@ -127,7 +127,7 @@ LivePredictor::LivePredictor(std::shared_ptr<Session> session, PredictOptions op
 }
 
 Features LivePredictor::operator()(const Features& batch) const {
-  auto turn = session_->turns().take();
+  auto turn = session_->turns().acquire();
   require(!session_->broken(),
           "predictor: a training has failed within a step, and the variables may be those of no "
           "step; ask the estimator for another predictor(), which goes on from the newest "

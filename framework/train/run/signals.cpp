@@ -19,7 +19,7 @@ namespace {
 
 // A handler can reach nothing but statics, and take no lock. What was in place before a
 // signal's handler is written while that is not ours.
-std::atomic<bool> in_place = false;
+std::atomic<bool> installed = false;
 std::atomic<int> signals = 0;  // noted so far
 std::atomic<int> last_signal = 0;
 struct sigaction previous_int, previous_term;
@@ -36,7 +36,7 @@ void restore_handlers() {
     sigaction(signal, nullptr, &action);
     if (action.sa_handler == note_signal) sigaction(signal, previous, nullptr);
   }
-  in_place = false;
+  installed = false;
 }
 
 extern "C" void note_signal(int signal) {
@@ -72,14 +72,14 @@ void deaf(Body body) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void put_in_place() {
+void install() {
   struct sigaction action = {};
   action.sa_handler = note_signal;
   sigemptyset(&action.sa_mask);
   deaf([&] {
     save_previous(SIGINT, previous_int);
     save_previous(SIGTERM, previous_term);
-    in_place = true;
+    installed = true;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
   });
@@ -104,7 +104,7 @@ class SignalWatch {
       guard.before_ = signals;
       guards_.push_back(&guard);
     }
-    if (!in_place) put_in_place();
+    if (!installed) install();
   }
 
   void remove(SignalGuard& guard) {

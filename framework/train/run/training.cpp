@@ -35,7 +35,7 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig config, const InputF
           StepListeners{.stopped_reading = [this] { return stopped_reading(); },
                         .report = [this](const DrivenStep& step) { report(step); }})),
       checkpoints_(*this, std::move(dir), options_.listeners, std::move(lock)) {
-  auto turn = s.turns().take();
+  auto turn = s.turns().acquire();
   s.begin_training(outside_.token());
   try {
     begin();
@@ -179,7 +179,7 @@ std::exception_ptr Training::Impl::leave_session() {
 }
 
 bool Training::Impl::step(bool behind) {
-  auto turn = session_->turns().take();
+  auto turn = session_->turns().acquire();
   try {
     return run_step(behind);
   } catch (...) {
@@ -197,7 +197,7 @@ bool Training::Impl::step(bool behind) {
 }
 
 const TrainResult& Training::Impl::finish() {
-  auto turn = session_->turns().take();
+  auto turn = session_->turns().acquire();
   if (stage_ != Stage::ended) {
     std::exception_ptr error = end_hooks(result_.outcome);
     if (error) announce_failure(error);

@@ -188,7 +188,7 @@ void Training::Impl::measure_speed(const StepResult& seen) {
   double now = monotonic_seconds();
   result_.seconds = now - speed_.start_seconds;
   speed_.meter.add(seen);
-  StepSums latest = speed_.meter.take(*this, now);
+  StepSums latest = speed_.meter.collect(*this, now);
   StepSums& sums = speed_.after_first_step;
   if (result_.steps > 1) sums += latest;
   if (sums.seconds > 0) result_.examples_per_second = sums.examples_per_second();

@@ -44,8 +44,8 @@ std::string steps_line(std::int64_t first, std::optional<std::int64_t> last) {
 std::string tower_lines(Towers& towers, const Replicas& replicas) {
   std::string out;
   for (int t = 0; t < replicas.size(); ++t) {
-    const RowRange& rows = replicas.share(t).rows;
-    out += concat("tower ", towers.place().first + t, ": ", towers.strategy().towers[t].name(),
+    const RowRange& rows = replicas.shard(t).rows;
+    out += concat("tower ", towers.range().first + t, ": ", towers.strategy().towers[t].name(),
                   ", ", count_text(rows.count, "row"));
     if (rows.count > 0) out += concat(" from row ", rows.first);
     std::int64_t least = std::max<std::int64_t>(replicas.rows().least_of_tower, 1);
@@ -61,18 +61,18 @@ std::string tower_lines(Towers& towers, const Replicas& replicas) {
   return out;
 }
 
-// The reductions of a tower, each slot's in the order in which they start.
+// The reductions of a tower, each device's in the order in which they start.
 std::string reduction_lines(const TowerPlan& plan, const std::string& part) {
   std::string out;
-  for (std::size_t s = 0; s < plan.slots.size(); ++s)
-    for (const Instruction& instruction : plan.slots[s]->instructions) {
+  for (std::size_t s = 0; s < plan.plans.size(); ++s)
+    for (const Instruction& instruction : plan.plans[s]->instructions) {
       if (instruction.role != Instruction::Role::start) continue;
       const Node& node = *instruction.node;
       std::int64_t bytes = 0;
       for (const TensorType& type : node.outputs()) bytes += type.bytes();
       out += concat("  ", node.as<AllReduceOptions>().name, part, ": ",
                     count_text(std::ssize(node.outputs()), "tensor"), ", ", bytes_text(bytes),
-                    plan.slots.size() > 1 ? concat(" on slot ", s) : "", "\n");
+                    plan.plans.size() > 1 ? concat(" on device ", s) : "", "\n");
     }
   return out;
 }
@@ -92,9 +92,9 @@ std::string round_line(const Model& model) {
   if (round.size() == 1) return "";
   std::vector<std::pair<std::string, int>> runs;
   std::int64_t batches = 0;
-  for (const SubStep& part : round) {
-    std::string text = titles_of(model, part.updates);
-    batches += part.fresh_batch;
+  for (const SubStep& sub_step : round) {
+    std::string text = titles_of(model, sub_step.updates);
+    batches += sub_step.fresh_batch;
     if (!runs.empty() && runs.back().first == text) {
       ++runs.back().second;
     } else {
@@ -135,42 +135,42 @@ std::string memory_line(const Plan& plan, const Towers& towers, int tower, const
 
 // Behind names, where a step has several parts: " (generator)".
 std::string label_of(const Model& model, UpdateSet updates) {
-  return model.different_parts().size() > 1 ? concat(" (", titles_of(model, updates), ")") : "";
+  return model.different_sub_steps().size() > 1 ? concat(" (", titles_of(model, updates), ")") : "";
 }
 
-std::string reductions_of_parts(const PreparedTraining& training) {
+std::string reductions_of_sub_steps(const PreparedTraining& training) {
   const Model& model = training.replicas().model();
   std::string lines;
-  for (UpdateSet updates : model.different_parts())
+  for (UpdateSet updates : model.different_sub_steps())
     lines += reduction_lines(training.plan(0, updates), label_of(model, updates));
   return lines.empty() ? "" : "reductions over towers, in the order in which they start:\n" + lines;
 }
 
-std::string memory_of_parts(const PreparedTraining& training) {
+std::string memory_of_sub_steps(const PreparedTraining& training) {
   std::string lines = "memory of a step, by device:\n";
   for (int t = 0; t < training.replicas().size(); ++t) {
     const Model& model = training.replicas().model(t);
     const auto& devices = training.session.towers().strategy().towers[t].devices;
-    for (UpdateSet updates : model.different_parts()) {
+    for (UpdateSet updates : model.different_sub_steps()) {
       const TowerPlan& plan = training.plan(t, updates);
-      for (std::size_t s = 0; s < plan.slots.size(); ++s)
-        lines += memory_line(*plan.slots[s], training.session.towers(), t, *devices[s],
+      for (std::size_t s = 0; s < plan.plans.size(); ++s)
+        lines += memory_line(*plan.plans[s], training.session.towers(), t, *devices[s],
                              label_of(model, updates));
     }
   }
   return lines;
 }
 
-std::string recomputed_in_parts(const PreparedTraining& training) {
+std::string recomputed_in_sub_steps(const PreparedTraining& training) {
   const Model& model = training.replicas().model();
   std::string lines;
-  for (UpdateSet updates : model.different_parts()) {
-    const auto& slots = training.plan(0, updates).slots;
-    for (std::size_t s = 0; s < slots.size(); ++s)
-      if (slots[s]->recomputed.nodes > 0)
+  for (UpdateSet updates : model.different_sub_steps()) {
+    const auto& plans = training.plan(0, updates).plans;
+    for (std::size_t s = 0; s < plans.size(); ++s)
+      if (plans[s]->recomputed.nodes > 0)
         lines += concat("computed again in the backward pass", label_of(model, updates),
-                        slots.size() > 1 ? concat(" on slot ", s) : "", ": ", slots[s]->recomputed,
-                        "\n");
+                        plans.size() > 1 ? concat(" on device ", s) : "", ": ",
+                        plans[s]->recomputed, "\n");
   }
   return lines;
 }
@@ -204,20 +204,20 @@ std::string describe_training(const PreparedTraining& training) {
       round_line(model), tower_lines(towers, training.replicas()),
       "variables: ", towers.strategy().variables, "\n",
       model.split() ? concat("split: ", model.split_text(), "\n") : "",
-      reductions_of_parts(training), memory_of_parts(training), recomputed_in_parts(training),
-      "gradients pass: average, ", training.config.precision == Precision::f16 ? "unscale, " : "",
-      names_of(editing), editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()),
-      "\n");
+      reductions_of_sub_steps(training), memory_of_sub_steps(training),
+      recomputed_in_sub_steps(training), "gradients pass: average, ",
+      training.config.precision == Precision::f16 ? "unscale, " : "", names_of(editing),
+      editing.empty() ? "" : ", ", "apply\n", "hooks: ", names_of(hooks.all()), "\n");
 }
 
 std::string memory_pictures(const PreparedTraining& training) {
   const Model& model = training.replicas().model();
   const auto& devices = training.session.towers().strategy().towers[0].devices;
   std::string out;
-  for (UpdateSet updates : model.different_parts()) {
+  for (UpdateSet updates : model.different_sub_steps()) {
     const TowerPlan& plan = training.plan(0, updates);
-    for (std::size_t s = 0; s < plan.slots.size(); ++s)
-      if (std::string picture = memory_picture(*plan.slots[s]); !picture.empty())
+    for (std::size_t s = 0; s < plan.plans.size(); ++s)
+      if (std::string picture = memory_picture(*plan.plans[s]); !picture.empty())
         out += concat("\n", devices[s]->name(), label_of(model, updates), ": ", picture);
   }
   return out;
@@ -236,7 +236,7 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
   Replicas& replicas = driver.replicas();
   std::map<std::pair<int, UpdateSet>, std::shared_ptr<const TowerPlan>> plans;
   for (int t = 0; t < replicas.size(); ++t)
-    for (UpdateSet updates : replicas.model(t).different_parts()) {
+    for (UpdateSet updates : replicas.model(t).different_sub_steps()) {
       auto& plan = plans[{t, updates}] = session.planner().compile(replicas.model(t), t, updates);
       session.check(plan, replicas.model(t), t);
     }
@@ -248,8 +248,8 @@ std::string training_plan(Session& session, const RunConfig& config, const Input
   auto state = session.state();
   if (!state->values().warm_starts()) return text;
   return text
-         + to_string(state->values().plan_warm_start(driver.model().variables(), state->seed(),
-                                                     Mode::train));
+         + to_string(state->values().warm_start_table(driver.model().variables(), state->seed(),
+                                                      Mode::train));
 }
 
 }  // namespace belfry

@@ -9,36 +9,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_folder(const std::string& place) {
+bool is_folder(const std::string& path) {
   std::error_code error;
-  return fs::is_directory(place, error);
+  return fs::is_directory(path, error);
 }
 
 // Nothing for what should be a file.
-std::optional<Checkpoint> newest_of_folder(const std::string& place) {
+std::optional<Checkpoint> newest_of_folder(const std::string& path) {
   std::optional<Checkpoint> newest;
-  if (is_folder(place)) newest = load_latest_checkpoint(place);
+  if (is_folder(path)) newest = load_latest_checkpoint(path);
   std::error_code error;
-  bool found = is_folder(place) ? newest.has_value() : fs::exists(place, error) || error;
-  require(found, "there is no checkpoint at `", place,
+  bool found = is_folder(path) ? newest.has_value() : fs::exists(path, error) || error;
+  require(found, "there is no checkpoint at `", path,
           "`; give the path of one, or a model_dir that has some");
   return newest;
 }
 
 }  // namespace
 
-Checkpoint checkpoint_at(const std::string& place) {
-  auto newest = newest_of_folder(place);
-  return newest ? std::move(*newest) : load_checkpoint(place);
+Checkpoint checkpoint_at(const std::string& path) {
+  auto newest = newest_of_folder(path);
+  return newest ? std::move(*newest) : load_checkpoint(path);
 }
 
-NamedArrays weights_at(const std::string& place) {
-  auto newest = newest_of_folder(place);
-  return newest ? std::move(newest->variables) : load_safetensors(place).tensors;
+NamedArrays weights_at(const std::string& path) {
+  auto newest = newest_of_folder(path);
+  return newest ? std::move(newest->variables) : load_safetensors(path).tensors;
 }
 
-std::string describe_checkpoint_at(const std::string& place) {
-  return is_folder(place) ? "the newest checkpoint in " + place : place;
+std::string describe_checkpoint_at(const std::string& path) {
+  return is_folder(path) ? "the newest checkpoint in " + path : path;
 }
 
 std::unique_ptr<LockFile> lock_model_dir(const std::string& model_dir) {

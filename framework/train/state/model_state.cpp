@@ -182,14 +182,14 @@ void ModelState::warm_up(std::span<const VariableOptions> of_model, Mode mode, b
 }
 
 // On all towers at once: they may never differ but where they are meant to.
-void ModelState::make(const VariableOptions& options, int slot, Mode mode) {
+void ModelState::make(const VariableOptions& options, int device, Mode mode) {
   bool is_new = !variables_.contains(options.name);
-  ensure(is_new || variables_.slot_of(options.name) == slot, "variable `", options.name,
-         "` is not on slot ", slot);
+  ensure(is_new || variables_.device_of(options.name) == device, "variable `", options.name,
+         "` is not on device ", device);
   std::optional<FoundValue> found;
   if (is_new) found = values_.find(options);
   for (int tower = 0; tower < variables_.towers(); ++tower)
-    variables_.store(tower, slot).get_or_create(options, seed_);
+    variables_.store(tower, device).get_or_create(options, seed_);
   if (found) {
     write(options.name, *found);
     values_.given(options.name);  // now: to make a variable may fail, and be tried again

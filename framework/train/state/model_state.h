@@ -72,7 +72,7 @@ class ModelState {
   void warm_up(std::span<const VariableOptions> of_model, Mode mode, bool is_chief);
   /// Makes a variable on all towers, unless it is there, with its value from the checkpoint or the
   /// warm start, if they have one, or its first one.
-  void make(const VariableOptions& options, int slot, Mode mode);
+  void make(const VariableOptions& options, int device, Mode mode);
   /// Whether a variable has a moving average to read; one that has `begun` has been updated.
   bool has_average(const std::string& variable, bool begun = true) const;
 

@@ -49,10 +49,11 @@ std::vector<Array> ValueSource::values_of_towers(const NamedArrays& values,
   return own;
 }
 
-WarmStartPlan ValueSource::plan_warm_start(std::span<const VariableOptions> variables,
-                                           std::uint64_t seed, Mode mode) {
+WarmStartTable ValueSource::warm_start_table(std::span<const VariableOptions> variables,
+                                             std::uint64_t seed, Mode mode) {
   if (!warm_source_) warm_source_ = load_weights(warm_start_->from);
-  return belfry::plan_warm_start(*warm_start_, *warm_source_, variables, seed, mode == Mode::train);
+  return belfry::warm_start_table(*warm_start_, *warm_source_, variables, seed,
+                                  mode == Mode::train);
 }
 
 // A model that evaluates or predicts may lack variables that one has which trains: only after that
@@ -60,10 +61,10 @@ WarmStartPlan ValueSource::plan_warm_start(std::span<const VariableOptions> vari
 std::string ValueSource::warm_up(std::span<const VariableOptions> variables, std::uint64_t seed,
                                  Mode mode) {
   if (!warm_start_ || !warmed_up_.insert(mode).second) return "";
-  WarmStartPlan plan = plan_warm_start(variables, seed, mode);
-  warm_values_ = std::move(plan.values);
+  WarmStartTable table = warm_start_table(variables, seed, mode);
+  warm_values_ = std::move(table.values);
   if (mode == Mode::train) end_warm_start();
-  return to_string(plan);
+  return to_string(table);
 }
 
 void ValueSource::end_warm_start() {

@@ -50,9 +50,9 @@ class ValueSource {
   const NamedArrays& waiting() const { return waiting_; }
 
   bool warm_starts() const { return warm_start_.has_value(); }
-  /// The effects of the warm start on a model of these variables. Error: as plan_warm_start().
-  WarmStartPlan plan_warm_start(std::span<const VariableOptions> variables, std::uint64_t seed,
-                                Mode mode);
+  /// The effects of the warm start on a model of these variables. Error: as warm_start_table().
+  WarmStartTable warm_start_table(std::span<const VariableOptions> variables, std::uint64_t seed,
+                                  Mode mode);
   /// Has the warm start's values ready for the first model of each mode, and returns the table of
   /// them; empty: there is nothing to do.
   std::string warm_up(std::span<const VariableOptions> variables, std::uint64_t seed, Mode mode);

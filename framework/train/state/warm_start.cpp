@@ -49,9 +49,9 @@ std::vector<std::string> patterns_of(const std::vector<RenameRule>& rules) {
 }
 
 /// Goes over the variables of one model.
-class Planner {
+class TableBuilder {
  public:
-  Planner(const WarmStart& options, const Weights& source, std::uint64_t seed)
+  TableBuilder(const WarmStart& options, const Weights& source, std::uint64_t seed)
       : options_(options),
         source_(source),
         seed_(seed),
@@ -90,7 +90,7 @@ class Planner {
     for (const auto& pattern : renames_.list) check_used("renames", pattern);
   }
 
-  WarmStartPlan finish() {
+  WarmStartTable finish() {
     for (const auto& [name, array] : source_.tensors)
       if (!used_.contains(name)) out_.unused.push_back(name);
     return std::move(out_);
@@ -151,7 +151,7 @@ class Planner {
   std::uint64_t seed_;
   Patterns wanted_, renames_;
   std::set<std::string> known_, used_;
-  WarmStartPlan out_;
+  WarmStartTable out_;
 };
 
 std::string row(const WarmStartEntry& entry) {
@@ -179,8 +179,10 @@ std::string list(std::string_view what, const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::string to_string(const WarmStartPlan& plan) {
-  auto count = [&](auto is) { return std::count_if(plan.entries.begin(), plan.entries.end(), is); };
+std::string to_string(const WarmStartTable& table) {
+  auto count = [&](auto is) {
+    return std::count_if(table.entries.begin(), table.entries.end(), is);
+  };
   auto in = [&](State state) {
     return count([=](const WarmStartEntry& entry) { return entry.state == state; });
   };
@@ -188,32 +190,32 @@ std::string to_string(const WarmStartPlan& plan) {
     return count([=](const WarmStartEntry& e) { return e.state == State::loaded && is(e); });
   };
   std::string out =
-      concat("warm start from ", plan.from, ": ", in(State::loaded), " loaded (",
+      concat("warm start from ", table.from, ": ", in(State::loaded), " loaded (",
              loaded_and([](const WarmStartEntry& e) { return e.renamed(); }), " renamed, ",
              loaded_and([](const WarmStartEntry& e) { return !e.conversion.empty(); }),
              " converted), ", in(State::mismatched), " mismatched, ", in(State::absent), " new, ",
-             plan.unused.size(), " unused\n");
-  for (const WarmStartEntry& entry : plan.entries) out += row(entry);
-  return out + list("  unused      ", plan.unused) + list("  left out    ", plan.skipped);
+             table.unused.size(), " unused\n");
+  for (const WarmStartEntry& entry : table.entries) out += row(entry);
+  return out + list("  unused      ", table.unused) + list("  left out    ", table.skipped);
 }
 
-WarmStartPlan plan_warm_start(const WarmStart& options, const Weights& source,
-                              std::span<const VariableOptions> variables, std::uint64_t seed,
-                              bool whole_model) {
-  Planner planner(options, source, seed);
+WarmStartTable warm_start_table(const WarmStart& options, const Weights& source,
+                                std::span<const VariableOptions> variables, std::uint64_t seed,
+                                bool whole_model) {
+  TableBuilder builder(options, source, seed);
   for (const VariableOptions& variable : variables)
     with_context(concat("warm start of `", variable.name, "` from ", source.path),
-                 [&] { planner.add(variable); });
-  if (whole_model) planner.check_all_used();
-  WarmStartPlan plan = planner.finish();
-  auto fault = std::find_if(plan.entries.begin(), plan.entries.end(),
+                 [&] { builder.add(variable); });
+  if (whole_model) builder.check_all_used();
+  WarmStartTable table = builder.finish();
+  auto fault = std::find_if(table.entries.begin(), table.entries.end(),
                             [](const WarmStartEntry& e) { return e.state != State::loaded; });
-  if (options.strict && fault != plan.entries.end())
+  if (options.strict && fault != table.entries.end())
     fail("warm start: `", fault->variable,
          "` cannot be taken over; say what it is called in the source (WarmStart::names, renames), "
          "leave it out (variables), or let it keep its first value (strict = false)\n",
-         to_string(plan));
-  return plan;
+         to_string(table));
+  return table;
 }
 
 }  // namespace belfry

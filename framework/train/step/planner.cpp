@@ -12,22 +12,24 @@ Planner::Planner(ModelFn model_fn, const RunConfig& config, const Towers& towers
       towers_(towers),
       variables_(variables),
       precision_(config.precision),
-      split_(config.split.slots),
+      split_(config.split.devices),
       compile_options_{
-          .threads = towers.threads_of_a_slot(),
+          .threads = towers.threads_of_a_device(),
           .tf32 = config.tf32,
           .exact_convolutions = config.exact_convolutions,
           .recompute = {.cheap = config.recompute.automatic, .scopes = config.recompute.scopes}},
       recompute_(config.recompute.automatic) {}
 
 ModelOptions Planner::complete(ModelOptions options) const {
-  options.towers = towers_.place().all;
+  options.towers = towers_.range().all;
   options.split = split_;
   options.precision = precision_;
   options.recompute = compile_options_.recompute;
   options.recompute.rates = towers_.on_host() ? rates_of_cpus : rates_of_gpus;
-  if (towers_.slots() > 1)
-    options.slot_of_variable = [this](std::string_view name) { return variables_.slot_of(name); };
+  if (towers_.devices_per_tower() > 1)
+    options.device_of_variable = [this](std::string_view name) {
+      return variables_.device_of(name);
+    };
   return options;
 }
 
@@ -57,16 +59,16 @@ std::shared_ptr<const TowerPlan> Planner::compile_summaries(const Model& model, 
 
 Planner::Need Planner::need_of(const Model& model, int tower, Search search) const {
   Plans plans;
-  for (UpdateSet chosen : model.different_parts())
+  for (UpdateSet chosen : model.different_sub_steps())
     plans.push_back(compile(model, tower, chosen, search));
   std::vector<Device*> devices = towers_.devices(tower);
   Need need;
   need.over_limit = need.over = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t slot = 0; slot < devices.size(); ++slot) {
-    const Device& device = *devices[slot];
+  for (std::size_t device_index = 0; device_index < devices.size(); ++device_index) {
+    const Device& device = *devices[device_index];
     std::int64_t limit = device.memory_limit().count;
     std::int64_t there = device.memory_in_use().count + device.available_memory().count;
-    std::int64_t bytes = bytes_of(plans, tower, slot);
+    std::int64_t bytes = bytes_of(plans, tower, device_index);
     need.most = std::max(need.most, bytes);
     need.over_limit = std::max(need.over_limit, bytes - limit);
     need.over = std::max(need.over, bytes - std::min(limit, there));
@@ -82,27 +84,27 @@ Model Planner::build(Mode mode, const Signature& signature, const Hooks& hooks,
                      const ModelOptions& options, const AgreeOnSplit& agree) const {
   Model model(model_fn_, mode, signature, hooks, options);
   if (model.split_choices().empty()) return model;
-  SplitPlan best = model.split_choices().size() > 1 ? best_split(model) : *model.split();
+  SplitPlacement best = model.split_choices().size() > 1 ? best_split(model) : *model.split();
   if (agree) agree(best);
   ModelOptions chosen = model.options();
-  chosen.split_plan = std::move(best);
+  chosen.split_placement = std::move(best);
   return Model(model_fn_, mode, signature, hooks, chosen);  // the last one that the hooks see
 }
 
 // The memory that others have in use is not looked at, so that a model is cut alike each time.
-SplitPlan Planner::best_split(const Model& first) const {
+SplitPlacement Planner::best_split(const Model& first) const {
   struct Way {
-    const SplitPlan* plan;
+    const SplitPlacement* placement;
     Need need;
   };
   std::vector<Way> ways;
   auto judge = [&](Search search) {
     ways.clear();
-    for (const SplitPlan& plan : first.split_choices()) {
+    for (const SplitPlacement& placement : first.split_choices()) {
       ModelOptions options = first.options();
-      options.split_plan = plan;
+      options.split_placement = placement;
       Model model(model_fn_, first.mode(), first.signature(), {}, options);
-      ways.push_back({&plan, need_of(model, 0, search)});
+      ways.push_back({&placement, need_of(model, 0, search)});
     }
     return std::ranges::any_of(ways, [](const Way& way) { return way.need.over_limit <= 0; });
   };
@@ -112,8 +114,8 @@ SplitPlan Planner::best_split(const Model& first) const {
       std::ranges::min_element(ways, {}, [](const Way& way) { return way.need.most; })->need.most;
   std::erase_if(ways, [&](const Way& way) { return way.need.most > least + least / 20; });
   return *std::ranges::min_element(ways, {}, [](const Way& way) {
-            return way.plan->seconds;
-          })->plan;
+            return way.placement->seconds;
+          })->placement;
 }
 
 Planner::Search Planner::leanest(const Model& model) {
@@ -121,11 +123,11 @@ Planner::Search Planner::leanest(const Model& model) {
 }
 
 // Plans of one tower that are there together share variables, and the memory to compute in.
-std::int64_t Planner::bytes_of(const Plans& plans, int tower, std::size_t slot) const {
+std::int64_t Planner::bytes_of(const Plans& plans, int tower, std::size_t device_index) const {
   std::map<std::string_view, std::int64_t> variables;
   std::int64_t bytes = 0, scratch = 0;
   for (const auto& plan : plans) {
-    const Plan& own = *plan->slots[slot];
+    const Plan& own = *plan->plans[device_index];
     bytes += (own.staged ? own.input_bytes() : 0) + own.constant_bytes();
     scratch = std::max(scratch, own.scratch_bytes());
     for (const Node* v : own.variables)
@@ -165,7 +167,7 @@ std::shared_ptr<const TowerPlan> Planner::compile_with_recompute(int tower, Sear
                                                                  CompileOptions options,
                                                                  const TowerPlan& without) const {
   std::int64_t fits = 1, too_much = 0;
-  for (const auto& slot : without.slots) too_much = std::max(too_much, slot->arena_bytes);
+  for (const auto& own : without.plans) too_much = std::max(too_much, own->arena_bytes);
   options.recompute.most_bytes = fits;
   auto best = compile(options);
   if (search.first_that_fits) return best;
@@ -180,9 +182,9 @@ std::shared_ptr<const TowerPlan> Planner::compile_with_recompute(int tower, Sear
   return best;
 }
 
-Bytes Planner::bytes_needed(const TowerPlan& plan, int tower, int slot) const {
-  const Plan& own = *plan.slots[slot];
-  const VariableStore& store = variables_.store(tower, slot);
+Bytes Planner::bytes_needed(const TowerPlan& plan, int tower, int device_index) const {
+  const Plan& own = *plan.plans[device_index];
+  const VariableStore& store = variables_.store(tower, device_index);
   std::int64_t needed = std::max<std::int64_t>(own.scratch_bytes() - store.arena()->size().count,
                                                0);  // the rest is there
   needed += (own.staged ? own.input_bytes() : 0) + own.constant_bytes();
@@ -213,19 +215,20 @@ std::int64_t Planner::bytes_over_limits(const std::shared_ptr<const TowerPlan>& 
                                         int tower) const {
   std::vector<Device*> devices = towers_.devices(tower);
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t slot = 0; slot < devices.size(); ++slot)
-    most = std::max(most, bytes_of({plan}, tower, slot) - devices[slot]->memory_limit().count);
+  for (std::size_t device_index = 0; device_index < devices.size(); ++device_index)
+    most = std::max(
+        most, bytes_of({plan}, tower, device_index) - devices[device_index]->memory_limit().count);
   return most;
 }
 
-std::int64_t Planner::bytes_missing(const TowerPlan& plan, int tower, int slot) const {
-  const Device& device = variables_.store(tower, slot).device();
-  return bytes_needed(plan, tower, slot).count - free_memory(device).count;
+std::int64_t Planner::bytes_missing(const TowerPlan& plan, int tower, int device_index) const {
+  const Device& device = variables_.store(tower, device_index).device();
+  return bytes_needed(plan, tower, device_index).count - free_memory(device).count;
 }
 
 bool Planner::fits(const TowerPlan& plan, int tower) const {
-  for (int slot = 0; slot < towers_.slots(); ++slot)
-    if (bytes_missing(plan, tower, slot) > 0) return false;
+  for (int device_index = 0; device_index < towers_.devices_per_tower(); ++device_index)
+    if (bytes_missing(plan, tower, device_index) > 0) return false;
   return true;
 }
 
@@ -239,7 +242,7 @@ std::int64_t Planner::largest_batch(const Model& model, int tower) const {
         type.shape = type.shape.with(0, rows);
     try {
       ModelOptions options = model.options();
-      if (options.split > 0) options.split_plan.reset();  // it would be cut for itself
+      if (options.split > 0) options.split_placement.reset();  // it would be cut for itself
       Model scaled = build(model.mode(), smaller, {}, options);
       return fits(*compile(scaled, tower, UpdateSet::all(), leanest(model)), tower);
     } catch (const Error&) {  // a model that wants a certain batch
@@ -264,15 +267,15 @@ void Planner::make_room(const std::shared_ptr<const TowerPlan>& plan, const Mode
 }
 
 void Planner::refuse(const TowerPlan& plan, const Model& model, int tower) const {
-  int slot = 0;  // the fullest
-  for (int s = 1; s < towers_.slots(); ++s)
-    if (bytes_missing(plan, tower, s) > bytes_missing(plan, tower, slot)) slot = s;
-  Device& device = variables_.store(tower, slot).device();
+  int device_index = 0;  // the fullest
+  for (int s = 1; s < towers_.devices_per_tower(); ++s)
+    if (bytes_missing(plan, tower, s) > bytes_missing(plan, tower, device_index)) device_index = s;
+  Device& device = variables_.store(tower, device_index).device();
   std::int64_t rows = largest_batch(model, tower);
-  std::string report = belfry::explain(*plan.slots[slot]);
+  std::string report = belfry::explain(*plan.plans[device_index]);
   std::string_view where = towers_.count() > 1 ? " a tower" : "";
-  fail("the step needs ", bytes_text(bytes_needed(plan, tower, slot).count), " on ", device.name(),
-       " but ", bytes_text(free_memory(device).count), " of ",
+  fail("the step needs ", bytes_text(bytes_needed(plan, tower, device_index).count), " on ",
+       device.name(), " but ", bytes_text(free_memory(device).count), " of ",
        bytes_text(device.memory_limit().count), " are free", held_by_others(device), "; ",
        rows > 0 ? concat("a batch of ", rows, where, " instead of ", model.rows(), " would fit.")
                 : concat("not even a batch of 1", where, " would fit."),
@@ -306,7 +309,7 @@ std::string Planner::other_ways(const Model& model, int tower) const {
   }
   if (options.precision == Precision::f32) {
     options.precision = Precision::bf16;
-    options.split_plan.reset();  // conversions are operations, too
+    options.split_placement.reset();  // conversions are operations, too
     add(need(options, search), "in bf16 (RunConfig::precision)");
     options = model.options();
   }
@@ -318,8 +321,9 @@ std::string Planner::other_ways(const Model& model, int tower) const {
     in_parts.least_rows = std::max<std::int64_t>(options.least_rows, all);
     add(need(in_parts, search), "with the rows in ", all, " parts (hooks::accumulate)");
   }
-  std::string_view who = towers_.slots() > 1 ? " The fullest device would need" : " It would need";
-  if (towers_.slots() == 1)
+  std::string_view who =
+      towers_.devices_per_tower() > 1 ? " The fullest device would need" : " It would need";
+  if (towers_.devices_per_tower() == 1)
     add(need_on_two_devices(model, tower), "on each of two devices (RunConfig::split)");
   std::int64_t kept = 0;
   for (const VariableOptions& v : model.variables())
@@ -338,7 +342,7 @@ std::optional<Planner::Need> Planner::need_on_two_devices(const Model& model, in
     Device* device = towers_.devices(tower)[0];
     Device* two[] = {device, device};
     Plans plans;
-    for (UpdateSet chosen : cut.different_parts())
+    for (UpdateSet chosen : cut.different_sub_steps())
       plans.push_back(cut.compile(two, compile_options_, chosen));
     Need need{.most = std::max(bytes_of(plans, tower, 0), bytes_of(plans, tower, 1))};
     need.over = need.most - device->memory_limit().count;

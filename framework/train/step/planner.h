@@ -83,14 +83,14 @@ class Planner {
                                                           const Compile& compile,
                                                           CompileOptions options,
                                                           const TowerPlan& without) const;
-  SplitPlan best_split(const Model& first) const;
+  SplitPlacement best_split(const Model& first) const;
   static Search leanest(const Model& model);
   Need need_of(const Model& model, int tower, Search search) const;
   std::optional<Need> need_on_two_devices(const Model& model, int tower) const;
-  std::int64_t bytes_of(const Plans& plans, int tower, std::size_t slot) const;
+  std::int64_t bytes_of(const Plans& plans, int tower, std::size_t device_index) const;
   std::int64_t bytes_over_limits(const std::shared_ptr<const TowerPlan>& plan, int tower) const;
-  Bytes bytes_needed(const TowerPlan& plan, int tower, int slot) const;
-  std::int64_t bytes_missing(const TowerPlan& plan, int tower, int slot) const;
+  Bytes bytes_needed(const TowerPlan& plan, int tower, int device_index) const;
+  std::int64_t bytes_missing(const TowerPlan& plan, int tower, int device_index) const;
   bool fits(const TowerPlan& plan, int tower) const;
   std::int64_t largest_batch(const Model& model, int tower) const;
   [[noreturn]] void refuse(const TowerPlan& plan, const Model& model, int tower) const;

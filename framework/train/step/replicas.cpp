@@ -15,15 +15,15 @@ namespace {
 // "12.0 MiB on cpu:0, 9.5 MiB on cpu:1"
 std::string memory_text(const TowerPlan& plan, const Strategy& strategy) {
   std::vector<std::string> parts;
-  for (std::size_t s = 0; s < plan.slots.size(); ++s)
+  for (std::size_t s = 0; s < plan.plans.size(); ++s)
     parts.push_back(
-        concat(bytes_text(plan.slots[s]->bytes()), " on ", strategy.towers[0].devices[s]->name()));
+        concat(bytes_text(plan.plans[s]->bytes()), " on ", strategy.towers[0].devices[s]->name()));
   return join(parts, ", ");
 }
 
 // Workers may have other rows, for which another cut would be the best.
-void take_chiefs_cuts(Workers& workers, SplitPlan& plan) {
-  auto own = std::as_writable_bytes(std::span(plan.slot_of));
+void take_chiefs_cuts(Workers& workers, SplitPlacement& placement) {
+  auto own = std::as_writable_bytes(std::span(placement.device_of));
   std::vector<std::byte> cuts(own.begin(), own.end());
   workers.broadcast(cuts);
   ensure(cuts.size() == own.size(), "split: the chief's model has another number of operations");
@@ -31,12 +31,12 @@ void take_chiefs_cuts(Workers& workers, SplitPlan& plan) {
 }
 
 void warn_of_references(const TowerPlan& plan, const Tower& tower) {
-  for (std::size_t s = 0; s < plan.slots.size(); ++s)
-    if (references_are_noticeable(*plan.slots[s]))
+  for (std::size_t s = 0; s < plan.plans.size(); ++s)
+    if (references_are_noticeable(*plan.plans[s]))
       log_warning("train: for a part of the step on ", tower.devices[s]->name(),
                   " there are only reference kernels, which run on one thread and may take many "
                   "times as long as others: ",
-                  describe_reference_use(*plan.slots[s]),
+                  describe_reference_use(*plan.plans[s]),
                   ". Where an op has a fast kernel in f32, compute it in f32");
 }
 
@@ -48,10 +48,10 @@ Replicas::Replicas(Session& session, Mode mode, Hooks hooks, ModelOptions option
       hooks_(std::move(hooks)),
       options_(session.planner().complete(std::move(options))),
       towers_(session.towers().count()),
-      shares_{std::vector<TowerShare>(towers_.size())} {}
+      shards_{std::vector<TowerShard>(towers_.size())} {}
 
 Replicas::~Replicas() {
-  auto turn = session_.turns().take();
+  auto turn = session_.turns().acquire();
   let_go();
   for (Running& running : running_) running.kept.clear();
   session_.plans().drop([this](const PreparedModel& known) { return known.owner == this; });
@@ -90,19 +90,20 @@ Replicas::Pointer Replicas::prepared_for(const Features& batch) {
     return known;
   AgreeOnSplit agree;
   if (Workers& workers = session_.towers().workers(); mode_ == Mode::train && workers.count() > 1)
-    agree = [&workers](SplitPlan& plan) { take_chiefs_cuts(workers, plan); };
+    agree = [&workers](SplitPlacement& placement) { take_chiefs_cuts(workers, placement); };
   Pointer made = plans.add(
       {this, session_.planner().build(mode_, signature_of(batch), hooks_, options, agree)});
   const auto& split = made->model.split();
-  if (split && !options_.split_plan) log_info("split for ", mode_, ": ", made->model.split_text());
-  options_.split_plan = split;
+  if (split && !options_.split_placement)
+    log_info("split for ", mode_, ": ", made->model.split_text());
+  options_.split_placement = split;
   return made;
 }
 
 Replicas::Pointer Replicas::prepared_for_tower(int tower) {
-  const Features& batch = share(tower).batch;
-  if (session_.towers().place().all == 1) return prepared_for(batch);
-  return with_context(describe_share(tower), [&] { return prepared_for(batch); });
+  const Features& batch = shard(tower).batch;
+  if (session_.towers().range().all == 1) return prepared_for(batch);
+  return with_context(describe_shard(tower), [&] { return prepared_for(batch); });
 }
 
 void Replicas::prepare_models() {
@@ -115,14 +116,14 @@ void Replicas::prepare_models() {
 
 bool Replicas::is_prepared(UpdateSet chosen) const {
   for (int t = 0; t < size(); ++t) {
-    Pointer known = find(share(t).batch);
+    Pointer known = find(shard(t).batch);
     if (!known || !known->executables.contains({t, chosen})) return false;
   }
   return true;
 }
 
 const TowerPlan& Replicas::plan(int i, UpdateSet chosen) const {
-  Pointer known = find(share(i).batch);
+  Pointer known = find(shard(i).batch);
   ensure(known && known->executables.contains({i, chosen}), "plan: prepare() comes first");
   return known->executables.at({i, chosen})->plan();
 }
@@ -137,7 +138,7 @@ void Replicas::check_alike(int tower, const Model& model) const {
   auto name = [](auto at, auto end) {
     return at == end ? std::string("none") : describe_variable(*at);
   };
-  const int first_here = session_.towers().place().first;
+  const int first_here = session_.towers().range().first;
   fail("train: variable ", a - own.begin(), " of tower ", first_here + tower, "'s model is ",
        name(a, own.end()), " and of tower ", first_here, "'s ", name(b, others.end()),
        "; a model_fn must make the same variables on every tower");
@@ -162,7 +163,7 @@ void Replicas::prepare(UpdateSet chosen) {
       auto plan = session_.planner().compile(model, t, chosen);
       executable = session_.make_executable(plan, model, t, options_.averaged);
       bool first = t == 0 && !std::exchange(has_prepared_, true);
-      if (first && session_.towers().slots() > 1)
+      if (first && session_.towers().devices_per_tower() > 1)
         log_info(mode_, ": a step needs ", memory_text(*plan, session_.towers().strategy()));
       if (first && mode_ == Mode::train && session_.towers().workers().is_chief())
         warn_of_references(*plan, session_.towers().strategy().towers[0]);
@@ -175,7 +176,7 @@ void Replicas::prepare_summaries() {
   let_go();
   for (int t = 0; t < size(); ++t) {
     TowerState& tower = towers_[t];
-    tower = {prepared_for(share(t).batch), nullptr};
+    tower = {prepared_for(shard(t).batch), nullptr};
     auto& executable = tower.model->summaries[t];
     if (!executable)
       executable = session_.make_executable(
@@ -193,46 +194,47 @@ void Replicas::begin_at(std::int64_t first_row) {
   first_row_ = first_row + (own_batches ? row_numbers / workers.count() * workers.rank() : 0);
 }
 
-StepState Replicas::state_of(const TowerShare& share) const {
+StepState Replicas::state_of(const TowerShard& shard) const {
   StepState state = state_;
-  state.first_row = first_row_ + share.rows.first;
-  state.weight = share.weight;
+  state.first_row = first_row_ + shard.rows.first;
+  state.weight = shard.weight;
   return state;
 }
 
 // For errors: rows that these name are counted from the first of the share.
-std::string Replicas::describe_share(int tower) const {
-  const RowRange& rows = share(tower).rows;
-  std::string name = concat("on tower ", session_.towers().place().first + tower);
+std::string Replicas::describe_shard(int tower) const {
+  const RowRange& rows = shard(tower).rows;
+  std::string name = concat("on tower ", session_.towers().range().first + tower);
   if (rows.count == 0) return name + ", which has no rows of the batch";
-  return concat(name, ", whose row 0 is row ", rows.first, " of the batch's ", shares_.rows.all);
+  return concat(name, ", whose row 0 is row ", rows.first, " of the batch's ", shards_.rows.all);
 }
 
 void Replicas::on_lane(int lane, Phase phase) {
-  int slots = session_.towers().slots(), tower = lane / slots, slot = lane % slots;
+  int devices = session_.towers().devices_per_tower(), tower = lane / devices,
+      device = lane % devices;
   if (tower >= size()) return;
-  if (session_.towers().place().all == 1) return run_lane(tower, slot, phase);
+  if (session_.towers().range().all == 1) return run_lane(tower, device, phase);
   try {
-    run_lane(tower, slot, phase);
+    run_lane(tower, device, phase);
   } catch (Error& error) {
-    error.add_context(describe_share(tower));
+    error.add_context(describe_shard(tower));
     throw;
   }
 }
 
-void Replicas::run_lane(int tower, int slot, Phase phase) {
+void Replicas::run_lane(int tower, int device, Phase phase) {
   TowerState& own = towers_[tower];
-  const TowerShare& share = this->share(tower);
+  const TowerShard& shard = this->shard(tower);
   TowerExecutable& executable = *own.executable;
   switch (phase) {
     case Phase::compute:
-      return executable.compute(slot, share.batch, state_of(share));
+      return executable.compute(device, shard.batch, state_of(shard));
     case Phase::apply:
-      return executable.apply(slot);
+      return executable.apply(device);
     case Phase::whole:
-      executable.enqueue(slot, share.batch, state_of(share));
-      // The mailboxes in which slots leave values for each other have room for one step.
-      if (!executable.can_run_behind()) executable.collect(slot);
+      executable.enqueue(device, shard.batch, state_of(shard));
+      // The mailboxes in which devices leave values for each other have room for one step.
+      if (!executable.can_run_behind()) executable.collect(device);
   }
 }
 
@@ -303,7 +305,7 @@ void Replicas::run_lanes(Phase phase) {
     session_.towers().lanes().run([this, phase](int lane) { on_lane(lane, phase); },
                                   [this](const std::exception& error) { failed(error); });
   } catch (...) {
-    for (int t = 0; session_.towers().slots() > 1 && t < size(); ++t)
+    for (int t = 0; session_.towers().devices_per_tower() > 1 && t < size(); ++t)
       towers_[t].executable->settle();
     throw;
   }

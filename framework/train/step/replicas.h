@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "belfry/framework/train/step/planner.h"
-#include "belfry/framework/train/step/tower_shares.h"
+#include "belfry/framework/train/step/tower_shards.h"
 
 namespace belfry {
 
@@ -24,25 +24,25 @@ class Replicas {
   Replicas& operator=(const Replicas&) = delete;
 
   /// Who takes which rows of the step; StepDriver says so.
-  StepShares& shares() { return shares_; }
+  StepShards& shards() { return shards_; }
   /// The rows of this process or, where workers share a step, of all of them.
-  const StepRows& rows() const { return shares_.rows; }
+  const StepRows& rows() const { return shards_.rows; }
   /// Sets how many rows came before this batch, for evaluation and prediction, before run(). Random
   /// numbers of its rows are numbered from there, so that no row draws those of an earlier one.
   /// Workers that evaluate batches of their own have a range of row numbers each.
   void begin_at(std::int64_t first_row);
 
-  /// Builds the models that the towers need for their shares.
+  /// Builds the models that the towers need for their shards.
   void prepare_models();
   /// Whether prepare() has nothing to do.
   bool is_prepared(UpdateSet chosen) const;
-  /// Builds and compiles what the towers need for their shares. Does nothing when all is there.
+  /// Builds and compiles what the towers need for their shards. Does nothing when all is there.
   /// Where it is not, results of steps before are taken, and their plans may go. The plans of the
   /// last batch of an evaluation or prediction stay until its next one.
   void prepare(UpdateSet chosen = UpdateSet::all());
   /// As prepare(), for the models' summaries: run() then changes no variable.
   void prepare_summaries();
-  /// Runs every tower that takes part on its share, all at once, as prepare() left it.
+  /// Runs every tower that takes part on its shard, all at once, as prepare() left it.
   void run(int sub_step = 0);
   /// As run(), but on devices that run behind the host it returns while the step is under way.
   /// With `trace`, every instruction is timed: see Executable.
@@ -62,8 +62,8 @@ class Replicas {
   const TowerPlan& plan(int i, UpdateSet chosen) const;
 
   /// The towers that take part: their results of run(), which stay until the next one.
-  int size() const { return shares_.taking_part; }
-  const TowerShare& share(int i) const { return shares_.of[i]; }
+  int size() const { return shards_.active; }
+  const TowerShard& shard(int i) const { return shards_.of[i]; }
   const TowerExecutable& executable(int i) const { return *towers_[i].executable; }
   static StepTimes times(const Started& towers);  ///< their mean
   /// Appends the trace of a step that was traced and is over.
@@ -88,20 +88,20 @@ class Replicas {
   Pointer find(const Features& batch) const;
   Pointer prepared_for(const Features& batch);
   Pointer prepared_for_tower(int tower);
-  std::string describe_share(int tower) const;
+  std::string describe_shard(int tower) const;
   void check_alike(int tower, const Model& model) const;
   void run_lanes(Phase phase);
   void on_lane(int lane, Phase phase);
-  void run_lane(int tower, int slot, Phase phase);
+  void run_lane(int tower, int device, Phase phase);
   void failed(const std::exception& error);
-  StepState state_of(const TowerShare& share) const;
+  StepState state_of(const TowerShard& shard) const;
 
   Session& session_;
   Mode mode_;
   Hooks hooks_;
   ModelOptions options_;
   std::vector<TowerState> towers_;
-  StepShares shares_;
+  StepShards shards_;
   std::array<Running, 2> running_;  // the last start() and the one before
   std::size_t started_steps_ = 0;
   std::int64_t first_row_ = 0;

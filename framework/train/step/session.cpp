@@ -11,13 +11,13 @@ Session::Session(ModelFn model_fn, const RunConfig& config, std::optional<WarmSt
     : check_numerics_(config.check_numerics),
       capture_steps_(config.capture_steps),
       towers_(config),
-      state_(towers_.strategy(), towers_.place().first, towers_.place().all, config,
+      state_(towers_.strategy(), towers_.range().first, towers_.range().all, config,
              std::move(warm_start)),
       planner_(std::move(model_fn), config, towers_, state_.variables()),
       plans_(config.plans) {}
 
 void Session::require_no_training() const {
-  auto turn = turns_.take();
+  auto turn = turns_.acquire();
   require(!training_,
           "train: this Estimator is training already; finish() or destroy that Training, or use "
           "another Estimator with a model_dir of its own");
@@ -38,17 +38,17 @@ void Session::end_training() {
 }
 
 std::stop_token Session::training_stop() const {
-  auto turn = turns_.take();
+  auto turn = turns_.acquire();
   return training_stop_;
 }
 
 void Session::listen_to(std::stop_token stop) {
-  auto turn = turns_.take();
+  auto turn = turns_.acquire();
   if (!training_) training_stop_ = std::move(stop);
 }
 
 StepDriver& Session::driver(Mode mode, bool averaged) {
-  auto turn = turns_.take();
+  auto turn = turns_.acquire();
   std::set<std::string>& to_come = averages_to_come_[mode];
   auto has_come = [this](const std::string& variable) { return state_.has_average(variable); };
   if (averaged && std::any_of(to_come.begin(), to_come.end(), has_come)) {
@@ -70,8 +70,8 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
   std::vector<VariableStore*> stores;
   std::vector<ExecutableOptions> options;
   bool any_average = false;
-  for (int slot = 0; slot < towers_.slots(); ++slot) {
-    for (const Node* v : plan->slots[slot]->variables) {
+  for (int device = 0; device < towers_.devices_per_tower(); ++device) {
+    for (const Node* v : plan->plans[device]->variables) {
       VariableOptions variable = v->as<VariableOptions>();
       if (averaged && state_.has_average(variable.name)) {
         variable.name += moving_average_suffix;
@@ -80,11 +80,11 @@ std::unique_ptr<TowerExecutable> Session::make_executable(std::shared_ptr<const 
       } else if (averaged && state_.has_average(variable.name, false)) {
         averages_to_come_[model.mode()].insert(variable.name);
       }
-      state_.make(variable, slot, model.mode());
+      state_.make(variable, device, model.mode());
     }
-    stores.push_back(&state_.variables().store(tower, slot));
-    options.push_back({.member = {trains ? towers_.communicator(slot) : nullptr, tower,
-                                  towers_.place().first + tower},
+    stores.push_back(&state_.variables().store(tower, device));
+    options.push_back({.member = {trains ? towers_.communicator(device) : nullptr, tower,
+                                  towers_.range().first + tower},
                        .variable_suffix = averaged ? std::string(moving_average_suffix) : "",
                        .mailboxes = nullptr,
                        .capture = capture_steps_});
@@ -105,9 +105,9 @@ void Session::check(const std::shared_ptr<const TowerPlan>& plan, const Model& m
 
 void Session::check_variables(const TowerPlan& plan, const Model& model) {
   std::set<std::string> used;
-  for (const auto& slot : plan.slots)
-    for (const Node* v : slot->variables) used.insert(v->as<VariableOptions>().name);
-  auto turn = turns_.take();
+  for (const auto& own : plan.plans)
+    for (const Node* v : own->variables) used.insert(v->as<VariableOptions>().name);
+  auto turn = turns_.acquire();
   state_.check(model.variables(), used, model.mode());
 }
 

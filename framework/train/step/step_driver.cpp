@@ -42,26 +42,26 @@ bool StepDriver::reads_alone() const {
 void StepDriver::split(const Features& batch) {
   Towers& towers = session_.towers();
   bool of_all = mode_ != Mode::predict && towers.strategy().batch == BatchPolicy::global;
-  TowerPlace place = of_all ? towers.place() : TowerPlace{0, towers.count()};
-  StepShares& shares = replicas_.shares();
-  shares.taking_part = split_batch(batch, place, mode_ == Mode::train, shares.of, shares.rows);
+  TowerRange range = of_all ? towers.range() : TowerRange{0, towers.count()};
+  StepShards& shards = replicas_.shards();
+  shards.active = split_batch(batch, range, mode_ == Mode::train, shards.of, shards.rows);
 }
 
-void StepDriver::take(std::span<const Features> batches) {
-  StepShares& shares = replicas_.shares();
-  shares.taking_part = take_batches(batches, true, shares.of, shares.rows);
+void StepDriver::accept(std::span<const Features> batches) {
+  StepShards& shards = replicas_.shards();
+  shards.active = take_batches(batches, true, shards.of, shards.rows);
 }
 
-void StepDriver::take_nothing(const Features& any) {
+void StepDriver::accept_nothing(const Features& any) {
   Features none;
   for (const auto& [name, array] : any)
     none.set(name, array.shape().rank() > 0
                        ? array.rows(0, std::min<std::int64_t>(1, array.shape()[0]))
                        : array);
-  take({&none, 1});
-  StepShares& shares = replicas_.shares();
-  shares.rows = {};
-  for (TowerShare& share : shares.of) share.rows = {0, 0}, share.weight = 0;
+  accept({&none, 1});
+  StepShards& shards = replicas_.shards();
+  shards.rows = {};
+  for (TowerShard& shard : shards.of) shard.rows = {0, 0}, shard.weight = 0;
 }
 
 void StepDriver::build(const Features& batch) {
@@ -70,7 +70,7 @@ void StepDriver::build(const Features& batch) {
 }
 
 void StepDriver::build_without_rows(const Features& any) {
-  take_nothing(any);
+  accept_nothing(any);
   replicas_.prepare_models();
 }
 
@@ -91,36 +91,36 @@ StepDriver::Read StepDriver::first(bool may_begin_anew) {
     any_ = reading([&] { return input_->begin_anew(need_any); });
     if (listeners_.stopped_reading()) return Read::stopped;
   }
-  if (!share_out({})) return Read::end;
+  if (!hand_out_rows({})) return Read::end;
   replicas_.prepare_models();
   return Read::batch;
 }
 
 // Gives the towers their rows of a set; false when no worker has any.
-bool StepDriver::share_out(UpdateSet chosen, int set) {
+bool StepDriver::hand_out_rows(UpdateSet chosen, int set) {
   if (any_ && session_.towers().strategy().batch == BatchPolicy::per_tower) {
-    take(input_->batches(set));
+    accept(input_->batches(set));
   } else if (any_) {
     split(input_->batches(set)[0]);
   }
-  StepShares& shares = replicas_.shares();
+  StepShards& shards = replicas_.shards();
   bool any = any_;
   if (!reads_alone()) {
-    StepRows rows = sync_.exchange_rows(any ? shares.rows : StepRows(), chosen);
+    StepRows rows = sync_.exchange_rows(any ? shards.rows : StepRows(), chosen);
     if (!any && rows.all > 0) {
       const Features* others = reading([&] { return input_->any(); });
       require(others,
               "train: input_fn gives other workers batches but this one none, not even as the "
               "only pipeline");
-      take_nothing(*others);
+      accept_nothing(*others);
     }
     any = rows.all > 0;
     if (any) {
-      shares.rows = rows;
-      place_among_workers(rows, shares.of);
+      shards.rows = rows;
+      offset_by_workers(rows, shards.of);
     }
   }
-  require(!any || shares.rows.all > 0,
+  require(!any || shards.rows.all > 0,
           "train: the batch has no rows; leave such batches out of the stream");
   return any;
 }
@@ -128,7 +128,8 @@ bool StepDriver::share_out(UpdateSet chosen, int set) {
 void StepDriver::prepare() {
   for (const auto& [name, tensor] : model().spec().values) values_.emplace_back(name, 0.0);
   round_.assign(model().round().begin(), model().round().end());
-  for (const SubStep& part : round_) replicas_.prepare(part.updates & model().all_updates());
+  for (const SubStep& sub_step : round_)
+    replicas_.prepare(sub_step.updates & model().all_updates());
 }
 
 StepDriver::Read StepDriver::next(const StepRequest& request) {
@@ -150,46 +151,46 @@ StepDriver::Read StepDriver::start_round(Started next) {
   next.began = monotonic_seconds();
   next.waited = next.began - before_input;
   int number = 0, set = -1;
-  for (const SubStep& part : round_) {
-    UpdateSet chosen = part.updates & next.chosen;
+  for (const SubStep& sub_step : round_) {
+    UpdateSet chosen = sub_step.updates & next.chosen;
     bool last = ++number == std::ssize(round_);
-    set += part.fresh_batch;
+    set += sub_step.fresh_batch;
     if (chosen.empty() && !last) continue;
-    if (!share_out(chosen, set)) {
+    if (!hand_out_rows(chosen, set)) {
       settle();  // a hook may have a reason of its own to stop
       return Read::end;
     }
-    if (last && next.summaries) take_summaries(next, number - 1);
-    start_part(next, chosen, number - 1, last);
-    if (part.fresh_batch) next.rows += replicas_.rows().all;
+    if (last && next.summaries) collect_summaries(next, number - 1);
+    start_sub_step(next, chosen, number - 1, last);
+    if (sub_step.fresh_batch) next.rows += replicas_.rows().all;
   }
   started_ = std::move(next);
   return Read::batch;
 }
 
 // As soon as the first sub-step of a step is under way, the step before is settled.
-void StepDriver::start_part(Started& step, UpdateSet chosen, int number, bool last) {
+void StepDriver::start_sub_step(Started& step, UpdateSet chosen, int number, bool last) {
   bool first = !std::exchange(step.begun, true);
   if (!replicas_.is_prepared(chosen) || step.traced) {  // preparing waits for the device
     settle();
-    take_results(step, step.last);
+    collect_results(step, step.last);
   }
   running_step = step.step;
   replicas_.prepare(chosen);
   if (first) ++under_way_;
-  Part before = std::exchange(step.last, {});
+  SubStepRun before = std::exchange(step.last, {});
   replicas_.start(step.traced, number);
   step.last = {&replicas_.started(), &model(), chosen};
   if (last) ++session_.state()->step;
   if (first) settle();
-  take_results(step, before);
+  collect_results(step, before);
 }
 
 // With the same batch, variables and random numbers as the sub-step that comes next, so what is
 // shown is what that computes.
-void StepDriver::take_summaries(Started& step, int number) {
+void StepDriver::collect_summaries(Started& step, int number) {
   settle();
-  take_results(step, step.last);
+  collect_results(step, step.last);
   running_step = step.step;
   with_context("while computing summaries, beside the step", [&] {
     replicas_.prepare_summaries();
@@ -202,19 +203,19 @@ void StepDriver::take_summaries(Started& step, int number) {
 }
 
 // Waits for the end of a sub-step, unless that has been done.
-void StepDriver::take_results(Started& step, Part& part) {
-  if (!part.towers) return;
-  const Replicas::Started& towers = *std::exchange(part.towers, nullptr);
+void StepDriver::collect_results(Started& step, SubStepRun& sub_step) {
+  if (!sub_step.towers) return;
+  const Replicas::Started& towers = *std::exchange(sub_step.towers, nullptr);
   Replicas::collect(towers);
   const TowerExecutable& executable = *towers[0];  // all have the same results
   std::size_t output = 0;
-  auto take = [&](std::size_t number, double& to) {
-    if (part.model->has_result(number, part.chosen)) to = executable.output(output++).at(0);
+  auto store_result = [&](std::size_t number, double& to) {
+    if (sub_step.model->has_result(number, sub_step.chosen)) to = executable.output(output++).at(0);
   };
-  take(0, loss_);
-  for (std::size_t i = 0; i < values_.size(); ++i) take(i + 1, values_[i].second);
-  for (std::size_t u : part.chosen) {
-    bool skipped = part.model->may_be_skipped(u) && executable.output(output++).at(0) == 0;
+  store_result(0, loss_);
+  for (std::size_t i = 0; i < values_.size(); ++i) store_result(i + 1, values_[i].second);
+  for (std::size_t u : sub_step.chosen) {
+    bool skipped = sub_step.model->may_be_skipped(u) && executable.output(output++).at(0) == 0;
     if (!skipped) step.applied |= {u};
   }
   step.times += Replicas::times(towers);
@@ -225,7 +226,7 @@ void StepDriver::settle() {
   if (!started_) return;
   Started step = *std::exchange(started_, {});
   running_step = step.step;
-  take_results(step, step.last);
+  collect_results(step, step.last);
   step.loss = loss_;
   listeners_.report(step);
 }

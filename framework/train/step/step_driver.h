@@ -95,14 +95,14 @@ class StepDriver {
 
  private:
   // A sub-step that was started and whose results have not been taken.
-  struct Part {
+  struct SubStepRun {
     const Replicas::Started* towers = nullptr;
     const Model* model = nullptr;  // of the first
     UpdateSet chosen = {};
   };
   // A step that was started and that has not been reported.
   struct Started : DrivenStep {
-    Part last = {};  // sub-step; the others have come to their end
+    SubStepRun last = {};  // sub-step; the others have come to their end
     bool begun = false;
   };
 
@@ -111,13 +111,13 @@ class StepDriver {
   template <class Body>
   auto reading(Body read);
   void split(const Features& batch);
-  void take(std::span<const Features> batches);
-  void take_nothing(const Features& any);
-  bool share_out(UpdateSet chosen, int set = 0);
+  void accept(std::span<const Features> batches);
+  void accept_nothing(const Features& any);
+  bool hand_out_rows(UpdateSet chosen, int set = 0);
   Read start_round(Started next);
-  void start_part(Started& step, UpdateSet chosen, int number, bool last);
-  void take_summaries(Started& step, int number);
-  void take_results(Started& step, Part& part);
+  void start_sub_step(Started& step, UpdateSet chosen, int number, bool last);
+  void collect_summaries(Started& step, int number);
+  void collect_results(Started& step, SubStepRun& sub_step);
 
   Session& session_;
   Mode mode_;

@@ -23,7 +23,7 @@ void StepInput::restore(const std::string& position) {
       [&] { stream_->restore(position); });
 }
 
-bool StepInput::take(int set) {
+bool StepInput::fetch(int set) {
   std::size_t index = set;
   if (sets_.size() <= index) sets_.resize(index + 1);
   Set& to = sets_[index];
@@ -48,7 +48,7 @@ bool StepInput::settle(std::size_t sets, bool all_read, bool may_put_back) {
 bool StepInput::read_first(bool need_any) {
   position_before_ = stream_->save();
   was_read_ = true;
-  held_ = take(0);
+  held_ = fetch(0);
   if (!held_ && need_any) any();
   return settle(1, held_, true);
 }
@@ -62,13 +62,13 @@ bool StepInput::read(int sets, bool may_put_back) {
   may_put_back = may_put_back || sets > 1 || batches_a_set_ > 1;
   if (may_put_back && !held_) position_before_ = stream_->save();
   may_put_back = may_put_back || held_;
-  return settle(sets, take_all(sets), may_put_back);
+  return settle(sets, fetch_all(sets), may_put_back);
 }
 
-bool StepInput::take_all(int sets) {
-  bool first = std::exchange(held_, false) || take(0);
+bool StepInput::fetch_all(int sets) {
+  bool first = std::exchange(held_, false) || fetch(0);
   for (int set = 1; set < sets && first; ++set) {
-    if (take(set)) continue;
+    if (fetch(set)) continue;
     if (context_.stop.stop_requested()) return false;
     log_warning("train: the data end with ", set, " of the ", sets,
                 " batches that a round takes, so it is not begun; repeat() makes them last");

@@ -57,8 +57,8 @@ class StepInput {
     std::vector<Features> batches;
     std::size_t count = 0;
   };
-  bool take(int set);
-  bool take_all(int sets);
+  bool fetch(int set);
+  bool fetch_all(int sets);
   bool settle(std::size_t sets, bool all_read, bool may_put_back);
 
   InputFn input_fn_;

@@ -22,8 +22,8 @@ std::string silent_workers(Workers& workers, const std::string& reason) {
   return join(names, ", ");
 }
 
-// Devices of one slot, in all workers, as members of one communicator, in the order of ranks. They
-// wait longer than calls of Workers, which know whom they miss.
+// Devices of one device, in all workers, as members of one communicator, in the order of ranks.
+// They wait longer than calls of Workers, which know whom they miss.
 std::shared_ptr<Communicator> join_all(std::span<Device* const> devices, Workers& workers,
                                        CommunicatorOptions options) {
   auto counts = workers.all_gather(static_cast<int>(devices.size()));
@@ -47,7 +47,7 @@ bool joins_workers(const Device& device, Workers& workers) {
   return joins == 1;
 }
 
-// Each slot's devices reduce together, beside those of other slots. Towers wait longer for each
+// Each device's devices reduce together, beside those of other devices. Towers wait longer for each
 // other than a worker for the others, which says more about what is wrong.
 std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& strategy,
                                                             Workers& workers,
@@ -55,7 +55,7 @@ std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& stra
   CommunicatorOptions local = options;
   if (workers.count() > 1) local.timeout_seconds *= 2;
   std::vector<std::shared_ptr<Communicator>> out;
-  for (std::int64_t s = 0; s < strategy.slots(); ++s) {
+  for (std::int64_t s = 0; s < strategy.devices_per_tower(); ++s) {
     std::vector<Device*> devices;
     for (const Tower& tower : strategy.towers) devices.push_back(tower.devices[s].get());
     auto join_towers = [&]() -> std::shared_ptr<Communicator> {
@@ -87,11 +87,11 @@ AllocateHost pinned_memory(const Strategy& strategy) {
   return {};
 }
 
-Bytes share_of(Bytes memory, double share) {
-  return Bytes(static_cast<std::int64_t>(share * memory.count));
+Bytes fraction_of(Bytes memory, double fraction) {
+  return Bytes(static_cast<std::int64_t>(fraction * memory.count));
 }
 
-int lane_count(const Strategy& strategy) { return strategy.size() * strategy.slots(); }
+int lane_count(const Strategy& strategy) { return strategy.size() * strategy.devices_per_tower(); }
 
 int threads_for(const RunConfig& config, const Strategy& strategy) {
   if (config.threads > 0 || lane_count(strategy) == 1) return config.threads;
@@ -103,18 +103,18 @@ int threads_for(const RunConfig& config, const Strategy& strategy) {
 Towers::Towers(const RunConfig& config)
     : workers_(find_workers(WorkerOptions{.timeout_seconds = timeout(config)})),
       strategy_(make_strategy(config.devices, config.batch, config.variables)),
-      threads_of_a_slot_(threads_for(config, strategy_)),
+      threads_of_a_device_(threads_for(config, strategy_)),
       lanes_(lane_count(strategy_)),
       reduction_{config.reduction, timeout(config)} {
-  require(config.split.slots <= slots(), "RunConfig: split is into ", config.split.slots,
-          " slots but tower ", strategy_.towers[0].name(), " has ", slots(),
-          "; name as many devices, joined by +, in each entry of devices");
+  require(config.split.devices <= devices_per_tower(), "RunConfig: split is into ",
+          config.split.devices, " devices but tower ", strategy_.towers[0].name(), " has ",
+          devices_per_tower(), "; name as many devices, joined by +, in each entry of devices");
   const MemoryLimit& limit = config.memory_limit;
   if (limit == MemoryLimit()) return;
   for (const Tower& tower : strategy_.towers)
     for (const auto& device : tower.devices)
-      device->set_memory_limit(limit.share > 0 ? share_of(device->memory(), limit.share)
-                                               : limit.bytes);
+      device->set_memory_limit(limit.fraction > 0 ? fraction_of(device->memory(), limit.fraction)
+                                                  : limit.bytes);
 }
 
 std::vector<Device*> Towers::devices(int tower) const {
@@ -144,7 +144,7 @@ std::string Towers::description() const {
   std::string text = lane_count(strategy_) == 1 ? first.description() : join(names, ", ");
   if (!first.host_accessible()) return text;
   // As many as a step gets that is worth sharing.
-  int threads = first.threads_for(std::numeric_limits<double>::infinity(), threads_of_a_slot_);
+  int threads = first.threads_for(std::numeric_limits<double>::infinity(), threads_of_a_device_);
   return concat(text, ", ", threads == 1 ? "1 thread" : concat("up to ", threads, " threads"),
                 lane_count(strategy_) == 1 ? "" : " each");
 }
@@ -161,6 +161,6 @@ void Towers::connect() {
   if (communicators_.empty()) communicators_ = communicators_of(strategy_, *workers_, reduction_);
 }
 
-Communicator* Towers::communicator(int slot) const { return communicators_[slot].get(); }
+Communicator* Towers::communicator(int device) const { return communicators_[device].get(); }
 
 }  // namespace belfry

@@ -14,40 +14,41 @@
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/run_config.h"
-#include "belfry/framework/train/step/tower_shares.h"
+#include "belfry/framework/train/step/tower_shards.h"
 
 namespace belfry {
 
 class Towers {
  public:
-  /// Limits the devices' memory. Error: there are fewer slots than RunConfig::split asks for.
+  /// Limits the devices' memory. Error: there are fewer devices than RunConfig::split asks for.
   explicit Towers(const RunConfig& config);
 
   const Strategy& strategy() const { return strategy_; }
   int count() const { return strategy_.size(); }
-  int slots() const { return strategy_.slots(); }  ///< of each
-  std::vector<Device*> devices(int tower) const;   ///< by slot
+  int devices_per_tower() const { return strategy_.devices_per_tower(); }  ///< of each
+  std::vector<Device*> devices(int tower) const;                           ///< by device
   /// Whether a variable has memory of its own on this tower.
   bool holds(const VariableOptions& options, int tower) const;
   bool on_host() const { return strategy_.towers[0].devices[0]->host_accessible(); }
-  /// Threads of a slot of a CPU; 0: as many as there are.
-  int threads_of_a_slot() const { return threads_of_a_slot_; }
+  /// Threads of a device of a CPU; 0: as many as there are.
+  int threads_of_a_device() const { return threads_of_a_device_; }
   /// The devices and, of CPUs, how many threads they run on: "cpu:0, cpu:1, 1 thread each".
   std::string description() const;
 
   Workers& workers() const { return *workers_; }
   /// This process's towers among those of all workers.
-  TowerPlace place() const { return {workers_->rank() * count(), workers_->count() * count()}; }
+  TowerRange range() const { return {workers_->rank() * count(), workers_->count() * count()}; }
   /// The context that an input_fn is given: with the global policy every worker reads whole
   /// batches.
   InputContext input_context() const;
 
-  /// A thread for each slot of each tower, tower after tower.
+  /// A thread for each device of each tower, tower after tower.
   TowerThreads& lanes() { return lanes_; }
   /// Joins the towers of all workers, unless they are joined: all workers call it.
   void connect();
-  /// The one that joins the devices of a slot; null: there is one device, or connect() comes first.
-  Communicator* communicator(int slot) const;
+  /// The one that joins the devices of a device; null: there is one device, or connect() comes
+  /// first.
+  Communicator* communicator(int device) const;
   bool connected() const { return !communicators_.empty(); }
   /// Lets the towers that wait for one that threw go on; from any thread.
   void failed(const std::exception& error);
@@ -55,10 +56,10 @@ class Towers {
  private:
   std::shared_ptr<Workers> workers_;
   Strategy strategy_;
-  int threads_of_a_slot_;
+  int threads_of_a_device_;
   TowerThreads lanes_;
   CommunicatorOptions reduction_;
-  std::vector<std::shared_ptr<Communicator>> communicators_;  // of several towers, by slot
+  std::vector<std::shared_ptr<Communicator>> communicators_;  // of several towers, by device
   std::vector<std::shared_ptr<Communicator>> aborted_;        // that executables may still refer to
   std::atomic<bool> failed_ = false;
 };

@@ -40,7 +40,7 @@ class Turns {
   };
 
   /// Waits for the turn; a thread that has it may take it again.
-  [[nodiscard]] Turn take() { return Turn(*this); }
+  [[nodiscard]] Turn acquire() { return Turn(*this); }
   /// For a thread that is about to wait for something else.
   [[nodiscard]] Interruption let_others() { return Interruption(*this); }
 

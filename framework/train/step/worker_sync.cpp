@@ -37,15 +37,15 @@ void WorkerSync::check_start(std::int64_t step, std::uint64_t seed, const Strate
   struct Start {
     std::int64_t step;
     std::uint64_t seed;
-    std::int32_t towers, slots;
+    std::int32_t towers, devices_per_tower;
     BatchPolicy batch;
-    auto devices() const { return std::tuple(towers, slots, batch); }
+    auto devices() const { return std::tuple(towers, devices_per_tower, batch); }
   };
-  std::vector<Start> all =
-      workers_.all_gather(Start{step, seed, strategy.size(), strategy.slots(), strategy.batch});
+  std::vector<Start> all = workers_.all_gather(
+      Start{step, seed, strategy.size(), strategy.devices_per_tower(), strategy.batch});
   auto text_of = [&](std::size_t rank) {
-    return concat("worker ", rank, " has towers x slots = ", all[rank].towers, " x ",
-                  all[rank].slots, " and batches ", all[rank].batch);
+    return concat("worker ", rank, " has towers x devices = ", all[rank].towers, " x ",
+                  all[rank].devices_per_tower, " and batches ", all[rank].batch);
   };
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     require(all[rank].devices() == all[0].devices(), "train: ", text_of(0), ", ", text_of(rank),

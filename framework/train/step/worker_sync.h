@@ -10,7 +10,7 @@
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/features.h"
-#include "belfry/framework/train/step/tower_shares.h"
+#include "belfry/framework/train/step/tower_shards.h"
 
 namespace belfry {
 
@@ -24,7 +24,7 @@ class WorkerSync {
   bool is_chief() const { return workers_.is_chief(); }
 
   /// Error unless all workers begin with the same step and seed, and have as many towers, of as
-  /// many slots, that take batches alike.
+  /// many devices, that take batches alike.
   void check_start(std::int64_t step, std::uint64_t seed, const Strategy& strategy);
 
   /// Error unless all workers' models have these variables, in this order.

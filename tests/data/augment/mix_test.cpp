@@ -27,11 +27,11 @@ struct Mixing {
       std::int64_t other = i;
       double sum = 0;
       for (std::int64_t c = 0; c < rows; ++c) {
-        double share = label.at(rows * i + c);
-        sum += share;
-        if (c == i || share == 0) continue;
+        double fraction = label.at(rows * i + c);
+        sum += fraction;
+        if (c == i || fraction == 0) continue;
         EXPECT_EQ(std::exchange(other, c), i) << "two partners";
-        kept = 1 - share;
+        kept = 1 - fraction;
       }
       EXPECT_NEAR(sum, 1, 1e-6);
       partner.push_back(other);

@@ -24,11 +24,12 @@ Dataset as_many(Features in) {
 
 // The order of tf.data written down as a loop over lists.
 Values expected_order(const std::vector<Values>& lists, std::size_t cycle, std::size_t block) {
-  std::vector<std::pair<std::size_t, std::size_t>> slots(cycle, {lists.size(), 0});  // list, place
+  std::vector<std::pair<std::size_t, std::size_t>> entries(cycle,
+                                                           {lists.size(), 0});  // list, place
   Values out;
   std::size_t next = 0, open = 0;
   for (std::size_t c = 0; open > 0 || next < lists.size(); c = (c + 1) % cycle) {
-    auto& [list, place] = slots[c];
+    auto& [list, place] = entries[c];
     if (list == lists.size() && next < lists.size()) {
       list = next++;
       place = 0;

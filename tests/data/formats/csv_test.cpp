@@ -33,9 +33,9 @@ std::string show(const Features& features) {
 Lines read_all(CsvReader& reader, std::string_view content, std::size_t step = 1 << 20) {
   Lines out;
   Features record;
-  std::size_t end = static_cast<std::size_t>(reader.place().offset);
+  std::size_t end = static_cast<std::size_t>(reader.position().offset);
   while (out.size() < 100'000) {
-    auto begin = static_cast<std::size_t>(reader.place().offset);
+    auto begin = static_cast<std::size_t>(reader.position().offset);
     std::string_view rest = content.substr(begin, std::max(begin, end) - begin);
     bool at_end = end >= content.size();
     try {
@@ -46,7 +46,7 @@ Lines read_all(CsvReader& reader, std::string_view content, std::size_t step = 1
     } catch (const Error& error) {
       out.push_back(error.what());
     }
-    EXPECT_EQ(rest.data(), content.data() + reader.place().offset);
+    EXPECT_EQ(rest.data(), content.data() + reader.position().offset);
   }
   return out;
 }
@@ -259,7 +259,7 @@ TEST(Csv, SkipsWithoutLookingAtValues) {
   CsvReader reader({{.name = "a", .type = CsvType::i64}, {.name = "b"}}, {}, "f.csv");
   std::string_view text = "a,b\nbad,\"x\ny\"\n1,2,3\n4,d\n";
   EXPECT_TRUE(reader.skip(text, true));
-  EXPECT_EQ(reader.place(), (CsvPlace{14, 4}));
+  EXPECT_EQ(reader.position(), (CsvPosition{14, 4}));
   EXPECT_THAT(error_of([&] { reader.skip(text, true); }), HasSubstr("the record has 3 fields"));
   Features out;
   EXPECT_TRUE(reader.next(text, true, out));
@@ -276,20 +276,20 @@ TEST(Csv, GoesOnFromAnyPlace) {
   ASSERT_EQ(all.size(), 4u);
   CsvReader first(a_and_b, {}, "f.csv");
   std::string_view rest = content;
-  std::vector<CsvPlace> places;
+  std::vector<CsvPosition> places;
   Features out;
   for (std::size_t i = 0; i < all.size(); ++i) {
     error_of([&] { first.next(rest, true, out); });
-    places.push_back(first.place());
+    places.push_back(first.position());
   }
-  EXPECT_EQ(places[0], (CsvPlace{15, 4}));
-  EXPECT_EQ(places[1], (CsvPlace{20, 6}));
-  EXPECT_EQ(places[2], (CsvPlace{24, 7}));
+  EXPECT_EQ(places[0], (CsvPosition{15, 4}));
+  EXPECT_EQ(places[1], (CsvPosition{20, 6}));
+  EXPECT_EQ(places[2], (CsvPosition{24, 7}));
   for (std::size_t i = 0; i < all.size(); ++i) {
     CsvReader resumed(a_and_b, {}, "f.csv");
     std::string_view head = content;
     ASSERT_TRUE(resumed.read_header(head, false));
-    EXPECT_EQ(resumed.place(), (CsvPlace{7, 2}));
+    EXPECT_EQ(resumed.position(), (CsvPosition{7, 2}));
     resumed.seek(places[i]);
     EXPECT_EQ(read_all(resumed, content, 2),
               Lines(all.begin() + static_cast<int>(i) + 1, all.end()));
@@ -351,7 +351,7 @@ TEST(Csv, RandomBytesAreReadToTheirEnd) {
     CsvOptions options{.header = random.flip(0.5f), .comment = '#', .max_record_bytes = 12};
     CsvReader whole({{.name = "a", .index = 0}}, options), pieces = whole;
     Lines out = read_all(whole, content);
-    EXPECT_EQ(whole.place().offset, std::ssize(content));
+    EXPECT_EQ(whole.position().offset, std::ssize(content));
     EXPECT_EQ(read_all(pieces, content, 1 + random.below(5)), out) << content;
   }
 }

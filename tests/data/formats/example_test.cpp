@@ -94,11 +94,11 @@ TEST(Example, MergesPartsAsProtobufDoes) {
     });
     out.message(1, [&] {});  // no name and no value
   });
-  EXPECT_EQ(Example::parse(out.take()), (Example{{{"", Feature()},
-                                                  {"a", Integers{1}},
-                                                  {"b", Integers{3}},
-                                                  {"c", Integers{10, 11}},
-                                                  {"d", Strings{"x"}}}}));
+  EXPECT_EQ(Example::parse(out.release()), (Example{{{"", Feature()},
+                                                     {"a", Integers{1}},
+                                                     {"b", Integers{3}},
+                                                     {"c", Integers{10, 11}},
+                                                     {"d", Strings{"x"}}}}));
 }
 
 TEST(Example, NamesTheFeatureWhoseBytesAreWrong) {

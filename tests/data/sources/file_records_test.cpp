@@ -30,8 +30,8 @@ class Letters final : public RecordFile {
     return true;
   }
   bool lost() const override { return lost_; }
-  RecordPlace place() const override { return {static_cast<std::int64_t>(at_), 0}; }
-  void seek(RecordPlace place) override { at_ = static_cast<std::size_t>(place.offset); }
+  RecordPosition position() const override { return {static_cast<std::int64_t>(at_), 0}; }
+  void seek(RecordPosition position) override { at_ = static_cast<std::size_t>(position.offset); }
 
  private:
   std::string path_;
@@ -153,8 +153,8 @@ TEST(FileRecords, RefusesThePositionInOtherFiles) {
 
 TEST(FileRecords, PipelinesShareWholeFilesWhereThereAreEnough) {
   Dataset data = letters({"ab", "-", "c", "de", ""});
-  EXPECT_EQ(share(data, 2, 0, "record"), (Words{"a", "b", "c"}));
-  EXPECT_EQ(share(data, 2, 1, "record"),
+  EXPECT_EQ(words_of_shard(data, 2, 0, "record"), (Words{"a", "b", "c"}));
+  EXPECT_EQ(words_of_shard(data, 2, 1, "record"),
             (Words{"error: -: cannot be opened (at element 0, epoch 0)", "d", "e"}));
   EXPECT_EQ(describe_shards(letters({"ab", "c", "d"}), 2),
             "letters, pipeline 0 of 2: files ab, d\nletters, pipeline 1 of 2: files c\n");
@@ -162,9 +162,9 @@ TEST(FileRecords, PipelinesShareWholeFilesWhereThereAreEnough) {
 
 TEST(FileRecords, PipelinesShareElementsWhereThereAreFewFiles) {
   Dataset data = letters({"ab!c", "de"});
-  EXPECT_EQ(share(data, 3, 0, "record"), (Words{"a", "c"}));
-  EXPECT_EQ(share(data, 3, 1, "record"), (Words{"b", "d"}));
-  EXPECT_EQ(share(data, 3, 2, "record"),
+  EXPECT_EQ(words_of_shard(data, 3, 0, "record"), (Words{"a", "c"}));
+  EXPECT_EQ(words_of_shard(data, 3, 1, "record"), (Words{"b", "d"}));
+  EXPECT_EQ(words_of_shard(data, 3, 2, "record"),
             (Words{"error: ab!c: damaged at byte 2 (at element 2, epoch 0)", "e"}));
 }
 

@@ -79,8 +79,8 @@ TEST_F(Files, AreElements) {
   EXPECT_TRUE(data.info().random_access);
   EXPECT_EQ(strings(data, "path"), (Words{"b", "a", "a long/path"}));
   EXPECT_EQ(strings(data | skip(1), "path"), (Words{"a", "a long/path"}));
-  EXPECT_EQ(share(data, 2, 0, "path"), (Words{"b", "a long/path"}));
-  EXPECT_EQ(share(data, 2, 1, "path"), Words{"a"});
+  EXPECT_EQ(words_of_shard(data, 2, 0, "path"), (Words{"b", "a long/path"}));
+  EXPECT_EQ(words_of_shard(data, 2, 1, "path"), Words{"a"});
   EXPECT_EQ(error_of([] { files({}); }), "files: there are no files");
   expect_resumes(data | shuffle(3) | repeat(2), 60, 25, "path");
 }
@@ -95,19 +95,20 @@ TEST_F(Files, AreSharedByFile) {
   EXPECT_EQ(describe_shards(data, 2), shares);
   for (ShardPolicy policy : {ShardPolicy::automatic, ShardPolicy::file, ShardPolicy::data}) {
     Dataset mine = data | with_options({.shard = policy});
-    EXPECT_EQ(share(mine, 2, 0, "path"), (Words{"b", "c"}));
-    EXPECT_EQ(share(mine, 2, 1, "path"), Words{"a"});
+    EXPECT_EQ(words_of_shard(mine, 2, 0, "path"), (Words{"b", "c"}));
+    EXPECT_EQ(words_of_shard(mine, 2, 1, "path"), Words{"a"});
     Dataset shuffled = mine | shuffle(3, {.seed = 5});
-    Words all = share(shuffled, 2, 0, "path");
-    for (const std::string& path : share(shuffled, 2, 1, "path")) all.push_back(path);
+    Words all = words_of_shard(shuffled, 2, 0, "path");
+    for (const std::string& path : words_of_shard(shuffled, 2, 1, "path")) all.push_back(path);
     EXPECT_THAT(all, ::testing::UnorderedElementsAre("a", "b", "c"));
   }
   EXPECT_EQ(describe_shards(data | with_options({.shard = ShardPolicy::file}), 2), shares);
-  EXPECT_EQ(share(data | with_options({.shard = ShardPolicy::off}), 2, 1, "path"),
+  EXPECT_EQ(words_of_shard(data | with_options({.shard = ShardPolicy::off}), 2, 1, "path"),
             (Words{"b", "a", "c"}));
-  EXPECT_THAT(
-      error_of([&] { share(data | with_options({.shard = ShardPolicy::file}), 4, 0, "path"); }),
-      HasSubstr("3 elements cannot be shared by 4 pipelines"));
+  EXPECT_THAT(error_of([&] {
+                words_of_shard(data | with_options({.shard = ShardPolicy::file}), 4, 0, "path");
+              }),
+              HasSubstr("3 elements cannot be shared by 4 pipelines"));
 }
 
 TEST_F(Files, AreInterleavedWithoutAFunctionOfYourOwn) {

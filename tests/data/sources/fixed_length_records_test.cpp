@@ -99,8 +99,8 @@ TEST_F(FixedLengthRecords, MayBeCompressed) {
 TEST_F(FixedLengthRecords, WholeFilesAreShared) {
   std::string a = files_.write("a", "ab"), b = files_.write("b", "cd"), c = files_.write("c", "ef");
   Dataset data = fixed_length_records({a, b, c}, 1);
-  EXPECT_EQ(share(data, 2, 0, "record"), (Words{"a", "b", "e", "f"}));
-  EXPECT_EQ(share(data, 2, 1, "record"), (Words{"c", "d"}));
+  EXPECT_EQ(words_of_shard(data, 2, 0, "record"), (Words{"a", "b", "e", "f"}));
+  EXPECT_EQ(words_of_shard(data, 2, 1, "record"), (Words{"c", "d"}));
 }
 
 TEST_F(FixedLengthRecords, RefusesOtherLengths) {

@@ -93,7 +93,7 @@ inline Transform digest(const char* name) {
 }
 
 /// The words that pipeline `index` of `count` reads.
-inline Words share(const Dataset& dataset, int count, int index, const char* name) {
+inline Words words_of_shard(const Dataset& dataset, int count, int index, const char* name) {
   return strings(*dataset.open({.pipelines = count, .pipeline = index}), name);
 }
 

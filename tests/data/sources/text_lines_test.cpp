@@ -142,8 +142,8 @@ TEST_F(TextLines, OfWholeFilesAreShared) {
   for (int i = 0; i < 5; ++i)
     paths.push_back(files_.write(concat("f", i), concat(i, "a\n", i, "b\n")));
   Dataset data = text_lines(paths);
-  EXPECT_EQ(share(data, 2, 0, "line"), (Words{"0a", "0b", "2a", "2b", "4a", "4b"}));
-  EXPECT_EQ(share(data, 2, 1, "line"), (Words{"1a", "1b", "3a", "3b"}));
+  EXPECT_EQ(words_of_shard(data, 2, 0, "line"), (Words{"0a", "0b", "2a", "2b", "4a", "4b"}));
+  EXPECT_EQ(words_of_shard(data, 2, 1, "line"), (Words{"1a", "1b", "3a", "3b"}));
 }
 
 }  // namespace

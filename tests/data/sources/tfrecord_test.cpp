@@ -55,7 +55,7 @@ TEST_F(TfRecord, RecordsAreSharedWhereThereAreTooFewFiles) {
                      | interleave(read_tfrecords, {.workers = workers}) | repeat(2) | prefetch(2);
       Words seen;
       for (int i = 0; i < 7; ++i) {
-        Words mine = share(data, 7, i, "record");
+        Words mine = words_of_shard(data, 7, i, "record");
         EXPECT_GE(mine.size(), 4u);
         seen.insert(seen.end(), mine.begin(), mine.end());
       }
@@ -65,7 +65,7 @@ TEST_F(TfRecord, RecordsAreSharedWhereThereAreTooFewFiles) {
     }
   Dataset by_file =
       files(paths) | with_options({.shard = ShardPolicy::file}) | interleave(read_tfrecords);
-  EXPECT_EQ(error_of([&] { share(by_file, 7, 0, "record"); }),
+  EXPECT_EQ(error_of([&] { words_of_shard(by_file, 7, 0, "record"); }),
             "files: 3 elements cannot be shared by 7 pipelines; use fewer, more data, or "
             "ShardPolicy::off");
 }
@@ -141,8 +141,8 @@ TEST_F(TfRecord, Resumes) {
 TEST_F(TfRecord, WholeFilesAreShared) {
   std::vector<std::string> paths;
   for (int i = 0; i < 3; ++i) paths.push_back(write(concat(i), {concat(i, "a"), concat(i, "b")}));
-  EXPECT_EQ(share(tfrecord(paths), 2, 0, "record"), (Words{"0a", "0b", "2a", "2b"}));
-  EXPECT_EQ(share(tfrecord(paths), 2, 1, "record"), (Words{"1a", "1b"}));
+  EXPECT_EQ(words_of_shard(tfrecord(paths), 2, 0, "record"), (Words{"0a", "0b", "2a", "2b"}));
+  EXPECT_EQ(words_of_shard(tfrecord(paths), 2, 1, "record"), (Words{"1a", "1b"}));
 }
 
 std::string serialized(const auto& message) {

@@ -93,7 +93,7 @@ TEST_F(WavFiles, ThatCannotBeReadAreOneErrorEach) {
     EXPECT_TRUE(data.info().random_access);
     EXPECT_THAT(strings(data, "path"),
                 ElementsAre(a, StartsWith("error: " + bad), HasSubstr(gone), b));
-    EXPECT_EQ(share(data, 2, 1, "path").size(), 2u);
+    EXPECT_EQ(words_of_shard(data, 2, 1, "path").size(), 2u);
     expect_resumes(data | shuffle(4) | repeat(2), 60, 25, "audio");
   }
   EXPECT_EQ(strings(wav({a, bad, gone, b}) | skip(3), "path"), Words{b});

@@ -33,7 +33,7 @@ TEST(OnError, HasABudgetOfElements) {
   EXPECT_EQ(words(data),
             (Words{"0", "3",
                    "error: bad value 4 (at element 4, epoch 0) (on_error: 3 of 5 elements failed; "
-                   "allowed: 2, and from the 1000th on a share of 0.01)",
+                   "allowed: 2, and from the 1000th on a fraction of 0.01)",
                    "5"}));
   expect_resumes(data);
 }
@@ -121,7 +121,7 @@ TEST(OnError, SaysWhatIsAllowedOnceThatIsSpent) {
   EXPECT_EQ(words(data),
             (Words{"0", "2",
                    "error: bad value 3 (at element 3, epoch 0) (on_error: 2 of 4 elements failed; "
-                   "allowed: 1, and from the 1000th on a share of 0.01)",
+                   "allowed: 1, and from the 1000th on a fraction of 0.01)",
                    "4"}));
 }
 

@@ -18,11 +18,11 @@ AllocateHost counted(std::atomic<int>& allocations) {
   };
 }
 
-Transform into_counted_memory(std::atomic<int>& allocations, std::int64_t slots = 2) {
-  return prefetch_to_device({.slots = slots, .allocate = counted(allocations)});
+Transform into_counted_memory(std::atomic<int>& allocations, std::int64_t buffers = 2) {
+  return prefetch_to_device({.buffers = buffers, .allocate = counted(allocations)});
 }
 
-TEST(PrefetchToDevice, YieldsTheSameFromAFewSlots) {
+TEST(PrefetchToDevice, YieldsTheSameFromAFewBuffers) {
   std::atomic<int> allocations = 0;
   Dataset data = range(100) | batch(3);
   EXPECT_EQ(words(data | into_counted_memory(allocations)), words(data));
@@ -71,7 +71,7 @@ TEST(PrefetchToDevice, TakesTheMemoryOfTheContextUnlessItHasItsOwn) {
   EXPECT_GE(own, 2);
 }
 
-// 1, 2, ... 60 elements: memory that fits each would be taken 60 times a slot.
+// 1, 2, ... 60 elements: memory that fits each would be taken 60 times a buffer.
 TEST(PrefetchToDevice, MemoryGrowsByMoreThanIsNeeded) {
   std::atomic<int> allocations = 0;
   auto grow = map([](Features in) {
@@ -88,11 +88,11 @@ TEST(PrefetchToDevice, MemoryGrowsByMoreThanIsNeeded) {
 }
 
 TEST(PrefetchToDevice, RefusesWhatCannotWork) {
-  EXPECT_EQ(error_of([] { prefetch_to_device({.slots = 1'000'000'000}); }),
+  EXPECT_EQ(error_of([] { prefetch_to_device({.buffers = 1'000'000'000}); }),
             "prefetch_to_device: at most 1048576 elements can be read ahead, got 1000000000; "
             "cache() keeps all of them");
-  EXPECT_EQ(error_of([] { prefetch_to_device({.slots = 0}); }),
-            "prefetch_to_device: there must be at least 1 slot, got 0");
+  EXPECT_EQ(error_of([] { prefetch_to_device({.buffers = 0}); }),
+            "prefetch_to_device: there must be at least 1 buffer, got 0");
 }
 
 }  // namespace

@@ -187,8 +187,8 @@ TEST(Repeat, EndsAfterAPassThatCannotBegin) {
 }
 
 TEST(Transforms, OfAUserAreSharedAsAWhole) {
-  EXPECT_EQ(words_of_share(range(12) | every_other(), 2, 0), (Words{"1", "5", "9"}));
-  EXPECT_EQ(words_of_share(range(12) | every_other(), 2, 1), (Words{"3", "7", "11"}));
+  EXPECT_EQ(words_of_shard(range(12) | every_other(), 2, 0), (Words{"1", "5", "9"}));
+  EXPECT_EQ(words_of_shard(range(12) | every_other(), 2, 1), (Words{"3", "7", "11"}));
 }
 
 TEST(Transforms, PositionsBelongToTheirOptions) {

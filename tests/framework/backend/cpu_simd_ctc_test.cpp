@@ -14,19 +14,19 @@ Array whole(const Shape& shape, std::vector<std::int64_t> elements) {
 }
 
 struct Batch {
-  std::int64_t rows, frames, classes, places;
+  std::int64_t rows, frames, classes, max_length;
   float scale = 3;
   bool zero_infinity = false;
 };
 
 /// Logits, labels, logit lengths and label lengths; each row has one frame and one label less.
 std::vector<Array> inputs_of(const Batch& b) {
-  Array labels = random_integers({b.rows, b.places}, DType::i64, b.classes - 1, 2);
+  Array labels = random_integers({b.rows, b.max_length}, DType::i64, b.classes - 1, 2);
   for (std::int64_t& label : labels.span<std::int64_t>()) ++label;
   std::vector<std::int64_t> frames, counts;
   for (std::int64_t r = 0; r < b.rows; ++r) {
     frames.push_back(std::max<std::int64_t>(b.frames - r, 0));
-    counts.push_back(std::max<std::int64_t>(b.places - r, 0));
+    counts.push_back(std::max<std::int64_t>(b.max_length - r, 0));
   }
   return {random_array({b.rows, b.frames, b.classes}, 1, -b.scale, b.scale), labels,
           whole({b.rows}, frames), whole({b.rows}, counts)};
@@ -60,15 +60,16 @@ TEST(SimdCtc, LossAndGradientMatchReference) {
 // A vector holds 16 states, of which a row has 2 l + 1. With 3 classes about every second neighbour
 // is equal.
 TEST(SimdCtc, RowsMayEndAnywhereInAVector) {
-  for (std::int64_t places = 1; places <= 40; places += places < 10 || places > 21 ? 3 : 1)
+  for (std::int64_t max_length = 1; max_length <= 40;
+       max_length += max_length < 10 || max_length > 21 ? 3 : 1)
     for (std::int64_t classes : {3, 17}) {
-      SCOPED_TRACE(concat(places, " labels of ", classes, " classes"));
-      expect_match(inputs_of({4, 2 * places + 4, classes, places}));
+      SCOPED_TRACE(concat(max_length, " labels of ", classes, " classes"));
+      expect_match(inputs_of({4, 2 * max_length + 4, classes, max_length}));
     }
 }
 
 TEST(SimdCtc, RowsThatJustFitOrDoNot) {
-  std::vector<Array> inputs = inputs_of({.rows = 5, .frames = 12, .classes = 4, .places = 9});
+  std::vector<Array> inputs = inputs_of({.rows = 5, .frames = 12, .classes = 4, .max_length = 9});
   inputs[1] = whole({5, 9}, {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 1, 2, 2, 3, 3, 1, 2, 3, 1, 1, 2, 2, 3,
                              3, 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   inputs[2] = whole({5}, {9, 12, 11, 1, 0});
@@ -80,7 +81,8 @@ TEST(SimdCtc, LogitsThatAreNotFinite) {
   for (float bad :
        {-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
     for (bool zero_infinity : {false, true}) {
-      std::vector<Array> inputs = inputs_of({.rows = 3, .frames = 40, .classes = 5, .places = 12});
+      std::vector<Array> inputs =
+          inputs_of({.rows = 3, .frames = 40, .classes = 5, .max_length = 12});
       auto logits = inputs[0].span<float>();
       for (std::size_t t = 0; t < 39; ++t) logits[(40 + t) * 5 + 1] = bad;  // row 1, class 1
       logits[(80 + 20) * 5 + 2] = bad;
@@ -90,7 +92,8 @@ TEST(SimdCtc, LogitsThatAreNotFinite) {
 
 // The loss is some thousands here: added up in f32, alpha and beta would be off by 1e-3.
 TEST(SimdCtc, LongRowsKeepTheirPrecision) {
-  std::vector<Array> inputs = inputs_of({.rows = 1, .frames = 2000, .classes = 29, .places = 150});
+  std::vector<Array> inputs =
+      inputs_of({.rows = 1, .frames = 2000, .classes = 29, .max_length = 150});
   Graph graph;
   const Node& loss = apply(ctc_loss_op, inputs_like(graph, inputs), CtcOptions{});
   expect_simd_matches_reference(loss, inputs);
@@ -103,7 +106,7 @@ TEST(SimdCtc, LongRowsKeepTheirPrecision) {
 }
 
 TEST(SimdCtc, BadRowsAreNamed) {
-  std::vector<Array> inputs = inputs_of({.rows = 2, .frames = 5, .classes = 3, .places = 2});
+  std::vector<Array> inputs = inputs_of({.rows = 2, .frames = 5, .classes = 3, .max_length = 2});
   inputs[1] = whole({2, 2}, {1, 2, 7, 1});
   Graph graph;
   const Node& loss = apply(ctc_loss_op, inputs_like(graph, inputs), CtcOptions{});

@@ -146,7 +146,7 @@ TEST(WireReader, DepthIsLimited) {
     if (depth > 0) writer.message(1, [&] { self(self, depth - 1); });
   };
   nest(nest, 101);
-  ByteVector bytes = writer.take();
+  ByteVector bytes = writer.release();
   auto descend = [](auto& self, WireReader message) -> int {
     return message.next() ? 1 + self(self, message.message()) : 0;
   };
@@ -158,7 +158,7 @@ TEST(WireReader, DepthIsLimited) {
     if (depth > 0) shallower.message(1, [&] { self(self, depth - 1); });
   };
   nest_shallower(nest_shallower, 100);
-  ByteVector fits = shallower.take();
+  ByteVector fits = shallower.release();
   EXPECT_EQ(descend(descend, WireReader(fits)), 100);
 }
 
@@ -175,9 +175,9 @@ TEST(WireWriter, WritesWhatTheFormatAsksFor) {
     for (std::uint64_t value : {3, 270, 86942}) writer.packed_varint(value);
   });
   writer.bytes(16, hex("ff"));
-  EXPECT_EQ(writer.take(), hex("08 96 01  12 07 74 65 73 74 69 6e 67  1d 78 56 34 12"
-                               "22 0d 08 ff ff ff ff ff ff ff ff ff 01 12 00"
-                               "32 06 03 8e 02 9e a7 05  82 01 01 ff"));
+  EXPECT_EQ(writer.release(), hex("08 96 01  12 07 74 65 73 74 69 6e 67  1d 78 56 34 12"
+                                  "22 0d 08 ff ff ff ff ff ff ff ff ff 01 12 00"
+                                  "32 06 03 8e 02 9e a7 05  82 01 01 ff"));
 }
 
 // IEEE 754: 1 is 0x3f800000 and 0x3ff0000000000000, -2 is 0xc0000000 and 0xc000000000000000.
@@ -188,16 +188,16 @@ TEST(WireWriter, WritesFloatingNumbers) {
   writer.float64(3, -2);
   writer.packed_floats(4, std::vector<float>{1, -2});
   writer.packed_doubles(5, std::vector<double>{1});
-  EXPECT_EQ(writer.take(), hex("09 08 07 06 05 04 03 02 01  15 00 00 80 3f"
-                               "19 00 00 00 00 00 00 00 c0  22 08 00 00 80 3f 00 00 00 c0"
-                               "2a 08 00 00 00 00 00 00 f0 3f"));
-  EXPECT_TRUE(writer.take().empty());
+  EXPECT_EQ(writer.release(), hex("09 08 07 06 05 04 03 02 01  15 00 00 80 3f"
+                                  "19 00 00 00 00 00 00 00 c0  22 08 00 00 80 3f 00 00 00 c0"
+                                  "2a 08 00 00 00 00 00 00 f0 3f"));
+  EXPECT_TRUE(writer.release().empty());
 }
 
 TEST(WireWriter, LengthsOfTwoBytes) {
   WireWriter writer;
   writer.message(1, [&] { writer.bytes(1, ByteVector(200, std::byte{7})); });
-  EXPECT_EQ(writer.take(), hex("0a cb 01 0a c8 01") + ByteVector(200, std::byte{7}));
+  EXPECT_EQ(writer.release(), hex("0a cb 01 0a c8 01") + ByteVector(200, std::byte{7}));
 }
 
 }  // namespace

@@ -358,7 +358,7 @@ TEST(Explain, DoesNotTakeLookupsForSlow) {
   ASSERT_EQ(uses.size(), 1u);
   EXPECT_EQ(uses[0].what, "prod f32");
   // 8 numbers in and 1 out; of 3 rows, read and written by gather, then by exp
-  EXPECT_DOUBLE_EQ(uses[0].share, 36.0 / (36 + 2 * 2 * 3 * 1000 * 4));
+  EXPECT_DOUBLE_EQ(uses[0].fraction, 36.0 / (36 + 2 * 2 * 3 * 1000 * 4));
 }
 
 }  // namespace

@@ -20,14 +20,14 @@ constexpr std::int64_t unit = 1 << 16;  // bytes of every large value
 class Recompute : public ::testing::Test {
  protected:
   // Ops of this scope while it lives: else they are of the scope of what they read.
-  Graph::PlacementGuard in(const std::string& scope, int slot = 0) {
+  Graph::PlacementGuard in(const std::string& scope, int device = 0) {
     Scope s(graph);
     for (std::size_t at = 0; at < scope.size();) {
       std::size_t end = std::min(scope.find('/', at), scope.size());
       s = s / scope.substr(at, end - at);
       at = end + 1;
     }
-    return Graph::PlacementGuard(graph, s.on(slot).placement());
+    return Graph::PlacementGuard(graph, s.on(device).placement());
   }
   // The names of the ops that run once more, in order.
   std::vector<std::string> again(const std::vector<Tensor>& outputs,
@@ -78,7 +78,7 @@ TEST_F(RecomputeChain, WhatScopesMakeForThemselves) {
   EXPECT_EQ(peak(program), 4 * unit);
   EXPECT_EQ(done.saved_bytes, 3 * unit);
   // The step moves 12 units for the chain, 18 for products, 1 to sum up and 1 for its gradient.
-  EXPECT_NEAR(done.time_share, 8.0 / 32, 1e-3);
+  EXPECT_NEAR(done.time_fraction, 8.0 / 32, 1e-3);
   EXPECT_EQ(again(outputs, {.scopes = {"b"}}).size(), 2u);
   EXPECT_EQ(again(outputs, {.scopes = {""}}).size(), 6u);
   EXPECT_THAT(again(outputs, {.scopes = {"c", "a/b", "aa"}}), IsEmpty());
@@ -118,7 +118,7 @@ TEST_F(RecomputeChain, NotWhatTheProgramGives) {
 }
 
 // The product is computed again, of what was received: nothing is sent twice.
-TEST_F(RecomputeChain, NotWhatComesFromAnotherSlot) {
+TEST_F(RecomputeChain, NotWhatComesFromAnotherDevice) {
   Tensor middle = exps(x, "a", 2), y;
   {
     auto guard = in("b", 1);
@@ -126,7 +126,7 @@ TEST_F(RecomputeChain, NotWhatComesFromAnotherSlot) {
     y = y * y;
   }
   Partition parts = partition(program_of(sum_and_gradient(y)), 2);
-  Program there = recompute(parts.slots[1], {.scopes = {"b"}}, done);
+  Program there = recompute(parts.programs[1], {.scopes = {"b"}}, done);
   std::vector<std::string> again;
   int received = 0;
   for (const auto& node : *there.graph) {
@@ -137,7 +137,7 @@ TEST_F(RecomputeChain, NotWhatComesFromAnotherSlot) {
   EXPECT_THAT(again, ElementsAre("mul", "exp"));
 }
 
-// The gradient of exp is its result, which slot 1 drops and slot 0 reads in another shape.
+// The gradient of exp is its result, which device 1 drops and device 0 reads in another shape.
 TEST_F(RecomputeChain, WhatIsSentLateIsSent) {
   Tensor small = f32(graph, "small", {8}), h = tanh(small), y;
   {
@@ -146,8 +146,8 @@ TEST_F(RecomputeChain, WhatIsSentLateIsSent) {
   }
   std::vector<Tensor> outputs{y, gradients(y, std::vector{small})[0]};
   Partition parts = partition(fold_constants(program_of(outputs)), 2);
-  Program again = recompute(parts.slots[1], {.scopes = {""}}, done);
-  ASSERT_EQ(parts.slots[1].effects.size(), 1u);
+  Program again = recompute(parts.programs[1], {.scopes = {""}}, done);
+  ASSERT_EQ(parts.programs[1].effects.size(), 1u);
   ASSERT_EQ(again.effects.size(), 1u);
   EXPECT_TRUE(again.effects[0]->is(send_op));
 }
@@ -238,7 +238,7 @@ TEST_F(RecomputeCheap, NoMoreThanTheirShareOfTheStep) {
   Tensor y = image;
   for (int i = 0; i < 3; ++i) y = block(y, 1);                 // 2.1 million operations
   EXPECT_EQ(again_for(sum(conv2d(y, kernel(1)))).size(), 1u);  // two would take 5 %
-  EXPECT_LE(done.time_share, 0.03);
+  EXPECT_LE(done.time_fraction, 0.03);
 }
 
 TEST_F(RecomputeCheap, NotWhereItSavesNothing) {

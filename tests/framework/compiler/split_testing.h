@@ -21,9 +21,9 @@ class SplitTest : public ::testing::Test {
   }
   // All that there is so far.
   SplitPass pass() { return {computing_nodes(graph, 0, graph.size()), {}}; }
-  std::vector<int> split(int slots) {
+  std::vector<int> split(int devices) {
     std::vector<SplitPass> passes{pass()};
-    return plan_split(passes, {.slots = slots})[0].slot_of;
+    return split_placements(passes, {.devices = devices})[0].device_of;
   }
 
   Graph graph;

@@ -31,7 +31,7 @@ TEST(Strategy, TowersNeedNoConsecutiveDevices) {
   EXPECT_EQ(strategy.towers[2].name(), "cpu:3");
 }
 
-TEST(Strategy, ATowerMayHaveSeveralSlots) {
+TEST(Strategy, ATowerMayHaveSeveralDevices) {
   Strategy strategy = make_strategy({"cpu:0+cpu:2", "cpu:1+cpu:3"});
   ASSERT_EQ(strategy.size(), 2);
   ASSERT_EQ(strategy.towers[1].devices.size(), 2u);
@@ -46,7 +46,7 @@ TEST(Strategy, DevicesAreNamedOnceAndExist) {
   EXPECT_EQ(error_of({"cpu:0+cpu:1", "cpu:2+cpu:1"}), "devices: `cpu:1` is named twice");
   EXPECT_EQ(
       error_of({"cpu:0+cpu:1", "cpu:2"}),
-      "devices: tower cpu:2 has 1 slot but tower cpu:0+cpu:1 has 2; give all the same number");
+      "devices: tower cpu:2 has 1 device but tower cpu:0+cpu:1 has 2; give all the same number");
   std::string remedy =
       " (named in RunConfig::devices; all_gpus_or_cpu() names what this machine has)";
   EXPECT_EQ(error_of({"gpu"}), "device: there is no `gpu` in this build; it knows cpu" + remedy);

@@ -107,7 +107,7 @@ TEST(Graph, NodesWithoutAScopeGoWhereTheirFirstComputedInputIs) {
   Tensor b(apply(scale_op, s / "b", {x}));
   EXPECT_EQ(apply(join_op, {a, b}).scope(), "a");
   EXPECT_EQ(apply(join_op, {x, b}).scope(), "b");  // an input says nothing about its reader
-  EXPECT_EQ(apply(join_op, {a, b}).slot(), 2);
+  EXPECT_EQ(apply(join_op, {a, b}).device(), 2);
   EXPECT_EQ(apply(scale_op, {x}).scope(), "");
 }
 
@@ -121,7 +121,7 @@ TEST(Graph, APlacementGuardPlacesWhatIsMadeUnderIt) {
       Graph::PlacementGuard inner(graph, {"inner", 3, Phase::update});
       Node& node = apply(scale_op, {a});
       EXPECT_EQ(node.scope(), "inner");
-      EXPECT_EQ(node.slot(), 3);
+      EXPECT_EQ(node.device(), 3);
       EXPECT_EQ(node.phase(), Phase::update);
     }
     EXPECT_EQ(apply(scale_op, {a}).scope(), "outer");

@@ -38,7 +38,7 @@ TEST(Rewrite, CopiesWhatTheRootsNeed) {
   EXPECT_EQ(second.as<ScaleOptions>().factor, 3);
   EXPECT_EQ(first.as<ScaleOptions>().factor, 2);
   EXPECT_EQ(first.scope(), "a");
-  EXPECT_EQ(first.slot(), 1);
+  EXPECT_EQ(first.device(), 1);
   EXPECT_EQ(second.scope(), "b");
   EXPECT_EQ(first.input(0).node().as<InputOptions>().name, "x");
 }
@@ -55,7 +55,7 @@ TEST(Rewrite, ARuleReplacesNodesAndItsNewNodesTakeTheirPlace) {
   EXPECT_TRUE(second.is(join_op));
   EXPECT_EQ(second.scope(), "b");
   EXPECT_EQ(second.input(0).node().scope(), "a");
-  EXPECT_EQ(second.input(0).node().slot(), 1);
+  EXPECT_EQ(second.input(0).node().device(), 1);
 }
 
 TEST(Rewrite, ARuleMayDropANode) {

@@ -38,14 +38,14 @@ TEST(Scope, NamesAreChecked) {
   EXPECT_EQ((s / "größe 1").path(), "größe 1");
 }
 
-TEST(Scope, OnPlacesOnASlot) {
+TEST(Scope, OnPlacesOnADevice) {
   Graph graph;
   Scope s = (Scope(graph) / "a").on(2);
-  EXPECT_EQ(s.placement().slot, 2);
-  EXPECT_EQ((s / "b").placement().slot, 2);
-  EXPECT_EQ(s.variable("v", {}).node().slot(), 2);
+  EXPECT_EQ(s.placement().device, 2);
+  EXPECT_EQ((s / "b").placement().device, 2);
+  EXPECT_EQ(s.variable("v", {}).node().device(), 2);
   EXPECT_THAT([&] { s.on(-1); },
-              ThrowsMessage<Error>(StrEq("scope: device slot -1 is negative (at a)")));
+              ThrowsMessage<Error>(StrEq("scope: device -1 is negative (at a)")));
 }
 
 TEST(Scope, VariablesAreNamedByTheirPath) {
@@ -108,7 +108,7 @@ TEST(Scope, ConstantsArePlacedInIt) {
   Tensor c = constant(s, Array::of({1.5, -2.0})), n = constant(s, 3, DType::i32);
   for (const Tensor& t : {c, n}) {
     EXPECT_EQ(t.node().scope(), "a");
-    EXPECT_EQ(t.node().slot(), 1);
+    EXPECT_EQ(t.node().device(), 1);
   }
   EXPECT_EQ(to_string(c.type()), "f64[2]");
   EXPECT_EQ(n.node().as<ConstantOptions>().value.item(), 3);

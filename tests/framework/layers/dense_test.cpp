@@ -49,7 +49,7 @@ TEST(Dense, VariablesStartAsTheInitializersSay) {
   EXPECT_EQ(initializer("b/bias"), to_string(ones()));
 }
 
-TEST(Dense, ItsNodesAreInItsScopeAndOnItsSlot) {
+TEST(Dense, ItsNodesAreInItsScopeAndOnItsDevice) {
   Graph graph;
   Tensor x = tensor(graph, {1, 2}, {1.0f, 2.0f});
   Tensor a = dense(Scope(graph) / "a", x, {.units = 3});
@@ -57,7 +57,7 @@ TEST(Dense, ItsNodesAreInItsScopeAndOnItsSlot) {
   EXPECT_EQ(a.node().scope(), "a");
   EXPECT_EQ(b.node().scope(), "b");
   EXPECT_EQ(b.node().input(0).node().scope(), "b");
-  EXPECT_EQ(b.node().slot(), 1);
+  EXPECT_EQ(b.node().device(), 1);
 }
 
 TEST(Dense, TakesAnEmptyBatch) {

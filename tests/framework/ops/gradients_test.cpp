@@ -53,10 +53,10 @@ TEST(Gradients, AreUndefinedWhereNothingDepends) {
   EXPECT_FALSE(grad(y, {later})[0].defined());
 }
 
-TEST(Gradients, KeepScopeAndSlotOfTheForwardNode) {
+TEST(Gradients, KeepScopeAndDeviceOfTheForwardNode) {
   Graph graph;
   Tensor x = input(graph, "x", {{}, DType::f64});
-  Placement place{.scope = "tower/layer", .slot = 1};
+  Placement place{.scope = "tower/layer", .device = 1};
   Tensor y(graph.add(functor::Exp::op, {x}, {}, place));
   std::size_t forward = graph.size();
   grad(y, {x});
@@ -64,7 +64,7 @@ TEST(Gradients, KeepScopeAndSlotOfTheForwardNode) {
   for (std::size_t i = forward; i < graph.size(); ++i) {
     EXPECT_EQ(graph.node(i).phase(), Phase::backward);
     EXPECT_EQ(graph.node(i).scope(), "tower/layer");
-    EXPECT_EQ(graph.node(i).slot(), 1);
+    EXPECT_EQ(graph.node(i).device(), 1);
   }
 }
 

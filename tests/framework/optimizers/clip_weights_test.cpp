@@ -70,7 +70,7 @@ TEST_F(ClipWeights, ClipsEachVariableWhereItIs) {
   apply_gradients(update, compute_gradients(update));
   std::vector<int> slots;
   for (Node* effect : graph.effects())
-    if (effect->op().name == "clip_update") slots.push_back(effect->slot());
+    if (effect->op().name == "clip_update") slots.push_back(effect->device());
   EXPECT_THAT(slots, ElementsAre(0, 1));
 }
 

@@ -69,12 +69,12 @@ TEST_F(MovingAverages, AreSlotsOfTheirVariablesTypeAndPlace) {
   ASSERT_TRUE(average);
   EXPECT_EQ(average->output(), (TensorType{{2}, DType::f64}));
   for (const char* name : {"x/d/moving_average", "x/d/moving_average_count"}) {
-    EXPECT_EQ(graph.find_variable(name)->slot(), 1);
+    EXPECT_EQ(graph.find_variable(name)->device(), 1);
     EXPECT_EQ(graph.find_variable(name)->as<VariableOptions>().kind, VariableKind::slot);
   }
   ASSERT_EQ(graph.effects().size(), 2u);  // one for each device
-  EXPECT_EQ(graph.effects()[0]->slot(), 0);
-  EXPECT_EQ(graph.effects()[1]->slot(), 1);
+  EXPECT_EQ(graph.effects()[0]->device(), 0);
+  EXPECT_EQ(graph.effects()[1]->device(), 1);
   EXPECT_EQ(graph.effects()[1]->phase(), Phase::update);
 }
 

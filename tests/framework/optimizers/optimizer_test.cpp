@@ -55,7 +55,7 @@ TEST_F(MakeOptimizer, SlotsAreAsTheirVariable) {
   Node* slot = graph.find_variable("x/a/adagrad/accumulator");
   ASSERT_TRUE(slot);
   EXPECT_EQ(slot->output(), a.variable.type());
-  EXPECT_EQ(slot->slot(), 1);
+  EXPECT_EQ(slot->device(), 1);
   EXPECT_EQ(slot->phase(), Phase::update);
   EXPECT_EQ(slot->as<VariableOptions>().initializer.a, 0.5);
   EXPECT_TRUE(trainable_variables(graph).size() == 1);  // the slot is none
@@ -72,7 +72,8 @@ TEST_F(MakeOptimizer, OneNodeForEachDeviceAndType) {
                entry(scope, "d", DType::f64)},
               {});
   std::vector<std::pair<int, std::size_t>> nodes;  // device slot, inputs
-  for (const Node* node : graph.effects()) nodes.emplace_back(node->slot(), node->inputs().size());
+  for (const Node* node : graph.effects())
+    nodes.emplace_back(node->device(), node->inputs().size());
   using Place = std::pair<int, std::size_t>;
   EXPECT_THAT(nodes, UnorderedElementsAre(Place(0, 3), Place(0, 3), Place(1, 5)));
 }

@@ -43,7 +43,7 @@ TEST_F(Running, ATracedStepHasATimeForEachInstruction) {
   for (std::size_t i = 0; i < trace.size(); ++i) {
     EXPECT_EQ(trace[i].op, run.plan().instructions[i].node->op().name);
     EXPECT_EQ(trace[i].tower, 3);
-    EXPECT_EQ(trace[i].slot, 1);
+    EXPECT_EQ(trace[i].device, 1);
     EXPECT_GE(trace[i].start_seconds, until);
     EXPECT_GE(trace[i].seconds, 0);
     until = trace[i].start_seconds;

@@ -200,8 +200,8 @@ TEST(Allocation, OneDnnMakesAsManyInEachStep) {
   EXPECT_EQ(of_steps(10), 10 * of_one);
 }
 
-// Convolutions on one device slot, the rest on another.
-EstimatorSpec two_slots(Scope s, const Batch& batch, Mode mode) {
+// Convolutions on one device, the rest on another.
+EstimatorSpec two_devices(Scope s, const Batch& batch, Mode mode) {
   Tensor x = max_pool(relu(conv2d(s / "conv", batch["image"], {.filters = 8, .kernel = 3})));
   Scope head = (s / "head").on(1);
   Tensor logits =
@@ -210,11 +210,11 @@ EstimatorSpec two_slots(Scope s, const Batch& batch, Mode mode) {
   return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = adam()};
 }
 
-TEST(Allocation, TwoSlotsMakeNoneEither) {
+TEST(Allocation, TwoDevicesMakeNoneEither) {
   TemporaryFolder dir;
   RunConfig config;
   config.devices = {"cpu:0+cpu:1"};
-  Estimator estimator({.model_fn = two_slots, .model_dir = dir.path(), .run = config});
+  Estimator estimator({.model_fn = two_devices, .model_dir = dir.path(), .run = config});
   Training training = estimator.start(over_and_over({images(8)}));
   auto steps = [&](int count) {
     for (int i = 0; i < count; ++i) training.step();

@@ -84,7 +84,7 @@ TEST_F(BatchThatFitsTest, CountsTheRowsOfAllTowers) {
 TEST_F(BatchThatFitsTest, MicroBatchesTakeMore) {
   RunConfig config = limited(on_cpus(1, 1));
   config.recompute.automatic = false;
-  auto parts = [] { return Hooks{std::make_shared<Parts>(4)}; };
+  auto parts = [] { return Hooks{std::make_shared<AsksForMicroBatches>(4)}; };
   std::int64_t batch = find(config, 16, 1 << 16, parts()).batch;
   EXPECT_GT(batch, 2 * find(config).batch);
   EXPECT_EQ(refusal(config, batch, parts()), "");

@@ -7,20 +7,20 @@
 
 namespace belfry {
 
-/// A tower for each of `towers`, each of `slots` CPU devices, with one thread a device.
-inline RunConfig on_cpus(int towers, int slots) {
+/// A tower for each of `towers`, each of `devices_each` CPU devices, with one thread a device.
+inline RunConfig on_cpus(int towers, int devices_each) {
   RunConfig config = saving_nothing();
   config.threads = 1;
   config.devices.clear();
   for (int t = 0; t < towers; ++t) {
     std::vector<std::string> names;
-    for (int s = 0; s < slots; ++s) names.push_back("cpu:" + text(t * slots + s));
+    for (int s = 0; s < devices_each; ++s) names.push_back("cpu:" + text(t * devices_each + s));
     config.devices.push_back(join(names, "+"));
   }
   return config;
 }
 
-/// The variables, slots included, after `steps` steps.
+/// The variables, devices included, after `steps` steps.
 inline NamedArrays variables_after(const ModelFn& model_fn, const RunConfig& config,
                                    const InputFn& input, std::int64_t steps = 20,
                                    Hooks hooks = {}) {
@@ -56,9 +56,9 @@ inline void expect_identical(const NamedArrays& a, const NamedArrays& b) {
 }
 
 /// A number of parts for each batch.
-class Parts final : public Hook {
+class AsksForMicroBatches final : public Hook {
  public:
-  explicit Parts(int count) : count_(count) {}
+  explicit AsksForMicroBatches(int count) : count_(count) {}
   int micro_batches() const override { return count_; }
 
  private:

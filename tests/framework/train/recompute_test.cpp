@@ -8,8 +8,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Two blocks with all that may go wrong: statistics, dropout, a residual, a second slot.
-ModelFn two_blocks(int slot) {
+// Two blocks with all that may go wrong: statistics, dropout, a residual, a second device.
+ModelFn two_blocks(int device) {
   return [=](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
     bool training = mode == Mode::train;
     auto block = [&](const Scope& b, const Tensor& x) {
@@ -19,8 +19,8 @@ ModelFn two_blocks(int slot) {
       return tanh(dense(b / "out", y, {.units = 64})) + x;
     };
     Tensor x = dense(s / "stem", batch["x"], {.units = 64});
-    x = block((s / "second").on(slot), block(s / "first", x));
-    Tensor logits = dense((s / "logits").on(slot), x, {.units = 3});
+    x = block((s / "second").on(device), block(s / "first", x));
+    Tensor logits = dense((s / "logits").on(device), x, {.units = 3});
     Tensor loss = mean(sparse_softmax_cross_entropy(logits, batch["label"]));
     return {.loss = loss, .train = adam({.learning_rate = 0.01})};
   };
@@ -36,15 +36,16 @@ const Recompute none{.automatic = false}, blocks{.scopes = {"first", "second"}};
 TEST(Recompute, GivesTheSameBits) {
   InputFn input = over_and_over({labelled_rows(12, 0), labelled_rows(7, 1)});
   struct Case {
-    int towers, slots, parts;
+    int towers, devices_each, parts;
   };
   for (Case c : {Case{1, 1, 1}, Case{2, 1, 1}, Case{1, 2, 1}, Case{1, 1, 3}, Case{2, 2, 2}}) {
-    SCOPED_TRACE(concat(c.towers, " towers of ", c.slots, " slots, ", c.parts, " parts"));
-    RunConfig config = on_cpus(c.towers, c.slots);
+    SCOPED_TRACE(concat(c.towers, " towers of ", c.devices_each, " devices, ", c.parts, " parts"));
+    RunConfig config = on_cpus(c.towers, c.devices_each);
     auto after = [&](const Recompute& recompute) {
       std::vector<std::shared_ptr<Hook>> hooks;
-      if (c.parts > 1) hooks.push_back(std::make_shared<Parts>(c.parts));
-      return variables_after(two_blocks(c.slots - 1), with(config, recompute), input, 4, hooks);
+      if (c.parts > 1) hooks.push_back(std::make_shared<AsksForMicroBatches>(c.parts));
+      return variables_after(two_blocks(c.devices_each - 1), with(config, recompute), input, 4,
+                             hooks);
     };
     NamedArrays kept = after(none);
     expect_identical(kept, after(blocks));

@@ -29,7 +29,7 @@ TEST(RunConfig, ReadsEveryField) {
       "threads": 3, "memory_limit": 1000000, "plans": 5, "stop_on_signals": false,
       "check_numerics": true, "split": 2})");
   EXPECT_THAT(config.devices, ElementsAre("cpu:0"));
-  EXPECT_EQ(config.split.slots, 2);
+  EXPECT_EQ(config.split.devices, 2);
   EXPECT_EQ(config.save_checkpoint, Every(Steps(500)));
   EXPECT_EQ(config.keep_checkpoints.newest, 0);
   EXPECT_EQ(config.log_step_count, Steps(7));
@@ -55,7 +55,7 @@ TEST(RunConfig, SpellsLimitsAndRecomputationInSeveralWays) {
     RunConfig config = run_config_from_json(json);
     EXPECT_THAT(to_json(config), HasSubstr(std::string(json).substr(1, std::strlen(json) - 2)));
   }
-  EXPECT_EQ(run_config_from_json(R"({"memory_limit": 0.25})").memory_limit.share, 0.25);
+  EXPECT_EQ(run_config_from_json(R"({"memory_limit": 0.25})").memory_limit.fraction, 0.25);
   RunConfig only = run_config_from_json(R"({"recompute": {"only": ["a"]}})");
   EXPECT_FALSE(only.recompute.automatic);
   EXPECT_THAT(only.recompute.scopes, ElementsAre("a"));
@@ -154,8 +154,9 @@ TEST(RunConfig, RangesAreChecked) {
   EXPECT_EQ(error(R"({"split": -1})"), "config: `split` must be in 0..2147483647, got -1");
   EXPECT_EQ(error(R"({"bucket": 0})"), "config: `bucket` must be at least 1, got 0");
   for (const char* share : {"1.5", "0.0", "-0.5"})
-    EXPECT_THAT(error(concat(R"({"memory_limit": )", share, "}")),
-                HasSubstr("memory_limit must be a share in (0, 1] of the device's memory, got "));
+    EXPECT_THAT(
+        error(concat(R"({"memory_limit": )", share, "}")),
+        HasSubstr("memory_limit must be a fraction in (0, 1] of the device's memory, got "));
   EXPECT_EQ(error(R"({"recompute": "on"})"),
             "config: `recompute` must be automatic, off, a list of scopes or {\"only\": [scopes]}, "
             "got \"on\"");

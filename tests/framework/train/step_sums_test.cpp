@@ -36,7 +36,7 @@ TEST(StepSums, OfNoSecondsHaveNoSpeedAndNoShares) {
   StepSums sums{.steps = 2, .rows = 8, .input_wait_seconds = 1, .times = {.compute = 1}};
   EXPECT_EQ(sums.steps_per_second(), 0);
   EXPECT_EQ(sums.examples_per_second(), 0);
-  EXPECT_EQ(sums.waiting_share(), 0);
+  EXPECT_EQ(sums.waiting_fraction(), 0);
   EXPECT_EQ(breakdown_text(sums), "input 0%, compute 0%, apply 0%");
 }
 
@@ -45,7 +45,7 @@ TEST(StepSums, AreAddedAndDivided) {
   sums += {.steps = 3, .rows = 2, .seconds = 6, .input_wait_seconds = 1, .times = {.copy = 1}};
   EXPECT_EQ(sums.steps_per_second(), 0.5);
   EXPECT_EQ(sums.examples_per_second(), 1);
-  EXPECT_EQ(sums.waiting_share(), 0.25);
+  EXPECT_EQ(sums.waiting_fraction(), 0.25);
   StepSums half = sums / 2;
   EXPECT_EQ(half.steps, 2);
   EXPECT_EQ(half.rows, 4);

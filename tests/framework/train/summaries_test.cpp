@@ -83,12 +83,12 @@ TEST(TrainingSummaries, AreThoseOfTheStepThatAskedForThem) {
 
 TEST(TrainingSummaries, AreOfTheWholeStepAsScalarsAndOfTheFirstPartElse) {
   struct Case {
-    int towers, slots, parts;
+    int towers, devices_each, parts;
   };
   // Three rows are 2 + 1.
   for (Case c : {Case{1, 1, 2}, Case{2, 1, 1}, Case{1, 2, 2}}) {
-    auto seen =
-        trained(showing, three, on_cpus(c.towers, c.slots), 2, {std::make_shared<Parts>(c.parts)});
+    auto seen = trained(showing, three, on_cpus(c.towers, c.devices_each), 2,
+                        {std::make_shared<AsksForMicroBatches>(c.parts)});
     EXPECT_EQ(seen->value("mean").item(), 4) << c.towers << c.parts;
     EXPECT_THAT(numbers(seen->value("x")), ElementsAre(1, 3)) << c.towers << c.parts;
   }
@@ -161,7 +161,7 @@ TEST(TrainingSummaries, ChangeNoBit) {
   InputFn input = over_and_over({labelled_rows(12, 0), labelled_rows(7, 1)});
   struct Case {
     const char* name;
-    int towers = 1, slots = 1, parts = 1;
+    int towers = 1, devices_each = 1, parts = 1;
     std::size_t sub_steps = 1;
     Precision precision = Precision::f32;
     VariablePlacement variables = VariablePlacement::mirrored;
@@ -172,20 +172,21 @@ TEST(TrainingSummaries, ChangeNoBit) {
                         Case{.name = "parts of towers", .towers = 2, .parts = 3},
                         Case{.name = "rounds", .sub_steps = 3},
                         Case{.name = "bf16", .parts = 2, .precision = Precision::bf16},
-                        Case{.name = "split", .slots = 2, .parts = 2}}) {
-    RunConfig config = on_cpus(c.towers, c.slots);
+                        Case{.name = "split", .devices_each = 2, .parts = 2}}) {
+    RunConfig config = on_cpus(c.towers, c.devices_each);
     config.precision = c.precision;
     config.variables = c.variables;
-    if (c.slots > 1) config.split = auto_split(c.slots);
+    if (c.devices_each > 1) config.split = auto_split(c.devices_each);
     auto after = [&](bool shows, std::int64_t every) {
-      return variables_after(layered(shows, c.sub_steps), config, input, 6,
-                             {std::make_shared<Parts>(c.parts), std::make_shared<Asks>(every)});
+      return variables_after(
+          layered(shows, c.sub_steps), config, input, 6,
+          {std::make_shared<AsksForMicroBatches>(c.parts), std::make_shared<Asks>(every)});
     };
     SCOPED_TRACE(c.name);
     NamedArrays asked = after(true, 2);
     expect_identical(asked, after(true, 100));
     // An automatic split weighs the work of summaries too.
-    if (c.slots == 1) expect_identical(asked, after(false, 100));
+    if (c.devices_each == 1) expect_identical(asked, after(false, 100));
   }
 }
 
@@ -196,9 +197,11 @@ TEST(TrainingSummaries, MustNotBeFewerInALaterPart) {
     if (++calls > 1) spec.summaries.pop_back();
     return spec;
   };
-  EXPECT_THAT(
-      error_of([&] { trained(model, three, saving_nothing(), 1, {std::make_shared<Parts>(2)}); }),
-      HasSubstr("another number of summaries for a later micro-batch"));
+  EXPECT_THAT(error_of([&] {
+                trained(model, three, saving_nothing(), 1,
+                        {std::make_shared<AsksForMicroBatches>(2)});
+              }),
+              HasSubstr("another number of summaries for a later micro-batch"));
 }
 
 // A tower that fails in the summaries' plan leaves the others' reductions fit for later steps.
@@ -230,9 +233,9 @@ TEST(TrainingSummaries, TakeLessMemoryThanAStep) {
   std::vector<Device*> devices{device.get()};
   auto plan = model.compile_summaries(devices);
   EXPECT_EQ(plan->outputs.size(), 8u);
-  const Plan& own = *plan->slots[0];
+  const Plan& own = *plan->plans[0];
   EXPECT_EQ(own.first_effect, static_cast<int>(own.instructions.size()));
-  EXPECT_LT(own.arena_bytes, model.compile(devices)->slots[0]->arena_bytes);
+  EXPECT_LT(own.arena_bytes, model.compile(devices)->plans[0]->arena_bytes);
 }
 
 }  // namespace

@@ -36,10 +36,10 @@ std::vector<float> floats(const Array& array) {
   return {values.begin(), values.end()};
 }
 
-WarmStartPlan plan(const WarmStart& options, NamedArrays source,
-                   const std::vector<VariableOptions>& variables, bool whole = true) {
-  return plan_warm_start(options, {.path = "source", .tensors = std::move(source)}, variables, 7,
-                         whole);
+WarmStartTable plan(const WarmStart& options, NamedArrays source,
+                    const std::vector<VariableOptions>& variables, bool whole = true) {
+  return warm_start_table(options, {.path = "source", .tensors = std::move(source)}, variables, 7,
+                          whole);
 }
 
 // The value that `wanted`, the only variable, takes from a tensor of another name.

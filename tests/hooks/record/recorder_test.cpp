@@ -56,7 +56,7 @@ TEST_F(RecorderTest, MakesRecordsByCadence) {
   EXPECT_EQ(second->speed->seconds, 1.5);
   EXPECT_EQ(second->speed->steps_per_second(), 2);
   EXPECT_EQ(second->speed->examples_per_second(), 16);
-  EXPECT_EQ(second->speed->waiting_share(), 0.25);
+  EXPECT_EQ(second->speed->waiting_fraction(), 0.25);
   EXPECT_EQ(recorder.total().steps, 4);
   EXPECT_EQ(recorder.total().input_wait_seconds, 0.5);
   EXPECT_EQ(recorder.total().times.compute, 1);

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 ByteVector encoded(const EventValue& value) {
   WireWriter out;
   value(out);
-  return out.take();
+  return out.release();
 }
 
 TEST(SummaryValues, AScalarIsATagAndAFloat) {

@@ -178,7 +178,7 @@ TEST(TensorPool, ResumesToTheBit) {
   for (int towers : {1, 3}) expect_resumes_to_the_bit(pooling, batches_of(4), 4, on_towers(towers));
 }
 
-struct Parts final : Hook {
+struct AsksForMicroBatches final : Hook {
   int micro_batches() const override { return 2; }
 };
 
@@ -188,7 +188,8 @@ TEST(TensorPool, MicroBatchesFollowEachOther) {
     return EstimatorSpec{.loss = mean(dense(s, x, {.units = 1})), .train = sgd()};
   };
   auto parts = [&](int towers) {
-    return variables_after(model, batches_of(4), 2, on_towers(towers), {std::make_shared<Parts>()});
+    return variables_after(model, batches_of(4), 2, on_towers(towers),
+                           {std::make_shared<AsksForMicroBatches>()});
   };
   auto whole = variables_after(model, batches_of(4), 2);
   EXPECT_TRUE(identical(whole.at("pool/rows0"), parts(1).at("pool/rows0")));

@@ -80,12 +80,12 @@ TEST(Unet, TheMaskIsComparedOnTheSlotOfTheLogits) {
   Batch batch(graph, {{"image", image}, {"mask", image}});
   ModelFn model = unet3d({.depth = 1, .filters = 1, .slot_of_way_up = 1});
   EstimatorSpec spec = model(Scope(graph) / "net", batch, Mode::train);
-  EXPECT_EQ(spec.loss.node().slot(), 1);
+  EXPECT_EQ(spec.loss.node().device(), 1);
   int checks = 0;
   for (const auto& node : graph) {
     if (!node->is(check_range_op)) continue;
     ++checks;
-    EXPECT_EQ(node->slot(), 1);
+    EXPECT_EQ(node->device(), 1);
     EXPECT_EQ(node->scope(), "net/head/mask");
   }
   EXPECT_EQ(checks, 1);

@@ -16,7 +16,7 @@ template <class T>
 class Patches {
  public:
   Patches(const ConvGeometry& g, int threads)
-      : g_(g), threads_(threads), size_(g.taps() * g.in_channels), block_(g.out_places()) {
+      : g_(g), threads_(threads), size_(g.taps() * g.in_channels), block_(g.out_positions()) {
     // Small enough to be multiplied while they are in the cache.
     constexpr std::int64_t numbers = 1 << 20, unit = 32;  // sums of bf16 go in pairs of vectors
     std::int64_t fitting = std::max(numbers / size_ / unit, std::int64_t{2}) * unit;
@@ -25,7 +25,7 @@ class Patches {
 
   std::int64_t size() const { return size_; }  ///< numbers of a patch
   std::int64_t block() const { return block_; }
-  std::int64_t blocks() const { return ceil_div(g_.out_places(), block_); }
+  std::int64_t blocks() const { return ceil_div(g_.out_positions(), block_); }
   Bytes workspace() const {
     return Bytes(g_.is_product() ? 0 : block_ * size_ * std::int64_t{sizeof(T)});
   }
@@ -35,8 +35,8 @@ class Patches {
   void for_blocks(const T* x, void* workspace, const Multiply& multiply) const {
     if (g_.is_product()) return multiply(x, 0, block_);
     auto* patches = static_cast<T*>(workspace);
-    for (std::int64_t first = 0; first < g_.out_places(); first += block_) {
-      std::int64_t count = std::min(block_, g_.out_places() - first);
+    for (std::int64_t first = 0; first < g_.out_positions(); first += block_) {
+      std::int64_t count = std::min(block_, g_.out_positions() - first);
       parallel_for(count, 16, threads_, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) gather(x, first + i, patches + i * size_);
       });
@@ -46,14 +46,14 @@ class Patches {
 
  private:
   /// Taps outside the image read zeros.
-  void gather(const T* x, std::int64_t place, T* to) const {
-    std::int64_t line = place / g_.columns.out, plane = line / g_.rows.out;
-    Place out{plane / g_.depth.out, plane % g_.depth.out, line % g_.rows.out,
-              place % g_.columns.out};
+  void gather(const T* x, std::int64_t position, T* to) const {
+    std::int64_t line = position / g_.columns.out, plane = line / g_.rows.out;
+    Position out{plane / g_.depth.out, plane % g_.depth.out, line % g_.rows.out,
+                 position % g_.columns.out};
     for (std::int64_t d = 0; d < g_.depth.window; ++d)
       for (std::int64_t h = 0; h < g_.rows.window; ++h)
         for (std::int64_t w = 0; w < g_.columns.window; ++w, to += g_.in_channels) {
-          Place in = g_.input_at(out, {0, d, h, w});
+          Position in = g_.input_at(out, {0, d, h, w});
           if (g_.inside(in))
             std::copy_n(x + g_.input_offset(in), g_.in_channels, to);
           else

@@ -17,7 +17,7 @@ void relu(std::uint16_t* y, std::int64_t count) {
 }
 
 template <class T>
-void share_relu(void* y, std::int64_t count, int threads) {
+void parallel_relu(void* y, std::int64_t count, int threads) {
   parallel_for(count, grain, threads, [=](std::int64_t begin, std::int64_t end) {
     relu(static_cast<T*>(y) + begin, end - begin);
   });
@@ -28,9 +28,9 @@ void share_relu(void* y, std::int64_t count, int threads) {
 void relu_in_place(void* y, DType dtype, std::int64_t count, int threads) {
   ensure(dtype == DType::f32 || dtype == DType::bf16, "relu_in_place: ", dtype);
   if (dtype == DType::f32)
-    share_relu<float>(y, count, threads);
+    parallel_relu<float>(y, count, threads);
   else
-    share_relu<std::uint16_t>(y, count, threads);
+    parallel_relu<std::uint16_t>(y, count, threads);
 }
 
 void add_bias_in_place(float* y, const float* bias, bool with_relu, std::int64_t rows,

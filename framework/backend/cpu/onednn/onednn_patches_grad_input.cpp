@@ -80,7 +80,7 @@ class PhasesKernel final : public Kernel {
     const AxisPhase &r = phase.rows, &c = phase.columns;
     for (std::int64_t y = r.reads.window; y-- > 0;)
       for (std::int64_t x = c.reads.window; x-- > 0; to += g_.out_channels) {
-        Place tap{0, 0, r.first_tap + y * g_.rows.stride, c.first_tap + x * g_.columns.stride};
+        Position tap{0, 0, r.first_tap + y * g_.rows.stride, c.first_tap + x * g_.columns.stride};
         std::copy_n(from + g_.tap_offset(tap), g_.out_channels, to);
       }
   }
@@ -124,7 +124,7 @@ class PatchesGradInput final : public Kernel {
     for (Part& part : parts_) run_part(part, a);
     auto* dx = a.output<BFloat16>(0);
     for (const Phase& phase : unread_)
-      for_pixels(phase, 0, phase.geometry(g_).out_places(), [&](std::int64_t, std::int64_t at) {
+      for_pixels(phase, 0, phase.geometry(g_).out_positions(), [&](std::int64_t, std::int64_t at) {
         std::fill_n(dx + at, g_.in_channels, BFloat16());
       });
   }
@@ -137,7 +137,7 @@ class PatchesGradInput final : public Kernel {
           patches(p.geometry(g), threads),
           kernel(kernel_at),
           block(product(op, patches.block(), g.in_channels)) {
-      std::int64_t left = p.geometry(g).out_places() % patches.block();
+      std::int64_t left = p.geometry(g).out_positions() % patches.block();
       if (left > 0) rest.emplace(product(op, left, g.in_channels));
     }
     Bytes scratch() const {
@@ -202,9 +202,10 @@ class PatchesGradInput final : public Kernel {
     const AxisPhase &rows = phase.rows, &columns = phase.columns;
     parallel_for(count, 16, threads_, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        std::int64_t place = first + i, line = place / columns.reads.out;
-        Place pixel{line / rows.reads.out, 0, rows.first + line % rows.reads.out * g_.rows.stride,
-                    columns.first + place % columns.reads.out * g_.columns.stride};
+        std::int64_t position = first + i, line = position / columns.reads.out;
+        Position pixel{line / rows.reads.out, 0,
+                       rows.first + line % rows.reads.out * g_.rows.stride,
+                       columns.first + position % columns.reads.out * g_.columns.stride};
         body(i, g_.input_offset(pixel));
       }
     });

@@ -48,7 +48,7 @@ class MatmulGradKernel final : public Kernel {
         out_(g.out_channels),
         threads_(threads),
         block_(product(op, patches_.block())) {
-    std::int64_t rest = g.out_places() % patches_.block();
+    std::int64_t rest = g.out_positions() % patches_.block();
     if (rest > 0) rest_.emplace(product(op, rest));
   }
 
@@ -122,7 +122,8 @@ bool is_faster(const ConvGeometry& g, DType dtype) {
   bool bf16 = dtype == DType::bf16 && multiplies_bf16();
   if (g.groups > 1 || !(bf16 || dtype == DType::f32)) return false;
   std::int64_t channels = std::max(g.in_channels, g.out_channels);
-  if (g.is_product()) return bf16 ? g.in_places() <= 4 * channels : g.in_places() >= 64 * channels;
+  if (g.is_product())
+    return bf16 ? g.in_positions() <= 4 * channels : g.in_positions() >= 64 * channels;
   // oneDNN is slow where windows move by more than one pixel. Patches of few channels cost more
   // than they gain; fewer results than 64 of each were not measured.
   bool moves = g.depth.stride > 1 || g.rows.stride > 1 || g.columns.stride > 1;

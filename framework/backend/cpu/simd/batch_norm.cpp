@@ -41,12 +41,12 @@ void moments(const T* x, std::int64_t rows, std::int64_t c, double* mean, double
 
 void merge(double* mean, double* squares, double a_rows, const double* b_mean,
            const double* b_squares, double b_rows, std::int64_t c) {
-  double share = b_rows / (a_rows + b_rows);
+  double fraction = b_rows / (a_rows + b_rows);
   BELFRY_VECTORIZE
   for (std::int64_t j = 0; j < c; ++j) {
     double apart = b_mean[j] - mean[j];
-    mean[j] += apart * share;
-    squares[j] += b_squares[j] + apart * apart * (a_rows * share);
+    mean[j] += apart * fraction;
+    squares[j] += b_squares[j] + apart * apart * (a_rows * fraction);
   }
 }
 

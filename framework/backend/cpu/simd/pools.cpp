@@ -9,7 +9,7 @@ constexpr std::int64_t block = 128;  // channels whose results stay in registers
 /// The larger of `best` and `tap`, or the first NaN. Not inlined: within the loop over taps g++
 /// reorders the two loops and then vectorises neither.
 template <class T>
-__attribute__((noinline)) void challenge(const T* tap, std::int32_t place, std::int64_t width,
+__attribute__((noinline)) void challenge(const T* tap, std::int32_t number, std::int64_t width,
                                          float* best, std::int32_t* winner) {
   BELFRY_VECTORIZE
   for (std::int64_t j = 0; j < width; ++j) {
@@ -17,12 +17,12 @@ __attribute__((noinline)) void challenge(const T* tap, std::int32_t place, std::
     std::int32_t before = winner[j];
     bool keeps = so_far >= challenger || so_far != so_far;
     best[j] = keeps ? so_far : challenger;
-    winner[j] = keeps ? before : place;
+    winner[j] = keeps ? before : number;
   }
 }
 
 template <class T>
-void max(const T* const* taps, const std::uint8_t* places, int count, std::int64_t c, T* y,
+void max(const T* const* taps, const std::uint8_t* numbers, int count, std::int64_t c, T* y,
          std::uint8_t* index) {
   alignas(64) std::int32_t winner[block];
   alignas(64) float best[block];
@@ -31,8 +31,8 @@ void max(const T* const* taps, const std::uint8_t* places, int count, std::int64
     BELFRY_VECTORIZE
     for (std::int64_t j = 0; j < width; ++j) best[j] = value(taps[0], first + j);
     BELFRY_VECTORIZE
-    for (std::int64_t j = 0; j < width; ++j) winner[j] = places[0];
-    for (int t = 1; t < count; ++t) challenge(taps[t] + first, places[t], width, best, winner);
+    for (std::int64_t j = 0; j < width; ++j) winner[j] = numbers[0];
+    for (int t = 1; t < count; ++t) challenge(taps[t] + first, numbers[t], width, best, winner);
     BELFRY_VECTORIZE
     for (std::int64_t j = 0; j < width; ++j) store(y, first + j, best[j]);
     BELFRY_VECTORIZE
@@ -56,23 +56,23 @@ BELFRY_INLINE void sum_taps(int count, std::int64_t c, T* y, const Term& term) {
 }
 
 template <class T>
-void max_gradient(const T* const* dy, const std::uint8_t* const* index, const std::uint8_t* places,
+void max_gradient(const T* const* dy, const std::uint8_t* const* index, const std::uint8_t* numbers,
                   int count, std::int64_t c, T* dx) {
   sum_taps(count, c, dx, [=](int t, std::int64_t first, std::int64_t width, float* sums) {
     const T* from = dy[t] + first;
     const std::uint8_t* winner = index[t] + first;
-    std::int32_t place = places[t];
+    std::int32_t number = numbers[t];
     if (t == 0) {
       BELFRY_VECTORIZE
       for (std::int64_t j = 0; j < width; ++j) {
         float gradient = value(from, j);
-        sums[j] = winner[j] == place ? gradient : 0;
+        sums[j] = winner[j] == number ? gradient : 0;
       }
     } else {
       BELFRY_VECTORIZE
       for (std::int64_t j = 0; j < width; ++j) {
         float gradient = value(from, j);
-        sums[j] += winner[j] == place ? gradient : 0;
+        sums[j] += winner[j] == number ? gradient : 0;
       }
     }
   });

@@ -136,7 +136,7 @@ __global__ void sort_labels(CtcBatch batch, std::int32_t* order) {
     std::int64_t lower = 0;
     for (std::int64_t j = 0; j < lattice.label_count; ++j)
       lower += labels[j] < labels[i] || (labels[j] == labels[i] && j < i);
-    order[row * batch.places + lower] = static_cast<std::int32_t>(i);
+    order[row * batch.max_length + lower] = static_cast<std::int32_t>(i);
   }
 }
 
@@ -158,9 +158,9 @@ __global__ void combine(CtcBatch batch, const compute_type<T>* dy, const T* logi
   bool counts = t < frames && !batch.is_zero(total);  // else all is 0
   double log_sum = log_sums[frame];
   C factor = dy[row];
-  auto share = [=](C value) { return std::exp(static_cast<C>(value - log_sum)); };
+  auto probability = [=](C value) { return std::exp(static_cast<C>(value - log_sum)); };
   map_row<warp_threads>(x, dx, batch.classes, [=](std::int64_t, C value) {
-    return counts ? share(value) * factor : C(0);
+    return counts ? probability(value) * factor : C(0);
   });
   const C* p = posteriors + frame * stride;
   int lane = number_in_group<warp_threads>();
@@ -170,8 +170,8 @@ __global__ void combine(CtcBatch batch, const compute_type<T>* dy, const T* logi
   of_blank = reduce_warp<Sum>(of_blank);
   __syncwarp();  // what other threads wrote is there, and is overwritten
   if (!counts) return;
-  if (lane == 0) store(dx + batch.blank, (share(load(x + batch.blank)) - of_blank) * factor);
-  order += row * batch.places;
+  if (lane == 0) store(dx + batch.blank, (probability(load(x + batch.blank)) - of_blank) * factor);
+  order += row * batch.max_length;
   for (std::int64_t j = lane; j < lattice.label_count; j += warp_threads) {
     std::int64_t label = lattice.labels[order[j]];
     if (j > 0 && lattice.labels[order[j - 1]] == label) continue;  // another thread's
@@ -179,7 +179,7 @@ __global__ void combine(CtcBatch batch, const compute_type<T>* dy, const T* logi
     for (std::int64_t i = j; i < lattice.label_count && lattice.labels[order[i]] == label; ++i)
       sum += p[2 * order[i] + 1];
     std::int64_t k = lattice.symbol(2 * order[j] + 1);
-    store(dx + k, (share(load(x + k)) - sum) * factor);
+    store(dx + k, (probability(load(x + k)) - sum) * factor);
   }
 }
 
@@ -192,7 +192,7 @@ std::unique_ptr<Kernel> make_loss(const Node& node, const Gpu& gpu) {
       CtcBatch::of(node.input(0).shape(), node.input(1).shape(), node.as<CtcOptions>());
   auto length = gpu.faults.add("ctc_loss: a length at row ",
                                concat(" is outside: logit lengths are 0..", operands.frames,
-                                      ", label lengths 0..", operands.places));
+                                      ", label lengths 0..", operands.max_length));
   auto label = gpu.faults.add("ctc_loss: a label at row ",
                               concat(" is outside 0..", operands.classes - 1, " or the blank, ",
                                      operands.blank, ", without which labels go"));
@@ -215,12 +215,13 @@ std::unique_ptr<Kernel> make_grad(const Node& node, const Gpu&) {
   using C = compute_type<T>;
   CtcBatch operands =
       CtcBatch::of(node.input(1).shape(), node.input(2).shape(), node.as<CtcOptions>());
-  if (operands.places > INT32_MAX) return nullptr;
+  if (operands.max_length > INT32_MAX) return nullptr;
   std::int64_t frames = operands.rows * operands.frames, states = operands.states();
   std::int64_t far_count = states > near_states ? operands.rows * 2 * states : 0;
   Bytes size(far_count * static_cast<std::int64_t>(sizeof(double))
              + frames * states * static_cast<std::int64_t>(sizeof(C))
-             + operands.rows * operands.places * static_cast<std::int64_t>(sizeof(std::int32_t)));
+             + operands.rows * operands.max_length
+                   * static_cast<std::int64_t>(sizeof(std::int32_t)));
   auto run = [=](const KernelArguments& a, Stream& stream) {
     CtcBatch batch = operands.with(a.inputs[2], a.inputs[3], a.inputs[4]);
     const auto* dy = a.input<C>(0);

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "belfry/framework/backend/cuda/kernels/places.h"
+#include "belfry/framework/backend/cuda/kernels/offsets.h"
 #include "belfry/framework/ops/elementwise/strided_walk.h"
 #include "belfry/framework/tensor/shape.h"
 

@@ -69,7 +69,7 @@ struct Nearest {
   static constexpr double reach = 0.5;
   __device__ static std::int64_t last(const ResizeAxis& a, std::int64_t o) { return a.nearest(o); }
   __device__ static std::int64_t first(const ResizeAxis& a, std::int64_t o) { return a.nearest(o); }
-  __device__ static double share(const ResizeAxis&, std::int64_t, std::int64_t) { return 1; }
+  __device__ static double fraction(const ResizeAxis&, std::int64_t, std::int64_t) { return 1; }
 };
 struct Bilinear {
   static constexpr double reach = 1;
@@ -79,17 +79,17 @@ struct Bilinear {
   __device__ static std::int64_t first(const ResizeAxis& a, std::int64_t o) {
     return a.blend(o).low;
   }
-  __device__ static double share(const ResizeAxis& a, std::int64_t o, std::int64_t i) {
-    return a.blend(o).share(i);
+  __device__ static double fraction(const ResizeAxis& a, std::int64_t o, std::int64_t i) {
+    return a.blend(o).fraction(i);
   }
 };
 
 /// The output that lies at `place` of the input's axis, as far as there is one.
-__device__ inline std::int64_t output_near(const ResizeAxis& a, double place) {
+__device__ inline std::int64_t output_near(const ResizeAxis& a, double position) {
   double in = static_cast<double>(a.in), out = static_cast<double>(a.out);
-  double o = !a.align_corners ? (place + 0.5) * out / in - 0.5
-             : a.in > 1       ? place * (out - 1) / (in - 1)
-             : place > 0      ? out
+  double o = !a.align_corners ? (position + 0.5) * out / in - 0.5
+             : a.in > 1       ? position * (out - 1) / (in - 1)
+             : position > 0   ? out
                               : 0;
   return static_cast<std::int64_t>(std::min(std::max(o, 0.0), out));
 }
@@ -97,9 +97,9 @@ __device__ inline std::int64_t output_near(const ResizeAxis& a, double place) {
 /// ResizeAxis::first_reader() by steps from close to it: rounding, and that nothing lies beyond the
 /// outermost inputs, make it differ from the output at `place`.
 template <class Read>
-__device__ std::int64_t first_reader(const ResizeAxis& a, std::int64_t i, double place,
+__device__ std::int64_t first_reader(const ResizeAxis& a, std::int64_t i, double position,
                                      const Read& read) {
-  std::int64_t o = output_near(a, place);
+  std::int64_t o = output_near(a, position);
   while (o > 0 && read(o - 1) >= i) --o;
   while (o < a.out && read(o) < i) ++o;
   return o;
@@ -112,11 +112,11 @@ struct Range {
 /// The outputs that read input i, be it with weight 0.
 template <class Method>
 __device__ Range readers(const ResizeAxis& a, std::int64_t i) {
-  double place = static_cast<double>(i);
-  return {
-      first_reader(a, i, place - Method::reach, [&](std::int64_t o) { return Method::last(a, o); }),
-      first_reader(a, i + 1, place + Method::reach,
-                   [&](std::int64_t o) { return Method::first(a, o); })};
+  double position = static_cast<double>(i);
+  return {first_reader(a, i, position - Method::reach,
+                       [&](std::int64_t o) { return Method::last(a, o); }),
+          first_reader(a, i + 1, position + Method::reach,
+                       [&](std::int64_t o) { return Method::first(a, o); })};
 }
 
 template <class Method, class T, int N>
@@ -128,11 +128,11 @@ __global__ void resize_grad(const T* dy, T* dx, ResizeGeometry g, std::int64_t p
   Range rows = readers<Method>(g.rows, p.h), columns = readers<Method>(g.columns, p.w);
   Pack<C, N> sum{};
   for (std::int64_t oh = rows.begin; oh < rows.end; ++oh) {
-    double row_share = Method::share(g.rows, oh, p.h);
+    double row_fraction = Method::fraction(g.rows, oh, p.h);
     for (std::int64_t ow = columns.begin; ow < columns.end; ++ow) {
-      C share = C(row_share * Method::share(g.columns, ow, p.w));
+      C fraction = C(row_fraction * Method::fraction(g.columns, ow, p.w));
       Pack<C, N> y = load_channels<C, T, N>(dy + g.output_pixel(p.n, oh, ow) + p.pack * N);
-      for (int k = 0; k < N; ++k) sum.values[k] += share * y.values[k];
+      for (int k = 0; k < N; ++k) sum.values[k] += fraction * y.values[k];
     }
   }
   store_channels<T, N>(dx + i * N, sum);

@@ -13,7 +13,7 @@ __global__ void collapse(SequenceRows path, std::int64_t rows, std::int64_t blan
   std::int64_t row = thread_number();
   if (row >= rows) return;
   if (path.is_bad(row)) report(site, row);
-  lengths[row] = collapse_row(path, row, blank, labels + row * path.places);
+  lengths[row] = collapse_row(path, row, blank, labels + row * path.max_length);
 }
 
 struct Distances {
@@ -28,7 +28,7 @@ __global__ void distances(SequenceRows truth, SequenceRows hypothesis, std::int6
   if (truth.is_bad(row) || hypothesis.is_bad(row)) report(site, row);
   RowDistance result = row_distance({truth.row(row), truth.length(row), options},
                                     {hypothesis.row(row), hypothesis.length(row), options},
-                                    out.costs + row * (truth.places + 1));
+                                    out.costs + row * (truth.max_length + 1));
   out.distance[row] = result.distance;
   out.length[row] = result.length;
 }

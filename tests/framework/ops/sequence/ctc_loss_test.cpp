@@ -169,11 +169,11 @@ TEST(CtcLoss, RowsDoNotMix) {
 
 TEST(CtcLoss, NothingAtAll) {
   Graph graph;
-  auto empty = [&](const Shape& logits, std::int64_t places) {
+  auto empty = [&](const Shape& logits, std::int64_t max_length) {
     std::int64_t n = logits[0];
     Labels zeros(static_cast<std::size_t>(n));
     Tensor x = constant(graph, Array::zeros(logits));
-    Tensor loss = ctc_loss(x, whole(graph, {n, places}, Labels(zeros.size() * 2)),
+    Tensor loss = ctc_loss(x, whole(graph, {n, max_length}, Labels(zeros.size() * 2)),
                            whole(graph, {n}, zeros), whole(graph, {n}, zeros));
     EXPECT_EQ(gradients(sum(loss), {&x, 1})[0].shape(), logits);
     EXPECT_THAT(slope(loss, x), Each(0));
@@ -253,14 +253,14 @@ TEST(CtcLoss, LabelsThatDoNotFitMayCountZero) {
 
 TEST(CtcLoss, PassesCheckOp) {
   struct Case {
-    std::int64_t n, frames, classes, places, blank;
+    std::int64_t n, frames, classes, max_length, blank;
   };
   for (const Case& c : {Case{4, 7, 5, 3, 0}, Case{3, 6, 3, 2, -1}, Case{2, 9, 4, 4, 1},
                         Case{3, 4, 2, 0, 0}, Case{0, 4, 3, 2, 0}, Case{2, 0, 3, 0, 0}}) {
     for (DType dtype : {DType::i32, DType::i64}) {
-      SCOPED_TRACE(concat(c.frames, " frames, ", c.places, " labels"));
+      SCOPED_TRACE(concat(c.frames, " frames, ", c.max_length, " labels"));
       std::int64_t blank = c.blank < 0 ? c.blank + c.classes : c.blank, next = 0;
-      Array labels(Shape{c.n, c.places}, DType::i64), frames(Shape{c.n}, DType::i64),
+      Array labels(Shape{c.n, c.max_length}, DType::i64), frames(Shape{c.n}, DType::i64),
           counts(Shape{c.n}, DType::i64);
       // Neighbours are equal now and then.
       for (std::int64_t& l : labels.span<std::int64_t>())
@@ -270,7 +270,7 @@ TEST(CtcLoss, PassesCheckOp) {
         f = c.frames - (c.frames ? next++ % 2 : 0);
       next = 0;
       for (std::int64_t& l : counts.span<std::int64_t>())
-        l = c.places - (c.places ? next++ % 3 : 0);
+        l = c.max_length - (c.max_length ? next++ % 3 : 0);
       auto build = [&](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
         return {ctc_loss(in[0], in[1], in[2], in[3], {.blank = c.blank})};
       };

@@ -159,22 +159,22 @@ TEST(EditDistance, OfWords) {
 }
 
 TEST(Sequences, EveryKernelAgrees) {
-  for (auto [rows, places, other] : std::vector<std::array<std::int64_t, 3>>{
+  for (auto [rows, max_length, other] : std::vector<std::array<std::int64_t, 3>>{
            {1, 1, 1}, {5, 7, 4}, {300, 3, 6}, {3, 0, 4}, {0, 3, 3}})
     for (const EditDistanceOptions& o :
          std::vector<EditDistanceOptions>{{}, {.words = true, .separator = 2}, {.words = true}})
-      EXPECT_EQ(
-          check_op(
-              {.build = [o = o](const Scope&, auto x) -> std::vector<Tensor> {
-                 auto d = edit_distance({x[0], x[1]}, {x[2], x[3]}, o);
-                 auto c = ctc_collapse(x[2], x[3], 1);
-                 return {d.distance, d.length, c.labels, c.lengths};
-               },
-               .inputs = {labels_below(4, {rows, places}, 1), labels_below(places + 1, {rows}, 2),
-                          labels_below(4, {rows, other}, 3), labels_below(other + 1, {rows}, 4)},
-               .gradient = false}),
-          "")
-          << rows << " x " << places << ", " << other;
+      EXPECT_EQ(check_op({.build = [o = o](const Scope&, auto x) -> std::vector<Tensor> {
+                            auto d = edit_distance({x[0], x[1]}, {x[2], x[3]}, o);
+                            auto c = ctc_collapse(x[2], x[3], 1);
+                            return {d.distance, d.length, c.labels, c.lengths};
+                          },
+                          .inputs = {labels_below(4, {rows, max_length}, 1),
+                                     labels_below(max_length + 1, {rows}, 2),
+                                     labels_below(4, {rows, other}, 3),
+                                     labels_below(other + 1, {rows}, 4)},
+                          .gradient = false}),
+                "")
+          << rows << " x " << max_length << ", " << other;
 }
 
 TEST(Sequences, ErrorsSayWhatDoesNotFit) {

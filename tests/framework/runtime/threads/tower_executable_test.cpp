@@ -15,8 +15,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// A tower of cpu:0 and cpu:1 whose slots run on a thread each.
-class TwoSlots : public ::testing::Test {
+// A tower of cpu:0 and cpu:1 whose devices run on a thread each.
+class TwoDevices : public ::testing::Test {
  protected:
   TowerExecutable make(const std::vector<Tensor>& outputs) {
     auto plan = compile_tower(outputs, graph.effects(),
@@ -25,11 +25,11 @@ class TwoSlots : public ::testing::Test {
     return TowerExecutable(plan, std::vector<VariableStore*>{&stores[0], &stores[1]}, 7);
   }
 
-  // The error that each slot threw, or "no error".
+  // The error that each device threw, or "no error".
   std::vector<std::string> step(TowerExecutable& tower, const Features& batch,
                                 const StepState& state = {}) {
     std::vector<std::string> errors(2, "no error");
-    auto slot = [&](int s) {
+    auto run_device = [&](int s) {
       try {
         tower.compute(s, batch, state);
         tower.apply(s);
@@ -39,8 +39,8 @@ class TwoSlots : public ::testing::Test {
       }
     };
     tower.begin_step();
-    std::thread second([&] { slot(1); });
-    slot(0);
+    std::thread second([&] { run_device(1); });
+    run_device(0);
     second.join();
     return errors;
   }
@@ -60,7 +60,7 @@ const std::vector<std::string> fine(2, "no error");
 
 Features batch(float a, float b) { return {{"x", Array::of({a, b})}}; }
 
-TEST_F(TwoSlots, ValuesGoForthAndBack) {
+TEST_F(TwoDevices, ValuesGoForthAndBack) {
   Tensor a{apply(functor::Exp::op, here, {x})};
   Tensor b{apply(functor::Neg::op, there, {a})};
   Tensor c{apply(functor::Sub::op, here, {a, b})};
@@ -75,9 +75,9 @@ TEST_F(TwoSlots, ValuesGoForthAndBack) {
   EXPECT_GE(tower.times().transfer, 0);
 }
 
-// Each slot overwrites its variable with that of the other, step after step: both read what was
+// Each device overwrites its variable with that of the other, step after step: both read what was
 // there before the step.
-TEST_F(TwoSlots, VariablesThatSwapAreReadBeforeTheyAreWritten) {
+TEST_F(TwoDevices, VariablesThatSwapAreReadBeforeTheyAreWritten) {
   Variable v = here.variable("v", {.initializer = constant_value(3)});
   Variable w = there.variable("w", {.initializer = constant_value(5)});
   assign(v, w);
@@ -93,14 +93,14 @@ TEST_F(TwoSlots, VariablesThatSwapAreReadBeforeTheyAreWritten) {
   EXPECT_EQ(stores[0].read("v").item(), 3);
 }
 
-// Each slot is ahead of the other at times.
-TEST_F(TwoSlots, ManyTransfersKeepTheirOrder) {
+// Each device is ahead of the other at times.
+TEST_F(TwoDevices, ManyTransfersKeepTheirOrder) {
   Tensor t = x;
   for (int i = 0; i < 200; ++i)
     t = Tensor(apply(functor::Add::op, i % 2 ? there : here, {t, i % 3 ? t : x}));
   TowerExecutable tower = make({t});
   // All of the hundred that arrive take each other's place.
-  for (const auto& slot : tower.plan().slots) EXPECT_LE(slot->arena_bytes, 3 * 64);
+  for (const auto& plan : tower.plan().plans) EXPECT_LE(plan->arena_bytes, 3 * 64);
   Array wanted;
   {
     auto plan = compile(std::vector{t}, {}, *devices[0], {.threads = 1});
@@ -115,7 +115,7 @@ TEST_F(TwoSlots, ManyTransfersKeepTheirOrder) {
   }
 }
 
-TEST_F(TwoSlots, ASlotThatThrowsEndsTheOtherToo) {
+TEST_F(TwoDevices, ADeviceThatThrowsEndsTheOtherToo) {
   Tensor table{apply(functor::Exp::op, there, {x})};
   Tensor row = input(graph, "row", {{1}, DType::i64});
   Tensor picked{apply(gather_op, there, {table, row}, AxisOptions{.axis = 0})};
@@ -130,20 +130,20 @@ TEST_F(TwoSlots, ASlotThatThrowsEndsTheOtherToo) {
     auto errors = step(tower, with_row(7));
     EXPECT_THAT(errors[1], AllOf(HasSubstr("gather"), HasSubstr("7")));
     EXPECT_THAT(errors[0],
-                AllOf(HasSubstr("of another slot: "), HasSubstr(errors[1].substr(0, 20))));
+                AllOf(HasSubstr("of another device: "), HasSubstr(errors[1].substr(0, 20))));
     EXPECT_EQ(step(tower, with_row(1)), fine);
     EXPECT_FLOAT_EQ(static_cast<float>(tower.output(0).item()), std::exp(1.0f));
   }
 }
 
-TEST_F(TwoSlots, WhatArrivesIsInTheArenaOfTheReceiver) {
+TEST_F(TwoDevices, WhatArrivesIsInTheArenaOfTheReceiver) {
   Tensor big = input(graph, "big", {{1000}, DType::f32});
   Tensor a{apply(functor::Exp::op, (here / "encoder"), {big})};
   Tensor b{apply(functor::Neg::op, there, {a})};
   Bytes before = devices[1]->memory_in_use();
   {
     TowerExecutable tower = make({b});
-    const Plan& plan = *tower.plan().slots[1];
+    const Plan& plan = *tower.plan().plans[1];
     ASSERT_EQ(plan.blocks.size(), 1u);  // neg computes in place
     EXPECT_EQ(plan.blocks[0].use, MemoryUse::received);
     EXPECT_EQ(plan.blocks[0].bytes, 4000);
@@ -161,12 +161,12 @@ TEST_F(TwoSlots, WhatArrivesIsInTheArenaOfTheReceiver) {
   devices[1]->set_memory_limit(limit);
 }
 
-TEST_F(TwoSlots, OneSlotAloneIsItsExecutable) {
+TEST_F(TwoDevices, OneDeviceAloneIsItsExecutable) {
   auto plan = compile_tower(std::vector{exp(x)}, {}, std::vector<Device*>{devices[0].get()});
   TowerExecutable tower(plan, std::vector<VariableStore*>{&stores[0]}, 7);
   tower.run(batch(0, 0), {});
   EXPECT_EQ(tower.output(0).at(1), 1);
-  EXPECT_EQ(tower.slots(), 1);
+  EXPECT_EQ(tower.device_count(), 1);
 }
 
 }  // namespace

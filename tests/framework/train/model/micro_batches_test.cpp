@@ -21,13 +21,13 @@ EstimatorSpec adversarial(Scope s, const Batch& batch, Mode) {
 
 TEST(MicroBatches, UpdatesKeepTheVariablesOfTheFirstPart) {
   InputFn input = over_and_over({labelled_rows(6, 0), labelled_rows(5, 1)});
-  for (int slots : {1, 2}) {
-    RunConfig config = on_cpus(1, slots);
-    if (slots == 2) config.split = auto_split(2);
+  for (int devices_each : {1, 2}) {
+    RunConfig config = on_cpus(1, devices_each);
+    if (devices_each == 2) config.split = auto_split(2);
     NamedArrays whole = variables_after(adversarial, config, input, 6);
     NamedArrays parts =
-        variables_after(adversarial, config, input, 6, {std::make_shared<Parts>(3)});
-    EXPECT_LT(largest_difference(whole, parts), 1e-6) << slots;
+        variables_after(adversarial, config, input, 6, {std::make_shared<AsksForMicroBatches>(3)});
+    EXPECT_LT(largest_difference(whole, parts), 1e-6) << devices_each;
   }
 }
 
@@ -43,7 +43,7 @@ TEST(MicroBatches, GradientsTakeNoMoreMemoryWithMoreParts) {
   auto arena = [&](int parts) {
     Model model(wide, Mode::train, signature_of(labelled_rows(32, 0)), {},
                 {.micro_batches = parts});
-    return model.compile(devices)->slots[0]->arena_bytes;
+    return model.compile(devices)->plans[0]->arena_bytes;
   };
   std::int64_t two = arena(2);
   for (int parts : {4, 8, 16}) EXPECT_LE(arena(parts), two) << parts;
@@ -63,7 +63,7 @@ TEST(MicroBatches, ErrorsCountRowsOfTheWholeBatch) {
   auto told = [&](int towers) {
     return error_of([&] {
       variables_after(classifier, on_cpus(towers, 1), once({batch}), 1,
-                      {std::make_shared<Parts>(3)});
+                      {std::make_shared<AsksForMicroBatches>(3)});
     });
   };
   EXPECT_THAT(told(1), HasSubstr("label -1 at row 0 is outside 0..3 (at out) (in a part whose row "
@@ -75,7 +75,7 @@ TEST(MicroBatches, ErrorsCountRowsOfTheWholeBatch) {
 TEST(MicroBatches, AreAskedForBeforeTheModelIsBuilt) {
   ModelFn model = [](Scope s, const Batch& batch, Mode mode) {
     EstimatorSpec spec = linear(std::move(s), batch, mode);
-    spec.hooks = {std::make_shared<Parts>(2)};
+    spec.hooks = {std::make_shared<AsksForMicroBatches>(2)};
     return spec;
   };
   EXPECT_THAT(error_of([&] {

@@ -1,4 +1,4 @@
-// A model on several device slots is the model on one.
+// A model on several devices is the model on one.
 
 #include "../comparing.h"
 #include "belfry/framework/ops/transfer.h"
@@ -24,11 +24,11 @@ struct Extras {
   bool tied = false;
 };
 
-// An encoder on slot 0 and a head on `slot`.
-ModelFn two_parts(int slot, Extras o = {}) {
+// An encoder on device 0 and a head on `device`.
+ModelFn two_parts(int device, Extras o = {}) {
   return [=](Scope s, const Batch& batch, Mode mode) -> EstimatorSpec {
     bool training = mode == Mode::train;
-    Scope encoder = s / "encoder", head = (s / "head").on(slot);
+    Scope encoder = s / "encoder", head = (s / "head").on(device);
     Tensor x = dense(encoder / "a", batch["x"], {.units = 8});
     if (o.norm) x = batch_norm(encoder / "norm", x, {.training = training, .momentum = 0.5});
     x = dropout(encoder / "drop", relu(x), {.rate = 0.25f, .training = training});
@@ -65,7 +65,7 @@ TEST(Split, GivesTheBitsOfTheUnsplitModel) {
   }
 }
 
-TEST(Split, TowersOfTwoSlotsEqualOneOfOne) {
+TEST(Split, TowersOfTwoDevicesEqualOneOfOne) {
   InputFn input = rows_of({12, 7, 2, 5, 1});
   NamedArrays one = variables_after(two_parts(0), on_cpus(1, 1), input);
   EXPECT_LT(largest_difference(one, variables_after(two_parts(1), on_cpus(2, 2), input)), 1e-6);
@@ -78,13 +78,13 @@ TEST(Split, MicroBatchesEqualOneBatch) {
   InputFn input = rows_of({12, 7, 2, 5});
   NamedArrays one = variables_after(two_parts(0), on_cpus(1, 1), input);
   struct Case {
-    int towers, slots;
+    int towers, devices_each;
   };
   for (Case c : {Case{1, 1}, Case{1, 2}, Case{2, 2}}) {
-    Hooks three{std::make_shared<Parts>(3)};
-    NamedArrays parts =
-        variables_after(two_parts(c.slots - 1), on_cpus(c.towers, c.slots), input, 20, three);
-    EXPECT_LT(largest_difference(one, parts), 1e-6) << c.towers << " x " << c.slots;
+    Hooks three{std::make_shared<AsksForMicroBatches>(3)};
+    NamedArrays parts = variables_after(two_parts(c.devices_each - 1),
+                                        on_cpus(c.towers, c.devices_each), input, 20, three);
+    EXPECT_LT(largest_difference(one, parts), 1e-6) << c.towers << " x " << c.devices_each;
   }
 }
 
@@ -96,7 +96,7 @@ TEST(Split, AutoSplitTrainsTheSameModel) {
     config.split = auto_split(2);
     NamedArrays whole = variables_after(two_parts(0), config, input);
     EXPECT_LT(largest_difference(one, whole), 1e-6) << towers << " towers";
-    Hooks three{std::make_shared<Parts>(3)};
+    Hooks three{std::make_shared<AsksForMicroBatches>(3)};
     NamedArrays parts = variables_after(two_parts(0), config, input, 20, three);
     EXPECT_LT(largest_difference(one, parts), 1e-6) << towers << " towers, in parts";
   }
@@ -135,7 +135,7 @@ TEST(Split, EvaluatesAndPredictsAlike) {
   RunConfig by_itself = on_cpus(1, 2);
   by_itself.split = auto_split(2);
   struct Case {
-    int slot;
+    int device;
     RunConfig config;
   };
   std::vector<std::vector<double>> results;
@@ -143,8 +143,9 @@ TEST(Split, EvaluatesAndPredictsAlike) {
     TemporaryFolder folder;
     RunConfig config = c.config;
     config.save_checkpoint = Steps(100);
-    Estimator estimator(
-        {.model_fn = two_parts(c.slot, {.norm = true}), .model_dir = folder.path(), .run = config});
+    Estimator estimator({.model_fn = two_parts(c.device, {.norm = true}),
+                         .model_dir = folder.path(),
+                         .run = config});
     estimator.train(rows_of({12, 7}), {.steps = 5});
     // Once with the variables of the training, once with those of its checkpoint.
     for (std::string checkpoint : {std::string(), checkpoint_path(folder.path(), 5)}) {
@@ -181,7 +182,7 @@ Lane lane_of(const Plan& plan) {
   return out;
 }
 
-// A model whose slots exchange one value a pass: forth the activations, back their gradient.
+// A model whose devices exchange one value a pass: forth the activations, back their gradient.
 EstimatorSpec chain(Scope s, const Batch& batch, Mode) {
   Tensor x = dense(s / "a", batch["x"], {.units = 8});
   x = tanh(x);
@@ -191,17 +192,17 @@ EstimatorSpec chain(Scope s, const Batch& batch, Mode) {
   return {.loss = mean(square(y - batch["y"])), .train = sgd()};
 }
 
-TEST(Split, SlotsWorkOnDifferentMicroBatches) {
+TEST(Split, DevicesWorkOnDifferentMicroBatches) {
   Signature signature{{"x", {{7, 6}, DType::f32}}, {"y", {{7, 3}, DType::f32}}};
   std::vector<std::shared_ptr<Device>> cpus{find_device("cpu:0"), find_device("cpu:1")};
   std::vector<Device*> devices{cpus[0].get(), cpus[1].get()};
   Model model(chain, Mode::train, signature, {}, {.micro_batches = 3});
   auto plan = model.compile(devices, {.threads = 1});
-  Lane first = lane_of(*plan->slots[0]), second = lane_of(*plan->slots[1]);
-  // The rows of y are cut on slot 0 too and go over beside the activations.
+  Lane first = lane_of(*plan->plans[0]), second = lane_of(*plan->plans[1]);
+  // The rows of y are cut on device 0 too and go over beside the activations.
   EXPECT_THAT(first.order, StartsWith("SSSSSSRRR"));
   EXPECT_THAT(first.sent_rows, ElementsAre(3, 3, 2, 2, 2, 2));
-  // Slot 1 begins with the first part when it is there, and ends with that part's gradient.
+  // Device 1 begins with the first part when it is there, and ends with that part's gradient.
   EXPECT_EQ(second.order, "RRRRRRSSS");
   EXPECT_THAT(second.sent_rows, ElementsAre(2, 2, 3));
 }
@@ -212,9 +213,9 @@ TEST(Split, GradientsAreSummedWhereTheirVariablesAre) {
   std::vector<Device*> devices{cpus[0].get(), cpus[1].get()};
   Model model(chain, Mode::train, signature, {}, {.towers = 2});
   auto plan = model.compile(devices, {.threads = 1});
-  auto reduced = [&](std::size_t slot) {
+  auto reduced = [&](std::size_t device) {
     std::vector<std::string> types;
-    for (const Instruction& i : plan->slots[slot]->instructions)
+    for (const Instruction& i : plan->plans[device]->instructions)
       if (i.role == Instruction::Role::start && i.node->output().shape.rank() > 0)
         for (const TensorType& type : i.node->outputs()) types.push_back(to_string(type));
     return types;
@@ -223,7 +224,7 @@ TEST(Split, GradientsAreSummedWhereTheirVariablesAre) {
   EXPECT_THAT(reduced(1), UnorderedElementsAre("f32[8, 3]", "f32[3]"));
 }
 
-TEST(Split, AnErrorOnOneSlotEndsTheStep) {
+TEST(Split, AnErrorOnOneDeviceEndsTheStep) {
   CapturedLog log;
   for (int towers : {1, 2}) {
     TemporaryFolder folder;
@@ -236,19 +237,19 @@ TEST(Split, AnErrorOnOneSlotEndsTheStep) {
                   estimator.train(once({labelled_rows(6, 0), bad}), {.steps = 2});
                 }),
                 AllOf(HasSubstr("label"), HasSubstr("9"), HasSubstr("in training step 2"),
-                      ::testing::Not(HasSubstr("of another slot")),
+                      ::testing::Not(HasSubstr("of another device")),
                       ::testing::Not(HasSubstr("another tower failed"))));
     EXPECT_EQ(estimator.train(rows_of({6}), {.steps = 3}).steps, 3);
   }
 }
 
-TEST(Split, ASlotThatIsNotThereIsAnError) {
+TEST(Split, ADeviceThatIsNotThereIsAnError) {
   TemporaryFolder folder;
   Estimator estimator({.model_fn = two_parts(2), .model_dir = folder.path(), .run = on_cpus(1, 2)});
   EXPECT_THAT(
       error_of([&] { estimator.train(rows_of({6}), {.steps = 1}); }),
-      AllOf(HasSubstr("slot 2 is asked for by"), HasSubstr("(at head/"),
-            HasSubstr("a tower has 2 device slots"), HasSubstr("call on() with a slot below 2")));
+      AllOf(HasSubstr("device 2 is asked for by"), HasSubstr("(at head/"),
+            HasSubstr("a tower has 2 devices"), HasSubstr("call on() with a device below 2")));
 }
 
 TEST(Split, AutoSplitErrors) {
@@ -258,7 +259,7 @@ TEST(Split, AutoSplitErrors) {
   EXPECT_THAT(error_of([&] {
                 Estimator({.model_fn = two_parts(0), .model_dir = folder.path(), .run = config});
               }),
-              HasSubstr("split is into 3 slots but tower cpu:0+cpu:1 has 2"));
+              HasSubstr("split is into 3 devices but tower cpu:0+cpu:1 has 2"));
   config.split = auto_split(2);
   Estimator by_hand({.model_fn = two_parts(1), .model_dir = folder.path(), .run = config});
   EXPECT_THAT(error_of([&] { by_hand.train(rows_of({6}), {.steps = 1}); }),

@@ -23,7 +23,7 @@ struct Planned : ::testing::Test {
   Features five = points({1, 2, 3, 4, 5}, {2, 4, 6, 8, 10});
 };
 
-struct Parts final : Hook {
+struct AsksForMicroBatches final : Hook {
   int micro_batches() const override { return 2; }
   std::string name() const override { return "two_parts"; }
 };
@@ -34,8 +34,8 @@ TEST_F(Planned, SaysWhatTrainingWillDo) {
   RunConfig config = on_cpus(2, 1);
   config.memory_limit = Bytes(64 << 20);
   Estimator estimator = make(config);
-  std::string plan =
-      estimator.plan(once({five}), {.max_steps = 7, .hooks = {std::make_shared<Parts>()}});
+  std::string plan = estimator.plan(
+      once({five}), {.max_steps = 7, .hooks = {std::make_shared<AsksForMicroBatches>()}});
   EXPECT_THAT(plan, HasSubstr("steps: from 0 to 7\n"
                               "global batch 5 = 2 towers: 3 + 2\n"
                               "tower 0: cpu:0, 3 rows from row 0, in micro-batches of 2 + 1\n"
@@ -51,9 +51,9 @@ TEST_F(Planned, SaysWhatTrainingWillDo) {
 
 // A tower with one row cannot be in two parts, and all have as many.
 TEST_F(Planned, PartsAreThoseOfTheTowerWithTheFewestRows) {
-  std::string plan =
-      make(on_cpus(2, 1))
-          .plan(once({three}), {.max_steps = 7, .hooks = {std::make_shared<Parts>()}});
+  std::string plan = make(on_cpus(2, 1))
+                         .plan(once({three}), {.max_steps = 7,
+                                               .hooks = {std::make_shared<AsksForMicroBatches>()}});
   EXPECT_THAT(plan, HasSubstr("tower 0: cpu:0, 2 rows from row 0\n"));
 }
 
@@ -70,7 +70,7 @@ TEST_F(Planned, MakesNothingAndChangesNoStep) {
   EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
 }
 
-// Two slots of 4 bytes for each of 8 bytes; the second tower reads the first one's.
+// Two devices of 4 bytes for each of 8 bytes; the second tower reads the first one's.
 TEST_F(Planned, CentralVariablesAreOnTheFirstTower) {
   RunConfig config = on_cpus(2, 1);
   config.variables = VariablePlacement::central;
@@ -98,19 +98,19 @@ TEST_F(Planned, TowersWithABatchEach) {
                               "tower 1: cpu:1, 3 rows from row 3\n"));
 }
 
-TEST_F(Planned, SlotsHaveTheirOwnMemoryAndReductions) {
+TEST_F(Planned, DevicesHaveTheirOwnMemoryAndReductions) {
   auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
     Tensor x = dense((s / "a").on(0), batch["x"], {.units = 3});
     return {.loss = mean(square(dense((s / "b").on(1), x, {.units = 1}))), .train = sgd()};
   };
   std::string plan = make(on_cpus(2, 2), model).plan(once({three}), {.steps = 1});
   EXPECT_THAT(plan, HasSubstr("tower 1: cpu:2+cpu:3, 1 row from row 2\n"));
-  EXPECT_THAT(plan, HasSubstr(": 2 tensors, 24 B on slot 0\n"));  // a: [1, 3] and [3]
-  EXPECT_THAT(plan, HasSubstr(": 2 tensors, 16 B on slot 1\n"));  // b: [3, 1] and [1]
+  EXPECT_THAT(plan, HasSubstr(": 2 tensors, 24 B on device 0\n"));  // a: [1, 3] and [3]
+  EXPECT_THAT(plan, HasSubstr(": 2 tensors, 16 B on device 1\n"));  // b: [3, 1] and [1]
   for (const char* device : {"  cpu:0: ", "  cpu:1: ", "  cpu:2: ", "  cpu:3: "})
     EXPECT_THAT(plan, HasSubstr(device));
   // x of 2 rows and a weight one way; its gradient and the loss back.
-  EXPECT_THAT(plan, HasSubstr("from other slots 28 B"));
+  EXPECT_THAT(plan, HasSubstr("from other devices 28 B"));
 }
 
 TEST_F(Planned, ThrowsWhatTrainingWouldThrow) {
@@ -156,7 +156,7 @@ struct AsksForThePlan final : Hook {
 
 TEST_F(Planned, HooksAreToldTheSame) {
   auto asks = std::make_shared<AsksForThePlan>();
-  Hooks hooks{asks, std::make_shared<Parts>()};
+  Hooks hooks{asks, std::make_shared<AsksForMicroBatches>()};
   Estimator estimator = make(on_cpus(2, 1));
   std::string plan = estimator.plan(once({five}), {.max_steps = 2, .hooks = hooks});
   estimator.train(over_and_over({five, three}), {.max_steps = 2, .hooks = hooks});
@@ -166,7 +166,7 @@ TEST_F(Planned, HooksAreToldTheSame) {
   EXPECT_EQ(asks->plans.size(), 3u);
 }
 
-// The first update alone has slots: two for its variable.
+// The first update alone has devices: two for its variable.
 TEST_F(Planned, EachPartOfARoundHasItsMemory) {
   auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
     Variable a = s.variable("a", {}), b = s.variable("b", {});

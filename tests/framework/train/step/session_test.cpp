@@ -140,7 +140,7 @@ TEST(Memory, ConvolutionsAreDirectWhereWinogradsMethodIsOverTheLimit) {
     return session.planner()
         .compile(
             Model(convolution, Mode::train, signature_of(batch), {}, session.planner().complete()))
-        ->slots[0];
+        ->plans[0];
   };
   auto is_winograd = [](const Plan& plan) {
     return std::ranges::any_of(plan.instructions, [](const Instruction& i) {

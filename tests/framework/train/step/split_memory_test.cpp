@@ -30,10 +30,10 @@ Tensor in_planes(Tensor x, F f) {
   return reshape(y, {x.size(0), x.size(1), y.size(1), y.size(2), y.size(3)});
 }
 
-// A U-Net of two levels over volumes; the way up is on `slot`.
-ModelFn unet(int slot) {
-  return [slot](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
-    Scope down = s / "down", up = (s / "up").on(slot);
+// A U-Net of two levels over volumes; the way up is on `device`.
+ModelFn unet(int device) {
+  return [device](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Scope down = s / "down", up = (s / "up").on(device);
     Tensor top = conv3d(down / "b", conv3d(down / "a", batch["volume"], 8), 8);
     Tensor x = in_planes(top, [](Tensor t) { return max_pool(t); });
     x = conv3d(down / "bottom", x, 16);
@@ -114,7 +114,7 @@ TEST_F(TooLargeForOneDevice, ItTrainsOnTwoThatBelfryChooses) {
   config.split = auto_split(2);
   EXPECT_EQ(train(unet(0), config), "no error");
   expect_trained();
-  EXPECT_THAT(log.info, HasSubstr("split for train: slot 0: "));
+  EXPECT_THAT(log.info, HasSubstr("split for train: device 0: "));
 }
 
 // Each way to cut it is compiled by hand; within a limit that the leanest alone keeps, it is taken.
@@ -125,15 +125,15 @@ TEST_F(TooLargeForOneDevice, TheCutOfTheLeastNeedIsTaken) {
   Signature signature = signature_of(volumes(4));
   auto fullest = [](const Session& session, const Model& model) {
     auto plan = session.planner().compile(model);
-    return std::max(plan->slots[0]->bytes(), plan->slots[1]->bytes());
+    return std::max(plan->plans[0]->bytes(), plan->plans[1]->bytes());
   };
   std::vector<std::int64_t> needs;
   {
     Session session(unet(0), config);
     ModelOptions options = session.planner().complete();
     Model first(unet(0), Mode::train, signature, {}, options);
-    for (const SplitPlan& choice : first.split_choices()) {
-      options.split_plan = choice;
+    for (const SplitPlacement& choice : first.split_choices()) {
+      options.split_placement = choice;
       needs.push_back(fullest(session, Model(unet(0), Mode::train, signature, {}, options)));
     }
     Model built = session.planner().build(Mode::train, signature, {}, session.planner().complete());
@@ -147,7 +147,7 @@ TEST_F(TooLargeForOneDevice, TheCutOfTheLeastNeedIsTaken) {
   EXPECT_EQ(fullest(session, built), std::ranges::min(needs));
 }
 
-TEST_F(TooLargeForOneDevice, TheFullSlotIsNamed) {
+TEST_F(TooLargeForOneDevice, TheFullDeviceIsNamed) {
   limit = Bytes(1536 << 10);
   EXPECT_THAT(train(unet(1), on_cpus(1, 2)),
               AllOf(StartsWith("the step needs "), ContainsRegex(" on cpu:[01] but 1.5 MiB of 1.5"),

@@ -17,7 +17,7 @@ Features counted(int first, int count) {
 
 std::vector<std::int64_t> rows_of_towers(const Replicas& replicas) {
   std::vector<std::int64_t> rows;
-  for (int t = 0; t < replicas.size(); ++t) rows.push_back(replicas.share(t).rows.count);
+  for (int t = 0; t < replicas.size(); ++t) rows.push_back(replicas.shard(t).rows.count);
   return rows;
 }
 

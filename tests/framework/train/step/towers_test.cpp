@@ -9,11 +9,11 @@ using ::testing::HasSubstr;
 
 TEST(Towers, AreThoseOfTheConfiguration) {
   Towers towers(on_cpus(2, 2));
-  EXPECT_EQ(std::tuple(towers.count(), towers.slots()), std::tuple(2, 2));
+  EXPECT_EQ(std::tuple(towers.count(), towers.devices_per_tower()), std::tuple(2, 2));
   ASSERT_EQ(towers.devices(1).size(), 2u);
   EXPECT_EQ(towers.devices(1)[0]->name(), "cpu:2");
   EXPECT_EQ(towers.devices(1)[1]->name(), "cpu:3");
-  EXPECT_EQ(std::tuple(towers.place().first, towers.place().all), std::tuple(0, 2));
+  EXPECT_EQ(std::tuple(towers.range().first, towers.range().all), std::tuple(0, 2));
   EXPECT_EQ(towers.description(), "cpu:0+cpu:1, cpu:2+cpu:3, 1 thread each");
   EXPECT_TRUE(towers.on_host());
   EXPECT_EQ(towers.lanes().towers(), 4);
@@ -32,7 +32,7 @@ TEST(Towers, OthersThanTheFirstHoldCentralVariablesOnlyWhereTheyDiffer) {
   EXPECT_TRUE(central.holds(own, 1));
 }
 
-TEST(Towers, AreConnectedByACommunicatorForEachSlot) {
+TEST(Towers, AreConnectedByACommunicatorForEachDevice) {
   Towers one(on_cpus(1, 2));
   EXPECT_FALSE(one.connected());
   one.connect();
@@ -50,11 +50,11 @@ TEST(Towers, AreConnectedByACommunicatorForEachSlot) {
   EXPECT_NE(two.communicator(0), first);
 }
 
-TEST(Towers, HaveAsManySlotsAsTheModelIsCutInto) {
+TEST(Towers, HaveAsManyDevicesAsTheModelIsCutInto) {
   RunConfig config = on_cpus(1, 2);
   config.split = auto_split(3);
   EXPECT_THAT(error_of([&] { Towers towers(config); }),
-              HasSubstr("RunConfig: split is into 3 slots but tower cpu:0+cpu:1 has 2;"));
+              HasSubstr("RunConfig: split is into 3 devices but tower cpu:0+cpu:1 has 2;"));
 }
 
 }  // namespace

@@ -88,8 +88,8 @@ TEST(SparseGradients, EqualOneTower) {
   InputFn input = over_and_over(with_ids(batches_of(uneven_rows)));
   Trained one = train(with_table, on(1), input);
   for (int towers : {2, 3, 4}) {
-    Trained many =
-        train(with_table, on(towers), input, 20, {std::make_shared<Parts>(towers == 3 ? 2 : 1)});
+    Trained many = train(with_table, on(towers), input, 20,
+                         {std::make_shared<AsksForMicroBatches>(towers == 3 ? 2 : 1)});
     EXPECT_LT(largest_difference(one.variables, many.variables), 1e-6) << towers;
   }
 }
@@ -104,8 +104,8 @@ TEST(SparseGradients, LazyRulesEqualOneTower) {
     };
     Trained one = train(model, on(1), input);
     for (int towers : {2, 3}) {
-      Trained many =
-          train(model, on(towers), input, 20, {std::make_shared<Parts>(towers == 3 ? 2 : 1)});
+      Trained many = train(model, on(towers), input, 20,
+                           {std::make_shared<AsksForMicroBatches>(towers == 3 ? 2 : 1)});
       EXPECT_LT(largest_difference(one.variables, many.variables), 2e-5)
           << optimizer.name << " on " << towers;
     }
@@ -120,7 +120,7 @@ TEST(SparseGradients, TheTableIsUpdatedByRows) {
     Model model(with_table, Mode::train, signature_of(batch), {},
                 {.towers = towers, .most_rows = 6});
     auto plan = model.compile(devices);
-    for (const PlannedBlock& block : plan->slots[0]->blocks)
+    for (const PlannedBlock& block : plan->plans[0]->blocks)
       EXPECT_NE(block.type.shape, (Shape{1000, 4})) << block.name << " on " << towers;
   }
 }
@@ -132,7 +132,7 @@ TEST(SparseGradients, TheTableIsNotExchanged) {
   std::vector<Device*> devices{device.get()};
   auto plan = model.compile(devices);
   std::int64_t exchanged = 0;
-  for (const Instruction& i : plan->slots[0]->instructions)
+  for (const Instruction& i : plan->plans[0]->instructions)
     if (i.role == Instruction::Role::start)
       for (const TensorType& type : i.node->outputs()) exchanged += type.shape.elements();
   // 48 = 2 towers x 6 rows x 4 ids: rows of 4 and indices; 15 weights of the dense layer; the loss.
@@ -153,7 +153,7 @@ TEST(GradientBuckets, StartWhileTheBackwardPassGoesOn) {
   std::vector<Device*> devices{device.get()};
   auto plan = model.compile(devices);
   std::vector<const Node*> nodes, sums;  // as they run
-  for (const Instruction& i : plan->slots[0]->instructions) {
+  for (const Instruction& i : plan->plans[0]->instructions) {
     if (i.role == Instruction::Role::start) sums.push_back(i.node);
     nodes.push_back(i.node);
   }
@@ -185,14 +185,14 @@ TEST(GradientBuckets, HoldWhatTowersHooksLeave) {
   std::vector<Device*> devices{device.get()};
   std::int64_t exchanged = 0;
   auto plan = model.compile(devices);
-  for (const Instruction& i : plan->slots[0]->instructions)
+  for (const Instruction& i : plan->plans[0]->instructions)
     if (i.role == Instruction::Role::start)
       for (const TensorType& type : i.node->outputs()) exchanged += type.shape.elements();
   EXPECT_EQ(exchanged, 8 * 3 + 3 + 1);  // those of `logits`, and the loss
 }
 
 // A mean is computed where its operand is, not where the batch is.
-TEST(GradientBuckets, StatisticsStayOnTheirSlot) {
+TEST(GradientBuckets, StatisticsStayOnTheirDevice) {
   ModelFn model_fn = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
     Scope second = s.on(1);
     Tensor x = dense(s / "hidden", batch["x"], {.units = 8});
@@ -204,8 +204,8 @@ TEST(GradientBuckets, StatisticsStayOnTheirSlot) {
   auto first = find_device("cpu:0"), second = find_device("cpu:1");
   std::vector<Device*> devices{first.get(), second.get()};
   auto plan = model.compile(devices);
-  auto statistics = [&](std::size_t slot) {
-    return std::ranges::count_if(plan->slots[slot]->instructions, [](const Instruction& i) {
+  auto statistics = [&](std::size_t device) {
+    return std::ranges::count_if(plan->plans[device]->instructions, [](const Instruction& i) {
       return i.role == Instruction::Role::start
              && i.node->as<AllReduceOptions>().name.starts_with("statistics");
     });

@@ -73,7 +73,8 @@ TEST(Towers, MicroBatchesEqualOneBatch) {
   Trained one = train(model, on(1), input);
   for (int towers : {1, 2})
     for (int parts : {2, 3}) {
-      Trained many = train(model, on(towers), input, 20, {std::make_shared<Parts>(parts)});
+      Trained many =
+          train(model, on(towers), input, 20, {std::make_shared<AsksForMicroBatches>(parts)});
       EXPECT_LT(largest_difference(one.variables, many.variables), 1e-6)
           << towers << " towers, " << parts << " parts";
       for (std::size_t i = 0; i < one.curve->losses.size(); ++i)
@@ -83,11 +84,12 @@ TEST(Towers, MicroBatchesEqualOneBatch) {
 
 TEST(Towers, TwoHooksCannotAskForMicroBatches) {
   InputFn input = over_and_over(batches_of({4}));
-  EXPECT_EQ(error_of([&] {
-              train(with_optimizer(adam()), on(1), input, 1,
-                    {std::make_shared<Parts>(2), std::make_shared<Parts>(4)});
-            }),
-            "train: two hooks ask for micro-batches, 2 and 4; keep one");
+  EXPECT_EQ(
+      error_of([&] {
+        train(with_optimizer(adam()), on(1), input, 1,
+              {std::make_shared<AsksForMicroBatches>(2), std::make_shared<AsksForMicroBatches>(4)});
+      }),
+      "train: two hooks ask for micro-batches, 2 and 4; keep one");
 }
 
 TEST(Towers, ALossThatIsASumIsSummed) {
@@ -95,8 +97,8 @@ TEST(Towers, ALossThatIsASumIsSummed) {
   InputFn input = over_and_over(batches_of(uneven_rows));
   Trained one = train(model, on(1), input);
   for (int towers : {2, 4}) {
-    Trained many =
-        train(model, on(towers), input, 20, {std::make_shared<Parts>(towers == 2 ? 3 : 1)});
+    Trained many = train(model, on(towers), input, 20,
+                         {std::make_shared<AsksForMicroBatches>(towers == 2 ? 3 : 1)});
     EXPECT_LT(largest_difference(one.variables, many.variables), 1e-6) << towers;
     EXPECT_NEAR(one.curve->losses[7], many.curve->losses[7], 1e-5) << towers;
   }

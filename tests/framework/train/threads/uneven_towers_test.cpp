@@ -76,7 +76,8 @@ TEST(UnevenTowers, PartsOfOneWithoutRowsAreSummedLikeTheOthers) {
   RunConfig config = on(2);
   config.batch = BatchPolicy::per_tower;
   InputFn input = once({with_ids(6, 2), with_ids(6, 2), with_ids(6, 2)});
-  Trained parts = train(with_embedding, config, input, 20, {std::make_shared<Parts>(3)});
+  Trained parts =
+      train(with_embedding, config, input, 20, {std::make_shared<AsksForMicroBatches>(3)});
   Trained whole = train(with_embedding, config, input, 20);
   EXPECT_EQ(parts.curve->rows, std::vector<std::int64_t>({12, 6}));
   EXPECT_LT(largest_difference(parts.variables, whole.variables), 1e-6);
@@ -90,7 +91,8 @@ TEST(UnevenTowers, OneWithoutRowsHasAsManyPartsAsTheOthers) {
   };
   RunConfig config = on(2);
   config.batch = BatchPolicy::per_tower;
-  Trained two = train(model, config, once(batches_of({8, 8, 8})), 20, {std::make_shared<Parts>(4)});
+  Trained two = train(model, config, once(batches_of({8, 8, 8})), 20,
+                      {std::make_shared<AsksForMicroBatches>(4)});
   // The full step's model, then that of the tower with a lent row.
   EXPECT_THAT(rows_of_parts, ElementsAre(2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1));
   for (const auto& [name, value] : two.variables) EXPECT_TRUE(std::isfinite(value.at(0))) << name;

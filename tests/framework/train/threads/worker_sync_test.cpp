@@ -87,9 +87,10 @@ TEST(WorkerSync, WorkersBeginAlike) {
               Each(AllOf(HasSubstr("worker 0 begins at step 5 and worker 2 at step 4"),
                          HasSubstr("one folder that all workers share"))));
   EXPECT_THAT(errors(5, 9, one), Each(HasSubstr("worker 0 has seed 1 and worker 2 has seed 9")));
-  EXPECT_THAT(errors(5, 1, split),
-              Each(HasSubstr("worker 0 has towers x slots = 1 x 1 and batches global, worker 2 has "
-                             "towers x slots = 1 x 2 and batches global")));
+  EXPECT_THAT(
+      errors(5, 1, split),
+      Each(HasSubstr("worker 0 has towers x devices = 1 x 1 and batches global, worker 2 has "
+                     "towers x devices = 1 x 2 and batches global")));
 }
 
 TEST(WorkerSync, OneWishIsEverybodys) {

@@ -122,7 +122,7 @@ inline EstimatorSpec worker_model(Scope s, const Batch& batch, Mode mode) {
           .hooks = {std::make_shared<Clip>()}};
 }
 
-/// `towers`: "1", "2"; "1 x 2" for towers of two slots, into which the model is cut; "2 central"
+/// `towers`: "1", "2"; "1 x 2" for towers of two devices, into which the model is cut; "2 central"
 /// for variables on the first; "2 gpu" for towers on emulated GPUs.
 inline RunConfig worker_config(BatchPolicy policy, const std::string& towers) {
   RunConfig config;
@@ -130,15 +130,15 @@ inline RunConfig worker_config(BatchPolicy policy, const std::string& towers) {
   config.threads = 1;
   config.log_step_count = Steps(0);
   config.reduction_timeout = std::chrono::seconds(3);
-  int slots = towers.ends_with(" x 2") ? 2 : 1;
-  config.devices = on_cpus(std::stoi(towers), slots).devices;
+  int devices_each = towers.ends_with(" x 2") ? 2 : 1;
+  config.devices = on_cpus(std::stoi(towers), devices_each).devices;
   if (towers.ends_with("gpu")) {
     for (std::size_t t = 0; t < config.devices.size(); ++t) config.devices[t] = concat("cuda:", t);
     // Graphs of several emulated GPUs in one process cannot wait for each other.
     config.capture_steps = config.devices.size() == 1;
   }
   if (towers.ends_with("central")) config.variables = VariablePlacement::central;
-  if (slots > 1) config.split = auto_split(slots);
+  if (devices_each > 1) config.split = auto_split(devices_each);
   return config;
 }
 

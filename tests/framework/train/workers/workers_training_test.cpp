@@ -79,7 +79,7 @@ TEST(WorkersTraining, TwoTowersInEachOfTwoProcesses) {
 }
 
 // One cut for all: the chief's.
-TEST(WorkersTraining, TowersOfTwoSlots) {
+TEST(WorkersTraining, TowersOfTwoDevices) {
   NamedArrays job = trained_by(Job(2), BatchPolicy::global, "1 x 2", 20);
   expect_identical(job, trained_alone(BatchPolicy::global, "2 x 2", 20));
   NamedArrays four = trained_by(Job(2), BatchPolicy::global, "2 x 2", 20);

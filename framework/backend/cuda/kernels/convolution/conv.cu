@@ -9,7 +9,7 @@ namespace {
 template <class T>
 std::unique_ptr<Kernel> convolution(const ConvGeometry& g, const ConvOptions& o) {
   ProductShape shape{.batches = g.groups,
-                     .m = g.out_places(),
+                     .m = g.out_positions(),
                      .n = g.out_per_group(),
                      .k = g.taps() * g.in_per_group()};
   ProductOutput<T> output{.batch_stride = g.out_per_group(),

@@ -9,7 +9,7 @@ namespace {
 template <class T>
 std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
   ProductShape shape{.batches = g.groups,
-                     .m = g.in_places(),
+                     .m = g.in_positions(),
                      .n = g.in_per_group(),
                      .k = g.taps() * g.out_per_group()};
   return make_product<T>(shape, [=](const KernelArguments& a) {

@@ -11,7 +11,7 @@ std::unique_ptr<Kernel> convolution(const ConvGeometry& g) {
   ProductShape shape{.batches = g.groups,
                      .m = g.taps() * g.in_per_group(),
                      .n = g.out_per_group(),
-                     .k = g.out_places()};
+                     .k = g.out_positions()};
   return make_product<T>(shape, [=](const KernelArguments& a) {
     return std::tuple(
         WindowsOperand<T, true>{g, a.input<T>(0)},

@@ -19,26 +19,26 @@ __device__ inline std::int64_t take_quotient(std::int64_t& i, std::int64_t size)
 }
 
 /// Place number i among [n, depth, rows, columns].
-__device__ inline Place place_of(std::int64_t i, std::int64_t depth, std::int64_t rows,
-                                 std::int64_t columns) {
-  Place place;
+__device__ inline Position position_of(std::int64_t i, std::int64_t depth, std::int64_t rows,
+                                       std::int64_t columns) {
+  Position position;
   std::int64_t row = take_quotient(i, columns);
-  place.w = i;
+  position.w = i;
   std::int64_t slice = take_quotient(row, rows);
-  place.h = row;
-  place.n = take_quotient(slice, depth);
-  place.d = slice;
-  return place;
+  position.h = row;
+  position.n = take_quotient(slice, depth);
+  position.d = slice;
+  return position;
 }
 
 /// Element number i of a window [kd, kh, kw, channel].
 struct Tap {
-  Place place;
+  Position position;
   std::int64_t channel;
 
   __device__ static Tap of(std::int64_t i, const ConvGeometry& g, std::int64_t channels) {
-    std::int64_t place = take_quotient(i, channels);
-    return {place_of(place, g.depth.window, g.rows.window, g.columns.window), i};
+    std::int64_t position = take_quotient(i, channels);
+    return {position_of(position, g.depth.window, g.rows.window, g.columns.window), i};
   }
 };
 
@@ -49,7 +49,7 @@ struct WindowsOperand {
   static constexpr bool k_innermost = !turned;
   struct Line {
     std::int64_t first_channel;
-    Place out;
+    Position out;
     Tap tap;
   };
   ConvGeometry g;
@@ -57,19 +57,19 @@ struct WindowsOperand {
 
   __device__ Line line(std::int64_t group, std::int64_t i) const {
     Line line{group * g.in_per_group(), {}, {}};
-    turned ? set_tap(line, i) : set_place(line, i);
+    turned ? set_tap(line, i) : set_position(line, i);
     return line;
   }
   __device__ SumOf<T> at(Line line, std::int64_t k) const {
-    turned ? set_place(line, k) : set_tap(line, k);
-    Place in = g.input_at(line.out, line.tap.place);
+    turned ? set_position(line, k) : set_tap(line, k);
+    Position in = g.input_at(line.out, line.tap.position);
     if (!g.inside(in)) return 0;
     return load(x + g.input_offset(in) + line.first_channel + line.tap.channel);
   }
 
  private:
-  __device__ void set_place(Line& line, std::int64_t i) const {
-    line.out = place_of(i, g.depth.out, g.rows.out, g.columns.out);
+  __device__ void set_position(Line& line, std::int64_t i) const {
+    line.out = position_of(i, g.depth.out, g.rows.out, g.columns.out);
   }
   __device__ void set_tap(Line& line, std::int64_t i) const {
     line.tap = Tap::of(i, g, g.in_per_group());
@@ -83,17 +83,17 @@ struct SeenByOperand {
   static constexpr bool k_innermost = true;
   struct Line {
     std::int64_t first_channel;
-    Place in;
+    Position in;
   };
   ConvGeometry g;
   const T* dy;
 
   __device__ Line line(std::int64_t group, std::int64_t i) const {
-    return {group * g.out_per_group(), place_of(i, g.depth.in, g.rows.in, g.columns.in)};
+    return {group * g.out_per_group(), position_of(i, g.depth.in, g.rows.in, g.columns.in)};
   }
   __device__ SumOf<T> at(const Line& line, std::int64_t k) const {
     Tap tap = Tap::of(k, g, g.out_per_group());
-    Place out = g.output_at(line.in, tap.place);
+    Position out = g.output_at(line.in, tap.position);
     if (out.d < 0 || out.h < 0 || out.w < 0) return 0;
     return load(dy + g.output_offset(out) + line.first_channel + tap.channel);
   }
@@ -127,7 +127,7 @@ struct TransposedKernelOperand {
   }
   __device__ SumOf<T> at(Line line, std::int64_t k) const {
     Tap tap = Tap::of(k, g, g.out_per_group());
-    return load(line + g.tap_offset(tap.place) + tap.channel);
+    return load(line + g.tap_offset(tap.position) + tap.channel);
   }
 };
 

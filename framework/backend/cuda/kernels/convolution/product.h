@@ -41,11 +41,11 @@ struct ProductOutput {
 
   __device__ void finish(std::int64_t batch, std::int64_t m, std::int64_t n, Sum sum) const {
     if (bias) sum += static_cast<Sum>(load(bias + batch * bias_stride + n));
-    std::int64_t place = batch * batch_stride + m * row_stride + n;
-    if (addend) sum += static_cast<Sum>(load(addend + place));
+    std::int64_t position = batch * batch_stride + m * row_stride + n;
+    if (addend) sum += static_cast<Sum>(load(addend + position));
     auto result = static_cast<compute_type<T>>(sum);
     if (relu) result = functor::Relu::apply<StdMath>(result);
-    store(y + place, result);
+    store(y + position, result);
   }
   __device__ void put(const ProductShape& shape, std::int64_t slice, std::int64_t batch,
                       std::int64_t m, std::int64_t n, Sum sum) const {

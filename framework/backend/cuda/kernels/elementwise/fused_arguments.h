@@ -1,7 +1,7 @@
 #pragma once
 // The arguments that the host hands to a compiled chain of elementwise ops. Read by NVRTC too.
 
-#include "belfry/framework/backend/cuda/kernels/places.h"
+#include "belfry/framework/backend/cuda/kernels/offsets.h"
 
 namespace belfry::cuda {
 

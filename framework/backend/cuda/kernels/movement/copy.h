@@ -28,7 +28,7 @@ decltype(auto) dispatch_word(std::int64_t bytes, F&& f) {
 }
 
 /// Where the elements of a copy lie: the first, and the distances between neighbours.
-struct Place {
+struct Walk {
   Strides strides = {};
   std::int64_t first = 0;
 };
@@ -44,8 +44,8 @@ struct StridedCopy {
 };
 
 /// The copy of an array of `shape` with elements of so many bytes.
-inline StridedCopy strided_copy(const Shape& shape, std::size_t element, const Place& from,
-                                const Place& to) {
+inline StridedCopy strided_copy(const Shape& shape, std::size_t element, const Walk& from,
+                                const Walk& to) {
   StridedCopy c{.layout = make_layout<2>(shape, {from.strides, to.strides}),
                 .first = {from.first, to.first},
                 .words = shape.elements(),

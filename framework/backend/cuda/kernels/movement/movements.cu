@@ -12,7 +12,7 @@
 namespace belfry::cuda {
 namespace {
 
-std::unique_ptr<Kernel> copy_kernel(const Node& node, const Place& from) {
+std::unique_ptr<Kernel> copy_kernel(const Node& node, const Walk& from) {
   const TensorType& y = node.output();
   StridedCopy copy = strided_copy(y.shape, size_of(y.dtype), from, {row_major(y.shape)});
   return make_kernel([copy](const KernelArguments& a, Stream& stream) {
@@ -26,7 +26,7 @@ std::unique_ptr<Kernel> make_broadcast_to(const Node& node, const Gpu&, const Ke
 
 std::unique_ptr<Kernel> make_slice(const Node& node, const Gpu&, const KernelOptions&) {
   const auto& o = node.as<SliceOptions>();
-  Place from{row_major(node.input(0).shape())};
+  Walk from{row_major(node.input(0).shape())};
   for (std::size_t i = 0; i < o.begin.size(); ++i) {
     from.first += o.begin[i] * from.strides[i];
     from.strides[i] *= o.strides[i];
@@ -39,7 +39,7 @@ std::unique_ptr<Kernel> make_concat(const Node& node, const Gpu&, const KernelOp
   const TensorType& y = node.output();
   std::int64_t rows = 1;
   for (int axis = 0; axis < node.as<AxisOptions>().axis; ++axis) rows *= y.shape[axis];
-  Place to{{rows == 0 ? 0 : y.shape.elements() / rows, 1}};
+  Walk to{{rows == 0 ? 0 : y.shape.elements() / rows, 1}};
   std::vector<StridedCopy> copies;
   for (const Tensor& part : node.inputs()) {
     std::int64_t width = rows == 0 ? 0 : part.shape().elements() / rows;

@@ -26,9 +26,9 @@ __global__ void pad_words(const Word* from, Word* to, Margins margins, Word valu
   for (int axis = margins.rank - 1; axis >= 0; --axis) {
     auto size = static_cast<Index>(margins.out[axis]);
     Index above = i / size;
-    std::int64_t place = static_cast<std::int64_t>(i - above * size) - margins.before[axis];
-    inside = inside && place >= 0 && place < margins.in[axis];
-    at += place * stride;
+    std::int64_t position = static_cast<std::int64_t>(i - above * size) - margins.before[axis];
+    inside = inside && position >= 0 && position < margins.in[axis];
+    at += position * stride;
     stride *= margins.in[axis];
     i = above;
   }

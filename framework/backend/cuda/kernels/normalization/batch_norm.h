@@ -26,9 +26,9 @@ struct Normalize {
     std::int64_t first;
     C mean[V], factor[V], offset[V];
     __device__ Loaded<V> load(std::int64_t row) const {
-      std::int64_t place = row * of.channels + first;
-      Loaded<V> loaded{load_pack<V>(of.x + place), {}};
-      if (of.residual) loaded.residual = load_pack<V>(of.residual + place);
+      std::int64_t base = row * of.channels + first;
+      Loaded<V> loaded{load_pack<V>(of.x + base), {}};
+      if (of.residual) loaded.residual = load_pack<V>(of.residual + base);
       return loaded;
     }
     __device__ void apply(std::int64_t row, const Loaded<V>& loaded) const {

@@ -32,9 +32,9 @@ struct Operands {
     C mean[V], factor[V], offset[V];  // the last unset where y need not be computed
 
     __device__ Loaded<V> load(std::int64_t row) const {
-      std::int64_t place = row * of.channels + first;
-      Loaded<V> loaded{load_pack<V>(of.dy + place), load_pack<V>(of.x + place), {}};
-      if (of.y) loaded.y = load_pack<V>(of.y + place);
+      std::int64_t base = row * of.channels + first;
+      Loaded<V> loaded{load_pack<V>(of.dy + base), load_pack<V>(of.x + base), {}};
+      if (of.y) loaded.y = load_pack<V>(of.y + base);
       return loaded;
     }
     /// dy before the activation, and the distance of x from its mean.
@@ -87,7 +87,7 @@ struct InputGradient {
   using C = compute_type<T>;
   Operands<T> in;
   const C *dscale, *doffset;
-  C share;            // of a row: 1 / rows
+  C fraction;         // of a row: 1 / rows
   T *dx, *dresidual;  // the latter null where there is none
 
   template <int V>
@@ -97,13 +97,13 @@ struct InputGradient {
     C slope[V], shift[V];
     __device__ auto load(std::int64_t row) const { return in.load(row); }
     __device__ void apply(std::int64_t row, const auto& loaded) const {
-      std::int64_t place = row * of.in.channels + in.first;
+      std::int64_t base = row * of.in.channels + in.first;
       C gradients[V], values[V];
       in.unpack_into(loaded, gradients, values);
       for (int k = 0; k < V; ++k)
         values[k] = in.factor[k] * (gradients[k] - shift[k] - values[k] * slope[k]);
-      store_values(of.dx + place, values);
-      if (of.dresidual) store_values(of.dresidual + place, gradients);
+      store_values(of.dx + base, values);
+      if (of.dresidual) store_values(of.dresidual + base, gradients);
     }
   };
   template <int V>
@@ -114,8 +114,8 @@ struct InputGradient {
     load_values(dscale + channel, out.slope);
     load_values(doffset + channel, out.shift);
     for (int k = 0; k < V; ++k) {
-      out.slope[k] *= inverses[k] * share;
-      out.shift[k] *= share;
+      out.slope[k] *= inverses[k] * fraction;
+      out.shift[k] *= fraction;
     }
     return out;
   }

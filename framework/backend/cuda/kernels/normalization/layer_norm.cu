@@ -51,8 +51,8 @@ struct Rows {
     Rows of;
     std::int64_t first;
     __device__ Loaded<V> load(std::int64_t row) const {
-      std::int64_t place = row * of.channels + first;
-      return {load_pack<V>(of.dy + place), load_pack<V>(of.x + place)};
+      std::int64_t base = row * of.channels + first;
+      return {load_pack<V>(of.dy + base), load_pack<V>(of.x + base)};
     }
     __device__ void read(std::int64_t row, const Loaded<V>& loaded, Item (&items)[V]) const {
       C gradients[V], values[V];

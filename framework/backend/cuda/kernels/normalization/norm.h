@@ -27,9 +27,9 @@ struct MomentsFold {
   /// Columns side by side have the same count, and share its reciprocal.
   template <class C, int V>
   static __device__ void take_row(Moments<C> (&folds)[V], const C (&items)[V]) {
-    C count = folds[0].count + C(1), share = C(1) / count;
+    C count = folds[0].count + C(1), fraction = C(1) / count;
     for (int k = 0; k < V; ++k) {
-      C distance = items[k] - folds[k].mean, mean = folds[k].mean + distance * share;
+      C distance = items[k] - folds[k].mean, mean = folds[k].mean + distance * fraction;
       folds[k] = {count, mean, folds[k].squares + distance * (items[k] - mean)};
     }
   }
@@ -40,9 +40,9 @@ struct MomentsFold {
   template <class C>
   static __device__ Moments<C> add(Moments<C> a, Moments<C> b) {
     if (a.count == C(0)) return b;
-    C count = a.count + b.count, share = b.count / count, distance = b.mean - a.mean;
-    return {count, a.mean + distance * share,
-            a.squares + b.squares + distance * distance * a.count * share};
+    C count = a.count + b.count, fraction = b.count / count, distance = b.mean - a.mean;
+    return {count, a.mean + distance * fraction,
+            a.squares + b.squares + distance * distance * a.count * fraction};
   }
 };
 

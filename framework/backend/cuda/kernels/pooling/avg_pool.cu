@@ -11,7 +11,7 @@ __global__ void pool_averages(Pool pool, const T* x, T* y, std::int64_t count) {
   using C = compute_type<T>;
   std::int64_t i = thread_number() * V;
   if (i >= count) return;
-  PoolPlace at = output_place(pool, i);
+  PoolPosition at = output_position(pool, i);
   Range rows = pool.rows.inputs(at.row), columns = pool.columns.inputs(at.column);
   C sums[V] = {};
   for (int row = rows.begin; row < rows.end; ++row)
@@ -30,7 +30,7 @@ __global__ void pool_averages_grad(Pool pool, const T* dy, T* dx, std::int64_t c
   using C = compute_type<T>;
   std::int64_t i = thread_number() * V;
   if (i >= count) return;
-  PoolPlace at = input_place(pool, i);
+  PoolPosition at = input_position(pool, i);
   Range rows = pool.rows.outputs(at.row), columns = pool.columns.outputs(at.column);
   C sums[V] = {};
   for (int row = rows.begin; row < rows.end; ++row)

@@ -11,7 +11,7 @@ __global__ void pool_maxima(Pool pool, const T* x, T* y, Index* index, std::int6
   using C = compute_type<T>;
   std::int64_t i = thread_number() * V;
   if (i >= count) return;
-  PoolPlace at = output_place(pool, i);
+  PoolPosition at = output_position(pool, i);
   Range rows = pool.rows.inputs(at.row), columns = pool.columns.inputs(at.column);
   int first_row = pool.rows.start(at.row), first_column = pool.columns.start(at.column);
   C best[V] = {};
@@ -21,11 +21,11 @@ __global__ void pool_maxima(Pool pool, const T* x, T* y, Index* index, std::int6
     for (int column = columns.begin; column < columns.end; ++column) {
       C values[V];
       load_values(x + pool.input_at(at.n, row, column) + at.channel, values);
-      int place = (row - first_row) * pool.columns.window + column - first_column;
+      int position = (row - first_row) * pool.columns.window + column - first_column;
       for (int k = 0; k < V; ++k) {
         // NaN is the largest of all, the first of equals wins.
         bool wins = values[k] > best[k] || (values[k] != values[k] && best[k] == best[k]);
-        if (winner[k] < 0 || wins) best[k] = values[k], winner[k] = place;
+        if (winner[k] < 0 || wins) best[k] = values[k], winner[k] = position;
       }
     }
   Pack<Index, V> winners;
@@ -41,19 +41,19 @@ __global__ void pool_maxima_grad(Pool pool, const T* dy, const Index* index, T* 
   using C = compute_type<T>;
   std::int64_t i = thread_number() * V;
   if (i >= count) return;
-  PoolPlace at = input_place(pool, i);
+  PoolPosition at = input_position(pool, i);
   Range rows = pool.rows.outputs(at.row), columns = pool.columns.outputs(at.column);
   C sums[V] = {};
   for (int row = rows.begin; row < rows.end; ++row)
     for (int column = columns.begin; column < columns.end; ++column) {
       std::int64_t from = pool.output_at(at.n, row, column) + at.channel;
-      int place = (at.row - pool.rows.start(row)) * pool.columns.window + at.column
-                  - pool.columns.start(column);
+      int position = (at.row - pool.rows.start(row)) * pool.columns.window + at.column
+                     - pool.columns.start(column);
       C gradients[V];
       load_values(dy + from, gradients);
       auto winners = load_pack<V>(index + from);
       for (int k = 0; k < V; ++k)
-        if (winners.values[k] == place) sums[k] += gradients[k];
+        if (winners.values[k] == position) sums[k] += gradients[k];
     }
   store_values(dx + i, sums);
 }
@@ -63,10 +63,10 @@ __global__ void gather_winners(Pool pool, const T* x, const Index* index, T* y, 
                                FaultSite site) {
   std::int64_t i = thread_number();
   if (i >= count) return;
-  PoolPlace at = output_place(pool, i);
-  int place = index[i];
-  int row = pool.rows.start(at.row) + place / pool.columns.window;
-  int column = pool.columns.start(at.column) + place % pool.columns.window;
+  PoolPosition at = output_position(pool, i);
+  int position = index[i];
+  int row = pool.rows.start(at.row) + position / pool.columns.window;
+  int column = pool.columns.start(at.column) + position % pool.columns.window;
   bool inside = row >= 0 && row < pool.rows.in && column >= 0 && column < pool.columns.in;
   if (!inside) return report(site, i);
   y[i] = x[pool.input_at(at.n, row, column) + at.channel];

@@ -65,30 +65,31 @@ inline std::optional<Pool> pool_for(const PoolGeometry& g) {
 }
 
 /// The place of element `i` of an image of these sizes.
-struct PoolPlace {
+struct PoolPosition {
   std::int64_t n;
   int row, column;
   std::int64_t channel;
 };
 
 template <class Index>
-__device__ PoolPlace pool_place(Index i, Index rows, Index columns, Index channels) {
+__device__ PoolPosition pool_position(Index i, Index rows, Index columns, Index channels) {
   Index pixel = i / channels, line = pixel / columns, n = line / rows;
   return {static_cast<std::int64_t>(n), static_cast<int>(line - n * rows),
           static_cast<int>(pixel - line * columns),
           static_cast<std::int64_t>(i - pixel * channels)};
 }
-__device__ inline PoolPlace pool_place(const Pool& pool, std::int64_t i, int rows, int columns) {
-  if (pool.wide) return pool_place<std::int64_t>(i, rows, columns, pool.channels);
-  return pool_place<std::uint32_t>(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(rows),
-                                   static_cast<std::uint32_t>(columns),
-                                   static_cast<std::uint32_t>(pool.channels));
+__device__ inline PoolPosition pool_position(const Pool& pool, std::int64_t i, int rows,
+                                             int columns) {
+  if (pool.wide) return pool_position<std::int64_t>(i, rows, columns, pool.channels);
+  return pool_position<std::uint32_t>(
+      static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(rows),
+      static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(pool.channels));
 }
-__device__ inline PoolPlace input_place(const Pool& pool, std::int64_t i) {
-  return pool_place(pool, i, pool.rows.in, pool.columns.in);
+__device__ inline PoolPosition input_position(const Pool& pool, std::int64_t i) {
+  return pool_position(pool, i, pool.rows.in, pool.columns.in);
 }
-__device__ inline PoolPlace output_place(const Pool& pool, std::int64_t i) {
-  return pool_place(pool, i, pool.rows.out, pool.columns.out);
+__device__ inline PoolPosition output_position(const Pool& pool, std::int64_t i) {
+  return pool_position(pool, i, pool.rows.out, pool.columns.out);
 }
 
 /// Calls f(std::integral_constant<int, V>), V dividing the channels.

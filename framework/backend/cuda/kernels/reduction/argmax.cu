@@ -12,10 +12,10 @@ namespace {
 template <class C>
 struct Candidate {
   C value;
-  std::int64_t place;
+  std::int64_t index;
   template <class F>
   __device__ Candidate each(F f) const {
-    return {f(value), f(place)};
+    return {f(value), f(index)};
   }
 };
 
@@ -41,7 +41,7 @@ struct Best {
     if (a_is_nan != b_is_nan) return a_is_nan ? a : b;
     if (Order::better(a.value, b.value)) return a;
     if (Order::better(b.value, a.value)) return b;
-    return a.place < b.place ? a : b;
+    return a.index < b.index ? a : b;
   }
 };
 
@@ -56,7 +56,7 @@ __global__ void argmax_rows(const T* x, std::int64_t rows, std::int64_t length, 
       best = Best<Order>::add(best, Of{value, j});
     });
   best = reduce_group<Group, Best<Order>>(best);
-  if (active && number_in_group<Group>() == 0) out[row] = best.place;
+  if (active && number_in_group<Group>() == 0) out[row] = best.index;
 }
 
 /// A thread to each line, threads side by side reading elements side by side.
@@ -70,7 +70,7 @@ __global__ void argmax_lines(const T* x, std::int64_t lines, std::int64_t length
   Of best{load(at), 0};
   for (std::int64_t j = 1; j < length; ++j)
     best = Best<Order>::add(best, Of{load(at + j * inner), j});
-  out[line] = best.place;
+  out[line] = best.index;
 }
 
 template <class Order, class T>

@@ -73,7 +73,7 @@ __global__ void reduce_strided(const T* x, Layout<1> kept, Layout<1> reduced, st
 template <class A, class T>
 struct StoreFold {
   T* out;
-  __device__ void operator()(std::int64_t place, A fold) const { store_fold(out + place, fold); }
+  __device__ void operator()(std::int64_t index, A fold) const { store_fold(out + index, fold); }
 };
 
 /// Makes the kernels of one fold on T.

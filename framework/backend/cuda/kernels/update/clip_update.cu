@@ -7,10 +7,10 @@ namespace {
 template <class T>
 __global__ void clip(Batch<1> batch, ClipUpdateOptions options, const bool* condition) {
   if (!holds(condition)) return;
-  Share share = share_of<T>(batch);
-  T* variable = static_cast<T*>(batch.tensors[share.group][0]);
+  Chunk chunk = chunk_of<T>(batch);
+  T* variable = static_cast<T*>(batch.tensors[chunk.group][0]);
   auto rule = update::Clip<compute_type<T>>::make(options);
-  for_each_pack<T>(share, [&](auto n, std::int64_t i) {
+  for_each_pack<T>(chunk, [&](auto n, std::int64_t i) {
     constexpr int N = decltype(n)::value;
     auto pack = load_pack<N>(static_cast<const T*>(variable) + i);
     for (int k = 0; k < N; ++k)

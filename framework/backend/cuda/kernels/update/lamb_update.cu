@@ -10,8 +10,8 @@ namespace {
 using LambBatch = Batch<4>;
 
 template <class T>
-__device__ T* tensor(const LambBatch& batch, const Share& share, int n) {
-  return static_cast<T*>(batch.tensors[share.group][n]);
+__device__ T* tensor(const LambBatch& batch, const Chunk& chunk, int n) {
+  return static_cast<T*>(batch.tensors[chunk.group][n]);
 }
 
 /// `squares`: a block's sums, of the variable and of the direction.
@@ -20,15 +20,15 @@ __global__ void lamb_moments(LambBatch batch, const Rule* rules, const bool* con
                              Pair<double>* squares) {
   using C = compute_type<T>;
   if (!holds(condition)) return;
-  Share share = share_of<T>(batch);
-  Rule rule = rules[batch.rank[share.group]];
+  Chunk chunk = chunk_of<T>(batch);
+  Rule rule = rules[batch.rank[chunk.group]];
   Pair<C> sums{};
-  for_each_pack<T>(share, [&](auto n, std::int64_t i) {
+  for_each_pack<T>(chunk, [&](auto n, std::int64_t i) {
     constexpr int N = decltype(n)::value;
-    auto variable = load_pack<N>(tensor<const T>(batch, share, 0) + i);
-    auto gradient = load_pack<N>(tensor<const T>(batch, share, 1) + i);
-    auto m = load_pack<N>(tensor<const T>(batch, share, 2) + i);
-    auto v = load_pack<N>(tensor<const T>(batch, share, 3) + i);
+    auto variable = load_pack<N>(tensor<const T>(batch, chunk, 0) + i);
+    auto gradient = load_pack<N>(tensor<const T>(batch, chunk, 1) + i);
+    auto m = load_pack<N>(tensor<const T>(batch, chunk, 2) + i);
+    auto v = load_pack<N>(tensor<const T>(batch, chunk, 3) + i);
     for (int k = 0; k < N; ++k) {
       C x = to_compute(variable.values[k]);
       C m_k = to_compute(m.values[k]), v_k = to_compute(v.values[k]);
@@ -38,8 +38,8 @@ __global__ void lamb_moments(LambBatch batch, const Rule* rules, const bool* con
       C d = rule.template direction<StdMath>(x, to_compute(m.values[k]), to_compute(v.values[k]));
       sums = sums + Pair<C>{x * x, d * d};
     }
-    store_pack(tensor<T>(batch, share, 2) + i, m);
-    store_pack(tensor<T>(batch, share, 3) + i, v);
+    store_pack(tensor<T>(batch, chunk, 2) + i, m);
+    store_pack(tensor<T>(batch, chunk, 3) + i, v);
   });
   sums = reduce_block<Sum>(sums);
   if (threadIdx.x == 0)
@@ -65,20 +65,20 @@ __global__ void lamb_apply(LambBatch batch, const Rule* rules, const bool* condi
                            const compute_type<T>* steps) {
   using C = compute_type<T>;
   if (!holds(condition)) return;
-  Share share = share_of<T>(batch);
-  Rule rule = rules[batch.rank[share.group]];
-  C step = steps[share.group];
-  for_each_pack<T>(share, [&](auto n, std::int64_t i) {
+  Chunk chunk = chunk_of<T>(batch);
+  Rule rule = rules[batch.rank[chunk.group]];
+  C step = steps[chunk.group];
+  for_each_pack<T>(chunk, [&](auto n, std::int64_t i) {
     constexpr int N = decltype(n)::value;
-    auto variable = load_pack<N>(tensor<const T>(batch, share, 0) + i);
-    auto m = load_pack<N>(tensor<const T>(batch, share, 2) + i);
-    auto v = load_pack<N>(tensor<const T>(batch, share, 3) + i);
+    auto variable = load_pack<N>(tensor<const T>(batch, chunk, 0) + i);
+    auto m = load_pack<N>(tensor<const T>(batch, chunk, 2) + i);
+    auto v = load_pack<N>(tensor<const T>(batch, chunk, 3) + i);
     for (int k = 0; k < N; ++k) {
       C x = to_compute(variable.values[k]);
       C d = rule.template direction<StdMath>(x, to_compute(m.values[k]), to_compute(v.values[k]));
       variable.values[k] = from_compute<T>(x - step * d);
     }
-    store_pack(tensor<T>(batch, share, 0) + i, variable);
+    store_pack(tensor<T>(batch, chunk, 0) + i, variable);
   });
 }
 

@@ -11,10 +11,10 @@ __global__ void average(AverageBatch batch, MovingAverageUpdateOptions options,
                         const bool* condition) {
   using C = compute_type<T>;
   if (!holds(condition)) return;
-  Share share = share_of<T>(batch);
-  void* const* tensors = batch.tensors[share.group];
+  Chunk chunk = chunk_of<T>(batch);
+  void* const* tensors = batch.tensors[chunk.group];
   auto rule = update::MovingAverage<C>::make(options, *static_cast<std::int64_t*>(tensors[2]));
-  for_each_pack<T>(share, [&](auto n, std::int64_t i) {
+  for_each_pack<T>(chunk, [&](auto n, std::int64_t i) {
     constexpr int N = decltype(n)::value;
     auto variable = load_pack<N>(static_cast<const T*>(tensors[0]) + i);
     auto mean = load_pack<N>(static_cast<const T*>(tensors[1]) + i);

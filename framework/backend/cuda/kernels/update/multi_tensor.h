@@ -42,13 +42,13 @@ template <class T>
 constexpr int update_block = update_each<T>* threads_of_update;
 
 /// The share of a thread: elements first .. end - 1 of a group, none if first is not below end.
-struct Share {
+struct Chunk {
   int group;
   std::int64_t first, end;
 };
 
 template <class T, int N>
-__device__ Share share_of(const Batch<N>& batch) {
+__device__ Chunk chunk_of(const Batch<N>& batch) {
   int group = 0;
   for (int step = Batch<N>::most / 2; step > 0; step /= 2)
     if (group + step < batch.groups && batch.first_block[group + step] <= blockIdx.x) group += step;
@@ -81,11 +81,11 @@ void for_each_batch(const std::vector<TensorGroup<N>>& groups, const KernelArgum
 /// Calls f(std::integral_constant<int, n>, i) for the share: once with packs of n elements from i
 /// on, or element by element.
 template <class T, class F>
-__device__ void for_each_pack(const Share& share, F&& f) {
-  if (share.first + update_each<T> == share.end) {
-    f(std::integral_constant<int, update_each<T>>(), share.first);
+__device__ void for_each_pack(const Chunk& chunk, F&& f) {
+  if (chunk.first + update_each<T> == chunk.end) {
+    f(std::integral_constant<int, update_each<T>>(), chunk.first);
   } else {
-    for (std::int64_t i = share.first; i < share.end; ++i) f(std::integral_constant<int, 1>(), i);
+    for (std::int64_t i = chunk.first; i < chunk.end; ++i) f(std::integral_constant<int, 1>(), i);
   }
 }
 

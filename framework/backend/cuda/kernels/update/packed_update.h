@@ -59,15 +59,15 @@ struct Bf16Slot {
 template <bool Signed>
 struct EightBitSlot {
   std::uint8_t* block;  // of the slot
-  std::int64_t place;   // in it, of the first element
+  std::int64_t offset;  // in it, of the first element
   std::int64_t count;
 
   __device__ EightBitSlot(void* slot, std::int64_t first, std::int64_t elements)
       : block(static_cast<std::uint8_t*>(slot) + first / state_block * state_block_bytes),
-        place(first % state_block),
+        offset(first % state_block),
         count(elements) {}
   __device__ float* scale() const { return reinterpret_cast<float*>(block); }
-  __device__ std::uint8_t* codes() const { return block + sizeof(float) + place; }
+  __device__ std::uint8_t* codes() const { return block + sizeof(float) + offset; }
 
   __device__ Pack<float, packed_each> load() const {
     Pack<float, packed_each> x{};
@@ -94,7 +94,7 @@ struct EightBitSlot {
     for (int k = 0; k < packed_each; ++k)
       packed.values[k] = EightBits<StdMath, Signed>::encode(x.values[k], of_block, random[k]);
     store_some(codes(), packed, count);
-    if (place == 0) *scale() = of_block;
+    if (offset == 0) *scale() = of_block;
   }
 };
 
@@ -103,10 +103,10 @@ __global__ void update_packed(Batch<2 + Rule::max_slots> batch, const Rule* rule
                               const std::int64_t* random_state, const bool* condition) {
   if (!holds(condition)) return;
   constexpr int slots = Rule::max_slots;
-  Share share = share_of<float>(batch);
-  std::int64_t first = share.first, count = std::max<std::int64_t>(share.end - first, 0);
-  auto& tensors = batch.tensors[share.group];
-  Rule rule = rules[batch.rank[share.group]];
+  Chunk chunk = chunk_of<float>(batch);
+  std::int64_t first = chunk.first, count = std::max<std::int64_t>(chunk.end - first, 0);
+  auto& tensors = batch.tensors[chunk.group];
+  Rule rule = rules[batch.rank[chunk.group]];
   auto* variable = static_cast<float*>(tensors[0]) + first;
   auto values = load_some(variable, count);
   auto gradient = load_some(static_cast<const float*>(tensors[1]) + first, count);
@@ -125,7 +125,7 @@ __global__ void update_packed(Batch<2 + Rule::max_slots> batch, const Rule* rule
   store_some(variable, values, count);
 
   auto words =
-      rounding_block(random_state, batch.first_group + share.group, first / packed_each).words();
+      rounding_block(random_state, batch.first_group + chunk.group, first / packed_each).words();
   std::uint32_t random[4] = {words[0], words[1], words[2], words[3]};
   slot0.store(own[0], random);
   if constexpr (slots > 1) {

@@ -59,11 +59,11 @@ __device__ void update_pack(const Rule& rule, void* const (&tensors)[Tensors], s
 template <class T, class Rule, class Form>
 __global__ void update_all(Batch<2 + Form::slots> batch, const Rule* rules, const bool* condition) {
   if (!holds(condition)) return;
-  Share share = share_of<T>(batch);
-  Rule rule = Form::of(rules[batch.rank[share.group]]);
-  for_each_pack<T>(share, [&](auto n, std::int64_t i) {
-    update_pack<decltype(n)::value, 2 + Form::slots, T>(rule, batch.tensors[share.group], i,
-                                                        batch.row[share.group]);
+  Chunk chunk = chunk_of<T>(batch);
+  Rule rule = Form::of(rules[batch.rank[chunk.group]]);
+  for_each_pack<T>(chunk, [&](auto n, std::int64_t i) {
+    update_pack<decltype(n)::value, 2 + Form::slots, T>(rule, batch.tensors[chunk.group], i,
+                                                        batch.row[chunk.group]);
   });
 }
 

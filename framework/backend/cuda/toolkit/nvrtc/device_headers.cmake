@@ -7,7 +7,7 @@ set(files
   framework/backend/cuda/kernels/elements.h
   framework/backend/cuda/kernels/elementwise/fused_arguments.h
   framework/backend/cuda/kernels/elementwise/fused_chain.h
-  framework/backend/cuda/kernels/places.h)
+  framework/backend/cuda/kernels/offsets.h)
 set(empty cmath cstdint string_view tuple type_traits belfry/framework/tensor/dtype.h
     belfry/framework/backend/cuda/faults.h)
 set(device_headers)

@@ -17,7 +17,7 @@
 
 namespace belfry::cuda::emulated {
 
-Place place;
+ThreadIndices indices;
 
 namespace {
 
@@ -35,8 +35,8 @@ struct Fiber {
 };
 
 struct Warp {
-  // Two sets of slots: a lane may begin the next exchange before others have read this one's.
-  std::array<std::array<std::array<std::byte, 16>, warp_size>, 2> slots;
+  // Two sets of buffers: a lane may begin the next exchange before others have read this one's.
+  std::array<std::array<std::array<std::byte, 16>, warp_size>, 2> buffers;
 };
 
 ucontext_t scheduler;
@@ -109,7 +109,7 @@ void release(unsigned begin, unsigned end, Waiting kind) {
     ended += fibers[t]->waiting == Waiting::ended;
   }
   ensure(waiting == 0 || ended == 0, "emulated kernel: ", waiting, " threads of block ",
-         place.block.x, " wait for ", ended, " that have ended");
+         indices.block.x, " wait for ", ended, " that have ended");
   if (waiting == end - begin)
     for (unsigned t = begin; t < end; ++t) fibers[t]->waiting = Waiting::no;
 }
@@ -122,7 +122,7 @@ void run_with_fibers(unsigned threads) {
     progress = false;
     for (unsigned t = 0; t < threads; ++t) {
       if (fibers[t]->waiting != Waiting::no) continue;
-      place.thread.x = t;
+      indices.thread.x = t;
       resume(*fibers[t]);
       progress = true;
     }
@@ -134,17 +134,17 @@ void run_with_fibers(unsigned threads) {
   }
   for (unsigned t = 0; t < threads; ++t)
     ensure(fibers[t]->waiting == Waiting::ended, "emulated kernel: thread ", t, " of block ",
-           place.block.x, " waits for others that do not come");
+           indices.block.x, " waits for others that do not come");
 }
 
 void wait(Waiting kind) {
   waited = true;
-  ensure(running, "emulated kernel: threads of block ", place.block.x,
+  ensure(running, "emulated kernel: threads of block ", indices.block.x,
          " wait for each other, but those of block 0 did not");
-  unsigned thread = place.thread.x;
+  unsigned thread = indices.thread.x;
   running->waiting = kind;
   leave_for_scheduler(false);
-  place.thread.x = thread;
+  indices.thread.x = thread;
 }
 
 }  // namespace
@@ -156,28 +156,28 @@ void wait_for_warp() {
   wait(Waiting::for_warp);
 }
 
-void* exchange_slot(unsigned lane) {
+void* exchange_buffer(unsigned lane) {
   if (!running) wait(Waiting::for_warp);  // throws
-  return warps[place.thread.x / warp_size].slots[running->exchanges % 2][lane].data();
+  return warps[indices.thread.x / warp_size].buffers[running->exchanges % 2][lane].data();
 }
 
 void run_blocks(const LaunchShape& shape, const std::function<void()>& kernel) {
   body = &kernel;
   auto threads = static_cast<unsigned>(shape.threads);
   ensure(threads >= 1 && threads <= 1024, "emulated kernel: ", threads, " threads in a block");
-  place.block_size = {threads, 1, 1};
-  place.grid_size = {static_cast<unsigned>(shape.blocks), 1, 1};
+  indices.block_size = {threads, 1, 1};
+  indices.grid_size = {static_cast<unsigned>(shape.blocks), 1, 1};
   bool plain = false;  // a fiber costs more than most threads do
   waited = false;
   for (std::int64_t b = 0; b < shape.blocks; ++b) {
-    place.block = {static_cast<unsigned>(b), 0, 0};
+    indices.block = {static_cast<unsigned>(b), 0, 0};
     if (!plain) {
       run_with_fibers(threads);
       plain = !waited;
       continue;
     }
     for (unsigned t = 0; t < threads; ++t) {
-      place.thread.x = t;
+      indices.thread.x = t;
       kernel();
     }
   }

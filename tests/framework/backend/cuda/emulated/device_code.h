@@ -21,22 +21,22 @@ struct Index {
 };
 
 /// The place of the thread that runs.
-struct Place {
+struct ThreadIndices {
   Index thread, block, block_size, grid_size;
 };
-extern Place place;
+extern ThreadIndices indices;
 
 void wait_for_block();
 void wait_for_warp();
-/// Slot of `lane` of this thread's warp, for the exchange that is under way.
-void* exchange_slot(unsigned lane);
+/// Buffer of `lane` of this thread's warp, for the exchange that is under way.
+void* exchange_buffer(unsigned lane);
 
 template <class T>
 T exchange(T value, unsigned from) {
   static_assert(sizeof(T) <= 16);
-  unsigned lane = place.thread.x % 32;
-  std::memcpy(exchange_slot(lane), &value, sizeof(T));
-  void* source = exchange_slot(from < 32 ? from : lane);
+  unsigned lane = indices.thread.x % 32;
+  std::memcpy(exchange_buffer(lane), &value, sizeof(T));
+  void* source = exchange_buffer(from < 32 ? from : lane);
   wait_for_warp();
   std::memcpy(&value, source, sizeof(T));
   return value;
@@ -44,10 +44,10 @@ T exchange(T value, unsigned from) {
 
 }  // namespace belfry::cuda::emulated
 
-#define threadIdx (::belfry::cuda::emulated::place.thread)
-#define blockIdx (::belfry::cuda::emulated::place.block)
-#define blockDim (::belfry::cuda::emulated::place.block_size)
-#define gridDim (::belfry::cuda::emulated::place.grid_size)
+#define threadIdx (::belfry::cuda::emulated::indices.thread)
+#define blockIdx (::belfry::cuda::emulated::indices.block)
+#define blockDim (::belfry::cuda::emulated::indices.block_size)
+#define gridDim (::belfry::cuda::emulated::indices.grid_size)
 
 inline void __syncthreads() { belfry::cuda::emulated::wait_for_block(); }
 inline void __syncwarp(unsigned = 0xffffffff) { belfry::cuda::emulated::wait_for_warp(); }

@@ -52,7 +52,7 @@ TEST(EmulatedPrefetchToDevice, GivesTheBitsOfTheCpu) {
   expect_same(train("cpu", whole_numbers() | data::prefetch_to_device()), cpu);
   expect_same(train("cuda", whole_numbers()), cpu);
   expect_same(train("cuda", whole_numbers() | data::prefetch_to_device()), cpu);
-  expect_same(train("cuda", whole_numbers() | data::prefetch_to_device({.slots = 1})), cpu);
+  expect_same(train("cuda", whole_numbers() | data::prefetch_to_device({.buffers = 1})), cpu);
 }
 
 TEST(EmulatedPrefetchToDevice, GivesTheBitsOfPlainMemory) {

@@ -97,7 +97,7 @@ TEST(EmulatedTrace, RangesAreNamedByScopesOrOps) {
 }
 
 // Steps that are captured by nobody, whose devices wait for each other.
-TEST(EmulatedTrace, HasAllTowersAndAllSlotsOfASplitModel) {
+TEST(EmulatedTrace, HasAllTowersAndAllDevicesOfASplitModel) {
   RunConfig towers = on("cuda"), split = towers;
   towers.capture_steps = false;
   towers.devices = {"cuda:0", "cuda:1"};
@@ -112,7 +112,7 @@ TEST(EmulatedTrace, HasAllTowersAndAllSlotsOfASplitModel) {
     std::set<std::pair<int, int>> places;
     std::set<InstructionRole> roles;
     for (const TraceEntry& entry : tracer->traces[1]) {
-      places.insert({entry.tower, entry.slot});
+      places.insert({entry.tower, entry.device});
       roles.insert(entry.role);
     }
     using Role = InstructionRole;

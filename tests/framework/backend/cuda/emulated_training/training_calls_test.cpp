@@ -47,7 +47,7 @@ TEST(EmulatedTraining, AStepAllocatesNothingAndWaitsForTheOneBefore) {
     EXPECT_EQ(b.launches, a.launches);
     EXPECT_EQ(b.replays, a.replays + 1);
     EXPECT_EQ(b.copies, a.copies + 3);  // inputs up, into place, results down
-    EXPECT_EQ(b.waits, a.waits + 2);    // for the slot of two steps ago, for the step before
+    EXPECT_EQ(b.waits, a.waits + 2);    // for the buffer of two steps ago, for the step before
   }
 }
 

@@ -11,7 +11,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 struct Batch {
   DType dtype = DType::f32;
-  std::int64_t rows = 3, frames = 9, classes = 6, places = 4;
+  std::int64_t rows = 3, frames = 9, classes = 6, max_length = 4;
   double scale = 3;  // logits are in [-scale, scale)
   CtcOptions options = {};
 };
@@ -26,12 +26,12 @@ Array whole_numbers(const Shape& shape, std::int64_t first, std::int64_t step) {
 std::map<std::string, Array> inputs_of(const Batch& b) {
   DType wide = b.dtype == DType::f64 ? DType::f64 : DType::f32;
   double first = b.options.blank == 0 ? 1 : 0;  // else the blank is the last class
-  Array labels =
-      numbers({b.rows, b.places}, DType::i64, first, first + static_cast<double>(b.classes - 1));
+  Array labels = numbers({b.rows, b.max_length}, DType::i64, first,
+                         first + static_cast<double>(b.classes - 1));
   return {{"logits", numbers({b.rows, b.frames, b.classes}, b.dtype, -b.scale, b.scale)},
           {"labels", labels},
           {"frames", whole_numbers({b.rows}, b.frames, -1)},
-          {"counts", whole_numbers({b.rows}, b.places, -1)},
+          {"counts", whole_numbers({b.rows}, b.max_length, -1)},
           {"dy", numbers({b.rows}, wide, .5, 2)}};
 }
 
@@ -56,22 +56,25 @@ TEST(CudaCtcLoss, EveryTypeAndSize) {
       EXPECT_LE(loss_difference({.dtype = dtype, .frames = 12, .classes = classes}),
                 allowed(dtype, 32))
           << to_string(dtype) << " " << classes << " classes";
-    EXPECT_LE(loss_difference({.dtype = dtype, .places = 2, .options = {.blank = -1}}),
+    EXPECT_LE(loss_difference({.dtype = dtype, .max_length = 2, .options = {.blank = -1}}),
               allowed(dtype, 32));
   }
   EXPECT_EQ(loss_difference({.rows = 0}), 0);
-  EXPECT_LE(loss_difference({.rows = 9, .places = 8, .options = {.zero_infinity = true}}),
+  EXPECT_LE(loss_difference({.rows = 9, .max_length = 8, .options = {.zero_infinity = true}}),
             allowed(DType::f32, 32));  // some rows have no labels, one has one frame
-  EXPECT_LE(loss_difference({.rows = 1, .places = 0}), allowed(DType::f32, 32));
+  EXPECT_LE(loss_difference({.rows = 1, .max_length = 0}), allowed(DType::f32, 32));
 }
 
 // More states than a block has threads, and more than shared memory holds.
 TEST(CudaCtcLoss, LongLabels) {
-  for (std::int64_t places : {127, 128, 200, 511, 512, 700})
-    EXPECT_LE(loss_difference(
-                  {.rows = 2, .frames = places + 60, .classes = 40, .places = places, .scale = 1}),
+  for (std::int64_t max_length : {127, 128, 200, 511, 512, 700})
+    EXPECT_LE(loss_difference({.rows = 2,
+                               .frames = max_length + 60,
+                               .classes = 40,
+                               .max_length = max_length,
+                               .scale = 1}),
               allowed(DType::f32, 64))
-        << places << " labels";
+        << max_length << " labels";
 }
 
 TEST(CudaCtcLoss, HugeLogits) {
@@ -80,7 +83,7 @@ TEST(CudaCtcLoss, HugeLogits) {
 }
 
 TEST(CudaCtcLoss, LabelsThatDoNotFitMayCountZero) {
-  EXPECT_LE(loss_difference({.frames = 4, .places = 4, .options = {.zero_infinity = true}}),
+  EXPECT_LE(loss_difference({.frames = 4, .max_length = 4, .options = {.zero_infinity = true}}),
             allowed(DType::f32, 32));
   Graph graph;
   auto inputs = inputs_of({.frames = 4});

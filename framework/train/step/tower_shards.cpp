@@ -1,4 +1,4 @@
-#include "belfry/framework/train/step/tower_shares.h"
+#include "belfry/framework/train/step/tower_shards.h"
 
 #include <algorithm>
 
@@ -48,7 +48,7 @@ std::uint64_t layout_of(const Features& batch) {
   return hash | 1;
 }
 
-double share_of(std::int64_t rows, std::int64_t all) {
+double fraction_of(std::int64_t rows, std::int64_t all) {
   return all > 0 ? static_cast<double>(rows) / all : 0;
 }
 
@@ -60,43 +60,43 @@ void StepRows::add_tower(std::int64_t count) {
   if (count > 0) least_of_tower = least_of_tower > 0 ? std::min(least_of_tower, count) : count;
 }
 
-int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
-                std::span<TowerShare> shares, StepRows& rows) {
-  std::int64_t all = row_count(batch), least = std::max<std::int64_t>(all / place.all, 1);
+int split_batch(const Features& batch, const TowerRange& range, bool everyone,
+                std::span<TowerShard> shards, StepRows& rows) {
+  std::int64_t all = row_count(batch), least = std::max<std::int64_t>(all / range.all, 1);
   rows = {0,
           all,
-          (all + place.all - 1) / place.all,
+          (all + range.all - 1) / range.all,
           std::min(least, all),
-          all % place.all == 0,
+          all % range.all == 0,
           all > 0 ? layout_of(batch) : 0};
-  if (place.all == 1) {
-    copy(batch, shares[0].batch);
-    shares[0].rows = {0, rows.all};
+  if (range.all == 1) {
+    copy(batch, shards[0].batch);
+    shards[0].rows = {0, rows.all};
     return 1;
   }
-  int taking_part = 0;
-  for (std::size_t t = 0; t < shares.size(); ++t) {
-    TowerShare& share = shares[t];
-    std::int64_t number = place.first + static_cast<std::int64_t>(t);
-    std::int64_t larger = rows.all % place.all;  // as many towers have a row more
-    share.rows = {rows.all / place.all * number + std::min(number, larger),
-                  rows.all / place.all + (number < larger ? 1 : 0)};
-    share.weight = share_of(share.rows.count, rows.all);
-    bool empty = share.rows.count == 0;
+  int active = 0;
+  for (std::size_t t = 0; t < shards.size(); ++t) {
+    TowerShard& shard = shards[t];
+    std::int64_t number = range.first + static_cast<std::int64_t>(t);
+    std::int64_t larger = rows.all % range.all;  // as many towers have a row more
+    shard.rows = {rows.all / range.all * number + std::min(number, larger),
+                  rows.all / range.all + (number < larger ? 1 : 0)};
+    shard.weight = fraction_of(shard.rows.count, rows.all);
+    bool empty = shard.rows.count == 0;
     if (empty && !everyone && t > 0) break;  // those behind it are empty too
-    cut(batch, rows.all, empty && rows.all > 0 ? RowRange{0, 1} : share.rows, share.batch);
-    ++taking_part;
+    cut(batch, rows.all, empty && rows.all > 0 ? RowRange{0, 1} : shard.rows, shard.batch);
+    ++active;
   }
-  return taking_part;
+  return active;
 }
 
-int take_batches(std::span<const Features> batches, bool everyone, std::span<TowerShare> shares,
+int take_batches(std::span<const Features> batches, bool everyone, std::span<TowerShard> shards,
                  StepRows& rows) {
-  ensure(!batches.empty() && batches.size() <= shares.size(), "take_batches: ", batches.size(),
-         " batches for ", shares.size(), " towers");
+  ensure(!batches.empty() && batches.size() <= shards.size(), "take_batches: ", batches.size(),
+         " batches for ", shards.size(), " towers");
   rows = {.even = true};
   const Features* any = &batches[0];  // with a row, if there is one
-  for (std::size_t t = 0; t < shares.size(); ++t) {
+  for (std::size_t t = 0; t < shards.size(); ++t) {
     std::int64_t count = t < batches.size() ? row_count(batches[t]) : 0;
     if (count > 0 && row_count(*any) == 0) any = &batches[t];
     rows.all += count;
@@ -109,26 +109,26 @@ int take_batches(std::span<const Features> batches, bool everyone, std::span<Tow
                   });
   rows.layout = alike ? layout_of(*any) : 0;
   std::int64_t first = 0;
-  std::size_t taking_part = everyone ? shares.size() : batches.size();
-  for (std::size_t t = 0; t < taking_part; ++t) {
-    TowerShare& share = shares[t];
+  std::size_t active = everyone ? shards.size() : batches.size();
+  for (std::size_t t = 0; t < active; ++t) {
+    TowerShard& shard = shards[t];
     std::int64_t count = t < batches.size() ? row_count(batches[t]) : 0;
-    share.rows = {first, count};
-    share.weight = share_of(count, rows.all);
+    shard.rows = {first, count};
+    shard.weight = fraction_of(count, rows.all);
     first += count;
     if (count > 0) {
-      copy(batches[t], share.batch);
+      copy(batches[t], shard.batch);
     } else {
-      cut(*any, row_count(*any), {0, std::min<std::int64_t>(1, row_count(*any))}, share.batch);
+      cut(*any, row_count(*any), {0, std::min<std::int64_t>(1, row_count(*any))}, shard.batch);
     }
   }
-  return taking_part;
+  return active;
 }
 
-void place_among_workers(const StepRows& rows, std::span<TowerShare> shares) {
-  for (TowerShare& share : shares) {
-    share.rows.first += rows.before;
-    share.weight = share_of(share.rows.count, rows.all);
+void offset_by_workers(const StepRows& rows, std::span<TowerShard> shards) {
+  for (TowerShard& shard : shards) {
+    shard.rows.first += rows.before;
+    shard.weight = fraction_of(shard.rows.count, rows.all);
   }
 }
 

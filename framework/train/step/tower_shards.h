@@ -10,15 +10,15 @@
 
 namespace belfry {
 
-/// The share of one tower in a step.
-struct TowerShare {
+/// The shard of one tower in a step.
+struct TowerShard {
   Features batch;  ///< its rows; of a tower without rows that must take part, any one row
   RowRange rows;   ///< of all towers' rows
   double weight = 1;
 };
 
 /// The towers of this process among those of all workers.
-struct TowerPlace {
+struct TowerRange {
   int first = 0;  ///< number of this process's first tower
   int all = 1;    ///< towers of all workers
 };
@@ -38,20 +38,20 @@ struct StepRows {
 };
 
 /// Who takes which rows of a step.
-struct StepShares {
-  std::vector<TowerShare> of;  ///< by tower
-  int taking_part = 0;         ///< towers; the others run nothing
+struct StepShards {
+  std::vector<TowerShard> of;  ///< by tower
+  int active = 0;              ///< towers; the others run nothing
   StepRows rows = {};
 };
 
-/// Cuts `batch`, which is that of all towers at `place`. Returns how many of the shares take part:
+/// Cuts `batch`, which is that of all towers at `range`. Returns how many of the shards take part:
 /// all of them if `everyone`, else those with rows, but at least one.
-int split_batch(const Features& batch, const TowerPlace& place, bool everyone,
-                std::span<TowerShare> shares, StepRows& rows);
-/// A batch for each share; missing ones are without rows.
-int take_batches(std::span<const Features> batches, bool everyone, std::span<TowerShare> shares,
+int split_batch(const Features& batch, const TowerRange& range, bool everyone,
+                std::span<TowerShard> shards, StepRows& rows);
+/// A batch for each shard; missing ones are without rows.
+int take_batches(std::span<const Features> batches, bool everyone, std::span<TowerShard> shards,
                  StepRows& rows);
-/// For workers that read batches of their own: places the shares among the rows of all.
-void place_among_workers(const StepRows& rows, std::span<TowerShare> shares);
+/// For workers that read batches of their own: moves the shards among the rows of all.
+void offset_by_workers(const StepRows& rows, std::span<TowerShard> shards);
 
 }  // namespace belfry
