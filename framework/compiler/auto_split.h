@@ -53,7 +53,7 @@ struct SplitOptions {
 /// They are found by a search that counts all that a step keeps on each device: parameters with
 /// optimizer slots where they are first read, results, gradients and copies of what other devices
 /// send, each for as long as it lives. A device may have several stretches of a pass, as the two
-/// ends of a skip connection. The same model always gives the same. Error: fewer nodes than ///
+/// ends of a skip connection. The same model always gives the same. Error: fewer nodes than
 /// devices.
 std::vector<SplitPlacement> split_placements(std::span<const SplitPass> passes,
                                              const SplitOptions& options);

@@ -137,8 +137,8 @@ void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Ho
   std::vector<MicroBatch> pipeline;
   bool first = true;
   // Every tower has the same number of micro-batches, since a micro-batch may take part in
-  // reductions. One without
-  rows goes through all of them with the row that it was lent.std::int64_t least =
+  // reductions. One without rows goes through all of them with the row that it was lent.
+  std::int64_t least =
       options_.least_rows > 0 ? options_.least_rows : std::max(rows_, std::int64_t{1});
   int micro_batches = std::min<std::int64_t>(options_.micro_batches, least);
   for (RowRange rows : split_rows(rows_, micro_batches)) {
@@ -168,9 +168,8 @@ void Model::build_training(const ModelFn& model_fn, const Batch& batch, const Ho
 
 // All forward passes and then all gradients, the last micro-batch's first: while one device has a
 // micro-batch, the others have other micro-batches (Huang et al., "GPipe", 2019, section 2.3). Each
-// // device runs its nodes in
-the order in which they are made here.void Model::build_pipeline(
-    const std::vector<MicroBatch>& micro_batches) {
+// device runs its nodes in the order in which they are made here.
+void Model::build_pipeline(const std::vector<MicroBatch>& micro_batches) {
   place(micro_batches);
   for (const MicroBatch& micro_batch : micro_batches) add_results(micro_batch);
   for (auto micro_batch = micro_batches.rbegin(); micro_batch != micro_batches.rend();
