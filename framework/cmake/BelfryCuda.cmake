@@ -46,6 +46,8 @@ if(BELFRY_CUDA)
     set(CMAKE_CUDA_ARCHITECTURES "${architectures}")
   endif()
   enable_language(CUDA)
+  # Where programs of the build find the libraries that they load when these are first needed.
+  list(APPEND CMAKE_BUILD_RPATH ${CUDAToolkit_LIBRARY_DIR})
   list(JOIN CMAKE_CUDA_ARCHITECTURES ", " architectures)
   message(STATUS "CUDA: on (${why}), for ${architectures}; -D CMAKE_CUDA_ARCHITECTURES=... compiles it "
                  "for others, -D BELFRY_CUDA=OFF leaves it out")

@@ -20,10 +20,10 @@ if(BELFRY_CUDA)
   string(APPEND CPACK_PACKAGE_DESCRIPTION "
 It runs on NVIDIA GPUs as well, and for that is linked with libraries of
 CUDA ${CUDAToolkit_VERSION_MAJOR} that must be installed beside it.")
-  foreach(library ${BelfryCUDNN_LIBRARY} ${BelfryNCCL_LIBRARY})
-    cmake_path(GET library PARENT_PATH folder)
+  if(BelfryCUDNN_LIBRARY)
+    cmake_path(GET BelfryCUDNN_LIBRARY PARENT_PATH folder)
     list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${folder})
-  endforeach()
+  endif()
   list(APPEND CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CUDAToolkit_LIBRARY_DIR})
   list(REMOVE_DUPLICATES CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS)
 endif()

@@ -1,7 +1,7 @@
-# NCCL as belfry_nccl: header and library as NVIDIA's packages install them, beside the CUDA toolkit or
-# in the system's folders. -D BelfryNCCL_ROOT=... names another place.
+# NCCL's header as belfry_nccl, as NVIDIA's packages install it, beside the CUDA toolkit or in the
+# system's folders. -D BelfryNCCL_ROOT=... names another place. The library is loaded when it is first
+# needed, and may be missing until then.
 find_path(BelfryNCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-find_library(BelfryNCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR})
 if(BelfryNCCL_INCLUDE_DIR)
   file(STRINGS ${BelfryNCCL_INCLUDE_DIR}/nccl.h lines
        REGEX "#define NCCL_(MAJOR|MINOR|PATCH) +[0-9]+")
@@ -10,9 +10,8 @@ if(BelfryNCCL_INCLUDE_DIR)
 endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(BelfryNCCL VERSION_VAR BelfryNCCL_VERSION
-  REQUIRED_VARS BelfryNCCL_LIBRARY BelfryNCCL_INCLUDE_DIR)
+  REQUIRED_VARS BelfryNCCL_INCLUDE_DIR)
 if(BelfryNCCL_FOUND AND NOT TARGET belfry_nccl)
-  add_library(belfry_nccl SHARED IMPORTED GLOBAL)
-  set_target_properties(belfry_nccl PROPERTIES IMPORTED_LOCATION ${BelfryNCCL_LIBRARY}
-    INTERFACE_INCLUDE_DIRECTORIES "${BelfryNCCL_INCLUDE_DIR};${CUDAToolkit_INCLUDE_DIRS}")
+  add_library(belfry_nccl INTERFACE IMPORTED GLOBAL)
+  target_include_directories(belfry_nccl INTERFACE ${BelfryNCCL_INCLUDE_DIR} ${CUDAToolkit_INCLUDE_DIRS})
 endif()

@@ -46,7 +46,8 @@ missing=$(ldd "$here/$program" | sed -n 's/ => not found//p')
 if [ -n "$missing" ]; then
   echo "run: not found:" $missing >&2
   echo "run: looked in $LD_LIBRARY_PATH and the system's folders; NVIDIA's libraries are those of CUDA" \
-    "13 and cuDNN 9 (pip: nvidia-cublas, nvidia-cuda-nvrtc, nvidia-cudnn-cu13, nvidia-nccl-cu13)" >&2
+    "13 and cuDNN 9 (pip: nvidia-cublas, nvidia-cudnn-cu13; loaded when they are needed:" \
+    "nvidia-cuda-nvrtc, nvidia-nccl-cu13)" >&2
   exit 1
 fi
 exec "$here/$program" "$@"

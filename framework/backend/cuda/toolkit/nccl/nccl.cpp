@@ -14,6 +14,7 @@
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
+#include "belfry/framework/backend/cuda/toolkit/loaded_library.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::cuda {
@@ -21,9 +22,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+const LoadedLibrary nccl("libnccl.so.2",
+                         "to train on several GPUs install NCCL 2.18 or later (pip: "
+                         "nvidia-nccl-cu13), or name one GPU");
+#define BELFRY_NCCL(function) BELFRY_LOADED(nccl, function)
+
 [[noreturn]] void fail_nccl(const char* call, ncclResult_t result, ncclComm_t communicator) {
-  const char* detail = ncclGetLastError(communicator);
-  fail(call, ": ", ncclGetErrorString(result), detail && *detail ? ": " : "", detail ? detail : "");
+  const char* detail = BELFRY_NCCL(ncclGetLastError)(communicator);
+  fail(call, ": ", BELFRY_NCCL(ncclGetErrorString)(result), detail && *detail ? ": " : "",
+       detail ? detail : "");
 }
 
 void check(ncclResult_t result, const char* call, ncclComm_t communicator = nullptr) {
@@ -38,14 +45,14 @@ const int environment = setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
 /// Calls of one group, which is ended even where one of them fails.
 template <class Calls>
 void in_group(const char* what, Calls&& calls) {
-  check(ncclGroupStart(), "ncclGroupStart");
+  check(BELFRY_NCCL(ncclGroupStart)(), "ncclGroupStart");
   try {
     calls();
   } catch (...) {
-    ncclGroupEnd();
+    BELFRY_NCCL(ncclGroupEnd)();
     throw;
   }
-  check(ncclGroupEnd(), what);
+  check(BELFRY_NCCL(ncclGroupEnd)(), what);
 }
 
 ncclDataType_t type_of(const Bucket& bucket) {
@@ -92,11 +99,13 @@ class NcclReducer final : public Reducer {
         if (s.count == 0) continue;
         std::size_t count = s.count;
         if (bucket.op == ReduceOp::first) {
-          check(ncclBroadcast(s.data, s.data, count, type, 0, communicator, handle_of(stream)),
+          check(BELFRY_NCCL(ncclBroadcast)(s.data, s.data, count, type, 0, communicator,
+                                           handle_of(stream)),
                 "ncclBroadcast", communicator);
         } else {
           ncclRedOp_t op = bucket.op == ReduceOp::sum ? ncclSum : ncclMax;
-          check(ncclAllReduce(s.data, s.data, count, type, op, communicator, handle_of(stream)),
+          check(BELFRY_NCCL(ncclAllReduce)(s.data, s.data, count, type, op, communicator,
+                                           handle_of(stream)),
                 "ncclAllReduce", communicator);
         }
       }
@@ -106,7 +115,8 @@ class NcclReducer final : public Reducer {
   bool enqueued(int member) override {
     ncclComm_t communicator = of(member);
     ncclResult_t state = ncclSuccess;
-    check(ncclCommGetAsyncError(communicator, &state), "ncclCommGetAsyncError", communicator);
+    check(BELFRY_NCCL(ncclCommGetAsyncError)(communicator, &state), "ncclCommGetAsyncError",
+          communicator);
     if (state != ncclSuccess && state != ncclInProgress) fail_nccl("NCCL", state, communicator);
     return state == ncclSuccess;
   }
@@ -118,7 +128,7 @@ class NcclReducer final : public Reducer {
       ncclResult_t worst = ncclSuccess;
       for (ncclComm_t& communicator : communicators_)
         if (ncclComm_t ended = std::exchange(communicator, nullptr)) {
-          ncclResult_t result = ncclCommAbort(ended);
+          ncclResult_t result = BELFRY_NCCL(ncclCommAbort)(ended);
           if (result != ncclSuccess && result != ncclInProgress) worst = result;
         }
       check(worst, "ncclCommAbort");
@@ -140,8 +150,8 @@ class NcclReducer final : public Reducer {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
         api_.use(gpus_[m]);
-        check(ncclCommInitRankConfig(&communicators_[m], members, id,
-                                     others.first + static_cast<int>(m), &config),
+        check(BELFRY_NCCL(ncclCommInitRankConfig)(&communicators_[m], members, id,
+                                                  others.first + static_cast<int>(m), &config),
               "ncclCommInitRankConfig");
       }
     });
@@ -152,7 +162,7 @@ class NcclReducer final : public Reducer {
   // Where the members meet: a secret of the one that has member 0.
   static ncclUniqueId identifier(const OtherProcesses& others) {
     ncclUniqueId id{};
-    if (others.first == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    if (others.first == 0) check(BELFRY_NCCL(ncclGetUniqueId)(&id), "ncclGetUniqueId");
     if (others.members == 0) return id;
     auto bytes = std::as_writable_bytes(std::span(&id, 1));
     std::vector<std::byte> message(bytes.begin(), bytes.end());
@@ -182,7 +192,7 @@ class NcclReducer final : public Reducer {
     if (!finalize()) return abort();
     in_group("ncclCommDestroy", [&] {
       for (ncclComm_t communicator : communicators_)
-        check(ncclCommDestroy(communicator), "ncclCommDestroy");
+        check(BELFRY_NCCL(ncclCommDestroy)(communicator), "ncclCommDestroy");
     });
   }
 
@@ -192,7 +202,7 @@ class NcclReducer final : public Reducer {
     try {
       in_group("ncclCommFinalize", [&] {
         for (ncclComm_t communicator : communicators_)
-          check(ncclCommFinalize(communicator), "ncclCommFinalize", communicator);
+          check(BELFRY_NCCL(ncclCommFinalize)(communicator), "ncclCommFinalize", communicator);
       });
       return wait_for_all(patience);
     } catch (const Error&) {
