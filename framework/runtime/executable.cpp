@@ -375,20 +375,30 @@ bool Executable::can_capture() const {
   });
 }
 
+// A capture that another thread has spoilt is made again in the next step, once; this step runs as
+// it is. Not so where towers reduce: they all capture a step, or none does.
 void Executable::capture() {
+  std::string failure;
   stream_->begin_capture();
   try {
     launch_step();
   } catch (const std::exception& error) {
-    try {
-      stream_->end_capture();
-    } catch (const Error&) {
-      // A capture that failed; the first error says why.
-    }
-    fail(error.what(),
-         " (while a step was captured; RunConfig::capture_steps = false runs without)");
+    failure = error.what();
   }
-  captured_ = stream_->end_capture();
+  try {
+    captured_ = stream_->end_capture();
+  } catch (const Error&) {
+    if (failure.empty()) throw;  // the first error says why
+  }
+  if (captured_ && failure.empty()) {
+    spoilt_captures_ = 0;
+    return;
+  }
+  bool spoilt = !captured_ && !member_.communicator;
+  captured_.reset();
+  if (spoilt && ++spoilt_captures_ == 1) return;
+  if (failure.empty()) failure = "another thread's call has spoilt the capture";
+  fail(failure, " (while a step was captured; RunConfig::capture_steps = false runs without)");
 }
 
 // The first step runs as it is: libraries load their code in it, which a capture does not allow.

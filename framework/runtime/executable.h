@@ -153,6 +153,7 @@ class Executable {
   bool transfers_ = false, may_capture_;
   std::int64_t enqueued_ = 0;  // steps that were not traced
   std::unique_ptr<CapturedWork> captured_;
+  int spoilt_captures_ = 0;           // in a row
   std::unique_ptr<StepTrace> trace_;  // from the first traced step on
   bool traced_ = false;               // this step is
 };

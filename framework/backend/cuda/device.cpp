@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "belfry/framework/backend/cuda/captures.h"
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
 #include "belfry/framework/backend/cuda/quietly.h"
@@ -73,7 +74,7 @@ class CudaDevice final : public Device {
     }
     quietly([&] {
       api_.use(index_);
-      api_.synchronize_device();
+      captures().apart([&] { api_.synchronize_device(); });
     });
   }
 
@@ -129,7 +130,7 @@ class CudaDevice final : public Device {
   void free_raw(void* data, Bytes) noexcept override {
     quietly([&] {
       api_.use(index_);
-      api_.synchronize_device();
+      captures().apart([&] { api_.synchronize_device(); });
       api_.free(data, stream_.get());
     });
   }

@@ -1,5 +1,6 @@
 #include "belfry/framework/backend/cuda/stream.h"
 
+#include "belfry/framework/backend/cuda/captures.h"
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/base/error.h"
 
@@ -80,13 +81,23 @@ class CudaStream final : public Stream {
   bool can_capture() const override { return true; }
   void begin_capture() override {
     ensure(!capturing_, "stream: it is capturing already");
-    api_.begin_capture(handle_);
+    captures().begin();
+    try {
+      api_.begin_capture(handle_);
+    } catch (...) {
+      captures().end();
+      throw;
+    }
     capturing_ = true;
   }
   std::unique_ptr<CapturedWork> end_capture() override {
     ensure(capturing_, "stream: it is not capturing");
     capturing_ = false;
-    return std::make_unique<Graph>(api_, api_.end_capture(handle_));
+    struct End {
+      ~End() { captures().end(); }
+    } end;
+    GraphHandle graph = api_.end_capture(handle_);
+    return graph ? std::make_unique<Graph>(api_, graph) : nullptr;
   }
   void replay(CapturedWork& work) override {
     api_.replay(static_cast<Graph&>(work).handle(), handle_);

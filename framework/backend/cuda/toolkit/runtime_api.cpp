@@ -176,7 +176,12 @@ class RuntimeApi final : public Api {
   }
   GraphHandle end_capture(StreamHandle stream) override {
     cudaGraph_t graph = nullptr;
-    check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+    cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+    if (ended == cudaErrorStreamCaptureInvalidated) {
+      cudaGetLastError();
+      return nullptr;
+    }
+    check(ended, "cudaStreamEndCapture");
     cudaGraphExec_t step = nullptr;
     cudaError_t code = cudaGraphInstantiate(&step, graph, 0);
     cudaGraphDestroy(graph);

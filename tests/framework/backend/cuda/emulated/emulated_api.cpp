@@ -81,6 +81,16 @@ bool EmulatedApi::captures(StreamHandle stream) {
   return queue(stream).capture != nullptr;
 }
 
+void EmulatedApi::spoil_next_captures(int count) {
+  Lock lock(mutex_);
+  to_spoil_ = count;
+}
+
+int EmulatedApi::spoilt_captures() const {
+  Lock lock(mutex_);
+  return spoilt_;
+}
+
 EmulatedApi::QueueOf& EmulatedApi::queue(StreamHandle stream) {
   auto found = streams_.find(stream);
   ensure(found != streams_.end(), "emulated GPU: a stream that does not exist");
@@ -90,7 +100,10 @@ EmulatedApi::QueueOf& EmulatedApi::queue(StreamHandle stream) {
 void EmulatedApi::enqueue(StreamHandle stream, Work work) {
   QueueOf& queue = this->queue(stream);
   if (queue.capture) {
-    queue.capture->push_back(std::move(work));
+    require(!queue.capture->spoilt,
+            "cudaErrorStreamCaptureInvalidated: operation failed due to a "
+            "previous error during capture");
+    queue.capture->work.push_back(std::move(work));
   } else {
     queue.items.push_back({std::move(work), {}});
     ++queue.enqueued;
@@ -146,9 +159,15 @@ void EmulatedApi::let_time_pass() {
   }
 }
 
-void EmulatedApi::refuse_in_capture(const char* call) const {
-  for (const auto& [handle, queue] : streams_)
-    ensure(!queue.capture, "emulated GPU: ", call, " while a stream is captured");
+// A call that no thread may make while any stream is captured: it fails, and so does the capture.
+void EmulatedApi::refuse_and_spoil_captures(const char* call) {
+  bool any = false;
+  for (auto& [handle, queue] : streams_)
+    if (queue.capture) any = queue.capture->spoilt = true;
+  if (any) ++spoilt_;
+  require(!any, call,
+          ": cudaErrorStreamCaptureUnsupported: operation not permitted when a stream is "
+          "capturing");
 }
 
 // As cudaStreamCaptureModeThreadLocal has it: other threads may.
@@ -171,16 +190,16 @@ void EmulatedApi::use(int device) { ensure(device >= 0 && device < 4, "emulated 
 
 void EmulatedApi::synchronize_device() {
   auto lock = enter();
-  refuse_in_capture("cudaDeviceSynchronize");
+  refuse_and_spoil_captures("cudaDeviceSynchronize");
   for (auto& [handle, queue] : streams_) execute(handle, queue.enqueued);
 }
 
 PoolHandle EmulatedApi::create_pool(int) { return new_handle<PoolHandle>(); }
 void EmulatedApi::destroy_pool(PoolHandle) {}
 
-void* EmulatedApi::allocate(PoolHandle, std::size_t bytes, StreamHandle) {
+void* EmulatedApi::allocate(PoolHandle, std::size_t bytes, StreamHandle stream) {
   auto lock = enter();
-  refuse_in_capture("an allocation");
+  ensure(!queue(stream).capture, "emulated GPU: an allocation in a capture");
   if (bytes == 0) return nullptr;
   ++counts_.allocations;
   std::byte* memory = aligned(bytes);
@@ -325,6 +344,10 @@ void EmulatedApi::begin_capture(StreamHandle stream) {
   auto lock = enter();
   queue(stream).capture = std::make_shared<Capture>();
   queue(stream).captured_by = std::this_thread::get_id();
+  if (to_spoil_ > 0) {
+    --to_spoil_;
+    queue(stream).capture->spoilt = true;
+  }
 }
 
 GraphHandle EmulatedApi::end_capture(StreamHandle stream) {
@@ -332,8 +355,9 @@ GraphHandle EmulatedApi::end_capture(StreamHandle stream) {
   std::shared_ptr<Capture> capture = queue(stream).capture;
   for (auto& [handle, queue] : streams_)
     if (queue.capture == capture) queue.capture = nullptr;
+  if (capture->spoilt) return nullptr;
   auto graph = new_handle<GraphHandle>();
-  graphs_[graph] = std::move(*capture);
+  graphs_[graph] = std::move(capture->work);
   return graph;
 }
 

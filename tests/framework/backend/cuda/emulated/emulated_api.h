@@ -42,6 +42,9 @@ class EmulatedApi final : public Api {
   std::vector<std::string> take_ranges();  ///< names of those pushed since the last call
   int open_ranges() const;                 ///< pushed and not popped
   bool captures(StreamHandle stream);      ///< what is enqueued there
+  /// The next `count` captures are spoilt when they begin, as by a call of another library.
+  void spoil_next_captures(int count);
+  int spoilt_captures() const;  ///< by calls that were refused, so far
 
   int device_count() noexcept override { return 4; }
   std::string why_none() override { return {}; }
@@ -84,7 +87,10 @@ class EmulatedApi final : public Api {
 
  private:
   using Work = std::function<void()>;
-  using Capture = std::vector<Work>;
+  struct Capture {
+    std::vector<Work> work;
+    bool spoilt = false;
+  };
   struct Mark {
     StreamHandle stream = nullptr;
     std::int64_t position = 0;
@@ -108,7 +114,7 @@ class EmulatedApi final : public Api {
   bool execute_next(QueueOf& queue);
   bool reached(const Mark& mark);
   void let_time_pass();
-  void refuse_in_capture(const char* call) const;
+  void refuse_and_spoil_captures(const char* call);
   void refuse_in_own_capture(const char* call) const;
   template <class Handle>
   Handle new_handle() {
@@ -119,9 +125,10 @@ class EmulatedApi final : public Api {
   std::uintptr_t handles_ = 0;
   std::map<StreamHandle, QueueOf> streams_;
   std::map<EventHandle, Mark> events_;
-  std::map<GraphHandle, Capture> graphs_;
+  std::map<GraphHandle, std::vector<Work>> graphs_;
   std::map<const std::byte*, std::size_t> pinned_, memory_;
   Counts counts_;
+  int spoilt_ = 0, to_spoil_ = 0;  // captures
   std::vector<std::string> ranges_;
   int open_ranges_ = 0;
   bool broken_ = false;

@@ -107,6 +107,7 @@ void FailingApi::destroy_event(EventHandle event) {
 // The capture is ended in any case, as CUDA does when it cannot instantiate the graph.
 GraphHandle FailingApi::end_capture(StreamHandle stream) {
   GraphHandle graph = api_.end_capture(stream);
+  if (!graph) return nullptr;
   if (refused(Scarce::handles)) {
     api_.destroy_graph(graph);
     fail("cudaGraphInstantiate: cudaErrorMemoryAllocation: out of memory");
