@@ -52,7 +52,24 @@ if [ -n "$missing" ]; then
 fi
 exec "$here/$program" "$@"
 ]=])
-file(CHMOD ${OUT}/run PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+file(WRITE ${OUT}/run_tests [=[
+#!/bin/sh
+# run_tests [FOLDER]: every suite of gpu_tests as a process of its own, since an illegal address spoils the
+# process that meets it: JOBS of them at a time (a CPU each), at most SECONDS_EACH (300) each. Results lie in
+# FOLDER (results): SUITE.json, and what was printed in SUITE.log.
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "${1:-results}" && results=$(cd "${1:-results}" && pwd) || exit 1
+suites=$("$here/run" gpu_tests --gtest_list_tests) || { echo "$suites"; exit 1; }
+echo "$suites" | sed -n '/^[^ ]/s/\.\(  #.*\)\{0,1\}$//p' |
+  xargs -P "${JOBS:-$(nproc)}" -I SUITE sh -c '
+    to="$2/$(echo "$3" | tr / _)"
+    timeout "${SECONDS_EACH:-300}" "$1/run" gpu_tests "--gtest_filter=$3.*" "--gtest_output=json:$to.json" >"$to.log" 2>&1
+    status=$?
+    [ $status = 0 ] || { echo "$3: exit status $status, see $to.log"; exit 1; }' run_tests "$here" "$results" SUITE ||
+  exit 1
+echo "all suites passed: $(ls "$results" | grep -c "json$")"
+]=])
+file(CHMOD ${OUT}/run ${OUT}/run_tests PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
      WORLD_READ WORLD_EXECUTE)
 set(total 0)
 file(GLOB_RECURSE all ${OUT}/*)
