@@ -62,7 +62,7 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
                                                std::span<Node* const> effects,
                                                std::span<Device* const> devices,
                                                CompileOptions options) {
-  int programs = devices.size();
+  int count = devices.size();
   check_devices(outputs, effects, count);
   auto on_host = [&](int device) { return devices[device]->host_accessible(); };
   Partition parts = partition(rewritten(outputs, effects, on_host, options), count);

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry {
 namespace {
