@@ -8,6 +8,7 @@
 #include <new>
 #include <string_view>
 
+#include "belfry/framework/tensor/philox.h"
 #include "training_testing.h"
 
 // Sanitizers have an allocator of their own; with them, and without glibc, operator new alone is

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "belfry/framework/tensor/philox.h"
 #include "training_testing.h"
 
 namespace belfry {

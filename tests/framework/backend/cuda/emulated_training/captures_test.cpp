@@ -32,7 +32,7 @@ TEST(CudaCaptures, AreNotSpoiltByWhatOthersFree) {
   EXPECT_EQ(device->memory_in_use().count, before.count);
 }
 
-// What spoils them is a library's call, of which Belfry knows nothing.
+// A library may make the call that spoils them; Belfry knows nothing of it.
 TEST(CudaCaptures, ASpoiltOneIsMadeAgain) {
   Trained undisturbed = train_on(on("cuda"), 8, 0, digits({8}));
   int replays = cuda::emulated_api().counts().replays;
