@@ -112,7 +112,7 @@ void check_devices(std::span<const Tensor> outputs, std::span<Node* const> effec
   for (const auto& node : graph) {
     if (!live[node->id()] || is_everywhere(*node)) continue;
     require(device_of(*node) < devices, "device ", device_of(*node), " is asked for by ", *node,
-            ", but a tower has ", devices, devices == 1 ? " device " : " devices",
+            ", but a tower has ", devices, devices == 1 ? " device" : " devices",
             "; give each entry of RunConfig::devices ", device_of(*node) + 1,
             " devices, joined by + as in cpu:0+cpu:1, or call on() with a device below ", devices);
   }

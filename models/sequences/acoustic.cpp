@@ -40,7 +40,7 @@ Frames convolve(const Scope& s, const AcousticOptions& o, const Frames& in, std:
   y = relu(y);
   if (stride == 1 && y.size(-1) == x.size(-1)) y = y + x;
   y = dropout(s / "drop", y, {.rate = o.dropout, .training = training});
-  return {y, (in.lengths + stride - 1) / stride};
+  return {y, (in.lengths + (stride - 1)) / stride};
 }
 
 // The lengths of the rows of a feature, i64 [n].
