@@ -73,9 +73,9 @@ std::shared_ptr<Hook> learning_rates(std::vector<RateMultiplier> rules);
 /// before the update: the update of the whole batch with the activations of a part of it. In a
 /// model on several devices, micro-batches are under way on all devices at once, and their
 /// activations are kept until their gradients are there. Where a tower has fewer rows, but some,
-/// all have as many parts as that one has rows. What looks at the whole batch sees a part: batch
-/// norm, and losses that divide by the sum of their weights (Reduction::weighted_mean). Error:
-/// fewer than 1 part.
+/// all have as many micro-batches as that one has rows. What looks at the whole batch sees a
+/// micro-batch: batch norm, and losses that divide by the sum of their weights
+/// (Reduction::weighted_mean). Error: fewer than 1 micro-batch.
 std::shared_ptr<Hook> accumulate(int micro_batches);
 
 struct SkipNonFiniteOptions {

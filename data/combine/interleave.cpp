@@ -255,7 +255,7 @@ class Interleave final : public Iterator {
     at.field("interleave.outer", oldest, 0, most);  // the oldest that is open, or the next
     at.field("interleave.since", since, 0, most);   // outer elements from that one to the next
     at.list("interleave.open", open, 0, since);
-    std::int64_t last = std::min(std::ssize(open), options_.cycle_length - 1);
+    std::int64_t last = std::min<std::int64_t>(std::ssize(open), options_.cycle_length - 1);
     at.field("interleave.cycle", cycle_, 0, last);
     at.field("interleave.block", block_, 0, options_.block_length - 1);
   }

@@ -182,7 +182,7 @@ std::int64_t ByteReader::skip(std::int64_t count) {
     seek(offset_ + std::min(count, *end - offset_));
   } else {
     while (count > 0 && (!buffered_.empty() || refill())) {
-      auto part = std::min(count, std::ssize(buffered_));
+      auto part = std::min<std::int64_t>(count, std::ssize(buffered_));
       drop(part);
       count -= part;
     }

@@ -102,7 +102,7 @@ class CsvReader {
   /// thrown.
   CsvPosition position() const { return position_; }
 
-  /// Goes on elsewhere: the next text begins at `place`, a value of place() from before. The
+  /// Goes on elsewhere: the next text begins at `position`, a value of position() from before. The
   /// header, if there is one, must have been read.
   void seek(CsvPosition position);
 

@@ -21,8 +21,8 @@ std::string_view trim(std::string_view field);
 /// How many fields make the column's feature.
 std::size_t fields_of(const CsvColumn& column);
 
-/// Puts the value of `field` into `out`, whose memory is used again, at `place` of the fields_of()
-/// of the column. Error, without saying where: it is no value of the column's type.
+/// Puts the value of `field` into `out`, whose memory is used again, at `field_index` of the
+/// fields_of() of the column. Error, without saying where: it is no value of the column's type.
 void convert_field(const CsvColumn& column, const CsvWords& words, const std::string& field,
                    std::size_t field_index, Array& out);
 

@@ -100,7 +100,8 @@ class Window final : public Iterator {
   }
 
   void stack(Features& out) {
-    std::int64_t rows = std::min(size_, (std::ssize(waiting_) - 1) / options_.stride + 1);
+    std::int64_t rows =
+        std::min<std::int64_t>(size_, (std::ssize(waiting_) - 1) / options_.stride + 1);
     for (std::int64_t row = 0; row < rows; ++row) {
       const Waiting& w = waiting_[row * options_.stride];
       if (w.error) throw_again(w.error);

@@ -70,8 +70,8 @@ class FileRecords final : public Iterator {
     return names_;
   }
 
-  // Hands the file with the next record to `take_one`. False behind the last record; one that fails
-  // counts as taken, and so does a file that cannot be opened.
+  // Hands the file with the next record to `read_next`. False behind the last record; one that
+  // fails counts as taken, and so does a file that cannot be opened.
   template <class ReadNext>
   bool read_one(ReadNext read_next) {
     for (; current_ < std::ssize(*paths_) && !stop_.stop_requested(); leave_file()) {

@@ -26,7 +26,7 @@ class Selected final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    std::int64_t last = std::min(next_ + count, std::ssize(*indices_));
+    std::int64_t last = std::min<std::int64_t>(next_ + count, std::ssize(*indices_));
     if (last == next_) return 0;
     source_->skip(at(last - 1) + 1 - reached());
     count = last - next_;

@@ -95,7 +95,8 @@ class Stream {
   virtual void synchronize() = 0;
 
   /// Whether work enqueued between begin_capture() and end_capture() is recorded instead of run.
-  /// Calls on a stream that cannot are an Error (ours).
+  /// Calls on a stream that cannot are an Error (ours). end_capture() returns null where a call of
+  /// another thread has spoilt the capture; what was enqueued since then was an Error.
   virtual bool can_capture() const { return false; }
   virtual void begin_capture();
   virtual std::unique_ptr<CapturedWork> end_capture();

@@ -16,7 +16,7 @@ inline void require_rate(std::string_view function, std::string_view field, doub
   require(value >= 0 && value < 1, function, ": ", field, " is ", value, "; it must lie in [0, 1)");
 }
 
-/// A probability, a threshold of one, or a share that may be all: in [0, 1].
+/// A probability, a threshold of one, or a fraction that may be 1: in [0, 1].
 inline void require_fraction(std::string_view function, std::string_view field, double value) {
   require(value >= 0 && value <= 1, function, ": ", field, " is ", value,
           "; it must lie in [0, 1]");

@@ -60,7 +60,7 @@ std::vector<SplitPlacement> split_placements(std::span<const SplitPass> passes,
 
 /// Moves the nodes of all passes to their devices, and each variable to the device that reads it
 /// first. Error: something is on a device already, by Scope::on(); a pass has another number of
-/// nodes than the plan.
+/// nodes than the placement.
 void place_split(Graph& graph, const SplitPlacement& placement, std::span<const SplitPass> passes);
 
 }  // namespace belfry

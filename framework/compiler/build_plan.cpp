@@ -100,7 +100,7 @@ class Builder {
     return out;
   }
 
-  // Gives all values their place; `arrivals`: see arrivals.h.
+  // Gives all values their memory; `arrivals`: see memory_planner.h.
   std::shared_ptr<Plan> assign_memory(std::span<const int> arrivals) {
     find_lifetimes(arrivals);
     for (std::size_t i = 0; i < steps_.size(); ++i) assign_outputs(i);

@@ -75,7 +75,7 @@ inline constexpr WorkRates rates_of_cpus{1.5e11, 2e10, 1e10};  ///< a core with 
 inline constexpr WorkRates rates_of_gpus{3e14, 2.8e12, 2e11};  ///< ResNet-50 in bf16 on an H100
 
 /// These choose what a plan computes again in its backward pass in place of keeping it: see
-/// recompute.h.
+/// recompute() in passes.h.
 struct RecomputeOptions {
   /// Values that one pass over memory gives again, as long as all such passes together take no more
   /// than about 3 % of the step: a batch's normalised elements, with residual and ReLU,

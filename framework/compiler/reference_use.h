@@ -17,7 +17,7 @@ struct ReferenceUse {
   double fraction = 0;  ///< of the bytes that all kernels of the plan read and write, from 0 to 1
 };
 
-/// Lists what reference kernels compute in the plan, the largest share first. Copies of rows of
+/// Lists what reference kernels compute in the plan, the largest fraction first. Copies of rows of
 /// tables and sums into them are left out, and what has whole numbers alone: there the reference is
 /// no slower than other kernels would be.
 std::vector<ReferenceUse> reference_use(const Plan& plan);

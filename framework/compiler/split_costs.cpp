@@ -162,7 +162,7 @@ struct Life {
 };
 
 // Values on devices while a step goes on: each device has a clock that counts its own instructions,
-// and knows of those of others what has come to it with values (see arrivals.h).
+// and knows of those of others what has come to it with values (see memory_planner.h).
 class Lives {
  public:
   Lives(std::size_t items, int devices)

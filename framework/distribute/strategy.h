@@ -19,7 +19,7 @@ struct Tower {
   std::string name() const;  ///< "cpu:0", "cpu:0+cpu:1"
 };
 
-/// Towers that each take a share of every step.
+/// Towers that each take a shard of every step.
 struct Strategy {
   std::vector<Tower> towers;
   BatchPolicy batch = BatchPolicy::global;

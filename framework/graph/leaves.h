@@ -2,7 +2,9 @@
 // The graph's leaves (inputs, constants, variables), how variables get their first values, and
 // assignment to them.
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "belfry/framework/base/fields.h"
 #include "belfry/framework/graph/graph.h"
@@ -153,8 +155,8 @@ Tensor global_step(Graph& graph);
 /// results do not depend on the number of towers or threads, and a gradient can draw the same
 /// numbers again.
 Tensor random_state(Graph& graph);
-/// The tower's rows as a share of all towers' rows, f64 []: 0 for a tower without rows. Fed by the
-/// runtime.
+/// The tower's rows as a fraction of all towers' rows, f64 []: 0 for a tower without rows. Fed by
+/// the runtime.
 Tensor tower_weight(Graph& graph);
 /// The tower's number among all, i64 []. Fed by the runtime.
 Tensor tower_index(Graph& graph);

@@ -151,7 +151,7 @@ Tensor conv3d_transpose(const Scope& s, Tensor x, Conv3dTransposeLayerOptions op
 
 struct BatchNormLayerOptions {
   bool training;           ///< normalise with this batch's statistics and update the moving ones
-  double momentum = 0.99;  ///< share of the moving statistics that a step keeps
+  double momentum = 0.99;  ///< fraction of the moving statistics that a step keeps
   double epsilon = 1e-3;   ///< added to the variance
   bool scale = true;   ///< false: no variable `scale`; a ReLU with a layer behind can do its work
   bool center = true;  ///< false: no variable `offset`
@@ -201,7 +201,7 @@ struct AttentionOptions {
   /// Floating, broadcasts to the scores and is added to them, scaled as they are: relative
   /// positions, for example. Gradients flow into it.
   Tensor bias = {};
-  float dropout = 0;      ///< share of the weights that a training step leaves out, in [0, 1)
+  float dropout = 0;      ///< fraction of the weights that a training step leaves out, in [0, 1)
   bool training = false;  ///< whether there is dropout
 };
 /// softmax(q k^T / sqrt(d) + bias) v: q [..., tq, d], k [..., tk, d], v [..., tk, e], leading axes

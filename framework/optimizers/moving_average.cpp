@@ -29,7 +29,7 @@ AverageGroup with_average(const Variable& variable) {
 void add_moving_averages(std::span<const Variable> variables,
                          const MovingAverageUpdateOptions& options, Tensor condition) {
   require_rate("moving_average", "decay", options.decay);
-  std::map<int, std::vector<AverageGroup>> nodes;  // by device slot
+  std::map<int, std::vector<AverageGroup>> nodes;  // by device
   for (const Variable& variable : variables) {
     require(variable != Variable(), "moving_average: a variable is undefined");
     nodes[variable.node().device()].push_back(with_average(variable));

@@ -82,7 +82,7 @@ Optimizer clip_weights(Optimizer optimizer, const ClipWeightsOptions& o) {
   optimizer.apply = [update = std::move(optimizer.apply), limit = o.limit](
                         const Gradients& gradients, const ApplyArgs& args) {
     update(gradients, args);
-    std::map<int, std::vector<Variable>> nodes;  // by device slot
+    std::map<int, std::vector<Variable>> nodes;  // by device
     for (const VariableGradient& entry : gradients)
       nodes[entry.variable.node().device()].push_back(entry.variable);
     for (const auto& [slot, variables] : nodes) {

@@ -10,7 +10,7 @@
 
 namespace belfry {
 
-/// A place for each transfer of a step, in the arena of the device that receives, written once a
+/// An address for each transfer of a step, in the arena of the device that receives, written once a
 /// step. Thread rules: add(), set_address() and begin_step() while no device runs; send(),
 /// receive() and abort() from the threads of the devices. Nothing in a step makes a heap
 /// allocation.

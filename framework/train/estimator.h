@@ -140,7 +140,7 @@ class Estimator {
   Predictions predict(const InputFn& input_fn, PredictOptions options = {});
 
   /// Predictions of single batches with the live variables, from any thread, also while this
-  /// estimator trains. In framework/train/live_predictor.h.
+  /// estimator trains. In framework/train/predictions.h.
   LivePredictor predictor(PredictOptions options = {});
 
   /// Writes the live or newest state, or that of ExportOptions::checkpoint, for use without the

@@ -55,7 +55,7 @@ static void read_field(const JsonValue& json, MemoryLimit& limit) {
   limit = json.is_fraction() ? MemoryLimit::of_device(json.number()) : Bytes(json.whole());
 }
 
-// Without a point, a share of 1 would be read as a byte.
+// Without a point, a fraction of 1 would be read as a byte.
 static void write_field(JsonWriter& to, const MemoryLimit& limit) {
   if (limit.fraction == 0) return to.write(limit.bytes);
   limit.fraction == 1 ? to.add("1.0") : to.write(limit.fraction);

@@ -55,9 +55,9 @@ void publish(Estimator& estimator, const EvalResult& result, const std::string& 
 }  // namespace
 
 EvalResult evaluate_and_write(Estimator& estimator, const InputFn& input_fn,
-                              const EvalOptions& args, const std::string& name) {
+                              const EvalOptions& options, const std::string& name) {
   hooks::check_evaluation_name("evaluate_and_write", name);
-  EvalResult result = estimator.evaluate(input_fn, args);
+  EvalResult result = estimator.evaluate(input_fn, options);
   if (!result.stopped()) publish(estimator, result, name);
   return result;
 }

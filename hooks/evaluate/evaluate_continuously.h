@@ -35,6 +35,6 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Eval
 /// Estimator::evaluate() whose result is logged and written for TensorBoard, in
 /// model_dir/eval_<name> or model_dir/eval; one that a stop cut short is not.
 EvalResult evaluate_and_write(Estimator& estimator, const InputFn& input_fn,
-                              const EvalOptions& args = {}, const std::string& name = {});
+                              const EvalOptions& options = {}, const std::string& name = {});
 
 }  // namespace belfry

@@ -17,7 +17,7 @@ struct ResnestOptions {
   std::int64_t filters = 64;
   std::int64_t radix = 2;   ///< splits that attention weighs, at least 2
   std::int64_t groups = 1;  ///< that each split's convolution and attention are divided into
-  double batch_norm_momentum = 0.9;  ///< share of the moving statistics that a step keeps
+  double batch_norm_momentum = 0.9;  ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
   Optimizer optimizer = momentum({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4});
   BELFRY_FIELDS(classes, blocks, filters, radix, groups, batch_norm_momentum, sync_batch_norm,

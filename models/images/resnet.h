@@ -18,7 +18,7 @@ constexpr auto names_of(ResnetStem) { return name_list("by_size", "small", "larg
 struct ResnetOptions {
   std::int64_t classes = 10;
   ResnetStem stem = ResnetStem::by_size;
-  double batch_norm_momentum = 0.9;  ///< share of the moving statistics that a step keeps
+  double batch_norm_momentum = 0.9;  ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
   Optimizer optimizer = momentum({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 5e-4});
   BELFRY_FIELDS(classes, stem, batch_norm_momentum, sync_batch_norm, optimizer)

@@ -20,7 +20,7 @@ struct AcousticOptions {
   std::vector<std::int64_t> strides = {2};
   std::int64_t kernel = 5;           ///< window of each convolution, in frames; odd
   float dropout = 0.1f;              ///< behind each convolution, in [0, 1)
-  double batch_norm_momentum = 0.9;  ///< share of the moving statistics that a step keeps
+  double batch_norm_momentum = 0.9;  ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
   std::int64_t separator = -1;       ///< label between words, for the metric; -1: a row is one word
   bool zero_infinity = false;        ///< labels that do not fit have loss 0 and are no error

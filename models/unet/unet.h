@@ -13,7 +13,7 @@ struct UnetOptions {
   int depth = 4;                     ///< times the image is halved, and doubled again
   std::int64_t filters = 64;         ///< of the first level; twice as many with each level down
   bool batch_norm = true;            ///< behind each convolution
-  double batch_norm_momentum = 0.9;  ///< share of the moving statistics that a step keeps
+  double batch_norm_momentum = 0.9;  ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
   std::int64_t classes = 1;          ///< that are marked: channels of the mask
   bool exclusive = false;  ///< each pixel is of exactly one class; then there are at least 2

@@ -14,7 +14,7 @@ struct UnetResnestOptions {
   std::int64_t radix = 2;
   std::int64_t groups = 1;
   std::int64_t decoder_filters = 16;  ///< at the image's size; twice as many with each level down
-  double batch_norm_momentum = 0.9;   ///< share of the moving statistics that a step keeps
+  double batch_norm_momentum = 0.9;   ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;       ///< see BatchNormLayerOptions::sync
   std::int64_t classes = 1;           ///< as those of UnetOptions, so below
   bool exclusive = false;

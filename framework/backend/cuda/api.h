@@ -39,7 +39,8 @@ class Api {
   virtual std::string why_none() = 0;             ///< if there are none: CUDA's reason
   virtual Properties properties(int device) = 0;  ///< of one that becomes the current device
   virtual void use(int device) = 0;               ///< becomes the calling thread's current one
-  /// The host waits for everything on the current device.
+  /// The host waits for everything on the current device. While a stream of it captures, in any
+  /// thread, it is refused, and the capture is spoilt.
   virtual void synchronize_device() = 0;
 
   /// Plain memory of a device, which grows as it is asked for and keeps what is freed.
@@ -72,6 +73,7 @@ class Api {
   virtual double seconds_between(EventHandle first, EventHandle second) = 0;  ///< both timed
 
   virtual void begin_capture(StreamHandle stream) = 0;
+  /// Null where another call has spoilt the capture; work that was enqueued since was refused.
   virtual GraphHandle end_capture(StreamHandle stream) = 0;
   virtual void replay(GraphHandle graph, StreamHandle stream) = 0;
   virtual void destroy_graph(GraphHandle graph) = 0;

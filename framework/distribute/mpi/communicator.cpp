@@ -76,7 +76,7 @@ class Group final : public Communicator {
   std::vector<Reduction*> under_way_ BELFRY_GUARDED_BY(mpi_mutex);  // in the order of start()
 };
 
-// Memory: the bucket's elements side by side, then this worker's share of them from each other
+// Memory: the bucket's elements side by side, then this worker's shard of them from each other
 // worker, then a description from each worker.
 class Reduction final : public Collective {
  public:
@@ -97,7 +97,7 @@ class Reduction final : public Collective {
  private:
   enum class Stage { idle, describing, sharing, returning, done };
 
-  std::size_t begin_of(int rank) const {  // of a worker's share, in bytes
+  std::size_t begin_of(int rank) const {  // of a worker's shard, in bytes
     return (mine_.elements * rank / job_.count()) * size_of(bucket_.dtype);
   }
   std::size_t bytes_of(int rank) const { return begin_of(rank + 1) - begin_of(rank); }
@@ -118,7 +118,7 @@ class Reduction final : public Collective {
   Description mine_;
   Memory memory_;
   std::vector<std::byte*> addends_, descriptions_;  // in memory_, by rank
-  std::vector<Bucket> contributions_;               // to this worker's share, by rank
+  std::vector<Bucket> contributions_;               // to this worker's shard, by rank
   std::vector<const Bucket*> sources_;
   Messages describing_, sharing_, returning_;
   Stage stage_ BELFRY_GUARDED_BY(mpi_mutex) = Stage::idle;

@@ -36,7 +36,7 @@ constexpr auto names_of(Reduction) {
 Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights = {});
 
 struct CrossEntropyLossOptions {
-  double label_smoothing = 0;  ///< share of each target spread over all classes, in [0, 1]
+  double label_smoothing = 0;  ///< fraction of each target spread over all classes, in [0, 1]
   Tensor weights = {};         ///< none: all 1
 };
 /// -log softmax(logits)[label]: logits [..., k], labels [...] i32 or i64 -> [...]. With smoothing s

@@ -19,7 +19,7 @@ std::vector<Tensor> gradient(const GradContext& c) {
   return {avg_pool(c.dy(), c.as<PoolGradOptions>().window)};
 }
 
-/// The shares of all windows that hold element (n, h, w, c).
+/// The gradient at element (n, h, w, c), from all windows that hold it.
 template <class T>
 double gradient_at(const PoolGeometry& g, const T* dy, std::int64_t n, std::int64_t h,
                    std::int64_t w, std::int64_t c) {

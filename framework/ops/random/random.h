@@ -43,7 +43,7 @@ Tensor random_truncated_normal(const Scope& s, const Shape& shape, double mean =
                                double standard_deviation = 1, DType dtype = DType::f32);
 
 struct DropoutOptions {
-  float rate = 0.5f;     ///< share of elements that become 0; the others are divided by 1 - rate
+  float rate = 0.5f;     ///< fraction of elements that become 0; the others are divided by 1 - rate
   bool training = true;  ///< false: the result is x
 };
 /// The mask is drawn again in the gradient; it takes no memory. Error: rate outside [0, 1).

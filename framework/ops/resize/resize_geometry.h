@@ -32,7 +32,7 @@ struct ResizeAxis {
   struct Blend {
     std::int64_t low, high;
     double weight;
-    /// The share of input i in the output.
+    /// The fraction of input i in the output.
     BELFRY_HOST_DEVICE double fraction(std::int64_t i) const {
       return (i == low ? 1 - weight : 0) + (i == high ? weight : 0);
     }

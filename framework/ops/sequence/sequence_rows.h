@@ -25,7 +25,7 @@ struct CtcCollapseOptions {
 
 constexpr std::int64_t sequence_padding = -1;  ///< stands behind the labels that were read
 
-/// An operand, rows of `places` labels.
+/// An operand, rows of `max_length` labels.
 struct SequenceRows {
   const std::int64_t *labels, *lengths;
   std::int64_t max_length;
@@ -80,7 +80,7 @@ struct Tokens {
   };
   BELFRY_HOST_DEVICE Token first() const { return behind(0); }
   BELFRY_HOST_DEVICE Token after(const Token& token) const { return behind(token.end); }
-  /// The first one that begins at `place` or later.
+  /// The first one that begins at `position` or later.
   BELFRY_HOST_DEVICE Token behind(std::int64_t position) const {
     if (!options.words) return {position, position < length ? position + 1 : position};
     while (position < length && labels[position] == options.separator) ++position;

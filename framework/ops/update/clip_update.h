@@ -42,7 +42,7 @@ struct ClipLayout {
 
 /// Clips each variable to [-limit, limit] as it is when the effect runs: made after an optimizer's
 /// update, it clips what that leaves. In a step in which the condition (bool []) is false it
-/// changes nothing. All floating types, mixed at will; the variables lie on one device slot.
+/// changes nothing. All floating types, mixed at will; the variables lie on one device.
 extern const OpDef clip_update_op;
 /// Adds one node; an undefined condition is always true. Error: no variables, an undefined one, one
 /// that is listed twice or is not floating; a limit that is not above 0; a condition of another

@@ -5,7 +5,7 @@
 // one), then in groups, one a variable: variable, gradient, slots. They are effects: they have no
 // outputs. In a step in which the condition is false they change nothing, neither variables nor
 // slots. All groups of one node have one floating dtype, keep their slots in one way and lie on one
-// device slot; 16-bit floats are computed in float. The formulas stand in update_functors.h, the
+// device; 16-bit floats are computed in float. The formulas stand in update_functors.h, the
 // formats of slots in update_state.h.
 
 #include <cstddef>

@@ -59,8 +59,8 @@ class Model {
   const std::optional<SplitPlacement>& split() const { return options_.split_placement; }
   /// A description of split() for people: see describe_split().
   const std::string& split_text() const { return split_text_; }
-  /// The places where it might be cut, split() among them; empty if ModelOptions::split_placement
-  /// said where.
+  /// The placements among which it was chosen, split() among them; empty if
+  /// ModelOptions::split_placement said where.
   std::span<const SplitPlacement> split_choices() const { return split_choices_; }
   std::size_t update_count() const { return updates_.size(); }
   /// Whether model_fn made anything in this scope, by full path, or below; always in the empty one.

@@ -182,14 +182,14 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   return training.finish();
 }
 
-EvalResult Estimator::evaluate(const InputFn& input_fn, EvalOptions args) {
-  check_limit(args.steps, "evaluate: steps");
-  require(session_->towers().workers().count() == 1 || !args.stop.stop_possible(),
+EvalResult Estimator::evaluate(const InputFn& input_fn, EvalOptions options) {
+  check_limit(options.steps, "evaluate: steps");
+  require(session_->towers().workers().count() == 1 || !options.stop.stop_possible(),
           "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
   std::optional<EvaluationRun> run;
   std::exception_ptr error;
   try {
-    run.emplace(session_at(args.checkpoint), input_fn, args, session_->training_stop());
+    run.emplace(session_at(options.checkpoint), input_fn, options, session_->training_stop());
     run->run();
   } catch (...) {
     error = std::current_exception();
@@ -200,12 +200,12 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvalOptions args) {
 }
 
 std::vector<std::string> Estimator::check_evaluation(const InputFn& input_fn,
-                                                     const EvalOptions& args,
+                                                     const EvalOptions& options,
                                                      const std::stop_token& stop) {
-  check_limit(args.steps, "evaluate: steps");
+  check_limit(options.steps, "evaluate: steps");
   session();
   LinkedStop both;
-  return EvaluationRun(session_, input_fn, args, both.either(stop, session_->training_stop()))
+  return EvaluationRun(session_, input_fn, options, both.either(stop, session_->training_stop()))
       .try_out();
 }
 

@@ -73,16 +73,16 @@ EvalResult EvaluationSums::result(const NamedMetrics& metrics, std::int64_t step
 }
 
 EvaluationRun::EvaluationRun(std::shared_ptr<Session> session, const InputFn& input_fn,
-                             const EvalOptions& args, const std::stop_token& training_stop)
+                             const EvalOptions& options, const std::stop_token& training_stop)
     : session_(std::move(session)),
       input_fn_(input_fn),
-      args_(args),
-      stop_(both_.either(args.stop, training_stop)),
-      driver_(session_->driver(Mode::evaluate, args.averaged)) {
+      options_(options),
+      stop_(both_.either(options.stop, training_stop)),
+      driver_(session_->driver(Mode::evaluate, options.averaged)) {
   InputContext context = session_->towers().input_context();
   context.stop = stop_;
   input_ = open_input(input_fn, "evaluate", context);
-  require(args.steps || args.stop.stop_possible() || !input_->endless(),
+  require(options.steps || options.stop.stop_possible() || !input_->endless(),
           "evaluate: the data never end; set `steps`, or leave out repeat()");
 }
 
@@ -90,7 +90,7 @@ void EvaluationRun::run() {
   Features batch;
   std::int64_t first_row = 0;
   auto goes_on = [&](std::int64_t done) {
-    return !stopped() && (!args_.steps || done < *args_.steps);
+    return !stopped() && (!options_.steps || done < *options_.steps);
   };
   for (std::int64_t i = 0; goes_on(i) && input_->next(batch); ++i) {
     auto turn = session_->turns().acquire();
@@ -138,7 +138,7 @@ std::vector<std::string> EvaluationRun::try_out() {
   auto turn = session_->turns().acquire();
   if (any) {
     driver_.build(batch);
-    if (args_.averaged) {                    // there may be none yet
+    if (options_.averaged) {                 // there may be none yet
       const Model& model = driver_.model();  // all have the same variables
       session_->check_variables(*session_->planner().compile(model), model);
     } else {

@@ -35,9 +35,9 @@ class EvaluationSums {
 /// One evaluation by this worker. Used by one thread.
 class EvaluationRun {
  public:
-  /// Opens the input. Stops when `args.stop` or `training_stop` is requested.
+  /// Opens the input. Stops when `options.stop` or `training_stop` is requested.
   EvaluationRun(std::shared_ptr<Session> session, const InputFn& input_fn,
-                const EvalOptions& args, const std::stop_token& training_stop);
+                const EvalOptions& options, const std::stop_token& training_stop);
   /// All batches of this worker; waits for no other one.
   void run();
   bool stopped() const { return stop_.stop_requested(); }
@@ -53,7 +53,7 @@ class EvaluationRun {
 
   std::shared_ptr<Session> session_;
   InputFn input_fn_;
-  EvalOptions args_;
+  EvalOptions options_;
   LinkedStop both_;
   std::stop_token stop_;
   InputStreamPtr input_;

@@ -201,7 +201,7 @@ StepState Replicas::state_of(const TowerShard& shard) const {
   return state;
 }
 
-// For errors: rows that these name are counted from the first of the share.
+// For errors: rows that these name are counted from the first of the shard.
 std::string Replicas::describe_shard(int tower) const {
   const RowRange& rows = shard(tower).rows;
   std::string name = concat("on tower ", session_.towers().range().first + tower);

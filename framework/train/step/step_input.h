@@ -37,7 +37,8 @@ class StepInput {
     const Set& read = sets_[set];
     return {read.batches.data(), read.count};
   }
-  /// The digest of all batches that were read last: see batch_digest.h. 0: none was read.
+  /// The digest of all batches that were read last: see digest() in worker_sync.h. 0: none was
+  /// read.
   std::uint64_t digest() const;
   /// The rows of the first of these batches; 0: there is none.
   std::int64_t batch_rows() const;

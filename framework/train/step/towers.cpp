@@ -22,8 +22,8 @@ std::string silent_workers(Workers& workers, const std::string& reason) {
   return join(names, ", ");
 }
 
-// Devices of one device, in all workers, as members of one communicator, in the order of ranks.
-// They wait longer than calls of Workers, which know whom they miss.
+// The devices of all towers with one index, in all workers, as members of one communicator, in the
+// order of ranks. They wait longer than calls of Workers, which know whom they miss.
 std::shared_ptr<Communicator> join_all(std::span<Device* const> devices, Workers& workers,
                                        CommunicatorOptions options) {
   auto counts = workers.all_gather(static_cast<int>(devices.size()));
@@ -47,8 +47,8 @@ bool joins_workers(const Device& device, Workers& workers) {
   return joins == 1;
 }
 
-// Each device's devices reduce together, beside those of other devices. Towers wait longer for each
-// other than a worker for the others, which says more about what is wrong.
+// Devices of the same index reduce together, beside those of other indices. Towers wait longer for
+// each other than a worker for the others, which says more about what is wrong.
 std::vector<std::shared_ptr<Communicator>> communicators_of(const Strategy& strategy,
                                                             Workers& workers,
                                                             const CommunicatorOptions& options) {

@@ -30,7 +30,7 @@ class Towers {
   /// Whether a variable has memory of its own on this tower.
   bool holds(const VariableOptions& options, int tower) const;
   bool on_host() const { return strategy_.towers[0].devices[0]->host_accessible(); }
-  /// Threads of a device of a CPU; 0: as many as there are.
+  /// Threads of a CPU device; 0: as many as there are.
   int threads_of_a_device() const { return threads_of_a_device_; }
   /// The devices and, of CPUs, how many threads they run on: "cpu:0, cpu:1, 1 thread each".
   std::string description() const;
@@ -46,8 +46,8 @@ class Towers {
   TowerThreads& lanes() { return lanes_; }
   /// Joins the towers of all workers, unless they are joined: all workers call it.
   void connect();
-  /// The one that joins the devices of a device; null: there is one device, or connect() comes
-  /// first.
+  /// The one that joins the towers' devices of this index; null: there is one tower, or connect()
+  /// comes first.
   Communicator* communicator(int device) const;
   bool connected() const { return !communicators_.empty(); }
   /// Lets the towers that wait for one that threw go on; from any thread.

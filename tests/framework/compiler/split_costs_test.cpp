@@ -34,7 +34,7 @@ TEST_F(Costs, GradientsAndOptimizerSlotsCount) {
   std::vector<SplitPass> passes{pass()};
   passes[0].targets = {{loss, weights, 2}};
   SplitCosts costs(passes, {.devices = 1});
-  // x, w and two devices, the seed of the gradient; then da [4, 8] and dw [16, 8] at the peak,
+  // x, w and its two slots, the seed of the gradient; then da [4, 8] and dw [16, 8] at the peak,
   // where exp's result is gone.
   EXPECT_THAT(costs.of(std::vector{0, 0, 0}).bytes, ElementsAre(256 + 3 * 512 + 4 + 128 + 512));
 }

@@ -71,7 +71,7 @@ TEST_F(MakeOptimizer, OneNodeForEachDeviceAndType) {
   sgd().apply({entry(scope.on(1), "a"), entry(scope, "b"), entry(scope.on(1), "c"),
                entry(scope, "d", DType::f64)},
               {});
-  std::vector<std::pair<int, std::size_t>> nodes;  // device slot, inputs
+  std::vector<std::pair<int, std::size_t>> nodes;  // device, inputs
   for (const Node* node : graph.effects())
     nodes.emplace_back(node->device(), node->inputs().size());
   using Place = std::pair<int, std::size_t>;

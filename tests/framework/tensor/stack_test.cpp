@@ -1,4 +1,4 @@
-// Covers stack.cpp and permute.cpp.
+// Covers stack_rows(), concat_rows(), with_rows() and permute().
 
 #include <gmock/gmock.h>
 

@@ -21,7 +21,7 @@ inline RunConfig on_cpus(int towers, int devices_each) {
   return config;
 }
 
-/// The variables, devices included, after `steps` steps.
+/// The variables, slots included, after `steps` steps.
 inline NamedArrays variables_after(const ModelFn& model_fn, const RunConfig& config,
                                    const InputFn& input, std::int64_t steps = 20,
                                    Hooks hooks = {}) {

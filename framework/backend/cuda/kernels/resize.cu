@@ -84,7 +84,7 @@ struct Bilinear {
   }
 };
 
-/// The output that lies at `place` of the input's axis, as far as there is one.
+/// The output that lies at `position` of the input's axis, as far as there is one.
 __device__ inline std::int64_t output_near(const ResizeAxis& a, double position) {
   double in = static_cast<double>(a.in), out = static_cast<double>(a.out);
   double o = !a.align_corners ? (position + 0.5) * out / in - 0.5
@@ -95,7 +95,7 @@ __device__ inline std::int64_t output_near(const ResizeAxis& a, double position)
 }
 
 /// ResizeAxis::first_reader() by steps from close to it: rounding, and that nothing lies beyond the
-/// outermost inputs, make it differ from the output at `place`.
+/// outermost inputs, make it differ from the output at `position`.
 template <class Read>
 __device__ std::int64_t first_reader(const ResizeAxis& a, std::int64_t i, double position,
                                      const Read& read) {

@@ -70,7 +70,7 @@ TEST_F(Planned, MakesNothingAndChangesNoStep) {
   EXPECT_EQ(estimator.train(input, {.steps = 1}).global_step, 3);
 }
 
-// Two devices of 4 bytes for each of 8 bytes; the second tower reads the first one's.
+// Two slots of 4 bytes for each of 8 bytes; the second tower reads the first one's.
 TEST_F(Planned, CentralVariablesAreOnTheFirstTower) {
   RunConfig config = on_cpus(2, 1);
   config.variables = VariablePlacement::central;
@@ -166,7 +166,7 @@ TEST_F(Planned, HooksAreToldTheSame) {
   EXPECT_EQ(asks->plans.size(), 3u);
 }
 
-// The first update alone has devices: two for its variable.
+// The first update alone has slots: two for its variable.
 TEST_F(Planned, EachPartOfARoundHasItsMemory) {
   auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
     Variable a = s.variable("a", {}), b = s.variable("b", {});

@@ -41,7 +41,7 @@ constexpr int update_each = pack_size<T>;
 template <class T>
 constexpr int update_block = update_each<T>* threads_of_update;
 
-/// The share of a thread: elements first .. end - 1 of a group, none if first is not below end.
+/// The chunk of a thread: elements first .. end - 1 of a group, none if first is not below end.
 struct Chunk {
   int group;
   std::int64_t first, end;
@@ -78,7 +78,7 @@ void for_each_batch(const std::vector<TensorGroup<N>>& groups, const KernelArgum
   }
 }
 
-/// Calls f(std::integral_constant<int, n>, i) for the share: once with packs of n elements from i
+/// Calls f(std::integral_constant<int, n>, i) for the chunk: once with packs of n elements from i
 /// on, or element by element.
 template <class T, class F>
 __device__ void for_each_pack(const Chunk& chunk, F&& f) {

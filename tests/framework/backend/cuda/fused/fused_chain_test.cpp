@@ -1,5 +1,6 @@
-// Covers kernels/fused_chain.h and what fused_source.cpp writes, compiled as plain C++: kernels run
-// block by block, and give bit for bit what the ops' reference kernels give one after the other.
+// Covers kernels/elementwise/fused_chain.h and what fused_source.cpp writes, compiled as plain C++:
+// kernels run block by block, and give bit for bit what the ops' reference kernels give one after
+// the other.
 #include <gtest/gtest.h>
 
 #include "../emulated/blocks.h"

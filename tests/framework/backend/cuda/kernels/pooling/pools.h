@@ -1,5 +1,5 @@
 #pragma once
-// Pools that between them take every way through backend/cuda/kernels/pool.h.
+// Pools that between them take every way through backend/cuda/kernels/pooling/pool.h.
 
 #include "../on_gpu.h"
 #include "belfry/framework/backend/backend.h"

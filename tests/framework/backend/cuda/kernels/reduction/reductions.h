@@ -1,5 +1,5 @@
 #pragma once
-// Reductions that between them take every way through backend/cuda/kernels/reduce.h.
+// Reductions that between them take every way through backend/cuda/kernels/reduction/reduce.h.
 
 #include "../on_gpu.h"
 
