@@ -3,6 +3,7 @@
 
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/math.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/optimizers/optimizers.h"
 #include "training.h"
 

@@ -1,6 +1,7 @@
 // Covers sgd, momentum, adam, rmsprop, adagrad, ftrl, lamb: what they
 // make of their options, run through the compiler. The formulas are tested in
 // tests/framework/ops/update/updates_test.cpp.
+#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/optimizers/optimizers.h"
 
 #include <gmock/gmock.h>
