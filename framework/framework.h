@@ -1,7 +1,7 @@
 #pragma once
 // Belfry: Estimator-style training of neural networks. Data is in <belfry/data.h>, ready-made hooks
-// in <belfry/hooks.h>. Those who write ops or optimizers include <belfry/ops.h>, those who write
-// devices <belfry/backend.h>.
+// in <belfry/hooks.h>, models in <belfry/models.h>. Those who write ops or optimizers include
+// <belfry/ops.h>, those who write devices <belfry/backend.h>.
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"

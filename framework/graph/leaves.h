@@ -94,7 +94,7 @@ Tensor constant(Graph& graph, double value, DType dtype);
 enum class VariableKind : std::uint8_t {
   parameter,  ///< trained
   statistic,  ///< part of the model but not trained, for example a moving mean
-  slot,       ///< an optimizer's memory
+  slot,       ///< kept by an optimizer, or as a moving average
 };
 constexpr auto names_of(VariableKind) { return name_list("parameter", "statistic", "slot"); }
 

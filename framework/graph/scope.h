@@ -44,8 +44,8 @@ class Scope {
     /// Error.
     bool outside_training = false;
   };
-  /// The variable <path>/<name>. Error: it exists already and the scope is not shared(), or it does
-  /// with another type; a parameter that is not mirrored.
+  /// The variable <path>/<name>. Error: it exists already and the scope is not shared(), or the
+  /// scope is shared() and it exists with another type; a parameter that is not mirrored.
   Variable variable(std::string_view name, const VariableArgs& args) const;
 
   /// A number for one more stream of random numbers under this path.

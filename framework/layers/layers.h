@@ -60,8 +60,9 @@ struct Conv2dTransposeLayerOptions {
   bool use_bias = true;
   Size2 dilation = 1;
   std::int64_t groups = 1;
-  Size2 output_size = 0;  ///< of the result; 0 along an axis: the default, see the op's; when same
-                          ///< h * stride, and from (h - 1) * stride + 1 on is permitted
+  /// Sizes of the result; 0 along an axis: the default, conv2d_transpose()'s of the ops. With same
+  /// padding that is h * stride, and (h - 1) * stride + 1 to h * stride are permitted.
+  Size2 output_size = 0;
   Initializer kernel_initializer = glorot_uniform();
   Initializer bias_initializer = zeros();
 };

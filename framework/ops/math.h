@@ -8,13 +8,15 @@
 namespace belfry {
 
 // ---- Elementwise ops. Operands broadcast as in NumPy and must have one dtype; comparisons and
-// logic give bool. Each follows its functor in elementwise/functors.h unless it is a composition.
+// logic give bool. Each follows its functor in framework/ops/elementwise/functors.h unless it is a
+// composition.
 
 Tensor add(Tensor a, Tensor b);
 Tensor sub(Tensor a, Tensor b);
 Tensor mul(Tensor a, Tensor b);
-Tensor div(Tensor a, Tensor b);  ///< integers truncate toward zero; by 0 is an error in the step
-Tensor pow(Tensor a, Tensor b);  ///< floating types; gradient of b is 0 where a <= 0
+/// Integers truncate toward zero; by 0 is an Error when the step runs.
+Tensor div(Tensor a, Tensor b);
+Tensor pow(Tensor a, Tensor b);      ///< floating types; gradient of b is 0 where a <= 0
 Tensor minimum(Tensor a, Tensor b);  ///< NaN wins; the gradient goes to a where a <= b, else to b
 Tensor maximum(Tensor a, Tensor b);  ///< NaN wins; the gradient goes to a where a >= b, else to b
 
@@ -31,7 +33,7 @@ Tensor logical_not(Tensor x);
 /// a where `condition` (bool) holds, else b; all three broadcast.
 Tensor where(Tensor condition, Tensor a, Tensor b);
 /// min(max(x, low), high); the gradient is 1 inside and on the borders, 0 outside. Error: low >
-/// high. Whole numbers lie between the bounds themselves: clip(x, 0.5, 2.5) gives 1 or 2.
+/// high. Integers become those inside [low, high]: clip(x, 0.5, 2.5) gives 1 or 2.
 Tensor clip(Tensor x, double low, double high);
 
 Tensor neg(Tensor x);

@@ -7,7 +7,7 @@
 // with 2, biases and the scales and offsets of normalisations; with 0, none.
 //
 // A step that looks up few rows of a table costs no more than those rows, provided that the rule
-// leaves rows without a gradient as they are. sgd() without weight decay and adagrad() do;
+// leaves rows without a gradient as they are. adagrad() does, and sgd() without weight decay;
 // momentum(), adam() and ftrl() do where `lazy` asks for it.
 //
 // Wherever there is a `lazy`, it says that in each step rows whose whole gradient is 0 are left as
@@ -21,8 +21,8 @@
 // Wherever there is a `state`, it says how the slots are kept
 // (framework/ops/update/optimizer_state.h): by default as the variable, or of f32 variables in bf16
 // or in eight bits by block, in half of the memory or a quarter. Memory is all that it saves on a
-// CPU. Not together with `lazy`. A checkpoint holds slots as they are kept, and a run goes on from
-// it to the bit; it cannot go on with another value of this option.
+// CPU. Together with `lazy` it is an Error. A checkpoint holds slots as they are kept, and a run
+// goes on from it to the bit; it cannot go on with another value of this option.
 
 #include <concepts>
 #include <cstdint>
@@ -168,12 +168,12 @@ struct SlotSpec {
 using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
                                        std::span<const UpdateGroup> groups, Tensor condition)>;
 
-/// An optimizer from its slots and its update op. Variables that agree in device
-/// slot, dtype, VariableGradient::rate and kind of state (state_of()) are handed to `update` in one
-/// call, so there is usually one call; each node runs where its variables are. `learning_rate` is
-/// the schedule's times that rate, rounded to f32 once. `step` is ApplyArgs::step: global_step
-/// unless the update has a counter, which counts finished steps, 0 at the first, and those too at
-/// which the update was left out or its condition was false.
+/// An optimizer from its slots and its update op. Variables that agree in device, dtype,
+/// VariableGradient::rate and kind of state (state_of()) are handed to `update` in one call, so
+/// there is usually one call; each node runs where its variables are. `learning_rate` is the
+/// schedule's times that rate, rounded to f32 once. `step` is ApplyArgs::step: global_step unless
+/// the update has a counter, which counts finished steps, 0 at the first, and those too at which
+/// the update was left out or its condition was false.
 ///
 /// Slots are variables of kind slot, on the device of their variable, named
 /// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same

@@ -34,7 +34,7 @@ struct EstimatorOptions {
 struct EvalOptions {
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
   /// Path (of the best one: hooks::best_checkpoint()), or a folder of checkpoints, which stands for
-  /// its newest one; empty: the live or newest state.
+  /// its newest checkpoint; empty: the live or newest state.
   std::string checkpoint = {};
   /// With the moving averages of the variables that have one (hooks::moving_average).
   bool averaged = false;
@@ -80,8 +80,9 @@ struct FittingBatch {
 
 /// See Estimator::batch_that_fits().
 struct BatchThatFits {
-  std::int64_t batch = 0;          ///< with the RunConfig as it is
-  std::vector<FittingBatch> ways;  ///< that one first; then f32 and bf16, with and without
+  std::int64_t batch = 0;  ///< with the RunConfig as it is
+  /// The first is that one; then f32 and bf16, each with and without automatic recomputation.
+  std::vector<FittingBatch> ways;
 };
 /// As a table.
 std::string to_string(const BatchThatFits& fits);
@@ -104,16 +105,16 @@ class Estimator {
 
   /// Runs steps until one of the limits, the end of the data, or a request to stop. model_dir is
   /// checked to be writable before anything else, and locked if checkpoints are saved: a second
-  /// training in it, of this process or another, is an Error that names the first, while who only
-  /// reads is never refused. Training again goes on where the last call or the last process
-  /// stopped, to the last bit: variables, slots, step, random numbers, input position. Where the
-  /// last call met the end of the data, this one begins them anew. Where it stopped by a limit
-  /// right behind the last batch, this call begins them anew if it has a limit, and else ends at
-  /// once. Error: a limit is not above 0; anything that the model, the data or a hook throws (hooks
-  /// have then ended as failed). The next call goes on after the last finished step, with the batch
-  /// after the one that failed, if the failure came between two steps (reading the input, building
-  /// the step for a batch, saving). After one inside a step, NaN and after_step() included, it
-  /// starts from the newest checkpoint.
+  /// training in it, of this process or another, is an Error that names the first, while a process
+  /// that only reads is never refused. Training again goes on where the last call or the last
+  /// process stopped, to the last bit: variables, slots, step, random numbers, input position.
+  /// Where the last call met the end of the data, this one begins them anew. If a limit ended the
+  /// last call just behind the data's last batch, this call begins the data anew if it has a limit
+  /// itself; without one it ends at once. Error: a limit is not above 0; anything that the model,
+  /// the data or a hook throws (hooks have then ended as failed). The next call goes on after the
+  /// last finished step, with the batch after the one that failed, if the failure came between two
+  /// steps (reading the input, building the step for a batch, saving). After one inside a step, NaN
+  /// and after_step() included, it starts from the newest checkpoint.
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
   Training start(const InputFn& input_fn, TrainOptions options = {});

@@ -21,8 +21,8 @@
 //   for h in reversed(hooks):   h.end(context, outcome)      if its begin() was called, whatever
 //   threw
 //
-// The list is: the user's hooks, the stop at max_steps, the guard against NaN and infinity, in f16
-// the watch over the loss scale, the log line, EstimatorSpec::hooks, the checkpoint saver. So
+// The list is: the user's hooks, the stop at the last step, the guard against NaN and infinity, in
+// f16 the watch over the loss scale, the log line, EstimatorSpec::hooks, the checkpoint saver. So
 // users' hooks see a step before the guard judges it, the saver never saves a step that diverged
 // (where RunConfig::fail_on_non_finite), and at the end the last checkpoint is written first.
 
@@ -272,8 +272,8 @@ StepSums sums_of(const StepResult& result);
 /// between steps (TrainingPause) is in none of them.
 class StepMeter {
  public:
-  /// The sums of no steps, from `now` on: seconds of a clock that never goes back. The first
-  /// collect() begins, too, where this was not called; its seconds mean nothing then.
+  /// The sums of no steps, from `now` on: seconds of a clock that never goes back. Without it the
+  /// first collect() begins, and the seconds of that mean nothing.
   void begin(const HookContext& context, double now);
   void add(const StepResult& result) { sums_ += sums_of(result); }
   /// The sums since begin() or the last collect().

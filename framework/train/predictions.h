@@ -19,7 +19,7 @@ class Session;
 struct PredictOptions {
   std::vector<std::string> keys = {};  ///< which predictions; empty: all
   bool single_examples = true;         ///< one Features an example; false: one a batch
-  /// Path, or a model_dir, which stands for its newest one; empty: the live or newest state.
+  /// Path, or a model_dir, which stands for its newest checkpoint; empty: the live or newest state.
   std::string checkpoint = {};
   bool averaged = false;  ///< with the moving averages of the variables that have one
   /// Once requested, also while the input makes it wait, the predictions end with the running

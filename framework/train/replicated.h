@@ -15,9 +15,10 @@ namespace belfry {
 
 class Session;
 
-/// For who has a forward function and nothing else. Rows of the input are split over the devices as
-/// evenly as can be (15 on two are 8 and 7; devices for which none are left do nothing), each runs
-/// a copy of the model with the same variables, and the results are joined in the rows' order:
+/// For those who have a forward function and nothing else. Rows of the input are split over the
+/// devices as evenly as can be (15 on two are 8 and 7; devices for which none are left do nothing),
+/// each runs a copy of the model with the same variables, and the results are joined in the rows'
+/// order:
 ///
 ///   Tensor forward(Scope s, Tensor images);  // [n, 28, 28, 1] -> [n, 10]
 ///   Replicated model(forward, {.devices = {"cuda:0", "cuda:2"}});

@@ -99,10 +99,10 @@ struct Recompute {
 /// How much of a device's memory may be used.
 struct MemoryLimit {
   MemoryLimit(Bytes bytes = Bytes(0)) : bytes(bytes) {}
-  /// A fraction in (0, 1] of what the device has; of a CPU of what the machine has, or a control
+  /// A fraction in (0, 1] of what the device has; on a CPU, of what the machine has or its control
   /// group allows.
   static MemoryLimit of_device(double fraction);
-  Bytes bytes;          ///< 0: as it is
+  Bytes bytes;          ///< 0: the device's limit stays as it is
   double fraction = 0;  ///< above 0: in place of `bytes`
   bool operator==(const MemoryLimit&) const = default;
 };

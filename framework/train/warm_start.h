@@ -18,11 +18,11 @@ struct Weights {
   std::string path;  ///< of the file that was read, or the prefix of a checkpoint of TensorFlow's
   NamedArrays tensors;
   Metadata metadata = {};  ///< of a safetensors file
-  /// Tensors that have no type here and were left out: "name: string", for example.
+  /// Tensors of a type that Belfry does not have and were left out: "name: string", for example.
   std::vector<std::string> skipped = {};
 };
 
-/// Reads, whatever `from` names:
+/// Reads the weights that `from` names:
 /// - a checkpoint of Belfry's or any other safetensors file, `*.safetensors`;
 /// - the index of one in several files, `*.safetensors.index.json`, as Hugging Face writes it;
 /// - a checkpoint of TensorFlow's, `PREFIX` or `PREFIX.index`;
