@@ -109,9 +109,13 @@ TEST_F(SplitUnet, ARefusalSaysWhatOtherWaysNeed) {
   Outcome one = train(model, batch, on(1), 1);
   RunConfig two = on(2);
   two.memory_limit = Bytes(one.bytes[0] * 52 / 100);
-  EXPECT_THAT(train(model, batch, two, 2).error,
-              ::testing::AllOf(HasSubstr("The fullest device would need\n"),
-                               HasSubstr(" in bf16 (RunConfig::precision), which fits\n")));
+  // Without AVX-512 oneDNN computes bf16 by copies in f32, which need more.
+  bool bf16_is_less = __builtin_cpu_supports("avx512bw");
+  EXPECT_THAT(
+      train(model, batch, two, 2).error,
+      ::testing::AllOf(HasSubstr("The fullest device would need\n"),
+                       HasSubstr(bf16_is_less ? " in bf16 (RunConfig::precision), which fits\n"
+                                              : " less with optimizer slots in fewer bits")));
 }
 
 TEST_F(SplitUnet, ItsCheckpointIsThatOfAnUnsplitModel) {
