@@ -59,7 +59,9 @@ TEST_F(BatchThatFitsTest, TrainsAndOneRowMoreDoesNot) {
   }
   EXPECT_GT(fits.ways[0].batch, 3 * fits.ways[1].batch / 2);  // f32, computed again and not
   // bf16 and f32, not; without AVX-512 oneDNN computes bf16 by copies in f32.
-  if (__builtin_cpu_supports("avx512bw")) EXPECT_GT(fits.ways[3].batch, 3 * fits.ways[1].batch / 2);
+  if (__builtin_cpu_supports("avx512bw")) {
+    EXPECT_GT(fits.ways[3].batch, 3 * fits.ways[1].batch / 2);
+  }
 }
 
 // From whatever batch the search begins.

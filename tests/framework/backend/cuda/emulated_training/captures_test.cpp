@@ -23,9 +23,13 @@ TEST(CudaCaptures, AreNotSpoiltByWhatOthersFree) {
     std::jthread other([&] {
       while (!trained) device->allocate(Bytes(1000), "the other thread's memory");
     });
-    Trained beside = train_on(on("cuda"), 40, 0, digits({8, 7, 6, 5, 4, 3, 2, 1}));
+    Trained beside;
+    std::string error = error_of([&] {
+      beside = train_on(on("cuda"), 40, 0, digits({8, 7, 6, 5, 4, 3, 2, 1}));
+    });
     trained = true;
     other.join();
+    ASSERT_EQ(error, "no error");
     expect_same(beside, undisturbed);
   }
   EXPECT_EQ(cuda::emulated_api().spoilt_captures(), spoilt);
