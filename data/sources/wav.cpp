@@ -16,8 +16,7 @@ Array mono(const Array& samples) {
   auto to = out.span<float>();
   for (std::size_t i = 0; i < to.size(); ++i) {
     float sum = 0;
-    for (std::int64_t c = 0; c < channels; ++c)
-      sum += from[i * channels + c];
+    for (std::int64_t c = 0; c < channels; ++c) sum += from[i * channels + c];
     to[i] = sum / channels;
   }
   return out;

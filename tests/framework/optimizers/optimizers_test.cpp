@@ -1,7 +1,6 @@
 // Covers sgd, momentum, adam, rmsprop, adagrad, ftrl, lamb: what they
 // make of their options, run through the compiler. The formulas are tested in
 // tests/framework/ops/update/updates_test.cpp.
-#include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/optimizers/optimizers.h"
 
 #include <gmock/gmock.h>
@@ -13,6 +12,7 @@
 #include "belfry/framework/graph/scope.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/nn.h"
+#include "belfry/framework/optimizers/minimize.h"
 #include "training.h"
 
 namespace belfry {
