@@ -5,6 +5,7 @@
 
 #include "../framework/base/temporary_folder.h"
 #include "belfry/framework/framework.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry::models {
 
