@@ -156,7 +156,7 @@ Set dropped_but_between(const StepValues& step, const std::vector<std::int64_t>&
   int best = -1;
   for (std::size_t at = 0; at < across.size() && std::ssize(cuts) + 1 < segments; ++at) {
     sum += made[at];
-    double part = static_cast<double>(sum) * segments / (std::max<std::int64_t>(total, 1));
+    double part = static_cast<double>(sum) * segments / std::max<std::int64_t>(total, 1);
     double next = static_cast<double>(cuts.size()) + 1;
     if (part >= next - 0.5 && (best < 0 || across[at] <= across[best])) best = at;
     if (part < next + 0.5 || best < 0) continue;
@@ -178,7 +178,7 @@ void keep_what_fits(const StepValues& step, std::int64_t most_bytes, const Set& 
     if (dropped[i] && !in_scopes[i]) order.push_back(i);
   auto worth = [&](std::size_t i) {
     const Value& v = step.values()[i];
-    return step.seconds_of(v) / (std::max<std::int64_t>(v.bytes, 1));
+    return step.seconds_of(v) / std::max<std::int64_t>(v.bytes, 1);
   };
   std::ranges::stable_sort(order,
                            [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
