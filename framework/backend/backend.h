@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -170,6 +171,14 @@ struct KernelOptions {
   bool exact_convolutions = false;
 };
 
+/// A device does no more than this in a second: copies and large products get there.
+struct DeviceLimits {
+  double bytes = 0;       ///< read and written
+  double flops = 0;       ///< of products of f32
+  double flops_tf32 = 0;  ///< of products of f32 whose factors are rounded to 10 bits
+  double flops_16 = 0;    ///< of products of 16-bit floats
+};
+
 /// One device. Thread rules: allocation and kernel look-up from any thread; streams as above.
 class Device {
  public:
@@ -215,6 +224,8 @@ class Device {
     (void)flops, (void)limit;
     return 1;
   }
+  /// By which `explain()` says how long each kernel takes at least; none where they are not known.
+  virtual std::optional<DeviceLimits> limits() const { return std::nullopt; }
   /// The fast kernel for a node; null when there is none for this op, these types or its options.
   /// The compiler then takes the reference kernel if host_accessible(), or reports op, scope path
   /// and device.

@@ -79,6 +79,8 @@ class Builder {
       if (node->phase() == Phase::recompute) again += node->op().flops(*node);
     }
     plan_->staged = device_.asynchronous();
+    plan_->tf32 = options_.tf32;
+    plan_->limits = device_.limits();
     // Bits depend on the number of threads, and not on what is computed again.
     plan_->threads = device_.threads_for(plan_->flops - again, options_.threads);
     auto effects = std::find_if(order.begin(), order.end(), writes_variables);

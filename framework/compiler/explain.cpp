@@ -6,6 +6,7 @@
 #include "belfry/framework/compiler/memory_planner.h"
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/compiler/reference_use.h"
+#include "belfry/framework/compiler/roofline.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/transfer.h"
 
@@ -24,7 +25,23 @@ std::string fixed(double value, int decimals) {
   return buffer.data();
 }
 
-std::string line_of(const Instruction& instruction, std::size_t number) {
+// The instruction's MB, GFLOP and, where that is known, the microseconds that it takes at least.
+std::string work_columns(const Plan& plan, const Instruction& instruction) {
+  Work work = work_of(instruction);
+  auto column = [](double value) { return padded(value > 0 ? fixed(value, 3) : "", 10); };
+  std::string out = column(work.bytes / 1e6) + column(work.flops / 1e9);
+  if (plan.limits) out += column(1e6 * least_seconds(instruction, *plan.limits, plan.tf32));
+  return out;
+}
+
+std::string column_names(const Plan& plan) {
+  return padded("#", 5) + padded("phase", 9) + padded("op", 26) + padded("type", 28)
+         + padded("kernel", 10) + padded("MB", 10) + padded("GFLOP", 10)
+         + (plan.limits ? padded("us", 10) : "") + "scope\n";
+}
+
+std::string line_of(const Plan& plan, std::size_t number) {
+  const Instruction& instruction = plan.instructions[number];
   const Node& node = *instruction.node;
   using Role = Instruction::Role;
   bool pack = instruction.role == Role::pack, finish = instruction.role == Role::finish;
@@ -35,8 +52,8 @@ std::string line_of(const Instruction& instruction, std::size_t number) {
   std::string options = pack || finish ? "" : to_string(node.options());
   std::string implementation(instruction.kernel ? instruction.kernel->implementation() : "");
   return padded(text(number), 5) + padded(to_string(node.phase()), 9) + padded(op, 26)
-         + padded(types, 28) + padded(implementation, 10) + node.scope()
-         + (options.empty() ? "" : "  {" + options + "}") + "\n";
+         + padded(types, 28) + padded(implementation, 10) + work_columns(plan, instruction)
+         + node.scope() + (options.empty() ? "" : "  {" + options + "}") + "\n";
 }
 
 struct Tenant {
@@ -71,6 +88,21 @@ std::int64_t bytes_of(const std::vector<const Node*>& leaves) {
 
 std::string row(std::string_view name, std::int64_t bytes) {
   return "  " + padded(std::string(name), 28) + bytes_text(bytes) + "\n";
+}
+
+std::string roofline_text(const Plan& plan) {
+  Roofline sums = roofline_of(plan);
+  std::string products = concat("products and convolutions ", fixed(sums.products.flops / 1e9, 3),
+                                " GFLOP"),
+              others = concat("all else ", fixed(sums.others.bytes / 1e6, 3), " MB");
+  if (!plan.limits) return concat("work: ", products, ", ", others, "\n");
+  auto ms = [](double seconds) { return fixed(1e3 * seconds, 3); };
+  return concat("at least ", ms(sums.product_seconds + sums.other_seconds),
+                " ms a step: ", products, " in ", ms(sums.product_seconds), " ms, ", others, " in ",
+                ms(sums.other_seconds), " ms (", fixed(plan.limits->bytes / 1e12, 2),
+                " TB/s, TFLOP/s of f32 ", fixed(plan.limits->flops / 1e12, 0), ", tf32 ",
+                fixed(plan.limits->flops_tf32 / 1e12, 0), ", 16 bits ",
+                fixed(plan.limits->flops_16 / 1e12, 0), ")\n");
 }
 
 }  // namespace
@@ -127,8 +159,9 @@ std::string explain(const Plan& plan) {
   std::string out =
       concat("plan: ", plan.instructions.size(), " kernels, ", fixed(plan.flops / 1e9, 3),
              " GFLOP a step, ", plan.threads, plan.threads == 1 ? " thread\n" : " threads\n");
-  for (std::size_t i = 0; i < plan.instructions.size(); ++i)
-    out += line_of(plan.instructions[i], i);
+  out += column_names(plan);
+  for (std::size_t i = 0; i < plan.instructions.size(); ++i) out += line_of(plan, i);
+  out += roofline_text(plan);
   if (std::string slow = describe_reference_use(plan); !slow.empty())
     out += concat("reference kernels, on one thread: ", slow, "\n");
   out += memory_picture(plan);

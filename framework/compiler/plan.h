@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,8 @@ struct Plan {
   std::int64_t arena_bytes = 0;
   double flops = 0;  ///< of one step
   int threads = 1;   ///< that its kernels were prepared for
+  bool tf32 = true;  ///< see KernelOptions
+  std::optional<DeviceLimits> limits;  ///< of its device
   /// The device runs behind the host: inputs arrive in one buffer while the step before still reads
   /// another, and outputs leave through a buffer.
   bool staged = false;
@@ -171,8 +174,10 @@ std::shared_ptr<const TowerPlan> compile_tower(std::span<const Tensor> outputs,
                                                std::span<Device* const> devices,
                                                CompileOptions options = {});
 
-/// The plan for people: kernels with their shapes and implementations, what is left to reference
-/// kernels, then memory by category and the ten largest tensors by scope path.
+/// The plan for people: kernels with their shapes and implementations, the memory that they move
+/// (MB), their GFLOP and, where the device's limits are known, the microseconds that they take at
+/// least; what is left to reference kernels; then memory by category and the ten largest tensors
+/// by scope path.
 std::string explain(const Plan& plan);
 /// Device after device, where there are several.
 std::string explain(const TowerPlan& plan);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "belfry/framework/compiler/roofline.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/check_range.h"
 #include "belfry/framework/ops/defs.h"
@@ -33,19 +34,6 @@ bool suits_a_reference(const Node& node) {
     if (node.is(*op)) return true;
   return std::none_of(node.inputs().begin(), node.inputs().end(),
                       [](const Tensor& t) { return is_floating(t.dtype()); });
-}
-
-/// Bytes that the node reads and writes: of a table the rows that it copies, and of a variable that
-/// it updates, which may be by rows, as many as the gradients have.
-double bytes_touched(const Node& node) {
-  double bytes = 0;
-  for (const TensorType& type : node.outputs()) bytes += type.bytes();
-  if (node.is(gather_op) || node.is(embedding_lookup_op)) return 2 * bytes;
-  std::vector<int> written = node.mutated();
-  for (int i = 0; i < std::ssize(node.inputs()); ++i)
-    if (std::find(written.begin(), written.end(), i) == written.end())
-      bytes += node.input(i).type().bytes();
-  return bytes;
 }
 
 }  // namespace

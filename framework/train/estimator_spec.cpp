@@ -124,6 +124,17 @@ Batch Batch::rows(std::int64_t first, std::int64_t count) const {
   return part;
 }
 
+Batch Batch::with(std::string_view name, Tensor value) const {
+  Batch out = *this;
+  for (auto& [n, tensor] : out.items_)
+    if (n == name) {
+      tensor = std::move(value);
+      return out;
+    }
+  out.items_.emplace_back(name, std::move(value));
+  return out;
+}
+
 const Tensor& Batch::operator[](std::string_view name) const {
   for (const auto& [n, tensor] : items_)
     if (n == name) return tensor;

@@ -72,6 +72,9 @@ class Batch {
   /// The same with rows of every feature only. Error: a feature has another number of rows than the
   /// batch, so that it cannot be cut.
   Batch rows(std::int64_t first, std::int64_t count) const;
+  /// The same with this tensor as a feature, in place of the one of that name if there is one: a
+  /// model_fn that wraps another one prepares its input so.
+  Batch with(std::string_view name, Tensor value) const;
 
   const Tensor& operator[](std::string_view name) const;  ///< Error listing the names
   bool contains(std::string_view name) const;

@@ -22,9 +22,14 @@ using PoolHandle = ::CUmemPoolHandle_st*;
 using GraphHandle = ::CUgraphExec_st*;
 
 struct Properties {
-  std::string name;         ///< "NVIDIA H200"
-  std::int64_t memory = 0;  ///< bytes, in all
-  std::int64_t free = 0;    ///< bytes that nobody uses now
+  std::string name;          ///< "NVIDIA H200"
+  std::int64_t memory = 0;   ///< bytes, in all
+  std::int64_t free = 0;     ///< bytes that nobody uses now
+  int major = 0, minor = 0;  ///< compute capability, 9.0 of an H100; 0: not known, as all below
+  int multiprocessors = 0;
+  double clock_hz = 0;         ///< of the multiprocessors, at most
+  double memory_clock_hz = 0;  ///< two transfers a cycle
+  int memory_bus_bits = 0;
 };
 
 enum class Direction : std::uint8_t { to_device, to_host, on_device };

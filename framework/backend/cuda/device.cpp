@@ -7,6 +7,7 @@
 #include "belfry/framework/backend/cuda/captures.h"
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
+#include "belfry/framework/backend/cuda/limits.h"
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
 #include "belfry/framework/base/error.h"
@@ -53,7 +54,8 @@ class CudaDevice final : public Device {
         api_(api),
         index_(index),
         description_(
-            concat(name_of(index), ", ", properties.name, ", ", bytes_text(properties.memory))) {
+            concat(name_of(index), ", ", properties.name, ", ", bytes_text(properties.memory))),
+        limits_(limits_of(properties)) {
     api_.use(index_);
     pool_ = {api_.create_pool(index_), {&api_}};
     stream_ = {api_.create_stream(), {&api_}};
@@ -80,6 +82,7 @@ class CudaDevice final : public Device {
 
   std::string name() const override { return name_of(index_); }
   std::string description() const override { return description_; }
+  std::optional<DeviceLimits> limits() const override { return limits_; }
   bool host_accessible() const override { return false; }
   bool asynchronous() const override { return true; }
 
@@ -141,6 +144,7 @@ class CudaDevice final : public Device {
   Api& api_;
   int index_;
   std::string description_;
+  std::optional<DeviceLimits> limits_;
   std::shared_ptr<Faults> faults_ = std::make_shared<Faults>();
   std::unique_ptr<CUmemPoolHandle_st, DestroyPool> pool_;
   std::unique_ptr<CUstream_st, DestroyStream> stream_;       // of allocations

@@ -84,6 +84,30 @@ def mlp():
     )
 
 
+class Generator(nn.Sequential):
+    """DCGAN of 64 x 64 pixels (Radford et al., 2016), as PyTorch's example."""
+
+    def __init__(self):
+        layers, channels = [nn.ConvTranspose2d(100, 512, 4, bias=False)], 512
+        for filters in (256, 128, 64, 3):
+            layers += [nn.BatchNorm2d(channels), nn.ReLU()]
+            layers.append(nn.ConvTranspose2d(channels, filters, 4, 2, 1, bias=False))
+            channels = filters
+        super().__init__(*layers, nn.Tanh())
+
+
+class Discriminator(nn.Sequential):
+    def __init__(self):
+        layers, channels = [], 3
+        for filters in (64, 128, 256, 512):
+            layers.append(nn.Conv2d(channels, filters, 4, 2, 1, bias=False))
+            if channels > 3:
+                layers.append(nn.BatchNorm2d(filters))
+            layers.append(nn.LeakyReLU(0.2))
+            channels = filters
+        super().__init__(*layers, nn.Conv2d(channels, 1, 4, bias=False))
+
+
 # model: (module, image, labels' shape and number, precision, batch, memory format)
 MODELS = {
     "mlp": (mlp, (1, 28, 28), (), 10, "f32", 128, torch.contiguous_format),
@@ -114,6 +138,41 @@ class Training:
         self.optimizer.step()
 
 
+class GanTraining:
+    """A step is a round: the generator's update, then the discriminator's, each on its own noise."""
+
+    precision, batch = "bf16", 64
+
+    def __init__(self, compiled=False):
+        last = torch.channels_last
+        self.networks = [m.cuda().to(memory_format=last) for m in (Generator(), Discriminator())]
+        self.optimizers = [
+            torch.optim.Adam(m.parameters(), 2e-4, (0.5, 0.999), fused=True, capturable=True)
+            for m in self.networks
+        ]
+        self.real = torch.randn(self.batch, 3, 64, 64, device="cuda").to(memory_format=last)
+        self.generate, self.judge = map(torch.compile, self.networks) if compiled else self.networks
+
+    def said(self, images, truth):
+        logits = self.judge(images)
+        return nn.functional.binary_cross_entropy_with_logits(logits, torch.full_like(logits, truth))
+
+    def __call__(self):
+        for number, optimizer in enumerate(self.optimizers):
+            for network, module in enumerate(self.networks):
+                module.requires_grad_(network == number)
+            optimizer.zero_grad(set_to_none=False)
+            with torch.autocast("cuda", torch.bfloat16):
+                noise = torch.randn(self.batch, 100, 1, 1, device="cuda")
+                images = self.generate(noise)
+                if number == 0:
+                    loss = self.said(images, 1)
+                else:
+                    loss = self.said(self.real, 1) + self.said(images, 0)
+            loss.backward()
+            optimizer.step()
+
+
 def captured(step):
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -128,7 +187,8 @@ def captured(step):
 
 
 def measure(name, way):
-    training = Training(name, compiled=way == "compiled")
+    compiled = way == "compiled"
+    training = GanTraining(compiled) if name == "dcgan64" else Training(name, compiled)
     time = milliseconds(captured(training) if way == "graph" else training)
     return {
         "model": name,
@@ -142,7 +202,7 @@ def measure(name, way):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", default=list(MODELS))
+    parser.add_argument("models", nargs="*", default=[*MODELS, "dcgan64"])
     parser.add_argument("--ways", default="eager,graph,compiled")
     arguments = parser.parse_args()
     torch.backends.cudnn.benchmark = True

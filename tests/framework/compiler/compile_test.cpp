@@ -5,6 +5,7 @@
 #include "belfry/framework/ops/update/updates.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/tensor/philox.h"
 #include "compiler_testing.h"
 
 namespace belfry {
@@ -208,10 +209,6 @@ TEST_F(Effects, StandLastInThePlan) {
 }
 
 // ---- places
-
-std::shared_ptr<const Plan> plan_of(const std::vector<Tensor>& outputs, bool fast = true) {
-  return compile(outputs, {}, *find_device("cpu"), {.fast = fast, .verify = true});
-}
 
 TEST(Plan, ViewsShareMemory) {
   Graph graph;

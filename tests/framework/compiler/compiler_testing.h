@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../base/error_of.h"
+#include "belfry/framework/backend/backend.h"
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/compiler/plan.h"
 #include "belfry/framework/graph/leaves.h"
@@ -41,6 +42,10 @@ inline std::vector<std::string> ops_of(const Program& program) {
 /// An input of f32.
 inline Tensor f32(Graph& graph, const std::string& name, const Shape& shape) {
   return input(graph, name, {shape, DType::f32});
+}
+
+inline std::shared_ptr<const Plan> plan_of(const std::vector<Tensor>& outputs, bool fast = true) {
+  return compile(outputs, {}, *find_device("cpu"), {.fast = fast, .verify = true});
 }
 
 }  // namespace belfry

@@ -132,6 +132,16 @@ TEST(Batch, GivesTensorsByName) {
   EXPECT_EQ(error_of([&] { batch["lable"]; }), "unknown feature `lable`; this batch has id, x");
 }
 
+TEST(Batch, MayHaveAnotherTensorAsAFeature) {
+  Graph graph;
+  const Batch batch(graph, {{"x", {{3, 2}, DType::u8}}, {"y", {{3}, DType::i64}}});
+  Batch floats = batch.with("x", cast(batch["x"], DType::f32));
+  EXPECT_EQ(floats["x"].type(), (TensorType{{3, 2}, DType::f32}));
+  EXPECT_THAT(floats.names(), ElementsAre("x", "y"));
+  EXPECT_EQ(batch["x"].dtype(), DType::u8);
+  EXPECT_THAT(batch.with("z", batch["y"]).names(), ElementsAre("x", "y", "z"));
+}
+
 TEST(Model, SaysWhatItWasBuiltFor) {
   auto model_fn = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
     return {.loss = mean(batch["lable"])};

@@ -63,7 +63,21 @@ class RuntimeApi final : public Api {
     check(cudaSetDevice(device), "cudaSetDevice");
     std::size_t free = 0, all = 0;
     check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
-    return {p.name, static_cast<std::int64_t>(p.totalGlobalMem), static_cast<std::int64_t>(free)};
+    auto attribute = [&](cudaDeviceAttr name) {
+      int value = 0;
+      check(cudaDeviceGetAttribute(&value, name, device), "cudaDeviceGetAttribute");
+      return value;
+    };
+    constexpr double khz = 1e3;
+    return {.name = p.name,
+            .memory = static_cast<std::int64_t>(p.totalGlobalMem),
+            .free = static_cast<std::int64_t>(free),
+            .major = p.major,
+            .minor = p.minor,
+            .multiprocessors = p.multiProcessorCount,
+            .clock_hz = khz * attribute(cudaDevAttrClockRate),
+            .memory_clock_hz = khz * attribute(cudaDevAttrMemoryClockRate),
+            .memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth)};
   }
   void use(int device) override { check(cudaSetDevice(device), "cudaSetDevice"); }
   void synchronize_device() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }

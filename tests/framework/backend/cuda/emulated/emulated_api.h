@@ -48,7 +48,10 @@ class EmulatedApi final : public Api {
 
   int device_count() noexcept override { return 4; }
   std::string why_none() override { return {}; }
-  Properties properties(int) override { return {"emulated GPU", emulated_memory, emulated_memory}; }
+  /// An H100's, but for the memory.
+  Properties properties(int) override {
+    return {"emulated GPU", emulated_memory, emulated_memory, 9, 0, 132, 1.98e9, 2.619e9, 5120};
+  }
   void use(int device) override;
   void synchronize_device() override;
 
