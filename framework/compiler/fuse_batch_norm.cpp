@@ -1,4 +1,5 @@
 #include <map>
+#include <set>
 
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/ops/defs_nn.h"
@@ -11,20 +12,45 @@ struct Forward {  // relu(bn) or relu(bn + residual)
   Tensor residual;
 };
 
+bool is_gradient_of(const Node& norm, const Node& grad) {
+  auto is_output = [&](const Tensor& t, int i) { return &t.node() == &norm && t.index() == i; };
+  return grad.input(1) == norm.input(0) && grad.input(2) == norm.input(1)
+         && is_output(grad.input(3), 1) && is_output(grad.input(4), 3);
+}
+
 struct Patterns {
   std::map<const Node*, Forward> forward;         // by batch_norm_train
   std::map<const Node*, const Node*> fused_relu;  // relu to its batch_norm_train
   std::map<const Node*, const Node*> backward;    // relu_grad to its batch_norm_grad
+  std::set<const Node*> masked;                   // batch_norm_train that leave a mask
+
+  // The batch_norm_train whose gradient both are together; null where they are of several.
+  const Node* norm_of(const Node& relu_grad, const Node& grad) const {
+    auto fused = fused_relu.find(&relu_grad.input(1).node());
+    bool same = fused != fused_relu.end() && is_gradient_of(*fused->second, grad);
+    return same ? fused->second : nullptr;
+  }
 };
+
+bool may_be_masked(const TensorType& y) {
+  return size_of(y.dtype) == 2 && y.shape[y.shape.rank() - 1] % 8 == 0;
+}
 
 class Finder {
  public:
-  explicit Finder(const Program& program) : uses_(use_counts(program)) {
+  Finder(const Program& program, const std::function<bool(int device)>& on_host)
+      : uses_(use_counts(program)) {
     auto live = live_nodes(*program.graph, program.outputs, program.effects);
     for (const auto& node : *program.graph) {
       if (!live[node->id()]) continue;
       if (node->is(functor::Relu::op)) find_forward(*node);
       if (node->is(batch_norm_grad_op)) find_backward(*node);
+    }
+    for (const auto& [relu_grad, grad] : found.backward) {
+      const Node* norm = found.norm_of(*relu_grad, *grad);
+      if (norm && found.forward.at(norm).residual.defined() && !on_host(norm->device())
+          && norm->device() == grad->device() && may_be_masked(norm->output()))
+        found.masked.insert(norm);
     }
   }
   Patterns found;
@@ -72,49 +98,52 @@ class Finder {
   std::vector<std::vector<int>> uses_;
 };
 
-std::vector<Tensor> fused_forward(const Node& norm, const Forward& pattern, Rewriting& to) {
+std::vector<Tensor> fused_forward(const Node& norm, const Forward& pattern, bool mask,
+                                  Rewriting& to) {
   std::vector<Tensor> inputs = to.inputs(norm);
   BatchNormOptions options = norm.as<BatchNormOptions>();
   options.activation = Activation::relu;
+  options.mask = mask;
   if (pattern.residual.defined()) {
     inputs.push_back(to(pattern.residual));
     options.residual = true;
   }
-  return outputs_of(apply(batch_norm_train_op, inputs, options));
-}
-
-bool is_gradient_of(const Node& norm, const Node& grad) {
-  auto is_output = [&](const Tensor& t, int i) { return &t.node() == &norm && t.index() == i; };
-  return grad.input(1) == norm.input(0) && grad.input(2) == norm.input(1)
-         && is_output(grad.input(3), 1) && is_output(grad.input(4), 3);
+  std::vector<Tensor> outputs = outputs_of(apply(batch_norm_train_op, inputs, options));
+  outputs.resize(norm.outputs().size());  // without the mask
+  return outputs;
 }
 
 // relu_grad's own result is wanted beside the batch norm's only where a residual branches off.
-// Without a residual in y, reading the offset in place of y spares a third of what is read.
+// Reading the offset, or a mask, in place of y spares a third of what is read.
 std::vector<Tensor> fused_backward(const Node& relu_grad, const Node& grad, bool residual,
                                    const Patterns& patterns, Rewriting& to) {
   std::vector<Tensor> inputs{to(relu_grad.input(0))};
   for (std::size_t i = 1; i < grad.inputs().size(); ++i) inputs.push_back(to(grad.inputs()[i]));
-  auto fused = patterns.fused_relu.find(&relu_grad.input(1).node());
-  bool recompute = fused != patterns.fused_relu.end() && is_gradient_of(*fused->second, grad)
-                   && !patterns.forward.at(fused->second).residual.defined();
-  inputs.push_back(to(recompute ? fused->second->input(2) : relu_grad.input(1)));
-  return outputs_of(
-      apply(batch_norm_grad_op, inputs,
-            BatchNormGradOptions{
-                .activation = Activation::relu, .residual = residual, .recompute = recompute}));
+  const Node* norm = patterns.norm_of(relu_grad, grad);
+  BatchNormGradOptions options{.activation = Activation::relu, .residual = residual};
+  if (norm && !patterns.forward.at(norm).residual.defined()) {
+    options.gate = ReluGate::offset;
+    inputs.push_back(to(norm->input(2)));
+  } else if (norm && patterns.masked.contains(norm)) {
+    options.gate = ReluGate::mask;
+    inputs.emplace_back(to(relu_grad.input(1)).node(), 4);
+  } else {
+    inputs.push_back(to(relu_grad.input(1)));
+  }
+  return outputs_of(apply(batch_norm_grad_op, inputs, options));
 }
 
 }  // namespace
 
-Program fuse_batch_norm(const Program& program) {
-  Patterns patterns = Finder(program).found;
+Program fuse_batch_norm(const Program& program, const std::function<bool(int device)>& on_host) {
+  Patterns patterns = Finder(program, on_host).found;
   auto uses = use_counts(program);
   std::map<const Node*, std::vector<Tensor>> gradients;  // of batch_norm_grad nodes made early
   std::map<const Node*, Tensor> activated;               // of relu nodes
   auto fuse = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     if (auto at = patterns.forward.find(&old); at != patterns.forward.end()) {
-      std::vector<Tensor> outputs = fused_forward(old, at->second, to);
+      std::vector<Tensor> outputs =
+          fused_forward(old, at->second, patterns.masked.contains(&old), to);
       activated[at->second.relu] = outputs[0];
       return outputs;
     }

@@ -40,8 +40,10 @@ Program update_by_rows(const Program& program, const std::function<bool(int devi
 /// matmul.
 Program fuse_bias_and_activation(const Program& program);
 
-/// batch_norm_train, then add of a residual, then relu become one op; so do their gradients.
-Program fuse_batch_norm(const Program& program);
+/// batch_norm_train, then add of a residual, then relu become one op; so do their gradients. On
+/// devices where `on_host` is false the gradient of one with a residual reads a bit an element in
+/// place of 16.
+Program fuse_batch_norm(const Program& program, const std::function<bool(int device)>& on_host);
 
 /// add(conv2d_grad_input or conv3d_grad_input, another gradient of the same input) becomes part of
 /// the gradient, which reads the other one in place of writing a sum to be read again. For devices

@@ -58,7 +58,8 @@ class Differentiated {
       return std::optional(outputs_of(to.graph().add(old.op(), to.inputs(old), old.options(),
                                                      {old.scope(), 0, old.phase(), old.device()})));
     });
-    program_ = fuse_bias_and_activation(fuse_batch_norm(convolve_parts(program_)));
+    auto without_masks = [](int) { return true; };
+    program_ = fuse_bias_and_activation(fuse_batch_norm(convolve_parts(program_), without_masks));
     Recomputed done;
     if (!passes[0].targets.empty()) program_ = recompute(program_, options, done);
   }

@@ -105,14 +105,17 @@ Tensor avg_pool_grad(Tensor dy, const PoolGradOptions& options);
 
 // ---- normalisations; statistics and parameters are f32, or f64 for f64
 
-/// (x, scale, offset, [residual]) -> (y, mean, variance, inverse standard deviation).
-/// y = activation(normalised x + residual); residual and activation are set by the fusing pass
-/// alone. An empty batch has mean and variance 0.
+/// (x, scale, offset, [residual]) -> (y, mean, variance, inverse standard deviation, [mask]).
+/// y = activation(normalised x + residual); residual, activation and mask are set by the fusing
+/// pass alone. An empty batch has mean and variance 0.
 struct BatchNormOptions {
   double epsilon = 1e-3;
   Activation activation = Activation::none;
   bool residual = false;  ///< input 3, as x, is added before the activation
-  BELFRY_FIELDS(epsilon, activation, residual)
+  /// Output 4 is where ReLU was above 0, before y was rounded: bit i % 8 of byte i / 8 for element
+  /// i, u8 [elements / 8]. The channels are a multiple of 8.
+  bool mask = false;
+  BELFRY_FIELDS(epsilon, activation, residual, mask)
 };
 extern const OpDef batch_norm_train_op;
 
@@ -126,15 +129,21 @@ struct BatchNormRecomputeOptions {
 };
 extern const OpDef batch_norm_recompute_op;
 
-/// (dy, x, scale, mean, inverse standard deviation, [y or offset when there is an activation]) ->
+/// The operand that says where ReLU was above 0.
+enum class ReluGate : std::uint8_t {
+  output,  ///< y
+  offset,  ///< y is computed again from x and the offset, unrounded; no residual was added to it
+  mask,    ///< that of batch_norm_train
+};
+constexpr auto names_of(ReluGate) { return name_list("output", "offset", "mask"); }
+
+/// (dy, x, scale, mean, inverse standard deviation, [gate when there is an activation]) ->
 /// (dx, dscale, doffset, [dresidual]).
 struct BatchNormGradOptions {
   Activation activation = Activation::none;
   bool residual = false;
-  /// Whether y is computed again from x and the offset; no residual was added to it. Its sign is
-  /// that before it is rounded to 16 bits.
-  bool recompute = false;
-  BELFRY_FIELDS(activation, residual, recompute)
+  ReluGate gate = ReluGate::output;
+  BELFRY_FIELDS(activation, residual, gate)
 };
 extern const OpDef batch_norm_grad_op;
 

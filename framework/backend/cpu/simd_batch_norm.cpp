@@ -119,7 +119,7 @@ class BatchNormGradKernel final : public BatchNormKernel<T> {
   void run(const KernelArguments& a, Stream&) override {
     const auto *dy = a.input<T>(0), *x = a.input<T>(1);
     ReluMask<T> mask;
-    if (options_.activation == Activation::relu && options_.recompute)
+    if (options_.activation == Activation::relu && options_.gate == ReluGate::offset)
       mask.offset = a.input<float>(5);
     else if (options_.activation == Activation::relu)
       mask.y = a.input<T>(5);
@@ -199,8 +199,14 @@ class BatchNormRecomputeKernel final : public BatchNormKernel<T> {
   BatchNormRecomputeOptions options_;
 };
 
+bool has_mask(const Node& node) {
+  if (node.is(batch_norm_grad_op)) return node.as<BatchNormGradOptions>().gate == ReluGate::mask;
+  return node.is(batch_norm_train_op) && node.as<BatchNormOptions>().mask;
+}
+
 template <template <class> class K, int X>
 std::unique_ptr<Kernel> make(const Node& node, int threads) {
+  if (has_mask(node)) return nullptr;
   return kernel_for_type(node.input(X).dtype(),
                          [&](auto t) { return std::make_unique<K<decltype(t)>>(node, threads); });
 }

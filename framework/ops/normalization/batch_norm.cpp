@@ -14,7 +14,9 @@ std::vector<TensorType> shape(const ShapeContext& c) {
   TensorType channel = check_norm(c.op, x, c.inputs[1], c.inputs[2], o.epsilon);
   ensure(c.inputs.size() == (o.residual ? 4 : 3), c.op, ": ", c.inputs.size(), " inputs");
   if (o.residual) require_type(c.op, "residual", c.inputs[3], x);
-  return {x, channel, channel, channel};
+  std::vector<TensorType> outputs{x, channel, channel, channel};
+  if (o.mask) outputs.push_back(relu_mask_type(c.op, x));
+  return outputs;
 }
 
 std::vector<Tensor> gradient(const GradContext& c) {
@@ -38,6 +40,8 @@ void run(const KernelContext& c) {
   const T *x = c.input(0).as<T>(), *residual = o.residual ? c.input(3).as<T>() : nullptr;
   const S *scale = c.input(1).as<S>(), *offset = c.input(2).as<S>();
   T* y = c.output(0).as<T>();
+  auto* mask = o.mask ? c.output(4).as<std::uint8_t>() : nullptr;
+  if (mask) std::fill_n(mask, c.output(4).elements(), 0);
   std::int64_t channels = c.output(1).elements();
   for (std::int64_t k = 0; k < channels; ++k) {
     Series column{k, channels, c.input(0).elements() / channels};
@@ -53,7 +57,12 @@ void run(const KernelContext& c) {
                                  .scale = scale[k],
                                  .offset = offset[k],
                                  .activation = o.activation};
-    for (std::int64_t i = 0; i < column.size; ++i) y[column.at(i)] = normal(column.at(i));
+    for (std::int64_t i = 0; i < column.size; ++i) {
+      std::int64_t at = column.at(i);
+      double value = normal(at);
+      y[at] = store<T>(value);
+      if (mask && value > 0) mask[at / 8] |= 1 << at % 8;
+    }
   }
 }
 

@@ -11,14 +11,17 @@ std::vector<TensorType> shape(const ShapeContext& c) {
   const auto& o = c.as<BatchNormGradOptions>();
   const TensorType &x = c.inputs[1], &scale = c.inputs[2];
   bool activated = o.activation != Activation::none;
-  ensure(activated || !o.recompute, c.op, ": nothing to compute again");
+  ensure(activated || o.gate == ReluGate::output, c.op, ": a gate of no activation");
   ensure(c.inputs.size() == (activated ? 6 : 5), c.op, ": ", c.inputs.size(), " inputs");
   require_type(c.op, "output gradient", c.inputs[0], x);
   check_norm(c.op, x, scale, scale, 0);
   require_type(c.op, "mean", c.inputs[3], scale);
   require_type(c.op, "inverse standard deviation", c.inputs[4], scale);
   if (activated)
-    require_type(c.op, o.recompute ? "offset" : "output", c.inputs[5], o.recompute ? scale : x);
+    require_type(c.op, to_string(o.gate), c.inputs[5],
+                 o.gate == ReluGate::output   ? x
+                 : o.gate == ReluGate::offset ? scale
+                                              : relu_mask_type(c.op, x));
   std::vector<TensorType> outputs = {x, scale, scale};
   if (o.residual) outputs.push_back(x);
   return outputs;
@@ -30,12 +33,13 @@ std::vector<Tensor> compose(const GradContext& c, std::span<const Tensor> inputs
   DType statistics = scale.dtype();
   Tensor normal = (cast(x, statistics) - mean) * inv_std;
   bool relu = o.activation == Activation::relu;
-  if (relu && !o.recompute) dy = relu_grad(dy, inputs[5]);
+  ensure(o.gate != ReluGate::mask, "batch_norm_grad: masks are made behind all gradients");
+  if (relu && o.gate == ReluGate::output) dy = relu_grad(dy, inputs[5]);
   std::vector<int> axes;
   for (int i = 0; i + 1 < x.rank(); ++i) axes.push_back(i);
   double count = std::max(1.0, static_cast<double>(x.shape().elements() / x.size(-1)));
   Tensor wide_dy = cast(dy, statistics);
-  if (relu && o.recompute) wide_dy = relu_grad(wide_dy, normal * scale + inputs[5]);
+  if (relu && o.gate == ReluGate::offset) wide_dy = relu_grad(wide_dy, normal * scale + inputs[5]);
   Tensor dscale = sum(wide_dy * normal, {.axes = axes});
   Tensor doffset = sum(wide_dy, {.axes = axes});
   Tensor dx = scale * inv_std * (wide_dy - (doffset + normal * dscale) / count);
@@ -51,8 +55,10 @@ void run(const KernelContext& c) {
   const auto& o = c.as<BatchNormGradOptions>();
   bool relu = o.activation == Activation::relu;
   const T *dy = c.input(0).as<T>(), *x = c.input(1).as<T>();
-  const T* y = relu && !o.recompute ? c.input(5).as<T>() : nullptr;
-  const S* offset = relu && o.recompute ? c.input(5).as<S>() : nullptr;
+  auto is_gate = [&](ReluGate gate) { return relu && o.gate == gate; };
+  const T* y = is_gate(ReluGate::output) ? c.input(5).as<T>() : nullptr;
+  const S* offset = is_gate(ReluGate::offset) ? c.input(5).as<S>() : nullptr;
+  const auto* mask = is_gate(ReluGate::mask) ? c.input(5).as<std::uint8_t>() : nullptr;
   T* dx = c.output(0).as<T>();
   T* dresidual = o.residual ? c.output(3).as<T>() : nullptr;
   std::int64_t channels = c.output(1).elements();
@@ -63,6 +69,7 @@ void run(const KernelContext& c) {
     auto normal = [&](std::int64_t at) { return (load(x[at]) - mean) * inv_std; };
     auto gradient = [&](std::int64_t at) {
       if (y && !(load(y[at]) > 0)) return 0.0;
+      if (mask && (mask[at / 8] >> at % 8 & 1) == 0) return 0.0;
       if (offset && !(normal(at) * scale + double{offset[k]} > 0)) return 0.0;
       return load(dy[at]);
     };

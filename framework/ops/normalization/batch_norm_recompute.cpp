@@ -41,7 +41,7 @@ void run(const KernelContext& c) {
                                  .offset = c.input(2).as<S>()[k],
                                  .activation = o.activation};
     Series column{k, channels, c.input(0).elements() / channels};
-    for (std::int64_t i = 0; i < column.size; ++i) y[column.at(i)] = normal(column.at(i));
+    for (std::int64_t i = 0; i < column.size; ++i) y[column.at(i)] = store<T>(normal(column.at(i)));
   }
 }
 

@@ -20,6 +20,12 @@ TensorType check_norm(std::string_view op, const TensorType& x, const TensorType
   return channel;
 }
 
+TensorType relu_mask_type(std::string_view op, const TensorType& x) {
+  constexpr std::int64_t bits = 8;
+  ensure(x.shape[x.shape.rank() - 1] % bits == 0, op, ": no mask of ", x);
+  return {{x.shape.elements() / bits}, DType::u8};
+}
+
 TensorType row_type(const TensorType& x) {
   return {Shape(x.shape.sizes().first(x.shape.rank() - 1)), statistics_type(x.dtype)};
 }

@@ -57,18 +57,21 @@ struct StatisticsGradients {
 /// standard deviation and their gradients have shapes that broadcast to x.
 Tensor statistics_gradient(Tensor x, Tensor mean, Tensor inv_std, const StatisticsGradients& dy);
 
-/// The result of a channel's elements, by their places in x, in double.
+/// The type of BatchNormOptions::mask for x.
+TensorType relu_mask_type(std::string_view op, const TensorType& x);
+
+/// The results of a channel's elements, by their places in x, not rounded to T.
 template <class T, class S>
 struct BatchNormColumn {
   const T *x, *residual;  ///< the latter null where there is none
   S mean, inv_std, scale, offset;
   Activation activation;
 
-  T operator()(std::int64_t at) const {
+  double operator()(std::int64_t at) const {
     double value = (load(x[at]) - double{mean}) * double{inv_std} * double{scale} + double{offset};
     if (residual) value += load(residual[at]);
     if (activation == Activation::relu) value = functor::Relu::apply<StdMath>(value);
-    return store<T>(value);
+    return value;
   }
 };
 

@@ -10,7 +10,7 @@ const std::vector<Shape> shapes{{1, 1},        {5, 3},    {4, 7, 7, 16},
 struct Variant {
   Activation activation;
   bool residual;
-  bool recompute = false;
+  ReluGate gate = ReluGate::output;
 };
 const std::vector<Variant> variants{{Activation::none, false},
                                     {Activation::none, true},
@@ -39,8 +39,8 @@ TEST(SimdBatchNorm, TrainMatchesReference) {
 
 TEST(SimdBatchNorm, GradMatchesReference) {
   std::vector<Variant> all = variants;
-  all.push_back({Activation::relu, false, true});
-  all.push_back({Activation::relu, true, true});
+  all.push_back({Activation::relu, false, ReluGate::offset});
+  all.push_back({Activation::relu, true, ReluGate::offset});
   for (const Shape& shape : shapes)
     for (Variant v : all) {
       std::int64_t c = shape[shape.rank() - 1];
@@ -48,10 +48,11 @@ TEST(SimdBatchNorm, GradMatchesReference) {
                                 random_array({c}, 3, 0.5f, 2), random_array({c}, 4, -0.1f, 0.1f),
                                 random_array({c}, 5, 0.5f, 2)};
       if (v.activation == Activation::relu)
-        inputs.push_back(v.recompute ? random_array({c}, 6) : random_array(shape, 6));
+        inputs.push_back(v.gate == ReluGate::offset ? random_array({c}, 6)
+                                                    : random_array(shape, 6));
       Graph graph;
       const Node& node = apply(batch_norm_grad_op, inputs_like(graph, inputs),
-                               BatchNormGradOptions{v.activation, v.residual, v.recompute});
+                               BatchNormGradOptions{v.activation, v.residual, v.gate});
       expect_simd_matches_reference(node, inputs, 32);
     }
 }
@@ -79,14 +80,15 @@ TEST(SimdBatchNorm, GradComputesTheSignsOfTheOutputsToTheBit) {
       const Node& fused = apply(batch_norm_train_op, inputs_like(graph, inputs),
                                 BatchNormOptions{.activation = Activation::relu});
       auto outputs = run_kernel(*find_kernel(fused, 2), fused, inputs);
-      auto gradient = [&](bool recompute) {
-        std::vector<Array> operands{dy.cast(dtype), inputs[0],  scale,
-                                    outputs[1],     outputs[3], recompute ? inputs[2] : outputs[0]};
+      auto gradient = [&](ReluGate gate) {
+        std::vector<Array> operands{
+            dy.cast(dtype), inputs[0],  scale,
+            outputs[1],     outputs[3], gate == ReluGate::offset ? inputs[2] : outputs[0]};
         const Node& node = apply(batch_norm_grad_op, inputs_like(graph, operands),
-                                 BatchNormGradOptions{Activation::relu, true, recompute});
+                                 BatchNormGradOptions{Activation::relu, true, gate});
         return run_kernel(*find_kernel(node, 2), node, operands);
       };
-      auto given = gradient(false), computed = gradient(true);
+      auto given = gradient(ReluGate::output), computed = gradient(ReluGate::offset);
       for (std::size_t i = 0; i < given.size(); ++i)
         EXPECT_TRUE(identical(given[i], computed[i])) << loops->isa << ", output " << i;
     }

@@ -162,9 +162,12 @@ class FuseBatchNorm : public Pass {
   Tensor image = f32(graph, "image", {2, 4, 4, 3}), other = f32(graph, "other", {2, 4, 4, 3});
   Tensor scale = f32(graph, "scale", {3}), offset = f32(graph, "offset", {3});
   Tensor norm(const Tensor& t) { return batch_norm_train(t, scale, offset).y; }
-  std::vector<std::string> fused(const std::vector<Tensor>& outputs) {
-    program = fuse_batch_norm(program_of(outputs));
+  std::vector<std::string> fused(const std::vector<Tensor>& outputs, bool on_host = true) {
+    program = fuse_batch_norm(program_of(outputs), [=](int) { return on_host; });
     return ops_of(program);
+  }
+  ReluGate gate_of(int output) const {
+    return program.outputs[output].node().as<BatchNormGradOptions>().gate;
   }
   Program program;
 };
@@ -204,7 +207,7 @@ TEST_F(FuseBatchNorm, BackwardToo) {
               ElementsAre("batch_norm_train", "batch_norm_grad"));
   EXPECT_EQ(program.outputs[1].node().as<BatchNormGradOptions>().activation, Activation::relu);
   EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().residual);
-  EXPECT_TRUE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
+  EXPECT_EQ(gate_of(1), ReluGate::offset);
   EXPECT_EQ(program.outputs[1].node().input(5).node().as<InputOptions>().name, "offset");
 }
 
@@ -216,7 +219,7 @@ TEST_F(FuseBatchNorm, BackwardReadsWhatAnotherNormMade) {
   const Node& grad = program.outputs[2].node();
   ASSERT_TRUE(grad.is(batch_norm_grad_op));
   EXPECT_EQ(grad.as<BatchNormGradOptions>().activation, Activation::relu);
-  EXPECT_FALSE(grad.as<BatchNormGradOptions>().recompute);
+  EXPECT_EQ(gate_of(2), ReluGate::output);
   EXPECT_EQ(grad.input(5).node().id(), program.outputs[0].node().id());
 }
 
@@ -227,7 +230,7 @@ TEST_F(FuseBatchNorm, BackwardReadsTheOutputWhereItsOperandsAreNotTheNorms) {
                                out(1), out(3)};
   Tensor dx(apply(batch_norm_grad_op, operands, BatchNormGradOptions{}), 0);
   ASSERT_THAT(fused({y, dx}), ElementsAre("batch_norm_train", "batch_norm_grad"));
-  EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
+  EXPECT_EQ(gate_of(1), ReluGate::output);
   EXPECT_EQ(program.outputs[1].node().input(5).node().id(), program.outputs[0].node().id());
 }
 
@@ -246,9 +249,42 @@ TEST_F(FuseBatchNorm, BackwardThroughAResidual) {
   std::vector<Tensor> found = gradients(y, xs, seed);
   EXPECT_THAT(fused({y, found[0], found[1]}), ElementsAre("batch_norm_train", "batch_norm_grad"));
   EXPECT_TRUE(program.outputs[1].node().as<BatchNormGradOptions>().residual);
-  EXPECT_FALSE(program.outputs[1].node().as<BatchNormGradOptions>().recompute);
+  EXPECT_EQ(gate_of(1), ReluGate::output);
   EXPECT_EQ(program.outputs[2].node().id(), program.outputs[1].node().id());
   EXPECT_EQ(program.outputs[2].index(), 3);
+}
+
+// A mask of bits takes the place of the output where ReLU follows upon a residual, on GPUs and in
+// 16 bits.
+TEST_F(FuseBatchNorm, BackwardThroughAResidualByAMask) {
+  for (DType dtype : {DType::bf16, DType::f32})
+    for (std::int64_t channels : {16, 12})
+      for (bool on_host : {false, true}) {
+        Graph graph;
+        Tensor x = input(graph, "x", {{2, 4, 4, channels}, dtype}),
+               other = input(graph, "other", x.type()), seed = input(graph, "seed", x.type()),
+               scale = f32(graph, "scale", {channels}), offset = f32(graph, "offset", {channels});
+        Tensor y = relu(batch_norm_train(x, scale, offset).y + other);
+        std::vector<Tensor> xs{x, other};
+        std::vector<Tensor> found = gradients(y, xs, seed);
+        ASSERT_THAT(fused({y, found[0], found[1]}, on_host),
+                    ElementsAre("batch_norm_train", "batch_norm_grad"));
+        bool mask = dtype == DType::bf16 && channels == 16 && !on_host;
+        EXPECT_EQ(gate_of(1), mask ? ReluGate::mask : ReluGate::output);
+        const Tensor& gate = program.outputs[1].node().input(5);
+        EXPECT_EQ(gate.node().id(), program.outputs[0].node().id());
+        EXPECT_EQ(gate.index(), mask ? 4 : 0);
+        EXPECT_EQ(gate.type(), mask ? TensorType({64}, DType::u8) : x.type());
+      }
+}
+
+// Nobody would read it.
+TEST_F(FuseBatchNorm, NoMaskWithoutAGradient) {
+  Tensor x = input(graph, "x16", {{2, 4, 4, 16}, DType::bf16});
+  Tensor more = input(graph, "more", x.type());
+  Tensor factor = f32(graph, "factor", {16});
+  fused({relu(batch_norm_train(x, factor, factor).y + more)}, /*on_host=*/false);
+  EXPECT_EQ(program.outputs[0].node().outputs().size(), 4);
 }
 
 // ---- add_to_input_gradients

@@ -5,7 +5,7 @@
 namespace belfry::cuda {
 namespace {
 
-// What cudaGetDeviceProperties and the attributes say of them.
+// Figures of cudaGetDeviceProperties and the attributes.
 const Properties h100{.name = "NVIDIA H100 80GB HBM3",
                       .major = 9,
                       .multiprocessors = 132,

@@ -119,7 +119,7 @@ TEST(BatchNormTrain, SecondDerivativesPassCheckOp) {
 TEST(BatchNormGrad, PassesCheckOpWithTheOffset) {
   auto build = [](const Scope&, std::span<const Tensor> in) -> std::vector<Tensor> {
     return {apply1(batch_norm_grad_op, {in.begin(), in.end()},
-                   BatchNormGradOptions{.activation = Activation::relu, .recompute = true})};
+                   BatchNormGradOptions{.activation = Activation::relu, .gate = ReluGate::offset})};
   };
   EXPECT_EQ(check_op({.build = build,
                       .inputs = {noise({3, 2, 2, 3}), noise({3, 2, 2, 3}, 2), noise({3}, 3),
@@ -127,6 +127,49 @@ TEST(BatchNormGrad, PassesCheckOpWithTheOffset) {
                       .rounding = 256,
                       .wide = {2, 3, 4, 5}}),
             "");
+}
+
+// Two channels of eight rows would do by hand: here each bit is compared with the output's sign.
+TEST(BatchNormTrain, LeavesAMaskOfWhatReluLetThrough) {
+  Graph graph;
+  std::vector<Tensor> inputs{constant(graph, noise({3, 2, 2, 8})), constant(graph, noise({8}, 2)),
+                             constant(graph, noise({8}, 3)),
+                             constant(graph, noise({3, 2, 2, 8}, 4))};
+  Node& train =
+      apply(batch_norm_train_op, inputs,
+            BatchNormOptions{.activation = Activation::relu, .residual = true, .mask = true});
+  std::vector<Array> got = evaluate(std::vector{Tensor(train, 0), Tensor(train, 4)});
+  ASSERT_EQ(got[1].type(), (TensorType{{12}, DType::u8}));
+  int above = 0;
+  for (std::int64_t i = 0; i < 96; ++i) {
+    bool bit = static_cast<int>(got[1].at(i / 8)) >> i % 8 & 1;
+    EXPECT_EQ(bit, got[0].at(i) > 0) << i;
+    above += bit;
+  }
+  EXPECT_GT(above, 24);
+  EXPECT_LT(above, 72);
+}
+
+TEST(BatchNormGrad, ByTheMaskIsThatByTheOutput) {
+  Graph graph;
+  auto numbers = [&](const Shape& shape, std::uint64_t seed) {
+    return constant(graph, noise(shape, seed));
+  };
+  Tensor x = numbers({3, 2, 2, 8}, 1), scale = numbers({8}, 2);
+  Node& train =
+      apply(batch_norm_train_op, {x, scale, numbers({8}, 3), numbers({3, 2, 2, 8}, 4)},
+            BatchNormOptions{.activation = Activation::relu, .residual = true, .mask = true});
+  auto gradients_by = [&](ReluGate gate, int output) {
+    Node& node = apply(batch_norm_grad_op,
+                       {numbers({3, 2, 2, 8}, 5), x, scale, Tensor(train, 1), Tensor(train, 3),
+                        Tensor(train, output)},
+                       BatchNormGradOptions{Activation::relu, true, gate});
+    return evaluate(
+        std::vector{Tensor(node, 0), Tensor(node, 1), Tensor(node, 2), Tensor(node, 3)});
+  };
+  std::vector<Array> wanted = gradients_by(ReluGate::output, 0),
+                     got = gradients_by(ReluGate::mask, 4);
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(identical(got[i], wanted[i])) << i;
 }
 
 TEST(BatchNormRecompute, GivesWhatTrainGave) {

@@ -6,6 +6,9 @@
 
 namespace belfry::cuda {
 
+/// Elements whose signs are a byte of a mask: a thread takes as many of 16 bits at once.
+constexpr int mask_bits = 8;
+
 /// For map_columns, with the statistics of each channel.
 template <class T>
 struct Normalize {
@@ -13,6 +16,7 @@ struct Normalize {
   const T *x, *residual;  // the latter null where there is none
   const C *scale, *offset, *mean, *inverse;
   T* y;
+  std::uint8_t* mask;  // as BatchNormOptions::mask, or null
   std::int64_t channels;
   bool relu;
 
@@ -33,13 +37,17 @@ struct Normalize {
     }
     __device__ void apply(std::int64_t row, const Loaded<V>& loaded) const {
       C values[V], added[V];
+      unsigned bits = 0;
       unpack(loaded.x, values);
       unpack(loaded.residual, added);
       for (int k = 0; k < V; ++k) {
         values[k] = normalized(values[k], mean[k], factor[k], offset[k]) + added[k];
         if (of.relu) values[k] = functor::Relu::apply<StdMath>(values[k]);
+        if (values[k] > 0) bits |= 1u << k;
       }
-      store_values(of.y + row * of.channels + first, values);
+      std::int64_t at = row * of.channels + first;
+      store_values(of.y + at, values);
+      if (V == mask_bits && of.mask) of.mask[at / mask_bits] = static_cast<std::uint8_t>(bits);
     }
   };
   template <int V>

@@ -2,8 +2,7 @@
 // ReLU and of a residual cost no launch of their own.
 
 #include "belfry/framework/backend/cuda/kernels.h"
-#include "belfry/framework/backend/cuda/kernels/normalization/norm.h"
-#include "belfry/framework/backend/cuda/kernels/reduction/columns.h"
+#include "belfry/framework/backend/cuda/kernels/normalization/batch_norm.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cuda {
@@ -14,14 +13,19 @@ template <class T>
 struct Operands {
   using C = compute_type<T>;
   using Item = Pair<C>;
-  const T *dy, *x, *y;  // y is null without an activation, and where it is computed again
-  const C *scale, *mean, *inverse, *offset;  // the last null where y need not be computed
+  const T *dy, *x;
+  const C *scale, *mean, *inverse;
+  // At most one is there, by which the zeros of ReLU are known: see ReluGate.
+  const T* y;
+  const C* offset;
+  const std::uint8_t* mask;
   std::int64_t channels;
 
   /// Elements of V channels as they lie in memory.
   template <int V>
   struct Loaded {
     Pack<T, V> dy, x, y;
+    std::uint8_t mask;
   };
 
   /// The state that a thread keeps for its V channels.
@@ -33,8 +37,9 @@ struct Operands {
 
     __device__ Loaded<V> load(std::int64_t row) const {
       std::int64_t base = row * of.channels + first;
-      Loaded<V> loaded{load_pack<V>(of.dy + base), load_pack<V>(of.x + base), {}};
+      Loaded<V> loaded{load_pack<V>(of.dy + base), load_pack<V>(of.x + base), {}, 0};
       if (of.y) loaded.y = load_pack<V>(of.y + base);
+      if (V == mask_bits && of.mask) loaded.mask = of.mask[base / mask_bits];
       return loaded;
     }
     /// dy before the activation, and the distance of x from its mean.
@@ -46,7 +51,8 @@ struct Operands {
       unpack(loaded.y, outputs);
       for (int k = 0; k < V; ++k) {
         if (of.offset) outputs[k] = normalized(distances[k], mean[k], factor[k], offset[k]);
-        if (of.y || of.offset)
+        if (V == mask_bits && of.mask) outputs[k] = loaded.mask >> k & 1;
+        if (of.y || of.offset || of.mask)
           gradients[k] = functor::ReluGrad::apply<StdMath>(gradients[k], outputs[k]);
         distances[k] -= mean[k];
       }
@@ -128,10 +134,20 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormGradOptions& o, std::int64_t r
   ColumnFold<Taking<Sum>, Pair<C>> fold(1, rows, channels, V);
   ColumnTiles tiles = map_tiles(rows, channels, V);
   auto run = [=](const KernelArguments& a, Stream& stream) {
-    bool relu = o.activation == Activation::relu;
-    Operands<T> in{
-        a.input<T>(0), a.input<T>(1), relu && !o.recompute ? a.input<T>(5) : nullptr, a.input<C>(2),
-        a.input<C>(3), a.input<C>(4), relu && o.recompute ? a.input<C>(5) : nullptr,  channels};
+    Operands<T> in{.dy = a.input<T>(0),
+                   .x = a.input<T>(1),
+                   .scale = a.input<C>(2),
+                   .mean = a.input<C>(3),
+                   .inverse = a.input<C>(4),
+                   .y = nullptr,
+                   .offset = nullptr,
+                   .mask = nullptr,
+                   .channels = channels};
+    if (o.activation == Activation::relu) {
+      if (o.gate == ReluGate::output) in.y = a.input<T>(5);
+      if (o.gate == ReluGate::offset) in.offset = a.input<C>(5);
+      if (o.gate == ReluGate::mask) in.mask = a.input<std::uint8_t>(5);
+    }
     auto *dscale = a.output<C>(1), *doffset = a.output<C>(2);
     fold.template enqueue<V>(stream, in, StoreParameters<C>{in.inverse, dscale, doffset},
                              a.workspace);
@@ -147,6 +163,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
   const auto& options = node.as<BatchNormGradOptions>();
   std::int64_t channels = node.input(2).shape()[0];
   std::int64_t rows = node.output().shape.elements() / channels;
+  if (options.gate == ReluGate::mask && size_of(node.output().dtype) != 2) return nullptr;
   return dispatch_floating(node.output().dtype, node.op().name, [&](auto t) {
     using T = decltype(t);
     std::unique_ptr<Kernel> kernel;

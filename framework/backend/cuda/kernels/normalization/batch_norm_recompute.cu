@@ -21,6 +21,7 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormRecomputeOptions& o, std::int6
                            channel(3),
                            channel(4),
                            a.output<T>(0),
+                           /*mask=*/nullptr,
                            channels,
                            o.activation == Activation::relu};
     launch(stream, {tiles.blocks(), block_threads}, map_columns<V, Normalize<T>>, normalize, tiles);

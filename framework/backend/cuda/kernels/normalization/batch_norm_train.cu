@@ -33,7 +33,8 @@ std::unique_ptr<Kernel> kernel_for(const BatchNormOptions& o, std::int64_t rows,
                              a.workspace);
     launch(stream, {tiles.blocks(), block_threads}, map_columns<V, Normalize<T>>,
            Normalize<T>{x, residual, a.input<C>(1), a.input<C>(2), mean, inverse, a.output<T>(0),
-                        channels, o.activation == Activation::relu},
+                        o.mask ? a.output<std::uint8_t>(4) : nullptr, channels,
+                        o.activation == Activation::relu},
            tiles);
   };
   return make_kernel(run, fold.workspace());
@@ -43,6 +44,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
   const auto& options = node.as<BatchNormOptions>();
   std::int64_t channels = node.input(1).shape()[0];
   std::int64_t rows = node.output().shape.elements() / channels;
+  if (options.mask && size_of(node.output().dtype) != 2) return nullptr;
   return dispatch_floating(node.output().dtype, node.op().name, [&](auto t) {
     using T = decltype(t);
     std::unique_ptr<Kernel> kernel;

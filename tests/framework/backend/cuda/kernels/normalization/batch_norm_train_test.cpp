@@ -49,6 +49,24 @@ TEST(CudaBatchNormTrain, EveryTypeSizeAndOption) {
               << (relu ? " relu" : "");
 }
 
+// To the bit, where the sign is that of an f32 that is no nearer to 0 than it may err.
+TEST(CudaBatchNormTrain, LeavesAMask) {
+  for (DType dtype : {DType::bf16, DType::f16})
+    for (const Shape& shape : {Shape{3, 4, 4, 16}, {6000, 8}, {40, 264}, {0, 8}}) {
+      Graph graph;
+      auto all = operands({shape, dtype});
+      std::vector<Tensor> inputs;
+      for (const char* name : {"x", "scale", "offset", "residual"})
+        inputs.push_back(input(graph, name, all.at(name).type()));
+      Node& node =
+          apply(batch_norm_train_op, inputs,
+                BatchNormOptions{.activation = Activation::relu, .residual = true, .mask = true});
+      EXPECT_EQ(difference_on_gpu({Tensor(node, 4)}, all), 0)
+          << to_string(TensorType{shape, dtype});
+      EXPECT_LE(difference_on_gpu({Tensor(node, 0)}, all), allowed(dtype, 8));
+    }
+}
+
 TEST(CudaBatchNormTrain, AnEmptyBatch) { EXPECT_EQ(difference({{0, 5}}), 0); }
 
 // A sum of squares would lose all digits.
