@@ -144,6 +144,17 @@ struct PackedInput {
   std::string layout;            ///< equal texts mean equal layouts
   Bytes size{0};                 ///< of the packed form
   std::shared_ptr<Kernel> pack;  ///< one input, one output
+  /// The same of the f32 that a cast reads whose result is the input: where nothing but packs wants
+  /// the result, the cast is spared. Null: there is none.
+  std::shared_ptr<Kernel> pack_uncast = {};
+};
+
+/// Output 0 of a kernel that it leaves in a layout of its own. The compiler runs `unpack` before
+/// anything reads the node's output, with other outputs at once where it can.
+struct PackedOutput {
+  Bytes size{0};                               ///< of what the kernel leaves
+  std::shared_ptr<Kernel> unpack;              ///< one input, one output: the node's
+  std::shared_ptr<Kernel> unpack_to_f32 = {};  ///< the node's, cast to f32; null: there is none
 };
 
 /// A node's computation, prepared for its shapes on one device: everything that can be decided
@@ -153,6 +164,7 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual Bytes workspace() const { return Bytes(0); }  ///< scratch memory during run()
   virtual std::vector<PackedInput> packed_inputs() const { return {}; }
+  virtual std::optional<PackedOutput> packed_output() const { return std::nullopt; }
   /// How it computes, for reports: "onednn", "simd", "winograd", "reference"; "onednn f32"
   /// where operands of 16 bits are converted to f32 for it.
   virtual std::string_view implementation() const = 0;
@@ -230,6 +242,13 @@ class Device {
   /// The compiler then takes the reference kernel if host_accessible(), or reports op, scope path
   /// and device.
   virtual std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) = 0;
+  /// A kernel that does what these do, each of one input and one output and none of which reads
+  /// what another one writes, in fewer launches: its input i and output i are those of kernel i.
+  /// Null where there is none.
+  virtual std::shared_ptr<Kernel> together(std::span<const std::shared_ptr<Kernel>> kernels) {
+    (void)kernels;
+    return nullptr;
+  }
   /// Throws the Error that a kernel of this device, which is still there, has written to
   /// KernelArguments::fault; does nothing for 0.
   virtual void throw_fault(std::uint64_t word) const { (void)word; }

@@ -48,7 +48,11 @@ std::string line_of(const Plan& plan, std::size_t number) {
   std::string op = pack     ? "pack"
                    : finish ? concat("finish ", node.op().name)
                             : std::string(node.op().name);
-  std::string types = pack ? to_string(node.output()) : finish ? "" : join(node.outputs(), ", ");
+  std::size_t packed = instruction.inputs.size();
+  std::string types = finish       ? ""
+                      : !pack      ? join(node.outputs(), ", ")
+                      : packed > 1 ? concat(packed, " tensors")
+                                   : to_string(node.output());
   std::string options = pack || finish ? "" : to_string(node.options());
   std::string implementation(instruction.kernel ? instruction.kernel->implementation() : "");
   return padded(text(number), 5) + padded(to_string(node.phase()), 9) + padded(op, 26)

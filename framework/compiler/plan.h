@@ -32,11 +32,14 @@ struct Location {
 struct Instruction {
   using Role = InstructionRole;
   std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of finish, send, receive
-  const Node* node = nullptr;  ///< what it computes; for a pack, the node whose output is packed
+  /// What it computes; for a pack, the node whose output is packed or unpacked, the first of
+  /// several
+  const Node* node = nullptr;
   Role role = Role::compute;
   std::vector<Location> inputs;
   std::vector<Location> outputs;
   Location workspace;
+  std::int64_t packed_bytes = 0;  ///< that a pack reads and writes
 };
 
 /// The use of a piece of the arena.
@@ -114,9 +117,9 @@ struct Plan {
   std::vector<Location> outputs;  ///< of program.outputs
   std::vector<PlannedBlock> blocks;
   std::int64_t arena_bytes = 0;
-  double flops = 0;  ///< of one step
-  int threads = 1;   ///< that its kernels were prepared for
-  bool tf32 = true;  ///< see KernelOptions
+  double flops = 0;                    ///< of one step
+  int threads = 1;                     ///< that its kernels were prepared for
+  bool tf32 = true;                    ///< see KernelOptions
   std::optional<DeviceLimits> limits;  ///< of its device
   /// The device runs behind the host: inputs arrive in one buffer while the step before still reads
   /// another, and outputs leave through a buffer.

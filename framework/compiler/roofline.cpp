@@ -35,7 +35,7 @@ double bytes_touched(const Node& node) {
 }
 
 Work work_of(const Instruction& i) {
-  if (i.role == Role::pack) return {.bytes = 2.0 * i.node->output().bytes()};
+  if (i.role == Role::pack) return {.bytes = static_cast<double>(i.packed_bytes)};
   if (i.role != Role::compute) return {};
   return {.bytes = bytes_touched(*i.node),
           .flops = i.node->op().flops ? i.node->op().flops(*i.node) : 0};

@@ -31,7 +31,7 @@ struct StepTimes {
 /// The part that an instruction has in a step.
 enum class InstructionRole : std::uint8_t {
   compute,
-  pack,     ///< brings input 0 into a layout that later kernels want
+  pack,     ///< brings each input into another layout, in which later kernels want it
   start,    ///< begins a reduction of the outputs, which are the inputs at first
   finish,   ///< the inputs are what start() reduced; nothing reads them before
   send,     ///< brings input 0 to the device that receives it

@@ -7,6 +7,7 @@
 #include "belfry/framework/backend/cuda/captures.h"
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
+#include "belfry/framework/backend/cuda/kernels/movement/transposes.h"
 #include "belfry/framework/backend/cuda/limits.h"
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
@@ -111,6 +112,9 @@ class CudaDevice final : public Device {
   std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions& options) override {
     api_.use(index_);
     return cuda::find_kernel(node, {api_, index_, *faults_}, options);
+  }
+  std::shared_ptr<Kernel> together(std::span<const std::shared_ptr<Kernel>> kernels) override {
+    return cuda::together(kernels);
   }
   void throw_fault(std::uint64_t word) const override { faults_->check(word); }
   std::shared_ptr<Communicator> make_communicator(std::span<Device* const> devices,

@@ -31,8 +31,4 @@ std::unique_ptr<Kernel> find_kernel(const Node& node, const Gpu& gpu,
   return nullptr;
 }
 
-void run_inner(Kernel& kernel, void* input, void* output, Stream& stream) {
-  kernel.run({std::span(&input, 1), std::span(&output, 1), nullptr}, stream);
-}
-
 }  // namespace belfry::cuda

@@ -38,9 +38,6 @@ struct KernelRegistration {
 
 std::unique_ptr<Kernel> find_kernel(const Node& node, const Gpu& gpu, const KernelOptions& options);
 
-/// Runs a kernel of one input that needs no workspace, as a part of another.
-void run_inner(Kernel& kernel, void* input, void* output, Stream& stream);
-
 /// A kernel that is one call: run(arguments, stream).
 template <class Run>
 std::unique_ptr<Kernel> make_kernel(Run run, Bytes workspace = Bytes(0),

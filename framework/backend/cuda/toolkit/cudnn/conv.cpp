@@ -1,19 +1,18 @@
-// Convolutions and their gradients on cuDNN. The kernel is brought into cuDNN's layout once a step,
-// its gradient back into ours.
+// Convolutions and their gradients on cuDNN. Kernels of all convolutions are brought into its
+// layout together, once a step, and their gradients back into ours.
 
 #include <array>
 #include <atomic>
 #include <optional>
 
 #include "belfry/framework/backend/cuda/kernels/elementwise/bias_activation.h"
+#include "belfry/framework/backend/cuda/kernels/movement/transposes.h"
 #include "belfry/framework/backend/cuda/toolkit/cudnn/convolution.h"
 #include "belfry/framework/backend/cuda/toolkit/of_device.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/ops/convolution/convolution.h"
 #include "belfry/framework/ops/defs_nn.h"
-#include "belfry/framework/ops/movement/shape_ops.h"
 
 namespace belfry::cuda {
 namespace {
@@ -39,20 +38,22 @@ Convolution convolution_of(const Node& node, ConvDirection direction) {
   return c;
 }
 
-Bytes rounded(std::int64_t bytes) {
-  return Bytes((bytes + alignment_of_scratch - 1) / alignment_of_scratch * alignment_of_scratch);
-}
-
-/// [window, in / groups, out] and [out, window, in / groups] are each other's transpose.
-std::shared_ptr<Kernel> make_transpose(const Convolution& c, const Gpu& gpu) {
+// [window, in / groups, out] and [out, window, in / groups] are each other's transpose.
+PackedInput packed_weights(const Convolution& c, Bytes size) {
   std::int64_t rows = c.w().elements() / c.out_channels;
-  bool back = c.direction == ConvDirection::kernel;
-  Graph graph;
-  Tensor from = input(graph, "w",
-                      {back ? Shape{c.out_channels, rows} : Shape{rows, c.out_channels}, c.dtype});
-  auto kernel = find_kernel(transpose(from).node(), gpu, {});
-  ensure(kernel && kernel->workspace().count == 0, "conv: no kernel that transposes ", from.type());
-  return kernel;
+  auto pack = [&](DType from) { return make_transpose(rows, c.out_channels, from, c.dtype); };
+  return {.input = 1,
+          .layout = "cudnn krsc",
+          .size = size,
+          .pack = pack(c.dtype),
+          .pack_uncast = size_of(c.dtype) == 2 ? pack(DType::f32) : nullptr};
+}
+PackedOutput packed_gradient(const Convolution& c, Bytes size) {
+  std::int64_t columns = c.w().elements() / c.out_channels;
+  auto unpack = [&](DType to) { return make_transpose(c.out_channels, columns, c.dtype, to); };
+  return {.size = size,
+          .unpack = unpack(c.dtype),
+          .unpack_to_f32 = size_of(c.dtype) == 2 ? unpack(DType::f32) : nullptr};
 }
 
 /// The ops behind the convolution of a fused node.
@@ -64,32 +65,31 @@ struct Epilogue {
 
 class CudnnConv final : public Kernel {
  public:
-  CudnnConv(const Convolution& c, const Epilogue& epilogue, GraphPlan plan, const Gpu& gpu)
+  CudnnConv(const Convolution& c, const Epilogue& epilogue, GraphPlan plan)
       : direction_(c.direction),
         epilogue_(epilogue),
         behind_{.dtype = c.dtype,
                 .rows = c.y().elements() / c.out_channels,
                 .columns = c.out_channels,
                 .relu = epilogue.relu},
-        plan_(std::move(plan)),
-        transpose_(make_transpose(c, gpu)) {
+        plan_(std::move(plan)) {
     Bytes size(TensorType{c.w(), c.dtype}.bytes());
     if (direction_ == ConvDirection::kernel) {
-      gradient_ = rounded(size.count);
+      gradient_ = packed_gradient(c, size);
     } else {
-      packed_ = {{.input = 1, .layout = "cudnn krsc", .size = size, .pack = transpose_}};
+      weights_ = {packed_weights(c, size)};
     }
     if (c.adds) addend_bytes_ = Bytes(TensorType{c.x(), c.dtype}.bytes());
   }
 
-  Bytes workspace() const override { return workspace_for(gradient_.count + plan_.workspace()); }
-  std::vector<PackedInput> packed_inputs() const override { return packed_; }
+  Bytes workspace() const override { return workspace_for(plan_.workspace()); }
+  std::vector<PackedInput> packed_inputs() const override { return weights_; }
+  std::optional<PackedOutput> packed_output() const override { return gradient_; }
   std::string_view implementation() const override { return "cudnn"; }
 
   void run(const KernelArguments& arguments, Stream& stream) override {
     void *in0 = arguments.inputs[0], *in1 = arguments.inputs[1], *out = arguments.outputs[0];
-    auto* gradient = static_cast<std::byte*>(scratch_at(arguments.workspace));
-    void* scratch = gradient + gradient_.count;
+    void* scratch = scratch_at(arguments.workspace);
     switch (direction_) {
       case ConvDirection::forward:
         return run_forward(arguments, scratch, stream);
@@ -99,9 +99,8 @@ class CudnnConv final : public Kernel {
         return plan_.run(std::array{Operand{id_x, out}, Operand{id_w, in1}, Operand{id_y, in0}},
                          scratch, stream);
       case ConvDirection::kernel:
-        plan_.run(std::array{Operand{id_x, in0}, Operand{id_w, gradient}, Operand{id_y, in1}},
-                  scratch, stream);
-        run_inner(*transpose_, gradient, out, stream);
+        return plan_.run(std::array{Operand{id_x, in0}, Operand{id_w, out}, Operand{id_y, in1}},
+                         scratch, stream);
     }
   }
 
@@ -120,10 +119,9 @@ class CudnnConv final : public Kernel {
   Epilogue epilogue_;
   BiasActivation behind_;
   GraphPlan plan_;
-  std::shared_ptr<Kernel> transpose_;
-  std::vector<PackedInput> packed_;
+  std::vector<PackedInput> weights_;
+  std::optional<PackedOutput> gradient_;
   Bytes addend_bytes_{0};  // 0: there is none
-  Bytes gradient_{0};      // rounded, in the workspace, in front of the plan's
 };
 
 // A convolution that cuDNN refuses, in whatever words, runs on Belfry's kernel.
@@ -150,7 +148,7 @@ std::unique_ptr<Kernel> make(const Convolution& c, Epilogue epilogue, const Gpu&
   epilogue.bias_inside = epilogue.bias && plan;
   if (!plan && epilogue.bias) plan = find(false);
   if (!plan) return nullptr;
-  return std::make_unique<CudnnConv>(c, epilogue, std::move(*plan), gpu);
+  return std::make_unique<CudnnConv>(c, epilogue, std::move(*plan));
 }
 
 std::unique_ptr<Kernel> make_forward(const Node& node, const Gpu& gpu,
