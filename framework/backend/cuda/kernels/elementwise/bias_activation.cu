@@ -11,10 +11,11 @@ __global__ void bias_activation(T* y, const T* bias, bool relu, std::int64_t col
                                 std::int64_t count) {
   std::int64_t first = thread_number() * N;
   if (first >= count) return;
-  Pack<T, N> pack = load_pack<N>(y + first);
+  Pack<T, N> pack = load_pack<N>(y + first), added{};
+  if (bias) added = load_pack<N>(bias + first % columns);
   for (int i = 0; i < N; ++i) {
     compute_type<T> x = to_compute(pack.values[i]);
-    if (bias) x += load(bias + first % columns + i);
+    if (bias) x += to_compute(added.values[i]);
     if (relu) x = functor::Relu::apply<StdMath>(x);
     pack.values[i] = from_compute<T>(x);
   }

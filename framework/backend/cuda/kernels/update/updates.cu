@@ -1,5 +1,7 @@
 // Update rules whose formulas are elementwise: a few launches for all variables of an update.
 
+#include <utility>
+
 #include "belfry/framework/backend/cuda/kernels/update/packed_update.h"
 
 namespace belfry::cuda {
@@ -26,6 +28,17 @@ struct WithSlots {
   };
 };
 
+/// Calls f(0), ..., f(N - 1). nvcc leaves a loop over a formula as long as Ftrl's a loop, and
+/// arrays that it indexes in local memory.
+template <class F, int... K>
+__device__ void unrolled(F f, std::integer_sequence<int, K...>) {
+  (f(K), ...);
+}
+template <int N, class F>
+__device__ void unrolled(F f) {
+  unrolled(f, std::make_integer_sequence<int, N>());
+}
+
 /// Whether the row of element i has no gradient. Each of its elements asks; most rows that have one
 /// say so at once.
 template <class T>
@@ -44,14 +57,14 @@ __device__ void update_pack(const Rule& rule, void* const (&tensors)[Tensors], s
   constexpr int slots = Tensors - 2;
   Pack<T, N> packs[Tensors];
   for (int n = 0; n < Tensors; ++n) packs[n] = load_pack<N>(static_cast<const T*>(tensors[n]) + i);
-  for (int k = 0; k < N; ++k) {
-    if (row > 0 && is_in_idle_row<T>(tensors[1], i + k, row)) continue;
+  unrolled<N>([&](int k) {
+    if (row > 0 && is_in_idle_row<T>(tensors[1], i + k, row)) return;
     C value = to_compute(packs[0].values[k]), own[slots + 1];
     for (int s = 0; s < slots; ++s) own[s] = to_compute(packs[2 + s].values[k]);
     rule.template apply<StdMath>(value, to_compute(packs[1].values[k]), own);
     packs[0].values[k] = from_compute<T>(value);
     for (int s = 0; s < slots; ++s) packs[2 + s].values[k] = from_compute<T>(own[s]);
-  }
+  });
   for (int n = 0; n < Tensors; ++n)
     if (n != 1) store_pack(static_cast<T*>(tensors[n]) + i, packs[n]);
 }
