@@ -1,55 +1,12 @@
 # Runs PROGRAM with a folder, then read_<NAME>.py with the same folder and, with READ_BACK, PROGRAM
-# again: see CMakeLists.txt. Packages are listed in <NAME>.txt with all that they need, since none are
-# added.
+# again: see CMakeLists.txt. Packages are listed in <NAME>.txt.
 cmake_minimum_required(VERSION 3.22)
-
-# Ends the test as one that could not be made here.
-macro(skip reason)
-  message("SKIPPED: ${reason}")
-  return()
-endmacro()
+include(${CMAKE_CURRENT_LIST_DIR}/environment.cmake)
 
 if(LARGE AND NOT "$ENV{BELFRY_LARGE_DOWNLOADS}")
   skip("its packages are gigabytes; set BELFRY_LARGE_DOWNLOADS=1 to have them installed")
 endif()
-find_program(PYTHON python3)
-if(NOT PYTHON)
-  skip("python3 is not installed")
-endif()
-set(requirements ${CMAKE_CURRENT_LIST_DIR}/${NAME}.txt)
-set(environment ${WORK_DIR}/environments/${NAME})
-file(MAKE_DIRECTORY ${WORK_DIR}/environments)
-file(LOCK ${environment}.lock TIMEOUT 500)
-file(SHA256 ${requirements} wanted)
-set(installed)
-if(EXISTS ${environment}/installed)
-  file(READ ${environment}/installed installed)
-endif()
-if(NOT installed STREQUAL wanted)
-  file(REMOVE_RECURSE ${environment})
-  execute_process(COMMAND ${PYTHON} -m venv ${environment} RESULT_VARIABLE status
-                  OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    skip("python3 cannot make a virtual environment (python3-venv?): ${output}")
-  endif()
-  execute_process(COMMAND ${environment}/bin/pip install --quiet --disable-pip-version-check
-                          --no-input --no-deps --only-binary :all: --retries 2 -r ${requirements}
-                  TIMEOUT 420 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    if(status MATCHES "timeout")
-      skip("PyPI is too slow: packages did not come in 7 minutes")
-    endif()
-    if(output MATCHES "connection broken by|ConnectionError|Could not fetch URL")
-      skip("PyPI cannot be reached: ${output}")
-    endif()
-    if(output MATCHES "No matching distribution")
-      skip("PyPI has not all packages for this Python: ${output}")
-    endif()
-    message(FATAL_ERROR "pip cannot install ${requirements}: ${output}")
-  endif()
-  file(WRITE ${environment}/installed ${wanted})
-endif()
-file(LOCK ${environment}.lock RELEASE)
+python_environment(${WORK_DIR}/environments/${NAME} ${CMAKE_CURRENT_LIST_DIR}/${NAME}.txt)
 
 set(folder ${WORK_DIR}/${NAME})
 file(REMOVE_RECURSE ${folder})

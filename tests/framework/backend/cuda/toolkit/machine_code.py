@@ -95,7 +95,7 @@ HOT = [
 # The other kernels of these files, and why they are not asked for more than local memory.
 OTHERS = [
     (".*", r".*\bdouble\b.*", "no training is slow by f64"),
-    (".*", "(map_columns<|fold_columns<.*, |pool_.*<|bias_activation<.*, )1\\b.*", "for sizes that packs do not divide"),
+    (".*", r"(map_columns<|fold_columns<.*, |pool_.*<|bias_activation<.*, )1\b.*", "sizes that packs do not divide"),
     ("softmax.cu", "softmax_lines<.*>", "neighbours in a line are far apart"),
     ("max_pool.cu", "gather_winners<.*>", "reads one element here, one there"),
     ("elementwise_.*|cast.cu", "elementwise_flat<.*>", "whole numbers and bool, some of 64 bits"),
@@ -173,6 +173,7 @@ def faults(kernel, hot):
         narrow = [x for x in place if x.bits("G") and x.bits("G") not in (128, hot.index_bits)]
         if narrow and hot.loops != "rest":
             yield "narrow", f"moves {narrow[0].bits('G') // 8} bytes at a time, not 16", narrow
+            return
     units = wide_loops if hot.loops == "mixed" else [[x] for x in kernel.outside]
     for how, verb, wanted in ("LD", "loads", hot.loads), ("ST", "stores", hot.stores):
         count = sum(any(x.moves_16_bytes(how) for x in unit) for unit in units)
@@ -212,6 +213,9 @@ def row(table, file, kernel):
 def main():
     cuobjdump, nvdisasm, *paths = sys.argv[1:]
     paths = [path for path in paths if path.endswith(".cu.o")]
+    if not paths:
+        print("no objects of nvcc are given")
+        return 1
     files = [os.path.basename(path)[:-2] for path in paths]
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda path: disassemble(cuobjdump, nvdisasm, path), paths))
