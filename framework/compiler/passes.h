@@ -40,6 +40,11 @@ Program update_by_rows(const Program& program, const std::function<bool(int devi
 /// matmul.
 Program fuse_bias_and_activation(const Program& program);
 
+/// Assignments of moving statistics, as layers::batch_norm writes them, become one effect on each
+/// device where `on_host` is false: its kernel takes all of them at once.
+Program merge_statistics_updates(const Program& program,
+                                 const std::function<bool(int device)>& on_host);
+
 /// batch_norm_train, then add of a residual, then relu become one op; so do their gradients. On
 /// devices where `on_host` is false the gradient of one with a residual reads a bit an element in
 /// place of 16.

@@ -88,6 +88,15 @@ Node& ftrl_update(Tensor learning_rate, std::span<const UpdateGroup> groups,
 Node& lamb_update(Tensor learning_rate, Tensor step, std::span<const UpdateGroup> groups,
                   const LambUpdateOptions& options = {}, Tensor condition = {});
 
+/// (moving, batch)... : each moving statistic comes nearer to that of a batch, in f32, each step
+/// rounded: moving += (batch x scale - moving) x rate. All have any shape, and pairs are alike. For
+/// the compiler, which makes one of all such updates: see merge_statistics_updates().
+struct StatisticsUpdateOptions {
+  std::vector<double> scales, rates;  ///< of each pair; exact as f32
+  BELFRY_FIELDS(scales, rates)
+};
+extern const OpDef statistics_update_op;
+
 /// A variable with its average.
 struct AverageGroup {
   Variable variable;

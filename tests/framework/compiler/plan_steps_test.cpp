@@ -92,8 +92,12 @@ TEST_F(Packing, WeightsArePackedTogetherAndTheirCastsSpared) {
   EXPECT_THAT(steps({y}), ElementsAre("pack of f32 2", "matmul 2", "matmul 2"));
   const Instruction& pack = plan->instructions[0];
   EXPECT_EQ(pack.role, InstructionRole::pack);
-  EXPECT_THAT(pack.inputs, ElementsAre(Location{Location::Kind::variable, 0},
-                                       Location{Location::Kind::variable, 1}));
+  std::vector<std::string> names;
+  for (const Location& variable : pack.inputs) {
+    ASSERT_EQ(variable.kind, Location::Kind::variable);
+    names.push_back(plan->variables[variable.position]->as<VariableOptions>().name);
+  }
+  EXPECT_THAT(names, ElementsAre("a", "b"));
   EXPECT_EQ(pack.outputs[0], plan->instructions[1].inputs[1]);
   EXPECT_EQ(pack.outputs[1], plan->instructions[2].inputs[1]);
   EXPECT_EQ(pack.packed_bytes, 2 * (64 + 100));

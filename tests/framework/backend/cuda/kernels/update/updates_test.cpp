@@ -1,6 +1,6 @@
 // Covers multi_tensor.h, update.h, packed_update.h, updates.cu, lamb_update.cu,
-// moving_average_update.cu and clip_update.cu: the same updates on both devices, for more variables
-// than one launch takes.
+// moving_average_update.cu, statistics_update.cu and clip_update.cu: the same updates on both
+// devices, for more variables than one launch takes.
 
 #include <functional>
 
@@ -283,6 +283,26 @@ TEST(CudaUpdates, MovingAverages) {
     for (int condition : {-1, 0, 1})
       expect_same_on_gpu(averages(warm_up, condition), variables, 0.001,
                          concat("averages ", warm_up, condition));
+}
+
+TEST(CudaUpdates, MovingStatistics) {
+  Step step;
+  step.build = [](const Scope& scope) {
+    std::vector<Tensor> inputs;
+    StatisticsUpdateOptions options;
+    for (std::size_t g = 0; g < shapes().size(); ++g) {
+      for (const char* name : {"", "_of_batch"})
+        inputs.push_back(scope.variable(variable_name(g) + name, {.shape = shapes()[g]}));
+      options.scales.push_back(double{1 + static_cast<float>(g) / 3});
+      options.rates.push_back(double{0.1f});
+    }
+    apply(statistics_update_op, inputs, options);
+  };
+  Values variables;
+  for (std::size_t g = 0; g < shapes().size(); ++g)
+    for (const char* name : {"", "_of_batch"})
+      variables[variable_name(g) + name] = numbers(shapes()[g], DType::f32, -2, 2, 2 * g + *name);
+  expect_same_on_gpu(step, variables, 0, "statistics");
 }
 
 Step clips(int condition) {
