@@ -4,6 +4,7 @@
 
 #include "belfry/framework/ops/convolution/convolution.h"
 #include "belfry/framework/ops/defs.h"
+#include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry {
 namespace {
@@ -31,6 +32,10 @@ double bytes_touched(const Node& node) {
     double updated = std::min(elements, type.shape.elements()) * size_of(type.dtype);
     read += updated, written += updated;
   }
+  // Normalising, and its gradient, begin with sums over the batch.
+  if (node.is(batch_norm_train_op)) read += node.input(0).type().bytes();
+  if (node.is(batch_norm_grad_op))
+    for (const Tensor& t : node.inputs()) read += t.type().bytes();
   return read + written;
 }
 

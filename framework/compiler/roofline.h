@@ -12,7 +12,8 @@ struct Work {
 };
 
 /// Bytes that a node reads and writes: of a table the rows that it copies, and of a variable that
-/// it updates, which may be by rows, as many elements as the gradient has.
+/// it updates, which may be by rows, as many elements as the gradient has. What a batch's sums are
+/// made of is read once more for its elements.
 double bytes_touched(const Node& node);
 
 /// The work on the plan's own device: reductions over towers and transfers between devices have

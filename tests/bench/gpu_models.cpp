@@ -69,16 +69,20 @@ GpuModel gpu_model(const std::string& name) {
   return out;
 }
 
+Signature signature_of(const GpuModel& model, std::int64_t n) {
+  std::vector<std::int64_t> sizes{n};
+  sizes.insert(sizes.end(), model.image.begin(), model.image.end());
+  return {{"image", {Shape(sizes), DType::u8}}, {"label", {{n}, DType::i64}}};
+}
+
 Features random_batch(const GpuModel& model, std::int64_t n, const AllocateHost& allocate_host) {
   auto pinned = [&](const TensorType& type) {
     if (!allocate_host) return Array(type);
     std::shared_ptr<void> memory = allocate_host(Bytes(type.bytes()));
     return Array(type, memory.get(), memory);
   };
-  std::vector<std::int64_t> sizes{n};
-  sizes.insert(sizes.end(), model.image.begin(), model.image.end());
-  Array image = pinned({Shape(std::span<const std::int64_t>(sizes)), DType::u8});
-  Array label = pinned({Shape{n}, DType::i64});
+  Signature signature = signature_of(model, n);
+  Array image = pinned(signature[0].second), label = pinned(signature[1].second);
   PhiloxStream random(philox_key(1, "batch"));
   for (std::uint8_t& x : image.span<std::uint8_t>())
     x = static_cast<std::uint8_t>(random.below(256));

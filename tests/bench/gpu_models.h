@@ -17,6 +17,9 @@ struct GpuModel {
 /// casts.
 GpuModel gpu_model(const std::string& name);
 
+/// The features of n examples.
+Signature signature_of(const GpuModel& model, std::int64_t n);
+
 /// Random images and labels of `n` examples, in memory that the device copies from by itself.
 Features random_batch(const GpuModel& model, std::int64_t n, const AllocateHost& allocate_host);
 

@@ -27,6 +27,18 @@ TEST(Roofline, OfATableTheRowsThatAreReadCount) {
   EXPECT_EQ(bytes_touched(rows.node()), 2 * 4 * 10 * 16);
 }
 
+TEST(Roofline, WhatSumsAreMadeOfIsReadTwice) {
+  Graph graph;
+  Tensor x = f32(graph, "x", {64, 8}), channel = f32(graph, "channel", {8});
+  Tensor y = batch_norm_train(x, channel, channel).y;
+  // x twice, y once, five vectors.
+  EXPECT_EQ(bytes_touched(y.node()), 4 * (3 * 64 * 8 + 5 * 8));
+  std::vector<Tensor> xs{x};
+  Tensor dx = gradients(y, xs, f32(graph, "dy", {64, 8}))[0];
+  // dy and x twice, dx once, three vectors twice and two once.
+  EXPECT_EQ(bytes_touched(dx.node()), 4 * (5 * 64 * 8 + 8 * 8));
+}
+
 TEST(Roofline, TheLongerOfBytesAndOperationsCounts) {
   Graph graph;
   auto seconds = [&](DType dtype, std::int64_t n, bool tf32) {

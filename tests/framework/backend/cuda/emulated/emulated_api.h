@@ -50,8 +50,11 @@ class EmulatedApi final : public Api {
   std::string why_none() override { return {}; }
   /// An H100's, but for the memory.
   Properties properties(int) override {
-    return {"emulated GPU", emulated_memory, emulated_memory, 9, 0, 132, 1.98e9, 2.619e9, 5120};
+    return {"emulated GPU", memory_of_one_, memory_of_one_, 9, 0, 132, 1.98e9, 2.619e9, 5120};
   }
+  /// Devices that are made from now on say that they have so much. They hand out no more than the
+  /// host has.
+  void set_memory(std::int64_t bytes) { memory_of_one_ = bytes; }
   void use(int device) override;
   void synchronize_device() override;
 
@@ -125,6 +128,7 @@ class EmulatedApi final : public Api {
   }
 
   mutable std::recursive_mutex mutex_;  // guards everything
+  std::int64_t memory_of_one_ = emulated_memory;
   std::uintptr_t handles_ = 0;
   std::map<StreamHandle, QueueOf> streams_;
   std::map<EventHandle, Mark> events_;
