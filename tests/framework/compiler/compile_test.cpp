@@ -1,5 +1,6 @@
 // Whole plans: order, places, what reads what, and the report about them.
 
+#include "../backend/device_without_memory.h"
 #include "belfry/framework/compiler/reference_use.h"
 #include "belfry/framework/ops/defs_nn.h"
 #include "belfry/framework/ops/update/updates.h"
@@ -278,30 +279,8 @@ TEST(Plan, NothingIsAPlan) {
 
 // ---- a device without kernels
 
-class BareDevice final : public Device {
- public:
-  BareDevice() : Device(Bytes(1000), Bytes(1000)) {}
-  std::string name() const override { return "bare:0"; }
-  std::string description() const override { return "bare"; }
-  bool host_accessible() const override { return false; }
-  std::shared_ptr<void> allocate_host(Bytes) override { return nullptr; }
-  std::unique_ptr<Stream> make_stream() override { return nullptr; }
-  std::unique_ptr<Event> make_event(bool) override { return nullptr; }
-  std::unique_ptr<Kernel> find_kernel(const Node&, const KernelOptions&) override {
-    return nullptr;
-  }
-  std::shared_ptr<Communicator> make_communicator(std::span<Device* const>,
-                                                  const CommunicatorOptions&) override {
-    return nullptr;
-  }
-
- protected:
-  void* allocate_raw(Bytes) override { return nullptr; }
-  void free_raw(void*, Bytes) noexcept override {}
-};
-
 TEST(Compile, AMissingKernelIsNamedWithPathAndDevice) {
-  BareDevice device;
+  DeviceWithoutMemory device;
   Graph graph;
   Scope s = Scope(graph) / "discriminator" / "down1";
   Variable w = s.variable("w", {.shape = {2}});

@@ -3,6 +3,7 @@
 
 #include "belfry/framework/compiler/plan_steps.h"
 
+#include "../backend/device_without_memory.h"
 #include "belfry/framework/ops/update/updates.h"
 #include "compiler_testing.h"
 
@@ -11,32 +12,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class NamedKernel final : public Kernel {
+class PackingKernel final : public NamedKernel {
  public:
-  explicit NamedKernel(std::string name) : name_(std::move(name)) {}
-  std::string_view implementation() const override { return name_; }
-  void run(const KernelArguments&, Stream&) override {}
+  using NamedKernel::NamedKernel;
   std::vector<PackedInput> packed_inputs() const override { return inputs; }
   std::optional<PackedOutput> packed_output() const override { return output; }
   std::vector<PackedInput> inputs;
   std::optional<PackedOutput> output;
-
- private:
-  std::string name_;
 };
 
 // Products want their second factor packed, as 16 bits or of f32; softmax leaves its result packed.
-class PackingDevice final : public Device {
+class PackingDevice final : public DeviceWithoutMemory {
  public:
-  PackingDevice() : Device(Bytes(1000), Bytes(1000)) {}
-  std::string name() const override { return "packing:0"; }
-  std::string description() const override { return "packing"; }
-  bool host_accessible() const override { return false; }
-  std::shared_ptr<void> allocate_host(Bytes) override { return nullptr; }
-  std::unique_ptr<Stream> make_stream() override { return nullptr; }
-  std::unique_ptr<Event> make_event(bool) override { return nullptr; }
   std::unique_ptr<Kernel> find_kernel(const Node& node, const KernelOptions&) override {
-    auto kernel = std::make_unique<NamedKernel>(std::string(node.op().name));
+    auto kernel = std::make_unique<PackingKernel>(std::string(node.op().name));
     Bytes size(100);
     if (node.is(matmul_op))
       kernel->inputs = {{.input = 1,
@@ -56,14 +45,6 @@ class PackingDevice final : public Device {
       if (kernel->implementation() != name) return nullptr;
     return std::make_shared<NamedKernel>(name);
   }
-  std::shared_ptr<Communicator> make_communicator(std::span<Device* const>,
-                                                  const CommunicatorOptions&) override {
-    return nullptr;
-  }
-
- protected:
-  void* allocate_raw(Bytes) override { return nullptr; }
-  void free_raw(void*, Bytes) noexcept override {}
 };
 
 struct Packing : testing::Test {

@@ -11,32 +11,10 @@
 #include "belfry/framework/backend/cuda/toolkit/of_device.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
-#include "belfry/framework/ops/convolution/convolution.h"
 #include "belfry/framework/ops/defs_nn.h"
 
 namespace belfry::cuda {
 namespace {
-
-Convolution convolution_of(const Node& node, ConvDirection direction) {
-  ConvGeometry g = conv_geometry(node);
-  Convolution c{.direction = direction,
-                .dtype = node.output().dtype,
-                .adds = direction == ConvDirection::input && has_addend(node),
-                .batch = g.batch,
-                .in_channels = g.in_channels,
-                .out_channels = g.out_channels,
-                .in_per_group = g.in_per_group()};
-  for (const WindowAxis& axis : g.axes()) {
-    c.in.push_back(axis.in);
-    c.out.push_back(axis.out);
-    c.window.push_back(axis.window);
-    c.stride.push_back(axis.stride);
-    c.dilation.push_back(axis.dilation);
-    c.before.push_back(axis.before);
-    c.after.push_back(axis.after);
-  }
-  return c;
-}
 
 // [window, in / groups, out] and [out, window, in / groups] are each other's transpose.
 PackedInput packed_weights(const Convolution& c, Bytes size) {

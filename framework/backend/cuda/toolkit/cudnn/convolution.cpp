@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "belfry/framework/graph/graph.h"
+#include "belfry/framework/ops/convolution/convolution.h"
+
 namespace belfry::cuda {
 namespace {
 
@@ -137,6 +140,27 @@ OperationGraph operations_of(const Convolution& c, cudnnDataType_t type, bool bi
 }
 
 }  // namespace
+
+Convolution convolution_of(const Node& node, ConvDirection direction) {
+  ConvGeometry g = conv_geometry(node);
+  Convolution c{.direction = direction,
+                .dtype = node.output().dtype,
+                .adds = direction == ConvDirection::input && has_addend(node),
+                .batch = g.batch,
+                .in_channels = g.in_channels,
+                .out_channels = g.out_channels,
+                .in_per_group = g.in_per_group()};
+  for (const WindowAxis& axis : g.axes()) {
+    c.in.push_back(axis.in);
+    c.out.push_back(axis.out);
+    c.window.push_back(axis.window);
+    c.stride.push_back(axis.stride);
+    c.dilation.push_back(axis.dilation);
+    c.before.push_back(axis.before);
+    c.after.push_back(axis.after);
+  }
+  return c;
+}
 
 Shape Convolution::image(std::int64_t first, const Sizes& sizes, std::int64_t last) {
   std::vector<std::int64_t> all{first};

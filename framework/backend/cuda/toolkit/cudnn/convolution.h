@@ -29,6 +29,9 @@ struct Convolution {
   static Shape image(std::int64_t first, const Sizes& sizes, std::int64_t last);
 };
 
+/// The convolution that a node is, of whatever op the direction says.
+Convolution convolution_of(const Node& node, ConvDirection direction);
+
 /// Operands of a plan; the direction says which one is written. The product, before a bias is
 /// added, is in no memory.
 enum OperandId : std::int64_t { id_x = 1, id_w, id_y, id_bias, id_product };

@@ -228,6 +228,8 @@ GraphPlan::GraphPlan(std::shared_ptr<CudnnHandle> library, std::shared_ptr<const
       found_(std::move(found)),
       workspace_(workspace_of(found_->plan)) {}
 
+std::int64_t GraphPlan::engine() const { return number_of(engine_of(found_->configuration)); }
+
 // Addresses stay the same until the arena moves.
 void GraphPlan::bind(std::span<const Operand> operands, void* workspace) {
   std::vector<std::int64_t> ids;

@@ -157,6 +157,7 @@ class GraphPlan {
                                        const PlanLimits& limits);
 
   std::size_t workspace() const { return workspace_; }  ///< bytes
+  std::int64_t engine() const;                          ///< by cuDNN's number
   /// Enqueues it. Used by one thread at a time.
   void run(std::span<const Operand> operands, void* workspace, Stream& stream);
 

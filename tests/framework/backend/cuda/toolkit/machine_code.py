@@ -47,8 +47,11 @@ DIVIDE, ROOT = "div_rn_noftz_f32", "sqrt_rn_f32"
 WAITING = ("rem_u64",)  # the row of an element, where rows wait for a gradient
 
 HOT = [
-    Hot("batch_norm_.*", f"map_columns<{V}, .*>", "packed", 0, 0),
-    Hot("batch_norm_grad.cu", f"fold_columns<.*, {V}, Operands<.*>", "packed", 0, 0),
+    # Eight elements have a byte of a mask.
+    Hot("batch_norm_.*", "map_columns<8, .*>", "packed", 0, 0, (), 8),
+    Hot("batch_norm_.*", "map_columns<4, .*>", "packed", 0, 0),
+    Hot("batch_norm_grad.cu", "fold_columns<.*, 8, Operands<.*>", "packed", 0, 0, (), 8),
+    Hot("batch_norm_grad.cu", "fold_columns<.*, 4, Operands<.*>", "packed", 0, 0),
     # 1 / count, once for the columns of a pack.
     Hot("batch_norm_train.cu", f"fold_columns<.*, {V}, MatrixElements<.*>", "packed", 0, 0, ("rcp_rn_f32",)),
     Hot("softmax.cu", f"softmax_rows<.*, {FLOAT}>", "mixed", 3, 1),
@@ -103,6 +106,7 @@ OTHERS = [
     ("elementwise_.*", "elementwise_strided<.*>", "operands that are repeated along axes"),
     ("elementwise_binary.cu", "find_zero<.*>", "divisors of whole numbers"),
     (".*updates?.cu", "make_rules<.*>|count_updates|lamb_steps<.*>", "a few numbers a launch"),
+    ("statistics_update.cu", "move_statistics", "a few numbers a channel"),
 ]
 
 REMEDIES = {

@@ -5,25 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "belfry/framework/base/error.h"
+#include "described_gpus.h"
 
 namespace belfry::cuda {
 namespace {
 
-// An H100, in the words of cuDNN 9.19.
-constexpr const char* h100 = R"({
-  "cudaDeviceId": 0, "deviceName": "NVIDIA H100", "deviceVer": 900, "driverVer": 13000,
-  "isTccDriver": 0, "l2CacheSize": 52428800, "maxBlockSize": [1024, 1024, 64], "maxCtasPerSM": 32,
-  "maxGridSize": [2147483647, 65535, 65535], "maxRegistersPerSM": 65536,
-  "maxSharedMemoryPerBlock": 49152, "maxSharedMemoryPerBlockOptin": 232448,
-  "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "memClockRateKHz": 2619000,
-  "multiProcessorCount": 132, "pciDeviceId": 0, "regsPerBlock": 65536,
-  "reservedSharedMemoryPerBlock": 1024, "smClockRateKHz": 1980000, "supportCoopLaunch": 1,
-  "totalGlobalMem": 85017493504, "warpSize": 32})";
-
 struct CudnnConvolution : testing::Test {
   void SetUp() override {
     try {
-      library = std::make_shared<CudnnHandle>(h100);
+      library = std::make_shared<CudnnHandle>(described(h100));
     } catch (const Error& error) {
       GTEST_SKIP() << "this cuDNN wants GPUs described in another way: " << error.what();
     }
