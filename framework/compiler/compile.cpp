@@ -22,11 +22,12 @@ Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effect
   auto by_rows = [&](const Program& p) { return update_by_rows(p, on_host); };
   auto merge_statistics = [&](const Program& p) { return merge_statistics_updates(p, on_host); };
   auto fuse_norms = [&](const Program& p) { return fuse_batch_norm(p, on_host); };
+  auto sum_gradients = [&](const Program& p) { return sum_relu_gradients(p, on_host); };
   auto add_gradients = [&](const Program& p) { return add_to_input_gradients(p, on_host); };
   for (const Pass& pass :
        {Pass(fold_constants), Pass(convolve_parts), Pass(merge_common_subexpressions),
-        Pass(by_rows), Pass(merge_statistics), Pass(fuse_norms), Pass(fuse_bias_and_activation),
-        Pass(add_gradients), Pass(fuse_elementwise)}) {
+        Pass(by_rows), Pass(merge_statistics), Pass(fuse_norms), Pass(sum_gradients),
+        Pass(fuse_bias_and_activation), Pass(add_gradients), Pass(fuse_elementwise)}) {
     program = pass(program);
     if (always_verify || options.verify) verify(program);
   }

@@ -40,6 +40,10 @@ Program update_by_rows(const Program& program, const std::function<bool(int devi
 /// matmul.
 Program fuse_bias_and_activation(const Program& program);
 
+/// relu_grad and the sum of its elements that is a bias's gradient become one op on devices where
+/// `on_host` is false.
+Program sum_relu_gradients(const Program& program, const std::function<bool(int device)>& on_host);
+
 /// Assignments of moving statistics, as layers::batch_norm writes them, become one effect on each
 /// device where `on_host` is false: its kernel takes all of them at once.
 Program merge_statistics_updates(const Program& program,

@@ -156,6 +156,13 @@ extern const OpDef layer_norm_op;
 /// (dy, x, scale, mean, inverse standard deviation) -> (dx, dscale, doffset)
 extern const OpDef layer_norm_grad_op;
 
+// ---- biases
+
+/// (dy, y [..., c]) -> (dx as dy, sums [c]): dx = relu_grad(dy, y), and its sums over all axes but
+/// the last, in f32, or f64 for f64: the gradients in front of ReLU and of the bias there. For the
+/// compiler: see sum_relu_gradients().
+extern const OpDef relu_grad_sum_op;
+
 // ---- softmax
 
 extern const OpDef softmax_op;      ///< AxisOptions

@@ -287,6 +287,44 @@ TEST_F(FuseBatchNorm, NoMaskWithoutAGradient) {
   EXPECT_EQ(program.outputs[0].node().outputs().size(), 4);
 }
 
+// ---- sum_relu_gradients
+
+class SumReluGradients : public Pass {
+ protected:
+  std::vector<std::string> fused(const std::vector<Tensor>& outputs, bool on_host = false) {
+    program = sum_relu_gradients(program_of(outputs), [=](int) { return on_host; });
+    return ops_of(program);
+  }
+  Tensor relu_gradient(DType dtype) {
+    return relu_grad(input(graph, concat("dy", dtype), {{4, 3, 8}, dtype}),
+                     input(graph, concat("y", dtype), {{4, 3, 8}, dtype}));
+  }
+  Program program;
+};
+
+TEST_F(SumReluGradients, IntoOneOp) {
+  Tensor dx = relu_gradient(DType::f32);
+  EXPECT_THAT(fused({dx, sum(dx, {.axes = {0, 1}})}), ElementsAre("relu_grad_sum"));
+  EXPECT_EQ(program.outputs[0].index(), 0);
+  EXPECT_EQ(program.outputs[1].index(), 1);
+  EXPECT_THAT(fused({dx, sum(dx, {.axes = {0, 1}})}, /*on_host=*/true),
+              ElementsAre("relu_grad", "sum"));
+}
+
+TEST_F(SumReluGradients, SumsIn32BitsToo) {
+  Tensor dx = relu_gradient(DType::bf16), bias = sum(cast(dx, DType::f32), {.axes = {0, 1}});
+  EXPECT_THAT(fused({dx, bias}), ElementsAre("relu_grad_sum"));
+  EXPECT_EQ(program.outputs[1].type(), (TensorType{{8}, DType::f32}));
+}
+
+TEST_F(SumReluGradients, NotOtherSums) {
+  Tensor dx = relu_gradient(DType::f32), narrow = relu_gradient(DType::bf16);
+  for (const Tensor& t :
+       {sum(dx, {.axes = {0}}), sum(dx, {.axes = {1, 2}}), sum(dx), sum(narrow, {.axes = {0, 1}}),
+        sum(relu_grad(exp(f32(graph, "a", {4, 8})), f32(graph, "b", {4, 8})), {.axes = {0}})})
+    EXPECT_EQ(fused({t}).back(), "sum") << to_string(t.node());
+}
+
 // ---- add_to_input_gradients
 
 class AddToInputGradients : public Pass {
