@@ -95,7 +95,8 @@ TEST(Simd16Bits, BatchNorm) {
       check(batch_norm_grad_op, inputs, BatchNormGradOptions{activation, true}, {0, 1, 5});
       if (activation == Activation::none) continue;
       inputs[5] = offset;
-      check(batch_norm_grad_op, inputs, BatchNormGradOptions{activation, true, true}, {0, 1});
+      BatchNormGradOptions by_offset{activation, true, ReluGate::offset};
+      check(batch_norm_grad_op, inputs, by_offset, {0, 1});
     }
 }
 

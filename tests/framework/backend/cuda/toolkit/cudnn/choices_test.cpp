@@ -73,7 +73,8 @@ std::map<std::string, Convolution> convolutions_of(const TrainedModel& trained) 
   PlanningDevice device;
   Device* devices[] = {&device};
   std::map<std::string, Convolution> all;
-  for (const Instruction& i : model.compile(devices)->plans[0]->instructions)
+  auto plan = model.compile(devices);
+  for (const Instruction& i : plan->plans[0]->instructions)
     if (auto direction = direction_of(*i.node)) {
       Convolution c = convolution_of(*i.node, *direction);
       all.emplace(text_of(c), c);
