@@ -32,7 +32,7 @@ struct Location {
 struct Instruction {
   using Role = InstructionRole;
   std::shared_ptr<Kernel> kernel;  ///< of a start: for one tower; none of finish, send, receive
-  /// What it computes; for a pack, the node whose output is packed or unpacked, the first of
+  /// The node that it computes; for a pack the one whose output is packed or unpacked, the first of
   /// several
   const Node* node = nullptr;
   Role role = Role::compute;

@@ -213,7 +213,9 @@ bool PlanSteps::defer_cast(const Node& node) {
     deferred_.erase(left);
     gradient.node = &node;
     gradient.unpack = std::exchange(gradient.unpack_to_f32, nullptr);
-    deferred_[add_output(node, 0)] = gradient;
+    int value = add_output(node, 0);
+    deferred_[value] = gradient;
+    if (memory_is_short()) make(value);  // else both forms of all gradients are there at the end
     return true;
   }
   bool of_weights = values_[from].leaf.kind == Location::Kind::variable
@@ -250,7 +252,7 @@ int PlanSteps::packed_value(const Node& node, int value, const PackedInput& pack
   DType dtype = node.input(packed.input).dtype();
   Packed& known = packed_[{value, concat(packed.layout, " ", dtype)}];
   int now = steps_.size();
-  bool far = options_.recompute.most_bytes > 0 && now - known.last_use > far_apart;
+  bool far = memory_is_short() && now - known.last_use > far_apart;
   if (known.value == nobody || far)
     known.value =
         add_preparation(node, value, MemoryUse::packed_weights, std::move(pack), packed.size.count);
@@ -263,7 +265,7 @@ int PlanSteps::add_preparation(const Node& reader, int value, MemoryUse use,
                                std::shared_ptr<Kernel> kernel, std::int64_t bytes) {
   const PlanValue& from = values_[value];
   const Node* source = from.maker ? from.maker : &reader;
-  bool together = from.leaf.kind == Location::Kind::variable && options_.recompute.most_bytes == 0;
+  bool together = from.leaf.kind == Location::Kind::variable && !memory_is_short();
   int made = add_value({{}, from.type, bytes, source, use});
   prepare({source, value, made, std::move(kernel)}, together ? &packs_ : nullptr);
   return made;

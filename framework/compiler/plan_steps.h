@@ -76,6 +76,7 @@ class PlanSteps {
   int add_value(PlanValue value);
   int add_output(const Node& node, int i);
 
+  bool memory_is_short() const { return options_.recompute.most_bytes > 0; }
   bool defer_cast(const Node& node);
   void make(int value);
   void make_what_is_read(const std::vector<const Node*>& effects);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int rounds = 11, enqueued_at_once = 4;
 
-// Of what is enqueued, several at a time so that no launch is waited for.
+// The time of one of several that are enqueued at once, so that no launch is waited for.
 double median_seconds(Device& device, const std::function<void(Stream&)>& enqueue) {
   auto stream = device.make_stream();
   stream->activate(1);

@@ -140,10 +140,15 @@ TEST_F(Packing, EffectsReadWhatWasDeferred) {
 }
 
 // Forms that lie far apart are made again where memory is short, so none is made for later.
-TEST_F(Packing, WhereMemoryIsShortWeightsArePackedOneByOne) {
+TEST_F(Packing, WhereMemoryIsShortEachIsPackedByItself) {
   Tensor y = matmul(matmul(x, weights("a")), weights("b"));
   EXPECT_THAT(steps({y}, {}, {.most_bytes = 1}),
               ElementsAre("pack of f32 1", "matmul 2", "pack of f32 1", "matmul 2"));
+  auto left = [&](const char* name) {
+    return cast(softmax(input(graph, name, {{4, 4}, DType::bf16})), DType::f32);
+  };
+  EXPECT_THAT(steps({left("c"), left("d")}, {}, {.most_bytes = 1}),
+              ElementsAre("softmax 1", "unpack to f32 1", "softmax 1", "unpack to f32 1"));
 }
 
 }  // namespace

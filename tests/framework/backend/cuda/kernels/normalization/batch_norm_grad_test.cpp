@@ -37,7 +37,7 @@ double difference(const Case& c) {
   return difference_on_gpu(results, operands);
 }
 
-// Of 16 bits alone, and of whole bytes.
+// A mask is of 16-bit elements, and of whole bytes.
 bool may_be_masked(const Shape& shape, DType dtype) {
   return size_of(dtype) == 2 && shape[shape.rank() - 1] % 8 == 0;
 }

@@ -7,7 +7,7 @@
 
 namespace belfry::cuda {
 
-/// What differs between those that are described.
+/// The properties in which the described GPUs differ.
 struct DescribedGpu {
   const char* name;
   int version, multiprocessors;  ///< 900 is 9.0
