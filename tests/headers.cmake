@@ -1,12 +1,12 @@
-# Every public header of FOLDER compiles alone: one translation unit each, checked but not compiled.
-# Headers of a device (framework/backend/<device>/) are nobody's but the device's, and so are those of
-# MPI and models/by_name/.
+# Every header of FOLDER that is installed compiles alone: one translation unit each, checked but not
+# compiled.
 cmake_minimum_required(VERSION 3.22)
+include(${SOURCE_DIR}/framework/cmake/BelfryHeaders.cmake)
 
 file(MAKE_DIRECTORY ${WORK_DIR})
 set(failed)
-file(GLOB_RECURSE headers RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${FOLDER}/*.h)
-list(FILTER headers EXCLUDE REGEX "^(framework/(backend/[^/]+|distribute/mpi|include)|models/by_name)/")
+belfry_header_closure(headers ${SOURCE_DIR} ${belfry_doors} ${belfry_inner_doors})
+list(FILTER headers INCLUDE REGEX "^${FOLDER}/")
 foreach(header ${headers})
   string(REPLACE "/" "_" unit ${header})
   set(unit ${WORK_DIR}/${unit}.cpp)
