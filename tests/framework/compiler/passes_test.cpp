@@ -274,7 +274,7 @@ TEST_F(FuseBatchNorm, BackwardThroughAResidualByAMask) {
         const Tensor& gate = program.outputs[1].node().input(5);
         EXPECT_EQ(gate.node().id(), program.outputs[0].node().id());
         EXPECT_EQ(gate.index(), mask ? 4 : 0);
-        EXPECT_EQ(gate.type(), mask ? TensorType({64}, DType::u8) : x.type());
+        EXPECT_EQ(gate.type(), (mask ? TensorType{{64}, DType::u8} : x.type()));
       }
 }
 
