@@ -7,10 +7,10 @@
 #include "belfry/framework/backend/cuda/captures.h"
 #include "belfry/framework/backend/cuda/communicator.h"
 #include "belfry/framework/backend/cuda/kernels.h"
-#include "belfry/framework/backend/cuda/kernels/movement/transposes.h"
 #include "belfry/framework/backend/cuda/limits.h"
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/backend/cuda/stream.h"
+#include "belfry/framework/backend/cuda/together.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/mutex.h"
 

@@ -7,6 +7,7 @@
 #include "belfry/framework/backend/cuda/kernels/elements.h"
 #include "belfry/framework/backend/cuda/kernels/movement/transposes.h"
 #include "belfry/framework/backend/cuda/launch.h"
+#include "belfry/framework/backend/cuda/together.h"
 
 namespace belfry::cuda {
 namespace {
@@ -109,18 +110,8 @@ class Transposes final : public Kernel {
   DType from_, to_;
 };
 
-bool is_16_bits(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
-
-}  // namespace
-
-std::shared_ptr<Kernel> make_transpose(std::int64_t rows, std::int64_t columns, DType from,
-                                       DType to) {
-  bool casts = (from == DType::f32 && is_16_bits(to)) || (is_16_bits(from) && to == DType::f32);
-  if (!casts && (from != to || size_of(from) < 2)) return nullptr;
-  return std::make_shared<Transposes>(std::vector<Matrix>{{rows, columns}}, from, to);
-}
-
-std::shared_ptr<Kernel> together(std::span<const std::shared_ptr<Kernel>> kernels) {
+// Transposes of one pair of types.
+std::shared_ptr<Kernel> transposes_together(std::span<const std::shared_ptr<Kernel>> kernels) {
   std::vector<Matrix> all;
   const Transposes* first = nullptr;
   for (const std::shared_ptr<Kernel>& kernel : kernels) {
@@ -131,6 +122,19 @@ std::shared_ptr<Kernel> together(std::span<const std::shared_ptr<Kernel>> kernel
   }
   if (!first) return nullptr;
   return std::make_shared<Transposes>(std::move(all), first->from(), first->to());
+}
+
+const TogetherRegistration registration(transposes_together);
+
+bool is_16_bits(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
+
+}  // namespace
+
+std::shared_ptr<Kernel> make_transpose(std::int64_t rows, std::int64_t columns, DType from,
+                                       DType to) {
+  bool casts = (from == DType::f32 && is_16_bits(to)) || (is_16_bits(from) && to == DType::f32);
+  if (!casts && (from != to || size_of(from) < 2)) return nullptr;
+  return std::make_shared<Transposes>(std::vector<Matrix>{{rows, columns}}, from, to);
 }
 
 }  // namespace belfry::cuda

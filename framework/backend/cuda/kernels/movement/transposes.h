@@ -1,9 +1,8 @@
 #pragma once
-// Many matrices transposed by one launch. Internal to backend/cuda.
+// Many matrices transposed by one launch: see together.h. Internal to backend/cuda.
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "belfry/framework/backend/backend.h"
 
@@ -13,8 +12,5 @@ namespace belfry::cuda {
 /// The types are the same, or f32 and one of 16 bits. Null for others.
 std::shared_ptr<Kernel> make_transpose(std::int64_t rows, std::int64_t columns, DType from,
                                        DType to);
-
-/// See Device::together(): transposes of one pair of types.
-std::shared_ptr<Kernel> together(std::span<const std::shared_ptr<Kernel>> kernels);
 
 }  // namespace belfry::cuda

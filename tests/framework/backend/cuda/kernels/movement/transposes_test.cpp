@@ -4,6 +4,7 @@
 
 #include "../on_gpu.h"
 #include "belfry/framework/backend/backend.h"
+#include "belfry/framework/backend/cuda/together.h"
 
 namespace belfry {
 namespace {
