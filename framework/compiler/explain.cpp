@@ -40,6 +40,14 @@ std::string column_names(const Plan& plan) {
          + (plan.limits ? padded("us", 10) : "") + "scope\n";
 }
 
+// Lists that have an element for each layer would fill pages.
+std::string brief_options(const Node& node) {
+  constexpr std::size_t most = 120;
+  std::string text = to_string(node.options());
+  if (text.size() > most) text = text.substr(0, most) + "...";
+  return text.empty() ? "" : concat("  {", text, "}");
+}
+
 std::string line_of(const Plan& plan, std::size_t number) {
   const Instruction& instruction = plan.instructions[number];
   const Node& node = *instruction.node;
@@ -53,11 +61,11 @@ std::string line_of(const Plan& plan, std::size_t number) {
                       : !pack      ? join(node.outputs(), ", ")
                       : packed > 1 ? concat(packed, " tensors")
                                    : to_string(node.output());
-  std::string options = pack || finish ? "" : to_string(node.options());
+  std::string options = pack || finish ? "" : brief_options(node);
   std::string implementation(instruction.kernel ? instruction.kernel->implementation() : "");
   return padded(text(number), 5) + padded(to_string(node.phase()), 9) + padded(op, 26)
          + padded(types, 28) + padded(implementation, 10) + work_columns(plan, instruction)
-         + node.scope() + (options.empty() ? "" : "  {" + options + "}") + "\n";
+         + node.scope() + options + "\n";
 }
 
 struct Tenant {

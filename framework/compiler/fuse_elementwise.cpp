@@ -2,6 +2,7 @@
 
 #include "belfry/framework/compiler/passes.h"
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/fused_elementwise.h"
 
 namespace belfry {
@@ -12,14 +13,28 @@ bool fusable_type(DType dtype) {
          || dtype == DType::boolean;
 }
 
+bool is_cast(const Node& node, std::initializer_list<DType> from, std::initializer_list<DType> to) {
+  auto among = [](DType dtype, auto& all) { return std::ranges::find(all, dtype) != all.end(); };
+  return node.is(cast_op) && among(node.input(0).dtype(), from) && among(node.output().dtype, to);
+}
+
+// Casts at the ends of a chain of f32 are part of reading and writing. Each rounds as it does by
+// itself; what would round between two ops of a chain is none of these.
+bool begins_chain(const Node& node) {
+  return is_cast(node, {DType::u8, DType::bf16, DType::f16}, {DType::f32});
+}
+bool ends_chain(const Node& node) { return is_cast(node, {DType::f32}, {DType::bf16, DType::f16}); }
+
 bool fusable(const Node& node) {
+  if (begins_chain(node) || ends_chain(node)) return true;
   return node.op().elementwise && fusable_type(node.output().dtype)
          && std::all_of(node.inputs().begin(), node.inputs().end(),
                         [](const Tensor& t) { return fusable_type(t.dtype()); });
 }
 
-// The one type of the node's operands that are not bool; bool if all are.
+// The one type of the node's operands that are not bool, f32 where it casts; bool if all are.
 DType type_of(const Node& node) {
+  if (node.is(cast_op)) return DType::f32;
   for (const Tensor& t : node.inputs())
     if (t.dtype() != DType::boolean) return t.dtype();
   return node.output().dtype;
@@ -66,6 +81,8 @@ class Absorption {
 
   bool joins(const Node& from, const Node& to) const {
     const Chain &a = chains_[index(from)], &b = chains_[index(to)];
+    if (ends_chain(from) || begins_chain(to) || (begins_chain(from) && ends_chain(to)))
+      return false;
     if (a.large_inputs > 1 && a.kernels_before != b.kernels_before) return false;
     if (a.dtype != b.dtype && a.dtype != DType::boolean && b.dtype != DType::boolean) return false;
     return fusable(from) && from.output().shape == to.output().shape && from.phase() == to.phase()
@@ -93,6 +110,7 @@ class ChainWriter {
   Tensor write(const Node& root) {
     collect_inputs(root);
     emit(root);
+    program_.result = root.output().dtype;
     return fused_elementwise(inputs_, program_);
   }
 
@@ -107,25 +125,28 @@ class ChainWriter {
     }
   }
 
+  // Returns the number of the node's value.
   int emit(const Node& node) {
     FusedInstruction instruction{&node.op()};
-    for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-      const Tensor& t = node.inputs()[i];
-      if (absorption_.absorbed(t.node())) {
-        instruction.arguments[i] = emit(t.node());
-      } else {
-        auto at = std::find(inputs_.begin(), inputs_.end(), to_(t));
-        instruction.arguments[i] = at - inputs_.begin();
-      }
+    for (std::size_t i = 0; i < node.inputs().size(); ++i)
+      instruction.arguments[i] = argument(node.inputs()[i]);
+    if (node.is(cast_op)) {
+      program_.casts = true;
+      return instruction.arguments[0];
     }
-    program_.push_back(instruction);
-    return static_cast<int>(inputs_.size() + program_.size()) - 1;
+    program_.program.push_back(instruction);
+    return static_cast<int>(inputs_.size() + program_.program.size()) - 1;
+  }
+
+  int argument(const Tensor& t) {
+    if (absorption_.absorbed(t.node())) return emit(t.node());
+    return std::find(inputs_.begin(), inputs_.end(), to_(t)) - inputs_.begin();
   }
 
   const Absorption& absorption_;
   Rewriting& to_;
   std::vector<Tensor> inputs_;
-  std::vector<FusedInstruction> program_;
+  FusedOptions program_;
 };
 
 }  // namespace

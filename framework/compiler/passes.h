@@ -60,7 +60,8 @@ Program fuse_batch_norm(const Program& program, const std::function<bool(int dev
 Program add_to_input_gradients(const Program& program,
                                const std::function<bool(int device)>& on_host);
 
-/// Chains of elementwise ops whose intermediate values have one reader become one op.
+/// Chains of elementwise ops whose intermediate values have one reader become one op, casts to f32
+/// in front of them and to 16 bits behind them included.
 Program fuse_elementwise(const Program& program);
 
 // ---- What comes before and behind them: recomputation, a program for each device, the order

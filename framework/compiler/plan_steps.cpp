@@ -57,10 +57,13 @@ PlanSteps::PlanSteps(Plan& plan, Device& device, const CompileOptions& options)
       device_(device),
       options_(options),
       values_of_(plan.program.graph->size()),
-      uses_(use_counts(plan.program)) {
+      uses_(use_counts(plan.program)),
+      read_before_effects_(plan.program.graph->size()) {
   std::vector<const Node*> order = execution_order(plan_.program);
   describe_work(order);
   auto effects = std::find_if(order.begin(), order.end(), writes_variables);
+  for (auto node = order.begin(); node != effects; ++node)
+    for (const Tensor& t : (*node)->inputs()) read_before_effects_[t.node().id()] = true;
   for (auto node = order.begin(); node != effects; ++node) add_node(**node);
   make_what_is_read({effects, order.end()});
   finish_collectives(under_way_.size());
@@ -200,38 +203,64 @@ void PlanSteps::make_what_is_read(const std::vector<const Node*>& effects) {
   deferring_ = false;
 }
 
-// A cast waits until somebody reads it: that may be a pack, which casts as well. A cast of what a
-// kernel has left packed is part of the unpacking.
+bool PlanSteps::goes_with_others(const std::shared_ptr<Kernel>& kernel) const {
+  return !memory_is_short() && device_.together({&kernel, 1}) != nullptr;
+}
+
 bool PlanSteps::defer_cast(const Node& node) {
   if (!node.is(cast_op) || !deferring_) return false;
   int from = value_of(node.input(0));
-  DType to = node.output().dtype;
-  if (auto left = deferred_.find(from);
-      left != deferred_.end() && left->second.unpack_to_f32 && to == DType::f32
-      && left->second.node == &node.input(0).node() && uses_[left->second.node->id()][0] == 1) {
-    Deferred gradient = left->second;
-    deferred_.erase(left);
-    gradient.node = &node;
-    gradient.unpack = std::exchange(gradient.unpack_to_f32, nullptr);
-    int value = add_output(node, 0);
-    deferred_[value] = gradient;
-    if (memory_is_short()) make(value);  // else both forms of all gradients are there at the end
-    return true;
-  }
+  return defer_part_of_unpacking(node, from) || defer_cast_of_weights(node, from)
+         || defer_cast_of_gradient(node, from);
+}
+
+// A cast of what a kernel has left packed is part of the unpacking.
+bool PlanSteps::defer_part_of_unpacking(const Node& node, int from) {
+  auto left = deferred_.find(from);
+  if (left == deferred_.end() || !left->second.unpack_to_f32 || node.output().dtype != DType::f32
+      || left->second.node != &node.input(0).node() || uses_[left->second.node->id()][0] != 1)
+    return false;
+  Deferred gradient = left->second;
+  deferred_.erase(left);
+  gradient.node = &node;
+  gradient.unpack = std::exchange(gradient.unpack_to_f32, nullptr);
+  int value = add_output(node, 0);
+  deferred_[value] = gradient;
+  if (memory_is_short()) make(value);  // else both forms of all gradients are there at the end
+  return true;
+}
+
+// A cast of weights waits until somebody reads it: that may be a pack, which casts as well.
+bool PlanSteps::defer_cast_of_weights(const Node& node, int from) {
   bool of_weights = values_[from].leaf.kind == Location::Kind::variable
-                    && values_[from].type.dtype == DType::f32 && size_of(to) == 2;
+                    && values_[from].type.dtype == DType::f32 && size_of(node.output().dtype) == 2;
   if (of_weights) deferred_[add_output(node, 0)] = {.node = &node, .from = from};
   return of_weights;
 }
 
-// Makes a value if it was deferred: a cast alone, and all that kernels have left packed at once.
+// A cast of a gradient that only updates read waits for them.
+bool PlanSteps::defer_cast_of_gradient(const Node& node, int from) {
+  if (node.phase() != Phase::backward || node.output().dtype != DType::f32
+      || read_before_effects_[node.id()] || values_[from].leaf.kind != Location::Kind::none
+      || deferred_.contains(from))
+    return false;
+  auto kernel = kernel_for(node);
+  if (!goes_with_others(kernel)) return false;
+  deferred_[add_output(node, 0)] = {.node = &node, .from = from, .unpack = std::move(kernel)};
+  return true;
+}
+
+// Makes a value if it was deferred: a cast with others of weights, where it goes with them, and all
+// gradients that wait at once.
 void PlanSteps::make(int value) {
   auto found = deferred_.find(value);
   if (found == deferred_.end()) return;
   if (found->second.unpack) return unpack_all();
   Deferred cast = found->second;
   deferred_.erase(found);
-  add_step(*cast.node, {cast.from}, {value});
+  auto kernel = kernel_for(*cast.node);
+  if (!goes_with_others(kernel)) return add_step(*cast.node, {cast.from}, {value});
+  prepare({values_[cast.from].maker, cast.from, value, std::move(kernel)}, &packs_);
 }
 
 void PlanSteps::unpack_all() {

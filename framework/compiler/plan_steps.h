@@ -49,7 +49,8 @@ class PlanSteps {
  private:
   static constexpr int nobody = PlanValue::nobody;
 
-  // A value that is made when somebody reads it: a cast, or what a kernel has left packed.
+  // A value that is made when somebody reads it: a cast, or what a kernel has left packed. What has
+  // an `unpack`, a cast of a gradient too, is made with all others of its kind.
   struct Deferred {
     const Node* node = nullptr;
     int from = nobody;
@@ -77,7 +78,11 @@ class PlanSteps {
   int add_output(const Node& node, int i);
 
   bool memory_is_short() const { return options_.recompute.most_bytes > 0; }
+  bool goes_with_others(const std::shared_ptr<Kernel>& kernel) const;
   bool defer_cast(const Node& node);
+  bool defer_part_of_unpacking(const Node& node, int from);
+  bool defer_cast_of_weights(const Node& node, int from);
+  bool defer_cast_of_gradient(const Node& node, int from);
   void make(int value);
   void make_what_is_read(const std::vector<const Node*>& effects);
   void unpack_all();
@@ -98,6 +103,7 @@ class PlanSteps {
   std::vector<PlanValue> values_;
   std::vector<std::vector<int>> values_of_;               // by node id, by output
   std::vector<std::vector<int>> uses_;                    // likewise: how many read it
+  std::vector<bool> read_before_effects_;                 // by node id
   std::map<std::pair<int, std::string>, Packed> packed_;  // by value and layout
   std::map<int, Deferred> deferred_;                      // by value
   bool deferring_ = true;

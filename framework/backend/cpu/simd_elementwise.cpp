@@ -87,8 +87,9 @@ std::unique_ptr<Kernel> ElementwiseKernel::make(const Node& node,
                                                 int threads) {
   auto known = [](DType dtype) { return has_loops(dtype) || dtype == DType::boolean; };
   if (!known(node.output().dtype)) return nullptr;
+  bool casts = node.is(fused_elementwise_op) && node.as<FusedOptions>().casts;
   for (const Tensor& input : node.inputs())
-    if (!known(input.dtype())) return nullptr;
+    if (!known(input.dtype()) && !(casts && input.dtype() == DType::u8)) return nullptr;
   if (node.inputs().size() + std::ssize(program) > most_values) return nullptr;
   std::unique_ptr<ElementwiseKernel> kernel(new ElementwiseKernel(node, threads));
   if (!kernel->assign_buffers(program)) return nullptr;

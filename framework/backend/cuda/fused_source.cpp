@@ -86,12 +86,12 @@ std::string literal(const Array& scalar) {
 }
 
 bool divides_whole_numbers(const Node& node) {
-  const auto& program = node.as<FusedOptions>().program;
-  return std::any_of(program.begin(), program.end(),
-                     [](auto& i) { return i.op == &functor::Div::op; })
-         && std::any_of(node.inputs().begin(), node.inputs().end(), [](const Tensor& t) {
-              return !is_floating(t.dtype()) && t.dtype() != DType::boolean;
-            });
+  const auto& options = node.as<FusedOptions>();
+  return !options.casts && std::any_of(options.program.begin(), options.program.end(), [](auto& i) {
+    return i.op == &functor::Div::op;
+  }) && std::any_of(node.inputs().begin(), node.inputs().end(), [](const Tensor& t) {
+    return !is_floating(t.dtype()) && t.dtype() != DType::boolean;
+  });
 }
 
 bool has_source(const Node& node) {
@@ -142,13 +142,16 @@ std::string joined(const std::vector<std::string>& parts) {
   return out;
 }
 
-/// The function of one element, one statement an instruction.
+/// The function of one element, one statement an instruction. What is cast to f32 becomes a float
+/// as a parameter.
 std::string element_function(const Node& node) {
+  const auto& options = node.as<FusedOptions>();
   std::vector<std::string> parameters;
   std::string body;
   int value = 0;
   for (const Tensor& t : node.inputs()) {
-    std::string variable = concat(type_name(computed_as(t.dtype())), " v", value++);
+    std::string variable =
+        concat(type_name(computed_as(type_inside(options, t.dtype()))), " v", value++);
     if (is_number(t)) {
       body += concat("    const ", variable, " = ", literal(t.node().as<ConstantOptions>().value),
                      ";\n");
@@ -156,7 +159,7 @@ std::string element_function(const Node& node) {
       parameters.push_back(variable);
     }
   }
-  for (const FusedInstruction& i : node.as<FusedOptions>().program) {
+  for (const FusedInstruction& i : options.program) {
     std::vector<std::string> arguments;
     for (int argument : i.arguments)
       if (argument >= 0) arguments.push_back(concat("v", argument));

@@ -43,10 +43,15 @@ std::function<void()> bind(const void* function, void** arguments) {
 
 }  // namespace detail
 
-/// Enqueues a `__global__` function. Parameters are passed by value and at most 4 KB in all.
+/// What CUDA takes as the parameters of a kernel (CUDA C++ Programming Guide, "Function
+/// Parameters").
+constexpr std::size_t most_parameter_bytes = 32764;
+
+/// Enqueues a `__global__` function. Parameters are passed by value.
 template <class... P>
 void launch(Stream& stream, LaunchShape shape, void (*kernel)(P...),
             std::type_identity_t<P>... arguments) {
+  static_assert((sizeof(P) + ...) <= most_parameter_bytes);
   if (shape.blocks == 0) return;
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   enqueue(stream, {reinterpret_cast<const void*>(kernel), shape, addresses, &detail::bind<P...>});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 
 namespace belfry {
@@ -21,11 +22,13 @@ std::vector<Value> arguments_of(const FusedInstruction& instruction,
   return out;
 }
 
-/// The types of all values, the inputs' first.
+/// The types of all values inside, the inputs' first.
 std::vector<TensorType> value_types(std::span<const TensorType> inputs,
-                                    const std::vector<FusedInstruction>& program) {
-  std::vector<TensorType> types(inputs.begin(), inputs.end());
-  for (const FusedInstruction& instruction : program) {
+                                    const FusedOptions& options) {
+  std::vector<TensorType> types;
+  for (const TensorType& input : inputs)
+    types.push_back({input.shape, type_inside(options, input.dtype)});
+  for (const FusedInstruction& instruction : options.program) {
     ensure(instruction.op && instruction.op->elementwise,
            "fused_elementwise: an instruction is not elementwise");
     auto arguments = arguments_of<TensorType>(instruction, types);
@@ -35,30 +38,44 @@ std::vector<TensorType> value_types(std::span<const TensorType> inputs,
 }
 
 std::vector<TensorType> shape_rule(const ShapeContext& c) {
-  const auto& program = c.as<FusedOptions>().program;
-  ensure(!program.empty(), "fused_elementwise: the program is empty");
-  TensorType out = value_types(c.inputs, program).back();
+  const auto& options = c.as<FusedOptions>();
+  ensure(!options.program.empty(), "fused_elementwise: the program is empty");
+  TensorType out = value_types(c.inputs, options).back();
   for (const TensorType& input : c.inputs)
     ensure(broadcast(out.shape, input.shape, c.op) == out.shape, "fused_elementwise: input ", input,
            " does not broadcast to the output ", out);
-  return {out};
+  return {{out.shape, options.casts ? options.result : out.dtype}};
+}
+
+void cast_to(const ArrayView& from, ArrayView to) {
+  cast_op.reference({cast_op.name, {&from, 1}, {&to, 1}, CastOptions{to.type.dtype}});
 }
 
 void reference(const KernelContext& c) {
-  const auto& program = c.as<FusedOptions>().program;
+  const auto& options = c.as<FusedOptions>();
   std::vector<TensorType> inputs;
   for (const ArrayView& input : c.inputs) inputs.push_back(input.type);
-  std::vector<TensorType> types = value_types(inputs, program);
-  std::vector<ArrayView> values(c.inputs.begin(), c.inputs.end());
-  std::vector<Array> results;
-  for (const FusedInstruction& instruction : program) {
+  std::vector<TensorType> types = value_types(inputs, options);
+  std::vector<ArrayView> values;
+  std::vector<Array> made;
+  auto make = [&](const TensorType& type) {
+    made.emplace_back(type);
+    return ArrayView{type, made.back().raw()};
+  };
+  for (const ArrayView& input : c.inputs) {
+    const TensorType& inside = types[values.size()];
+    values.push_back(input.type == inside ? input : make(inside));
+    if (input.type != inside) cast_to(input, values.back());
+  }
+  for (const FusedInstruction& instruction : options.program) {
     auto arguments = arguments_of<ArrayView>(instruction, values);
-    bool last = values.size() + 1 == types.size();
-    if (!last) results.emplace_back(types[values.size()]);
-    ArrayView out{types[values.size()], last ? c.output().data : results.back().raw()};
+    const TensorType& type = types[values.size()];
+    bool last = values.size() + 1 == types.size() && type == c.output().type;
+    ArrayView out = last ? c.output() : make(type);
     instruction.op->reference({instruction.op->name, arguments, {&out, 1}, {}});
     values.push_back(out);
   }
+  if (types.back() != c.output().type) cast_to(values.back(), c.output());
 }
 
 double flops(const Node& node) {
@@ -92,8 +109,12 @@ const OpDef fused_elementwise_op{.name = "fused_elementwise",
                                  .in_place = any_input,
                                  .flops = flops};
 
-Tensor fused_elementwise(std::vector<Tensor> inputs, std::vector<FusedInstruction> program) {
-  return apply1(fused_elementwise_op, std::move(inputs), FusedOptions{std::move(program)});
+Tensor fused_elementwise(std::vector<Tensor> inputs, FusedOptions options) {
+  return apply1(fused_elementwise_op, std::move(inputs), std::move(options));
+}
+
+DType type_inside(const FusedOptions& options, DType input) {
+  return options.casts && input != DType::boolean ? DType::f32 : input;
 }
 
 }  // namespace belfry

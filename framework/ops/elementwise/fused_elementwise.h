@@ -24,10 +24,20 @@ inline constexpr int most_fused_inputs = 12, most_fused_instructions = 16;
 
 struct FusedOptions {
   std::vector<FusedInstruction> program = {};  ///< the last one's result is the output
-  static void fields(auto& o, auto&& field) { field("program", to_string(o.program)); }
+  /// Whether inputs of other types than f32, bool apart, are cast to f32 when they are read, and
+  /// the result to `result`.
+  bool casts = false;
+  DType result = DType::f32;  ///< with `casts`
+  static void fields(auto& o, auto&& field) {
+    field("program", to_string(o.program));
+    if (o.casts) field("result", o.result);
+  }
 };
 /// Inputs broadcast to the output's shape; each value inside has the shape of the output.
 extern const OpDef fused_elementwise_op;
-Tensor fused_elementwise(std::vector<Tensor> inputs, std::vector<FusedInstruction> program);
+Tensor fused_elementwise(std::vector<Tensor> inputs, FusedOptions options);
+
+/// What an input of this type is inside of the program.
+DType type_inside(const FusedOptions& options, DType input);
 
 }  // namespace belfry

@@ -65,10 +65,11 @@ TEST(Simd16Bits, FusedChainsRoundOnce) {
   Graph graph;
   Array x = Array::of({1.0f}).cast(DType::bf16), tiny = Array::of({0x1p-9f}).cast(DType::bf16);
   // (1 + 2^-9) + 2^-9 + 2^-9 + 2^-9 = 1 + 2^-7, though 1 + 2^-9 alone is rounded to 1
-  const Node& node = fused_elementwise(inputs_like(graph, {x, tiny}),
-                                       {call(functor::Add::op, 0, 1), call(functor::Add::op, 2, 1),
-                                        call(functor::Add::op, 3, 1), call(functor::Add::op, 4, 1)})
-                         .node();
+  const Node& node =
+      fused_elementwise(inputs_like(graph, {x, tiny}),
+                        {{call(functor::Add::op, 0, 1), call(functor::Add::op, 2, 1),
+                          call(functor::Add::op, 3, 1), call(functor::Add::op, 4, 1)}})
+          .node();
   Array y = run_kernel(*find_kernel(node, 1), node, {x, tiny})[0];
   EXPECT_EQ(y.at(0), 1 + 0x1p-7);
 }

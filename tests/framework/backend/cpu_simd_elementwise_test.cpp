@@ -117,8 +117,8 @@ TEST(SimdElementwise, ResultMayOverwriteAnOperand) {
   Graph graph;
   auto inputs = inputs_like(graph, {a, b});
   // (b - a) tanh(a)
-  Tensor y = fused_elementwise(inputs, {call(functor::Sub::op, 1, 0), call(functor::Tanh::op, 0),
-                                        call(functor::Mul::op, 2, 3)});
+  Tensor y = fused_elementwise(inputs, {{call(functor::Sub::op, 1, 0), call(functor::Tanh::op, 0),
+                                         call(functor::Mul::op, 2, 3)}});
   for (const SimdLoops* loops : simd_choices()) {
     UsingSimd using_simd(*loops);
     auto kernel = find_kernel(y.node(), 2);
@@ -143,7 +143,7 @@ TEST(SimdElementwise, AnElementsBitsDoNotDependOnItsPlace) {
       std::copy_n(x.span<float>().begin() + from, n, part.span<float>().begin());
       Tensor in = input(graph, "x" + std::to_string(graph.size()), part.type());
       const Node& node =
-          fused_elementwise({in}, {call(functor::Sigmoid::op, 0), call(functor::Mul::op, 0, 1)})
+          fused_elementwise({in}, {{call(functor::Sigmoid::op, 0), call(functor::Mul::op, 0, 1)}})
               .node();
       return run_kernel(*find_kernel(node, 1), node, {part})[0];
     };
@@ -193,7 +193,7 @@ TEST(SimdElementwise, FusedPrograms) {
     for (FusedCase& c : fused_cases(rows, columns)) {
       SCOPED_TRACE(c.what);
       Graph graph;
-      Tensor y = fused_elementwise(inputs_like(graph, c.inputs), c.program);
+      Tensor y = fused_elementwise(inputs_like(graph, c.inputs), {c.program});
       expect_simd_matches_reference(y.node(), c.inputs);
     }
 }
@@ -204,7 +204,7 @@ TEST(SimdElementwise, LongProgramNeedsFewBuffers) {
   std::vector<FusedInstruction> program{call(functor::Add::op, 0, 1)};
   for (int v = 2; v < 42; ++v) program.push_back(call(functor::Add::op, v, 1));
   Graph graph;
-  Tensor y = fused_elementwise(inputs_like(graph, inputs), program);
+  Tensor y = fused_elementwise(inputs_like(graph, inputs), {program});
   expect_simd_matches_reference(y.node(), inputs);
 }
 

@@ -407,6 +407,36 @@ TEST_F(FuseElementwise, OtherTypesStay) {
   EXPECT_THAT(fused({exp(exp(d))}), ElementsAre("exp", "exp"));
 }
 
+TEST_F(FuseElementwise, CastsAtTheEndsTakePart) {
+  Tensor bytes = input(graph, "bytes", {{2, 3}, DType::u8});
+  EXPECT_THAT(fused({cast(cast(bytes, DType::f32) * 0.5, DType::bf16)}),
+              ElementsAre("fused_elementwise"));
+  EXPECT_EQ(formula(), "v2=mul(v0,v1)");
+  EXPECT_EQ(program.outputs[0].type(), (TensorType{{2, 3}, DType::bf16}));
+  EXPECT_TRUE(program.outputs[0].node().as<FusedOptions>().casts);
+
+  Tensor half = input(graph, "half", {{2, 3}, DType::f16});
+  EXPECT_THAT(fused({tanh(cast(half, DType::f32)) + x}), ElementsAre("fused_elementwise"));
+  EXPECT_EQ(formula(), "v2=tanh(v0); v3=add(v2,v1)");
+  EXPECT_EQ(program.outputs[0].dtype(), DType::f32);
+  EXPECT_THAT(fused({greater(cast(half, DType::f32), x)}), ElementsAre("fused_elementwise"));
+  EXPECT_EQ(program.outputs[0].dtype(), DType::boolean);
+}
+
+// 16 bits in the middle of a chain would be rounded, and are.
+TEST_F(FuseElementwise, OtherCastsStay) {
+  Tensor narrow = cast(exp(x), DType::bf16);
+  EXPECT_THAT(fused({tanh(narrow)}), ElementsAre("fused_elementwise", "tanh"));
+  EXPECT_THAT(fused({tanh(cast(narrow, DType::f32))}),
+              ElementsAre("fused_elementwise", "fused_elementwise"));
+  EXPECT_THAT(fused({cast(exp(narrow), DType::f32)}),
+              ElementsAre("fused_elementwise", "exp", "cast"));
+  Tensor half = input(graph, "half", {{2, 3}, DType::f16});
+  EXPECT_THAT(fused({cast(cast(half, DType::f32), DType::bf16)}), ElementsAre("cast", "cast"));
+  EXPECT_THAT(fused({cast(greater(x, y), DType::f32) * x}), ElementsAre("greater", "cast", "mul"));
+  EXPECT_THAT(fused({exp(cast(x, DType::bf16))}), ElementsAre("cast", "exp"));
+}
+
 TEST_F(FuseElementwise, LongChainsAreCut) {
   Tensor t = x;
   for (int i = 0; i < 40; ++i) t = tanh(t);

@@ -98,6 +98,34 @@ TEST_F(Packing, ACastThatOthersReadIsComputedBeforeThem) {
   EXPECT_EQ(plan->outputs[0], plan->instructions[0].outputs[0]);
 }
 
+TEST_F(Packing, CastsOfWeightsGoTogether) {
+  EXPECT_THAT(steps({sum(weights("a")), sum(weights("b"))}),
+              ElementsAre("cast 2", "sum 1", "sum 1"));
+  const Instruction& casts = plan->instructions[0];
+  EXPECT_EQ(casts.role, InstructionRole::pack);
+  EXPECT_EQ(casts.outputs[1], plan->instructions[2].inputs[0]);
+  EXPECT_EQ(casts.packed_bytes, 2 * (64 + 32));
+  EXPECT_THAT(steps({sum(weights("c")), sum(weights("d"))}, {}, {.most_bytes = 1}),
+              ElementsAre("cast 1", "sum 1", "cast 1", "sum 1"));
+}
+
+// What others read is cast where they need it.
+TEST_F(Packing, CastsOfGradientsThatUpdatesReadGoTogether) {
+  std::vector<Tensor> gradients;
+  {
+    Graph::PlacementGuard guard(graph, {"", 0, Phase::backward});
+    for (const char* name : {"a", "b", "c"})
+      gradients.push_back(cast(tanh(input(graph, name, {{4}, DType::bf16})), DType::f32));
+  }
+  std::vector<Node*> effects;
+  for (const Tensor& t : gradients)
+    effects.push_back(
+        &assign(Scope(graph).variable(concat("w", effects.size()), {.shape = {4}}), t));
+  EXPECT_THAT(steps({sum(gradients[1])}, effects),
+              ElementsAre("tanh 1", "tanh 1", "cast 1", "tanh 1", "sum 1", "cast 2", "assign 2",
+                          "assign 2", "assign 2"));
+}
+
 TEST_F(Packing, WhatIsNoWeightIsPackedWhereItIsMade) {
   Tensor factor = softmax(input(graph, "factor", {{4, 4}, DType::bf16}));
   EXPECT_THAT(

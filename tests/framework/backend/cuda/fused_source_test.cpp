@@ -21,7 +21,7 @@ FusedInstruction call(const OpDef& op, int a, int b = -1, int c = -1) { return {
 
 std::optional<FusedSource> source_of(std::vector<Tensor> inputs,
                                      std::vector<FusedInstruction> program) {
-  return fused_source(fused_elementwise(std::move(inputs), std::move(program)).node());
+  return fused_source(fused_elementwise(std::move(inputs), {std::move(program)}).node());
 }
 std::string text_of(std::vector<Tensor> inputs, std::vector<FusedInstruction> program) {
   return source_of(std::move(inputs), std::move(program)).value().text;

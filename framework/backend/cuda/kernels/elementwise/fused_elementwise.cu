@@ -21,7 +21,7 @@ struct Code {
 template <int Inputs>
 struct Program {
   Addresses<Inputs> in;
-  bool boolean[Inputs];  // inputs of that type
+  DType type[Inputs];  // bool, one that is cast to f32, or that of all
   Code code[most_values];
   int inputs, length;
 };
@@ -53,7 +53,19 @@ __device__ C interpret(const Code& code, const C* values, std::index_sequence<I.
   return result;
 }
 
-// Values are of type C; those that are bool are 0 or 1.
+// As a C; what is bool is 0 or 1.
+template <class T>
+__device__ compute_type<T> load_input(const void* from, DType type, std::int64_t i) {
+  using C = compute_type<T>;
+  if (type == DType::boolean) return C(static_cast<const bool*>(from)[i]);
+  if constexpr (std::is_same_v<T, float>) {
+    if (type == DType::u8) return C(static_cast<const std::uint8_t*>(from)[i]);
+    if (type == DType::bf16) return load(static_cast<const BFloat16*>(from) + i);
+    if (type == DType::f16) return load(static_cast<const Float16*>(from) + i);
+  }
+  return load(static_cast<const T*>(from) + i);
+}
+
 template <class T, class Out>
 __global__ void run_program(Program<most_inputs> program, Layout<most_inputs> layout, Out* out,
                             std::int64_t count) {
@@ -64,8 +76,7 @@ __global__ void run_program(Program<most_inputs> program, Layout<most_inputs> la
   layout.offsets(i, at);
   C values[most_values];
   for (int n = 0; n < program.inputs; ++n)
-    values[n] = program.boolean[n] ? C(static_cast<const bool*>(program.in.at[n])[at[n]])
-                                   : load(static_cast<const T*>(program.in.at[n]) + at[n]);
+    values[n] = load_input<T>(program.in.at[n], program.type[n], at[n]);
   constexpr auto functors = std::make_index_sequence<std::tuple_size_v<Functors>>();
   for (int n = 0; n < program.length; ++n)
     values[program.inputs + n] = interpret(program.code[n], values, functors);
@@ -89,6 +100,7 @@ int number_of(const OpDef& op) {
 
 /// The one type of all operands that are not bool; bool when there are none. Null when they differ.
 std::optional<DType> type_of(const Node& node) {
+  if (node.as<FusedOptions>().casts) return DType::f32;
   DType type = DType::boolean;
   auto same = [&](DType other) {
     if (other == DType::boolean) return true;
@@ -108,7 +120,7 @@ std::unique_ptr<Kernel> program_kernel(const Node& node, const Program<most_inpu
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
     strides[i] = broadcast_strides(node.inputs()[i].shape(), shape);
   Layout<most_inputs> layout = make_layout<most_inputs>(shape, strides);
-  bool boolean = node.output().dtype == DType::boolean;
+  DType result = node.output().dtype;
   std::int64_t count = shape.elements();
   return make_kernel([=](const KernelArguments& a, Stream& stream) {
     Program<most_inputs> p = program;
@@ -117,7 +129,12 @@ std::unique_ptr<Kernel> program_kernel(const Node& node, const Program<most_inpu
       using Out = decltype(out);
       launch(stream, threads_for(count), run_program<T, Out>, p, layout, a.output<Out>(0), count);
     };
-    boolean ? run(bool{}) : run(T{});
+    if (result == DType::boolean) return run(bool{});
+    if constexpr (std::is_same_v<T, float>) {
+      if (result == DType::bf16) return run(BFloat16{});
+      if (result == DType::f16) return run(Float16{});
+    }
+    run(T{});
   });
 }
 
@@ -131,7 +148,7 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
   program.inputs = static_cast<int>(node.inputs().size());
   program.length = static_cast<int>(chain.size());
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
-    program.boolean[i] = node.inputs()[i].dtype() == DType::boolean;
+    program.type[i] = node.inputs()[i].dtype();
   for (std::size_t i = 0; i < chain.size(); ++i) {
     int number = number_of(*chain[i].op);
     if (number < 0) return nullptr;

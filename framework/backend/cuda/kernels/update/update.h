@@ -1,7 +1,7 @@
 #pragma once
 // The common parts of kernels of update rules. Internal to backend/cuda/kernels.
 
-#include "belfry/framework/backend/cuda/kernels/update/multi_tensor.h"
+#include "belfry/framework/backend/cuda/kernels/multi_tensor.h"
 #include "belfry/framework/ops/update/update_rule.h"
 
 namespace belfry::cuda {

@@ -23,19 +23,13 @@ struct Step {
   double examples_per_second = 0;  // at most
 };
 
-// cuDNN's kernels read weights that one launch packs and casts for all convolutions, and leave
-// gradients that another one unpacks and casts.
-bool is_part_of_packing(const Instruction& i) {
-  if (i.role != InstructionRole::compute || !i.node->is(cast_op)) return false;
-  const Node& from = i.node->input(0).node();
-  bool gradient = from.is(conv2d_grad_kernel_op) || from.is(conv3d_grad_kernel_op);
-  return gradient || (from.is(variable_op) && i.node->output().shape.rank() >= 4);
-}
-
 // Kernels enqueue without reading their operands, so that a capture counts them.
 int launches_of(const Instruction& i, Device& device) {
-  if (is_part_of_packing(i)) return 0;
-  if (is_product(i)) return 1;
+  if (is_product(i)) {  // ReLU is a kernel behind cuBLASLt's
+    bool relu =
+        i.node->is(matmul_op) && i.node->as<MatmulNodeOptions>().activation != Activation::none;
+    return relu ? 2 : 1;
+  }
   static std::array<std::byte, 256> somewhere;
   std::vector<void*> inputs(i.inputs.size(), &somewhere), outputs(i.outputs.size(), &somewhere);
   auto stream = device.make_stream();
@@ -65,6 +59,8 @@ Step step_of(const std::string& name, std::int64_t batch_size, const std::string
     step.launches += launches_of(i, *find_device("cuda:0"));
     convolutions |= is_product(i) && !i.node->is(matmul_op);
   }
+  // cuDNN's kernels read weights that one launch packs for all convolutions, and leave gradients
+  // that another one unpacks.
   if (convolutions) step.launches += 2;
   step.examples_per_second =
       batch_size / (step.roofline.product_seconds + step.roofline.other_seconds);
@@ -75,28 +71,28 @@ Step step_of(const std::string& name, std::int64_t batch_size, const std::string
 // Bytes are those of passes over memory beside products.
 TEST(CudaBudgets, ResNet50) {
   Step step = step_of("resnet50", 256, "bf16");
-  EXPECT_LE(step.launches, 520);
-  EXPECT_LE(step.roofline.others.bytes, 60e9);
+  EXPECT_LE(step.launches, 509);
+  EXPECT_LE(step.roofline.others.bytes, 57.5e9);
   EXPECT_GE(step.examples_per_second, 5500);
 }
 
 TEST(CudaBudgets, UNetOfVolumes) {
   Step step = step_of("unet3d", 1, "bf16");
-  EXPECT_LE(step.launches, 210);
-  EXPECT_LE(step.roofline.others.bytes, 4.5e9);
+  EXPECT_LE(step.launches, 200);
+  EXPECT_LE(step.roofline.others.bytes, 4.2e9);
   EXPECT_GE(step.examples_per_second, 100);
 }
 
 TEST(CudaBudgets, Mlp) {
   Step step = step_of("mlp", 128, "f32");
-  EXPECT_LE(step.launches, 19);
+  EXPECT_LE(step.launches, 20);
   EXPECT_LE(128 / step.examples_per_second, 30e-6);
 }
 
 // Half a round: the generator's step.
 TEST(CudaBudgets, Dcgan) {
   Step step = step_of("dcgan64", 64, "bf16");
-  EXPECT_LE(step.launches, 245);
+  EXPECT_LE(step.launches, 227);
   EXPECT_LE(step.roofline.others.bytes, 1e9);
 }
 

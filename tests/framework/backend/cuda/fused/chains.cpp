@@ -123,6 +123,28 @@ void add_numbers(std::vector<ChainCase>& all) {
                  {call(functor::Equal::op, 0, 1), call(functor::LogicalNot::op, 2)}});
 }
 
+// An image that is scaled; gradients that are; and what a condition chooses from two types.
+void add_casts(std::vector<ChainCase>& all) {
+  for (DType result : {DType::f32, DType::bf16, DType::f16}) {
+    all.push_back({concat("bytes_to_", to_string(result)),
+                   {data({5, 67}, DType::u8), number(1 / 255.0f), data({67}, DType::f32, 2)},
+                   {call(functor::Mul::op, 0, 1), call(functor::Sub::op, 3, 2)},
+                   true,
+                   result});
+    all.push_back({concat("16_bits_to_", to_string(result)),
+                   {data({9, 16}, DType::bf16), data({16}, DType::f16, 2),
+                    data({9, 1}, DType::boolean, 3), data({9, 16}, DType::f32, 4)},
+                   {call(functor::Div::op, 0, 1), call(functor::Where::op, 2, 4, 3)},
+                   true,
+                   result});
+  }
+  all.push_back({"bytes_to_bool",
+                 {data({67}, DType::u8), number(230.0f)},
+                 {call(functor::Less::op, 0, 1)},
+                 true,
+                 DType::boolean});
+}
+
 TensorType widened(const TensorType& type) {
   return {type.shape,
           type.dtype == DType::bf16 || type.dtype == DType::f16 ? DType::f32 : type.dtype};
@@ -132,6 +154,7 @@ TensorType widened(const TensorType& type) {
 
 ChainCase ChainCase::in_f32() const {
   ChainCase wide = *this;
+  wide.result = DType::f32;
   for (ChainInput& input : wide.inputs) {
     input.type = widened(input.type);
     input.value = input.value.cast(input.type.dtype);
@@ -146,6 +169,7 @@ const std::vector<ChainCase>& chain_cases() {
     add_types(made);
     add_places(made);
     add_numbers(made);
+    add_casts(made);
     return made;
   }();
   return all;
@@ -156,7 +180,7 @@ Node& build(Graph& graph, const ChainCase& chain) {
   for (const ChainInput& from : chain.inputs)
     inputs.push_back(from.constant ? constant(graph, from.value)
                                    : input(graph, concat("x", inputs.size()), from.type));
-  return fused_elementwise(inputs, chain.program).node();
+  return fused_elementwise(inputs, {chain.program, chain.casts, chain.result}).node();
 }
 
 }  // namespace belfry::cuda

@@ -20,6 +20,8 @@ struct ChainCase {
   std::string name;
   std::vector<ChainInput> inputs;
   std::vector<FusedInstruction> program;
+  bool casts = false;
+  DType result = DType::f32;
 
   /// The same with all 16-bit floats as f32: what a kernel computes before it rounds the result.
   ChainCase in_f32() const;

@@ -67,6 +67,8 @@ HOT = [
     Hot("cast.cu", f"elementwise_flat<.*, {HALF}, float>", "rest", 1, 2),
     Hot("cast.cu", f"elementwise_flat<.*, float, {HALF}>", "rest", 1, 0),
     Hot("cast.cu", f"elementwise_flat<.*, ({HALF}, {HALF}|float, float)>", "rest", 1, 1),
+    Hot("cast.cu", f"cast_all<{HALF}, float>", "rest", 1, 2),
+    Hot("cast.cu", f"cast_all<float, {HALF}>", "rest", 1, 0),
     # The results of these are rounded as the CPU's.
     Hot("elementwise_unary.cu", f"elementwise_flat<functor::(Reciprocal|Sigmoid), {FLOAT}, .*>", "rest", 1, 1,
         ("rcp_rn_f32",)),

@@ -56,7 +56,7 @@ Array expected(const Array& from, DType to) {
 // Whole tiles and parts of them, and more matrices than one launch takes.
 TEST(CudaTransposes, ManyAtOnce) {
   std::vector<Matrix> sizes{{1, 1}, {32, 32}, {33, 64}, {7, 100}, {100, 7}, {147, 64}, {64, 1}};
-  for (std::int64_t i = 0; i < 70; ++i) sizes.push_back({1 + i % 5, 2 + i % 3});
+  for (std::int64_t i = 0; i < 260; ++i) sizes.push_back({1 + i % 5, 2 + i % 3});
   for (auto [from, to] : {std::pair(DType::f32, DType::bf16), std::pair(DType::f32, DType::f16),
                           std::pair(DType::bf16, DType::f32), std::pair(DType::f16, DType::f32),
                           std::pair(DType::bf16, DType::bf16), std::pair(DType::f32, DType::f32),

