@@ -22,9 +22,9 @@ struct ProfileOptions {
 /// waiting for input, the step and what is between two steps (the process "host"); of each tower
 /// and device of it (of this process; the process "tower 0", the thread "slot 0") every instruction
 /// by its op's name, with its scope path, phase and what it does ("compute", "pack", "start",
-/// "finish", "send" or "receive"). What brings weights into a kernel's layout is named "pack", as
-/// in Estimator::explain(). "step 110" is the one after which global_step is 110, whichever of this
-/// training it is.
+/// "finish", "send" or "receive"). What brings weights into a kernel's layout or type, and
+/// gradients back, is named "pack", as in Estimator::explain(). "step 110" is the one after which
+/// global_step is 110, whichever of this training it is.
 ///
 /// These steps run launch by launch and none behind the host, so a GPU takes longer for them than
 /// for others; what they compute is the same. Other steps cost nothing. The chief alone writes:

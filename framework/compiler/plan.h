@@ -161,6 +161,10 @@ struct CompileOptions {
   int threads = 0;      ///< host threads that kernels may use at most; 0: one per core
   bool tf32 = true;     ///< see KernelOptions
   bool exact_convolutions = false;  ///< see KernelOptions
+  /// All weights are cast and packed by as few launches as there may be, and so are gradients
+  /// unpacked and cast, where the device has such kernels: that takes memory for all of them at a
+  /// time. false, or where recompute.most_bytes is set: each where it is needed.
+  bool gather = true;
   RecomputeOptions recompute = {};
 };
 

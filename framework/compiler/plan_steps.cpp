@@ -58,12 +58,17 @@ PlanSteps::PlanSteps(Plan& plan, Device& device, const CompileOptions& options)
       options_(options),
       values_of_(plan.program.graph->size()),
       uses_(use_counts(plan.program)),
-      read_before_effects_(plan.program.graph->size()) {
+      read_before_effects_(plan.program.graph->size()),
+      cast_to_f32_(plan.program.graph->size()) {
   std::vector<const Node*> order = execution_order(plan_.program);
   describe_work(order);
   auto effects = std::find_if(order.begin(), order.end(), writes_variables);
   for (auto node = order.begin(); node != effects; ++node)
-    for (const Tensor& t : (*node)->inputs()) read_before_effects_[t.node().id()] = true;
+    for (const Tensor& t : (*node)->inputs()) {
+      read_before_effects_[t.node().id()] = true;
+      if ((*node)->is(cast_op) && (*node)->output().dtype == DType::f32)
+        cast_to_f32_[t.node().id()] = true;
+    }
   for (auto node = order.begin(); node != effects; ++node) add_node(**node);
   make_what_is_read({effects, order.end()});
   finish_collectives(under_way_.size());
@@ -142,29 +147,33 @@ void PlanSteps::add_kernel(const Node& node) {
     for (int i : only_read(node))
       if (auto old = old_values_.find(inputs[i]); old != old_values_.end()) inputs[i] = old->second;
   for (int i = 0; i < std::ssize(node.outputs()); ++i) add_output(node, i);
-  add_step(node, std::move(inputs), values_of_[node.id()]);
+  auto kernel = with_context(to_string(node), [&] { return kernel_for(node); });
+  add_step(node, std::move(inputs), values_of_[node.id()], std::move(kernel));
 }
 
-void PlanSteps::add_step(const Node& node, std::vector<int> inputs, std::vector<int> outputs) {
+void PlanSteps::add_step(const Node& node, std::vector<int> inputs, std::vector<int> outputs,
+                         std::shared_ptr<Kernel> kernel) {
   PlanStep step;
   step.instruction.node = &node;
   if (node.op().collective) {
     step.instruction.role = Role::start;
     under_way_.push_back(&node);
   }
-  auto kernel = with_context(to_string(node), [&] { return kernel_for(node); });
   for (const PackedInput& packed : kernel->packed_inputs())
     inputs[packed.input] = packed_value(node, inputs[packed.input], packed);
   for (int input : inputs) make(input);
+  int result = outputs.empty() ? nobody : outputs[0];
   if (auto left = kernel->packed_output()) {
     int packed = add_value({{}, node.output(), left->size.count, &node, use_of(node.phase())});
-    deferred_[outputs[0]] = {&node, packed, left->unpack, left->unpack_to_f32};
+    deferred_[result] = {&node, packed, left->unpack, left->unpack_to_f32};
     outputs[0] = packed;
   }
   step.instruction.kernel = std::move(kernel);
   step.inputs = std::move(inputs);
   step.outputs = std::move(outputs);
   steps_.push_back(std::move(step));
+  bool waits_for_cast = cast_to_f32_[node.id()] && uses_[node.id()][0] == 1;
+  if (!gathers() && !waits_for_cast) make(result);
 }
 
 std::shared_ptr<Kernel> PlanSteps::kernel_for(const Node& node) {
@@ -204,7 +213,7 @@ void PlanSteps::make_what_is_read(const std::vector<const Node*>& effects) {
 }
 
 bool PlanSteps::goes_with_others(const std::shared_ptr<Kernel>& kernel) const {
-  return !memory_is_short() && device_.together({&kernel, 1}) != nullptr;
+  return gathers() && device_.together({&kernel, 1}) != nullptr;
 }
 
 bool PlanSteps::defer_cast(const Node& node) {
@@ -226,7 +235,7 @@ bool PlanSteps::defer_part_of_unpacking(const Node& node, int from) {
   gradient.unpack = std::exchange(gradient.unpack_to_f32, nullptr);
   int value = add_output(node, 0);
   deferred_[value] = gradient;
-  if (memory_is_short()) make(value);  // else both forms of all gradients are there at the end
+  if (!gathers()) make(value);  // else both forms of all gradients are there at the end
   return true;
 }
 
@@ -242,8 +251,10 @@ bool PlanSteps::defer_cast_of_weights(const Node& node, int from) {
 bool PlanSteps::defer_cast_of_gradient(const Node& node, int from) {
   if (node.phase() != Phase::backward || node.output().dtype != DType::f32
       || read_before_effects_[node.id()] || values_[from].leaf.kind != Location::Kind::none
-      || deferred_.contains(from))
+      || deferred_.contains(from) || device_.host_accessible())
     return false;
+  // It would be read before the reduction is finished.
+  if (const Node* maker = values_[from].maker; !maker || maker->op().collective) return false;
   auto kernel = kernel_for(node);
   if (!goes_with_others(kernel)) return false;
   deferred_[add_output(node, 0)] = {.node = &node, .from = from, .unpack = std::move(kernel)};
@@ -259,7 +270,9 @@ void PlanSteps::make(int value) {
   Deferred cast = found->second;
   deferred_.erase(found);
   auto kernel = kernel_for(*cast.node);
-  if (!goes_with_others(kernel)) return add_step(*cast.node, {cast.from}, {value});
+  // What is computed again is not to be there from the beginning.
+  if (cast.node->phase() == Phase::recompute || !goes_with_others(kernel))
+    return add_step(*cast.node, {cast.from}, {value}, std::move(kernel));
   prepare({values_[cast.from].maker, cast.from, value, std::move(kernel)}, &packs_);
 }
 
@@ -289,12 +302,12 @@ int PlanSteps::packed_value(const Node& node, int value, const PackedInput& pack
   return known.value;
 }
 
-// For `reader`. Weights are packed together, unless memory is short.
+// For `reader`. Weights are packed together where steps gather.
 int PlanSteps::add_preparation(const Node& reader, int value, MemoryUse use,
                                std::shared_ptr<Kernel> kernel, std::int64_t bytes) {
   const PlanValue& from = values_[value];
   const Node* source = from.maker ? from.maker : &reader;
-  bool together = from.leaf.kind == Location::Kind::variable && !memory_is_short();
+  bool together = from.leaf.kind == Location::Kind::variable && gathers();
   int made = add_value({{}, from.type, bytes, source, use});
   prepare({source, value, made, std::move(kernel)}, together ? &packs_ : nullptr);
   return made;
@@ -317,8 +330,11 @@ void PlanSteps::prepare(Preparation one, std::vector<int>* steps) {
     step->instruction.node = one.node;
     step->instruction.role = Role::pack;
   }
-  for (int value : {one.from, one.made})
-    step->instruction.packed_bytes += std::max(values_[value].bytes, values_[value].type.bytes());
+  for (int value : {one.from, one.made}) {
+    const PlanValue& v = values_[value];
+    step->instruction.packed_bytes +=
+        v.leaf.kind == Location::Kind::none ? v.bytes : v.type.bytes();
+  }
   step->inputs.push_back(one.from);
   step->outputs.push_back(one.made);
 }

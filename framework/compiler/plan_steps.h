@@ -72,12 +72,14 @@ class PlanSteps {
   void add_leaf(const Node& node, std::vector<const Node*>& list, Location::Kind kind);
   void add_transfer(const Node& node, Instruction::Role role);
   void add_kernel(const Node& node);
-  void add_step(const Node& node, std::vector<int> inputs, std::vector<int> outputs);
+  void add_step(const Node& node, std::vector<int> inputs, std::vector<int> outputs,
+                std::shared_ptr<Kernel> kernel);
   std::shared_ptr<Kernel> kernel_for(const Node& node);
   int add_value(PlanValue value);
   int add_output(const Node& node, int i);
 
   bool memory_is_short() const { return options_.recompute.most_bytes > 0; }
+  bool gathers() const { return options_.gather && !memory_is_short(); }
   bool goes_with_others(const std::shared_ptr<Kernel>& kernel) const;
   bool defer_cast(const Node& node);
   bool defer_part_of_unpacking(const Node& node, int from);
@@ -104,6 +106,7 @@ class PlanSteps {
   std::vector<std::vector<int>> values_of_;               // by node id, by output
   std::vector<std::vector<int>> uses_;                    // likewise: how many read it
   std::vector<bool> read_before_effects_;                 // by node id
+  std::vector<bool> cast_to_f32_;                         // likewise: a cast to f32 reads it
   std::map<std::pair<int, std::string>, Packed> packed_;  // by value and layout
   std::map<int, Deferred> deferred_;                      // by value
   bool deferring_ = true;

@@ -11,6 +11,7 @@
 #include "belfry/framework/compiler/roofline.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/runtime/executable.h"
+#include "belfry/framework/tensor/philox.h"
 
 namespace belfry::bench {
 namespace {
@@ -42,6 +43,24 @@ double copied_bytes_per_second(Device& device, std::int64_t bytes) {
          });
 }
 
+// Random numbers: products of zeros would take less power, and so be faster.
+DeviceMemory random_operand(Device& device, DType dtype, std::int64_t elements,
+                            std::uint64_t seed) {
+  Array some({std::min<std::int64_t>(elements, 1 << 20)}, DType::f32);
+  PhiloxStream random(philox_key(seed, 0));
+  for (float& x : some.span<float>()) x = static_cast<float>(2 * random.uniform_double() - 1);
+  Array values = some.cast(dtype);
+  DeviceMemory memory = device.allocate(Bytes(elements * size_of(dtype)), "a factor");
+  auto stream = device.make_stream();
+  stream->activate(1);
+  for (std::int64_t at = 0; at < elements; at += values.elements())
+    stream->copy_to_device(static_cast<std::byte*>(memory.data()) + at * size_of(dtype),
+                           values.raw(),
+                           Bytes(std::min(elements - at, values.elements()) * size_of(dtype)));
+  stream->synchronize();
+  return memory;
+}
+
 double product_flops_per_second(Device& device, DType dtype, std::int64_t size, bool tf32) {
   Graph graph;
   Tensor a = input(graph, "a", {{size, size}, dtype}), b = input(graph, "b", {{size, size}, dtype});
@@ -49,9 +68,9 @@ double product_flops_per_second(Device& device, DType dtype, std::int64_t size, 
   auto kernel = device.find_kernel(product, {.tf32 = tf32});
   require(kernel != nullptr, "no kernel for a product of ", dtype, " on ", device.name());
   Bytes bytes(product.output().bytes());
-  DeviceMemory memory[] = {device.allocate(bytes, "a"), device.allocate(bytes, "b"),
-                           device.allocate(bytes, "their product"),
-                           device.allocate(kernel->workspace(), "a workspace")};
+  DeviceMemory memory[] = {
+      random_operand(device, dtype, size * size, 1), random_operand(device, dtype, size * size, 2),
+      device.allocate(bytes, "their product"), device.allocate(kernel->workspace(), "a workspace")};
   void* inputs[] = {memory[0].data(), memory[1].data()};
   void* outputs[] = {memory[2].data()};
   KernelArguments arguments{.inputs = inputs, .outputs = outputs, .workspace = memory[3].data()};

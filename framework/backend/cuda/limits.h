@@ -8,9 +8,10 @@
 
 namespace belfry::cuda {
 
-/// Nine tenths of the rate of the memory's pins, which a copy on an H100 reaches, and seven tenths
-/// of what the multiprocessors do at their highest clock, which their power does not let them keep:
-/// a product of 8192 of 16-bit floats reaches 0.67 to 0.75 there. None where CUDA does not say.
+/// Nine tenths of the rate of the memory's pins, which a copy on an H100 reaches, and three
+/// quarters of what the multiprocessors do at their highest clock, which their power does not let
+/// them keep: a product of 8192 of 16-bit floats reaches 0.67 to 0.75 there. None where CUDA does
+/// not say.
 std::optional<DeviceLimits> limits_of(const Properties& gpu);
 
 }  // namespace belfry::cuda

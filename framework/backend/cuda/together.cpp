@@ -15,6 +15,7 @@ std::vector<Together>& functions() {
 TogetherRegistration::TogetherRegistration(Together function) { functions().push_back(function); }
 
 std::shared_ptr<Kernel> together(std::span<const std::shared_ptr<Kernel>> kernels) {
+  if (kernels.empty()) return nullptr;
   for (Together function : functions())
     if (auto kernel = function(kernels)) return kernel;
   return nullptr;

@@ -9,7 +9,7 @@
 
 namespace belfry::cuda {
 
-/// See Device::together(). Null for kernels that it does not know.
+/// See Device::together(), of one kernel at least. Null for kernels that it does not know.
 using Together = std::shared_ptr<Kernel> (*)(std::span<const std::shared_ptr<Kernel>> kernels);
 
 /// A static object of this type in a kernel's file makes its function known.

@@ -37,7 +37,7 @@ struct FusedOptions {
 extern const OpDef fused_elementwise_op;
 Tensor fused_elementwise(std::vector<Tensor> inputs, FusedOptions options);
 
-/// What an input of this type is inside of the program.
+/// The type of such an input inside of the program.
 DType type_inside(const FusedOptions& options, DType input);
 
 }  // namespace belfry

@@ -153,6 +153,10 @@ std::shared_ptr<const TowerPlan> Planner::compile_within_limits(int tower, Searc
     return bytes_over_limits(plan, tower) <= 0;
   };
   bool on_host = towers_.on_host();
+  if (!on_host && bytes_over_limits(plan, tower) > 0) {
+    options.gather = false;
+    plan = compile(options);
+  }
   if (try_more() || !on_host || options.exact_convolutions) return smallest;
   options.exact_convolutions = true;
   plan = compile(options);

@@ -4,6 +4,7 @@
 #include "belfry/framework/compiler/plan_steps.h"
 
 #include "../backend/device_without_memory.h"
+#include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/update/updates.h"
 #include "compiler_testing.h"
 
@@ -109,7 +110,7 @@ TEST_F(Packing, CastsOfWeightsGoTogether) {
               ElementsAre("cast 1", "sum 1", "cast 1", "sum 1"));
 }
 
-// What others read is cast where they need it.
+// One that others read, too, is cast where they need it.
 TEST_F(Packing, CastsOfGradientsThatUpdatesReadGoTogether) {
   std::vector<Tensor> gradients;
   {
@@ -124,6 +125,33 @@ TEST_F(Packing, CastsOfGradientsThatUpdatesReadGoTogether) {
   EXPECT_THAT(steps({sum(gradients[1])}, effects),
               ElementsAre("tanh 1", "tanh 1", "cast 1", "tanh 1", "sum 1", "cast 2", "assign 2",
                           "assign 2", "assign 2"));
+}
+
+// It would be there from the beginning.
+TEST_F(Packing, ACastThatIsComputedAgainStaysWhereItIsRead) {
+  Tensor early = sum(weights("a")), late;
+  {
+    Graph::PlacementGuard guard(graph, {"", 0, Phase::recompute});
+    late = sum(weights("b"));
+  }
+  EXPECT_THAT(steps({early, late}), ElementsAre("cast 1", "sum 1", "cast 1", "sum 1"));
+}
+
+// A reduction that is under way is finished first.
+TEST_F(Packing, ASumOverTowersIsNotCastBeforeItIsThere) {
+  Tensor all;
+  {
+    Graph::PlacementGuard guard(graph, {"", 0, Phase::backward});
+    Tensor x = tanh(input(graph, "a", {{4}, DType::bf16}));
+    all = cast(Tensor(apply(all_reduce_op, {x}, AllReduceOptions{.name = "sum"})), DType::f32);
+  }
+  Node& effect = assign(Scope(graph).variable("w", {.shape = {4}}), all);
+  plan = compile({}, std::vector<Node*>{&effect}, device, {.verify = true});
+  std::vector<InstructionRole> roles;
+  for (const Instruction& i : plan->instructions) roles.push_back(i.role);
+  using Role = InstructionRole;
+  EXPECT_THAT(roles,
+              ElementsAre(Role::compute, Role::start, Role::finish, Role::compute, Role::compute));
 }
 
 TEST_F(Packing, WhatIsNoWeightIsPackedWhereItIsMade) {
@@ -177,6 +205,9 @@ TEST_F(Packing, WhereMemoryIsShortEachIsPackedByItself) {
   };
   EXPECT_THAT(steps({left("c"), left("d")}, {}, {.most_bytes = 1}),
               ElementsAre("softmax 1", "unpack to f32 1", "softmax 1", "unpack to f32 1"));
+  Tensor e = softmax(f32(graph, "e", {4, 4})), f = softmax(f32(graph, "f", {4, 4}));
+  EXPECT_THAT(steps({e, f}, {}, {.most_bytes = 1}),
+              ElementsAre("softmax 1", "unpack 1", "softmax 1", "unpack 1"));
 }
 
 }  // namespace

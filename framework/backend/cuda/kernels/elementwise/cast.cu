@@ -20,11 +20,9 @@ struct Cast : functor::Functor<1, Domain::any> {
 };
 
 template <class From, class To>
-std::unique_ptr<Kernel> kernel(std::int64_t count) {
-  return make_kernel([count](const KernelArguments& a, Stream& stream) {
-    launch(stream, threads_for(count, flat_each<From>), elementwise_flat<Cast<To>, From, To>,
-           Addresses<1>{{a.inputs[0]}}, Steps<1>{{1}}, a.output<To>(0), count);
-  });
+void enqueue_one(std::int64_t count, const KernelArguments& a, Stream& stream) {
+  launch(stream, threads_for(count, flat_each<From>), elementwise_flat<Cast<To>, From, To>,
+         Addresses<1>{{a.inputs[0]}}, Steps<1>{{1}}, a.output<To>(0), count);
 }
 
 template <class From, class To>
@@ -60,7 +58,7 @@ class CastsOf final : public Casts {
   using Casts::Casts;
 
   void run(const KernelArguments& a, Stream& stream) override {
-    if (elements().size() == 1) return kernel<From, To>(elements()[0])->run(a, stream);
+    if (elements().size() == 1) return enqueue_one<From, To>(elements()[0], a, stream);
     std::vector<void*> tensors(a.inputs.begin(), a.inputs.end());
     tensors.insert(tensors.end(), a.outputs.begin(), a.outputs.end());
     int count = static_cast<int>(elements().size());
@@ -105,7 +103,9 @@ std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&)
       if constexpr (go_together<From, To>) {
         return std::make_unique<CastsOf<From, To>>(std::vector{elements});
       } else {
-        return kernel<From, To>(elements);
+        return make_kernel([elements](const KernelArguments& a, Stream& stream) {
+          enqueue_one<From, To>(elements, a, stream);
+        });
       }
     });
   });

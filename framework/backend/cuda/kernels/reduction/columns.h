@@ -72,7 +72,8 @@ __device__ void for_each_row(const ColumnTask& task, Load load, Use use) {
   for (; row < task.end; row += step) use(row, load(row));
 }
 
-/// The same where use() stores nothing: the next rows are on their way meanwhile.
+/// The same where use() stores nothing that another thread loads: the next rows are on their way
+/// meanwhile.
 template <int at_once, class Load, class Use>
 __device__ void for_each_row_read(const ColumnTask& task, Load load, Use use) {
   std::int64_t row = task.begin, step = task.step, several = at_once * step;
