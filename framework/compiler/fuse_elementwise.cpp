@@ -81,8 +81,7 @@ class Absorption {
 
   bool joins(const Node& from, const Node& to) const {
     const Chain &a = chains_[index(from)], &b = chains_[index(to)];
-    if (ends_chain(from) || begins_chain(to) || (begins_chain(from) && ends_chain(to)))
-      return false;
+    if (begins_chain(to) || (begins_chain(from) && ends_chain(to))) return false;
     if (a.large_inputs > 1 && a.kernels_before != b.kernels_before) return false;
     if (a.dtype != b.dtype && a.dtype != DType::boolean && b.dtype != DType::boolean) return false;
     return fusable(from) && from.output().shape == to.output().shape && from.phase() == to.phase()
