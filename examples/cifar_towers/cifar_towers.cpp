@@ -188,7 +188,13 @@ std::string subfolder(const std::string& folder, const char* name) {
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 1000, .batch_size = 15};
+  examples::Options defaults{
+      .about =
+          "A network for CIFAR-10 on two towers, by a strategy and written out: both learn the "
+          "same bits.",
+      .data = "CIFAR-10: its binary files, or folders train and test with one of images a class",
+      .max_steps = 1000,
+      .batch_size = 15};
   defaults.run.devices = {"cpu:0", "cpu:1"};
   return examples::run(argc, argv, defaults, [](const auto& o) {
     auto scaled = data::normalize({.mean = {0.5}, .deviation = {0.25}});

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -35,7 +36,10 @@ std::string with_underscores(std::string argument) {
 }
 
 void declare(CLI::App& app, Given& given, const Options& defaults) {
-  app.add_option("--data_dir", given.data_dir, "Folder with the data; without it they are made up");
+  if (!defaults.data.empty())
+    app.add_option("--data_dir", given.data_dir,
+                   concat("Folder with ", defaults.data,
+                          defaults.needs_data ? " [required]" : " [data that Belfry makes up]"));
   app.add_option("--model_dir", given.model_dir,
                  "Folder for checkpoints, from which training also goes on ["
                      + (defaults.model_dir.empty() ? "a new temporary one" : defaults.model_dir)
@@ -56,10 +60,10 @@ void declare(CLI::App& app, Given& given, const Options& defaults) {
   app.add_option(
       "--precision", given.precision,
       "Type that models compute in: f32, bf16 or f16 [" + to_string(defaults.run.precision) + "]");
-  for (const auto& [name, value] : defaults.own)
+  for (const auto& [name, option] : defaults.own)
     app.add_option_function<std::string>(
         "--" + name, [&given, key = name](const std::string& text) { given.own[key] = text; },
-        "[" + value + "]");
+        concat(option.help, " [", option.value.empty() ? "none" : option.value, "]"));
   app.add_flag("--plan", given.plan, "Say what training would do, and do nothing");
   app.add_flag("--summary", given.summary,
                "Show the model's layers, parameters and work, and do nothing");
@@ -96,12 +100,13 @@ void apply_file(const std::string& path, Options& options) {
   std::ifstream file(path);
   require(file.good(), "config: cannot read ", path);
   std::string content{std::istreambuf_iterator<char>(file), {}};
-  std::vector<std::string> known{"batch_size", "data_dir", "max_steps", "model_dir"};
-  for (const auto& [name, value] : options.own) known.push_back(name);
+  std::vector<std::string> known{"batch_size", "max_steps", "model_dir"};
+  if (!options.data.empty()) known.insert(known.begin() + 1, "data_dir");
+  for (const auto& [name, option] : options.own) known.push_back(name);
   with_context(concat("in ", path, "; ", join(known, ", "), " are known too"), [&] {
     auto json = nlohmann::json::parse(content, nullptr, false);
     require(json.is_object(), "config: expected a JSON object");
-    move_out(json, "data_dir", options.data_dir);
+    if (!options.data.empty()) move_out(json, "data_dir", options.data_dir);
     move_out(json, "model_dir", options.model_dir);
     move_out(json, "max_steps", options.max_steps);
     if (json.value("batch_size", nlohmann::json()) == "auto") {
@@ -109,7 +114,7 @@ void apply_file(const std::string& path, Options& options) {
     } else {
       move_out(json, "batch_size", options.batch_size);
     }
-    for (auto& [name, value] : options.own) move_out_own(json, name, value);
+    for (auto& [name, option] : options.own) move_out_own(json, name, option.value);
     options.run = run_config_from_json(json.dump(), options.run);
   });
 }
@@ -137,7 +142,7 @@ void apply_command_line(const Given& given, Options& options) {
   if (given.precision)
     options.run =
         run_config_from_json(nlohmann::json{{"precision", *given.precision}}.dump(), options.run);
-  for (const auto& [name, value] : given.own) options.own[name] = value;
+  for (const auto& [name, value] : given.own) options.own[name].value = value;
   options.plan = given.plan;
   options.summary = given.summary;
   if (given.save_checkpoint_steps)
@@ -163,7 +168,7 @@ void print(const Results& results) {
 // The number that an option of the example's own is.
 template <class T>
 T number_of(const Options& options, const std::string& name, const char* kind) {
-  const std::string& value = options.own.at(name);
+  const std::string& value = options.words(name);
   T out{};
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), out);
   require(error == std::errc() && end == value.data() + value.size(), name, " must be a ", kind,
@@ -185,6 +190,7 @@ void find_batch(const std::function<Results(const Options&)>& body, Options& opt
 
 }  // namespace
 
+const std::string& Options::words(const std::string& name) const { return own.at(name).value; }
 double Options::number(const std::string& name) const {
   return number_of<double>(*this, name, "number");
 }
@@ -193,7 +199,7 @@ std::int64_t Options::whole_number(const std::string& name) const {
 }
 
 std::optional<Options> parse(int argc, const char* const* argv, Options defaults) {
-  CLI::App app;
+  CLI::App app(defaults.about, argc > 0 ? std::filesystem::path(argv[0]).filename().string() : "");
   Given given;
   declare(app, given, defaults);
   // CLI11 takes arguments from the back.
@@ -211,6 +217,8 @@ std::optional<Options> parse(int argc, const char* const* argv, Options defaults
   apply_command_line(given, defaults);
   require(defaults.max_steps > 0, "max_steps must be above 0, got ", defaults.max_steps);
   require(defaults.batch_size > 0, "batch_size must be above 0, got ", defaults.batch_size);
+  require(!defaults.needs_data || !defaults.data_dir.empty(),
+          "--data_dir must name the folder with ", defaults.data);
   validate(defaults.run);
   return defaults;
 }
@@ -222,6 +230,8 @@ int run(int argc, const char* const* argv, Options defaults,
     if (options && options->fit_batch) find_batch(body, *options);
     if (options) print(body(*options));
     return 0;
+  } catch (const Interrupted& interrupted) {  // what was saved is said already
+    return interrupted.exit_status();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;

@@ -13,21 +13,30 @@
 
 namespace belfry::examples {
 
-/// The options that all examples take. Defaults are the example's own.
+/// An option of one example alone.
+struct OwnOption {
+  std::string value;
+  std::string help;  ///< for --help: "Side of the images, in pixels"
+};
+
+/// What an example says of itself, and the options that all take. Defaults are the example's own.
 struct Options {
-  std::string data_dir = {};      ///< empty: data that Belfry makes itself
+  std::string about = {};   ///< one sentence, for --help
+  std::string data = {};    ///< what lies in --data_dir; empty: there is no such option
+  bool needs_data = false;  ///< false: without --data_dir, data that Belfry makes itself
+  std::string data_dir = {};
   std::string model_dir = {};     ///< for checkpoints; empty: a new temporary folder
   std::int64_t max_steps = 1000;  ///< training ends at this step in all, earlier runs counted
   std::int64_t batch_size = 32;   ///< examples a step
   bool fit_batch = false;         ///< run() finds batch_size: the largest that the memory allows
   bool plan = false;              ///< say what training would do, and do nothing
   bool summary = false;           ///< the same of what the model is made of
-  RunConfig run = {.log_step_count = Steps(0)};
-  /// Options of this example alone, by name, with their values: {{"image_size", "32"}} is
-  /// --image_size.
-  std::map<std::string, std::string> own = {};
+  RunConfig run = {.log_step_count = Steps(0), .throw_on_signals = true};
+  /// By name: {{"image_size", {"32", "Side of the images, in pixels"}}} is --image_size.
+  std::map<std::string, OwnOption> own = {};
 
-  double number(const std::string& name) const;  ///< of `own`. Error: the value is no number
+  const std::string& words(const std::string& name) const;   ///< the value of one of `own`
+  double number(const std::string& name) const;              ///< the same. Error: it is no number
   std::int64_t whole_number(const std::string& name) const;  ///< the same
 };
 
@@ -39,13 +48,14 @@ using Results = std::vector<std::pair<std::string, double>>;
 /// --config with a JSON file whose keys are these names (but for the last two) and the fields of
 /// RunConfig. The command line goes before the file, the file before `defaults`; "-" and "_" in
 /// names are alike. "--batch_size auto" asks for Options::fit_batch. Nothing if --help was asked
-/// for, which is printed. Error: an unknown option or key, a value that does not fit.
+/// for, which is printed. Error: an unknown option or key, a value that does not fit, no --data_dir
+/// where Options::needs_data.
 std::optional<Options> parse(int argc, const char* const* argv, Options defaults);
 
 /// A program: parses its command line, runs `body` and prints the results, if there are any, as one
 /// line of JSON on stdout. With Options::fit_batch, `body` is called as for --plan first, to find
-/// the batch size; it is 1024 at most. Returns the exit status: 0, or 1 after "error: ..." on
-/// stderr.
+/// the batch size; it is 1024 at most. Returns the exit status: 0, 1 after "error: ..." on stderr,
+/// or 130 or 143 when SIGINT or SIGTERM has ended it.
 int run(int argc, const char* const* argv, Options defaults,
         const std::function<Results(const Options&)>& body);
 

@@ -67,7 +67,10 @@ int digits_read(const LivePredictor& read, const Features& digits) {
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 1000};
+  examples::Options defaults{.about =
+                                 "An application trains a model of its own in a thread: it "
+                                 "watches, saves, pauses and stops.",
+                             .max_steps = 1000};
   defaults.run.threads = 1;  // the application has use for the other cores
   return examples::run(argc, argv, defaults, [](const auto& o) {
     DigitReader reader({.model_dir = o.model_dir, .run = o.run});

@@ -28,7 +28,11 @@ Dataset digits(const examples::Options& o, data::Split split) {
 }
 
 int main(int argc, char** argv) {
-  return examples::run(argc, argv, {.max_steps = 4000, .batch_size = 128}, [](const auto& o) {
+  examples::Options defaults{.about = "LeNet learns handwritten digits.",
+                             .data = "MNIST's four files, gzipped or not",
+                             .max_steps = 4000,
+                             .batch_size = 128};
+  return examples::run(argc, argv, defaults, [](const auto& o) {
     Dataset train = digits(o, data::Split::train) | data::shuffle(60'000, {.seed = o.run.seed})
                     | data::repeat() | data::batch(o.batch_size) | data::prefetch();
     Dataset test = digits(o, data::Split::test) | data::batch(500);

@@ -66,7 +66,7 @@ ModelFn scheduled(const examples::Options& o, std::int64_t classes) {
       warmup(cosine_decay({.initial = o.number("learning_rate"),
                            .decay_steps = std::max<std::int64_t>(1, o.max_steps - rising)}),
              {.steps = rising});
-  ModelFn model = models::make(o.own.at("model"), concat(R"({"classes": )", classes, "}"));
+  ModelFn model = models::make(o.words("model"), concat(R"({"classes": )", classes, "}"));
   return [=](Scope s, const Batch& batch, Mode mode) {
     EstimatorSpec spec = model(s, batch, mode);
     spec.train =
@@ -78,7 +78,7 @@ ModelFn scheduled(const examples::Options& o, std::int64_t classes) {
 // torchvision's weights of the same model; the head keeps its first values where there are other
 // classes.
 std::optional<WarmStart> warm_start(const examples::Options& o) {
-  const std::string &from = o.own.at("warm_start"), &model = o.own.at("model");
+  const std::string &from = o.words("warm_start"), &model = o.words("model");
   if (from.empty()) return std::nullopt;
   require(model.starts_with("resnet"), "warm_start: there are no names for `", model, "`");
   return WarmStart{.from = from,
@@ -117,12 +117,17 @@ examples::Results learn(Estimator& classifier, const Input& input, TrainOptions 
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 100,
-                             .batch_size = 64,
-                             .own = {{"model", "resnet18"},
-                                     {"image_size", "32"},
-                                     {"learning_rate", "0.1"},
-                                     {"warm_start", ""}}};
+  examples::Options defaults{
+      .about =
+          "A residual network learns from folders of images; without any, it shows how fast a step "
+          "is.",
+      .data = "folders train and test, or val, with one of images a class",
+      .max_steps = 100,
+      .batch_size = 64,
+      .own = {{"model", {"resnet18", "Name of a ready model"}},
+              {"image_size", {"32", "Side of the images, in pixels"}},
+              {"learning_rate", {"0.1", "The highest, after warming up"}},
+              {"warm_start", {"", "torchvision's weights of the model, a safetensors file"}}}};
   return examples::run(argc, argv, defaults, [](const auto& o) {
     std::int64_t size = o.whole_number("image_size");
     require(size > 0, "image_size must be above 0, got ", size);

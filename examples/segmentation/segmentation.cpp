@@ -93,7 +93,12 @@ void write_overlays(Estimator& estimator, const Dataset& pairs, const std::strin
 }
 
 int main(int argc, char** argv) {
-  return examples::run(argc, argv, {.max_steps = 800, .batch_size = 4}, [](const auto& o) {
+  examples::Options defaults{
+      .about = "A U-Net learns to tell cells from membranes.",
+      .data = "pairs of one name in image/ and label/, 255 in a label being cell",
+      .max_steps = 800,
+      .batch_size = 4};
+  return examples::run(argc, argv, defaults, [](const auto& o) {
     Dataset train = pairs(o) | data::take(24) | data::cache()
                     | data::shuffle(24, {.seed = o.run.seed}) | data::repeat()
                     | data::map(augment(o.data_dir.empty() ? 64 : 256),

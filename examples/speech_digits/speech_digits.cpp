@@ -165,7 +165,12 @@ void show(Estimator& recognizer, const Dataset& some) {
 }
 
 int main(int argc, char** argv) {
-  return examples::run(argc, argv, {.max_steps = 6000, .batch_size = 16}, [](const auto& o) {
+  examples::Options defaults{
+      .about = "Spoken digits are spelled letter by letter, by a network trained with CTC.",
+      .data = "WAV files of the Free Spoken Digit Dataset",
+      .max_steps = 6000,
+      .batch_size = 16};
+  return examples::run(argc, argv, defaults, [](const auto& o) {
     Dataset train = sounds(o, data::Split::train) | data::shuffle(1000, {.seed = o.run.seed})
                     | data::repeat() | data::map(changed, {.workers = data::autotune})
                     | data::map(spelled, {.workers = data::autotune}) | by_length(o.batch_size)

@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/text.h"
@@ -19,14 +21,20 @@ namespace belfry::programs {
 namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
+using Json = nlohmann::ordered_json;
 
 struct Arguments {
   std::string from, to;
   std::vector<std::string> paths;
   Pairs names, rules;
-  bool statistics = false;
+  bool statistics = false, json = false;
   double tolerance = 0;
 };
+
+// Names may hold bytes that are no UTF-8.
+void print(const Json& json) {
+  programs::print(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 std::string size_text(const NamedArrays& tensors) {
   std::int64_t elements = 0, bytes = 0;
@@ -39,38 +47,60 @@ int list(const Arguments& args) {
   auto files = list_checkpoints(args.from);
   require(!files.empty(), "ls: folder `", args.from, "` has no checkpoints");
   std::vector<std::vector<std::string>> rows{{"step", "tensors", "size", "file"}};
+  Json all = Json::array();
   for (const CheckpointFile& file : files) {
     std::filesystem::path path(file.path);
     std::error_code error;
     std::int64_t size = std::filesystem::file_size(path, error);
-    std::string tensors = "damaged";
+    if (error) size = 0;
+    Json tensors;  // null: damaged
     try {
-      tensors = text(read_safetensors_header(file.path).tensors.size());
+      tensors = read_safetensors_header(file.path).tensors.size();
     } catch (const Error&) {  // verify tells more
     }
-    rows.push_back(
-        {text(file.step), tensors, bytes_text(error ? 0 : size), path.filename().string()});
+    all.push_back(
+        {{"step", file.step}, {"tensors", tensors}, {"bytes", size}, {"file", file.path}});
+    rows.push_back({text(file.step), tensors.is_null() ? "damaged" : tensors.dump(),
+                    bytes_text(size), path.filename().string()});
   }
-  print_table(rows);
+  args.json ? print(all) : print_table(rows);
   return 0;
 }
 
-std::vector<std::string> statistics_of(const Array& array) {
+// The least, the mean and the largest element; none of no elements.
+std::vector<double> statistics_of(const Array& array) {
   double low = 0, high = 0, sum = 0;
   for (std::int64_t i = 0; i < array.elements(); ++i) {
     double value = array.at(i);
-    if (std::isnan(value)) return {"nan", "nan", "nan"};
+    if (std::isnan(value)) return {value, value, value};
     low = i == 0 ? value : std::min(low, value);
     high = i == 0 ? value : std::max(high, value);
     sum += value;
   }
   if (array.elements() == 0) return {};
-  auto short_text = [](double value) { return text(static_cast<float>(value)); };
-  return {short_text(low), short_text(sum / array.elements()), short_text(high)};
+  return {low, sum / array.elements(), high};
+}
+
+int show_as_json(const Weights& weights, bool statistics) {
+  Json tensors = Json::array();
+  for (const auto& [name, array] : weights.tensors) {
+    std::vector<std::int64_t> shape(array.shape().begin(), array.shape().end());
+    Json& one = tensors.emplace_back(
+        Json{{"name", name}, {"type", to_string(array.dtype())}, {"shape", shape}});
+    std::vector<double> numbers = statistics ? statistics_of(array) : std::vector<double>();
+    for (std::size_t i = 0; i < numbers.size(); ++i)  // JSON has no NaN: null
+      one[std::array{"least", "mean", "largest"}[i]] = numbers[i];
+  }
+  print(Json{{"path", weights.path},
+             {"metadata", weights.metadata},
+             {"tensors", tensors},
+             {"left_out", weights.skipped}});
+  return 0;
 }
 
 int show(const Arguments& args) {
   Weights weights = read_weights(args.from);
+  if (args.json) return show_as_json(weights, args.statistics);
   print(weights.path);
   constexpr std::size_t most = 100;
   for (const auto& [key, value] : weights.metadata)
@@ -83,7 +113,7 @@ int show(const Arguments& args) {
   for (const auto& [name, array] : weights.tensors) {
     auto& row = rows.emplace_back(std::vector<std::string>{name, to_string(array.type())});
     if (!args.statistics) continue;
-    for (std::string& number : statistics_of(array)) row.push_back(std::move(number));
+    for (double number : statistics_of(array)) row.push_back(text(static_cast<float>(number)));
   }
   print_table(rows);
   for (const std::string& skipped : weights.skipped) print("left out: " + skipped);
@@ -94,12 +124,19 @@ int show(const Arguments& args) {
 int diff(const Arguments& args) {
   Weights a = read_weights(args.from), b = read_weights(args.to);
   auto differences = compare(a, b, args.tolerance);
+  std::size_t tensors = std::max(a.tensors.size(), b.tensors.size());
   std::vector<std::vector<std::string>> rows;
-  for (const Difference& difference : differences)
+  Json all = Json::array();
+  for (const Difference& difference : differences) {
     rows.push_back({difference.name, difference.what});
-  print_table(rows);
-  print(concat(differences.size(), " of ", std::max(a.tensors.size(), b.tensors.size()),
-               " tensors differ"));
+    all.push_back({{"name", difference.name}, {"what", difference.what}});
+  }
+  if (args.json) {
+    print(Json{{"tensors", tensors}, {"differences", all}});
+  } else {
+    print_table(rows);
+    print(concat(differences.size(), " of ", tensors, " tensors differ"));
+  }
   return differences.empty() ? 0 : 1;
 }
 
@@ -144,13 +181,18 @@ int average(const Arguments& args) {
 
 int verify(const Arguments& args) {
   int damaged = 0;
+  Json all = Json::array();
+  auto tell = [&](bool ok, const std::string& path, const std::string& what) {
+    if (!args.json) print(concat(ok ? "ok       " : "damaged  ", path, ": ", what));
+    all.push_back({{"path", path}, {"ok", ok}, {"what", what}});
+  };
   auto check = [&](const std::string& path) {
     try {
-      print(concat("ok       ", path, ": ", size_text(read_weights(path).tensors)));
+      tell(true, path, size_text(read_weights(path).tensors));
     } catch (const Error& error) {
       std::string why = error.what(), suffix = concat(" (in `", path, "`)");
       if (why.ends_with(suffix)) why.resize(why.size() - suffix.size());  // the line begins with it
-      print(concat("damaged  ", path, ": ", why));
+      tell(false, path, why);
       damaged = 1;
     }
   };
@@ -162,6 +204,7 @@ int verify(const Arguments& args) {
   }
   for (const std::string& path : args.paths)
     for (const std::string& file : files_of(path)) check(file);
+  if (args.json) print(all);
   return damaged;
 }
 
@@ -187,12 +230,18 @@ std::vector<Command> declare(CLI::App& app, Arguments& args) {
         ->required()
         ->each(check_written_name);
   };
+  auto json = [&](CLI::App* command) {
+    command->add_flag("--json", args.json, "Print JSON, for other programs");
+  };
   CLI::App* ls = add("ls", "List the checkpoints of a folder", list);
   ls->add_option("FOLDER", args.from, "A model_dir")->required();
+  json(ls);
   CLI::App* one = add("show", "Print what a file holds", show);
+  json(one);
   from(one);
   one->add_flag("--statistics", args.statistics, "Least, mean and largest element, too");
   CLI::App* two = add("diff", "Compare two files; status 1 if they differ", diff);
+  json(two);
   from(two, "A");
   two->add_option("B", args.to, "The other one")->required();
   two->add_option("--tolerance", args.tolerance, "Elements may differ by so much [0]");
@@ -215,6 +264,7 @@ std::vector<Command> declare(CLI::App& app, Arguments& args) {
   CLI::App* all = add(
       "verify", "Read files, or all checkpoints of folders; status 1 if one is damaged", verify);
   all->add_option("FROM", args.paths, "Files and folders")->required();
+  json(all);
   CLI::App* other = add("convert", "Write a file in another format", convert);
   from(other);
   to(other);
@@ -226,7 +276,8 @@ int run(int argc, char** argv) {
       "Looks at checkpoints and other files of weights, and changes them. FROM is a\n"
       "safetensors file, the index of one in several files, an NPZ file, a checkpoint of\n"
       "TensorFlow's, or a folder with one of these: the newest checkpoint, unless a command\n"
-      "says that it takes all.");
+      "says that it takes all.",
+      "belfry-ckpt");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(build_info()));
   Arguments args;
@@ -241,7 +292,11 @@ int run(int argc, char** argv) {
     print(version.what());
     return 0;
   } catch (const CLI::ParseError& error) {
-    fail("command line: ", error.what(), "; --help lists the commands");
+    bool chosen = !app.get_subcommands().empty();
+    std::vector<std::string> names;
+    for (const Command& command : commands) names.push_back(command.app->get_name());
+    fail("command line: ", error.what(), "; ",
+         chosen ? "--help lists the options" : "the commands are " + join(names, ", "));
   }
   for (const Command& command : commands)
     if (command.app->parsed()) return command.run(args);

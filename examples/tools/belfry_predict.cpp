@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "belfry/data/formats/images/image.h"
 #include "belfry/framework/tensor/array.h"
@@ -36,12 +37,33 @@ std::string how_read(const std::string& name, const ExampleInput& how) {
 }
 
 // All signatures, or the one that was asked for.
-void describe(const Predictor& predictor, const std::string& asked) {
-  auto signatures = predictor.signatures();
-  if (!asked.empty()) {
-    predictor.inputs(asked);  // throws if there is no such signature
-    signatures = {asked};
+std::vector<std::string> signatures_of(const Predictor& predictor, const std::string& asked) {
+  if (asked.empty()) return predictor.signatures();
+  predictor.inputs(asked);  // throws if there is no such signature
+  return {asked};
+}
+
+void describe_as_json(const Predictor& predictor, const std::string& asked) {
+  using Json = nlohmann::ordered_json;
+  auto types = [](const Predictor::Types& all) {
+    Json out = Json::object();
+    for (const auto& [name, type] : all) out[name] = to_string(type);
+    return out;
+  };
+  Json signatures = Json::object();
+  for (const std::string& signature : signatures_of(predictor, asked)) {
+    Json& one = signatures[signature];
+    one = {{"inputs", types(predictor.inputs(signature))},
+           {"outputs", types(predictor.outputs(signature))}};
+    for (const auto& [name, how] : predictor.examples(signature))
+      one["examples"][name] = how_read(name, how);
   }
+  print(Json{{"path", predictor.path()}, {"step", predictor.step()}, {"signatures", signatures}}
+            .dump());
+}
+
+void describe(const Predictor& predictor, const std::string& asked) {
+  auto signatures = signatures_of(predictor, asked);
   print(concat(predictor.path(), ", step ", predictor.step()));
   std::vector<std::vector<std::string>> rows;
   for (const std::string& signature : signatures) {
@@ -120,7 +142,7 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_option("--output", args.output, "Write *.npy, *.npz, *.csv or *.jsonl");
   app.add_option("--batch", args.inputs.batch, "Rows at once [32]")->check(CLI::Range(1, 1 << 20));
   app.add_option("--device", args.device, "cpu, cuda:0, ... [cpu]");
-  app.add_flag("--json", args.json, "Print a line of JSON for each row");
+  app.add_flag("--json", args.json, "Print a line of JSON for each row, or of what the export is");
   app.add_flag("--resize", args.inputs.resize, "Resize images to the input's size");
   app.add_flag("--raw", args.inputs.raw, "Pixels 0 to 255 instead of 0 to 1");
   app.set_version_flag("--version", std::string(build_info()));
@@ -149,7 +171,7 @@ int run(int argc, char** argv) {
          return data::decode_image(bytes, {.channels = channels});
        }});
   if (args.inputs.paths.empty()) {
-    describe(predictor, args.inputs.signature);
+    (args.json ? describe_as_json : describe)(predictor, args.inputs.signature);
     return 0;
   }
   PredictedRows rows = predict(predictor, args);

@@ -21,7 +21,10 @@ EstimatorSpec perceptron(Scope s, const Batch& batch, Mode mode) {
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 2000, .batch_size = 15};
+  examples::Options defaults{
+      .about = "Handwritten digits on two towers that share every batch; says where the time goes.",
+      .max_steps = 2000,
+      .batch_size = 15};
   defaults.run.devices = {"cpu:0", "cpu:1"};
   return examples::run(argc, argv, defaults, [](const auto& o) {
     Dataset train = data::drawn_digits({.split = data::Split::train})

@@ -51,7 +51,10 @@ Dataset volumes(std::int64_t count, std::uint64_t seed) {
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 200, .batch_size = 4};
+  examples::Options defaults{
+      .about = "A 3-D U-Net, split over two devices, finds ellipsoids in noisy volumes.",
+      .max_steps = 200,
+      .batch_size = 4};
   defaults.run.devices = {"cpu:0+cpu:1"};
   return examples::run(argc, argv, defaults, [](const auto& o) {
     Dataset train = volumes(1000, o.run.seed)

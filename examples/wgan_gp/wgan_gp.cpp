@@ -5,7 +5,11 @@
 using namespace belfry;
 
 int main(int argc, char** argv) {
-  return examples::run(argc, argv, {.max_steps = 1000, .batch_size = 64}, [](const auto& o) {
+  examples::Options defaults{.about = "A Wasserstein GAN with gradient penalty draws digits.",
+                             .data = "MNIST's four files, gzipped or not",
+                             .max_steps = 1000,
+                             .batch_size = 64};
+  return examples::run(argc, argv, defaults, [](const auto& o) {
     return examples::train_digit_gan(o, {.gan = gan::wgan_gp({.filters = 32})});
   });
 }

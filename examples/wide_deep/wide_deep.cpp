@@ -56,10 +56,15 @@ std::vector<std::string> table_in(const std::string& folder) {
 }
 
 int main(int argc, char** argv) {
-  examples::Options defaults{.max_steps = 4000, .batch_size = 100};
+  examples::Options defaults{.about =
+                                 "Who earns more than 50,000 dollars a year? A wide-and-deep model "
+                                 "of the census table Adult.",
+                             .data = "adult.csv or adult.csv.gz",
+                             .needs_data = true,
+                             .max_steps = 4000,
+                             .batch_size = 100};
   defaults.run.threads = 1;  // more would only wait for each other in steps as small as these
   return examples::run(argc, argv, defaults, [](const auto& o) {
-    require(!o.data_dir.empty(), "--data_dir must name the folder of adult.csv or adult.csv.gz");
     Dataset rows = data::csv(table_in(o.data_dir), fields(),
                              {.csv = {.header = false, .skip_initial_space = true}});
     auto kept = [](const Features& row) { return std::fmod(row.at("row").item(), 5) != 0; };

@@ -28,6 +28,18 @@ class Error : public std::exception {
   std::string message_;
 };
 
+/// A signal has ended what a program was doing; what is to be saved has been saved.
+class Interrupted : public Error {
+ public:
+  Interrupted(std::string message, int signal) : Error(std::move(message)), signal_(signal) {}
+  int signal() const { return signal_; }  ///< SIGINT or SIGTERM
+  /// What a shell expects of the program then: 130 for SIGINT.
+  int exit_status() const { return 128 + signal_; }
+
+ private:
+  int signal_;
+};
+
 /// Throws Error with the arguments joined as its message.
 template <class... Args>
 [[noreturn, gnu::cold, gnu::noinline]] void fail(const Args&... args) {

@@ -24,8 +24,10 @@ class Session;
 struct ExportOptions;
 
 struct EstimatorOptions {
-  ModelFn model_fn = {};       ///< may stay empty in a subclass that overrides model_fn()
-  std::string model_dir = {};  ///< for checkpoints; empty: TF_CONFIG's, or else a temporary one
+  ModelFn model_fn = {};  ///< may stay empty in a subclass that overrides model_fn()
+  /// For checkpoints; empty: TF_CONFIG's, or else a temporary one, which is made when training
+  /// begins and removed with the Estimator if it is empty by then.
+  std::string model_dir = {};
   RunConfig run = {};
   /// Values to begin with while model_dir has no checkpoint; a table of them is logged.
   std::optional<WarmStart> warm_start = {};
@@ -114,7 +116,8 @@ class Estimator {
   /// the data or a hook throws (hooks have then ended as failed). The next call goes on after the
   /// last finished step, with the batch after the one that failed, if the failure came between two
   /// steps (reading the input, building the step for a batch, saving). After one inside a step, NaN
-  /// and after_step() included, it starts from the newest checkpoint.
+  /// and after_step() included, it starts from the newest checkpoint. Interrupted: a signal has
+  /// ended it (RunConfig::throw_on_signals).
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
   Training start(const InputFn& input_fn, TrainOptions options = {});
@@ -122,7 +125,8 @@ class Estimator {
   /// The mean over a stream, which must have an end unless `steps` or `stop` sets one. Nothing is
   /// written: evaluate_and_write() (hooks/evaluate/evaluate_continuously.h) logs the result and
   /// writes it for TensorBoard. Error: no data and no stop; data known to be endless and neither
-  /// `steps` nor a token; `steps` is not above 0; a token in a job of several workers.
+  /// `steps` nor a token; `steps` is not above 0; a token in a job of several workers. Interrupted:
+  /// a signal has ended it (RunConfig::throw_on_signals).
   EvalResult evaluate(const InputFn& input_fn, EvalOptions options = {});
 
   /// Does what evaluate() would before its second batch, but runs nothing: makes the plan for the
@@ -206,6 +210,7 @@ class Estimator {
 
   ModelFn model_fn_;
   std::string model_dir_;
+  bool temporary_ = false;  // model_dir_ is made when training begins, and goes if it stays empty
   RunConfig config_;
   std::optional<WarmStart> warm_start_;
   std::shared_ptr<Session> session_;

@@ -111,23 +111,29 @@ class HookContext {
   /// The same, but with RunConfig::save_in_background only the snapshot is taken now.
   virtual void begin_checkpoint() { save_checkpoint(); }
 
-  /// Seconds for which hooks have paused training so far (TrainingPause); speeds leave them out.
+  /// Seconds for which training has paused so far (TrainingPause); speeds leave them out.
   double paused_seconds() const { return paused_seconds_; }
   void add_pause(double seconds) { paused_seconds_ += seconds; }
 
  private:
+  friend class TrainingPause;
   double paused_seconds_ = 0;
+  int pauses_ = 0;  // that are under way, one within the other
 };
 
 /// Seconds of a clock that never goes back.
 double monotonic_seconds();
 
-/// While it lives, a hook does something else than training on the training thread: it evaluates,
-/// or makes samples. No speed of the training counts this time.
+/// While it lives, something else than training goes on in the training thread: a hook evaluates,
+/// or makes samples; a checkpoint is written. No speed of the training counts this time.
 class TrainingPause {
  public:
-  explicit TrainingPause(HookContext& context) : context_(context), began_(monotonic_seconds()) {}
-  ~TrainingPause() { context_.add_pause(monotonic_seconds() - began_); }
+  explicit TrainingPause(HookContext& context) : context_(context), began_(monotonic_seconds()) {
+    ++context_.pauses_;
+  }
+  ~TrainingPause() {
+    if (--context_.pauses_ == 0) context_.add_pause(monotonic_seconds() - began_);
+  }
   TrainingPause(const TrainingPause&) = delete;
   TrainingPause& operator=(const TrainingPause&) = delete;
 

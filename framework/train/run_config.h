@@ -171,9 +171,15 @@ struct RunConfig {
   /// again. All plans compute in the same memory, as large as the largest needs. Each also has some
   /// of its own: on the host for its kernels, on a GPU for its inputs and results.
   int plans = 32;
-  /// SIGINT and SIGTERM end train() after the running step, with a checkpoint. Handlers are in
-  /// place during train() only; a second signal takes its usual course.
+  /// SIGINT and SIGTERM end train() after the running step, with a checkpoint, evaluations and
+  /// predictions that its hooks make included, and an evaluate() by itself after the running batch.
+  /// A log line says so at once. Handlers are in place during these calls only; a second signal
+  /// takes its usual course. Several workers evaluate without them.
   bool stop_on_signals = true;
+  /// train() and evaluate() throw Interrupted when a signal has ended them and all is saved, so
+  /// that a program ends that would go on to other things. false: they return what there is, as
+  /// stopped.
+  bool throw_on_signals = false;
   /// A loss, or another of EstimatorSpec::values, that is NaN or infinite fails training, unless
   /// the step applied nothing (hooks::skip_non_finite). false: a warning says so, once until all
   /// are finite again; checkpoints are written all the same, and such steps are not evaluated.
@@ -203,6 +209,7 @@ struct RunConfig {
     field("recompute", o.recompute);
     field("plans", o.plans, at_least(1));
     field("stop_on_signals", o.stop_on_signals);
+    field("throw_on_signals", o.throw_on_signals);
     field("fail_on_non_finite", o.fail_on_non_finite);
     field("check_numerics", o.check_numerics);
   }

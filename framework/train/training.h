@@ -94,6 +94,7 @@ struct TrainResult {
   StepTimes times;  ///< summed over steps, the mean of the towers
   Outcome outcome = Outcome::finished;
   std::string reason;  ///< when stopped
+  int signal = 0;      ///< SIGINT or SIGTERM, where that has stopped it
 };
 
 /// The training that train() runs; a host with a loop of its own drives it by step():

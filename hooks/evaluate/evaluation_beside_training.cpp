@@ -38,6 +38,7 @@ class BesideTraining final : public EvaluationHook {
             "EvalSpec::devices empty");
     RunConfig config = estimator.config();
     config.devices = spec_.devices;
+    config.stop_on_signals = false;  // the training listens, and stops it
     sibling_ = estimator.sibling(std::move(config), folder_);
   }
 

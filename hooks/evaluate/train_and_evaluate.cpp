@@ -152,6 +152,9 @@ void evaluate_without_training(const RunConfig& config, const TrainOptions& opti
     if (hook->has_evaluated() || hook->evaluate_without_training(outside.token())) continue;
     result.outcome = Outcome::stopped;
     result.reason = outside.reason().value_or("another worker asked for it");
+    result.signal = outside.signal();
+    if (result.signal != 0 && config.throw_on_signals)
+      throw Interrupted(concat("train_and_evaluate: ", result.reason), result.signal);
     return;
   }
 }

@@ -13,6 +13,7 @@
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
+#include "belfry/framework/train/activity.h"
 #include "belfry/framework/train/hook.h"
 #include "belfry/hooks/record/values.h"
 
@@ -20,14 +21,16 @@ namespace belfry::hooks {
 namespace {
 
 constexpr double seconds_between_draws = 0.1;
-constexpr double memory_seconds = 3;  // after which older speeds count 1/e
+// After which older speeds count 1/e: in what is shown as the speed, and in what is left of the
+// time.
+constexpr double memory_seconds = 3, memory_seconds_of_estimate = 30;
 
 // Three digits, or all before the point.
 std::string short_number(double value) { return printed(value < 100 ? "%.3g" : "%.0f", value); }
 
 // Sums in which older summands fade, so that their quotients follow a change of speed.
-StepSums faded(StepSums sums, const StepSums& latest) {
-  sums = sums / std::exp(latest.seconds / memory_seconds);
+StepSums faded(StepSums sums, const StepSums& latest, double memory) {
+  sums = sums / std::exp(latest.seconds / memory);
   return sums += latest;
 }
 
@@ -36,7 +39,7 @@ struct Status {
   std::optional<std::int64_t> last_step;
   double elapsed_seconds = 0;
   double loss = 0;
-  StepSums speed;
+  StepSums speed, long_speed;
 };
 
 // "00:12<00:17", "34.1 steps/s" or, if slow, "2.1 s/step", "4365 examples/s", "loss 0.1234",
@@ -46,7 +49,7 @@ std::vector<std::string> numbers(const Status& s) {
   std::string times = duration_text(s.elapsed_seconds);
   if (s.last_step) {
     double left = *s.last_step - s.step;
-    times += "<" + (known ? duration_text(left / s.speed.steps_per_second()) : "?");
+    times += "<" + (known ? duration_text(left / s.long_speed.steps_per_second()) : "?");
   }
   if (!known) return {times};
   double steps = s.speed.steps_per_second();
@@ -92,6 +95,7 @@ std::string bar_line(const Status& s, int columns) {
   std::string percent;
   if (s.last_step) percent = printed("%3.0f%%|", std::floor(100 * fraction_done(s)));
   std::size_t before = percent.size() + (s.last_step ? 1 : 0) + count(s).size();
+  if (s.last_step && width >= 90) before += 12;  // ten cells of the bar, and its end
   std::string right = count(s) + fitted(numbers(s), width > before ? width - before : 0);
   if (s.last_step) {
     std::size_t needed = percent.size() + right.size() + 2;
@@ -101,6 +105,18 @@ std::string bar_line(const Status& s, int columns) {
     right = percent + (cells > 0 ? bar : " ") + right;
   }
   return right.substr(0, width);
+}
+
+// "evaluating: 12/40 batches [00:03<00:07]", "saving step 100".
+std::string activity_line(const Activity& a, double seconds, int columns) {
+  std::string text = a.what;
+  if (a.done > 0) {
+    text += concat(": ", a.done, a.total ? concat("/", *a.total) : "", " batches [",
+                   duration_text(seconds));
+    if (a.total) text += "<" + duration_text(seconds * (*a.total - a.done) / a.done);
+    text += "]";
+  }
+  return text.substr(0, std::max(columns - 1, 1));
 }
 
 // The line on the terminal, and the log lines of any thread that come in between.
@@ -145,6 +161,7 @@ class Progress final : public Hook {
     if (options_.terminal.columns <= 0) return;
     drawing_ = std::make_shared<Drawing>(options_.terminal);
     drawing_->draw(line());
+    previous_activity_sink_ = set_activity_sink([this](const Activity& a) { show(a); });
     previous_sink_ = set_log_sink({});
     set_log_sink(
         [drawing = drawing_, before = previous_sink_](LogLevel level, std::string_view text) {
@@ -157,6 +174,7 @@ class Progress final : public Hook {
     status_.step = result.step;
     status_.loss = result.loss;
     meter_.add(result);
+    is_news_ = true;
     double now = options_.clock();
     if (drawing_) {
       if (now - drawn_ >= seconds_between_draws) draw(result.context, now);
@@ -171,32 +189,51 @@ class Progress final : public Hook {
     if (!drawing_) return;
     draw(context, options_.clock());
     set_log_sink(previous_sink_);
+    set_activity_sink(previous_activity_sink_);
     drawing_->finish();
     drawing_.reset();
   }
 
  private:
   void count_time(const HookContext& context, double now) {
-    status_.speed = faded(status_.speed, meter_.collect(context, now));
     status_.elapsed_seconds = now - started_;
+    if (!is_news_) return;  // without a step, seconds say nothing of the speed
+    is_news_ = false;
+    StepSums latest = meter_.collect(context, now);
+    status_.speed = faded(status_.speed, latest, memory_seconds);
+    status_.long_speed = faded(status_.long_speed, latest, memory_seconds_of_estimate);
   }
   void draw(const HookContext& context, double now) {
     count_time(context, now);
     drawn_ = now;
     drawing_->draw(line());
   }
-  std::string line() const {
+  // In the line's place, until it is over.
+  void show(const Activity& activity) {
+    double now = options_.clock();
+    bool begins = activity.done == 0;
+    if (begins) activity_began_ = now;
+    if (!begins && now - drawn_ < seconds_between_draws) return;
+    drawn_ = now;
+    drawing_->draw(
+        activity.what.empty() ? line() : activity_line(activity, now - activity_began_, columns()));
+  }
+  int columns() const {
     const Terminal& terminal = options_.terminal;
     int present = terminal.present_columns ? terminal.present_columns() : 0;
-    return bar_line(status_, present > 0 ? present : terminal.columns);
+    return present > 0 ? present : terminal.columns;
   }
+  std::string line() const { return bar_line(status_, columns()); }
 
   ProgressOptions options_;
   Status status_;
   StepMeter meter_;
   double started_ = 0, drawn_ = 0;
+  bool is_news_ = false;  // a step since the speed was counted
+  double activity_began_ = 0;
   std::shared_ptr<Drawing> drawing_;  // on a terminal, between begin and end
   LogSink previous_sink_;
+  ActivitySink previous_activity_sink_;
 };
 
 }  // namespace

@@ -24,8 +24,9 @@ std::string printed(const char* format, Args... args) {
   return text.data();
 }
 
-/// "01:15" or "2:01:15".
+/// "01:15" or "2:01:15"; "?" where it is unknown, or above 100,000 hours.
 inline std::string duration_text(double seconds) {
+  if (!(seconds >= 0 && seconds < 3.6e8)) return "?";
   auto s = static_cast<long long>(seconds);
   return s < 3600 ? printed("%02lld:%02lld", s / 60, s % 60)
                   : printed("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);

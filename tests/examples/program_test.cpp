@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
@@ -10,11 +11,13 @@
 namespace belfry::examples {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
-Options parsed(std::vector<const char*> arguments, Options defaults = {}) {
+Options parsed(std::vector<const char*> arguments, Options defaults = {.data = "pictures"}) {
   arguments.insert(arguments.begin(), "program");
   return parse(static_cast<int>(arguments.size()), arguments.data(), std::move(defaults)).value();
 }
@@ -39,7 +42,8 @@ class File {
 };
 
 TEST(Program, DefaultsAreTheExamplesOwn) {
-  Options o = parsed({}, {.data_dir = "d", .model_dir = "m", .max_steps = 7, .batch_size = 3});
+  Options o = parsed(
+      {}, {.data = "pictures", .data_dir = "d", .model_dir = "m", .max_steps = 7, .batch_size = 3});
   EXPECT_EQ(o.data_dir, "d");
   EXPECT_EQ(o.model_dir, "m");
   EXPECT_EQ(o.max_steps, 7);
@@ -69,14 +73,16 @@ TEST(Program, ReadsEveryOption) {
 }
 
 TEST(Program, ReadsTheExamplesOwnOptions) {
-  Options defaults{.own = {{"model", "small"}, {"image_size", "32"}, {"rate", "0.1"}}};
+  Options defaults{.own = {{"model", {"small", "Which"}},
+                           {"image_size", {"32", "Side"}},
+                           {"rate", {"0.1", "Of learning"}}}};
   Options o = parsed({"--image-size", "64"}, defaults);
-  EXPECT_EQ(o.own.at("model"), "small");
+  EXPECT_EQ(o.words("model"), "small");
   EXPECT_EQ(o.whole_number("image_size"), 64);
   EXPECT_EQ(o.number("rate"), 0.1);
   File file(R"({"model": "large", "image_size": 96, "rate": 0.5})");
   o = parsed({"--config", file.path(), "--rate=2"}, defaults);
-  EXPECT_EQ(o.own.at("model"), "large");
+  EXPECT_EQ(o.words("model"), "large");
   EXPECT_EQ(o.whole_number("image_size"), 96);
   EXPECT_EQ(o.number("rate"), 2);
   try {
@@ -86,7 +92,7 @@ TEST(Program, ReadsTheExamplesOwnOptions) {
     EXPECT_STREQ(error.what(), "rate must be a number, got `0.5x`");
   }
   try {
-    o.own["image_size"] = "1.5";
+    o.own["image_size"].value = "1.5";
     o.whole_number("image_size");
     FAIL();
   } catch (const Error& error) {
@@ -168,11 +174,11 @@ struct Outcome {
 };
 
 Outcome outcome_of(const std::function<Results(const Options&)>& body,
-                   std::vector<const char*> arguments = {}) {
+                   std::vector<const char*> arguments = {}, const Options& defaults = {}) {
   arguments.insert(arguments.begin(), "program");
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  int status = run(static_cast<int>(arguments.size()), arguments.data(), {}, body);
+  int status = run(static_cast<int>(arguments.size()), arguments.data(), defaults, body);
   return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
 }
 
@@ -238,20 +244,47 @@ TEST(Program, ErrorsGoToStderrWithStatusOne) {
   EXPECT_EQ(o.err, "error: there are 3 of 4 files\n");
 }
 
-TEST(Program, HelpListsTheOptionsAndRunsNothing) {
+TEST(Program, HelpTellsOfTheProgramAndItsOptionsAndRunsNothing) {
   bool ran = false;
   Outcome o = outcome_of(
       [&](const Options&) {
         ran = true;
         return Results{};
       },
-      {"--help"});
+      {"--help"},
+      {.about = "Learns to tell cats from dogs.",
+       .data = "pictures",
+       .needs_data = true,
+       .own = {{"image_size", {"32", "Side of the images"}}}});
   EXPECT_EQ(o.status, 0);
   EXPECT_FALSE(ran);
+  EXPECT_THAT(o.out, StartsWith("Learns to tell cats from dogs.\nUsage: program [OPTIONS]\n"));
+  EXPECT_THAT(o.out, ContainsRegex("--data_dir TEXT +Folder with pictures \\[required\\]"));
+  EXPECT_THAT(o.out, ContainsRegex("--image_size TEXT +Side of the images \\[32\\]"));
   for (const char* name :
-       {"--help", "--data_dir", "--model_dir", "--max_steps", "--batch_size", "--seed", "--threads",
+       {"--help", "--model_dir", "--max_steps", "--batch_size", "--seed", "--threads",
         "--save_checkpoint_steps", "--devices", "--precision", "--plan", "--config"})
     EXPECT_THAT(o.out, HasSubstr(name));
+}
+
+TEST(Program, DataThatAreNeededAreAskedForFirst) {
+  auto never = [](const Options&) -> Results { fail("it has run"); };
+  Outcome o = outcome_of(never, {}, {.data = "pictures", .needs_data = true});
+  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.err, "error: --data_dir must name the folder with pictures\n");
+  // A program without data of its own has no such option.
+  o = outcome_of(never, {"--data_dir", "d"});
+  EXPECT_THAT(o.err, HasSubstr("--data_dir"));
+  EXPECT_THAT(o.err, Not(HasSubstr("has run")));
+}
+
+TEST(Program, ASignalIsTheShellsStatus) {
+  Outcome o = outcome_of([](const Options& options) -> Results {
+    EXPECT_TRUE(options.run.throw_on_signals);
+    throw Interrupted("train: SIGINT at step 3", SIGINT);
+  });
+  EXPECT_EQ(o.status, 130);
+  EXPECT_EQ(o.out + o.err, "");
 }
 
 }  // namespace

@@ -1,9 +1,14 @@
 #include "belfry/framework/train/estimator.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <random>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
@@ -13,6 +18,7 @@
 #include "belfry/framework/train/predictions.h"
 #include "belfry/framework/train/run/batch_search.h"
 #include "belfry/framework/train/run/evaluation_run.h"
+#include "belfry/framework/train/run/signals.h"
 #include "belfry/framework/train/run/training_plan.h"
 #include "belfry/framework/train/state/checkpoint_at.h"
 #include "belfry/framework/train/step/session.h"
@@ -21,15 +27,26 @@
 namespace belfry {
 namespace {
 
-std::string folder_or_temporary(const std::string& model_dir) {
-  if (!model_dir.empty()) return model_dir;
-  std::string of_cluster = model_dir_of_cluster();
-  if (!of_cluster.empty()) return of_cluster;
-  std::string name = (std::filesystem::temp_directory_path() / "belfry-XXXXXX").string();
-  require(mkdtemp(name.data()),
-          "model_dir: none was given and no temporary folder could be made at ", name);
-  log_warning("model_dir: none was given, using ", name);
-  return name;
+// The name of a folder that nobody has, to be made by make_temporary().
+std::string temporary_name() {
+  std::random_device random;
+  std::uint64_t number = std::uint64_t{random()} << 32 | random();
+  std::array<char, 17> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(number));
+  return (std::filesystem::temp_directory_path() / concat("belfry-", digits.data())).string();
+}
+
+// For this user alone. There already: fine.
+void make_temporary(const std::string& name) {
+  if (::mkdir(name.c_str(), 0700) == 0)
+    log_warning("model_dir: none was given, using ", name);
+  else
+    require(errno == EEXIST, "model_dir: none was given and no temporary folder could be made at ",
+            name);
+}
+
+void answer_in_evaluation(const char* signal) {
+  log_info(signal, ": stopping the evaluation; once more ends the program at once");
 }
 
 void check_limit(const std::optional<std::int64_t>& limit, std::string_view what) {
@@ -66,10 +83,15 @@ Estimator::Estimator(EstimatorOptions options)
       warm_start_(std::move(options.warm_start)) {
   validate(config_);
   session_ = new_session();
-  model_dir_ = folder_or_temporary(options.model_dir);
+  model_dir_ = options.model_dir.empty() ? model_dir_of_cluster() : std::move(options.model_dir);
+  temporary_ = model_dir_.empty();
+  if (temporary_) model_dir_ = temporary_name();
 }
 
-Estimator::~Estimator() = default;
+Estimator::~Estimator() {
+  std::error_code has_content;
+  if (temporary_) std::filesystem::remove(model_dir_, has_content);
+}
 
 EstimatorSpec Estimator::model_fn(Scope scope, const Batch& batch, Mode mode) {
   require(model_fn_,
@@ -145,6 +167,7 @@ void Estimator::save_unsaved_steps() {
 // made for the lock, which would otherwise begin after they have made it.
 std::unique_ptr<LockFile> Estimator::prepare_model_dir() {
   if (!session_->towers().workers().is_chief()) return nullptr;
+  if (temporary_) make_temporary(model_dir_);
   if (config_.save_checkpoint) {
     probe_writable(model_dir_);
   } else {
@@ -179,23 +202,34 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   }
   Training training = start(input_fn, std::move(options));
   training.run();
-  return training.finish();
+  TrainResult result = training.finish();
+  if (result.signal != 0 && config_.throw_on_signals)
+    throw Interrupted(concat("train: ", result.reason, " at step ", result.global_step),
+                      result.signal);
+  return result;
 }
 
 EvalResult Estimator::evaluate(const InputFn& input_fn, EvalOptions options) {
   check_limit(options.steps, "evaluate: steps");
   require(session_->towers().workers().count() == 1 || !options.stop.stop_possible(),
           "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
+  LinkedStop outside(session_->training_stop());
+  std::optional<SignalGuard> signals;
+  bool alone = session_->towers().workers().count() == 1;
+  if (config_.stop_on_signals && alone && !session_->is_training())
+    outside.listen_to(signals.emplace(answer_in_evaluation).stop());
   std::optional<EvaluationRun> run;
   std::exception_ptr error;
   try {
-    run.emplace(session_at(options.checkpoint), input_fn, options, session_->training_stop());
+    run.emplace(session_at(options.checkpoint), input_fn, options, outside.token());
     run->run();
   } catch (...) {
     error = std::current_exception();
   }
   // No worker has waited for another one so far; now all know how it went for each.
   bool stopped = agree_on_evaluation(session_->towers().workers(), error, run && run->stopped());
+  if (int signal = signals ? signals->signal() : 0; signal != 0 && config_.throw_on_signals)
+    throw Interrupted(concat("evaluate: ", signals->received(), " came before its end"), signal);
   return run->result(stopped);  // what it throws all workers do
 }
 
@@ -271,7 +305,7 @@ std::string Estimator::plan(const InputFn& input_fn, TrainOptions options) {
   check_options(input_fn, options);
   return announcing_failure(session_, [&] {
     if (config_.save_checkpoint && session_->towers().workers().is_chief())
-      probe_writable(model_dir_);
+      probe_writable(temporary_ ? std::filesystem::temp_directory_path().string() : model_dir_);
     session();
     std::shared_ptr<Session> live = session_;
     auto turn = live->turns().acquire();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/train/activity.h"
 #include "belfry/framework/train/step/step_input.h"
 
 namespace belfry {
@@ -92,12 +93,14 @@ void EvaluationRun::run() {
   auto goes_on = [&](std::int64_t done) {
     return !stopped() && (!options_.steps || done < *options_.steps);
   };
+  ActivityScope activity({.what = "evaluating", .total = options_.steps});
   for (std::int64_t i = 0; goes_on(i) && input_->next(batch); ++i) {
     auto turn = session_->turns().acquire();
     driver_.run(batch, first_row);
     first_row += driver_.replicas().rows().all;
     if (!sums_) sums_.emplace(driver_.model().spec().metrics);
     sums_->add(driver_.replicas());
+    activity.done(i + 1);
   }
   bool others_may_have_some = session_->towers().workers().count() > 1;
   if (!sums_ && others_may_have_some && !stopped()) {

@@ -1,15 +1,24 @@
 #include "belfry/framework/train/run/outside_stop.h"
 
+#include "belfry/framework/base/log.h"
 #include "belfry/framework/train/training.h"
 
 namespace belfry {
 
 OutsideStop::OutsideStop(Workers& workers, const RunConfig& config, const TrainOptions& options)
-    : given_(options.stop), control_(options.control) {
+    : given_(options.stop), control_(options.control), is_chief_(workers.is_chief()) {
   of_all_.emplace(workers, stop_);
   stop_.listen_to(given_);
   if (control_) stop_.listen_to(control_->stop());
-  if (config.stop_on_signals) stop_.listen_to(signals_.emplace().stop());
+  if (config.stop_on_signals)
+    stop_.listen_to(signals_.emplace([this](const char* signal) { answer(signal); }).stop());
+}
+
+void OutsideStop::answer(const char* signal) const {
+  if (!is_chief_) return;
+  TrainProgress now = control_ ? control_->progress() : TrainProgress();
+  log_info(signal, ": stopping", now.running ? concat(" behind step ", now.step) : "",
+           "; once more ends the program at once, without saving");
 }
 
 std::optional<std::string> OutsideStop::reason() const {

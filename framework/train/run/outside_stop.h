@@ -13,7 +13,8 @@
 
 namespace belfry {
 
-/// Hears TrainOptions::stop, TrainControl, signals where RunConfig says so, and the other workers.
+/// Hears TrainOptions::stop, TrainControl, signals where RunConfig says so, which the chief answers
+/// with a log line at once, and the other workers.
 /// All workers make theirs at the same time.
 class OutsideStop {
  public:
@@ -25,12 +26,17 @@ class OutsideStop {
   void request() { stop_.request(); }
   /// Who has asked here; nothing: nobody, but maybe another worker.
   std::optional<std::string> reason() const;
+  /// The signal that has, or 0.
+  int signal() const { return signals_ ? signals_->signal() : 0; }
   /// Hears signals and other workers no more.
   void close();
 
  private:
+  void answer(const char* signal) const;
+
   std::stop_token given_;
   const TrainControl* control_;
+  bool is_chief_;
   LinkedStop stop_;
   std::optional<SignalGuard> signals_;
   std::optional<StopOfAll> of_all_;

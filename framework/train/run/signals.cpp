@@ -145,7 +145,10 @@ class SignalWatch {
       }
       MutexLock lock(mutex_);
       for (SignalGuard* guard : guards_)
-        if (guard->received()) guard->stop_.request_stop();
+        if (const char* signal = guard->received()) {
+          guard->stop_.request_stop();
+          if (auto heard = std::exchange(guard->heard_, {})) heard(signal);
+        }
     }
   }
 
@@ -156,12 +159,16 @@ class SignalWatch {
   std::thread thread_ BELFRY_GUARDED_BY(changes_);
 };
 
-SignalGuard::SignalGuard() { SignalWatch::of_process().add(*this); }
+SignalGuard::SignalGuard(std::function<void(const char*)> heard) : heard_(std::move(heard)) {
+  SignalWatch::of_process().add(*this);
+}
 SignalGuard::~SignalGuard() { SignalWatch::of_process().remove(*this); }
 
+int SignalGuard::signal() const { return signals == before_ ? 0 : last_signal.load(); }
+
 const char* SignalGuard::received() const {
-  if (signals == before_) return nullptr;
-  return last_signal == SIGINT ? "SIGINT" : "SIGTERM";
+  int number = signal();
+  return number == 0 ? nullptr : number == SIGINT ? "SIGINT" : "SIGTERM";
 }
 
 }  // namespace belfry

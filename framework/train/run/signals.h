@@ -2,6 +2,7 @@
 // SIGINT and SIGTERM as a wish to stop.
 
 #include <csignal>
+#include <functional>
 #include <stop_token>
 
 namespace belfry {
@@ -13,20 +14,24 @@ namespace belfry {
 /// thread.
 class SignalGuard {
  public:
-  /// Error: there is no thread to wait for signals on.
-  SignalGuard();
+  /// `heard`: called once with the signal's name, within milliseconds and in a thread of its own;
+  /// it must wait for nobody. Error: there is no thread to wait for signals on.
+  explicit SignalGuard(std::function<void(const char* signal)> heard = {});
   ~SignalGuard();
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 
-  /// "SIGINT", "SIGTERM", or null when none came.
+  /// SIGINT, SIGTERM, or 0 when none came.
+  int signal() const;
+  /// Its name; null when none came.
   const char* received() const;
   /// Stop is requested, in a thread of its own, when one came.
   std::stop_token stop() const { return stop_.get_token(); }
 
  private:
   friend class SignalWatch;
-  int before_;  // signals that had come when it was made
+  int before_;                              // signals that had come when it was made
+  std::function<void(const char*)> heard_;  // empty once it was called
   std::stop_source stop_;
 };
 

@@ -3,6 +3,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/train/activity.h"
 #include "belfry/framework/train/run/training_impl.h"
 #include "belfry/framework/train/run/training_plan.h"
 
@@ -92,6 +93,7 @@ void Training::Impl::restore_input() {
 void Training::Impl::request_stop(std::string reason) {
   if (stopping_) return;
   stopping_ = true;
+  result_.signal = outside_.signal();
   // The end of the steps asked for is no interruption; it comes without a reason.
   result_.outcome = reason.empty() ? Outcome::finished : Outcome::stopped;
   result_.reason = std::move(reason);
@@ -113,6 +115,8 @@ Checkpoint Training::Impl::take_snapshot() {
 
 std::string Training::Impl::save_checkpoint() {
   driver_->settle();
+  TrainingPause pause(*this);
+  ActivityScope activity({.what = concat("saving step ", step())});
   checkpoints_.give_way();
   return checkpoints_.write(take_snapshot());
 }
@@ -123,6 +127,8 @@ void Training::Impl::begin_checkpoint() {
     return;
   }
   driver_->settle();
+  TrainingPause pause(*this);
+  ActivityScope activity({.what = concat("saving step ", step())});
   checkpoints_.finish();
   checkpoints_.begin(take_snapshot());
 }
@@ -147,12 +153,24 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   if (std::exception_ptr error = hooks_.end(*this, outcome); error && !first) first = error;
   if (!first && result_.outcome == Outcome::finished) first = hear_late_stop();
   checkpoints_.end_listeners(first ? Outcome::failed : result_.outcome);
+  if (!first && is_chief()) log_end();
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
   session_->end_training();
   control().finish();
   outside_.close();
   checkpoints_.unlock();
   return first;
+}
+
+void Training::Impl::log_end() const {
+  if (result_.outcome == Outcome::stopped) {
+    log_info("training stopped at step ", step(), ": ", result_.reason,
+             config_.save_checkpoint
+                 ? concat("; it goes on from there with model_dir ", model_dir())
+                 : "; RunConfig::save_checkpoint is off, so nothing is saved");
+  } else if (data_ended_) {
+    log_info("training ended at step ", step(), ", where the data end");
+  }
 }
 
 void Training::Impl::announce_failure(const std::exception_ptr& error) {

@@ -111,7 +111,8 @@ bool Training::Impl::prepare() {
         "begin its data anew");
   if (is_chief())
     log_info("training on ", towers.description(), ", ",
-             towers.strategy().describe_batch(input().batch_rows(), towers.workers().count()));
+             towers.strategy().describe_batch(input().batch_rows(), towers.workers().count()),
+             step() > 0 ? concat("; going on from step ", step()) : "");
   hooks_.add_last(driver_->model().spec().hooks);
   driver_->prepare();
   std::vector<VariableOptions> variables = driver_->model().variables();

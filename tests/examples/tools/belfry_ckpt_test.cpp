@@ -70,6 +70,41 @@ TEST_F(BelfryCkpt, ShowsWhatAFileHolds) {
   EXPECT_EQ(run("show .").out, "./" + run("show checkpoint-10.safetensors").out);
 }
 
+TEST_F(BelfryCkpt, TablesMayBeJson) {
+  save_checkpoint(folder.path(), {.variables = two, .step = 10, .input = {}, .hooks = {}},
+                  {.newest = 0});
+  std::string file = "./checkpoint-10.safetensors";
+  write_file_atomically(checkpoint_path(folder.path(), 200), "damaged");
+  EXPECT_THAT(run("ls . --json").out,
+              MatchesRegex(R"(\[\{"step":10,"tensors":2,"bytes":[0-9]+,"file":")" + file
+                           + R"("\},\{"step":200,"tensors":null,"bytes":7,"file":".*"\}\]\n)"));
+  Ran show = run("show checkpoint-10.safetensors --json --statistics");
+  EXPECT_THAT(show.out, StartsWith(R"({"path":"checkpoint-10.safetensors","metadata":{"belfry.)"));
+  EXPECT_THAT(
+      show.out,
+      HasSubstr(R"("tensors":[{"name":"n","type":"i64","shape":[],"least":3.0,"mean":3.0,)"
+                R"("largest":3.0},{"name":"w","type":"f32","shape":[2,2],"least":1.0,"mean":3.75,)"
+                R"("largest":8.0}],"left_out":[]})"));
+  save("b.safetensors", {{"n", two.at("n")}});
+  Ran diff = run("diff checkpoint-10.safetensors b.safetensors --json");
+  EXPECT_EQ(diff.status, 1);
+  EXPECT_EQ(
+      diff.out,
+      R"({"tensors":2,"differences":[{"name":"w","what":"only in checkpoint-10.safetensors"}]})"
+      "\n");
+  Ran verify = run("verify . --json");
+  EXPECT_EQ(verify.status, 1);
+  EXPECT_THAT(verify.out, StartsWith(R"([{"path":")" + file
+                                     + R"(","ok":true,"what":"2 tensors, 5 elements, 24 B"},{)"));
+}
+
+TEST_F(BelfryCkpt, NamesItsCommandsWhereOneIsUnknown) {
+  EXPECT_THAT(run("frob").err, HasSubstr("frob"));
+  EXPECT_THAT(run("frob").err,
+              HasSubstr("the commands are ls, show, diff, rename, average, verify, convert\n"));
+  EXPECT_THAT(run("ls . --frob").err, HasSubstr("; --help lists the options\n"));
+}
+
 TEST_F(BelfryCkpt, FindsDifferences) {
   save("a.safetensors", two);
   save("b.safetensors", {{"w", Array::of<float>({1, 2, 4.25f, 8}, {2, 2})},

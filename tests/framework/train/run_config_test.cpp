@@ -79,8 +79,8 @@ TEST(RunConfig, IsWrittenAsItIsRead) {
       R"("keep_checkpoints":{"newest":3,"every":{"steps":7200},"multiples_of":12},)"
       R"("log_step_count":8,"seed":18446744073709551615,"precision":"bf16","tf32":false,)"
       R"("exact_convolutions":true,"capture_steps":false,"threads":4,"memory_limit":9,)"
-      R"("recompute":"off","plans":7,"stop_on_signals":false,"fail_on_non_finite":false,)"
-      R"("check_numerics":true})";
+      R"("recompute":"off","plans":7,"stop_on_signals":false,"throw_on_signals":true,)"
+      R"("fail_on_non_finite":false,"check_numerics":true})";
   EXPECT_EQ(to_json(run_config_from_json(all)), all);
   std::string usual = to_json(RunConfig());
   EXPECT_THAT(usual, HasSubstr(R"("save_checkpoint":{"seconds":600})"));
@@ -98,8 +98,8 @@ TEST(RunConfig, NamesWhatIsWrong) {
       "config: there is no field `sed`; there are devices, split, batch, variables, reduction, "
       "bucket, reduction_timeout, save_checkpoint, save_in_background, keep_checkpoints, "
       "log_step_count, seed, precision, tf32, exact_convolutions, capture_steps, threads, "
-      "memory_limit, recompute, plans, stop_on_signals, fail_on_non_finite, check_numerics, "
-      "save_checkpoint_steps");
+      "memory_limit, recompute, plans, stop_on_signals, throw_on_signals, fail_on_non_finite, "
+      "check_numerics, save_checkpoint_steps");
   EXPECT_EQ(error(R"({"threads": "two"})"),
             "config: `threads` must be a whole number, got \"two\"");
   EXPECT_EQ(error(R"({"threads": 1.5})"), "config: `threads` must be a whole number, got 1.5");

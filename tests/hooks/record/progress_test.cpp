@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "../hooks_support.h"
+#include "belfry/framework/train/activity.h"
 
 namespace belfry::hooks {
 namespace {
@@ -161,6 +162,90 @@ TEST_F(ProgressTest, PausesAreNoTimeOfSteps) {
   step(*hook, 1.5);
   EXPECT_THAT(log.lines,
               ElementsAre("step 2/4 [00:02<00:01, 2 steps/s, 16 examples/s, loss 0.25, input 0%]"));
+}
+
+// One within the other counts once.
+TEST_F(ProgressTest, APauseWithinAPauseIsPartOfIt) {
+  double began = monotonic_seconds();
+  {
+    TrainingPause outer(context);
+    TrainingPause inner(context);
+    while (monotonic_seconds() - began < 0.01) {
+    }
+  }
+  EXPECT_GE(context.paused_seconds(), 0.01);
+  EXPECT_LE(context.paused_seconds(), monotonic_seconds() - began);
+}
+
+// Of 100 s that hooks took behind the last step nothing is made a speed.
+TEST_F(ProgressTest, ASlowEndChangesNoSpeed) {
+  context.limit = 4;
+  auto hook = on_terminal(100);
+  hook->begin(context);
+  step(*hook, 0.5);
+  now += 100;
+  hook->end(context, Outcome::stopped);
+  ASSERT_GE(drawn.size(), 2u);
+  EXPECT_THAT(drawn[drawn.size() - 2], testing::HasSubstr("1/4 [01:40<00:01, 2 steps/s, "));
+}
+
+// A second at 1 step/s, then one at 3: (e^(-1/30) + 3) / (e^(-1/30) + 1) = 2.0168, so that 96 steps
+// take 47.6 s; the speed of the last seconds, (e^(-1/3) + 3) / (e^(-1/3) + 1) = 2.165, would
+// say 44.
+TEST_F(ProgressTest, TheTimeLeftIsThatOfTheLastHalfMinute) {
+  context.limit = 100;
+  auto hook = on_terminal(100);
+  hook->begin(context);
+  step(*hook, 1);
+  for (int i = 0; i < 2; ++i) context.finish_step(*hook, {.context = context, .rows = 8});
+  step(*hook, 1);
+  EXPECT_THAT(drawn.back(), testing::HasSubstr("4/100 [00:02<00:47, 2.16 steps/s"));
+}
+
+TEST_F(ProgressTest, TimesBeyondCountingAreUnknown) {
+  context.limit = 1'000'000'000'000'000;
+  auto hook = on_terminal(100);
+  hook->begin(context);
+  step(*hook, 3600);
+  EXPECT_THAT(drawn.back(), testing::HasSubstr("[1:00:00<?, 3600 s/step"));
+}
+
+// At 110 columns ten cells of the bar are left, whatever else there is to say.
+TEST_F(ProgressTest, AWideTerminalKeepsTheBar) {
+  context.limit = 4;
+  auto hook = on_terminal(110);
+  hook->begin(context);
+  StepTimes times{
+      .compute = 0.4, .exposed_reduction = 0.02, .hidden_reduction = 0.1, .apply = 0.05};
+  now += 0.5;
+  context.finish_step(*hook, {.context = context, .loss = 0.25, .rows = 8, .times = times});
+  EXPECT_EQ(drawn.back(),
+            "\r 25%|##         | 1/4 [00:00<00:01, 2 steps/s, 16 examples/s, loss 0.25, input 0%, "
+            "compute 80%]\x1b[K");
+}
+
+TEST_F(ProgressTest, AnEvaluationTakesItsPlaceAndGivesItBack) {
+  context.limit = 4;
+  auto hook = on_terminal(60);
+  hook->begin(context);
+  drawn.clear();
+  {
+    ActivityScope evaluation({.what = "evaluating", .total = 40});
+    now += 0.05;
+    evaluation.done(1);  // too early to be drawn
+    now += 2.95;
+    evaluation.done(10);
+    now += 3;
+    evaluation.done(20);
+  }
+  hook->end(context, Outcome::finished);
+  EXPECT_THAT(drawn,
+              ElementsAre("\revaluating\x1b[K", "\revaluating: 10/40 batches [00:03<00:09]\x1b[K",
+                          "\revaluating: 20/40 batches [00:06<00:06]\x1b[K",
+                          testing::StartsWith("\r  0%|"), testing::StartsWith("\r  0%|"), "\n"));
+  drawn.clear();
+  ActivityScope nobody_hears({.what = "evaluating"});
+  EXPECT_THAT(drawn, IsEmpty());
 }
 
 TEST_F(ProgressTest, ARunThatGoesOnCountsItsOwnSpeed) {

@@ -1,5 +1,6 @@
 #include "belfry/framework/train/run/signals.h"
 
+#include <atomic>
 #include <thread>
 
 #include "../training_testing.h"
@@ -7,7 +8,9 @@
 namespace belfry {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 void (*handler_of(int signal))(int) {
   struct sigaction action;
@@ -44,6 +47,86 @@ TEST(Signals, SaveAndStop) {
     EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, 3));
     EXPECT_EQ(handler_of(signal), before);
   }
+}
+
+// Raises one in step 3, and waits until it is answered.
+struct RaiseAndWait final : Hook {
+  explicit RaiseAndWait(std::atomic<bool>& a) : answered(a) {}
+  void after_step(const StepResult& r) override {
+    if (r.step != 3) return;
+    std::raise(SIGINT);
+    while (!answered) std::this_thread::yield();
+  }
+  std::atomic<bool>& answered;
+};
+
+TEST(Signals, AreAnsweredAtOnceAndAtTheEnd) {
+  TemporaryFolder dir;
+  std::atomic<bool> answered = false;
+  std::vector<std::string> lines;
+  LogSink before = set_log_sink([&](LogLevel, std::string_view line) {
+    lines.emplace_back(line);
+    answered = answered || line.starts_with("SIGINT");
+  });
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = listening()});
+  TrainResult result = estimator.train(over_and_over({one_point()}),
+                                       {.hooks = {std::make_shared<RaiseAndWait>(answered)}});
+  set_log_sink(before);
+  EXPECT_EQ(result.signal, SIGINT);
+  EXPECT_THAT(lines, Contains("SIGINT: stopping behind step 3; once more ends the program at once, "
+                              "without saving"));
+  EXPECT_EQ(
+      lines.back(),
+      "training stopped at step 3: SIGINT; it goes on from there with model_dir " + dir.path());
+}
+
+TEST(Signals, ThrowOnceAllIsSavedWhereAskedTo) {
+  for (auto [signal, status] : {std::pair(SIGTERM, 143), std::pair(SIGINT, 130)}) {
+    TemporaryFolder dir;
+    RunConfig config = listening();
+    config.throw_on_signals = true;
+    Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = config});
+    try {
+      estimator.train(over_and_over({one_point()}),
+                      {.hooks = {std::make_shared<Raise>(signal, 3)}});
+      FAIL() << "no exception";
+    } catch (const Interrupted& interrupted) {
+      EXPECT_EQ(interrupted.signal(), signal);
+      EXPECT_EQ(interrupted.exit_status(), status);
+    }
+    EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, 3));
+    EXPECT_EQ(estimator.train(over_and_over({one_point()}), {.steps = 1}).global_step, 4);
+  }
+}
+
+// Sends a signal in front of the third batch.
+InputFn raising() {
+  struct Stream final : InputStream {
+    bool next(Features& out) override {
+      if (++count == 3) std::raise(SIGTERM);
+      out = one_point();
+      return true;
+    }
+    int count = 0;
+  };
+  return [] { return std::make_unique<Stream>(); };
+}
+
+TEST(Signals, EndAnEvaluationBetweenBatches) {
+  TemporaryFolder dir;
+  CapturedLog log;
+  auto before = handler_of(SIGTERM);
+  RunConfig config = listening();
+  Estimator estimator({.model_fn = linear, .model_dir = dir.path(), .run = config});
+  EvalResult result = estimator.evaluate(raising(), {.steps = 1'000'000'000});
+  EXPECT_TRUE(result.stopped());
+  EXPECT_EQ(result.at("error"), 1);
+  EXPECT_EQ(handler_of(SIGTERM), before);
+  EXPECT_THAT(log.info, HasSubstr("SIGTERM: stopping the evaluation; once more ends the program"));
+
+  config.throw_on_signals = true;
+  Estimator throwing({.model_fn = linear, .model_dir = dir.path(), .run = config});
+  EXPECT_THROW(throwing.evaluate(raising(), {.steps = 1'000'000'000}), Interrupted);
 }
 
 TEST(Signals, HandlersAreRestoredAfterEveryEnd) {
@@ -115,13 +198,17 @@ TEST(SignalsDeathTest, ASecondOneEndsTheProcess) {
   EXPECT_EXIT(train_through_two_signals(), testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(SignalGuard, RequestsAStop) {
-  SignalGuard guard;
+TEST(SignalGuard, RequestsAStopAndTellsOnce) {
+  std::atomic<int> told = 0;
+  SignalGuard guard([&](const char* signal) { told += std::string_view(signal) == "SIGTERM"; });
   EXPECT_FALSE(guard.stop().stop_requested());
   std::raise(SIGTERM);
-  while (!guard.stop().stop_requested()) std::this_thread::yield();
+  while (!guard.stop().stop_requested() || told == 0) std::this_thread::yield();
   SignalGuard later;
   EXPECT_FALSE(later.stop().stop_requested());
+  std::raise(SIGTERM);
+  while (!later.stop().stop_requested()) std::this_thread::yield();
+  EXPECT_EQ(told, 1);
 }
 
 TEST(SignalGuard, AllThatLiveHearOfOne) {
