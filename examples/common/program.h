@@ -19,7 +19,7 @@ struct OwnOption {
   std::string help;  ///< for --help: "Side of the images, in pixels"
 };
 
-/// What an example says of itself, and the options that all take. Defaults are the example's own.
+/// An example's words about itself, and the options that all take. Defaults are its own.
 struct Options {
   std::string about = {};   ///< one sentence, for --help
   std::string data = {};    ///< what lies in --data_dir; empty: there is no such option

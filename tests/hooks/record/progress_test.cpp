@@ -177,7 +177,7 @@ TEST_F(ProgressTest, APauseWithinAPauseIsPartOfIt) {
   EXPECT_LE(context.paused_seconds(), monotonic_seconds() - began);
 }
 
-// Of 100 s that hooks took behind the last step nothing is made a speed.
+// The 100 s that hooks took behind the last step make no speed.
 TEST_F(ProgressTest, ASlowEndChangesNoSpeed) {
   context.limit = 4;
   auto hook = on_terminal(100);
