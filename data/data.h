@@ -2,6 +2,10 @@
 // Input pipelines: sources, transforms and the datasets they make. `cv::Mat` views of arrays are in
 // belfry/data/opencv.h, which is not included here.
 
+#if __cplusplus < 202002L
+#error "Belfry needs C++20: compile with -std=c++20 (in CMake, cxx_std_20)"
+#endif
+
 #include "belfry/data/augment/augment.h"
 #include "belfry/data/cache/cache.h"
 #include "belfry/data/combine/combine.h"

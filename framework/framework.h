@@ -3,6 +3,10 @@
 // in <belfry/hooks.h>, models in <belfry/models.h>. Those who write ops or optimizers include
 // <belfry/ops.h>, those who write devices <belfry/backend.h>.
 
+#if __cplusplus < 202002L
+#error "Belfry needs C++20: compile with -std=c++20 (in CMake, cxx_std_20)"
+#endif
+
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"

@@ -112,8 +112,8 @@ struct NamedHead {
   BELFRY_FIELDS(name, head, weight)
 };
 /// Several heads on one body. They share the logits' last axis, in their order; the loss is the sum
-/// of weight times loss. Predictions and metrics are named <head>/<name>, with the metric
-/// <head>/loss beside them: the head's own loss, without the weight, over an evaluation as
+/// of weight times loss. Predictions and metrics are named HEAD/NAME, with the metric
+/// HEAD/loss beside them: the head's own loss, without the weight, over an evaluation as
 /// EvalResult has "loss". Error: no heads, a name that is empty or there twice, a weight below 0;
 /// when the model is built, some losses are sums and others are not.
 Head multi_head(std::vector<NamedHead> heads);

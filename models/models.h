@@ -1,6 +1,10 @@
 #pragma once
 // Ready-made model functions.
 
+#if __cplusplus < 202002L
+#error "Belfry needs C++20: compile with -std=c++20 (in CMake, cxx_std_20)"
+#endif
+
 #include "belfry/models/frozen.h"
 #include "belfry/models/gan/acgan.h"
 #include "belfry/models/gan/conditioning.h"

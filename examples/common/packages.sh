@@ -8,7 +8,7 @@ belfry_build_packages=(
   opencl-headers ocl-icd-opencl-dev
 )
 belfry_test_packages=(
-  libgtest-dev libgmock-dev
+  libgtest-dev libgmock-dev doxygen
   # For training on several machines, which a build may lack and the tests should not.
   libopenmpi-dev openmpi-bin
   # The same, for checkpoints of TensorFlow's whose index is compressed.

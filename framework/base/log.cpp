@@ -1,6 +1,7 @@
 #include "belfry/framework/base/log.h"
 
 #include <cstdio>
+#include <ctime>
 #include <utility>
 
 #include "belfry/framework/base/mutex.h"
@@ -24,7 +25,11 @@ void write_log_line(LogLevel level, std::string_view line) {
   const char* prefix = level == LogLevel::info      ? ""
                        : level == LogLevel::warning ? "warning: "
                                                     : "error: ";
-  std::fprintf(stderr, "%s%.*s\n", prefix, static_cast<int>(line.size()), line.data());
+  std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::fprintf(stderr, "%02d:%02d:%02d %s%.*s\n", local.tm_hour, local.tm_min, local.tm_sec, prefix,
+               static_cast<int>(line.size()), line.data());
 }
 
 LogSink set_log_sink(LogSink sink) {

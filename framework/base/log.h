@@ -19,7 +19,8 @@ using LogSink = std::function<void(LogLevel, std::string_view line)>;
 /// Returns the sink that was in place (empty for the default).
 LogSink set_log_sink(LogSink sink);
 
-/// The default sink: writes "warning: <line>" and a newline to stderr.
+/// The default sink: writes the local time, "warning: " where it is one, the line and a newline to
+/// stderr: "14:03:21 warning: model_dir: none was given".
 void write_log_line(LogLevel level, std::string_view line);
 
 /// Hands a line to the sink. Thread-safe.

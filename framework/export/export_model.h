@@ -38,12 +38,12 @@ struct ExportOptions {
   std::string checkpoint = {};
   /// By name. A single one is best named "predict", the name that callers need not give.
   std::map<std::string, ExportSignature> signatures = {};
-  /// Files that are copied to <export>/assets/, under their names there: {{"words.txt", path}}.
+  /// Files that are copied to EXPORT/assets/, under their names there: {{"words.txt", path}}.
   std::map<std::string, std::string> assets = {};
   bool averaged = false;  ///< the moving averages of variables that have one take their place
   /// See RunConfig::precision; none: f32, or an Estimator's.
   std::optional<Precision> precision = {};
-  /// Whether to write model.onnx (and model.<signature>.onnx for signatures other than the first).
+  /// Whether to write model.onnx (and model.SIGNATURE.onnx for signatures other than the first).
   bool onnx = true;
 };
 

@@ -131,7 +131,7 @@ class Predictor {
   Types outputs(std::string_view signature = {}) const;
   const ExampleInputs& examples(std::string_view signature = {}) const;  ///< as exported
   std::int64_t step() const;  ///< finished steps of the model's training
-  /// The export's folder. Its assets are in <path>/assets.
+  /// The export's folder. Its assets are in PATH/assets.
   const std::string& path() const;
 
  private:

@@ -44,7 +44,7 @@ class Scope {
     /// Error.
     bool outside_training = false;
   };
-  /// The variable <path>/<name>. Error: it exists already and the scope is not shared(), or the
+  /// The variable PATH/NAME. Error: it exists already and the scope is not shared(), or the
   /// scope is shared() and it exists with another type; a parameter that is not mirrored.
   Variable variable(std::string_view name, const VariableArgs& args) const;
 

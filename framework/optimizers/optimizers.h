@@ -115,6 +115,30 @@ struct CosineDecayOptions {
 };
 Schedule cosine_decay(const CosineDecayOptions& options);
 
+/// Rises to `peak` and falls again, both along half a cosine, in one cycle that is the whole
+/// training (Smith and Topin, 2019), as torch.optim.lr_scheduler.OneCycleLR: from start * peak at
+/// step 0 to peak at step rising * steps - 1, from there to end * peak at step steps - 1, where it
+/// stays.
+struct OneCycleOptions {
+  double peak = 0;         ///< above 0
+  std::int64_t steps = 0;  ///< of the training, at least 2
+  double rising = 0.3;     ///< the share of the steps in which it rises; rising * steps above 1
+  double start = 1 / 25.;  ///< of the peak, in [0, 1]
+  double end = 4e-6;       ///< of the peak, in [0, 1]
+  BELFRY_FIELDS(peak, steps, rising, start, end)
+};
+Schedule one_cycle(const OneCycleOptions& options);
+
+/// from * (to / from) ^ (step / (steps - 1)), and `to` behind that: to see at which learning rates
+/// a model learns before the loss goes up (Smith, 2017). hooks::range_test() says what came of it.
+struct RangeTestOptions {
+  double from = 1e-6;        ///< above 0
+  double to = 1;             ///< above `from`
+  std::int64_t steps = 200;  ///< at least 2
+  BELFRY_FIELDS(from, to, steps)
+};
+Schedule range_test(const RangeTestOptions& options = {});
+
 /// Linear from `from` at step 0 to after(0) at step `steps`; from there `after`, which counts its
 /// own steps from 0, as the warm-up of tf.keras.optimizers.schedules.CosineDecay:
 ///

@@ -99,6 +99,38 @@ Schedule cosine_decay(const CosineDecayOptions& o) {
   };
 }
 
+Schedule one_cycle(const OneCycleOptions& o) {
+  require(std::isfinite(o.peak) && o.peak > 0, "one_cycle: peak is ", o.peak,
+          "; it must be finite and above 0");
+  double top = o.rising * o.steps - 1, last = o.steps - 1.0;
+  require(top > 0 && top < last, "one_cycle: it rises in ", o.rising, " of ", o.steps,
+          " steps; that must be more than one step, and less than all");
+  for (double share : {o.start, o.end})
+    require(share >= 0 && share <= 1, "one_cycle: start and end are shares of the peak, got ",
+            share, "; they must lie in [0, 1]");
+  return [=](Tensor step) {
+    Tensor now = cast(step, DType::f64), one = constant(step.graph(), 1, DType::f64);
+    auto wave = [&](double from, double to, Tensor done) {
+      return o.peak * (to + (from - to) / 2 * (1 + cos_pi(done)));
+    };
+    Tensor falls = greater(now, constant(step.graph(), top, DType::f64));
+    return where(falls, wave(1, o.end, minimum((now - top) / (last - top), one)),
+                 wave(o.start, 1, minimum(now / top, one)));
+  };
+}
+
+Schedule range_test(const RangeTestOptions& o) {
+  require(std::isfinite(o.from) && std::isfinite(o.to) && o.from > 0 && o.from < o.to,
+          "range_test: it goes from ", o.from, " to ", o.to,
+          "; the first must be above 0 and below the second");
+  require(o.steps >= 2, "range_test: steps is ", o.steps, "; it must be at least 2");
+  return [o](Tensor step) {
+    Tensor one = constant(step.graph(), 1, DType::f64);
+    Tensor done = minimum(cast(step, DType::f64) / (o.steps - 1.0), one);
+    return o.from * pow(constant(step.graph(), o.to / o.from, DType::f64), done);
+  };
+}
+
 Schedule piecewise_constant(const PiecewiseConstantOptions& o) {
   require(o.values.size() == o.boundaries.size() + 1, "piecewise_constant: ", o.boundaries.size(),
           " boundaries need ", o.boundaries.size() + 1, " values, got ", o.values.size());

@@ -37,7 +37,7 @@ using EvalTrigger = std::variant<NewCheckpoint, Steps, std::chrono::milliseconds
 /// An evaluation that goes on beside training, by train_and_evaluate(), hooks::validate() or, in a
 /// process of its own, evaluate_continuously(). Aggregate; give the name first.
 struct EvalSpec {
-  /// The name of its results, in the log and in model_dir/eval_<name> for TensorBoard; empty:
+  /// The name of its results, in the log and in model_dir/eval_NAME for TensorBoard; empty:
   /// model_dir/eval. No two evaluations of a training have the same name.
   std::string name = {};
   InputFn input_fn = {};

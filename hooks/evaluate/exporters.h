@@ -21,7 +21,7 @@ struct EvaluatedState {
   std::string checkpoint;  ///< of this state; empty: there is none, it is live in `estimator`
   const EvalResult& result;
   std::int64_t step = 0;
-  std::string folder;     ///< where an exporter's exports belong: model_dir/export/<name>
+  std::string folder;     ///< where an exporter's exports belong: model_dir/export/NAME
   bool averaged = false;  ///< with moving averages: see EvalSpec::averaged
 };
 

@@ -34,9 +34,9 @@ struct EventFileOptions {
 /// Error: EventFileOptions::flush is out of range.
 void check_flush(std::chrono::milliseconds flush);
 
-/// A new file `<dir>/events.out.tfevents.<seconds since 1970>.<host>.<pid>.<n>`. Values are encoded
-/// and written by a thread of its own; who adds waits only while the queue is full. The destructor
-/// writes what is left.
+/// A new file DIR/events.out.tfevents.SECONDS.HOST.PID.N, with the seconds since 1970. Values are
+/// encoded and written by a thread of its own; who adds waits only while the queue is full. The
+/// destructor writes what is left.
 ///
 /// A training run's folder is one run in TensorBoard, and the files in it follow upon each other by
 /// name. Readers may read at any time: the file only grows, and a record that is cut off by the end

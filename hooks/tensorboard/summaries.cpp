@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <set>
 
+#include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/fields.h"
+#include "belfry/framework/base/protobuf_wire.h"
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/hooks/record/recorder.h"
@@ -38,6 +41,32 @@ std::vector<EventValue> shown_values(const SummaryValue& summary) {
   no_such_value(summary.kind);
 }
 
+// The graph is among the first records of a file. One that is damaged has none.
+bool has_graph(const std::string& path) {
+  constexpr int first_records = 4;
+  try {
+    data::TfRecordReader reader(path);
+    std::vector<std::byte> record;
+    for (int i = 0; i < first_records && reader.next(record); ++i)
+      for (protobuf::WireReader event(record); event.next();)
+        if (event.is(4, protobuf::WireType::length_delimited))
+          return true;  // graph_def of event.proto
+  } catch (const Error&) {
+  }
+  return false;
+}
+
+// TensorBoard shows one graph a folder and warns of more: an earlier training may have written it.
+bool folder_has_graph(const std::string& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().filename().string().starts_with("events.out.tfevents.")
+        && has_graph(entry->path().string()))
+      return true;
+  return false;
+}
+
 class WriteSummaries final : public Summaries {
  public:
   explicit WriteSummaries(SummariesOptions options)
@@ -58,11 +87,11 @@ class WriteSummaries final : public Summaries {
     begun_ = true;
     std::vector<std::byte> graph = std::exchange(graph_, {});
     if (!context.is_chief()) return;
+    if (!graph.empty() && folder_has_graph(context.model_dir())) graph.clear();
     file_ =
         std::make_unique<EventFile>(context.model_dir(), EventFileOptions{.flush = options_.flush});
     file_->add_session(context.step() + 1, SessionStatus::start);
-    if (!graph.empty() && graphs_in_.insert(context.model_dir()).second)
-      file_->add_graph(context.step(), std::move(graph));
+    if (!graph.empty()) file_->add_graph(context.step(), std::move(graph));
     if (!options_.hyper_parameters.empty())
       file_->add(context.step(),
                  {hyper_parameters_summary(options_.hyper_parameters, system_seconds())});
@@ -143,8 +172,7 @@ class WriteSummaries final : public Summaries {
 
   SummariesOptions options_;
   Recorder recorder_;
-  std::vector<std::byte> graph_;     // until begin
-  std::set<std::string> graphs_in_;  // folders to which it was written
+  std::vector<std::byte> graph_;  // until begin
   bool begun_ = false;
   Cadence histograms_{Steps(1)}, of_model_{Steps(1)};
   std::set<std::int64_t> asked_for_model_;  // steps of which after_step() has not been told

@@ -51,6 +51,8 @@ using models::by_name::maker;
 void read_field(const JsonValue& json, Schedule& value) {
   static const models::by_name::Named<Schedule> schedules{
       {"cosine_decay", maker(cosine_decay)},
+      {"one_cycle", maker(one_cycle)},
+      {"range_test", maker(range_test)},
       {"exponential_decay", maker(exponential_decay)},
       {"piecewise_constant", maker(piecewise_constant)},
       {"polynomial_decay", maker(polynomial_decay)},

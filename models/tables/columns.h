@@ -55,7 +55,7 @@ struct Columns {
 void validate(const Columns& columns);
 
 /// A linear model: the sum over columns of a weight for each number, or each category, and unit,
-/// plus a bias for each unit: [n, units]. All variables begin at 0: numeric/kernel, <feature>/table
+/// plus a bias for each unit: [n, units]. All variables begin at 0: numeric/kernel, FEATURE/table
 /// for categories, with the names joined by _x_ where they are crossed, and bias. Error: as
 /// validate(); a feature that is not there, of another shape, or text; in a step, a category out of
 /// range.

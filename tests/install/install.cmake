@@ -75,6 +75,18 @@ else()
   message(STATUS "pkg-config is not installed: belfry.pc was not tried")
 endif()
 
+# The project to copy: its test passes, and its program ends as its README says.
+run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/examples/template -B ${WORK_DIR}/template -G ${GENERATOR}
+    -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D CMAKE_CXX_FLAGS=${options})
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/template)
+run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK_DIR}/template --no-tests=error)
+execute_process(COMMAND ${WORK_DIR}/template/train ${WORK_DIR}/template/run OUTPUT_VARIABLE trained
+                COMMAND_ERROR_IS_FATAL ANY)
+if(NOT trained MATCHES "^accuracy (0\\.99[0-9]|1\\.000), loss 0\\.[0-9]+\n$")
+  message(FATAL_ERROR "the program of examples/template printed `${trained}`")
+endif()
+
 # The example of a project that serves an export.
 run(${CMAKE_COMMAND} -S ${SOURCE_DIR}/examples/serving -B ${WORK_DIR}/serving -G ${GENERATOR}
     -D CMAKE_PREFIX_PATH=${WORK_DIR}/moved -D CMAKE_CXX_COMPILER=${COMPILER}

@@ -82,8 +82,8 @@ TEST(MakeModel, SchedulesThatAreNoneAreRefused) {
   };
   EXPECT_THAT(error(R"({"name": "cosine"})"),
               HasSubstr("lenet: sgd: `learning_rate` must be an object with the name of a schedule "
-                        "(cosine_decay, exponential_decay, piecewise_constant, polynomial_decay, "
-                        "warmup), got"));
+                        "(cosine_decay, exponential_decay, one_cycle, piecewise_constant, "
+                        "polynomial_decay, range_test, warmup), got"));
   EXPECT_THAT(error(R"({"name": "cosine_decay", "initial": 1, "steps": 3})"),
               HasSubstr("lenet: sgd: cosine_decay: there is no field `steps`; there are initial, "
                         "decay_steps, alpha"));

@@ -88,6 +88,23 @@ Tensor gradient_weight(Graph& graph, const Update& update, double fraction) {
 
 }  // namespace
 
+// Runs `body`. Where a model was built for single examples, as its dataset lacks batch(), shapes
+// that do not fit tell of it.
+template <class Body>
+void with_hint_of_batch(const Signature& signature, const Body& body) {
+  try {
+    body();
+  } catch (Error& error) {
+    auto scalar = std::ranges::find_if(
+        signature, [](const auto& feature) { return feature.second.shape.rank() == 0; });
+    if (scalar != signature.end() && signature.size() > 1)
+      error.add_context(concat("`", scalar->first,
+                               "` has no axis of rows; if these are single "
+                               "examples, put data::batch(n) behind the dataset"));
+    throw;
+  }
+}
+
 Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hooks& hooks,
              const ModelOptions& options)
     : mode_(mode),
@@ -117,7 +134,8 @@ Model::MicroBatch Model::build_forward(const ModelFn& model_fn, const Batch& bat
   if (options_.precision != Precision::f32)
     graph_->set_input_rule(
         autocast(options_.precision == Precision::bf16 ? DType::bf16 : DType::f16));
-  micro_batch.spec = model_fn(first ? scope : scope.shared(), own, mode_);
+  with_hint_of_batch(
+      signature_, [&] { micro_batch.spec = model_fn(first ? scope : scope.shared(), own, mode_); });
   graph_->set_input_rule({});
   validate(micro_batch.spec, mode_);
   if (!micro_batch.spec.round.empty())

@@ -1,5 +1,5 @@
 // Covers schedule.cpp, exponential_decay, piecewise_constant, polynomial_decay,
-// cosine_decay and warmup.
+// cosine_decay, one_cycle, range_test and warmup.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -152,6 +152,31 @@ TEST(CosineDecay, TheSeriesIsExact) {
 TEST(CosineDecay, Errors) {
   EXPECT_THAT([] { cosine_decay({.initial = 1, .decay_steps = 5, .alpha = 1.5}); },
               fails("cosine_decay: alpha is 1.5; it must lie in [0, 1]"));
+}
+
+// By PyTorch's formula in double: it rises to step 0.3 x 10 - 1 = 2, and falls to step 9.
+TEST(OneCycle, RisesAndFallsAsPyTorchs) {
+  expect_values(one_cycle({.peak = 2, .steps = 10}), {0, 1, 2, 3, 5, 9, 20},
+                {0.08, 1.04, 2, 1.9009692640269473, 1.2225240438725786, 8e-6, 8e-6});
+  // Half a cosine from 1 to 4 and to 2.
+  expect_values(one_cycle({.peak = 4, .steps = 9, .rising = 5 / 9., .start = 0.25, .end = 0.5}),
+                {0, 2, 4, 6, 8}, {1, 2.5, 4, 3, 2});
+}
+
+TEST(OneCycle, Errors) {
+  EXPECT_THAT([] { one_cycle({.steps = 10}); },
+              fails("one_cycle: peak is 0; it must be finite and above 0"));
+  EXPECT_THAT([] { one_cycle({.peak = 1, .steps = 3}); },
+              fails("one_cycle: it rises in 0.3 of 3 steps; that must be more than one step, and "
+                    "less than all"));
+  EXPECT_THAT([] { one_cycle({.peak = 1, .steps = 10, .start = 2}); },
+              fails("start and end are shares of the peak, got 2; they must lie in [0, 1]"));
+}
+
+TEST(RangeTest, RisesByTheSameFactor) {
+  expect_values(range_test({.from = 0.5, .to = 8, .steps = 5}), {0, 1, 2, 4, 9}, {0.5, 1, 2, 8, 8});
+  EXPECT_THAT([] { range_test({.from = 2, .to = 1}); },
+              fails("range_test: it goes from 2 to 1; the first must be above 0 and below"));
 }
 
 TEST(Warmup, LinearThenTheOtherFromItsBeginning) {

@@ -7,6 +7,8 @@ namespace belfry {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Spec : public ::testing::Test {
  protected:
@@ -167,6 +169,26 @@ TEST(Mode, HasNames) {
   EXPECT_EQ(to_string(Mode::train), "train");
   EXPECT_EQ(to_string(Mode::evaluate), "evaluate");
   EXPECT_EQ(to_string(Mode::predict), "predict");
+}
+
+// A dataset without batch(): shapes do not fit, and the reason is told.
+TEST(ForgottenBatch, IsToldBesideTheShapes) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor logits = dense(s / "logits", batch["x"], {.units = 3});
+    return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])), .train = sgd()};
+  };
+  auto error = [&](const Features& element) {
+    TemporaryFolder dir;
+    Estimator estimator({.model_fn = model, .model_dir = dir.path(), .run = quiet()});
+    return error_of([&] { estimator.train(over_and_over({element}), {.steps = 1}); });
+  };
+  std::string hint =
+      "(`label` has no axis of rows; if these are single examples, put data::batch(n) behind the "
+      "dataset)";
+  Array x = Array::of({1.f, 2.f});
+  EXPECT_THAT(error({{"x", x}, {"label", Array::scalar<std::int64_t>(1)}}), HasSubstr(hint));
+  EXPECT_THAT(error({{"x", x}, {"label", Array::of<std::int64_t>({1, 2})}}),
+              Not(HasSubstr("data::batch")));
 }
 
 }  // namespace

@@ -216,6 +216,12 @@ TEST_F(SummariesOfTraining, NoteTheLastCheckpointThatIsWrittenInTheBackground) {
                           "1 learning_rate=0.5", "2 session 3"));
 }
 
+// TensorBoard warns of two graphs in one folder.
+TEST_F(SummariesOfTraining, AGraphIsWrittenOnceAFolder) {
+  EXPECT_THAT(train(scheduled, summaries(), 1), Contains("0 graph"));
+  EXPECT_THAT(train(scheduled, summaries(), 2), Not(Contains("1 graph")));
+}
+
 // Another model in another folder: its graph is written, and only its own rates.
 TEST_F(SummariesOfTraining, ForgetAnEarlierTraining) {
   auto two = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
