@@ -183,6 +183,9 @@ Head binary_head(BinaryHeadOptions o) {
 Head multi_class_head(MultiClassHeadOptions o) {
   require(o.classes >= 2, "multi_class_head: classes must be at least 2, got ", o.classes);
   require_fraction("multi_class_head", "label_smoothing", o.label_smoothing);
+  require(o.class_weights.empty() || std::ssize(o.class_weights) == o.classes,
+          "multi_class_head: there are ", o.class_weights.size(), " class_weights for ", o.classes,
+          " classes");
   check_reduction("multi_class_head", o.reduction);
   auto build = [o](Tensor logits, const Batch& batch, Mode mode) -> EstimatorSpec {
     Tensor guess = argmax(logits, -1);
@@ -192,7 +195,12 @@ Head multi_class_head(MultiClassHeadOptions o) {
     Tensor w = weights("multi_class_head", batch, o.weight, guess.shape());
     Tensor losses =
         sparse_softmax_cross_entropy(logits, label, {.label_smoothing = o.label_smoothing});
-    EstimatorSpec spec = spec_of(mode, losses, w, o.reduction);
+    Tensor of_loss = w;
+    if (!o.class_weights.empty()) {
+      Tensor by_class = cast(class_weights(label, o.class_weights), losses.dtype());
+      of_loss = w.defined() ? reduce_loss(by_class, Reduction::none, w) : by_class;
+    }
+    EstimatorSpec spec = spec_of(mode, losses, of_loss, o.reduction);
     if (mode == Mode::evaluate) spec.metrics.emplace_back("accuracy", accuracy(label, guess, w));
     return spec;
   };

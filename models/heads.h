@@ -60,9 +60,12 @@ struct MultiClassHeadOptions {
   /// Feature of the label's shape or its leading axes, or with one more axis, of size 1; empty: all
   /// 1.
   std::string weight = {};
+  /// One for each class, times the weight of an example of it: see class_weights(). Of the loss
+  /// and "average_loss", not of "accuracy". Empty: all 1.
+  std::vector<double> class_weights = {};
   double label_smoothing = 0;             ///< see sparse_softmax_cross_entropy()
   Reduction reduction = Reduction::mean;  ///< of the losses, see reduce_loss(); not `none`
-  BELFRY_FIELDS(label, weight, reduction, classes, label_smoothing)
+  BELFRY_FIELDS(label, weight, reduction, classes, class_weights, label_smoothing)
 };
 /// One of several classes. Predictions: "class" i64 [n] and "probabilities" [n, classes]; metric:
 /// "accuracy". Error in a step: a label outside its range.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 
 #include "belfry/data/sources/file_records.h"
@@ -72,6 +73,35 @@ Dataset image_folder(const std::string& directory, ImageFilesOptions options) {
   std::vector<std::string> paths;
   for (const Labelled& file : *found) paths.push_back(file.path);
   return numbered(std::move(paths), options.workers, "image_folder", read);
+}
+
+Dataset image_table(const std::string& directory, std::vector<CsvColumn> columns,
+                    ImageFilesOptions options) {
+  constexpr const char* name_field = "file_name";
+  for (const CsvColumn& column : columns)
+    require(column.name != "image",
+            "image_table: `image` is the picture; name the column otherwise");
+  bool names_wanted = std::ranges::any_of(
+      columns, [](const CsvColumn& column) { return column.name == name_field; });
+  if (!names_wanted) columns.push_back({.name = name_field});
+  auto rows = std::make_shared<std::vector<Features>>();
+  std::vector<std::string> paths;
+  InputStreamPtr table = csv({directory + "/metadata.csv"}, std::move(columns)).open();
+  for (Features row; table->next(row);) {
+    paths.push_back(directory + "/" + text_of(row.at(name_field)));
+    Features kept;
+    for (const auto& [name, value] : row)
+      if (name != name_field || names_wanted) kept.set(name, value.clone());
+    rows->push_back(std::move(kept));
+  }
+  require(!paths.empty(), "image_table: ", directory, "/metadata.csv has no rows");
+  auto read = [rows, options, paths](std::size_t i) {
+    std::string content = read_file(paths[i]);
+    Features out = (*rows)[i];
+    out.set("image", options.decode ? decode(content, options.image, paths[i]) : array_of(content));
+    return out;
+  };
+  return numbered(paths, options.workers, "image_table", read);
 }
 
 Dataset image_masks(const std::string& images, const std::string& masks, ImageMaskOptions options) {

@@ -12,6 +12,7 @@
 #include "belfry/data/augment/resized_crop.h"
 #include "belfry/data/dataset.h"
 #include "belfry/data/formats/arrays/volume.h"
+#include "belfry/data/formats/csv.h"
 #include "belfry/data/formats/images/image.h"
 #include "belfry/data/formats/images/image_grid.h"
 #include "belfry/data/formats/spectrogram.h"
@@ -36,6 +37,14 @@ std::vector<std::string> class_names(const std::string& directory);
 /// are sorted by class, then by name, in which digits count as numbers: "2.png" comes before
 /// "10.png". Error: no folder, or no image in one of them.
 Dataset image_folder(const std::string& directory, ImageFilesOptions options = {});
+
+/// {"image" u8 [h, w, c]} and a feature for each of `columns` (see CsvColumn), for each row of
+/// metadata.csv in `directory`. Its field file_name is the image's path from there: the folders
+/// that Hugging Face's datasets call an ImageFolder with metadata, of which `directory` is one
+/// split, "pictures/train". Error: no metadata.csv, a row that cannot be read, a column named
+/// "image", no row; for an element, an image that is not there.
+Dataset image_table(const std::string& directory, std::vector<CsvColumn> columns,
+                    ImageFilesOptions options = {});
 
 struct ImageMaskOptions {
   ImageOptions image = {};

@@ -218,7 +218,7 @@ ModelSummary summarize(const ModelFn& model_fn, Mode mode, const Signature& sign
 }
 
 std::string to_string(const ModelSummary& s) {
-  constexpr std::size_t columns = 80, counts = 10, work = 8, least = 8;
+  constexpr std::size_t columns = 80, memory = 9, counts = 12, work = 8, least = 8;
   std::size_t path = 5, shape = 6;
   std::vector<std::string> shapes;
   for (const LayerSummary& layer : s.layers) {
@@ -226,7 +226,7 @@ std::string to_string(const ModelSummary& s) {
     path = std::max(path, layer.scope.size());
     shape = std::max(shape, shapes.back().size());
   }
-  std::size_t taken = path + shape + counts + work + 6;  // with the spaces between them
+  std::size_t taken = path + shape + memory + counts + work + 6;  // with the spaces between them
   std::size_t room = taken + least < columns ? columns - taken : least, op = 3;
   std::vector<std::string> ops;
   for (const LayerSummary& layer : s.layers) {
@@ -234,17 +234,20 @@ std::string to_string(const ModelSummary& s) {
     op = std::max(op, ops.back().size());
   }
   auto line = [&](const std::string& scope, const std::string& ops, const std::string& output,
-                  const std::string& parameters, const std::string& flops) {
-    std::string all = left(scope, path) + left(ops, op) + left(output, shape)
+                  const std::string& bytes, const std::string& parameters,
+                  const std::string& flops) {
+    std::string all = left(scope, path) + left(ops, op) + left(output, shape) + right(bytes, memory)
                       + right(parameters, counts) + right(flops, work);
     return all.substr(0, all.find_last_not_of(' ') + 1) + "\n";
   };
-  std::string out = line("layer", "ops", "output", "parameters", "FLOPs");
+  std::string out = line("layer", "ops", "output", "size", "parameters", "FLOPs");
   for (std::size_t i = 0; i < s.layers.size(); ++i) {
     const LayerSummary& layer = s.layers[i];
     std::string parameters = layer.parameters == 0 ? "" : with_commas(layer.parameters);
     if (layer.not_trained > 0) parameters += "*";
-    out += line(layer.scope.empty() ? "(root)" : layer.scope, ops[i], shapes[i], parameters,
+    std::int64_t bytes = layer.output.bytes() / std::max<std::int64_t>(s.rows, 1);
+    out += line(layer.scope.empty() ? "(root)" : layer.scope, ops[i], shapes[i],
+                layer.ops.empty() ? "" : bytes_text(bytes), parameters,
                 layer.flops > 0 ? short_number(layer.flops) : "");
   }
   return out + totals(s);

@@ -49,7 +49,7 @@ struct ModelSummary {
 ModelSummary summarize(const ModelFn& model_fn, Mode mode, const Signature& signature);
 
 /// A table of at most 80 columns, unless paths of scopes are long, and the totals. Shapes have n
-/// for the rows of the batch.
+/// for the rows of the batch; sizes are those of one row.
 std::string to_string(const ModelSummary& summary);
 
 }  // namespace belfry

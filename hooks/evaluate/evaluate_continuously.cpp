@@ -16,15 +16,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;  // compared with which no time overflows
 
-void check(const EvalSpec& spec, const EvaluateContinuouslyOptions& o) {
-  hooks::check_evaluation_name("evaluate_continuously", spec.name);
+void check(std::string_view function, const EvalSpec& spec) {
+  hooks::check_evaluation_name(function, spec.name);
   require(bool(spec.input_fn), "evaluate: there is no input_fn");
   require(std::holds_alternative<NewCheckpoint>(spec.every) && spec.start_delay.count() == 0
               && spec.early_stopping.patience == 0 && !spec.early_stopping.target
               && spec.keep_best == 0 && spec.exporters.empty() && spec.devices.empty(),
-          "evaluate_continuously: evaluates each new checkpoint, and trains nothing: every, "
-          "start_delay, early_stopping, keep_best, exporters and devices of an EvalSpec are for "
+          function, ": evaluates each new checkpoint, and trains nothing: every, start_delay, ",
+          "early_stopping, keep_best, exporters and devices of an EvalSpec are for "
           "train_and_evaluate()");
+}
+
+void check_times(const EvalSpec& spec, const EvaluateContinuouslyOptions& o) {
   auto zero = std::chrono::milliseconds(0);
   require(o.poll > zero, "evaluate_continuously: poll must be above 0 ms, got ", o.poll.count());
   require(spec.throttle >= zero && o.timeout.value_or(zero) >= zero,
@@ -64,7 +67,8 @@ EvalResult evaluate_and_write(Estimator& estimator, const InputFn& input_fn,
 
 std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const EvalSpec& spec,
                                                 const EvaluateContinuouslyOptions& o) {
-  check(spec, o);
+  check("evaluate_continuously", spec);
+  check_times(spec, o);
   std::optional<EvalResult> last;
   std::int64_t seen = -1;
   Clock::time_point news = Clock::now();
@@ -98,6 +102,25 @@ std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const Eval
     if (taken < spec.throttle && !is_over()) sleep(spec.throttle - taken, o.stop);
   }
   return last;
+}
+
+std::map<std::int64_t, EvalResult> evaluate_all(Estimator& estimator, const EvalSpec& spec,
+                                                const std::stop_token& stop) {
+  check("evaluate_all", spec);
+  auto files = list_checkpoints(estimator.model_dir());
+  require(!files.empty(), "evaluate_all: folder `", estimator.model_dir(), "` has no checkpoints");
+  std::map<std::int64_t, EvalResult> results;
+  for (const CheckpointFile& file : files) {
+    if (spec.wanted && !spec.wanted(file.step)) continue;
+    EvalOptions options{
+        .steps = spec.steps, .checkpoint = file.path, .averaged = spec.averaged, .stop = stop};
+    EvalResult result = estimator.evaluate(spec.input_fn, options);
+    if (result.stopped()) break;
+    publish(estimator, result, spec.name);
+    if (spec.receive) spec.receive(file.step, result);
+    results.emplace(file.step, std::move(result));
+  }
+  return results;
 }
 
 }  // namespace belfry

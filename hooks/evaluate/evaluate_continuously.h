@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -31,6 +32,13 @@ struct EvaluateContinuouslyOptions {
 /// delay, early stopping, best checkpoints, exports, devices.
 std::optional<EvalResult> evaluate_continuously(Estimator& estimator, const EvalSpec& spec,
                                                 const EvaluateContinuouslyOptions& options = {});
+
+/// Evaluates all checkpoints in the model_dir of `estimator`, from the oldest on, and for each logs
+/// the result and writes it for TensorBoard: a curve of a training that is over. Returns the
+/// results by step; a stop ends them early. Error: there is no checkpoint; a spec as for
+/// evaluate_continuously().
+std::map<std::int64_t, EvalResult> evaluate_all(Estimator& estimator, const EvalSpec& spec,
+                                                const std::stop_token& stop = {});
 
 /// Estimator::evaluate() whose result is logged and written for TensorBoard, in
 /// model_dir/eval_<name> or model_dir/eval; one that a stop cut short is not.

@@ -38,7 +38,7 @@ struct Status {
   std::int64_t step = 0;
   std::optional<std::int64_t> last_step;
   double elapsed_seconds = 0;
-  double loss = 0;
+  std::vector<std::pair<std::string, double>> values;  // the loss first; means that fade
   StepSums speed, long_speed;
 };
 
@@ -55,7 +55,8 @@ std::vector<std::string> numbers(const Status& s) {
   double steps = s.speed.steps_per_second();
   std::vector<std::string> out{
       times, steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s",
-      short_number(s.speed.examples_per_second()) + " examples/s", printed("loss %.4g", s.loss)};
+      short_number(s.speed.examples_per_second()) + " examples/s"};
+  for (const auto& [name, value] : s.values) out.push_back(name + printed(" %.4g", value));
   std::string breakdown = breakdown_text(s.speed);
   for (std::size_t at = 0, end = 0; end != breakdown.npos; at = end + 2) {
     end = breakdown.find(", ", at);
@@ -68,8 +69,8 @@ std::string bracketed(const std::vector<std::string>& numbers) {
   return "[" + join(numbers, ", ") + "]";
 }
 
-// As many of the numbers as fit: first go the shares of time, from the last on, then examples/s,
-// steps/s and the loss.
+// As many of the numbers as fit: first go the shares of time and the model's values, from the last
+// on, then examples/s, steps/s and the loss.
 std::string fitted(std::vector<std::string> numbers, std::size_t width) {
   while (numbers.size() > 1 && bracketed(numbers).size() > width) {
     bool has_speed = numbers.size() == 3 || numbers.size() == 4;
@@ -172,7 +173,7 @@ class Progress final : public Hook {
   void after_step(const StepResult& result) override {
     if (!result.context.is_chief()) return;
     status_.step = result.step;
-    status_.loss = result.loss;
+    add_values(result);
     meter_.add(result);
     is_news_ = true;
     double now = options_.clock();
@@ -195,6 +196,24 @@ class Progress final : public Hook {
   }
 
  private:
+  // The mean in which older steps fade is without a bias to its beginning: the first counts fully.
+  // What is not finite is shown, and forgotten.
+  void add_values(const StepResult& result) {
+    constexpr double fading = 0.98;
+    std::vector<std::pair<std::string, double>> now{{"loss", result.loss}};
+    now.insert(now.end(), result.values.begin(), result.values.end());
+    if (means_.size() != now.size()) means_.assign(now.size(), {});
+    status_.values.clear();
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      auto& [sum, weight] = means_[i];
+      if (std::isfinite(now[i].second)) {
+        sum = fading * sum + now[i].second;
+        weight = fading * weight + 1;
+      }
+      status_.values.emplace_back(now[i].first,
+                                  std::isfinite(now[i].second) ? sum / weight : now[i].second);
+    }
+  }
   void count_time(const HookContext& context, double now) {
     status_.elapsed_seconds = now - started_;
     if (!is_news_) return;  // without a step, seconds say nothing of the speed
@@ -231,7 +250,8 @@ class Progress final : public Hook {
   double started_ = 0, drawn_ = 0;
   bool is_news_ = false;  // a step since the speed was counted
   double activity_began_ = 0;
-  std::shared_ptr<Drawing> drawing_;  // on a terminal, between begin and end
+  std::vector<std::pair<double, double>> means_;  // sums and weights, as Status::values
+  std::shared_ptr<Drawing> drawing_;              // on a terminal, between begin and end
   LogSink previous_sink_;
   ActivitySink previous_activity_sink_;
 };

@@ -232,6 +232,16 @@ TEST(MultiClassHead, HasTheLossAndMetricsOfClasses) {
   EXPECT_NEAR(r.at("loss"), 7 * ln2 / 2, 1e-6);
   EXPECT_NEAR(r.at("average_loss"), 7 * ln2 / 4, 1e-6);
   EXPECT_NEAR(r.at("accuracy"), 0.25, 1e-9);
+  MultiClassHeadOptions by_class{.classes = 3, .class_weights = {0.5, 2, 7}};
+  EXPECT_NEAR(evaluated(multi_class_head(by_class), batch).at("loss"), 4.5 * ln2 / 2, 1e-6);
+  by_class.weight = "w";
+  r = evaluated(multi_class_head(by_class), batch);
+  EXPECT_NEAR(r.at("loss"), 12.5 * ln2 / 2, 1e-6);
+  EXPECT_NEAR(r.at("average_loss"), 12.5 * ln2 / 6.5, 1e-6);
+  EXPECT_NEAR(r.at("accuracy"), 0.25, 1e-9);
+  by_class.classes = 4;
+  EXPECT_EQ(error_of([&] { multi_class_head(by_class); }),
+            "multi_class_head: there are 3 class_weights for 4 classes");
   Features p = predicted(multi_class_head({.classes = 3}), batch);
   EXPECT_THAT(numbers(p.at("class")), near({2, 0}));
   EXPECT_THAT(numbers(p.at("probabilities")), near({0.125, 0.25, 0.625, 0.5, 0.25, 0.25}));

@@ -35,6 +35,11 @@ constexpr auto names_of(Reduction) {
 /// own. Error: weights that do not fit, as above.
 Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights = {});
 
+/// The weight of each example by its label, so that rare classes count as much as frequent ones:
+/// weights[label], f32, of the labels' shape (i32 or i64). Error when the step runs: a label
+/// outside the weights; at once: no weights, or one that is negative or not finite.
+Tensor class_weights(Tensor labels, const std::vector<double>& weights);
+
 struct CrossEntropyLossOptions {
   double label_smoothing = 0;  ///< fraction of each target spread over all classes, in [0, 1]
   Tensor weights = {};         ///< none: all 1

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/layers/loss_support.h"
 #include "belfry/framework/layers/losses/losses.h"
@@ -28,6 +30,17 @@ Tensor weighted_quotient(Tensor total, Tensor weights) {
 }
 
 }  // namespace
+
+Tensor class_weights(Tensor labels, const std::vector<double>& weights) {
+  require(!weights.empty(), "class_weights: there are no weights");
+  Array values({std::ssize(weights)}, DType::f32);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    require(std::isfinite(weights[i]) && weights[i] >= 0, "class_weights: the weight of class ", i,
+            " is ", weights[i], "; it must be finite and at least 0");
+    values.span<float>()[i] = static_cast<float>(weights[i]);
+  }
+  return gather(constant(labels.graph(), values), labels);
+}
 
 Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights) {
   Tensor weighted = layers::weigh("reduce_loss", losses, weights);

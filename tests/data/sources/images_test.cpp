@@ -56,6 +56,36 @@ Words labelled(InputStream& stream) {
 }
 Words labelled(const Dataset& dataset) { return labelled(*open(dataset)); }
 
+TEST_F(Images, ATableNamesThem) {
+  write_png("split/b/2.png", flat(2));
+  write_png("split/1.png", flat(1));
+  files_.write("split/metadata.csv", "label,file_name,weight\ncat,1.png,0.5\ndog,b/2.png,2\n");
+  Dataset table = image_table(files_ / "split", {{.name = "label", .vocabulary = {"cat", "dog"}},
+                                                 {.name = "weight", .type = CsvType::f32}});
+  auto stream = table.open();
+  Features row;
+  for (auto [pixel, label, weight] : {std::tuple(1, 0, 0.5), std::tuple(2, 1, 2.0)}) {
+    ASSERT_TRUE(stream->next(row));
+    EXPECT_EQ(row.size(), 3u);
+    EXPECT_TRUE(identical(row.at("image"), flat(static_cast<std::uint8_t>(pixel))));
+    EXPECT_EQ(row.at("label").item(), label);
+    EXPECT_EQ(row.at("weight").item(), weight);
+  }
+  EXPECT_FALSE(stream->next(row));
+
+  auto paths = image_table(files_ / "split", {{.name = "file_name"}}).open();
+  ASSERT_TRUE(paths->next(row));
+  EXPECT_EQ(text_of(row.at("file_name")), "1.png");
+  files_.write("gone/metadata.csv", "file_name\nx.png\n");
+  EXPECT_THAT(error_of([&] { image_table(files_ / "gone", {}).open()->next(row); }),
+              HasSubstr("gone/x.png"));
+  files_.write("empty/metadata.csv", "file_name\n");
+  EXPECT_THAT(error_of([&] { image_table(files_ / "empty", {}); }),
+              HasSubstr("empty/metadata.csv has no rows"));
+  EXPECT_THAT(error_of([&] { image_table(files_ / "split", {{.name = "image"}}); }),
+              HasSubstr("image_table: `image` is the picture"));
+}
+
 TEST_F(Images, OfAFolderAreLabelledByClass) {
   Dataset data = image_folder(pets());
   EXPECT_EQ(labelled(data), (Words{"0:1", "0:2", "0:10", "1:101", "1:102"}));

@@ -210,6 +210,22 @@ TEST_F(ProgressTest, TimesBeyondCountingAreUnknown) {
   EXPECT_THAT(drawn.back(), testing::HasSubstr("[1:00:00<?, 3600 s/step"));
 }
 
+// Means of 4 and 2 with weights 0.98 and 1: 5.92 / 1.98.
+TEST_F(ProgressTest, TheLossAndTheModelsValuesAreMeansThatFade) {
+  auto hook = on_terminal(100);
+  hook->begin(context);
+  std::vector<std::pair<std::string, double>> values{{"accuracy", 0.5}};
+  for (double loss : {4.0, 2.0}) {
+    now += 0.5;
+    context.finish_step(*hook, {.context = context, .loss = loss, .rows = 8, .values = values});
+  }
+  EXPECT_THAT(drawn.back(), testing::HasSubstr(", loss 2.99, accuracy 0.5, input 0%]"));
+  context.finish_step(*hook,
+                      {.context = context, .loss = std::nan(""), .rows = 8, .values = values});
+  hook->end(context, Outcome::failed);
+  EXPECT_THAT(drawn[drawn.size() - 2], testing::HasSubstr(", loss nan, accuracy 0.5, "));
+}
+
 // At 110 columns ten cells of the bar are left, whatever else there is to say.
 TEST_F(ProgressTest, AWideTerminalKeepsTheBar) {
   context.limit = 4;

@@ -37,6 +37,20 @@ TEST(ReduceLoss, WeightsOfLeadingAxesWeighAllBelow) {
   EXPECT_THAT(values(reduce_loss(l, Reduction::mean_by_nonzero_weights, w)), ElementsAre(4.5));
 }
 
+TEST(ClassWeights, AreThoseOfTheLabels) {
+  Graph graph;
+  Tensor labels = constant(graph, Array::of<std::int64_t>({2, 0, 2, 1}, {2, 2}));
+  Tensor found = class_weights(labels, {1, 0.5, 4});
+  EXPECT_EQ(found.type(), (TensorType{{2, 2}, DType::f32}));
+  EXPECT_THAT(values(found), ElementsAre(4, 1, 4, 0.5));
+  EXPECT_THAT(error_of([&] { class_weights(labels, {}); }),
+              ::testing::HasSubstr("class_weights: there are no weights"));
+  EXPECT_THAT(error_of([&] {
+                class_weights(labels, {1, -1});
+              }),
+              ::testing::HasSubstr("class_weights: the weight of class 1 is -1"));
+}
+
 TEST(ReduceLoss, NoWeightAtAllGivesZeroAndNoNanInTheGradient) {
   Graph graph;
   Tensor l = tensor(graph, {2}, {1.0f, 2.0f}), w = tensor(graph, {2}, {0.0f, 0.0f});

@@ -187,5 +187,31 @@ TEST_F(Continuously, OneEvaluationIsWrittenToo) {
   EXPECT_FALSE(std::filesystem::is_empty(hooks::evaluation_dir(dir.path(), "once")));
 }
 
+// Those of a training that is over, in their order: 0, 2, 4, 5.
+TEST_F(Continuously, AllCheckpointsAreEvaluated) {
+  Estimator(options(saving_every(2))).train(input, {.max_steps = 5});
+  Estimator evaluator(options());
+  auto results = evaluate_all(evaluator, spec);
+  EXPECT_THAT(steps, ElementsAre(0, 2, 4, 5));
+  ASSERT_EQ(results.size(), 4u);
+  for (const auto& [step, result] : results) {
+    EXPECT_EQ(result.at("distance"), distance_at(step));
+    EXPECT_EQ(result.at("global_step"), step);
+  }
+  EXPECT_THAT(log.info, HasSubstr("step 4: evaluated "));
+  steps.clear();
+  spec.wanted = [](std::int64_t step) { return step > 2; };
+  EXPECT_EQ(evaluate_all(evaluator, spec).size(), 2u);
+
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_TRUE(evaluate_all(evaluator, spec, stop.get_token()).empty());
+  Estimator none({.model_fn = passing_seven, .model_dir = dir / "none", .run = quiet()});
+  EXPECT_EQ(error_of([&] { evaluate_all(none, spec); }),
+            "evaluate_all: folder `" + (dir / "none") + "` has no checkpoints");
+  spec.keep_best = 1;
+  EXPECT_THAT(error_of([&] { evaluate_all(evaluator, spec); }), HasSubstr("evaluate_all: "));
+}
+
 }  // namespace
 }  // namespace belfry
