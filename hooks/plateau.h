@@ -19,7 +19,7 @@ struct PlateauOptions {
   double min_change = 0;      ///< a result is better if it is by more than this; at least 0
   std::int64_t cooldown = 0;  ///< so many results after that do not count; at least 0
   double least = 0;           ///< the product of all factors stays above it, in [0, 1)
-  /// Of the hook, and of the variable NAME/factor that holds the product.
+  /// The name of the hook, and of the variable NAME/factor that holds the product.
   std::string name = "plateau";
 };
 

@@ -16,7 +16,7 @@ class RangeTest : public Hook {
   struct Point {
     double rate, loss;  ///< the loss as a mean in which older steps fade, a tenth a step
   };
-  /// Of each step so far.
+  /// A point for each step so far.
   virtual const std::vector<Point>& curve() const = 0;
   /// The rate at which the loss fell the most from one step to the next; none if it never fell.
   virtual std::optional<double> suggested() const = 0;

@@ -33,7 +33,7 @@ class Interrupted : public Error {
  public:
   Interrupted(std::string message, int signal) : Error(std::move(message)), signal_(signal) {}
   int signal() const { return signal_; }  ///< SIGINT or SIGTERM
-  /// What a shell expects of the program then: 130 for SIGINT.
+  /// The exit status that a shell expects of the program then: 130 for SIGINT.
   int exit_status() const { return 128 + signal_; }
 
  private:

@@ -270,7 +270,7 @@ void PlanSteps::make(int value) {
   Deferred cast = found->second;
   deferred_.erase(found);
   auto kernel = kernel_for(*cast.node);
-  // What is computed again is not to be there from the beginning.
+  // A value that is computed again is not to be there from the beginning.
   if (cast.node->phase() == Phase::recompute || !goes_with_others(kernel))
     return add_step(*cast.node, {cast.from}, {value}, std::move(kernel));
   prepare({values_[cast.from].maker, cast.from, value, std::move(kernel)}, &packs_);

@@ -1,5 +1,5 @@
 #pragma once
-// What a thread does beside training steps, for whoever shows it.
+// The things that a thread does beside training steps, for whoever shows it.
 
 #include <cstdint>
 #include <functional>

@@ -196,8 +196,8 @@ class Progress final : public Hook {
   }
 
  private:
-  // The mean in which older steps fade is without a bias to its beginning: the first counts fully.
-  // What is not finite is shown, and forgotten.
+  // Means in which older steps fade, by their weights, so that the first counts fully. A value that
+  // is not finite is shown, and forgotten.
   void add_values(const StepResult& result) {
     constexpr double fading = 0.98;
     std::vector<std::pair<std::string, double>> now{{"loss", result.loss}};

@@ -27,7 +27,7 @@ struct Results final : Hook {
 };
 
 struct PlateauTest : ::testing::Test {
-  // What w is after so many steps in all.
+  // The value of w after so many steps in all.
   double w_after(const PlateauOptions& options, std::vector<double> results, std::int64_t steps) {
     auto hook = plateau(options);
     auto model = [hook](Scope s, const Batch& batch, Mode) { return falls(*hook, s, batch); };
@@ -40,7 +40,7 @@ struct PlateauTest : ::testing::Test {
   TemporaryFolder dir;
 };
 
-// Of the results 3, 2, 2, 2 the last two are no better: known after step 4, so that step 6 is the
+// The last two of the results 3, 2, 2, 2 are no better: known after step 4, so that step 6 is the
 // first at half the rate. 8 - 5 / 4 - 2 / 8 after 7 steps.
 TEST_F(PlateauTest, LowersTheRateWhenNothingGetsBetter) {
   CapturedLog log;

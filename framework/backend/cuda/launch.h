@@ -43,7 +43,7 @@ std::function<void()> bind(const void* function, void** arguments) {
 
 }  // namespace detail
 
-/// What CUDA takes as the parameters of a kernel (CUDA C++ Programming Guide, "Function
+/// The bytes that the parameters of a kernel may have (CUDA C++ Programming Guide, "Function
 /// Parameters").
 constexpr std::size_t most_parameter_bytes = 32764;
 

@@ -187,7 +187,7 @@ TEST_F(Continuously, OneEvaluationIsWrittenToo) {
   EXPECT_FALSE(std::filesystem::is_empty(hooks::evaluation_dir(dir.path(), "once")));
 }
 
-// Those of a training that is over, in their order: 0, 2, 4, 5.
+// The checkpoints of a training that is over, in their order: 0, 2, 4, 5.
 TEST_F(Continuously, AllCheckpointsAreEvaluated) {
   Estimator(options(saving_every(2))).train(input, {.max_steps = 5});
   Estimator evaluator(options());

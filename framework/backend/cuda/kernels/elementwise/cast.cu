@@ -44,7 +44,7 @@ class Casts : public Kernel {
   explicit Casts(std::vector<std::int64_t> elements) : elements_(std::move(elements)) {}
   std::string_view implementation() const override { return "cuda"; }
   const std::vector<std::int64_t>& elements() const { return elements_; }
-  /// Of these elements with the same types; null if they are no such casts.
+  /// One kernel of all of these; null if they are no casts of the same types.
   virtual std::shared_ptr<Kernel> together(
       std::span<const std::shared_ptr<Kernel>> kernels) const = 0;
 
