@@ -16,7 +16,8 @@ namespace belfry::models {
 /// Fields that are not there keep the function's defaults. An optimizer is an object with "name"
 /// and the numbers and truth values of its options. Its learning rate is a number, or an object
 /// with the name and the fields of a schedule: exponential_decay, piecewise_constant,
-/// polynomial_decay, cosine_decay, one_cycle, range_test, or warmup with another one (or a number) as "after":
+/// polynomial_decay, cosine_decay, one_cycle, range_test, or warmup with another one (or a number)
+/// as "after":
 /// {"name": "warmup", "steps": 1000, "after": {"name": "cosine_decay", "initial": 0.1,
 /// "decay_steps": 9000}}. An object too is a head: binary, multi_class,
 /// multi_label, regression, poisson, or multi with a list of "heads": {"name": "multi", "heads":
