@@ -24,6 +24,11 @@ Features Augmentation::operator()(Features in, PhiloxStream& random) const {
   return in;
 }
 
+Features Augmentation::apply(Features in) const {
+  PhiloxStream same(philox_key(0, ""));
+  return (*this)(std::move(in), same);
+}
+
 void check_order(std::string_view name, Range range) { check_ends(name, range); }
 void check_order(std::string_view name, WholeRange range) { check_ends(name, range); }
 

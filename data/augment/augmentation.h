@@ -47,6 +47,8 @@ class Augmentation {
   Augmentation(std::string name, std::string json, Apply apply);
 
   Features operator()(Features in, PhiloxStream& random) const;
+  /// With random numbers that are always the same: for one that uses none, as resize and normalize.
+  Features apply(Features in) const;
 
   const std::string& name() const { return content_->name; }
   const std::string& json() const { return content_->json; }

@@ -55,6 +55,8 @@ void describe_as_json(const Predictor& predictor, const std::string& asked) {
     Json& one = signatures[signature];
     one = {{"inputs", types(predictor.inputs(signature))},
            {"outputs", types(predictor.outputs(signature))}};
+    if (const std::string& preparation = predictor.preparation(signature); !preparation.empty())
+      one["preparation"] = Json::parse(preparation);
     for (const auto& [name, how] : predictor.examples(signature))
       one["examples"][name] = how_read(name, how);
   }
@@ -73,6 +75,8 @@ void describe(const Predictor& predictor, const std::string& asked) {
     };
     add("  input", predictor.inputs(signature));
     add("  output", predictor.outputs(signature));
+    if (const std::string& preparation = predictor.preparation(signature); !preparation.empty())
+      rows.push_back({"  prepared by", preparation});
     for (const auto& [name, how] : predictor.examples(signature))
       rows.push_back({"  example", name, how_read(name, how)});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "belfry/data/augment/augment.h"
@@ -67,7 +68,12 @@ class Reader {
       : predictor_(predictor),
         options_(options),
         use_(use),
-        inputs_(inputs_of(predictor, options.signature)) {}
+        inputs_(inputs_of(predictor, options.signature)) {
+    const std::string& preparation = predictor.preparation(options.signature);
+    if (!preparation.empty())
+      prepare_ = with_context("the export's preparation",
+                              [&] { return data::augmentation_from_json(preparation); });
+  }
 
   void read_images(std::span<const std::string> paths) {
     const Input& input =
@@ -90,6 +96,7 @@ class Reader {
 
  private:
   Array image(const std::string& path, const TensorType& type);
+  Array prepared(Array decoded, const std::string& path);
   void read_arrays(const std::string& path, const Features& arrays);
   std::size_t most_rows() const { return options_.batch; }
 
@@ -97,6 +104,7 @@ class Reader {
   const PredictInputs& options_;
   const UseBatch& use_;
   std::vector<Input> inputs_;
+  std::optional<data::Augmentation> prepare_;
 };
 
 Array Reader::image(const std::string& path, const TensorType& type) {
@@ -106,7 +114,9 @@ Array Reader::image(const std::string& path, const TensorType& type) {
   require(takes_images, path, ": an image cannot be the input ", type, " of one example");
   std::string file = read_file(path);
   data::ImageOptions wanted{.channels = static_cast<int>(shape[2])};
-  Features image{{"image", data::decode_image(std::as_bytes(std::span(file)), wanted, path)}};
+  Array decoded = data::decode_image(std::as_bytes(std::span(file)), wanted, path);
+  if (prepare_) return prepared(std::move(decoded), path);
+  Features image{{"image", std::move(decoded)}};
   const Shape& found = image.at("image").shape();
   PhiloxStream unused(philox_key(0, ""));
   if (found != shape) {
@@ -116,6 +126,20 @@ Array Reader::image(const std::string& path, const TensorType& type) {
   }
   if (is_floating(type.dtype) && !options_.raw) image = data::to_float()(image, unused);
   return image.at("image").cast(type.dtype);
+}
+
+// As the training's input pipeline did it.
+Array Reader::prepared(Array decoded, const std::string& path) {
+  require(!options_.resize && !options_.raw, path,
+          ": the export says how its images are prepared; leave --resize and --raw out");
+  const Input& input = inputs_[0];
+  return with_context(path, [&] {
+    Features out = prepare_->apply({{input.name, std::move(decoded)}});
+    const Array& image = out.at(input.name);
+    require(image.type() == input.type, "the export's preparation gives ", image.type(),
+            ", but the input `", input.name, "` is ", input.type);
+    return image;
+  });
 }
 
 void Reader::read_arrays(const std::string& path, const Features& arrays) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/export/check_trained.h"
@@ -84,6 +85,7 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
   std::string odd = without_rows(instances[0]);
   saved::Signature recorded = odd.empty() ? run() : with_context(odd, run);
   recorded.examples = signature.examples;
+  recorded.preparation = signature.preparation;
   return recorded;
 }
 
@@ -187,9 +189,14 @@ void check(const ExportOptions& options) {
   require(!options.signatures.empty(),
           "export: there are no signatures; set ExportOptions::signatures, for example "
           "{{\"predict\", {.inputs = {{\"image\", {{28, 28, 1}, DType::f32}}}}}}");
-  for (const auto& [name, signature] : options.signatures)
+  for (const auto& [name, signature] : options.signatures) {
     require(!name.empty() && name.find_first_of("/\\. ") == std::string::npos, "export: `", name,
             "` is no name for a signature; use one without dots, spaces and slashes");
+    if (!signature.preparation.empty())
+      require(nlohmann::json::parse(signature.preparation, nullptr, false).is_object(),
+              "export: the preparation of signature `", name, "` is no JSON object: `",
+              signature.preparation, "`; data::Augmentation::json() gives one");
+  }
 }
 
 void check_runs(const saved::Model& model) {

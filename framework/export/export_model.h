@@ -26,6 +26,13 @@ struct ExportSignature {
   std::vector<std::string> outputs = {};  ///< which predictions; empty: all
   /// How Predictor::predict_examples() finds inputs in tf.train.Examples, where that needs saying.
   ExampleInputs examples = {};
+  /// The work that the input pipeline does on a single raw example before it is an input, as a JSON
+  /// object: data::Augmentation::json() of what training mapped over its data, say
+  ///
+  ///   data::compose({data::resize({.height = 224, .width = 224}), data::normalize({...})})
+  ///
+  /// The Predictor keeps it for those who have raw examples; it does not run it. Empty: none.
+  std::string preparation = {};
 };
 
 /// The inputs of a signature like those of a batch: its features of these names, all if there are

@@ -263,6 +263,9 @@ Predictor::Types Predictor::outputs(std::string_view name) const {
 const ExampleInputs& Predictor::examples(std::string_view name) const {
   return impl_->signature(name).examples;
 }
+const std::string& Predictor::preparation(std::string_view name) const {
+  return impl_->signature(name).preparation;
+}
 
 std::int64_t Predictor::step() const { return impl_->model.step; }
 

@@ -130,6 +130,12 @@ class Predictor {
   Types inputs(std::string_view signature = {}) const;
   Types outputs(std::string_view signature = {}) const;
   const ExampleInputs& examples(std::string_view signature = {}) const;  ///< as exported
+  /// ExportSignature::preparation, for data::augmentation_from_json(); empty: none. Raw examples
+  /// are prepared bit for bit as those of the training were:
+  ///
+  ///   data::Augmentation prepare = data::augmentation_from_json(classify.preparation());
+  ///   Features out = classify.single(prepare.apply({{"image", data::decode_image(bytes)}}));
+  const std::string& preparation(std::string_view signature = {}) const;
   std::int64_t step() const;  ///< finished steps of the model's training
   /// The export's folder. Its assets are in PATH/assets.
   const std::string& path() const;

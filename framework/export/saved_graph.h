@@ -53,6 +53,7 @@ struct Signature {
   std::vector<Node> nodes;  ///< every node comes after its inputs
   std::vector<std::pair<std::string, Operand>> outputs;
   ExampleInputs examples = {};
+  std::string preparation = {};  ///< JSON, see ExportSignature::preparation
 
   /// Nodes that are fed by the caller; the others that are inputs are fed by the runtime.
   std::vector<const Node*> inputs() const;

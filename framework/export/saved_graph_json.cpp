@@ -9,7 +9,8 @@
 //         "options": {"shape": ["n", 784]}},
 //        {"op": "constant", "types": ["f32[]"], "value": [0.5]}, ...],
 //      "results": {"digit": [7, 0]},
-//      "examples": {"image": {"feature": "image/raw", "stored": "bytes", "unit": 255.0}}}}}
+//      "examples": {"image": {"feature": "image/raw", "stored": "bytes", "unit": 255.0}},
+//      "preparation": {"name": "resize", "height": 28, ...}}}}
 //
 // An operand is [node, output]. Numbers that follow the rows n of the batch are texts. Constants of
 // many elements have "tensor", the name of one in model.safetensors, in place of "value".
@@ -125,6 +126,7 @@ Json to_json(const Signature& signature, NamedArrays& weights) {
     out["results"][name] = to_json(output);
   }
   for (const auto& [name, input] : signature.examples) out["examples"][name] = to_json(input);
+  if (!signature.preparation.empty()) out["preparation"] = Json::parse(signature.preparation);
   return out;
 }
 
@@ -289,6 +291,8 @@ Signature signature_from(const Json& json, const NamedArrays& weights) {
     for (const auto& [name, input] : examples->items())
       signature.examples[name] = with_context(concat("examples, ", name),
                                               [&input = input] { return example_input(input); });
+  if (const Json* preparation = optional(json, "preparation", &Json::is_object, "an object"))
+    signature.preparation = preparation->dump();
   return signature;
 }
 

@@ -3,10 +3,13 @@
 #include <filesystem>
 
 #include "../../framework/base/temporary_folder.h"
+#include "belfry/data/augment/augment.h"
 #include "belfry/data/formats/arrays/npy.h"
 #include "belfry/data/formats/arrays/npz.h"
 #include "belfry/data/formats/images/image.h"
 #include "belfry/data/formats/tfrecord.h"
+#include "belfry/data/sources/sources.h"
+#include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/export/export_model.h"
 #include "belfry/framework/export/predictor.h"
 #include "belfry/framework/ops/ops.h"
@@ -155,6 +158,49 @@ TEST_F(BelfryPredict, PredictsFromImages) {
   EXPECT_EQ(run("images a.png big.png --only mean --resize").out,
             "from     mean\na.png    0.4\nbig.png  0.5\n");
   EXPECT_THAT(error("sums a.png"), HasSubstr("an image gives one input"));
+}
+
+// The pipeline of a training, and the program with what its export says of it, give the same bits.
+TEST_F(BelfryPredict, PreparesImagesAsTheTrainingDid) {
+  data::Augmentation prepare =
+      data::compose({data::resize({.height = 2, .width = 2}),
+                     data::normalize({.mean = {0.1307}, .deviation = {0.3081}})});
+  auto pixels_of = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
+    return {.predictions = {{"pixels", batch["image"] * 1}}};
+  };
+  auto prepared = [&](const std::string& name, std::string preparation) {
+    export_model(folder / name,
+                 {.model_fn = pixels_of,
+                  .signatures = {{"predict",
+                                  {.inputs = {{"image", {{2, 2, 1}, DType::f32}}},
+                                   .preparation = std::move(preparation)}}},
+                  .onnx = false},
+                 Checkpoint{});
+  };
+  prepared("prepared", prepare.json());
+  EXPECT_EQ(data::augmentation_from_json(Predictor::load(folder / "prepared").preparation()).json(),
+            prepare.json());
+  Array large = Array::of<std::uint8_t>({0, 7, 200, 31, 99, 254, 3, 18, 77, 5, 160, 13}, {3, 4, 1});
+  image("large.png", large.reshape({3, 4}));
+
+  Dataset raw = data::from_arrays({{"image", large.reshape({1, 3, 4, 1})}});
+  Features expected;
+  ASSERT_TRUE((raw | data::map(prepare)).open()->next(expected));
+  EXPECT_EQ(run("prepared large.png --output out.npy").status, 0);
+  EXPECT_TRUE(
+      identical(data::read_npy(folder / "out.npy"), expected.at("image").reshape({1, 2, 2, 1})));
+
+  EXPECT_THAT(run("prepared").out, HasSubstr("  prepared by  {\"name\":\"compose\""));
+  EXPECT_THAT(run("prepared --json").out, HasSubstr("\"preparation\":{\"name\":\"compose\""));
+  EXPECT_THAT(
+      error("prepared large.png --resize"),
+      HasSubstr("the export says how its images are prepared; leave --resize and --raw out"));
+  prepared("other", data::resize({.height = 3, .width = 3}).json());
+  EXPECT_THAT(
+      error("other large.png"),
+      HasSubstr("the export's preparation gives u8[3, 3, 1], but the input `image` is f32"));
+  prepared("unknown", "{\"name\": \"sharpen\"}");
+  EXPECT_THAT(error("unknown large.png"), HasSubstr("sharpen"));
 }
 
 TEST_F(BelfryPredict, PredictsFromTfRecords) {

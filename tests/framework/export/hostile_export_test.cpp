@@ -85,6 +85,8 @@ TEST_F(HostileExport, GraphsThatAreNone) {
   EXPECT_THAT(replaced("\"results\"",
                        "\"examples\": {\"x\": {\"unit\": 1, \"stored\": \"text\"}}, \"results\""),
               HasSubstr("not stored as `text`"));
+  EXPECT_THAT(replaced("\"results\"", "\"preparation\": [], \"results\""),
+              HasSubstr("`preparation` must be an object"));
 }
 
 // The values that a graph computes may be larger than any memory; its file is small all the same.
