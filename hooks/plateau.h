@@ -37,11 +37,9 @@ class Plateau : public Hook {
 ///
 ///   auto plateau = hooks::plateau({.factor = 0.5, .patience = 3});
 ///   // in model_fn:  .train = adam({.learning_rate = plateau->schedule(1e-3)})
+///   auto receive = [plateau](auto, const EvalResult& r) { plateau->add(r.at("loss")); };
 ///   train_and_evaluate(estimator, {train, {.max_steps = 10'000, .hooks = {plateau}}},
-///                      {{.input_fn = test, .every = Steps(500), .receive = [plateau](auto, auto&
-///                      r) {
-///                          plateau->add(r.at("loss"));
-///                        }}});
+///                      {{.input_fn = test, .every = Steps(500), .receive = receive}});
 ///
 /// The new rate counts from the step after the next on. A run that resumes goes on to the bit.
 /// Error: options out of their range.

@@ -144,7 +144,8 @@ std::shared_ptr<Device> find_device(std::string_view name) {
   std::string_view kind = name.substr(0, name.find(':'));
   auto found = registry().kinds.find(kind);
   require(found != registry().kinds.end(), "device: there is no `", name,
-          "` in this build; it knows ", known_kinds(registry()));
+          "` in this build; it knows ", known_kinds(registry()),
+          kind == "gpu" ? "; NVIDIA's GPUs are cuda:0, cuda:1, ..." : "");
   int index = index_in(name, kind);
   auto& entry = registry().devices[concat(kind, ":", index)];
   std::shared_ptr<Device> device = entry.lock();

@@ -188,9 +188,12 @@ int remove_stale_temporaries(const std::string& dir, std::string_view name) {
 void probe_writable(const std::string& dir, std::string_view what) {
   require(!dir.empty(), what, ": the folder's name is empty; name a folder to write to");
   auto check = [&](int error) {
+    bool full = error == ENOSPC || error == EDQUOT, refused = error == EACCES || error == EPERM;
     require(error == 0, what, ": cannot write to `", dir, "`: ", reason(error),
-            error == ENOSPC || error == EDQUOT ? "; free some space" : "; change its permissions",
-            " or choose another ", what);
+            full      ? "; free some space or choose another "
+            : refused ? "; change its permissions or choose another "
+                      : "; choose another ",
+            what);
   };
   check(make_folders(dir));
   TemporaryFile probe((fs::path(dir) / "probe").string());

@@ -21,6 +21,14 @@ void require_pair(std::string_view loss, const Tensor& predictions, const Tensor
           " axes, got ", p);
 }
 
+std::string reshape_hint(const Tensor& labels, const Shape& shape) {
+  bool column = labels.rank() == shape.rank() + 1 && labels.size(-1) == 1
+                && labels.shape().elements() == shape.elements();
+  return column ? concat("; reshape(labels, Shape{", join(shape.sizes(), ", "),
+                         "}) drops the last axis")
+                : "";
+}
+
 void require_smoothing(std::string_view loss, double smoothing) {
   require(smoothing >= 0 && smoothing <= 1, loss, ": label_smoothing must be in [0, 1], got ",
           smoothing);

@@ -1,6 +1,7 @@
 #pragma once
 // The common parts of losses, and weights of losses and metrics. Used by framework/layers alone.
 
+#include <string>
 #include <string_view>
 
 #include "belfry/framework/graph/graph.h"
@@ -13,6 +14,10 @@ void require_pair(std::string_view loss, const Tensor& predictions, const Tensor
                   int rank = 1);
 /// Error naming `loss` unless 0 <= smoothing <= 1.
 void require_smoothing(std::string_view loss, double smoothing);
+
+/// For messages about labels that should have this shape: how to drop a last axis of size 1, if
+/// that is all.
+std::string reshape_hint(const Tensor& labels, const Shape& shape);
 
 /// targets with `smoothing` of their sum spread over `classes`: t (1 - s) + s / classes.
 Tensor smooth(Tensor targets, double smoothing, std::int64_t classes);

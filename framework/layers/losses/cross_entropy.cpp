@@ -47,7 +47,8 @@ Tensor sparse_softmax_cross_entropy(Tensor logits, Tensor labels, CrossEntropyLo
           ": logits must be [..., classes] with at least one class, got ", logits.type());
   Shape label_shape(logits.shape().sizes().first(logits.rank() - 1));
   require(labels.shape() == label_shape, name, ": labels must be ", label_shape,
-          ", one for each row of logits ", logits.type(), ", got ", labels.type());
+          ", one for each row of logits ", logits.type(), ", got ", labels.type(),
+          layers::reshape_hint(labels, label_shape));
   if (logits.rank() != 2) {
     logits = reshape(logits, Shape{label_shape.elements(), logits.size(-1)});
     labels = reshape(labels, Shape{label_shape.elements()});

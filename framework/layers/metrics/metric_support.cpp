@@ -9,8 +9,10 @@ namespace belfry::layers {
 
 void require_same_shape(std::string_view metric, std::string_view a_name, const Tensor& a,
                         std::string_view b_name, const Tensor& b) {
+  bool logits = b.rank() == a.rank() + 1 && !is_floating(a.dtype()) && b.size(-1) > 1;
   require(a.shape() == b.shape(), metric, ": ", a_name, " ", a.type(), " and ", b_name, " ",
-          b.type(), " differ in shape; reshape one of them");
+          b.type(), " differ in shape; ",
+          logits ? "of logits, take the classes: argmax(logits, -1)" : "reshape one of them");
 }
 
 void require_classes(std::string_view metric, const Tensor& labels, const Tensor& logits) {
@@ -19,7 +21,8 @@ void require_classes(std::string_view metric, const Tensor& labels, const Tensor
           ": logits must be floating [..., classes] with at least one class, got ", logits.type());
   Shape label_shape(logits.shape().sizes().first(logits.rank() - 1));
   require(labels.shape() == label_shape, metric, ": labels must be ", label_shape,
-          ", one for each row of logits ", logits.type(), ", got ", labels.type());
+          ", one for each row of logits ", logits.type(), ", got ", labels.type(),
+          reshape_hint(labels, label_shape));
 }
 
 double ratio(double a, double b) { return b == 0 ? 0 : a / b; }

@@ -49,7 +49,11 @@ TEST(Strategy, DevicesAreNamedOnceAndExist) {
       "devices: tower cpu:2 has 1 device but tower cpu:0+cpu:1 has 2; give all the same number");
   std::string remedy =
       " (named in RunConfig::devices; all_gpus_or_cpu() names what this machine has)";
-  EXPECT_EQ(error_of({"gpu"}), "device: there is no `gpu` in this build; it knows cpu" + remedy);
+  EXPECT_EQ(
+      error_of({"gpu"}),
+      "device: there is no `gpu` in this build; it knows cpu; NVIDIA's GPUs are cuda:0, cuda:1, "
+      "..."
+          + remedy);
   EXPECT_EQ(error_of({"cpu:x"}),
             "device: `cpu:x` is not a device name; write for example cpu or cpu:0" + remedy);
   EXPECT_EQ(error_of({"cpu:0+"}), "device: the name is empty; this build knows cpu" + remedy);

@@ -179,6 +179,12 @@ TEST(Metrics, ErrorsSayWhat) {
             "classes, such as argmax(logits, 1)");
   EXPECT_EQ(error_of([&] { accuracy(labels, of("three", {3}, DType::i64)); }),
             "accuracy: labels i64[4] and predictions i64[3] differ in shape; reshape one of them");
+  EXPECT_EQ(
+      error_of([&] {
+        accuracy(labels, of("scores", {4, 3}, DType::i64));
+      }),
+      "accuracy: labels i64[4] and predictions i64[4, 3] differ in shape; of logits, take the "
+      "classes: argmax(logits, -1)");
   EXPECT_EQ(error_of([&] { precision(labels, column); }),
             "precision: labels i64[4] and probabilities f32[4, 1] differ in shape; reshape one of "
             "them");
