@@ -49,7 +49,8 @@ std::shared_ptr<Hook> unscale_gradients(double scale);
 
 /// Leaves variables as they are whose whole name matches one of the regular expressions
 /// (ECMAScript): "encoder/.*". Their gradients are not computed if nothing else asks for them, and
-/// their optimizer slots are not made. Error: no pattern, one that is no regular expression; when
+/// their optimizer slots are not made. Moving statistics of batch norms go on moving: give these
+/// layers .training = false. Error: no pattern, one that is no regular expression; when
 /// training begins, a pattern that matches no variable of any update, or an update of which nothing
 /// is left.
 std::shared_ptr<Hook> freeze(std::vector<std::string> patterns);

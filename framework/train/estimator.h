@@ -110,14 +110,15 @@ class Estimator {
   /// training in it, of this process or another, is an Error that names the first, while a process
   /// that only reads is never refused. Training again goes on where the last call or the last
   /// process stopped, to the last bit: variables, slots, step, random numbers, input position.
-  /// Where the last call met the end of the data, this one begins them anew. If a limit ended the
-  /// last call just behind the data's last batch, this call begins the data anew if it has a limit
-  /// itself; without one it ends at once. Error: a limit is not above 0; anything that the model,
-  /// the data or a hook throws (hooks have then ended as failed). The next call goes on after the
-  /// last finished step, with the batch after the one that failed, if the failure came between two
-  /// steps (reading the input, building the step for a batch, saving). After one inside a step, NaN
-  /// and after_step() included, it starts from the newest checkpoint. Interrupted: a signal has
-  /// ended it (RunConfig::throw_on_signals).
+  /// Where the last call met the end of the data, this one begins them anew, with the order of
+  /// their first pass; passes that repeat() makes differ. If a limit ended the last call just
+  /// behind the data's last batch, this call begins the data anew if it has a limit itself; without
+  /// one it ends at once. Error: a limit is not above 0; anything that the model, the data or a
+  /// hook throws (hooks have then ended as failed). The next call goes on after the last finished
+  /// step, with the batch after the one that failed, if the failure came between two steps (reading
+  /// the input, building the step for a batch, saving). After one inside a step, NaN and
+  /// after_step() included, it starts from the newest checkpoint. Interrupted: a signal has ended
+  /// it (RunConfig::throw_on_signals).
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
   Training start(const InputFn& input_fn, TrainOptions options = {});

@@ -173,12 +173,12 @@ struct RunConfig {
   int plans = 32;
   /// SIGINT and SIGTERM end train() after the running step, with a checkpoint, evaluations and
   /// predictions that its hooks make included, and an evaluate() by itself after the running batch.
-  /// A log line says so at once. Handlers are in place during these calls only; a second signal
-  /// takes its usual course. Several workers evaluate without them.
+  /// A log line says so at once. Handlers are in place during these calls only, or from start() to
+  /// Training::finish(); a second signal takes its usual course. Several workers evaluate without.
   bool stop_on_signals = true;
   /// train() and evaluate() throw Interrupted when a signal has ended them and all is saved, so
   /// that a program ends that would go on to other things. false: they return what there is, as
-  /// stopped.
+  /// stopped; Training::finish() does always.
   bool throw_on_signals = false;
   /// A loss, or another of EstimatorSpec::values, that is NaN or infinite fails training, unless
   /// the step applied nothing (hooks::skip_non_finite). false: a warning says so, once until all
