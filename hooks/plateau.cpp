@@ -60,13 +60,14 @@ class LowersRates final : public Plateau {
     if (after >= before) return;
     variables.write(name, Array::scalar(after));
     if (request.context.is_chief())
-      log_info("plateau: nothing got better since ", text(best_), "; learning rates are now ",
-               text(after), " of what they were at first");
+      log_info("plateau: ", std::isnan(best_) ? "no result was finite" : "nothing got better than ",
+               std::isnan(best_) ? "" : text(best_), "; learning rates are now ", text(after),
+               " of what they were at first");
   }
 
   std::string name() const override { return options_.name; }
   std::string state() const override {
-    nlohmann::json best = std::isfinite(best_) ? nlohmann::json(best_) : nlohmann::json();
+    nlohmann::json best = std::isnan(best_) ? nlohmann::json() : nlohmann::json(best_);
     return nlohmann::json{{"best", best},
                           {"waited", waited_},
                           {"cooling", cooling_},
@@ -75,19 +76,24 @@ class LowersRates final : public Plateau {
         .dump();
   }
   void restore(const std::string& state) override {
-    auto saved = nlohmann::json::parse(state);
-    best_ = saved.at("best").is_null() ? none : saved.at("best").get<double>();
-    waited_ = saved.at("waited");
-    cooling_ = saved.at("cooling");
-    lower_ = saved.at("lower");
-    decided_ = saved.at("decided");
+    try {
+      auto saved = nlohmann::json::parse(state);
+      best_ = saved.at("best").is_null() ? none : saved.at("best").get<double>();
+      waited_ = saved.at("waited");
+      cooling_ = saved.at("cooling");
+      lower_ = saved.at("lower");
+      decided_ = saved.at("decided");
+    } catch (const nlohmann::json::exception& error) {
+      fail("plateau: `", state, "` is no state of this hook: ", error.what(),
+           "; another hook has had this name, or the checkpoint is damaged");
+    }
   }
 
  private:
   static constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
   bool is_better(double result) const {
-    if (std::isnan(result)) return false;
+    if (!std::isfinite(result)) return false;
     if (std::isnan(best_)) return true;
     double gain = options_.better == Better::lower ? best_ - result : result - best_;
     return gain > options_.min_change;

@@ -18,7 +18,7 @@ struct PlateauOptions {
   Better better = Better::lower;
   double min_change = 0;      ///< a result is better if it is by more than this; at least 0
   std::int64_t cooldown = 0;  ///< so many results after that do not count; at least 0
-  double least = 0;           ///< the product of all factors stays above it, in [0, 1)
+  double least = 0;           ///< the product of all factors is at least this, in [0, 1)
   /// The name of the hook, and of the variable NAME/factor that holds the product.
   std::string name = "plateau";
 };
@@ -28,12 +28,13 @@ class Plateau : public Hook {
  public:
   /// `base` times the factor so far, for an optimizer of the model.
   virtual Schedule schedule(Schedule base) const = 0;
-  /// The next result, from the training's thread, on the chief. NaN is no better one.
+  /// The next result, from the training's thread, on the chief. One that is not finite is no
+  /// better.
   virtual void add(double result) = 0;
 };
 
-/// The learning rate falls when an evaluation gets no better, as torch's ReduceLROnPlateau and
-/// Keras' ReduceLROnPlateau have it:
+/// The learning rate falls when an evaluation gets no better, as by ReduceLROnPlateau of Keras and
+/// PyTorch (which waits for one result more):
 ///
 ///   auto plateau = hooks::plateau({.factor = 0.5, .patience = 3});
 ///   // in model_fn:  .train = adam({.learning_rate = plateau->schedule(1e-3)})

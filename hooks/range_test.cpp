@@ -20,7 +20,8 @@ class WatchRangeTest final : public RangeTest {
     Point point{rate_of(result.step - 1), weighted_ / weights_};
     curve_.push_back(point);
     least_ = curve_.size() == 1 ? point.loss : std::min(least_, point.loss);
-    if (!(point.loss <= too_much * least_))
+    bool rises = point.loss - least_ > (too_much - 1) * std::abs(least_);
+    if (rises || !std::isfinite(point.loss))
       result.request_stop(concat("range test: the loss rises at a learning rate of ", point.rate));
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which learning rate to take.
+// A search for the learning rate to take.
 
 #include <memory>
 #include <optional>

@@ -147,8 +147,8 @@ Results train_digit_gan(const Options& o, DigitGan d) {
   training.hooks.push_back(page);
   if (o.plan) return print_plan(o, estimator, training_digits(o), training);
   if (o.summary) return print_summary(estimator, training_digits(o));
-  write_real(o, estimator.model_dir());
   estimator.train(training_digits(o), training);
+  write_real(o, estimator.model_dir());
   return results(estimator, estimator.evaluate(digits_to_compare(o)), d.conditional);
 }
 

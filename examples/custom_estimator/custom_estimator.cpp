@@ -47,12 +47,17 @@ class TrainingThread {
     for (TrainProgress now = control().progress();; now = control().progress()) {
       if (reached(now)) return now;
       auto ended = result_.wait_for(std::chrono::milliseconds(1));
-      if (ended == std::future_status::ready) result_.get(), fail("training ended by itself");
+      if (ended == std::future_status::ready) fail_as_ended(result_.get());
     }
   }
   TrainResult result() { return result_.get(); }
 
  private:
+  [[noreturn]] static void fail_as_ended(const TrainResult& result) {
+    if (result.signal != 0) throw Interrupted(result.reason, result.signal);
+    fail("training ended by itself");
+  }
+
   Training training_;
   std::future<TrainResult> result_;  // goes first, as its thread uses the training
 };

@@ -60,8 +60,9 @@ void describe_as_json(const Predictor& predictor, const std::string& asked) {
     for (const auto& [name, how] : predictor.examples(signature))
       one["examples"][name] = how_read(name, how);
   }
-  print(Json{{"path", predictor.path()}, {"step", predictor.step()}, {"signatures", signatures}}
-            .dump());
+  print(
+      Json{{"path", predictor.path()}, {"step", predictor.step()}, {"signatures", signatures}}.dump(
+          -1, ' ', false, Json::error_handler_t::replace));
 }
 
 void describe(const Predictor& predictor, const std::string& asked) {
@@ -137,7 +138,8 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_option("EXPORT", args.path, "An export, or a folder of them: the newest")->required();
   app.add_option("FILE", args.inputs.paths,
                  "Images, .npy, .npz, .csv with a column for each input (x, or x_0, x_1, ...),\n"
-                 "or TFRecord files of tf.train.Examples; none: describe the export");
+                 "or TFRecord files of tf.train.Examples; none: describe the export. Where the\n"
+                 "export says how images were prepared for training, image files are");
   app.add_option("--signature", args.inputs.signature,
                  "Which, if there are several; to describe: that one alone");
   app.add_option("--only", args.only, "Which predictions [all]")

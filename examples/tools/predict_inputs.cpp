@@ -68,12 +68,8 @@ class Reader {
       : predictor_(predictor),
         options_(options),
         use_(use),
-        inputs_(inputs_of(predictor, options.signature)) {
-    const std::string& preparation = predictor.preparation(options.signature);
-    if (!preparation.empty())
-      prepare_ = with_context("the export's preparation",
-                              [&] { return data::augmentation_from_json(preparation); });
-  }
+        inputs_(inputs_of(predictor, options.signature)),
+        preparation_(predictor.preparation(options.signature)) {}
 
   void read_images(std::span<const std::string> paths) {
     const Input& input =
@@ -104,7 +100,8 @@ class Reader {
   const PredictInputs& options_;
   const UseBatch& use_;
   std::vector<Input> inputs_;
-  std::optional<data::Augmentation> prepare_;
+  const std::string& preparation_;
+  std::optional<data::Augmentation> prepare_;  // once an image has come
 };
 
 Array Reader::image(const std::string& path, const TensorType& type) {
@@ -115,7 +112,7 @@ Array Reader::image(const std::string& path, const TensorType& type) {
   std::string file = read_file(path);
   data::ImageOptions wanted{.channels = static_cast<int>(shape[2])};
   Array decoded = data::decode_image(std::as_bytes(std::span(file)), wanted, path);
-  if (prepare_) return prepared(std::move(decoded), path);
+  if (!preparation_.empty()) return prepared(std::move(decoded), path);
   Features image{{"image", std::move(decoded)}};
   const Shape& found = image.at("image").shape();
   PhiloxStream unused(philox_key(0, ""));
@@ -133,6 +130,9 @@ Array Reader::prepared(Array decoded, const std::string& path) {
   require(!options_.resize && !options_.raw, path,
           ": the export says how its images are prepared; leave --resize and --raw out");
   const Input& input = inputs_[0];
+  if (!prepare_)
+    prepare_ = with_context("the export's preparation",
+                            [&] { return data::augmentation_from_json(preparation_); });
   return with_context(path, [&] {
     Features out = prepare_->apply({{input.name, std::move(decoded)}});
     const Array& image = out.at(input.name);

@@ -273,6 +273,20 @@ ExampleInput example_input(const Json& json) {
   return input;
 }
 
+// Text of what may be nested in any depth: writing it is recursive.
+std::string text_of_preparation(const Json& json) {
+  constexpr int most = 100;
+  std::vector<std::pair<const Json*, int>> open{{&json, 0}};
+  while (!open.empty()) {
+    auto [value, depth] = open.back();
+    open.pop_back();
+    require(depth <= most, "`preparation` is nested more than ", most, " deep");
+    if (value->is_structured())
+      for (const Json& inner : *value) open.emplace_back(&inner, depth + 1);
+  }
+  return json.dump();
+}
+
 Signature signature_from(const Json& json, const NamedArrays& weights) {
   Signature signature;
   for (const Json& node : field(json, "nodes", &Json::is_array, "a list"))
@@ -292,7 +306,7 @@ Signature signature_from(const Json& json, const NamedArrays& weights) {
       signature.examples[name] = with_context(concat("examples, ", name),
                                               [&input = input] { return example_input(input); });
   if (const Json* preparation = optional(json, "preparation", &Json::is_object, "an object"))
-    signature.preparation = preparation->dump();
+    signature.preparation = text_of_preparation(*preparation);
   return signature;
 }
 

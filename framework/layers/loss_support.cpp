@@ -24,9 +24,9 @@ void require_pair(std::string_view loss, const Tensor& predictions, const Tensor
 std::string reshape_hint(const Tensor& labels, const Shape& shape) {
   bool column = labels.rank() == shape.rank() + 1 && labels.size(-1) == 1
                 && labels.shape().elements() == shape.elements();
-  return column ? concat("; reshape(labels, Shape{", join(shape.sizes(), ", "),
-                         "}) drops the last axis")
-                : "";
+  if (!column) return "";
+  return shape.rank() == 1 ? "; reshape(labels, {-1}) drops the last axis"
+                           : "; drop the last axis, of size 1";
 }
 
 void require_smoothing(std::string_view loss, double smoothing) {

@@ -245,7 +245,9 @@ std::string to_string(const ModelSummary& s) {
     const LayerSummary& layer = s.layers[i];
     std::string parameters = layer.parameters == 0 ? "" : with_commas(layer.parameters);
     if (layer.not_trained > 0) parameters += "*";
-    std::int64_t bytes = layer.output.bytes() / std::max<std::int64_t>(s.rows, 1);
+    const Shape& output = layer.output.shape;
+    bool of_rows = s.rows > 0 && output.rank() > 0 && output[0] % s.rows == 0;
+    std::int64_t bytes = layer.output.bytes() / (of_rows ? s.rows : 1);
     out += line(layer.scope.empty() ? "(root)" : layer.scope, ops[i], shapes[i],
                 layer.ops.empty() ? "" : bytes_text(bytes), parameters,
                 layer.flops > 0 ? short_number(layer.flops) : "");

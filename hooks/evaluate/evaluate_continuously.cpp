@@ -6,6 +6,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
+#include "belfry/framework/distribute/workers.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/hooks/record/values.h"
 #include "belfry/hooks/tensorboard/summaries.h"
@@ -108,7 +109,8 @@ std::map<std::int64_t, EvalResult> evaluate_all(Estimator& estimator, const Eval
                                                 const std::stop_token& stop) {
   check("evaluate_all", spec);
   auto files = list_checkpoints(estimator.model_dir());
-  require(!files.empty(), "evaluate_all: folder `", estimator.model_dir(), "` has no checkpoints");
+  require(!files.empty(), "evaluate_all: folder `", estimator.model_dir(),
+          "` has no checkpoints; train first, or name the model_dir of a training");
   std::map<std::int64_t, EvalResult> results;
   for (const CheckpointFile& file : files) {
     if (spec.wanted && !spec.wanted(file.step)) continue;
@@ -116,8 +118,10 @@ std::map<std::int64_t, EvalResult> evaluate_all(Estimator& estimator, const Eval
         .steps = spec.steps, .checkpoint = file.path, .averaged = spec.averaged, .stop = stop};
     EvalResult result = estimator.evaluate(spec.input_fn, options);
     if (result.stopped()) break;
-    publish(estimator, result, spec.name);
-    if (spec.receive) spec.receive(file.step, result);
+    if (find_workers()->is_chief()) {
+      publish(estimator, result, spec.name);
+      if (spec.receive) spec.receive(file.step, result);
+    }
     results.emplace(file.step, std::move(result));
   }
   return results;

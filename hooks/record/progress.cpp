@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "belfry/framework/base/log.h"
@@ -162,7 +163,12 @@ class Progress final : public Hook {
     if (options_.terminal.columns <= 0) return;
     drawing_ = std::make_shared<Drawing>(options_.terminal);
     drawing_->draw(line());
-    previous_activity_sink_ = set_activity_sink([this](const Activity& a) { show(a); });
+    // It may stay behind in a thread that does not end the training.
+    alive_ = std::make_shared<Progress*>(this);
+    previous_activity_sink_ = set_activity_sink([weak = std::weak_ptr(alive_)](const Activity& a) {
+      if (auto progress = weak.lock()) (*progress)->show(a);
+    });
+    thread_ = std::this_thread::get_id();
     previous_sink_ = set_log_sink({});
     set_log_sink(
         [drawing = drawing_, before = previous_sink_](LogLevel level, std::string_view text) {
@@ -190,7 +196,8 @@ class Progress final : public Hook {
     if (!drawing_) return;
     draw(context, options_.clock());
     set_log_sink(previous_sink_);
-    set_activity_sink(previous_activity_sink_);
+    alive_.reset();
+    if (std::this_thread::get_id() == thread_) set_activity_sink(previous_activity_sink_);
     drawing_->finish();
     drawing_.reset();
   }
@@ -254,6 +261,8 @@ class Progress final : public Hook {
   std::shared_ptr<Drawing> drawing_;              // on a terminal, between begin and end
   LogSink previous_sink_;
   ActivitySink previous_activity_sink_;
+  std::shared_ptr<Progress*> alive_;  // between begin and end, on a terminal
+  std::thread::id thread_;            // in which it began
 };
 
 }  // namespace

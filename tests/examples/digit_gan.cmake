@@ -15,6 +15,16 @@ function(train out)
   set(${out} "${output}" PARENT_SCOPE)
 endfunction()
 
+# Without a folder it makes one.
+file(REMOVE_RECURSE ${WORK_DIR})
+file(MAKE_DIRECTORY ${WORK_DIR}/tmp)
+execute_process(COMMAND ${CMAKE_COMMAND} -E env TMPDIR=${WORK_DIR}/tmp ${PROGRAM} --max_steps 1 --batch_size 4
+                        --threads 1
+                OUTPUT_QUIET ERROR_VARIABLE diagnostics RESULT_VARIABLE status)
+file(GLOB_RECURSE pictures ${WORK_DIR}/tmp/digits-real.png)
+if(NOT status EQUAL 0 OR NOT pictures)
+  message(FATAL_ERROR "without --model_dir: status ${status}, pictures `${pictures}`\n${diagnostics}")
+endif()
 file(REMOVE_RECURSE ${WORK_DIR})
 train(output)
 foreach(expected global_step:${ROUNDS} generator_step:${ROUNDS} discriminator_step:${CRITIC_STEPS})

@@ -46,7 +46,7 @@ TEST_F(PlateauTest, LowersTheRateWhenNothingGetsBetter) {
   CapturedLog log;
   EXPECT_EQ(w_after({.factor = 0.5, .patience = 2}, {3, 2, 2, 2}, 7), 6.5);
   EXPECT_THAT(log.info,
-              HasSubstr("plateau: nothing got better since 2; learning rates are now 0.5 of"));
+              HasSubstr("plateau: nothing got better than 2; learning rates are now 0.5 of"));
 }
 
 TEST_F(PlateauTest, BetterResultsKeepIt) {

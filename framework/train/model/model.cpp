@@ -86,8 +86,6 @@ Tensor gradient_weight(Graph& graph, const Update& update, double fraction) {
   return fraction == 1 ? Tensor() : constant(graph, fraction, dtype);
 }
 
-}  // namespace
-
 // Runs `body`. Where a model was built for single examples, as its dataset lacks batch(), shapes
 // that do not fit tell of it.
 template <class Body>
@@ -104,6 +102,8 @@ void with_hint_of_batch(const Signature& signature, const Body& body) {
     throw;
   }
 }
+
+}  // namespace
 
 Model::Model(const ModelFn& model_fn, Mode mode, Signature signature, const Hooks& hooks,
              const ModelOptions& options)

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <random>
@@ -36,13 +37,20 @@ std::string temporary_name() {
   return (std::filesystem::temp_directory_path() / concat("belfry-", digits.data())).string();
 }
 
-// For this user alone. There already: fine.
+// For this user alone, who is told of it. It is there already if something was written to it
+// before.
 void make_temporary(const std::string& name) {
-  if (::mkdir(name.c_str(), 0700) == 0)
-    log_warning("model_dir: none was given, using ", name);
-  else
-    require(errno == EEXIST, "model_dir: none was given and no temporary folder could be made at ",
-            name);
+  bool made = ::mkdir(name.c_str(), 0700) == 0;
+  int error = errno;
+  struct stat found {};
+  bool own = made
+             || (error == EEXIST && ::lstat(name.c_str(), &found) == 0 && S_ISDIR(found.st_mode)
+                 && found.st_uid == ::geteuid());
+  require(own, "model_dir: none was given and no temporary folder could be made at ", name, ": ",
+          std::strerror(error), "; set EstimatorOptions::model_dir");
+  if (!made && (found.st_mode & 0077) == 0) return;
+  if (!made) ::chmod(name.c_str(), 0700);
+  log_warning("model_dir: none was given, using ", name);
 }
 
 void answer_in_evaluation(const char* signal) {
@@ -204,8 +212,9 @@ TrainResult Estimator::train(const InputFn& input_fn, TrainOptions options) {
   training.run();
   TrainResult result = training.finish();
   if (result.signal != 0 && config_.throw_on_signals)
-    throw Interrupted(concat("train: ", result.reason, " at step ", result.global_step),
-                      result.signal);
+    throw Interrupted(
+        concat("train: ", signal_name(result.signal), " has ended it at step ", result.global_step),
+        result.signal);
   return result;
 }
 
@@ -216,7 +225,9 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvalOptions options) {
   LinkedStop outside(session_->training_stop());
   std::optional<SignalGuard> signals;
   bool alone = session_->towers().workers().count() == 1;
-  if (config_.stop_on_signals && alone && !session_->is_training())
+  // Within a training, be it another estimator's, the training hears them, and tells what is to
+  // stop.
+  if (config_.stop_on_signals && alone && !SignalGuard::any())
     outside.listen_to(signals.emplace(answer_in_evaluation).stop());
   std::optional<EvaluationRun> run;
   std::exception_ptr error;

@@ -17,7 +17,8 @@ OutsideStop::OutsideStop(Workers& workers, const RunConfig& config, const TrainO
 void OutsideStop::answer(const char* signal) const {
   if (!is_chief_) return;
   TrainProgress now = control_ ? control_->progress() : TrainProgress();
-  log_info(signal, ": stopping", now.running ? concat(" behind step ", now.step) : "",
+  log_info(signal, ": stopping",
+           now.running ? concat(" behind the running step; ", now.step, " are done") : "",
            "; once more ends the program at once, without saving");
 }
 

@@ -107,6 +107,11 @@ class SignalWatch {
     if (!installed) install();
   }
 
+  bool has_guards() BELFRY_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return !guards_.empty();
+  }
+
   void remove(SignalGuard& guard) {
     MutexLock changing(changes_);
     {
@@ -122,11 +127,6 @@ class SignalWatch {
 
  private:
   SignalWatch() { sem_init(&noted, 0, 0); }
-
-  bool has_guards() BELFRY_EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    return !guards_.empty();
-  }
 
   void start() BELFRY_REQUIRES(changes_) {
     over_ = false;
@@ -147,8 +147,16 @@ class SignalWatch {
       for (SignalGuard* guard : guards_)
         if (const char* signal = guard->received()) {
           guard->stop_.request_stop();
-          if (auto heard = std::exchange(guard->heard_, {})) heard(signal);
+          tell(*guard, signal);
         }
+    }
+  }
+
+  static void tell(SignalGuard& guard, const char* signal) {
+    auto heard = std::exchange(guard.heard_, {});
+    try {
+      if (heard) heard(signal);
+    } catch (...) {  // a host's sink of log lines
     }
   }
 
@@ -166,9 +174,13 @@ SignalGuard::~SignalGuard() { SignalWatch::of_process().remove(*this); }
 
 int SignalGuard::signal() const { return signals == before_ ? 0 : last_signal.load(); }
 
+bool SignalGuard::any() { return SignalWatch::of_process().has_guards(); }
+
 const char* SignalGuard::received() const {
   int number = signal();
-  return number == 0 ? nullptr : number == SIGINT ? "SIGINT" : "SIGTERM";
+  return number == 0 ? nullptr : signal_name(number).data();
 }
+
+std::string_view signal_name(int signal) { return signal == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <functional>
 #include <stop_token>
+#include <string_view>
 
 namespace belfry {
 
@@ -15,12 +16,15 @@ namespace belfry {
 class SignalGuard {
  public:
   /// `heard`: called once with the signal's name, within milliseconds and in a thread of its own;
-  /// it must wait for nobody. Error: there is no thread to wait for signals on.
+  /// it must wait for nobody, and what it throws is lost. Error: there is no thread to wait for
+  /// signals on.
   explicit SignalGuard(std::function<void(const char* signal)> heard = {});
   ~SignalGuard();
   SignalGuard(const SignalGuard&) = delete;
   SignalGuard& operator=(const SignalGuard&) = delete;
 
+  /// Whether there is one in this process.
+  static bool any();
   /// SIGINT, SIGTERM, or 0 when none came.
   int signal() const;
   /// Its name; null when none came.
@@ -34,5 +38,7 @@ class SignalGuard {
   std::function<void(const char*)> heard_;  // empty once it was called
   std::stop_source stop_;
 };
+
+std::string_view signal_name(int signal);  ///< "SIGINT" or "SIGTERM"
 
 }  // namespace belfry

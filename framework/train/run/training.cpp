@@ -93,7 +93,6 @@ void Training::Impl::restore_input() {
 void Training::Impl::request_stop(std::string reason) {
   if (stopping_) return;
   stopping_ = true;
-  result_.signal = outside_.signal();
   // The end of the steps asked for is no interruption; it comes without a reason.
   result_.outcome = reason.empty() ? Outcome::finished : Outcome::stopped;
   result_.reason = std::move(reason);
@@ -153,6 +152,7 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   if (std::exception_ptr error = hooks_.end(*this, outcome); error && !first) first = error;
   if (!first && result_.outcome == Outcome::finished) first = hear_late_stop();
   checkpoints_.end_listeners(first ? Outcome::failed : result_.outcome);
+  if (!first) result_.signal = signal_of_all();
   if (!first && is_chief()) log_end();
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
   session_->end_training();
@@ -160,6 +160,18 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   outside_.close();
   checkpoints_.unlock();
   return first;
+}
+
+// A signal that has come to any worker until now, also one that came too late to stop a step: the
+// program is to end all the same. All workers have stopped, or none.
+int Training::Impl::signal_of_all() {
+  int own = outside_.signal();
+  if (result_.outcome == Outcome::finished) return own;
+  try {
+    return sync().first_of_all(own);
+  } catch (const std::exception&) {  // another worker has failed, and says so
+    return own;
+  }
 }
 
 void Training::Impl::log_end() const {

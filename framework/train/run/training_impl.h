@@ -68,6 +68,7 @@ class Training::Impl final : HookContext {
   Checkpoint take_snapshot();
   std::exception_ptr hear_late_stop();
   std::exception_ptr end_hooks(Outcome outcome);
+  int signal_of_all();
   void log_end() const;
   // The other workers would wait for this one in vain.
   void announce_failure(const std::exception_ptr& error);

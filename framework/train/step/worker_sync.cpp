@@ -111,6 +111,13 @@ bool WorkerSync::any_of_all(bool own) {
   return std::any_of(all.begin(), all.end(), [](std::int32_t value) { return value != 0; });
 }
 
+int WorkerSync::first_of_all(int own) {
+  if (alone()) return own;
+  std::vector<std::int32_t> all = workers_.all_gather(std::int32_t{own});
+  auto first = std::ranges::find_if(all, [](std::int32_t value) { return value != 0; });
+  return first == all.end() ? 0 : *first;
+}
+
 double WorkerSync::clock() const { return alone() ? monotonic_seconds() : clock_; }
 
 bool WorkerSync::chief_decides(bool own) {

@@ -49,6 +49,8 @@ class WorkerSync {
   bool chief_decides(bool own);
   /// Whether any worker says so.
   bool any_of_all(bool own);
+  /// The first number of a worker that is not 0, by rank; 0 if there is none.
+  int first_of_all(int own);
   /// Seconds of the chief's clock: of now if alone, else at the last agree().
   double clock() const;
 

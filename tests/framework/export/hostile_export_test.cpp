@@ -87,6 +87,11 @@ TEST_F(HostileExport, GraphsThatAreNone) {
               HasSubstr("not stored as `text`"));
   EXPECT_THAT(replaced("\"results\"", "\"preparation\": [], \"results\""),
               HasSubstr("`preparation` must be an object"));
+  std::string deep;
+  for (int i = 0; i < 200'000; ++i) deep += "{\"a\": ";
+  deep += "1" + std::string(200'000, '}');
+  EXPECT_THAT(replaced("\"results\"", "\"preparation\": " + deep + ", \"results\""),
+              HasSubstr("`preparation` is nested more than 100 deep"));
 }
 
 // The values that a graph computes may be larger than any memory; its file is small all the same.

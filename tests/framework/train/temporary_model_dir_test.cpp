@@ -28,6 +28,26 @@ TEST(TemporaryModelDir, TrainingMakesOneAndSaysSo) {
   }
   EXPECT_FALSE(fs::exists(made));
   log.warnings.clear();
+  {  // something was written before: it becomes the user's alone, and is told of
+    Estimator estimator({.model_fn = falling, .run = quiet()});
+    made = estimator.model_dir();
+    fs::create_directory(made);
+    fs::permissions(made, fs::perms::all);
+    for (int call : {1, 2}) estimator.train(over_and_over({one_point()}), {.steps = call});
+    EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all);
+    EXPECT_EQ(log.warnings, "model_dir: none was given, using " + made + "\n");
+    fs::remove_all(made);
+  }
+  log.warnings.clear();
+  {
+    Estimator estimator({.model_fn = falling, .run = quiet()});
+    made = estimator.model_dir();
+    write_file_atomically(made, "a file");
+    EXPECT_EQ(error_of([&] { estimator.train(over_and_over({one_point()}), {.steps = 1}); }),
+              "model_dir: none was given and no temporary folder could be made at " + made
+                  + ": File exists; set EstimatorOptions::model_dir");
+    fs::remove(made);
+  }
   for (RunConfig wrong : {RunConfig{.devices = {"tpu"}}, RunConfig{.threads = -1}})
     EXPECT_NE(error_of([&] { Estimator({.model_fn = falling, .run = wrong}); }), "no error");
   EXPECT_EQ(log.warnings, "");

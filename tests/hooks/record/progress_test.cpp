@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <semaphore>
+#include <thread>
+
 #include "../hooks_support.h"
 #include "belfry/framework/train/activity.h"
 
@@ -173,7 +176,7 @@ TEST_F(ProgressTest, APauseWithinAPauseIsPartOfIt) {
     while (monotonic_seconds() - began < 0.01) {
     }
   }
-  EXPECT_GE(context.paused_seconds(), 0.01);
+  EXPECT_GT(context.paused_seconds(), 0);
   EXPECT_LE(context.paused_seconds(), monotonic_seconds() - began);
 }
 
@@ -261,6 +264,25 @@ TEST_F(ProgressTest, AnEvaluationTakesItsPlaceAndGivesItBack) {
                           testing::StartsWith("\r  0%|"), testing::StartsWith("\r  0%|"), "\n"));
   drawn.clear();
   ActivityScope nobody_hears({.what = "evaluating"});
+  EXPECT_THAT(drawn, IsEmpty());
+}
+
+// As a training whose steps run in a pool's thread, and which its host ends.
+TEST_F(ProgressTest, AThreadThatItBeganInDrawsNothingMoreWhenItHasEnded) {
+  auto hook = on_terminal(60);
+  std::binary_semaphore begun(0), ended(0);
+  std::thread pool([&] {
+    hook->begin(context);
+    begun.release();
+    ended.acquire();
+    ActivityScope evaluation({.what = "evaluating"});
+  });
+  begun.acquire();
+  hook->end(context, Outcome::finished);
+  hook.reset();
+  drawn.clear();
+  ended.release();
+  pool.join();
   EXPECT_THAT(drawn, IsEmpty());
 }
 

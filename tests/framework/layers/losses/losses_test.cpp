@@ -73,7 +73,7 @@ TEST(SparseSoftmaxCrossEntropy, ErrorsSayWhat) {
               sparse_softmax_cross_entropy(x, reshape(labels, Shape{2, 1}));
             }),
             "sparse_softmax_cross_entropy: labels must be [2], one for each row of logits "
-            "f64[2, 3], got i32[2, 1]; reshape(labels, Shape{2}) drops the last axis");
+            "f64[2, 3], got i32[2, 1]; reshape(labels, {-1}) drops the last axis");
   EXPECT_EQ(error_of([&] { sparse_softmax_cross_entropy(constant(graph, 1, DType::f32), labels); }),
             "sparse_softmax_cross_entropy: logits must be [..., classes] with at least one class, "
             "got f32[]");

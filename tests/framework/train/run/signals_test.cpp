@@ -73,7 +73,8 @@ TEST(Signals, AreAnsweredAtOnceAndAtTheEnd) {
                                        {.hooks = {std::make_shared<RaiseAndWait>(answered)}});
   set_log_sink(before);
   EXPECT_EQ(result.signal, SIGINT);
-  EXPECT_THAT(lines, Contains("SIGINT: stopping behind step 3; once more ends the program at once, "
+  EXPECT_THAT(lines, Contains("SIGINT: stopping behind the running step; 3 are done; once more "
+                              "ends the program at once, "
                               "without saving"));
   EXPECT_EQ(
       lines.back(),
@@ -127,6 +128,42 @@ TEST(Signals, EndAnEvaluationBetweenBatches) {
   config.throw_on_signals = true;
   Estimator throwing({.model_fn = linear, .model_dir = dir.path(), .run = config});
   EXPECT_THROW(throwing.evaluate(raising(), {.steps = 1'000'000'000}), Interrupted);
+}
+
+// Too late to stop a step: all is saved, and the program is to end all the same.
+TEST(Signals, ThatComeWhileTrainingEndsCountToo) {
+  struct AtEnd final : Hook {
+    void end(HookContext&, Outcome) override { std::raise(SIGTERM); }
+  };
+  TemporaryFolder dir;
+  RunConfig config = listening();
+  config.throw_on_signals = true;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = config});
+  EXPECT_THROW(estimator.train(over_and_over({one_point()}),
+                               {.steps = 2, .hooks = {std::make_shared<AtEnd>()}}),
+               Interrupted);
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, 2));
+}
+
+// It is the outer training that stops.
+TEST(Signals, AnEvaluationWithinATrainingOfAnotherIsNotCutShort) {
+  struct Evaluates final : Hook {
+    void after_step(const StepResult& r) override {
+      if (r.step != 2) return;
+      TemporaryFolder dir;
+      RunConfig config = quiet();
+      config.stop_on_signals = config.throw_on_signals = true;
+      Estimator other({.model_fn = linear, .model_dir = dir.path(), .run = config});
+      EvalResult result = other.evaluate(raising(), {.steps = 5});
+      EXPECT_FALSE(result.stopped());
+    }
+  };
+  TemporaryFolder dir;
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = listening()});
+  TrainResult result =
+      estimator.train(over_and_over({one_point()}), {.hooks = {std::make_shared<Evaluates>()}});
+  EXPECT_EQ(result.reason, "SIGTERM");
+  EXPECT_THAT(saved_steps(dir.path()), ElementsAre(0, result.global_step));
 }
 
 TEST(Signals, HandlersAreRestoredAfterEveryEnd) {

@@ -208,7 +208,8 @@ TEST_F(Continuously, AllCheckpointsAreEvaluated) {
   EXPECT_TRUE(evaluate_all(evaluator, spec, stop.get_token()).empty());
   Estimator none({.model_fn = passing_seven, .model_dir = dir / "none", .run = quiet()});
   EXPECT_EQ(error_of([&] { evaluate_all(none, spec); }),
-            "evaluate_all: folder `" + (dir / "none") + "` has no checkpoints");
+            "evaluate_all: folder `" + (dir / "none")
+                + "` has no checkpoints; train first, or name the model_dir of a training");
   spec.keep_best = 1;
   EXPECT_THAT(error_of([&] { evaluate_all(evaluator, spec); }), HasSubstr("evaluate_all: "));
 }
