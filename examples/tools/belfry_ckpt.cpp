@@ -32,8 +32,8 @@ struct Arguments {
 };
 
 // Names may hold bytes that are no UTF-8.
-void print(const Json& json) {
-  programs::print(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+void print_json(const Json& json) {
+  print(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string size_text(const NamedArrays& tensors) {
@@ -63,7 +63,7 @@ int list(const Arguments& args) {
     rows.push_back({text(file.step), tensors.is_null() ? "damaged" : tensors.dump(),
                     bytes_text(size), path.filename().string()});
   }
-  args.json ? print(all) : print_table(rows);
+  args.json ? print_json(all) : print_table(rows);
   return 0;
 }
 
@@ -91,10 +91,10 @@ int show_as_json(const Weights& weights, bool statistics) {
     for (std::size_t i = 0; i < numbers.size(); ++i)  // JSON has no NaN: null
       one[std::array{"least", "mean", "largest"}[i]] = numbers[i];
   }
-  print(Json{{"path", weights.path},
-             {"metadata", weights.metadata},
-             {"tensors", tensors},
-             {"left_out", weights.skipped}});
+  print_json(Json{{"path", weights.path},
+                  {"metadata", weights.metadata},
+                  {"tensors", tensors},
+                  {"left_out", weights.skipped}});
   return 0;
 }
 
@@ -132,7 +132,7 @@ int diff(const Arguments& args) {
     all.push_back({{"name", difference.name}, {"what", difference.what}});
   }
   if (args.json) {
-    print(Json{{"tensors", tensors}, {"differences", all}});
+    print_json(Json{{"tensors", tensors}, {"differences", all}});
   } else {
     print_table(rows);
     print(concat(differences.size(), " of ", tensors, " tensors differ"));
@@ -204,7 +204,7 @@ int verify(const Arguments& args) {
   }
   for (const std::string& path : args.paths)
     for (const std::string& file : files_of(path)) check(file);
-  if (args.json) print(all);
+  if (args.json) print_json(all);
   return damaged;
 }
 
@@ -292,11 +292,13 @@ int run(int argc, char** argv) {
     print(version.what());
     return 0;
   } catch (const CLI::ParseError& error) {
-    bool chosen = !app.get_subcommands().empty();
+    if (!app.get_subcommands().empty())
+      fail("command line: ", error.what(), "; --help lists the options");
     std::vector<std::string> names;
     for (const Command& command : commands) names.push_back(command.app->get_name());
-    fail("command line: ", error.what(), "; ",
-         chosen ? "--help lists the options" : "the commands are " + join(names, ", "));
+    bool named = argc > 1 && argv[1][0] != '-';
+    fail("command line: ", named ? concat("there is no command `", argv[1], "`") : error.what(),
+         "; the commands are ", join(names, ", "));
   }
   for (const Command& command : commands)
     if (command.app->parsed()) return command.run(args);

@@ -2,7 +2,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include "../../framework/base/temporary_folder.h"
 #include "belfry/data/formats/arrays/npz.h"
@@ -77,7 +81,8 @@ TEST_F(BelfryCkpt, TablesMayBeJson) {
   write_file_atomically(checkpoint_path(folder.path(), 200), "damaged");
   EXPECT_THAT(run("ls . --json").out,
               MatchesRegex(R"(\[\{"step":10,"tensors":2,"bytes":[0-9]+,"file":")" + file
-                           + R"("\},\{"step":200,"tensors":null,"bytes":7,"file":".*"\}\]\n)"));
+                           + R"("\},\{"step":200,"tensors":null,"bytes":7,"file":".*"\}\])"
+                             "\n"));
   Ran show = run("show checkpoint-10.safetensors --json --statistics");
   EXPECT_THAT(show.out, StartsWith(R"({"path":"checkpoint-10.safetensors","metadata":{"belfry.)"));
   EXPECT_THAT(
@@ -99,9 +104,9 @@ TEST_F(BelfryCkpt, TablesMayBeJson) {
 }
 
 TEST_F(BelfryCkpt, NamesItsCommandsWhereOneIsUnknown) {
-  EXPECT_THAT(run("frob").err, HasSubstr("frob"));
-  EXPECT_THAT(run("frob").err,
-              HasSubstr("the commands are ls, show, diff, rename, average, verify, convert\n"));
+  EXPECT_EQ(run("frob x").err,
+            "error: command line: there is no command `frob`; the commands are ls, show, diff, "
+            "rename, average, verify, convert\n");
   EXPECT_THAT(run("ls . --frob").err, HasSubstr("; --help lists the options\n"));
 }
 
@@ -335,8 +340,39 @@ TEST_F(BelfryCkpt, SaysHowItIsUsed) {
   EXPECT_THAT(run("--help").out, HasSubstr("verify"));
   EXPECT_EQ(run("--help").status, 0);
   EXPECT_EQ(run("").status, 2);
-  EXPECT_THAT(run("show").err, HasSubstr("--help lists the commands"));
+  EXPECT_THAT(run("show").err, HasSubstr("--help lists the options"));
   EXPECT_THAT(run("show /nowhere").err, HasSubstr("error: there is no file"));
+}
+
+// The options that bash offers behind `words` are those of the help.
+TEST_F(BelfryCkpt, CompletesInBash) {
+  auto offered = [&](const std::string& program, const std::string& words) {
+    Ran ran = run_in(
+        folder.path(), "bash",
+        concat("-c 'source ", BELFRY_COMPLETIONS, "/belfry-", program, "; COMP_WORDS=(belfry-",
+               program, " ", words, "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _belfry_", program,
+               "; echo ${COMPREPLY[@]}'"));
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    std::istringstream list(ran.out);
+    return std::set<std::string>(std::istream_iterator<std::string>(list), {});
+  };
+  auto in_help = [&](const Ran& help) {
+    std::regex option("--[a-z]+");
+    std::sregex_token_iterator begin(help.out.begin(), help.out.end(), option), end;
+    return std::set<std::string>(begin, end);
+  };
+  const std::set<std::string> commands{"ls",      "show",   "diff",   "rename",
+                                       "average", "verify", "convert"};
+  EXPECT_EQ(offered("ckpt", "\"\""), commands);
+  EXPECT_EQ(offered("ckpt", "ver"), std::set<std::string>{"verify"});
+  EXPECT_EQ(offered("ckpt", "--"), in_help(run("--help")));
+  for (const std::string& command : commands)
+    EXPECT_EQ(offered("ckpt", command + " --"), in_help(run(command + " --help"))) << command;
+  save("weights.safetensors", two);
+  EXPECT_EQ(offered("ckpt", "show we"), std::set<std::string>{"weights.safetensors"});
+
+  Ran help = run_in(folder.path(), BELFRY_PREDICT, "--help");
+  EXPECT_EQ(offered("predict", "x --"), in_help(help));
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST_F(ProgressTest, TheTimeLeftIsThatOfTheLastHalfMinute) {
   step(*hook, 1);
   for (int i = 0; i < 2; ++i) context.finish_step(*hook, {.context = context, .rows = 8});
   step(*hook, 1);
-  EXPECT_THAT(drawn.back(), testing::HasSubstr("4/100 [00:02<00:47, 2.16 steps/s"));
+  EXPECT_THAT(drawn.back(), testing::HasSubstr("4/100 [00:02<00:47, 2.17 steps/s"));
 }
 
 TEST_F(ProgressTest, TimesBeyondCountingAreUnknown) {
@@ -229,7 +229,7 @@ TEST_F(ProgressTest, TheLossAndTheModelsValuesAreMeansThatFade) {
   EXPECT_THAT(drawn[drawn.size() - 2], testing::HasSubstr(", loss nan, accuracy 0.5, "));
 }
 
-// At 110 columns ten cells of the bar are left, whatever else there is to say.
+// At 110 columns ten cells of the bar are kept, so that what reduces and applies has no room.
 TEST_F(ProgressTest, AWideTerminalKeepsTheBar) {
   context.limit = 4;
   auto hook = on_terminal(110);
@@ -239,7 +239,8 @@ TEST_F(ProgressTest, AWideTerminalKeepsTheBar) {
   now += 0.5;
   context.finish_step(*hook, {.context = context, .loss = 0.25, .rows = 8, .times = times});
   EXPECT_EQ(drawn.back(),
-            "\r 25%|##         | 1/4 [00:00<00:01, 2 steps/s, 16 examples/s, loss 0.25, input 0%, "
+            "\r 25%|######                   | 1/4 [00:00<00:01, 2 steps/s, 16 examples/s, loss "
+            "0.25, input 0%, "
             "compute 80%]\x1b[K");
 }
 
