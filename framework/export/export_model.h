@@ -1,5 +1,5 @@
 #pragma once
-// Writing a trained model for use without its code, to a folder <dir>/<unix seconds>/, all of it
+// Writing a trained model for use without its code, to a folder DIR/SECONDS/, all of it
 // there or none.
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct ExportOptions {
   bool onnx = true;
 };
 
-/// Writes `dir`/<unix seconds>/ and returns its path; it is there as a whole or not at all.
+/// Writes `dir`/SECONDS/ (since 1970) and returns its path; it is there as a whole or not at all.
 ///
 ///   graph.json         the predictions as a graph, for batches of any size; see Predictor
 ///   model.safetensors  the weights that it needs, by the names of the variables

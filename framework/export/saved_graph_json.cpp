@@ -273,20 +273,6 @@ ExampleInput example_input(const Json& json) {
   return input;
 }
 
-// Text of what may be nested in any depth: writing it is recursive.
-std::string text_of_preparation(const Json& json) {
-  constexpr int most = 100;
-  std::vector<std::pair<const Json*, int>> open{{&json, 0}};
-  while (!open.empty()) {
-    auto [value, depth] = open.back();
-    open.pop_back();
-    require(depth <= most, "`preparation` is nested more than ", most, " deep");
-    if (value->is_structured())
-      for (const Json& inner : *value) open.emplace_back(&inner, depth + 1);
-  }
-  return json.dump();
-}
-
 Signature signature_from(const Json& json, const NamedArrays& weights) {
   Signature signature;
   for (const Json& node : field(json, "nodes", &Json::is_array, "a list"))
@@ -306,7 +292,7 @@ Signature signature_from(const Json& json, const NamedArrays& weights) {
       signature.examples[name] = with_context(concat("examples, ", name),
                                               [&input = input] { return example_input(input); });
   if (const Json* preparation = optional(json, "preparation", &Json::is_object, "an object"))
-    signature.preparation = text_of_preparation(*preparation);
+    signature.preparation = preparation->dump();
   return signature;
 }
 
@@ -341,8 +327,14 @@ std::string to_json(const Model& model, NamedArrays& weights) {
 }
 
 Model model_from_json(std::string_view json, const NamedArrays& weights) {
+  // A file may nest values as deep as it likes; what copies and writes them is recursive.
+  constexpr int most = 100;
+  auto bounded = [=](int depth, Json::parse_event_t, const Json&) {
+    require(depth <= most, "values are nested more than ", most, " deep");
+    return true;
+  };
   try {
-    return model_from(Json::parse(json), weights);
+    return model_from(Json::parse(json, bounded), weights);
   } catch (const Json::exception& error) {
     fail("no valid JSON: ", error.what());
   }

@@ -200,7 +200,7 @@ using UpdateMaker = std::function<void(Tensor learning_rate, Tensor step,
 /// the update was left out or its condition was false.
 ///
 /// Slots are variables of kind slot, on the device of their variable, named
-/// <variable>/<optimizer>/<slot>, for example conv1/kernel/adam/m. A second optimizer of the same
+/// VARIABLE/OPTIMIZER/SLOT, for example conv1/kernel/adam/m. A second optimizer of the same
 /// name on the same variable has slots of its own: conv1/kernel/adam_1/m. Error: there is no
 /// update; a state other than as_variable with slots that do not begin at 0 or, when it is applied,
 /// variables that are not f32.

@@ -218,7 +218,7 @@ ModelSummary summarize(const ModelFn& model_fn, Mode mode, const Signature& sign
 }
 
 std::string to_string(const ModelSummary& s) {
-  constexpr std::size_t columns = 80, memory = 9, counts = 12, work = 8, least = 8;
+  constexpr std::size_t columns = 80, memory = 9, counts = 11, work = 8, least = 8;
   std::size_t path = 5, shape = 6;
   std::vector<std::string> shapes;
   for (const LayerSummary& layer : s.layers) {

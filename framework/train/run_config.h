@@ -71,7 +71,7 @@ enum class Precision : std::uint8_t {
   /// operands. The rule is autocast()'s, in framework/ops/autocast.h.
   bf16,
   /// The same in f16, with a loss scale for each update, so that small gradients do not become 0:
-  /// the variable loss_scale/<number of the update>, at first 2^15. It is doubled after 2000 steps
+  /// the variable loss_scale/N for update N, at first 2^15. It is doubled after 2000 steps
   /// in a row with finite gradients, and halved, to 1 at least, after a step with gradients that
   /// are not finite, in which the update is left out (StepResult::applied). The first steps are
   /// often left out, until the scale is found. Each change is logged. Error: gradients that are not

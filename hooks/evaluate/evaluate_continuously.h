@@ -41,7 +41,7 @@ std::map<std::int64_t, EvalResult> evaluate_all(Estimator& estimator, const Eval
                                                 const std::stop_token& stop = {});
 
 /// Estimator::evaluate() whose result is logged and written for TensorBoard, in
-/// model_dir/eval_<name> or model_dir/eval; one that a stop cut short is not.
+/// model_dir/eval_NAME or model_dir/eval; one that a stop cut short is not.
 EvalResult evaluate_and_write(Estimator& estimator, const InputFn& input_fn,
                               const EvalOptions& options = {}, const std::string& name = {});
 

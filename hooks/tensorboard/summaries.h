@@ -37,8 +37,8 @@ class Summaries : public Hook, public CheckpointListener {};
 ///
 ///   loss, and each of EstimatorSpec::values by its name
 ///   EstimatorSpec::summaries, for which the steps compute the forward pass twice: scalars,
-///   histograms and texts by their names, images as <name>/image/0, <name>/image/1, ...
-///   learning_rate, or learning_rate/<update> where a step makes several: what its schedule gives
+///   histograms and texts by their names, images as NAME/image/0, NAME/image/1, ...
+///   learning_rate, or learning_rate/UPDATE where a step makes several: what its schedule gives
 ///   global_step/sec, examples/sec, input/waiting (the fraction of time that training waited for
 ///   its input): since the time before, so not at the first step
 ///
@@ -46,7 +46,7 @@ class Summaries : public Hook, public CheckpointListener {};
 /// (see EventFile). Error: a cadence below 1, flush out of range.
 std::shared_ptr<Summaries> summaries(SummariesOptions options = {});
 
-/// Where results of the evaluation `name` belong: model_dir/eval, or model_dir/eval_<name>.
+/// Where results of the evaluation `name` belong: model_dir/eval, or model_dir/eval_NAME.
 /// TensorBoard shows the folder as a run of its own, beside the training's.
 std::string evaluation_dir(const std::string& model_dir, std::string_view name = {});
 /// Error, beginning with `caller`: evaluation_dir() of `name` would not be a folder of model_dir.

@@ -45,6 +45,6 @@ endif()
 
 execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE output ERROR_VARIABLE diagnostics
                 RESULT_VARIABLE status)
-if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "error: --data_dir must name the folder of adult.csv")
+if(NOT status EQUAL 1 OR NOT diagnostics MATCHES "error: --data_dir must name the folder with adult.csv")
   message(FATAL_ERROR "without data: status ${status}\n${output}\n${diagnostics}")
 endif()

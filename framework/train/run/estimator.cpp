@@ -222,17 +222,18 @@ EvalResult Estimator::evaluate(const InputFn& input_fn, EvalOptions options) {
   check_limit(options.steps, "evaluate: steps");
   require(session_->towers().workers().count() == 1 || !options.stop.stop_possible(),
           "evaluate: one of several workers cannot stop alone; set `steps` in place of `stop`");
-  LinkedStop outside(session_->training_stop());
+  LinkedStop outside;
+  std::stop_token stop = session_->training_stop();
   std::optional<SignalGuard> signals;
   bool alone = session_->towers().workers().count() == 1;
   // Within a training, be it another estimator's, the training hears them, and tells what is to
   // stop.
   if (config_.stop_on_signals && alone && !SignalGuard::any())
-    outside.listen_to(signals.emplace(answer_in_evaluation).stop());
+    stop = outside.either(std::move(stop), signals.emplace(answer_in_evaluation).stop());
   std::optional<EvaluationRun> run;
   std::exception_ptr error;
   try {
-    run.emplace(session_at(options.checkpoint), input_fn, options, outside.token());
+    run.emplace(session_at(options.checkpoint), input_fn, options, stop);
     run->run();
   } catch (...) {
     error = std::current_exception();

@@ -289,10 +289,10 @@ TEST(ProbeWritable, NamesSettingFolderReasonAndRemedy) {
                                          HasSubstr("Not a directory"),
                                          HasSubstr("choose another export_dir"))));
   // Even root may not create files here.
-  EXPECT_THAT([] { probe_writable("/proc/self/fd"); },
-              ThrowsMessage<Error>(
-                  MatchesRegex("model_dir: cannot write to `/proc/self/fd`: .*; .* or choose "
-                               "another model_dir")));
+  EXPECT_THAT(
+      [] { probe_writable("/proc/self/fd"); },
+      ThrowsMessage<Error>(MatchesRegex("model_dir: cannot write to `/proc/self/fd`: .*; .*choose "
+                                        "another model_dir")));
   EXPECT_THAT([] { probe_writable(""); }, ThrowsMessage<Error>(HasSubstr("the folder's name is "
                                                                          "empty")));
 }

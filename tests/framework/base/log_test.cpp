@@ -1,6 +1,6 @@
 #include "belfry/framework/base/log.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <string>
 #include <thread>
@@ -40,7 +40,10 @@ TEST(Log, WithoutASinkLinesGoToStderrWithTheirLevel) {
   log_info("100% done");
   log_warning("b");
   log_line(LogLevel::error, "c");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "100% done\nwarning: b\nerror: c\n");
+  std::string time = "[0-9][0-9]:[0-9][0-9]:[0-9][0-9] ";
+  EXPECT_THAT(
+      ::testing::internal::GetCapturedStderr(),
+      ::testing::MatchesRegex(time + "100% done\n" + time + "warning: b\n" + time + "error: c\n"));
 }
 
 TEST(Log, SetLogSinkReturnsTheSinkBefore) {

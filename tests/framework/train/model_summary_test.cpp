@@ -136,10 +136,10 @@ TEST(ModelSummary, CountsWhatComputesWithoutBeingElementwise) {
 
 TEST(ModelSummary, IsATable) {
   EXPECT_EQ(to_string(summarize(small_net, Mode::train, pictures)),
-            "layer  ops                          output             size  parameters   FLOPs\n"
-            "conv   conv2d, add, relu, max_pool  [n, 4, 4, 2]      128 B         20*   2.69k\n"
-            "norm   batch_norm_train             [n, 4, 4, 2]      128 B           4     192\n"
-            "head   matmul, add                  [n, 5]             20 B         165     351\n"
+            "layer  ops                          output             size parameters   FLOPs\n"
+            "conv   conv2d, add, relu, max_pool  [n, 4, 4, 2]      128 B        20*   2.69k\n"
+            "norm   batch_norm_train             [n, 4, 4, 2]      128 B          4     192\n"
+            "head   matmul, add                  [n, 5]             20 B        165     351\n"
             "parameters: 189, 756 B; * of them not trained: 20, 80 B\n"
             "statistics: 4, 16 B\n"
             "forward pass (train): 3.23k FLOPs an example; a multiply and an add are two\n");
