@@ -1,3 +1,4 @@
+#include "belfry/framework/base/file.h"
 #include "training_testing.h"
 
 namespace belfry {
