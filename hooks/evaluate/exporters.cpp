@@ -6,6 +6,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/train/activity.h"
 #include "belfry/hooks/evaluate/best.h"
 
 namespace belfry {
@@ -46,7 +47,10 @@ class ModelExporter : public Exporter {
   void begin(Estimator& estimator, const std::string&) override { estimator.check_export(model_); }
 
  protected:
-  std::string write(const EvaluatedState& state) const { return export_state(state, model_); }
+  std::string write(const EvaluatedState& state) const {
+    ActivityScope activity({.what = concat("exporting ", name_)});
+    return export_state(state, model_);
+  }
 
  private:
   std::string name_;
