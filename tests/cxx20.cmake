@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK_DIR})
 foreach(door framework data hooks models)
   file(WRITE ${WORK_DIR}/${door}.cpp "#include <belfry/${door}.h>\n")
-  execute_process(COMMAND ${COMPILER} -std=c++17 -fsyntax-only -I ${INCLUDE_DIR} ${WORK_DIR}/${door}.cpp
+  execute_process(COMMAND ${COMPILER} -std=c++17 -fmax-errors=1 -fsyntax-only -I ${INCLUDE_DIR} ${WORK_DIR}/${door}.cpp
                   RESULT_VARIABLE status ERROR_VARIABLE errors)
   string(REGEX MATCH "error: [^\n]*" first "${errors}")
   if(status EQUAL 0 OR NOT first MATCHES "Belfry needs C\\+\\+20: compile with -std=c\\+\\+20")

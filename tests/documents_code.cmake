@@ -1,6 +1,5 @@
-# Every ```cpp block of README.md and docs/ compiles, checked one by one: declarations in a
-# namespace, statements in a function that has the names that the texts speak of, a field in an
-# Estimator. `-D ONLY=docs/faq.md` checks one document.
+# Every ```cpp block of README.md and docs/ compiles: declarations in a namespace, statements in a function
+# that has the names that the texts speak of, a field in an Estimator. `-D ONLY=docs/faq.md` checks one document.
 cmake_minimum_required(VERSION 3.22)
 
 set(prelude [[
@@ -36,13 +35,15 @@ set(compile ${COMPILER} -std=c++20 -Wall -Wno-unused -I ${INCLUDE_DIR} -I ${SOUR
 execute_process(COMMAND ${compile} -w -x c++-header prelude.h -o prelude.h.gch WORKING_DIRECTORY ${WORK_DIR}
                 COMMAND_ERROR_IS_FATAL ANY)
 
-# Sets `unit` to a translation unit of the block.
-function(wrap block)
+# Appends a block to the document's translation unit, in a namespace of its own; a whole program has one to
+# itself. Errors name the document and the block.
+function(add_block unit number place block)
   set(declarations)
   set(statements "${block}")
   string(FIND "${block}" "\n};\n" behind_class)
+  set(line "#line 1 \"${place}\"\n")
   if(block MATCHES "int main\\(")
-    set(unit "${block}" PARENT_SCOPE)
+    file(WRITE ${WORK_DIR}/program_${number}.cpp "#include \"prelude.h\"\n${line}${block}")
     return()
   elseif(NOT behind_class EQUAL -1)
     math(EXPR behind_class "${behind_class} + 4")
@@ -54,13 +55,19 @@ function(wrap block)
   elseif(block MATCHES "^\\.")
     set(statements "Estimator estimator({.model_fn = lenet,\n${block}});")
   endif()
-  set(unit "#include \"prelude.h\"\n${declarations}\n[[maybe_unused]] void statements(${names}) {\n{\n${statements}\n}\n}\n"
-      PARENT_SCOPE)
+  file(APPEND ${unit} "namespace block_${number} {\n${line}${declarations}\nvoid statements(${names}) {\n{\n"
+                      "${line}${statements}\n}\n}\n}\n")
 endfunction()
 
-set(failed)
+file(GLOB old ${WORK_DIR}/*.cpp)
+if(old)
+  file(REMOVE ${old})
+endif()
 set(number 0)
 foreach(document ${documents})
+  string(MAKE_C_IDENTIFIER ${document} unit)
+  set(unit ${WORK_DIR}/${unit}.cpp)
+  file(WRITE ${unit} "#include \"prelude.h\"\n")
   file(READ ${SOURCE_DIR}/${document} left)
   set(in_document 0)
   while(TRUE)
@@ -74,19 +81,22 @@ foreach(document ${documents})
     string(SUBSTRING "${left}" 0 ${end} block)
     math(EXPR number "${number} + 1")
     math(EXPR in_document "${in_document} + 1")
-    wrap("${block}")
-    file(WRITE ${WORK_DIR}/block_${number}.cpp "${unit}")
-    execute_process(COMMAND ${compile} -fsyntax-only block_${number}.cpp WORKING_DIRECTORY ${WORK_DIR}
-                    RESULT_VARIABLE status)
-    if(NOT status EQUAL 0)
-      list(APPEND failed "${document} ${in_document}")
-    endif()
+    add_block(${unit} ${number} "${document}, block ${in_document}" "${block}")
   endwhile()
 endforeach()
 if(number EQUAL 0)
   message(FATAL_ERROR "the documents hold no C++")
 endif()
+
+file(GLOB units ${WORK_DIR}/*.cpp)
+set(failed)
+foreach(unit ${units})
+  execute_process(COMMAND ${compile} -fsyntax-only ${unit} WORKING_DIRECTORY ${WORK_DIR} RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    list(APPEND failed ${unit})
+  endif()
+endforeach()
 if(failed)
-  list(JOIN failed ", " failed)
-  message(FATAL_ERROR "blocks that do not compile, counted from 1 in each document: ${failed}")
+  message(FATAL_ERROR "blocks do not compile; the errors above name them")
 endif()
+message(STATUS "${number} blocks")
