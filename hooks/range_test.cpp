@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "belfry/framework/base/log.h"
+#include "belfry/hooks/record/values.h"
 
 namespace belfry::hooks {
 namespace {
@@ -15,9 +16,8 @@ class WatchRangeTest final : public RangeTest {
   explicit WatchRangeTest(const RangeTestOptions& options) : options_(options) {}
 
   void after_step(const StepResult& result) override {
-    weighted_ = fading * weighted_ + (1 - fading) * result.loss;
-    weights_ = fading * weights_ + (1 - fading);
-    Point point{rate_of(result.step - 1), weighted_ / weights_};
+    mean_.add(result.loss, fading);
+    Point point{rate_of(result.step - 1), mean_.value()};
     curve_.push_back(point);
     least_ = curve_.size() == 1 ? point.loss : std::min(least_, point.loss);
     bool rises = point.loss - least_ > (too_much - 1) * std::abs(least_);
@@ -53,7 +53,8 @@ class WatchRangeTest final : public RangeTest {
   }
 
   RangeTestOptions options_;
-  double weighted_ = 0, weights_ = 0, least_ = 0;
+  FadingMean mean_;
+  double least_ = 0;
   std::vector<Point> curve_;
 };
 

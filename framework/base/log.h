@@ -12,7 +12,8 @@ namespace belfry {
 
 enum class LogLevel { info, warning, error };
 
-/// Receives one line, without its newline. Called under a lock: never from two threads at once.
+/// Receives one line, without its newline. Called under a lock: never from two threads at once. The
+/// answer to a signal comes from a thread of Belfry's own: a sink must not wait for other threads.
 using LogSink = std::function<void(LogLevel, std::string_view line)>;
 
 /// Replaces the sink; an empty one restores the default, which writes to stderr. Thread-safe.

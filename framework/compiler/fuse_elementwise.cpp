@@ -109,8 +109,8 @@ class ChainWriter {
   Tensor write(const Node& root) {
     collect_inputs(root);
     emit(root);
-    program_.result = root.output().dtype;
-    return fused_elementwise(inputs_, program_);
+    options_.result = root.output().dtype;
+    return fused_elementwise(inputs_, options_);
   }
 
  private:
@@ -130,11 +130,11 @@ class ChainWriter {
     for (std::size_t i = 0; i < node.inputs().size(); ++i)
       instruction.arguments[i] = argument(node.inputs()[i]);
     if (node.is(cast_op)) {
-      program_.casts = true;
+      options_.casts = true;
       return instruction.arguments[0];
     }
-    program_.program.push_back(instruction);
-    return static_cast<int>(inputs_.size() + program_.program.size()) - 1;
+    options_.program.push_back(instruction);
+    return static_cast<int>(inputs_.size() + options_.program.size()) - 1;
   }
 
   int argument(const Tensor& t) {
@@ -145,7 +145,7 @@ class ChainWriter {
   const Absorption& absorption_;
   Rewriting& to_;
   std::vector<Tensor> inputs_;
-  FusedOptions program_;
+  FusedOptions options_;
 };
 
 }  // namespace

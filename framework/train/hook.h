@@ -275,7 +275,7 @@ struct StepSums {
 StepSums sums_of(const StepResult& result);
 
 /// Sums steps up. All speeds that people see are made of its sums: what hooks evaluate or sample
-/// between steps (TrainingPause) is in none of them.
+/// between steps, and checkpoints that training waits for (TrainingPause), are in none of them.
 class StepMeter {
  public:
   /// The sums of no steps, from `now` on: seconds of a clock that never goes back. Without it the

@@ -88,7 +88,7 @@ struct TrainResult {
   std::int64_t examples = 0;  ///< seen by this call
   double seconds = 0;         ///< in all
   /// Without the first step, which compiles, and without what hooks evaluate or sample between
-  /// steps.
+  /// steps, and checkpoints that training waits for.
   double examples_per_second = 0;
   double input_wait_seconds = 0;
   StepTimes times;  ///< summed over steps, the mean of the towers

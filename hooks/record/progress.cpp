@@ -35,11 +35,24 @@ StepSums faded(StepSums sums, const StepSums& latest, double memory) {
   return sums += latest;
 }
 
+// The loss or a value of the model. One that is not finite is shown, and forgotten.
+struct ShownValue {
+  std::string name;
+  FadingMean mean = {};
+  double shown = 0;
+
+  void add(double value) {
+    constexpr double fading = 0.98;
+    if (std::isfinite(value)) mean.add(value, fading);
+    shown = std::isfinite(value) ? mean.value() : value;
+  }
+};
+
 struct Status {
   std::int64_t step = 0;
   std::optional<std::int64_t> last_step;
   double elapsed_seconds = 0;
-  std::vector<std::pair<std::string, double>> values;  // the loss first; means that fade
+  std::vector<ShownValue> values;  // the loss first; none before the first step
   StepSums speed, long_speed;
 };
 
@@ -57,7 +70,7 @@ std::vector<std::string> numbers(const Status& s) {
   std::vector<std::string> out{
       times, steps < 1 ? short_number(1 / steps) + " s/step" : short_number(steps) + " steps/s",
       short_number(s.speed.examples_per_second()) + " examples/s"};
-  for (const auto& [name, value] : s.values) out.push_back(name + printed(" %.4g", value));
+  for (const ShownValue& v : s.values) out.push_back(v.name + printed(" %.4g", v.shown));
   std::string breakdown = breakdown_text(s.speed);
   for (std::size_t at = 0, end = 0; end != breakdown.npos; at = end + 2) {
     end = breakdown.find(", ", at);
@@ -203,23 +216,14 @@ class Progress final : public Hook {
   }
 
  private:
-  // Means in which older steps fade, by their weights, so that the first counts fully. A value that
-  // is not finite is shown, and forgotten.
   void add_values(const StepResult& result) {
-    constexpr double fading = 0.98;
-    std::vector<std::pair<std::string, double>> now{{"loss", result.loss}};
-    now.insert(now.end(), result.values.begin(), result.values.end());
-    if (means_.size() != now.size()) means_.assign(now.size(), {});
-    status_.values.clear();
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      auto& [sum, weight] = means_[i];
-      if (std::isfinite(now[i].second)) {
-        sum = fading * sum + now[i].second;
-        weight = fading * weight + 1;
-      }
-      status_.values.emplace_back(now[i].first,
-                                  std::isfinite(now[i].second) ? sum / weight : now[i].second);
+    std::vector<ShownValue>& all = status_.values;
+    if (all.size() != result.values.size() + 1) {  // before the first step
+      all.assign(1, {"loss"});
+      for (const auto& [name, value] : result.values) all.push_back({name});
     }
+    all[0].add(result.loss);
+    for (std::size_t i = 1; i < all.size(); ++i) all[i].add(result.values[i - 1].second);
   }
   void count_time(const HookContext& context, double now) {
     status_.elapsed_seconds = now - started_;
@@ -257,8 +261,7 @@ class Progress final : public Hook {
   double started_ = 0, drawn_ = 0;
   bool is_news_ = false;  // a step since the speed was counted
   double activity_began_ = 0;
-  std::vector<std::pair<double, double>> means_;  // sums and weights, as Status::values
-  std::shared_ptr<Drawing> drawing_;              // on a terminal, between begin and end
+  std::shared_ptr<Drawing> drawing_;  // on a terminal, between begin and end
   LogSink previous_sink_;
   ActivitySink previous_activity_sink_;
   std::shared_ptr<Progress*> alive_;  // between begin and end, on a terminal

@@ -24,6 +24,18 @@ std::string printed(const char* format, Args... args) {
   return text.data();
 }
 
+/// A mean in which older values fade: each counts `fading` times as much as the one after it. The
+/// first is its own mean.
+struct FadingMean {
+  double sum = 0, weights = 0;
+
+  void add(double value, double fading) {
+    sum = fading * sum + value;
+    weights = fading * weights + 1;
+  }
+  double value() const { return sum / weights; }
+};
+
 /// "01:15" or "2:01:15"; "?" where it is unknown, or above 100,000 hours.
 inline std::string duration_text(double seconds) {
   if (!(seconds >= 0 && seconds < 3.6e8)) return "?";
