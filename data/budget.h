@@ -9,6 +9,7 @@ namespace belfry::data {
 /// Bytes of which parts are taken and given back. Thread rules: any thread may call it.
 class Budget {
  public:
+  /// At first all `bytes` are left.
   explicit Budget(std::int64_t bytes) : left_(bytes) {}
 
   /// False, and nothing taken, when so much is not left.
@@ -18,6 +19,7 @@ class Budget {
       if (left_.compare_exchange_weak(left, left - bytes)) return true;
     return false;
   }
+  /// Returns bytes that reserve() has taken.
   void give_back(std::int64_t bytes) { left_ += bytes; }
 
  private:

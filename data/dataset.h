@@ -46,6 +46,8 @@ struct DatasetInfo {
 /// The elements of a stream, in a range-for. A move-only input iterator.
 class FeaturesIterator {
  public:
+  /// For std::input_iterator. The constructor reads the first element.
+  ///@{
   using value_type = Features;
   using difference_type = std::ptrdiff_t;
   explicit FeaturesIterator(InputStreamPtr stream) : stream_(std::move(stream)) { ++*this; }
@@ -58,6 +60,7 @@ class FeaturesIterator {
   }
   void operator++(int) { ++*this; }
   bool operator==(std::default_sentinel_t) const { return ended_; }
+  ///@}
 
  private:
   InputStreamPtr stream_;
@@ -88,10 +91,11 @@ class Dataset {
   Dataset(std::string name, std::vector<Dataset> inputs, data::MakeIterator make,
           data::DatasetInfo info = {});
 
-  const std::string& name() const;
-  const data::DatasetInfo& info() const;
+  const std::string& name() const;        ///< as explain() shows it
+  const data::DatasetInfo& info() const;  ///< known before any element is read
+  /// Elements in one pass, or data::infinite or data::unknown.
   std::int64_t cardinality() const { return info().cardinality; }
-  const std::vector<Dataset>& inputs() const;
+  const std::vector<Dataset>& inputs() const;  ///< none for a source
 
   /// Starts a pass. A source without files takes its share of `pass.shard` here, and so does a
   /// dataset that is shared as a whole.
@@ -101,6 +105,7 @@ class Dataset {
   /// went, save() is a short line of text. Destroying it requests Pass::stop and waits for calls in
   /// progress. Error: `context` leaves this pipeline without a file, or without an element.
   InputStreamPtr open(const InputContext& context = {}) const;
+  /// As open() without a context.
   operator InputStreamPtr() const { return open(); }
 
   /// One pass, element by element:
@@ -110,7 +115,7 @@ class Dataset {
   /// An element's memory is used again for the next one, unless somebody holds its arrays. Error:
   /// an element could not be produced.
   data::FeaturesIterator begin() const { return data::FeaturesIterator(open()); }
-  std::default_sentinel_t end() const { return {}; }
+  std::default_sentinel_t end() const { return {}; }  ///< the end of any pass
 
  private:
   struct Node;

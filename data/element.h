@@ -14,14 +14,14 @@ namespace belfry::data {
 /// One example (or, after batch, one batch) and where it came from. `index` and `epoch` name it:
 /// transforms key their random numbers by the two, so these do not depend on threads or timing.
 struct Element {
-  Features features;
+  Features features;        ///< the example or batch
   std::int64_t index = 0;   ///< its number in the source; after batch, the number of the batch
   std::uint64_t epoch = 0;  ///< the pass of repeat() that read it, from 0
   /// The file that it was read from, if it was one, and where in it, in bytes.
   std::shared_ptr<const std::string> file = {};
-  std::int64_t offset = whole_file;
+  std::int64_t offset = whole_file;  ///< in the uncompressed data, or `whole_file`
 
-  static constexpr std::int64_t whole_file = -1;
+  static constexpr std::int64_t whole_file = -1;  ///< the element is all that is in its file
 };
 
 /// Names `out` as `other` is named: index, epoch, file and offset.
@@ -38,7 +38,7 @@ std::string to_string(const Element& element);
 /// The name of a stage of a pipeline. Stages of one name in one pipeline are numbered from the
 /// source on: "map 1", "map 2".
 struct StageName {
-  std::string text;
+  std::string text;   ///< "map 2"
   bool told = false;  ///< in every Error, since it tells more than what kind of stage it is
 };
 
@@ -60,6 +60,7 @@ decltype(auto) for_element(std::string_view what, const Element& element, Body&&
   }
 }
 
+/// The same for a stage: its name is `what`, and `where` too if it is told.
 template <class Body>
 decltype(auto) for_element(const StageName& stage, const Element& element, Body&& body) {
   return for_element(stage.text, element, body, stage.told ? stage.text : std::string_view());

@@ -46,6 +46,7 @@ class Iterator {
   virtual void position(Position& at) = 0;
 };
 
+/// Owns an iterator.
 using IteratorPtr = std::unique_ptr<Iterator>;
 
 /// How an iterator that cannot jump restores its position: reads and drops `count` elements. What
@@ -56,8 +57,8 @@ void read_again(Iterator& fresh, std::int64_t count, std::string_view what);
 /// An order in which to read a dataset with random access: `size` elements, the i-th of which is
 /// the dataset's element at(i).
 struct Order {
-  std::int64_t size = 0;
-  std::function<std::int64_t(std::int64_t)> at;
+  std::int64_t size = 0;                         ///< elements to read
+  std::function<std::int64_t(std::int64_t)> at;  ///< the number in the dataset, by place
   /// The seed of the shuffles that made it, if any did: a saved position fits no other.
   std::optional<std::uint64_t> seed = {};
 };
@@ -73,8 +74,11 @@ enum class ShardPolicy : std::uint8_t {
 
 /// Which part of the data a pass reads.
 struct Shard {
+  /// How many pipelines share the data, and which of them this is, from 0.
+  ///@{
   int count = 1, index = 0;
-  ShardPolicy policy = ShardPolicy::automatic;
+  ///@}
+  ShardPolicy policy = ShardPolicy::automatic;  ///< how they share
 };
 
 /// The description of a pass that a dataset gets when the pass begins.
@@ -87,7 +91,7 @@ struct Pass {
   std::shared_ptr<const Order> order;
   /// Where parallel transforms run their work; never null.
   std::shared_ptr<Scheduler> scheduler;
-  Shard shard;
+  Shard shard;  ///< the part of the data to read
   /// Stop is requested when the stream, or the part of it that reads this one, ends before its
   /// data do. Sources then end early, and so does whoever waits for something outside the pipeline;
   /// whoever concludes something from the end of its source looks here first.

@@ -24,14 +24,14 @@ class Position {
   /// Restores from what text() returned.
   explicit Position(std::string saved) : saved_(std::move(saved)), saving_(false) {}
 
-  bool saving() const { return saving_; }
+  bool saving() const { return saving_; }  ///< false: restoring
 
   /// Saving: notes `value`. Restoring: sets it. `name` is a string literal (it is kept, not
   /// copied). Error when restoring and the saved text has another field here, is damaged, or holds
   /// a value outside [low, high]; of what is named *.index, one above half of what fits.
   void field(std::string_view name, std::int64_t& value, std::int64_t low = 0,
              std::int64_t high = std::numeric_limits<std::int64_t>::max());
-  void field(std::string_view name, bool& value);
+  void field(std::string_view name, bool& value);  ///< the same, as 0 or 1
   /// Notes a value that must still be the same when restoring: Error otherwise.
   void constant(std::string_view name, std::int64_t value);
   /// As field(), for any number of values: "bucket.waiting=3,0,4,9" holds 0, 4 and 9.
@@ -46,6 +46,7 @@ class Position {
   /// Restoring: Error unless every field has been read.
   void finish() const;
 
+  /// Saving: all fields so far, as one line.
   std::string text() const;
 
  private:

@@ -31,6 +31,7 @@ void require_workers(std::string_view what, int workers);
 /// `data::threads(n)` gives the pipeline before it another. Thread rules: any thread may call it.
 class Scheduler {
  public:
+  /// 1 GiB.
   static constexpr Bytes default_memory = Bytes(std::int64_t{1} << 30);
 
   /// `limit` is what the program asked for; more threads than cores are honoured (work that waits
@@ -50,9 +51,10 @@ class Scheduler {
   /// there is a limit.
   static std::shared_ptr<Scheduler> for_workers(int workers, std::shared_ptr<Scheduler> scheduler);
 
-  std::optional<int> limit() const { return limit_; }
+  std::optional<int> limit() const { return limit_; }  ///< as asked for
+  /// How many tasks may run at once: limit(), or else default_threads().
   int threads() const { return limit_.value_or(default_threads()); }
-  Bytes memory() const { return memory_; }
+  Bytes memory() const { return memory_; }  ///< the whole budget, taken or not
 
   /// Takes memory out of the budget; false, and nothing taken, when so much is not left.
   bool reserve(Bytes size) { return left_->reserve(size.count); }

@@ -9,6 +9,7 @@
 
 namespace belfry::hooks {
 
+/// Options of profile().
 struct ProfileOptions {
   /// Replaced when training begins, also by the same hook in a later training; its folder must
   /// exist.

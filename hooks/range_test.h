@@ -13,8 +13,10 @@ namespace belfry::hooks {
 /// A training whose learning rate is range_test(options): see watch_range_test().
 class RangeTest : public Hook {
  public:
+  /// The learning rate of a step and the loss there.
   struct Point {
-    double rate, loss;  ///< the loss as a mean in which older steps fade, a tenth a step
+    double rate,  ///< of the step
+        loss;     ///< as a mean in which older steps fade, a tenth a step
   };
   /// A point for each step so far.
   virtual const std::vector<Point>& curve() const = 0;

@@ -55,6 +55,7 @@ std::shared_ptr<Hook> unscale_gradients(double scale);
 /// is left.
 std::shared_ptr<Hook> freeze(std::vector<std::string> patterns);
 
+/// A rule of learning_rates().
 struct RateMultiplier {
   std::string pattern;    ///< a regular expression (ECMAScript) for whole names of variables
   double multiplier = 1;  ///< at least 0
@@ -79,6 +80,7 @@ std::shared_ptr<Hook> learning_rates(std::vector<RateMultiplier> rules);
 /// (Reduction::weighted_mean). Error: fewer than 1 micro-batch.
 std::shared_ptr<Hook> accumulate(int micro_batches);
 
+/// Options of skip_non_finite().
 struct SkipNonFiniteOptions {
   std::int64_t max_consecutive = 10;  ///< skipped steps in a row that are borne; at least 1
 };
@@ -98,6 +100,7 @@ struct SkipNonFiniteOptions {
 /// training, naming the update, one skipped step more in a row than max_consecutive.
 std::shared_ptr<Hook> skip_non_finite(SkipNonFiniteOptions options = {});
 
+/// Options of moving_average().
 struct MovingAverageOptions {
   double decay = 0.999;  ///< in [0, 1); about the last 1 / (1 - decay) updates count
   bool warm_up = false;  ///< after n updates of the average, decay is at most (1 + n) / (10 + n)

@@ -11,6 +11,7 @@
 
 namespace belfry::models {
 
+/// Options of a Frozen model.
 struct FrozenOptions {
   ModelFn model_fn = {};          ///< that of the checkpoint; built in predict mode
   std::string checkpoint = {};    ///< path, or a model_dir, which stands for its newest one
@@ -34,11 +35,15 @@ class Frozen {
   /// Tensors by name, in the model's order.
   class Predictions {
    public:
+    /// Made by Frozen.
     explicit Predictions(NamedTensors items) : items_(std::move(items)) {}
-    Tensor at(std::string_view name) const;  ///< Error listing the names
-    bool contains(std::string_view name) const;
+    Tensor at(std::string_view name) const;      ///< Error listing the names
+    bool contains(std::string_view name) const;  ///< whether the model has such a prediction
+    /// From the first pair of name and tensor to behind the last.
+    ///@{
     auto begin() const { return items_.begin(); }
     auto end() const { return items_.end(); }
+    ///@}
 
    private:
     NamedTensors items_;

@@ -22,6 +22,7 @@ namespace belfry::models {
 /// "average_loss", which is divided by the weights whatever the reduction is. Only predict mode has
 /// predictions, and only evaluation has metrics; all metrics are weighted.
 struct Head {
+  /// Makes a spec without updates; the logits are f32 or f64.
   using Build = std::function<EstimatorSpec(Tensor logits, const Batch&, Mode)>;
 
   std::int64_t units = 0;  ///< size of the last axis of the logits, floating [n, ..., units]
@@ -35,6 +36,7 @@ struct Head {
 /// Error of `function` unless the head was made by one of the functions below, or the like.
 void require_set(std::string_view function, const Head& head);
 
+/// Options of binary_head().
 struct BinaryHeadOptions {
   /// Numbers [n] or [n, 1]: whole ones are 0 or 1, floating ones a probability of 1.
   std::string label = "label";
@@ -54,6 +56,7 @@ struct BinaryHeadOptions {
 /// NaN.
 Head binary_head(BinaryHeadOptions options = {});
 
+/// Options of multi_class_head().
 struct MultiClassHeadOptions {
   std::int64_t classes = 10;    ///< at least 2
   std::string label = "label";  ///< i32 or i64, in 0..classes-1, of the logits' leading axes
@@ -71,12 +74,13 @@ struct MultiClassHeadOptions {
 /// "accuracy". Error in a step: a label outside its range.
 Head multi_class_head(MultiClassHeadOptions options = {});
 
+/// Options of multi_label_head().
 struct MultiLabelHeadOptions {
   std::int64_t classes = 10;    ///< at least 1
   std::string label = "label";  ///< [n, classes], each as the label of binary_head()
   std::string weight = {};      ///< feature [n] or [n, 1]; empty: all 1
   double label_smoothing = 0;   ///< see sigmoid_cross_entropy()
-  double threshold = 0.5;
+  double threshold = 0.5;       ///< of probabilities, in [0, 1], for "classes" and the metrics
   std::vector<double> thresholds = {};    ///< as those of BinaryHeadOptions
   Reduction reduction = Reduction::mean;  ///< of the losses, see reduce_loss(); not `none`
   BELFRY_FIELDS(label, weight, reduction, classes, label_smoothing, threshold, thresholds)
@@ -87,6 +91,7 @@ struct MultiLabelHeadOptions {
 /// binary_head().
 Head multi_label_head(MultiLabelHeadOptions options = {});
 
+/// Options of regression_head().
 struct RegressionHeadOptions {
   std::int64_t units = 1;                 ///< numbers to predict
   std::string label = "label";            ///< numbers [n, units], or [n] for one unit
@@ -98,6 +103,7 @@ struct RegressionHeadOptions {
 /// metrics: "label/mean", "prediction/mean".
 Head regression_head(RegressionHeadOptions options = {});
 
+/// Options of poisson_head().
 struct PoissonHeadOptions {
   std::string label = "label";            ///< numbers from 0 [n] or [n, 1]
   std::string weight = {};                ///< feature [n] or [n, 1]; empty: all 1
@@ -108,10 +114,11 @@ struct PoissonHeadOptions {
 /// "mean" [n]; metrics: "label/mean", "prediction/mean". Error in a step: a label below 0.
 Head poisson_head(PoissonHeadOptions options = {});
 
+/// One of the heads of multi_head().
 struct NamedHead {
-  std::string name = {};
-  Head head = {};
-  double weight = 1;  ///< of its loss in the sum, at least 0
+  std::string name = {};  ///< HEAD in the names of its predictions and metrics; required
+  Head head = {};         ///< required
+  double weight = 1;      ///< of its loss in the sum, at least 0
   BELFRY_FIELDS(name, head, weight)
 };
 /// Several heads on one body. They share the logits' last axis, in their order; the loss is the sum

@@ -20,6 +20,7 @@ namespace belfry::models {
 /// number.
 std::map<std::string, std::string> torchvision_resnet_names(int layers);
 
+/// Options of resnest_names().
 struct ResnestNamesOptions {
   std::vector<std::int64_t> blocks = {3, 4, 6, 3};  ///< as those of ResnestOptions
   /// The scope of resnest_features() in the model: "encoder" for unet_resnest(). Empty:

@@ -41,17 +41,19 @@ namespace belfry::data {
 /// size than stated. They begin with the augmentation's name.
 class Augmentation {
  public:
+  /// Changes the features in place. The stream is that of this call alone.
   using Apply = std::function<void(Features&, PhiloxStream&)>;
 
   /// For definition.h. `json` is what to_string() returns.
   Augmentation(std::string name, std::string json, Apply apply);
 
+  /// The changed features. Takes one 64-bit number from `random`.
   Features operator()(Features in, PhiloxStream& random) const;
   /// With random numbers that are always the same: for one that uses none, as resize and normalize.
   Features apply(Features in) const;
 
-  const std::string& name() const { return content_->name; }
-  const std::string& json() const { return content_->json; }
+  const std::string& name() const { return content_->name; }  ///< as in JSON
+  const std::string& json() const { return content_->json; }  ///< the text of to_string()
 
  private:
   struct Content {

@@ -7,9 +7,10 @@
 
 namespace belfry::data {
 
+/// Options of gaussian_blur().
 struct GaussianBlurOptions {
-  Range sigma{0.1, 2};  ///< standard deviation in pixels
-  std::string image = "image";
+  Range sigma{0.1, 2};          ///< standard deviation in pixels
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(sigma, image)
 };
 
@@ -19,10 +20,11 @@ struct GaussianBlurOptions {
 /// Error: sigma outside (0, 100].
 Augmentation gaussian_blur(GaussianBlurOptions options = {});
 
+/// Options of gaussian_noise().
 struct GaussianNoiseOptions {
-  Range deviation{0, 0.1};  ///< where 1 is the whole range: 255 in u8
-  bool clip = true;         ///< to [0, 1] in f32; u8 always stays in 0..255
-  std::string image = "image";
+  Range deviation{0, 0.1};      ///< where 1 is the whole range: 255 in u8
+  bool clip = true;             ///< to [0, 1] in f32; u8 always stays in 0..255
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(deviation, clip, image)
 };
 
@@ -30,9 +32,10 @@ struct GaussianNoiseOptions {
 /// image. Error: deviation outside [0, 10].
 Augmentation gaussian_noise(GaussianNoiseOptions options = {});
 
+/// Options of jpeg_artefacts().
 struct JpegArtefactsOptions {
-  WholeRange quality{30, 95};
-  std::string image = "image";
+  WholeRange quality{30, 95};   ///< the encoder's, within 1 to 100; low ones lose more
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(quality, image)
 };
 
@@ -40,11 +43,12 @@ struct JpegArtefactsOptions {
 /// pass through 8 bits. 1 or 3 channels. Error: quality outside [1, 100].
 Augmentation jpeg_artefacts(JpegArtefactsOptions options = {});
 
+/// Options of cutout().
 struct CutoutOptions {
-  std::int64_t size = 8;   ///< of the squares' sides, in pixels
-  std::int64_t count = 1;  ///< of squares
-  double fill = 0;         ///< in the image's own numbers: 255 is white in u8, 1 in f32
-  std::string image = "image";
+  std::int64_t size = 8;        ///< of the squares' sides, in pixels
+  std::int64_t count = 1;       ///< of squares
+  double fill = 0;              ///< in the image's own numbers: 255 is white in u8, 1 in f32
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(size, count, fill, image)
 };
 
@@ -54,13 +58,14 @@ struct CutoutOptions {
 /// [1, 32766], count outside [1, 10000], a fill that does not fit.
 Augmentation cutout(CutoutOptions options = {});
 
+/// Options of random_erasing().
 struct RandomErasingOptions {
-  double probability = 0.5;
-  Range scale{0.02, 0.33};  ///< of the rectangle's area to the image's
-  Range ratio{0.3, 3.3};    ///< of its height to its width
-  double fill = 0;          ///< in the image's own numbers: 255 is white in u8, 1 in f32
-  bool noise = false;       ///< fill with noise: normal with variance 1 in f32, uniform bytes in u8
-  std::string image = "image";
+  double probability = 0.5;  ///< chance of a rectangle, 0 to 1
+  Range scale{0.02, 0.33};   ///< of the rectangle's area to the image's
+  Range ratio{0.3, 3.3};     ///< of its height to its width
+  double fill = 0;           ///< in the image's own numbers: 255 is white in u8, 1 in f32
+  bool noise = false;  ///< fill with noise: normal with variance 1 in f32, uniform bytes in u8
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(probability, scale, ratio, fill, noise, image)
 };
 

@@ -8,11 +8,12 @@
 
 namespace belfry::data {
 
+/// Options of crop() and center_crop().
 struct CropOptions {
-  std::int64_t height = 0;  ///< of the result, in pixels; must be given
-  std::int64_t width = 0;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  std::int64_t height = 0;           ///< of the result, in pixels; must be given
+  std::int64_t width = 0;            ///< likewise
+  std::string image = "image";       ///< name of the image among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(height, width, image, masks)
 };
 
@@ -24,13 +25,14 @@ Augmentation crop(CropOptions options);
 /// image.
 Augmentation center_crop(CropOptions options);
 
+/// Options of pad_and_crop().
 struct PadAndCropOptions {
-  std::int64_t padding = 4;  ///< pixels added on each side
-  Border border = Border::constant;
+  std::int64_t padding = 4;          ///< pixels added on each side
+  Border border = Border::constant;  ///< the added pixels' values
   double fill = 0;       ///< in the image's own numbers, as Augmentation says: 255 is white in u8
   double mask_fill = 0;  ///< in the masks'
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  std::string image = "image";       ///< name of the image among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(padding, border, fill, mask_fill, image, masks)
 };
 
@@ -38,13 +40,14 @@ struct PadAndCropOptions {
 /// Error: padding outside [0, 1024]; with Border::constant, a fill that does not fit.
 Augmentation pad_and_crop(PadAndCropOptions options = {});
 
+/// Options of resize().
 struct ResizeImageOptions {
-  std::int64_t height = 0;  ///< of the result, in pixels; must be given
-  std::int64_t width = 0;
-  Interpolation interpolation = Interpolation::linear;
-  bool antialias = true;  ///< linear, cubic: take the area's mean along axes that shrink
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  std::int64_t height = 0;                              ///< of the result, in pixels; must be given
+  std::int64_t width = 0;                               ///< likewise
+  Interpolation interpolation = Interpolation::linear;  ///< masks take the nearest pixel
+  bool antialias = true;             ///< linear, cubic: take the area's mean along axes that shrink
+  std::string image = "image";       ///< name of the image among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(height, width, interpolation, antialias, image, masks)
 };
 
@@ -56,12 +59,13 @@ struct ResizeImageOptions {
 /// `nearest` take the pixel nearest to the place. Error: sizes outside [1, 32766].
 Augmentation resize(ResizeImageOptions options);
 
+/// Options of resize_short_side().
 struct ResizeShortSideOptions {
   std::int64_t size = 0;  ///< of the shorter side, in pixels; must be given
-  Interpolation interpolation = Interpolation::linear;
-  bool antialias = true;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  Interpolation interpolation = Interpolation::linear;  ///< as for resize()
+  bool antialias = true;                                ///< as for resize()
+  std::string image = "image";                          ///< name of the image among the features
+  std::vector<std::string> masks{};                     ///< names of the masks that move along
   BELFRY_FIELDS(size, interpolation, antialias, image, masks)
 };
 
@@ -69,27 +73,29 @@ struct ResizeShortSideOptions {
 /// torchvision's Resize with one number. See resize().
 Augmentation resize_short_side(ResizeShortSideOptions options);
 
+/// Options of multi_scale().
 struct MultiScaleOptions {
-  std::vector<std::int64_t> sizes{};  ///< in pixels; must be given
-  Interpolation interpolation = Interpolation::linear;
-  bool antialias = true;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  std::vector<std::int64_t> sizes{};                    ///< in pixels; must be given
+  Interpolation interpolation = Interpolation::linear;  ///< as for resize()
+  bool antialias = true;                                ///< as for resize()
+  std::string image = "image";                          ///< name of the image among the features
+  std::vector<std::string> masks{};                     ///< names of the masks that move along
   BELFRY_FIELDS(sizes, interpolation, antialias, image, masks)
 };
 
 /// Resized to a square with one of these sizes, all equally likely. See resize().
 Augmentation multi_scale(MultiScaleOptions options);
 
+/// Options of random_resized_crop().
 struct RandomResizedCropOptions {
-  std::int64_t height = 0;  ///< of the result, in pixels; must be given
-  std::int64_t width = 0;
-  Range scale{0.08, 1};           ///< of the part's area to the image's
-  Range ratio{3.0 / 4, 4.0 / 3};  ///< of the part's width to its height
-  Interpolation interpolation = Interpolation::linear;
-  bool antialias = true;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  std::int64_t height = 0;                              ///< of the result, in pixels; must be given
+  std::int64_t width = 0;                               ///< likewise
+  Range scale{0.08, 1};                                 ///< of the part's area to the image's
+  Range ratio{3.0 / 4, 4.0 / 3};                        ///< of the part's width to its height
+  Interpolation interpolation = Interpolation::linear;  ///< as for resize()
+  bool antialias = true;                                ///< as for resize()
+  std::string image = "image";                          ///< name of the image among the features
+  std::vector<std::string> masks{};                     ///< names of the masks that move along
   BELFRY_FIELDS(height, width, scale, ratio, interpolation, antialias, image, masks)
 };
 

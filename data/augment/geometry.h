@@ -13,10 +13,11 @@
 
 namespace belfry::data {
 
+/// Options of flip_horizontal() and flip_vertical().
 struct FlipOptions {
-  double probability = 0.5;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  double probability = 0.5;          ///< chance of the exchange, 0 to 1
+  std::string image = "image";       ///< name of the image among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(probability, image, masks)
 };
 
@@ -25,14 +26,15 @@ Augmentation flip_horizontal(FlipOptions options = {});
 /// Top and bottom exchanged, with the given probability.
 Augmentation flip_vertical(FlipOptions options = {});
 
+/// Options of rotate().
 struct RotateOptions {
-  Range degrees{-10, 10};
-  Interpolation interpolation = Interpolation::linear;
-  Border border = Border::constant;  ///< what comes in from outside
+  Range degrees{-10, 10};                               ///< angle; above 0 is counter-clockwise
+  Interpolation interpolation = Interpolation::linear;  ///< for the image; not `area`
+  Border border = Border::constant;                     ///< what comes in from outside
   double fill = 0;                   ///< for Border::constant, in the image's own numbers
   double mask_fill = 0;              ///< for Border::constant, in the masks'
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  std::string image = "image";       ///< name of the image among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(degrees, interpolation, border, fill, mask_fill, image, masks)
 };
 
@@ -40,6 +42,7 @@ struct RotateOptions {
 /// area.
 Augmentation rotate(RotateOptions options = {});
 
+/// Options of affine().
 struct AffineOptions {
   Range degrees{0, 0};     ///< of rotation
   double translate_x = 0;  ///< at most this fraction of the width, to either side
@@ -47,12 +50,12 @@ struct AffineOptions {
   Range scale{1, 1};       ///< 2 shows things twice as large
   Range shear_x{0, 0};     ///< degrees by which vertical lines lean
   Range shear_y{0, 0};     ///< degrees by which horizontal lines lean
-  Interpolation interpolation = Interpolation::linear;
-  Border border = Border::constant;
-  double fill = 0;  ///< as for rotate
-  double mask_fill = 0;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  Interpolation interpolation = Interpolation::linear;  ///< as for rotate
+  Border border = Border::constant;                     ///< as for rotate
+  double fill = 0;                                      ///< as for rotate
+  double mask_fill = 0;                                 ///< as for rotate
+  std::string image = "image";                          ///< name of the image among the features
+  std::vector<std::string> masks{};                     ///< names of the masks that move along
   BELFRY_FIELDS(degrees, translate_x, translate_y, scale, shear_x, shear_y, interpolation, border,
                 fill, mask_fill, image, masks)
 };
@@ -66,14 +69,16 @@ struct AffineOptions {
 /// away, as by much shear and a small scale together in large images.
 Augmentation affine(AffineOptions options = {});
 
+/// Options of perspective().
 struct PerspectiveOptions {
+  /// Each corner moves inward by up to half this fraction of width and height. Below 2/3.
   double distortion = 0.5;
-  Interpolation interpolation = Interpolation::linear;
-  Border border = Border::constant;
-  double fill = 0;  ///< as for rotate
-  double mask_fill = 0;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  Interpolation interpolation = Interpolation::linear;  ///< as for rotate
+  Border border = Border::constant;                     ///< as for rotate
+  double fill = 0;                                      ///< as for rotate
+  double mask_fill = 0;                                 ///< as for rotate
+  std::string image = "image";                          ///< name of the image among the features
+  std::vector<std::string> masks{};                     ///< names of the masks that move along
   BELFRY_FIELDS(distortion, interpolation, border, fill, mask_fill, image, masks)
 };
 
@@ -82,15 +87,16 @@ struct PerspectiveOptions {
 /// Error: distortion outside [0, 2/3), from where on an image may fold over; interpolation by area.
 Augmentation perspective(PerspectiveOptions options = {});
 
+/// Options of elastic().
 struct ElasticOptions {
   double alpha = 34;  ///< strength: the smoothed numbers times this are pixels
   double sigma = 4;   ///< of the smoothing, in pixels: large for slow waves
-  Interpolation interpolation = Interpolation::linear;
-  Border border = Border::reflect;
-  double fill = 0;  ///< as for rotate
-  double mask_fill = 0;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  Interpolation interpolation = Interpolation::linear;  ///< as for rotate
+  Border border = Border::reflect;                      ///< as for rotate
+  double fill = 0;                                      ///< as for rotate
+  double mask_fill = 0;                                 ///< as for rotate
+  std::string image = "image";                          ///< name of the image among the features
+  std::vector<std::string> masks{};                     ///< names of the masks that move along
   BELFRY_FIELDS(alpha, sigma, interpolation, border, fill, mask_fill, image, masks)
 };
 

@@ -11,12 +11,13 @@
 
 namespace belfry::data {
 
+/// Options of mixup() and cutmix().
 struct MixOptions {
-  double alpha = 1;          ///< both parameters of the Beta distribution
-  double probability = 1;    ///< that a batch is mixed; labels become soft in any case
-  std::int64_t classes = 0;  ///< needed for i64 labels: how many classes there are
-  std::string image = "image";
-  std::string label = "label";
+  double alpha = 1;             ///< both parameters of the Beta distribution
+  double probability = 1;       ///< that a batch is mixed; labels become soft in any case
+  std::int64_t classes = 0;     ///< needed for i64 labels: how many classes there are
+  std::string image = "image";  ///< name of the images among the features
+  std::string label = "label";  ///< name of the labels among the features
   BELFRY_FIELDS(alpha, probability, classes, image, label)
 };
 

@@ -15,16 +15,16 @@ using belfry::to_string;  // of enumerations
 /// A number is drawn uniformly from [low, high); with low == high it is that number. In JSON, as a
 /// whole range too: [low, high].
 struct Range {
-  double low = 0;
-  double high = 0;
-  bool operator==(const Range&) const = default;
+  double low = 0;                                 ///< at most `high`
+  double high = 0;                                ///< excluded, unless it equals `low`
+  bool operator==(const Range&) const = default;  ///< both ends are equal
 };
 
 /// A whole number is drawn from low to high, both included.
 struct WholeRange {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  bool operator==(const WholeRange&) const = default;
+  std::int64_t low = 0;                                ///< at most `high`
+  std::int64_t high = 0;                               ///< included
+  bool operator==(const WholeRange&) const = default;  ///< both ends are equal
 };
 
 /// The pixels beyond the border of an image whose row is `a b c`, in torchvision's words.

@@ -11,15 +11,17 @@
 
 namespace belfry::data {
 
+/// Options of draw_resized_crop().
 struct ResizedCropOptions {
   Range scale{0.08, 1};           ///< of the part's area to the image's
   Range ratio{3.0 / 4, 4.0 / 3};  ///< of the part's width to its height
   double flip_probability = 0.5;  ///< of exchanging left and right
 };
 
+/// The numbers that draw_resized_crop() has drawn.
 struct ResizedCropParameters {
-  Rectangle crop;
-  bool flip = false;
+  Rectangle crop;     ///< the part, in pixels of the whole image
+  bool flip = false;  ///< exchange left and right
 };
 
 /// The numbers of random_resized_crop followed by flip_horizontal, without an image, so that a
@@ -31,8 +33,11 @@ ResizedCropParameters draw_resized_crop(std::int64_t height, std::int64_t width,
 
 /// Pixels [h, w, 3], u8, whose rows need not follow each other directly.
 struct PixelView {
-  const std::uint8_t* data = nullptr;
+  const std::uint8_t* data = nullptr;  ///< the first pixel of the top row
+  /// In pixels.
+  ///@{
   std::int64_t height = 0, width = 0;
+  ///@}
   std::int64_t row_bytes = 0;  ///< from one row to the next, at least 3 * width
   std::int64_t shrink = 1;     ///< the length of a pixel's sides in the units of crops
 };

@@ -8,6 +8,7 @@
 
 namespace belfry::data {
 
+/// Options of cache().
 struct CacheOptions {
   /// Memory that the cache may take; elements beyond it are computed each time.
   Bytes memory = Bytes(std::int64_t{4} << 30);

@@ -36,9 +36,10 @@ Dataset zip(std::vector<std::pair<std::string, Dataset>> datasets);
 Dataset concatenate(Dataset first, Dataset second);
 Transform concatenate(Dataset second);  ///< first | concatenate(second)
 
+/// Options of sample_from().
 struct SampleOptions {
   std::vector<double> weights = {};  ///< one a dataset, in any unit; empty: all the same
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;            ///< keys the draws
   /// true: the whole ends when an ended dataset is drawn, so that the proportions hold to the end.
   /// false: the others go on, in their proportions, until all have ended.
   bool stop_on_empty = false;
@@ -52,6 +53,7 @@ struct SampleOptions {
 /// dataset, and each draws from its shares.
 Dataset sample_from(std::vector<Dataset> datasets, SampleOptions options = {});
 
+/// Options of choose_from().
 struct ChooseOptions {
   /// true: the whole ends when an ended dataset is chosen. false: that choice is passed over; a
   /// million in a row are an Error, and the end.
@@ -67,6 +69,7 @@ Dataset choose_from(std::vector<Dataset> datasets, Dataset choices, ChooseOption
 
 /// The number of the dataset that element `step` = 0, 1, ... comes from. Each pass counts anew.
 using Choose = std::function<std::int64_t(std::int64_t step)>;
+/// The same with choices that a function makes. It never runs out of them.
 Dataset choose_from(std::vector<Dataset> datasets, Choose choose, ChooseOptions options = {});
 
 /// Makes a dataset from an element.
@@ -84,6 +87,7 @@ using MakeDataset = std::function<Dataset(Features)>;
 /// restoring calls the function for this element, and reads nothing twice.
 Transform flat_map(MakeDataset function);
 
+/// Options of interleave().
 struct InterleaveOptions {
   std::int64_t cycle_length = 4;  ///< inner datasets that are open at once
   std::int64_t block_length = 1;  ///< elements taken from one before its turn is over

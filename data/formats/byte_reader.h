@@ -32,6 +32,7 @@ class ByteReader {
   /// The bytes read from a plain file at once; reads of this size or more are not copied twice.
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
+  /// Opens the file at `path`.
   explicit ByteReader(const std::string& path, Compression compression = Compression::automatic);
   /// Reads `bytes`, which must outlive the reader; `name` stands for the path in messages.
   ByteReader(std::span<const std::byte> bytes, const std::string& name,
@@ -40,7 +41,7 @@ class ByteReader {
   ByteReader(const ByteReader&) = delete;
   ByteReader& operator=(const ByteReader&) = delete;
 
-  const std::string& path() const;
+  const std::string& path() const;                          ///< for memory, the name given
   Compression compression() const { return compression_; }  ///< never `automatic`
   std::int64_t offset() const { return offset_; }           ///< of the next byte
 

@@ -29,8 +29,9 @@ class ByteWriter {
   ByteWriter(const ByteWriter&) = delete;
   ByteWriter& operator=(const ByteWriter&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }  ///< as it was given
 
+  /// Appends `bytes`.
   void write(std::span<const std::byte> bytes);
   /// Hands all bytes so far to the system, so that a full disk shows now. Makes compressed files
   /// larger.

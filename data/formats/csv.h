@@ -15,6 +15,7 @@ namespace belfry::data {
 
 using belfry::to_string;  // of enumerations
 
+/// The type of the values in a column: see CsvColumn.
 enum class CsvType { text, f32, f64, i32, i64, boolean };
 
 constexpr auto names_of(CsvType) { return name_list("text", "f32", "f64", "i32", "i64", "bool"); }
@@ -48,9 +49,10 @@ struct CsvColumn {
   std::vector<std::string> fields = {};
 };
 
+/// Options of CsvReader.
 struct CsvOptions {
-  bool header = true;  ///< the first record names the fields
-  char delimiter = ',';
+  bool header = true;               ///< the first record names the fields
+  char delimiter = ',';             ///< between the fields of a record
   bool skip_initial_space = false;  ///< spaces after a delimiter are no part of the field
   char comment = '\0';  ///< lines that begin with it are skipped; '\0': there are no comments
   /// A record that is longer is an Error, so that a forgotten quote does not swallow the rest.
@@ -59,9 +61,9 @@ struct CsvOptions {
 
 /// The place of a record in its file.
 struct CsvPosition {
-  std::int64_t offset = 0;  ///< in bytes
-  std::int64_t line = 1;    ///< from 1
-  bool operator==(const CsvPosition&) const = default;
+  std::int64_t offset = 0;                              ///< in bytes
+  std::int64_t line = 1;                                ///< from 1
+  bool operator==(const CsvPosition&) const = default;  ///< both are equal
 };
 
 /// Turns CSV text, which may come in pieces, into features. Fields may stand in quotes, within

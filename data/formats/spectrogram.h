@@ -11,13 +11,13 @@ namespace belfry::data {
 /// frame_length - 1 instead.
 enum class Window { hann, hamming, rectangular };
 
-/// Lengths are in samples.
+/// Options of spectrogram(). Lengths are in samples.
 struct SpectrogramOptions {
-  int frame_length = 400;
-  int frame_step = 160;  ///< from the start of one frame to that of the next
-  int fft_length = 0;    ///< frames are filled up with zeros to this; 0: the next power of two
-  Window window = Window::hann;
-  int power = 2;  ///< 2: squared magnitudes; 1: magnitudes
+  int frame_length = 400;  ///< at most 2^24
+  int frame_step = 160;    ///< from the start of one frame to that of the next
+  int fft_length = 0;      ///< frames are filled up with zeros to this; 0: the next power of two
+  Window window = Window::hann;  ///< the factors of each frame
+  int power = 2;                 ///< 2: squared magnitudes; 1: magnitudes
 };
 
 /// The short-time Fourier transform of `samples`, f32 [n] or [n, 1], without phases: f32
@@ -28,11 +28,12 @@ struct SpectrogramOptions {
 /// power neither 1 nor 2.
 Array spectrogram(const Array& samples, const SpectrogramOptions& options = {});
 
+/// Options of mel_filter_bank().
 struct MelOptions {
-  int mels = 80;
-  int bins;         ///< of the spectrogram: fft_length / 2 + 1
-  int sample_rate;  ///< in Hz
-  double low_hz = 20;
+  int mels = 80;       ///< bands, at least 1
+  int bins;            ///< of the spectrogram: fft_length / 2 + 1
+  int sample_rate;     ///< in Hz
+  double low_hz = 20;  ///< lower end of the first band
   double high_hz = 0;  ///< 0: half the sample rate
 };
 
@@ -44,13 +45,14 @@ struct MelOptions {
 /// 0 <= low_hz < high_hz <= sample_rate / 2.
 Array mel_filter_bank(const MelOptions& options);
 
+/// Options of log_mel().
 struct LogMelOptions {
-  int sample_rate;  ///< in Hz
-  int mels = 80;
-  double low_hz = 20;
-  double high_hz = 0;    ///< 0: half the sample rate
-  float offset = 1e-6f;  ///< keeps silence finite
-  SpectrogramOptions spectrogram = {};
+  int sample_rate;                      ///< in Hz
+  int mels = 80;                        ///< bands, at least 1
+  double low_hz = 20;                   ///< lower end of the first band
+  double high_hz = 0;                   ///< 0: half the sample rate
+  float offset = 1e-6f;                 ///< keeps silence finite
+  SpectrogramOptions spectrogram = {};  ///< how the spectrogram is made
 };
 
 /// ln(spectrogram x mel_filter_bank + offset): f32 [frames, mels]. Errors are those of the two, and

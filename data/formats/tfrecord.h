@@ -20,9 +20,10 @@ namespace belfry::data {
 
 /// The bytes that stand around a record's own in a file.
 struct TfRecordFrame {
-  std::array<std::byte, 12> before;
-  std::array<std::byte, 4> after;
+  std::array<std::byte, 12> before;  ///< the length and its checksum
+  std::array<std::byte, 4> after;    ///< the bytes' checksum
 };
+/// The frame of a record with these bytes.
 TfRecordFrame tfrecord_frame(std::span<const std::byte> record);
 
 /// Where a TfRecordReader stands.
@@ -32,7 +33,7 @@ struct TfRecordPosition {
 
   std::int64_t offset = 0;  ///< of the next record, in the uncompressed data, in bytes
   std::int64_t record = 0;  ///< its number, from 0; messages name it
-  bool operator==(const TfRecordPosition&) const = default;
+  bool operator==(const TfRecordPosition&) const = default;  ///< both are equal
 };
 
 /// Reads the records of a file one after the other and checks both checksums. `automatic` reads a
@@ -40,13 +41,14 @@ struct TfRecordPosition {
 /// do. Thread rules: used by one thread at a time.
 class TfRecordReader {
  public:
+  /// Opens the file at `path`.
   explicit TfRecordReader(const std::string& path,
                           Compression compression = Compression::automatic);
   /// Reads the bytes of such a file, which must outlive the reader; `name` stands for the path.
   TfRecordReader(std::span<const std::byte> bytes, const std::string& name,
                  Compression compression = Compression::automatic);
 
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return file_.path(); }  ///< for bytes, the name given
 
   /// Puts the next record into `record`, whose memory is used again, or returns false at the end.
   /// Memory grows with what the file holds, not with what a record claims.
@@ -60,6 +62,7 @@ class TfRecordReader {
   /// read unless the file is compressed. Error: as of next().
   bool skip();
 
+  /// The place that next() reads from; its offset is `lost` once the rest of the file is.
   TfRecordPosition position() const { return position_; }
   /// Goes to a position saved before, also in another reader of the same file: see
   /// ByteReader::seek(). Error: beyond the end.
@@ -80,12 +83,14 @@ class TfRecordReader {
 /// errors. Thread rules: used by one thread at a time.
 class TfRecordWriter {
  public:
+  /// `automatic` is none. The folder must exist.
   explicit TfRecordWriter(const std::string& path, Compression compression = Compression::none)
       : file_(path, compression) {}
 
+  /// Appends a record of these bytes.
   void write(std::span<const std::byte> record);
-  void flush() { file_.flush(); }
-  void close() { file_.close(); }
+  void flush() { file_.flush(); }  ///< see ByteWriter::flush()
+  void close() { file_.close(); }  ///< see ByteWriter::close()
 
  private:
   ByteWriter file_;

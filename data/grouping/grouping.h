@@ -15,6 +15,7 @@
 
 namespace belfry::data {
 
+/// Options of window().
 struct WindowOptions {
   std::int64_t shift = 0;       ///< elements from one window's first to the next one's; 0: `size`
   std::int64_t stride = 1;      ///< elements from one in a window to the next
@@ -40,6 +41,7 @@ Transform window(std::int64_t size, WindowOptions options = {});
 /// that batch again.
 Transform unbatch();
 
+/// Options of rebatch().
 struct RebatchOptions {
   bool drop_remainder = false;  ///< drop a last batch that is short
 };
@@ -50,14 +52,17 @@ struct RebatchOptions {
 /// at all where a batch of the source is just one of the result. A batch of the source that cannot
 /// be read fails the batch in progress; so does one whose rows are unlike those collected (dtype,
 /// shape), which then begins the next. Error: no sizes, one below 0, none above 0.
+///@{
 Transform rebatch(std::int64_t size, RebatchOptions options = {});
 Transform rebatch(std::vector<std::int64_t> sizes, RebatchOptions options = {});
+///@}
 
 /// How elements of different sizes are made equal. Features are named; those that are not follow
 /// the defaults. A name that an element lacks is an Error for its batch.
 struct PaddedBatchOptions {
   /// The value put in at the end of each axis. Error unless the feature's type can hold it.
   double default_padding = 0;
+  /// By feature, the value put in instead of default_padding.
   std::map<std::string, double> padding = {};
   /// Sizes that the axes get: one each, -1 for the longest in the batch. {{"tokens", {128}}}. A
   /// longer element is an Error for its batch.
@@ -76,6 +81,7 @@ struct PaddedBatchOptions {
 /// below -1.
 Transform padded_batch(std::int64_t size, PaddedBatchOptions options = {});
 
+/// Options of bucket_by_length().
 struct BucketOptions {
   /// Rising lengths: bucket i holds boundaries[i - 1] <= length < boundaries[i].
   std::vector<std::int64_t> boundaries;
@@ -121,9 +127,9 @@ Transform group_by_window(std::function<std::int64_t(const Features&)> key,
 /// Rows `begin` <= i < `end` of axis 0 of a feature. Negative numbers count from the end, as in
 /// Python; nothing: up to the end.
 struct Slice {
-  std::string feature;
-  std::int64_t begin = 0;
-  std::optional<std::int64_t> end = {};
+  std::string feature;                   ///< its name
+  std::int64_t begin = 0;                ///< the first row
+  std::optional<std::int64_t> end = {};  ///< one row beyond the last
 };
 
 /// Replaces an element's features by parts of them. For windows of a series:

@@ -32,11 +32,12 @@ Transform unique(std::vector<std::string> features = {});
 /// The number of an element's class, from 0.
 using ClassOf = std::function<std::int64_t(const Features&)>;
 
+/// Options of rejection_resample().
 struct ResampleOptions {
   /// How frequent the classes are in the source, in any unit. Empty: as they were among its
   /// elements so far, so that the first ones are kept too often.
   std::vector<double> initial = {};
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  ///< keys the draws
 };
 
 /// Leaves out elements at random, so that the classes become as frequent as `target` says, in any
@@ -62,6 +63,7 @@ Transform shard(std::int64_t count, std::int64_t index);
 /// so that only more than `count` elements in one are found.
 Transform assert_cardinality(std::int64_t count);
 
+/// Options of with_options().
 struct PipelineOptions {
   int threads = 0;  ///< for parallel transforms, as threads(n); 0: as without this
   /// The memory that autotuned buffers may take beyond their first two elements; nothing: as

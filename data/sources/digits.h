@@ -14,6 +14,7 @@ namespace belfry::data {
 
 using belfry::to_string;  // of enumerations
 
+/// The part of a data set that is for training, or the one that is for testing.
 enum class Split { train, test };
 constexpr auto names_of(Split) { return name_list("train", "test"); }
 
@@ -23,11 +24,12 @@ constexpr auto names_of(Split) { return name_list("train", "test"); }
 /// images that are not 28 x 28, other than one label an image, and labels above 9.
 Dataset mnist(const std::string& directory, Split split);
 
+/// Options of drawn_digits().
 struct DrawnDigitsOptions {
-  Split split = Split::train;  ///< the two share no picture, for any seed
-  std::int64_t count = 10'000;
-  std::uint64_t seed = 1;
-  int workers = autotune;  ///< how many are drawn at once, as for map
+  Split split = Split::train;   ///< the two share no picture, for any seed
+  std::int64_t count = 10'000;  ///< pictures, at least 0
+  std::uint64_t seed = 1;       ///< keys all that is drawn
+  int workers = autotune;       ///< how many are drawn at once, as for map
 };
 
 /// Digits drawn when they are asked for: a glyph in one of OpenCV's Hershey faces, in random

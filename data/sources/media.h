@@ -21,12 +21,13 @@
 
 namespace belfry::data {
 
+/// Options of image_folder() and image_table().
 struct ImageFilesOptions {
-  ImageOptions image = {};
+  ImageOptions image = {};  ///< how files are decoded
   /// false: "image" is the file's bytes, u8 [length], for photograph_batches() or a map of your own
   /// to decode.
   bool decode = true;
-  int workers = autotune;
+  int workers = autotune;  ///< elements worked on at once, as in map
 };
 
 /// The names of the folders in `directory`, sorted: the classes of image_folder().
@@ -46,10 +47,11 @@ Dataset image_folder(const std::string& directory, ImageFilesOptions options = {
 Dataset image_table(const std::string& directory, std::vector<CsvColumn> columns,
                     ImageFilesOptions options = {});
 
+/// Options of image_masks().
 struct ImageMaskOptions {
-  ImageOptions image = {};
-  ImageOptions mask = {.channels = 1};
-  int workers = autotune;
+  ImageOptions image = {};              ///< how images are decoded
+  ImageOptions mask = {.channels = 1};  ///< how masks are decoded
+  int workers = autotune;               ///< elements worked on at once, as in map
 };
 
 /// {"image" u8 [h, w, c], "mask" u8 [h, w, 1]}: images of one folder with the masks of the same
@@ -63,11 +65,12 @@ Dataset image_masks(const std::string& images, const std::string& masks,
 Dataset volumes(const std::string& images, const std::optional<std::string>& masks = {},
                 VolumeOptions options = {});
 
+/// Options of wav().
 struct WavFilesOptions {
   /// At most one of these, computed from the channels' mean; none: the samples.
   std::optional<SpectrogramOptions> spectrogram = {};
-  std::optional<LogMelOptions> log_mel = {};
-  int workers = autotune;
+  std::optional<LogMelOptions> log_mel = {};  ///< see `spectrogram`
+  int workers = autotune;                     ///< elements worked on at once, as in map
 };
 
 /// {"audio", "sample_rate" i64 [], "path" u8 [length]} of WAV files: f32 [frames, channels], or
@@ -82,14 +85,15 @@ Dataset cifar10(const std::string& directory, Split split);
 /// `directory` (train.bin, test.bin): see read_cifar100(). In memory; random access.
 Dataset cifar100(const std::string& directory, Split split);
 
+/// Options of photograph_batches().
 struct PhotographsOptions {
-  std::int64_t size = 224;  ///< of the square that comes out
-  ResizedCropOptions crop = {};
-  std::array<float, 3> mean = {0.485f, 0.456f, 0.406f};       ///< of red, green, blue in [0, 1]
+  std::int64_t size = 224;                               ///< of the square that comes out
+  ResizedCropOptions crop = {};                          ///< how the part and the flip are drawn
+  std::array<float, 3> mean = {0.485f, 0.456f, 0.406f};  ///< of red, green, blue in [0, 1]
   std::array<float, 3> deviation = {0.229f, 0.224f, 0.225f};  ///< by default those of ImageNet
-  int workers = autotune;
-  std::uint64_t seed = 0;
-  bool drop_remainder = false;
+  int workers = autotune;       ///< elements worked on at once, as in map
+  std::uint64_t seed = 0;       ///< keys the parts and flips
+  bool drop_remainder = false;  ///< as in batch
 };
 
 /// Batches for training on photographs, {"image" f32 [n, size, size, 3], "label" i64 [n]}, from

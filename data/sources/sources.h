@@ -40,6 +40,7 @@ struct EndOfData {};
 /// as it can, with any result.
 class Generate {
  public:
+  /// A null pointer or an empty std::function gives an empty object.
   template <class F>
   requires(!std::is_same_v<
                std::remove_cvref_t<F>,
@@ -53,7 +54,7 @@ class Generate {
       call_ = [f = std::move(f)](std::stop_token) mutable { return f(); };
     }
   }
-  explicit operator bool() const { return call_ != nullptr; }
+  explicit operator bool() const { return call_ != nullptr; }  ///< false: empty
   /// The next element, or nothing.
   std::optional<Features> operator()(std::stop_token stop) {
     try {

@@ -9,13 +9,15 @@
 
 namespace belfry::data {
 
+/// How on_error() treats an element that cannot be produced.
 enum class OnError : std::uint8_t {
   fail,  ///< the error reaches the consumer; asking again goes on after the element
   skip,  ///< the element is left out, counted and logged
 };
 
+/// Options of on_error().
 struct OnErrorOptions {
-  OnError action = OnError::fail;
+  OnError action = OnError::fail;  ///< with `fail`, the other options do not count
   /// Skipping stops being silent beyond either of these: the error then reaches the consumer.
   std::int64_t max_count = 100;  ///< elements left out
   double max_ratio = 0.01;       ///< of all elements so far, judged from the 1000th on

@@ -22,6 +22,7 @@ inline constexpr int autotune = -1;
 /// PhiloxStream&) for one that draws random numbers.
 class MapFunction {
  public:
+  /// A null pointer or an empty std::function gives an empty object.
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, MapFunction>) MapFunction(F f) {
     if constexpr (requires { f == nullptr; })
@@ -34,9 +35,10 @@ class MapFunction {
       call_ = [f = std::move(f)](Features in, PhiloxStream&) mutable { return f(std::move(in)); };
     }
   }
-  explicit operator bool() const { return call_ != nullptr; }
-  bool draws() const { return draws_; }              ///< whether it takes random numbers
-  const std::string& name() const { return name_; }  ///< of an Augmentation, else empty
+  explicit operator bool() const { return call_ != nullptr; }  ///< false: empty
+  bool draws() const { return draws_; }                        ///< whether it takes random numbers
+  const std::string& name() const { return name_; }            ///< of an Augmentation, else empty
+  /// The features it makes of `in`; `random` is used only if draws().
   Features operator()(Features in, PhiloxStream& random) const {
     return call_(std::move(in), random);
   }
@@ -47,6 +49,7 @@ class MapFunction {
   std::function<Features(Features, PhiloxStream&)> call_;
 };
 
+/// Options of map().
 struct MapOptions {
   /// How many elements are worked on at once, at most 256, or `autotune`. With 1 the function runs
   /// in the thread that asks for elements; otherwise several threads call it at once and it must
@@ -103,8 +106,9 @@ State reduce(const Dataset& dataset, State state, Function function) {
 /// Keeps the elements for which `keep` is true. An exception from it is delivered as map's are.
 Transform filter(std::function<bool(const Features&)> keep);
 
+/// Options of shuffle().
 struct ShuffleOptions {
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;                ///< keys the order, with the place in the pipeline
   bool reshuffle_each_iteration = true;  ///< a new order for each epoch; else always the same
 };
 
@@ -127,6 +131,7 @@ Transform repeat(std::int64_t count);  ///< Error: count below 0
 /// the names and types that were promised.
 using RowFunction = std::function<void(Features in, Features& row, PhiloxStream& random)>;
 
+/// Options of map_and_batch().
 struct MapAndBatchOptions {
   int workers = autotune;       ///< elements worked on at once, as in map
   std::uint64_t seed = 0;       ///< as in map
@@ -142,6 +147,7 @@ Transform map_and_batch(MapFunction function, std::int64_t size, MapAndBatchOpti
 Transform map_and_batch(RowFunction function, Signature row, std::int64_t size,
                         MapAndBatchOptions options = {});
 
+/// Options of batch().
 struct BatchOptions {
   bool drop_remainder = false;  ///< drop a last batch that is short
 };
@@ -168,6 +174,7 @@ Transform skip(std::int64_t count);
 /// pipeline's memory suffices. Error: buffer neither 1 to 2^20 nor autotune. Keeps random access.
 Transform prefetch(std::int64_t buffer = 2);
 
+/// Options of prefetch_to_device().
 struct PrefetchToDeviceOptions {
   std::int64_t buffers = 2;    ///< batches ahead of the consumer
   AllocateHost allocate = {};  ///< none: that of the InputContext, or else plain memory

@@ -14,8 +14,9 @@ namespace belfry {
 ///   conv2d: input has 3 channels but the filter expects 1 (at discriminator/down1)
 class Error : public std::exception {
  public:
+  /// The description; places follow by add_context().
   explicit Error(std::string message) : message_(std::move(message)) {}
-  const char* what() const noexcept override { return message_.c_str(); }
+  const char* what() const noexcept override { return message_.c_str(); }  ///< with all places
 
   /// Appends " (<where>)": a scope path, a file and offset, the step. Returns itself, so that a
   /// handler can write `throw error.add_context("at conv1")` or add and rethrow.
@@ -31,6 +32,7 @@ class Error : public std::exception {
 /// A signal has ended what a program was doing; what is to be saved has been saved.
 class Interrupted : public Error {
  public:
+  /// `signal` is SIGINT or SIGTERM.
   Interrupted(std::string message, int signal) : Error(std::move(message)), signal_(signal) {}
   int signal() const { return signal_; }  ///< SIGINT or SIGTERM
   /// The exit status that a shell expects of the program then: 130 for SIGINT.

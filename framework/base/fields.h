@@ -46,6 +46,7 @@ concept NamedEnum = std::is_enum_v<E> && requires(E e) {
   std::span<const std::string_view>(names_of(e));
 };
 
+/// The result of a names_of(): the names in their order.
 template <class... Names>
 constexpr std::array<std::string_view, sizeof...(Names)> name_list(const Names&... all) {
   return {all...};
@@ -90,11 +91,11 @@ bool from_name(std::string_view name, E& value) {
 
 /// The range of a field that is a whole number, both ends included.
 struct Limits {
-  std::int64_t low = std::numeric_limits<std::int64_t>::min();
-  std::int64_t high = std::numeric_limits<std::int64_t>::max();
+  std::int64_t low = std::numeric_limits<std::int64_t>::min();   ///< by default no limit
+  std::int64_t high = std::numeric_limits<std::int64_t>::max();  ///< likewise
 };
-constexpr Limits at_least(std::int64_t low) { return {.low = low}; }
-std::string to_string(const Limits& limits);  ///< "at least 1", "in 0..5"
+constexpr Limits at_least(std::int64_t low) { return {.low = low}; }  ///< no upper limit
+std::string to_string(const Limits& limits);                          ///< "at least 1", "in 0..5"
 
 namespace detail {
 
@@ -147,9 +148,12 @@ concept OptionStruct = requires(const T& o) {
 template <class T>
 concept Quantity =
     std::same_as<T, Steps> || std::same_as<T, Bytes> || std::same_as<T, std::chrono::seconds>;
+/// The number of units.
+///@{
 inline std::int64_t count_of(Steps steps) { return steps.count; }
 inline std::int64_t count_of(Bytes bytes) { return bytes.count; }
 inline std::int64_t count_of(std::chrono::seconds seconds) { return seconds.count(); }
+///@}
 
 namespace detail {
 

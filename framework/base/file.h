@@ -14,10 +14,12 @@ namespace belfry {
 /// the same folder, synced, and renamed, so that a reader, a crash or a power failure finds either
 /// the old file or the new one. After an Error the temporary is gone and the old file is as it was.
 /// A symbolic link at `path` is replaced, not followed. The folder must exist.
+///@{
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> parts);
 void write_file_atomically(const std::string& path, std::span<const std::byte> content);
 void write_file_atomically(const std::string& path, std::string_view content);
+///@}
 
 /// The content of a file, up to its end.
 std::string read_file(const std::string& path);
@@ -31,8 +33,8 @@ class RandomAccessFile {
   RandomAccessFile(const RandomAccessFile&) = delete;
   RandomAccessFile& operator=(const RandomAccessFile&) = delete;
 
-  const std::string& path() const { return path_; }
-  std::int64_t size() const { return size_; }  ///< in bytes, when it was opened
+  const std::string& path() const { return path_; }  ///< as given
+  std::int64_t size() const { return size_; }        ///< in bytes, when it was opened
   /// Fills `into` with the bytes from `offset` on. Error when the file ends before, as it does when
   /// somebody cuts it while it is open.
   void read(std::int64_t offset, std::span<std::byte> into) const;

@@ -10,6 +10,7 @@
 
 namespace belfry {
 
+/// How grave a line is; write_log_line() marks the last two.
 enum class LogLevel { info, warning, error };
 
 /// Receives one line, without its newline. Called under a lock: never from two threads at once. The
@@ -20,13 +21,15 @@ using LogSink = std::function<void(LogLevel, std::string_view line)>;
 /// Returns the sink that was in place (empty for the default).
 LogSink set_log_sink(LogSink sink);
 
-/// The default sink: writes the local time, "warning: " where it is one, the line and a newline to
-/// stderr: "14:03:21 warning: model_dir: none was given".
+/// The default sink: writes the local time, "warning: " or "error: " where it is one, the line and
+/// a newline to stderr: "14:03:21 warning: model_dir: none was given".
 void write_log_line(LogLevel level, std::string_view line);
 
 /// Hands a line to the sink. Thread-safe.
 void log_line(LogLevel level, std::string_view line);
 
+/// Hands the arguments, joined to a line of this level, to the sink. Thread-safe.
+///@{
 template <class... Args>
 void log_info(const Args&... args) {
   log_line(LogLevel::info, concat(args...));
@@ -35,5 +38,6 @@ template <class... Args>
 void log_warning(const Args&... args) {
   log_line(LogLevel::warning, concat(args...));
 }
+///@}
 
 }  // namespace belfry

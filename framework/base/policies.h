@@ -39,9 +39,9 @@ constexpr auto names_of(CrossDevice) {
 
 /// A range of rows of a batch.
 struct RowRange {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-  bool operator==(const RowRange&) const = default;
+  std::int64_t first = 0;                            ///< from 0 on
+  std::int64_t count = 0;                            ///< 0: none
+  bool operator==(const RowRange&) const = default;  ///< the same rows
 };
 
 /// `rows` in `parts` ranges as even as can be, larger ones first: 15 in 2 is 8 and 7. Ranges may be

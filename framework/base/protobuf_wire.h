@@ -15,13 +15,14 @@
 
 namespace belfry::protobuf {
 
+/// The form of a value: the lowest three bits of its tag.
 enum class WireType : std::uint8_t {
-  varint = 0,
-  fixed64 = 1,
-  length_delimited = 2,
-  start_group = 3,
-  end_group = 4,
-  fixed32 = 5
+  varint = 0,            ///< 7 bits a byte, the lowest first
+  fixed64 = 1,           ///< 8 bytes, the lowest first
+  length_delimited = 2,  ///< a varint, then as many bytes
+  start_group = 3,       ///< fields up to the end_group of the same number follow
+  end_group = 4,         ///< no value
+  fixed32 = 5            ///< 4 bytes, the lowest first
 };
 
 /// Reads the fields of one message in their order; those that the caller leaves alone are skipped:
@@ -38,22 +39,27 @@ class WireReader {
  public:
   static constexpr int max_depth = 100;  ///< of messages and groups in each other
 
+  /// Stands in front of the first field.
   explicit WireReader(std::span<const std::byte> message)
       : WireReader(message, message.data(), 0) {}
 
   /// Goes to the next field; false at the end.
   bool next();
-  std::uint32_t field() const { return field_; }
-  WireType type() const { return type_; }
+  std::uint32_t field() const { return field_; }  ///< number of the present field
+  WireType type() const { return type_; }         ///< how its value is encoded
+  /// Whether the present field has this number and this wire type.
   bool is(std::uint32_t field, WireType type) const { return field_ == field && type_ == type; }
 
-  /// The value of the field; the function must be the one for its wire type.
+  /// The value of the field; the function must be the one for its wire type: bytes(), text() and
+  /// message() for length_delimited.
+  ///@{
   std::uint64_t varint();
   std::uint32_t fixed32();
   std::uint64_t fixed64();
   std::span<const std::byte> bytes();
   std::string_view text();
   WireReader message();
+  ///@}
 
   /// In place of next(), when this is no message but a packed field: whether all values are read.
   bool done() const { return rest_.empty(); }
@@ -82,6 +88,9 @@ class WireReader {
 /// Appends fields to a message. Thread rules: used by one thread at a time.
 class WireWriter {
  public:
+  /// A field of the wire type of this name; float32() writes fixed32, float64() fixed64, bytes()
+  /// and text() length_delimited.
+  ///@{
   void varint(std::uint32_t field, std::uint64_t value);
   void fixed32(std::uint32_t field, std::uint32_t value);
   void fixed64(std::uint32_t field, std::uint64_t value);
@@ -93,12 +102,16 @@ class WireWriter {
   }
   void bytes(std::uint32_t field, std::span<const std::byte> value);
   void text(std::uint32_t field, std::string_view value);
+  ///@}
+  /// A packed field: the values one after the other, as fixed32 or fixed64 without tags.
+  ///@{
   void packed_floats(std::uint32_t field, std::span<const float> values) {
     bytes(field, std::as_bytes(values));
   }
   void packed_doubles(std::uint32_t field, std::span<const double> values) {
     bytes(field, std::as_bytes(values));
   }
+  ///@}
   /// A message or packed field with what body() writes: fields, or values by packed_varint().
   template <class Body>
   void message(std::uint32_t field, Body body) {
@@ -106,7 +119,7 @@ class WireWriter {
     body();
     put_head_before(begin, field);
   }
-  void packed_varint(std::uint64_t value);
+  void packed_varint(std::uint64_t value);  ///< a value without tag, in the body of message()
 
   /// The message; the writer is empty then.
   std::vector<std::byte> release() { return std::exchange(out_, {}); }

@@ -12,14 +12,18 @@
 
 namespace belfry {
 
+/// The value as it stands; a bool as "true" or "false".
+///@{
 inline std::string text(std::string_view s) { return std::string(s); }
 inline std::string text(const char* s) { return s; }
 inline std::string text(const std::string& s) { return s; }
 inline std::string text(bool b) { return b ? "true" : "false"; }
 inline std::string text(char c) { return std::string(1, c); }
+///@}
 std::string text(double value);  ///< shortest decimal that reads back as the same double
 std::string text(float value);   ///< shortest decimal that reads back as the same float
 
+/// In decimal.
 template <class T>
 requires(std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>) std::string
     text(T value) {

@@ -11,21 +11,22 @@ namespace belfry {
 
 /// A number of training steps.
 struct Steps {
-  std::int64_t count = 0;
-  constexpr explicit Steps(std::int64_t n) : count(n) {}
-  auto operator<=>(const Steps&) const = default;
+  std::int64_t count = 0;                                 ///< the number
+  constexpr explicit Steps(std::int64_t n) : count(n) {}  ///< `n` steps
+  auto operator<=>(const Steps&) const = default;         ///< by number
 };
 
 /// A number of bytes.
 struct Bytes {
-  std::int64_t count = 0;
-  constexpr explicit Bytes(std::int64_t n) : count(n) {}
-  auto operator<=>(const Bytes&) const = default;
+  std::int64_t count = 0;                                 ///< the number
+  constexpr explicit Bytes(std::int64_t n) : count(n) {}  ///< `n` bytes
+  auto operator<=>(const Bytes&) const = default;         ///< by number
 };
 
 /// A cadence: every so many steps, or every so many seconds or milliseconds; never both.
 using Every = std::variant<Steps, std::chrono::milliseconds>;
 
+/// 0.25 for 250 ms.
 inline double in_seconds(std::chrono::milliseconds time) {
   return static_cast<double>(time.count()) / 1000;
 }

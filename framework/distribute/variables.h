@@ -26,8 +26,8 @@ class Variables {
   Variables(const Variables&) = delete;
   Variables& operator=(const Variables&) = delete;
 
-  bool contains(std::string_view name) const;
-  std::vector<std::string> names() const;  ///< sorted
+  bool contains(std::string_view name) const;  ///< whether there is such a variable
+  std::vector<std::string> names() const;      ///< sorted
   /// Error listing the names when there is no such variable.
   const VariableOptions& options(std::string_view name) const;
 
@@ -37,14 +37,16 @@ class Variables {
   /// Error: no such variable, or another type.
   void write(std::string_view name, const Array& value);
 
-  /// One tower's own value.
+  /// One tower's own value; `tower` counts from 0 in this process. Errors as above.
+  ///@{
   Array read(std::string_view name, int tower) const;
   void write(std::string_view name, const Array& value, int tower);
+  ///@}
 
   /// The device that a variable is on; none if there is no such variable.
   std::optional<int> device_of(std::string_view name) const;
 
-  int towers() const { return stores_.size(); }
+  int towers() const { return stores_.size(); }  ///< number in this process
   /// Where one tower's variables of one device are.
   VariableStore& store(int tower, int device = 0);
 

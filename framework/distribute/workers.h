@@ -27,8 +27,8 @@ class Workers {
  public:
   virtual ~Workers() = default;
 
-  virtual int count() const = 0;
-  virtual int rank() const = 0;  ///< 0 .. count() - 1
+  virtual int count() const = 0;  ///< at least 1
+  virtual int rank() const = 0;   ///< 0 .. count() - 1
   /// Whether this is the worker that writes checkpoints and logs: rank 0.
   bool is_chief() const { return rank() == 0; }
   virtual std::string describe() const = 0;  ///< "worker 1 of 3 on host b (Open MPI 4.1.4)"
@@ -74,6 +74,7 @@ class Workers {
   std::int64_t works_ = 0;
 };
 
+/// Options of find_workers().
 struct WorkerOptions {
   double timeout_seconds = 600;  ///< how long a call waits for the other workers
 };
@@ -93,7 +94,9 @@ std::string model_dir_of_cluster();
 /// Makes an implementation for jobs of several processes known; called by a static object of its
 /// folder.
 using WorkersFactory = std::function<std::shared_ptr<Workers>(const std::optional<WorkerOptions>&)>;
+/// Registers a WorkersFactory.
 struct WorkersRegistration {
+  /// From any thread. The last one given counts.
   explicit WorkersRegistration(WorkersFactory factory);
 };
 

@@ -39,6 +39,7 @@ struct ExportSignature {
 /// none. Error: the batch lacks one, or one has no axis of rows.
 Signature inputs_like(const Features& batch, const std::vector<std::string>& names = {});
 
+/// Options of export_model() and Estimator::export_model().
 struct ExportOptions {
   ModelFn model_fn = {};  ///< built in predict mode; of an Estimator: empty, its own
   /// Path, or a model_dir, which stands for its newest one; of an Estimator: empty, its live state.
@@ -73,6 +74,7 @@ std::string export_model(const std::string& dir, const ExportOptions& options,
 /// weights. Runs no op. Estimator::check_export() is the same with its own model.
 void check_export(const ExportOptions& options);
 
+/// The signature that callers of a Predictor need not name.
 inline constexpr std::string_view default_signature = "predict";
 
 /// Calls fill(path) with an empty folder in `dir` (made if need be) whose name begins with a dot,

@@ -23,12 +23,12 @@ namespace belfry::saved {
 
 /// A whole number that is known but for the rows n of the batch: fixed + per_row * n.
 struct Extent {
-  std::int64_t fixed = 0;
-  std::int64_t per_row = 0;
+  std::int64_t fixed = 0;    ///< at n = 0
+  std::int64_t per_row = 0;  ///< more for each row; may be negative
 
-  bool follows_batch() const { return per_row != 0; }
-  std::int64_t at(std::int64_t rows) const;  ///< Error: beyond 64 bits
-  bool operator==(const Extent&) const = default;
+  bool follows_batch() const { return per_row != 0; }  ///< depends on n
+  std::int64_t at(std::int64_t rows) const;            ///< Error: beyond 64 bits
+  bool operator==(const Extent&) const = default;      ///< equal for every n
 };
 
 std::string to_string(const Extent& extent);  ///< "28", "n", "49*n", "2*n+1", "-1*n+5"
@@ -37,12 +37,12 @@ Extent extent_from_string(std::string_view text);
 
 /// The type of a tensor whose sizes may follow the batch.
 struct Type {
-  std::vector<Extent> sizes;
-  DType dtype = DType::f32;
+  std::vector<Extent> sizes;  ///< one for each axis
+  DType dtype = DType::f32;   ///< type of the elements
 
-  TensorType at(std::int64_t rows) const;  ///< Error: a negative size, more than 8 axes
-  bool follows_batch() const;
-  bool operator==(const Type&) const = default;
+  TensorType at(std::int64_t rows) const;        ///< Error: a negative size, more than 8 axes
+  bool follows_batch() const;                    ///< whether a size does
+  bool operator==(const Type&) const = default;  ///< equal for every n
 };
 
 std::string to_string(const Type& type);  ///< "f32[n, 28, 28, 1]"
@@ -81,6 +81,7 @@ using ExampleInputs = std::map<std::string, ExampleInput, std::less<>>;
 ///   [](auto bytes, int channels) { return data::decode_image(bytes, {.channels = channels}); }
 using DecodeImage = std::function<Array(std::span<const std::byte> bytes, int channels)>;
 
+/// Options of Predictor::load().
 struct PredictorOptions {
   std::string device = "cpu";       ///< "cpu", "cuda:1"
   int threads = 0;                  ///< host threads of one call at most; 0: one per core
@@ -126,9 +127,12 @@ class Predictor {
                             std::string_view signature = {}) const;
 
   using Types = std::vector<std::pair<std::string, saved::Type>>;  ///< by name
-  std::vector<std::string> signatures() const;
+  std::vector<std::string> signatures() const;                     ///< names, sorted
+  /// The tensors that a call takes and gives. `signature` and Error as for the call.
+  ///@{
   Types inputs(std::string_view signature = {}) const;
   Types outputs(std::string_view signature = {}) const;
+  ///@}
   const ExampleInputs& examples(std::string_view signature = {}) const;  ///< as exported
   /// ExportSignature::preparation, for data::augmentation_from_json(); empty: none. Raw examples
   /// are prepared bit for bit as those of the training were:

@@ -22,21 +22,28 @@ namespace belfry {
 class Tensor {
  public:
   Tensor() = default;  ///< undefined
+  /// Output number `index` of `node`.
   explicit Tensor(Node& node, int index = 0) : node_(&node), index_(index) {}
 
-  bool defined() const { return node_ != nullptr; }
-  Node& node() const;
-  int index() const { return index_; }
+  bool defined() const { return node_ != nullptr; }  ///< false when default-constructed
+  Node& node() const;                                ///< the node that makes it; Error: undefined
+  int index() const { return index_; }               ///< number among the outputs of node()
+  /// The graph of node(), and the type of the output. Error: undefined.
+  ///@{
   Graph& graph() const;
   const TensorType& type() const;
   const Shape& shape() const { return type().shape; }
   DType dtype() const { return type().dtype; }
   int rank() const { return shape().rank(); }
+  ///@}
   /// Size of an axis; negative axes count from the end.
   std::int64_t size(int axis) const;
 
+  /// Compare node and index. Nodes are in the order of their addresses, which differs between runs.
+  ///@{
   bool operator==(const Tensor&) const = default;
   auto operator<=>(const Tensor&) const = default;
+  ///@}
 
  private:
   Node* node_ = nullptr;
@@ -50,27 +57,33 @@ constexpr auto names_of(Phase) { return name_list("forward", "backward", "update
 /// One operation in a graph. Made by apply(); constant after construction but for its device.
 class Node {
  public:
-  const OpDef& op() const { return *op_; }
-  int id() const { return id_; }  ///< position in the graph; inputs have smaller ids
-  Graph& graph() const { return *graph_; }
+  const OpDef& op() const { return *op_; }  ///< the op that it executes
+  int id() const { return id_; }            ///< position in the graph; inputs have smaller ids
+  Graph& graph() const { return *graph_; }  ///< the graph that owns it
+  /// The tensors that it reads and the types of those that it makes. Numbers are not checked.
+  ///@{
   std::span<const Tensor> inputs() const { return inputs_; }
   const Tensor& input(int i) const { return inputs_[i]; }
   std::span<const TensorType> outputs() const { return outputs_; }
   const TensorType& output(int i = 0) const { return outputs_[i]; }
+  ///@}
+  /// The options of its op; as the struct T. Error (ours): they are of another type.
+  ///@{
   const Options& options() const { return options_; }
   template <OptionStruct T>
   const T& as() const {
     return options_.as<T>();
   }
+  ///@}
   const std::string& scope() const { return scope_; }  ///< path, for example "discriminator/down1"
   int device() const { return device_; }  ///< which device of its tower's group it runs on
   /// Whether it lies in this scope, by full path, or below; all lie in the empty one.
   bool is_in(std::string_view scope) const;
-  Phase phase() const { return phase_; }
+  Phase phase() const { return phase_; }  ///< its purpose
   /// The first row of its tower's batch that it computes, where it was made for a part of the rows,
   /// as begin_micro_batch() has it.
   std::int64_t first_row() const { return first_row_; }
-  bool is(const OpDef& op) const { return op_ == &op; }
+  bool is(const OpDef& op) const { return op_ == &op; }  ///< whether op() is this very object
   /// Inputs written in place; empty for all but effects.
   std::vector<int> mutated() const {
     return op_->mutates ? op_->mutates(*this) : std::vector<int>{};
@@ -105,10 +118,10 @@ decltype(auto) at_scope(const std::string& scope, Body&& body) {
 
 /// Where a new node belongs.
 struct Placement {
-  std::string scope;
-  int device = 0;
-  Phase phase = Phase::forward;
-  std::int64_t first_row = 0;  ///< as Node::first_row()
+  std::string scope;             ///< path; empty: the root
+  int device = 0;                ///< as Node::device()
+  Phase phase = Phase::forward;  ///< as Node::phase()
+  std::int64_t first_row = 0;    ///< as Node::first_row()
 };
 
 /// Nodes in topological order: every node comes after its inputs.
@@ -127,10 +140,10 @@ class Graph {
   Node& add(const OpDef& op, std::vector<Tensor> inputs, Options options,
             const Placement& placement);
 
-  std::size_t size() const { return nodes_.size(); }
-  Node& node(std::size_t i) const { return *nodes_[i]; }
-  auto begin() const { return nodes_.begin(); }  ///< iterates over std::unique_ptr<Node>
-  auto end() const { return nodes_.end(); }
+  std::size_t size() const { return nodes_.size(); }      ///< number of nodes
+  Node& node(std::size_t i) const { return *nodes_[i]; }  ///< the node with this id(), unchecked
+  auto begin() const { return nodes_.begin(); }           ///< iterates over std::unique_ptr<Node>
+  auto end() const { return nodes_.end(); }               ///< behind the last node
 
   /// Nodes that mutate variables, in the order of their making.
   std::span<Node* const> effects() const { return effects_; }
@@ -145,6 +158,7 @@ class Graph {
   /// default (the scope of their first input). Gradients and updates are built under one.
   class PlacementGuard {
    public:
+    /// Takes the place of a guard that lives already, until it ends itself.
     PlacementGuard(Graph& graph, Placement placement);
     ~PlacementGuard();
     PlacementGuard(const PlacementGuard&) = delete;
@@ -170,13 +184,13 @@ class Graph {
   /// parameters in f32 whatever they compute in.
   bool mixed_precision() const { return input_rule_ != nullptr; }
 
-  int towers() const { return towers_; }
+  int towers() const { return towers_; }  ///< how many run the model together
 
   /// Nodes made from now on see the rows of the tower's batch from `first_row` on: their random
   /// streams begin anew, for these rows.
   void begin_micro_batch(std::int64_t first_row);
-  void end_micro_batches() { first_row_ = 0; }
-  std::int64_t first_row() const { return first_row_; }
+  void end_micro_batches() { first_row_ = 0; }           ///< begin_micro_batch() no longer counts
+  std::int64_t first_row() const { return first_row_; }  ///< the present micro-batch's, or 0
 
   /// 0 for the first call with this scope path, then 1, 2, ...: tells the random streams of one
   /// scope apart, reproducibly.
@@ -196,28 +210,37 @@ class Graph {
 class Scope;
 
 /// Makes a node. The graph and, unless a scope is given, the place are those of the inputs.
+///@{
 Node& apply(const OpDef& op, std::vector<Tensor> inputs, Options options = {});
 Node& apply(const OpDef& op, const Scope& scope, std::vector<Tensor> inputs, Options options = {});
+///@}
 /// Error naming op and number of an undefined operand, for what looks at operands before apply().
+///@{
 void require_defined(std::string_view op, std::span<const Tensor> operands);
 inline void require_defined(std::string_view op, std::initializer_list<Tensor> operands) {
   require_defined(op, std::span(operands.begin(), operands.size()));
 }
+///@}
 /// As apply, for ops with one output.
 Tensor apply1(const OpDef& op, std::vector<Tensor> inputs, Options options = {});
 
 /// The context of a gradient rule: the node and the gradients of its outputs.
 class GradContext {
  public:
+  /// A gradient for each output of `node`. Both must outlive it.
   GradContext(const Node& node, std::span<const Tensor> output_gradients)
       : node_(node), dy_(output_gradients) {}
 
-  const Node& node() const { return node_; }
+  const Node& node() const { return node_; }  ///< the node to differentiate
+  /// The tensors that the node reads and makes. Numbers are not checked.
+  ///@{
   const Tensor& input(int i = 0) const { return node_.input(i); }
   int input_count() const { return node_.inputs().size(); }
   Tensor output(int i = 0) const;
+  ///@}
   /// Gradient of output i; undefined when nothing depends on that output.
   const Tensor& dy(int i = 0) const { return dy_[i]; }
+  /// The node's options.
   template <OptionStruct T>
   const T& as() const {
     return node_.as<T>();

@@ -19,6 +19,8 @@ struct PhiloxKey;
 /// one and the last axis: shape [kh, kw, in, out] has fan_in = kh * kw * in; [in, out] has fan_in =
 /// in; a vector [n] has fan_in = fan_out = n.
 struct Initializer {
+  /// How the values are made. variance_scaling draws them from `distribution`, with mean 0 and
+  /// variance a / max(1, fan).
   enum class Kind : std::uint8_t {
     constant,
     uniform,
@@ -32,13 +34,14 @@ struct Initializer {
     return name_list("constant", "uniform", "normal", "truncated_normal", "variance_scaling",
                      "orthogonal", "given");
   }
+  /// The fan of variance_scaling: fan_in, fan_out or their mean.
   enum class Fan : std::uint8_t { in, out, average };
   friend constexpr auto names_of(Fan) { return name_list("in", "out", "average"); }
 
-  Kind kind = Kind::constant;
+  Kind kind = Kind::constant;  ///< how the values are made
   double a = 0;  ///< constant: value; uniform: low; normal: mean; scaling: scale; orthogonal: gain
   double b = 0;  ///< uniform: high; normal: standard deviation
-  Fan fan = Fan::in;
+  Fan fan = Fan::in;                           ///< for variance_scaling
   Kind distribution = Kind::truncated_normal;  ///< of variance_scaling
   Array value = {};                            ///< of given
 
@@ -48,10 +51,15 @@ struct Initializer {
 
 std::string to_string(const Initializer& initializer);  ///< "glorot"-like words with all parameters
 
+/// One value for all elements: 0, 1 or `value`.
+///@{
 Initializer zeros();
 Initializer ones();
 Initializer constant_value(double value);
+///@}
+/// Uniform from `low` to `high`.
 Initializer uniform(double low, double high);
+/// Normal with this mean and standard deviation.
 Initializer normal(double mean = 0, double standard_deviation = 1);
 /// Normal, redrawn until within two standard deviations of the mean.
 Initializer truncated_normal(double mean = 0, double standard_deviation = 1);
@@ -71,19 +79,20 @@ Initializer given(Array value);
 
 /// A value fed at each run.
 struct InputOptions {
-  std::string name;
-  TensorType type;
+  std::string name;  ///< the name under which it is fed, unique in its graph
+  TensorType type;   ///< shape and dtype of each fed value
   BELFRY_FIELDS(name, type)
 };
-extern const OpDef input_op;
+extern const OpDef input_op;  ///< the op of input()
+/// A new input. Error: the graph has one of this name.
 Tensor input(Graph& graph, const std::string& name, const TensorType& type);
 
 /// A value known when the graph is built.
 struct ConstantOptions {
-  Array value;
+  Array value;  ///< defined
   BELFRY_FIELDS(value)
 };
-extern const OpDef constant_op;
+extern const OpDef constant_op;  ///< the op of constant()
 /// It lies where the graph places what is made now; constant(scope, ...) takes the place of a
 /// scope.
 Tensor constant(Graph& graph, Array value);
@@ -114,13 +123,14 @@ inline bool differs_over_towers(OverTowers o) {
   return o != OverTowers::mirrored && o != OverTowers::first;
 }
 
+/// Options of variable_op; Scope::variable() fills them.
 struct VariableOptions {
-  std::string name;  ///< full path, for example "conv1/kernel"
-  TensorType type;
-  Initializer initializer = {};  ///< the value before the first step
-  VariableKind kind = VariableKind::parameter;
-  OverTowers over_towers = OverTowers::mirrored;
-  bool outside_training = false;  ///< see Scope::VariableArgs
+  std::string name;                               ///< full path, for example "conv1/kernel"
+  TensorType type;                                ///< shape and dtype
+  Initializer initializer = {};                   ///< the value before the first step
+  VariableKind kind = VariableKind::parameter;    ///< its purpose
+  OverTowers over_towers = OverTowers::mirrored;  ///< how towers share it
+  bool outside_training = false;                  ///< see Scope::VariableArgs
   BELFRY_FIELDS(name, type, initializer, kind, over_towers)
 };
 /// A value that outlives the step. Read through its tensor, it is the value before the step.
@@ -129,24 +139,33 @@ extern const OpDef variable_op;
 /// A variable in a graph: converts to the tensor that reads it.
 class Variable {
  public:
-  Variable() = default;
+  Variable() = default;  ///< none: it can be assigned to, copied and compared
+  /// `node` is one of variable_op.
   explicit Variable(Node& node) : node_(&node) {}
+  /// The tensor that reads it: its value before the step.
+  ///@{
   operator Tensor() const { return Tensor(*node_); }  // NOLINT(google-explicit-constructor)
   Tensor value() const { return Tensor(*node_); }
-  Node& node() const { return *node_; }
+  ///@}
+  Node& node() const { return *node_; }  ///< the node of variable_op
+  /// Its options, and some of them: name() is the full path.
+  ///@{
   const std::string& name() const { return options().name; }
   const TensorType& type() const { return options().type; }
   const Shape& shape() const { return options().type.shape; }
   const VariableOptions& options() const;
-  bool operator==(const Variable&) const = default;
+  ///@}
+  bool operator==(const Variable&) const = default;  ///< whether the node is the same
 
  private:
   Node* node_ = nullptr;
 };
 
 /// After the step's reads, `variable` becomes `value` (same type).
+///@{
 extern const OpDef assign_op;
 Node& assign(Variable variable, Tensor value);
+///@}
 
 /// The number of finished steps, i64 [], fed by the runtime.
 Tensor global_step(Graph& graph);
@@ -161,11 +180,14 @@ Tensor tower_weight(Graph& graph);
 /// The tower's number among all, i64 []. Fed by the runtime.
 Tensor tower_index(Graph& graph);
 
+/// The names of these inputs.
+///@{
 inline constexpr std::string_view global_step_input = "run/global_step";
 /// For a micro-batch that begins at row r of the tower's batch: "run/random_state/<r>".
 inline constexpr std::string_view random_state_input = "run/random_state";
 inline constexpr std::string_view tower_weight_input = "run/tower_weight";
 inline constexpr std::string_view tower_index_input = "run/tower_index";
+///@}
 
 /// Whether a node computes nothing: an input, a constant or a variable.
 bool is_leaf(const Node& node);

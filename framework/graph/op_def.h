@@ -27,11 +27,12 @@ namespace belfry {
 using Attribute = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                                std::vector<double>, Array>;
 
-std::string to_string(const Attribute& attribute);
+std::string to_string(const Attribute& attribute);  ///< "true", "0.5", "[1, 1]"
 
+/// A field of a struct of options.
 struct NamedAttribute {
-  std::string name;
-  Attribute value;
+  std::string name;  ///< the field's
+  Attribute value;   ///< the field's
 };
 
 namespace detail {
@@ -86,6 +87,7 @@ class AttributeWriter {
 class Options {
  public:
   Options();  ///< none
+  /// A copy of a struct, with its fields as attributes.
   template <OptionStruct T>
   Options(const T& value)  // NOLINT(google-explicit-constructor): apply(op, inputs, {.k = 1})
       : value_(std::make_shared<T>(value)), type_(typeid(T)) {
@@ -93,10 +95,13 @@ class Options {
     T::fields(value, writer);
     attributes_ = writer.attributes();
   }
+  /// Copies share the struct and its attributes.
+  ///@{
   Options(const Options&);
   Options(Options&&) noexcept;
   Options& operator=(const Options&);
   Options& operator=(Options&&) noexcept;
+  ///@}
   ~Options();
 
   /// The struct; Error (ours) when it is of another type.
@@ -106,9 +111,11 @@ class Options {
     return *static_cast<const T*>(value_.get());
   }
 
-  std::span<const NamedAttribute> attributes() const;
+  std::span<const NamedAttribute> attributes() const;  ///< in the order of the fields
+  /// Whether the structs are of one type and the attributes the same, numbers bit for bit: NaN
+  /// equals itself and 0 differs from -0.
   bool operator==(const Options& other) const;
-  std::uint64_t hash() const;
+  std::uint64_t hash() const;  ///< equal ones have equal hashes, within one process
 
  private:
   std::shared_ptr<const void> value_;
@@ -125,10 +132,11 @@ class GradContext;
 
 /// The context of a shape rule.
 struct ShapeContext {
-  std::string_view op;  ///< the op's name, for messages
-  std::span<const TensorType> inputs;
-  const Options& options;
+  std::string_view op;                 ///< the op's name, for messages
+  std::span<const TensorType> inputs;  ///< types of the node's inputs
+  const Options& options;              ///< the node's
 
+  /// The options as the op's struct.
   template <OptionStruct T>
   const T& as() const {
     return options.as<T>();
@@ -137,12 +145,16 @@ struct ShapeContext {
 
 /// An operand of a kernel: its type and its elements, row-major.
 struct ArrayView {
-  TensorType type;
-  void* data = nullptr;
+  TensorType type;       ///< shape and dtype
+  void* data = nullptr;  ///< in memory of the host
 
+  /// Parts of the type.
+  ///@{
   const Shape& shape() const { return type.shape; }
   DType dtype() const { return type.dtype; }
   std::int64_t elements() const { return type.shape.elements(); }
+  ///@}
+  /// The elements as T, which must be the C++ type of dtype(). Not checked.
   template <class T>
   T* as() const {
     return static_cast<T*>(data);
@@ -151,13 +163,17 @@ struct ArrayView {
 
 /// The context of a reference kernel. Inputs are read-only unless the op mutates them.
 struct KernelContext {
-  std::string_view op;
-  std::span<const ArrayView> inputs;
-  std::span<const ArrayView> outputs;
-  const Options& options;
+  std::string_view op;                 ///< the op's name, for messages
+  std::span<const ArrayView> inputs;   ///< the node's, in order
+  std::span<const ArrayView> outputs;  ///< the kernel fills them
+  const Options& options;              ///< the node's
 
+  /// An operand by its number, which is not checked.
+  ///@{
   const ArrayView& input(int i) const { return inputs[i]; }
   const ArrayView& output(int i = 0) const { return outputs[i]; }
+  ///@}
+  /// The options as the op's struct.
   template <OptionStruct T>
   const T& as() const {
     return options.as<T>();
@@ -186,8 +202,8 @@ enum class Autocast : std::uint8_t {
 /// An op: one object, in a file of framework/ops that has its name or that of its family. Fast
 /// kernels are found by the op's name in the backend; the reference stays oracle and fallback.
 struct OpDef {
-  std::string_view name;
-  ShapeRule shape = nullptr;
+  std::string_view name;            ///< "conv2d", other than any other op's
+  ShapeRule shape = nullptr;        ///< never null
   GradientRule gradient = nullptr;  ///< null: differentiating through the op is an error
   ReferenceKernel reference =
       nullptr;  ///< null: a leaf without a kernel (input, variable, constant)
@@ -208,7 +224,7 @@ struct OpDef {
   /// Output i is input i reduced over the towers, in its place: the reference kernel is that of one
   /// tower. Never folded; all of a graph run in the order in which they were made.
   bool collective = false;
-  Autocast autocast = Autocast::none;
+  Autocast autocast = Autocast::none;  ///< how mixed precision casts its inputs
   /// The operator of ONNX that computes the same of the same operands, "Exp"; empty: none does.
   std::string_view onnx = {};
   /// Floating-point operations of one execution: a multiply and an add are two. Null counts none.

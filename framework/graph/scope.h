@@ -20,6 +20,7 @@ namespace belfry {
 /// value; valid while its graph lives.
 class Scope {
  public:
+  /// The root: an empty path, on device 0.
   explicit Scope(Graph& graph) : graph_(&graph) {}
 
   Scope operator/(
@@ -29,16 +30,17 @@ class Scope {
   /// The same path, where a variable that exists already is used again instead of being an error.
   Scope shared() const;
 
-  const std::string& path() const { return placement_.scope; }
-  const Placement& placement() const { return placement_; }
-  Graph& graph() const { return *graph_; }
+  const std::string& path() const { return placement_.scope; }  ///< empty: the root
+  const Placement& placement() const { return placement_; }     ///< where nodes made in it go
+  Graph& graph() const { return *graph_; }                      ///< the graph that it is in
 
+  /// Options of variable().
   struct VariableArgs {
-    Shape shape = {};
-    DType dtype = DType::f32;
-    Initializer initializer = {};  ///< zeros unless set
-    VariableKind kind = VariableKind::parameter;
-    OverTowers over_towers = OverTowers::mirrored;
+    Shape shape = {};                               ///< [] unless set
+    DType dtype = DType::f32;                       ///< type of the elements
+    Initializer initializer = {};                   ///< zeros unless set
+    VariableKind kind = VariableKind::parameter;    ///< its purpose
+    OverTowers over_towers = OverTowers::mirrored;  ///< mirrored unless a statistic
     /// Whether an evaluation or a prediction may make this variable although training does not have
     /// it: it then keeps its first value, and is in no checkpoint and no export. false: that is an
     /// Error.
@@ -58,8 +60,10 @@ class Scope {
 };
 
 /// As constant(Graph&, ...), placed in the scope.
+///@{
 Tensor constant(const Scope& scope, Array value);
 Tensor constant(const Scope& scope, double value, DType dtype);
+///@}
 
 /// Parameters whose names begin with `path` + "/"; all of them for an empty path.
 std::vector<Variable> trainable_variables(const Graph& graph, std::string_view path = "");
@@ -74,8 +78,11 @@ std::vector<Variable> trainable_variables(const Graph& graph, std::string_view p
 /// The body may also take several tensors: Tensor f(Scope, std::span<const Tensor>).
 class Network {
  public:
-  using Body = std::function<Tensor(Scope, std::span<const Tensor>)>;
+  using Body =
+      std::function<Tensor(Scope, std::span<const Tensor>)>;  ///< takes any number of tensors
 
+  /// Runs nothing yet. With a body that takes one tensor, a call with another number is an Error.
+  ///@{
   Network(const Scope& scope, Body body) : scope_(scope), body_(std::move(body)) {}
   template <class F>
   requires std::invocable<F, Scope, Tensor> Network(const Scope& scope, F body)
@@ -84,14 +91,16 @@ class Network {
                           in.size());
                   return f(std::move(s), in[0]);
                 })) {}
+  ///@}
 
+  /// Calls the body in scope() with these inputs.
   template <class... Tensors>
   Tensor operator()(const Tensors&... inputs) {
     std::array<Tensor, sizeof...(inputs)> list{Tensor(inputs)...};
     return call(list);
   }
 
-  const Scope& scope() const { return scope_; }
+  const Scope& scope() const { return scope_; }  ///< where its variables are
   /// The network's parameters, in the order of their making. Empty before the first call.
   std::vector<Variable> variables() const {
     return trainable_variables(scope_.graph(), scope_.path());

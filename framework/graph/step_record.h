@@ -24,8 +24,11 @@ struct StepTimes {
   double apply = 0;  ///< effects: the optimizer and what else writes variables
   // A step of an asynchronous device that is enqueued as a whole counts as compute, all of it.
 
+  /// For sums and means: each number by itself.
+  ///@{
   StepTimes& operator+=(const StepTimes& other);
   StepTimes operator/(double n) const;
+  ///@}
 };
 
 /// The part that an instruction has in a step.
@@ -43,14 +46,14 @@ constexpr auto names_of(InstructionRole) {
 
 /// An instruction of a traced step.
 struct TraceEntry {
-  std::string op = {};     ///< "conv2d"
-  std::string scope = {};  ///< path, "discriminator/down1"; may be empty
-  Phase phase = Phase::forward;
-  InstructionRole role = InstructionRole::compute;
-  int tower = 0;             ///< among those of this process
-  int device = 0;            ///< of the tower
-  double start_seconds = 0;  ///< by steady_seconds()
-  double seconds = 0;        ///< until the device had done it
+  std::string op = {};                              ///< "conv2d"
+  std::string scope = {};                           ///< path, "discriminator/down1"; may be empty
+  Phase phase = Phase::forward;                     ///< its node's purpose
+  InstructionRole role = InstructionRole::compute;  ///< its part in the step
+  int tower = 0;                                    ///< among those of this process
+  int device = 0;                                   ///< of the tower
+  double start_seconds = 0;                         ///< by steady_seconds()
+  double seconds = 0;                               ///< until the device had done it
 };
 
 }  // namespace belfry

@@ -11,21 +11,23 @@ namespace belfry {
 
 // ---- The fully connected layer, and the embedding.
 
+/// Options of dense().
 struct DenseOptions {
-  std::int64_t units;  ///< size of the result's last axis; required
-  bool use_bias = true;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  std::int64_t units;                                 ///< size of the result's last axis; required
+  bool use_bias = true;                               ///< add `bias` to the result
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// x [..., in] -> [..., units]: x times `kernel` [in, units] plus `bias` [units], variables under
 /// `s` with the dtype of x. Error: units below 1, or x has fewer than two axes.
 Tensor dense(const Scope& s, Tensor x, DenseOptions options);
 
+/// Options of embedding().
 struct EmbeddingOptions {
-  std::int64_t rows;   ///< number of ids; required
-  std::int64_t width;  ///< size of each vector; required
-  Initializer initializer = uniform(-0.05, 0.05);
-  DType dtype = DType::f32;
+  std::int64_t rows;                               ///< number of ids; required
+  std::int64_t width;                              ///< size of each vector; required
+  Initializer initializer = uniform(-0.05, 0.05);  ///< first values of `table`
+  DType dtype = DType::f32;                        ///< type of `table`
 };
 /// A learnt vector for each id: ids (i32 or i64, any shape) -> ids.shape + [width], rows of the
 /// variable `table` [rows, width] under `s`. Error: rows or width below 1; when the step runs, an
@@ -36,111 +38,118 @@ Tensor embedding(const Scope& s, Tensor ids, EmbeddingOptions options);
 // Each makes its variables `kernel` and `bias` under the scope it is given; they have the dtype of
 // x.
 
+/// Options of the layer conv2d().
 struct Conv2dLayerOptions {
-  std::int64_t filters;  ///< channels of the result; required
-  Size2 kernel;          ///< window, in pixels; required
-  Size2 stride = 1;
-  Padding padding = same_padding;
-  bool use_bias = true;
-  Size2 dilation = 1;       ///< distance between neighbouring taps of the kernel
-  std::int64_t groups = 1;  ///< channels of x and filters are divided into this many, apart
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  std::int64_t filters;            ///< channels of the result; required
+  Size2 kernel;                    ///< window, in pixels; required
+  Size2 stride = 1;                ///< distance between neighbouring windows
+  Padding padding = same_padding;  ///< how windows meet the border of x
+  bool use_bias = true;            ///< add `bias` to the result
+  Size2 dilation = 1;              ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< channels of x and filters are divided into this many, apart
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// x [n, h, w, in] -> [n, oh, ow, filters]. kernel [kh, kw, in / groups, filters], bias [filters].
 /// Error: filters, kernel or groups below 1; groups does not divide in and filters; as the op
 /// conv2d.
 Tensor conv2d(const Scope& s, Tensor x, Conv2dLayerOptions options);
 
+/// Options of the layer conv2d_transpose().
 struct Conv2dTransposeLayerOptions {
-  std::int64_t filters;  ///< channels of the result; required
-  Size2 kernel;          ///< window, in pixels; required
-  Size2 stride = 1;      ///< the factor by which the image grows
-  Padding padding = same_padding;
-  bool use_bias = true;
-  Size2 dilation = 1;
-  std::int64_t groups = 1;
+  std::int64_t filters;            ///< channels of the result; required
+  Size2 kernel;                    ///< window, in pixels; required
+  Size2 stride = 1;                ///< the factor by which the image grows
+  Padding padding = same_padding;  ///< how windows meet the border of the result
+  bool use_bias = true;            ///< add `bias` to the result
+  Size2 dilation = 1;              ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< as Conv2dLayerOptions::groups
   /// Sizes of the result; 0 along an axis: the default, conv2d_transpose()'s of the ops. With same
   /// padding that is h * stride, and (h - 1) * stride + 1 to h * stride are permitted.
   Size2 output_size = 0;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// x [n, h, w, in] -> [n, oh, ow, filters]. kernel [kh, kw, filters / groups, in] (initializers
 /// take the last but one axis as fan-in, as in Keras), bias [filters]. Error: as conv2d.
 Tensor conv2d_transpose(const Scope& s, Tensor x, Conv2dTransposeLayerOptions options);
 
+/// Options of the layer depthwise_conv2d().
 struct DepthwiseConv2dLayerOptions {
-  Size2 kernel;  ///< window, in pixels; required
-  Size2 stride = 1;
-  Padding padding = same_padding;
-  bool use_bias = true;
-  std::int64_t multiplier = 1;  ///< results for each channel of x
-  Size2 dilation = 1;
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  Size2 kernel;                    ///< window, in pixels; required
+  Size2 stride = 1;                ///< distance between neighbouring windows
+  Padding padding = same_padding;  ///< how windows meet the border of x
+  bool use_bias = true;            ///< add `bias` to the result
+  std::int64_t multiplier = 1;     ///< results for each channel of x
+  Size2 dilation = 1;              ///< distance between neighbouring taps of the kernel
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// Each channel convolved by itself: x [n, h, w, c] -> [n, oh, ow, c * multiplier]. kernel
 /// [kh, kw, c, multiplier], bias [c * multiplier]. Error: kernel or multiplier below 1.
 Tensor depthwise_conv2d(const Scope& s, Tensor x, DepthwiseConv2dLayerOptions options);
 
+/// Options of the layer conv1d().
 struct Conv1dLayerOptions {
-  std::int64_t filters;  ///< channels of the result; required
-  std::int64_t kernel;   ///< window, in samples; required
-  std::int64_t stride = 1;
-  Padding padding = same_padding;
-  bool use_bias = true;
-  std::int64_t dilation = 1;  ///< distance between neighbouring taps of the kernel
-  std::int64_t groups = 1;    ///< as Conv2dLayerOptions::groups
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  std::int64_t filters;            ///< channels of the result; required
+  std::int64_t kernel;             ///< window, in samples; required
+  std::int64_t stride = 1;         ///< distance between neighbouring windows
+  Padding padding = same_padding;  ///< how windows meet the border of x
+  bool use_bias = true;            ///< add `bias` to the result
+  std::int64_t dilation = 1;       ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< as Conv2dLayerOptions::groups
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// x [n, w, in] -> [n, ow, filters]. kernel [kw, in / groups, filters], bias [filters].
 /// Error: as the layer conv2d.
 Tensor conv1d(const Scope& s, Tensor x, Conv1dLayerOptions options);
 
+/// Options of the layer conv1d_transpose().
 struct Conv1dTransposeLayerOptions {
-  std::int64_t filters;     ///< channels of the result; required
-  std::int64_t kernel;      ///< window, in samples; required
-  std::int64_t stride = 1;  ///< the factor by which the signal grows
-  Padding padding = same_padding;
-  bool use_bias = true;
-  std::int64_t dilation = 1;
-  std::int64_t groups = 1;
-  std::int64_t output_size = 0;  ///< as Conv2dTransposeLayerOptions::output_size
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  std::int64_t filters;            ///< channels of the result; required
+  std::int64_t kernel;             ///< window, in samples; required
+  std::int64_t stride = 1;         ///< the factor by which the signal grows
+  Padding padding = same_padding;  ///< how windows meet the border of the result
+  bool use_bias = true;            ///< add `bias` to the result
+  std::int64_t dilation = 1;       ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< as Conv2dLayerOptions::groups
+  std::int64_t output_size = 0;    ///< as Conv2dTransposeLayerOptions::output_size
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// x [n, w, in] -> [n, ow, filters]. kernel [kw, filters / groups, in], bias [filters]. As
 /// the layer conv2d_transpose.
 Tensor conv1d_transpose(const Scope& s, Tensor x, Conv1dTransposeLayerOptions options);
 
+/// Options of the layer conv3d().
 struct Conv3dLayerOptions {
-  std::int64_t filters;  ///< channels of the result; required
-  Size3 kernel;          ///< window, in voxels; required
-  Size3 stride = 1;
-  Padding padding = same_padding;
-  bool use_bias = true;
-  Size3 dilation = 1;       ///< distance between neighbouring taps of the kernel
-  std::int64_t groups = 1;  ///< as Conv2dLayerOptions::groups
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  std::int64_t filters;            ///< channels of the result; required
+  Size3 kernel;                    ///< window, in voxels; required
+  Size3 stride = 1;                ///< distance between neighbouring windows
+  Padding padding = same_padding;  ///< how windows meet the border of x
+  bool use_bias = true;            ///< add `bias` to the result
+  Size3 dilation = 1;              ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< as Conv2dLayerOptions::groups
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// x [n, d, h, w, in] -> [n, od, oh, ow, filters]. kernel [kd, kh, kw, in / groups, filters], bias
 /// [filters]. Error: as the layer conv2d.
 Tensor conv3d(const Scope& s, Tensor x, Conv3dLayerOptions options);
 
+/// Options of the layer conv3d_transpose().
 struct Conv3dTransposeLayerOptions {
-  std::int64_t filters;  ///< channels of the result; required
-  Size3 kernel;          ///< window, in voxels; required
-  Size3 stride = 1;      ///< the factor by which the volume grows
-  Padding padding = same_padding;
-  bool use_bias = true;
-  Size3 dilation = 1;
-  std::int64_t groups = 1;
-  Size3 output_size = 0;  ///< as Conv2dTransposeLayerOptions::output_size
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  std::int64_t filters;            ///< channels of the result; required
+  Size3 kernel;                    ///< window, in voxels; required
+  Size3 stride = 1;                ///< the factor by which the volume grows
+  Padding padding = same_padding;  ///< how windows meet the border of the result
+  bool use_bias = true;            ///< add `bias` to the result
+  Size3 dilation = 1;              ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< as Conv2dLayerOptions::groups
+  Size3 output_size = 0;           ///< as Conv2dTransposeLayerOptions::output_size
+  Initializer kernel_initializer = glorot_uniform();  ///< first values of `kernel`
+  Initializer bias_initializer = zeros();             ///< first values of `bias`
 };
 /// x [n, d, h, w, in] -> [n, od, oh, ow, filters]. kernel [kd, kh, kw, filters / groups, in], bias
 /// [filters]. As the layer conv2d_transpose.
@@ -150,6 +159,7 @@ Tensor conv3d_transpose(const Scope& s, Tensor x, Conv3dTransposeLayerOptions op
 // [c], are `scale` (ones at first), `offset` (zeros), and for batch_norm the statistics
 // `moving_mean` (zeros) and `moving_variance` (ones); in f64 for x of f64, else in f32.
 
+/// Options of the layer batch_norm().
 struct BatchNormLayerOptions {
   bool training;           ///< normalise with this batch's statistics and update the moving ones
   double momentum = 0.99;  ///< fraction of the moving statistics that a step keeps
@@ -173,6 +183,7 @@ struct BatchNormLayerOptions {
 /// Error: momentum outside [0, 1], epsilon not positive, x with fewer than two axes.
 Tensor batch_norm(const Scope& s, Tensor x, BatchNormLayerOptions options);
 
+/// Options of the layer layer_norm().
 struct LayerNormLayerOptions {
   double epsilon = 1e-5;  ///< added to the variance
   bool scale = true;      ///< false: no variable `scale`
@@ -182,6 +193,7 @@ struct LayerNormLayerOptions {
 /// x. Error: epsilon not positive.
 Tensor layer_norm(const Scope& s, Tensor x, LayerNormLayerOptions options = {});
 
+/// Options of the layer group_norm().
 struct GroupNormLayerOptions {
   int groups = 32;        ///< of neighbouring channels; must divide c
   double epsilon = 1e-5;  ///< added to the variance
@@ -195,6 +207,7 @@ Tensor group_norm(const Scope& s, Tensor x, GroupNormLayerOptions options = {});
 // ---- Attention: each query takes a weighted mean of values, with the weights that its products
 // with the keys give (Vaswani et al., "Attention is all you need", NeurIPS 2017, section 3.2).
 
+/// Options of attention().
 struct AttentionOptions {
   /// Bool, broadcasts to the scores [..., tq, tk]: a query looks only where it is true. One that
   /// may look nowhere takes the plain mean of all values. None: all look everywhere.
@@ -211,6 +224,7 @@ struct AttentionOptions {
 /// Error: shapes and types that are not as above, with the scope; dropout outside [0, 1).
 Tensor attention(const Scope& s, Tensor q, Tensor k, Tensor v, AttentionOptions options = {});
 
+/// Options of multi_head_attention().
 struct MultiHeadAttentionOptions {
   std::int64_t heads;     ///< required; must divide the width of the queries
   bool use_bias = true;   ///< of the four dense layers
@@ -218,8 +232,8 @@ struct MultiHeadAttentionOptions {
   Tensor bias = {};       ///< as AttentionOptions::bias, broadcasts to [..., heads, tq, tk]
   float dropout = 0;      ///< of the weights, in [0, 1)
   bool training = false;  ///< whether there is dropout
-  Initializer kernel_initializer = glorot_uniform();
-  Initializer bias_initializer = zeros();
+  Initializer kernel_initializer = glorot_uniform();  ///< as DenseOptions, for all four layers
+  Initializer bias_initializer = zeros();             ///< as DenseOptions, for all four layers
 };
 /// Attention in `heads` subspaces at once: q [..., tq, c], k [..., tk, ck], v [..., tk, cv], of the
 /// same leading axes, of which there is at least one -> [..., tq, c]. Dense layers `query`, `key`,

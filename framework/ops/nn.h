@@ -14,25 +14,34 @@ namespace belfry {
 
 /// Rows and columns of an image's grid: one number for both, or {rows, columns}.
 struct Size2 {
-  std::int64_t rows;
-  std::int64_t columns;
+  std::int64_t rows;     ///< along the axis h
+  std::int64_t columns;  ///< along the axis w
+  /// One number for both, or each its own.
+  ///@{
   constexpr Size2(std::int64_t both) : rows(both), columns(both) {}  // NOLINT: `.kernel = 5`
   constexpr Size2(std::int64_t r, std::int64_t c) : rows(r), columns(c) {}
+  ///@}
+  /// {rows, columns}.
   constexpr std::array<std::int64_t, 2> array() const { return {rows, columns}; }
-  bool operator==(const Size2&) const = default;
+  bool operator==(const Size2&) const = default;  ///< whether both agree
 };
 
 /// Depth, rows and columns of a volume's grid: one number for all, or {depth, rows, columns}.
 struct Size3 {
-  std::int64_t depth;
-  std::int64_t rows;
-  std::int64_t columns;
+  std::int64_t depth;    ///< along the axis d
+  std::int64_t rows;     ///< along the axis h
+  std::int64_t columns;  ///< along the axis w
+  /// One number for all, or each its own.
+  ///@{
   constexpr Size3(std::int64_t all) : depth(all), rows(all), columns(all) {}  // NOLINT: as Size2
   constexpr Size3(std::int64_t d, std::int64_t r, std::int64_t c) : depth(d), rows(r), columns(c) {}
+  ///@}
+  /// {depth, rows, columns}.
   constexpr std::array<std::int64_t, 3> array() const { return {depth, rows, columns}; }
-  bool operator==(const Size3&) const = default;
+  bool operator==(const Size3&) const = default;  ///< whether all agree
 };
 
+/// Options of matmul().
 struct MatmulOptions {
   bool transpose_a = false;  ///< a is [..., k, m]
   bool transpose_b = false;  ///< b is [..., n, k]
@@ -43,6 +52,7 @@ Tensor matmul(Tensor a, Tensor b, MatmulOptions options = {});
 
 /// How a window meets the border.
 struct Padding {
+  /// The rules; see `kind`.
   enum class Kind : std::uint8_t { same, valid, given };
   /// The rule for the outputs of n elements along an axis. `same` gives ceil(n / stride) of them,
   /// the odd row of padding after, as in TensorFlow; the others give
@@ -51,6 +61,8 @@ struct Padding {
   Kind kind = Kind::same;
   int axes = 0;  ///< given: of how many axes; Error if the image has another number
   std::array<std::int64_t, 6> amounts = {};  ///< given: in front of and behind each axis
+  /// Padding of so many elements at each border of a signal, an image or a volume; at least 0.
+  ///@{
   static constexpr Padding explicit_amounts(std::int64_t left, std::int64_t right) {
     return {Kind::given, 1, {left, right}};
   }
@@ -63,32 +75,37 @@ struct Padding {
                                             std::int64_t right) {
     return {Kind::given, 3, {front, back, top, bottom, left, right}};
   }
+  ///@}
 };
-inline constexpr Padding same_padding{Padding::Kind::same};
-inline constexpr Padding valid_padding{Padding::Kind::valid};
-std::string to_string(const Padding& padding);  ///< "same", "valid", "[1, 1, 2, 2]"
+inline constexpr Padding same_padding{Padding::Kind::same};    ///< ceil(n / stride) outputs
+inline constexpr Padding valid_padding{Padding::Kind::valid};  ///< none: windows stay inside
+std::string to_string(const Padding& padding);                 ///< "same", "valid", "[1, 1, 2, 2]"
 
 /// Activation that a kernel applies to its result.
 enum class Activation : std::uint8_t { none, relu };
+/// The names of the values, in their order.
 constexpr auto names_of(Activation) { return name_list("none", "relu"); }
 
+/// Options of conv1d() and conv1d_transpose().
 struct Conv1dOptions {
-  std::int64_t stride = 1;
-  std::int64_t dilation = 1;
-  std::int64_t groups = 1;  ///< as Conv2dOptions::groups
-  Padding padding = same_padding;
+  std::int64_t stride = 1;         ///< distance between neighbouring windows
+  std::int64_t dilation = 1;       ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< as Conv2dOptions::groups
+  Padding padding = same_padding;  ///< how windows meet the border
 };
+/// Options of conv2d(), conv2d_transpose() and depthwise_conv2d().
 struct Conv2dOptions {
-  Size2 stride = 1;
-  Size2 dilation = 1;
+  Size2 stride = 1;         ///< distance between neighbouring windows
+  Size2 dilation = 1;       ///< distance between neighbouring taps of the kernel
   std::int64_t groups = 1;  ///< kernel is [kh, kw, in / groups, out]; groups = in is depthwise
-  Padding padding = same_padding;
+  Padding padding = same_padding;  ///< how windows meet the border
 };
+/// Options of conv3d() and conv3d_transpose().
 struct Conv3dOptions {
-  Size3 stride = 1;
-  Size3 dilation = 1;
-  std::int64_t groups = 1;  ///< as Conv2dOptions::groups
-  Padding padding = same_padding;
+  Size3 stride = 1;                ///< distance between neighbouring windows
+  Size3 dilation = 1;              ///< distance between neighbouring taps of the kernel
+  std::int64_t groups = 1;         ///< as Conv2dOptions::groups
+  Padding padding = same_padding;  ///< how windows meet the border
 };
 /// x [n, w, in], kernel [kw, in / groups, out] -> [n, ow, out]: a conv2d of images with one row.
 Tensor conv1d(Tensor x, Tensor kernel, Conv1dOptions options = {});
@@ -114,21 +131,24 @@ Tensor conv3d_transpose(Tensor x, Tensor kernel, Conv3dOptions options = {}, Siz
 /// ignored.
 Tensor depthwise_conv2d(Tensor x, Tensor kernel, Conv2dOptions options = {});
 
+/// Options of max_pool1d() and avg_pool1d().
 struct Pool1dOptions {
-  std::int64_t window = 2;
-  std::int64_t stride = 2;
-  Padding padding = valid_padding;
+  std::int64_t window = 2;          ///< size of a window, in samples
+  std::int64_t stride = 2;          ///< distance between neighbouring windows
+  Padding padding = valid_padding;  ///< how windows meet the border
 };
+/// Options of max_pool() and avg_pool().
 struct Pool2dOptions {
-  Size2 window = 2;
-  Size2 stride = 2;
-  Padding padding = valid_padding;
+  Size2 window = 2;                 ///< size of a window, in pixels
+  Size2 stride = 2;                 ///< distance between neighbouring windows
+  Padding padding = valid_padding;  ///< how windows meet the border
   BELFRY_FIELDS(window, stride, padding)
 };
+/// Options of max_pool3d() and avg_pool3d().
 struct Pool3dOptions {
-  Size3 window = 2;
-  Size3 stride = 2;
-  Padding padding = valid_padding;
+  Size3 window = 2;                 ///< size of a window, in voxels
+  Size3 stride = 2;                 ///< distance between neighbouring windows
+  Padding padding = valid_padding;  ///< how windows meet the border
 };
 /// [n, h, w, c] -> [n, oh, ow, c]. Padding never wins; NaN does. Gradient goes to the first
 /// maximum.
@@ -142,8 +162,10 @@ Tensor max_pool3d(Tensor x, Pool3dOptions options = {});
 /// [n, d, h, w, c] -> [n, od, oh, ow, c]. In two steps, each of which rounds to the dtype of x.
 Tensor avg_pool3d(Tensor x, Pool3dOptions options = {});
 /// Over all axes between the first and the last, one to three: [n, h, w, c] -> [n, c].
+///@{
 Tensor global_avg_pool(Tensor x);
 Tensor global_max_pool(Tensor x);
+///@}
 
 /// The results of batch_norm_train.
 struct BatchNormResult {
@@ -164,8 +186,12 @@ Tensor layer_norm(Tensor x, Tensor scale, Tensor offset, double epsilon = 1e-5);
 /// 2018).
 Tensor group_norm(Tensor x, Tensor scale, Tensor offset, int groups, double epsilon = 1e-5);
 
+/// exp(x) / sum of exp(x) along the axis, and its logarithm, for logits x. Neither overflows; a
+/// negative axis counts from the end.
+///@{
 Tensor softmax(Tensor logits, int axis = -1);
 Tensor log_softmax(Tensor logits, int axis = -1);
+///@}
 /// -log softmax(logits)[label], with the row's smoothing: logits [n, k], labels [n] i32 or i64 ->
 /// [n] in f32, or f64 when the logits are. The target is (1 - smoothing) one_hot + smoothing / k. A
 /// label outside 0..k-1 is an error when the step runs: `sparse_softmax_cross_entropy: label 10 at
@@ -176,6 +202,7 @@ Tensor sparse_softmax_cross_entropy_op(Tensor logits, Tensor labels, double labe
 /// is an error when the step runs.
 Tensor embedding_lookup(Tensor table, Tensor ids);
 
+/// Options of resize_nearest() and resize_bilinear().
 struct ResizeOptions {
   std::array<std::int64_t, 2> size = {0, 0};  ///< rows, columns of the output
   bool align_corners = false;                 ///< corner centres coincide; else half-pixel centres

@@ -39,26 +39,33 @@ class UpdateSet {
     return count < most ? UpdateSet(bit(count) - 1) : all();
   }
 
-  bool empty() const { return bits_ == 0; }
+  bool empty() const { return bits_ == 0; }  ///< whether it has none
+  /// Whether it has the update of this index; false from `most` on.
   bool contains(std::size_t update) const { return update < most && (bits_ & bit(update)) != 0; }
+  /// `|`: the updates of either set; `&`: those of both.
+  ///@{
   UpdateSet& operator|=(UpdateSet other) { return bits_ |= other.bits_, *this; }
   UpdateSet& operator&=(UpdateSet other) { return bits_ &= other.bits_, *this; }
   friend UpdateSet operator|(UpdateSet a, UpdateSet b) { return a |= b; }
   friend UpdateSet operator&(UpdateSet a, UpdateSet b) { return a &= b; }
+  ///@}
+  /// An order of sets, as keys of a map need it; it has no further meaning.
   auto operator<=>(const UpdateSet&) const = default;
 
+  /// Walks over the indices of a set, the lowest first.
   class Iterator {
    public:
+    /// Over the places of the bits set in `left`.
     explicit Iterator(std::uint64_t left) : left_(left) {}
-    std::size_t operator*() const { return std::countr_zero(left_); }
-    Iterator& operator++() { return left_ &= left_ - 1, *this; }
-    bool operator==(const Iterator&) const = default;
+    std::size_t operator*() const { return std::countr_zero(left_); }  ///< the index
+    Iterator& operator++() { return left_ &= left_ - 1, *this; }       ///< to the next index
+    bool operator==(const Iterator&) const = default;  ///< whether the same indices are left
 
    private:
     std::uint64_t left_;
   };
-  Iterator begin() const { return Iterator(bits_); }
-  Iterator end() const { return Iterator(0); }
+  Iterator begin() const { return Iterator(bits_); }  ///< at the lowest index
+  Iterator end() const { return Iterator(0); }        ///< behind the highest one
 
  private:
   explicit UpdateSet(std::uint64_t bits) : bits_(bits) {}
@@ -76,11 +83,11 @@ enum class TowerReduction : std::uint8_t {
 /// One update of a training step. A plain value; the gradients are built later, when hooks can edit
 /// them. The updates of one step all read the variables as they were before it.
 struct Update {
-  Tensor loss;  ///< floating scalar
-  Optimizer optimizer;
-  std::vector<Variable> variables;  ///< parameters; the others stay as they are
-  std::string name = {};            ///< for reports; the optimizer's if empty
-  TowerReduction over_towers = TowerReduction::mean;
+  Tensor loss;                                        ///< floating scalar
+  Optimizer optimizer;                                ///< how gradients change the variables
+  std::vector<Variable> variables;                    ///< parameters; the others stay as they are
+  std::string name = {};                              ///< for reports; the optimizer's if empty
+  TowerReduction over_towers = TowerReduction::mean;  ///< how towers' losses become the step's
   /// A variable of this name, i64 [], counts how often the update was made (also where its
   /// condition was false), and its rule counts by that in place of global_step: for updates that a
   /// step makes several times. Empty: none.
@@ -115,13 +122,16 @@ void apply_gradients(const Update& update, const Gradients& gradients, Tensor co
 ///   .train = {minimize(d_loss, opt, D.variables()), minimize(g_loss, opt, G.variables())}
 class Updates {
  public:
-  Updates() = default;                                                    ///< none
+  Updates() = default;  ///< none
+  /// An optimizer for the step's own loss, or updates one by one.
+  ///@{
   Updates(Optimizer optimizer) : optimizer_(std::move(optimizer)) {}      // NOLINT
   Updates(Update update) : updates_{std::move(update)} {}                 // NOLINT
   Updates(std::initializer_list<Update> updates) : updates_(updates) {}   // NOLINT
   Updates(std::vector<Update> updates) : updates_(std::move(updates)) {}  // NOLINT
+  ///@}
 
-  bool empty() const { return !optimizer_ && updates_.empty(); }
+  bool empty() const { return !optimizer_ && updates_.empty(); }  ///< whether there are none
   /// The updates in order; that of an optimizer alone has `loss`, reduced so over towers.
   std::vector<Update> list(Tensor loss, TowerReduction over_towers = TowerReduction::mean) const;
 
@@ -137,9 +147,10 @@ Tensor l2_norm(std::span<const Tensor> tensors);
 /// The l2_norm() of all gradients.
 Tensor global_norm(const Gradients& gradients);
 
+/// The results of clip_by_global_norm().
 struct ClippedGradients {
-  Gradients gradients;
-  Tensor norm;  ///< global_norm before clipping
+  Gradients gradients;  ///< clipped
+  Tensor norm;          ///< global_norm before clipping
 };
 /// Multiplies all gradients by min(1, max_norm / global_norm) (Pascanu, Mikolov and Bengio, ICML
 /// 2013). When the norm is not finite all gradients become NaN, as in tf.clip_by_global_norm: the
@@ -152,6 +163,7 @@ Gradients clip_by_norm(const Gradients& gradients, double max_norm);
 /// Each element to [-limit, limit]. Error: limit is not above 0.
 Gradients clip_by_value(const Gradients& gradients, double limit);
 
+/// Options of clip_adaptive().
 struct AdaptiveClippingOptions {
   double limit = 0.01;    ///< of a unit's gradient norm to its weights' norm
   double epsilon = 1e-3;  ///< the least that a weights' norm counts as, so that zeros can be left
@@ -169,6 +181,7 @@ Gradients clip_adaptive(const Gradients& gradients, const AdaptiveClippingOption
 /// alone.
 Gradients centralize(const Gradients& gradients);
 
+/// Options of add_gradient_noise().
 struct GradientNoiseOptions {
   double eta = 0.01;    ///< the variance at step 0; the paper chose 0.01, 0.3 or 1.0
   double gamma = 0.55;  ///< how fast it falls
@@ -186,8 +199,9 @@ Gradients unscale(const Gradients& gradients, double scale);
 /// Whether every element of every gradient is finite, bool [].
 Tensor all_finite(const Gradients& gradients);
 
+/// Options of add_weight_decay().
 struct WeightDecayOptions {
-  double rate = 0;
+  double rate = 0;   ///< at least 0
   int min_rank = 2;  ///< variables of a lower rank (biases, scales of norms) are left alone
 };
 /// Adds rate * variable: the gradient of the penalty rate / 2 * |variable|^2.

@@ -54,10 +54,12 @@ namespace belfry {
 /// end.
 class Schedule {
  public:
+  /// A function from the step, i64 [], to a floating scalar.
   using Function = std::function<Tensor(Tensor step)>;
 
   /// Always `value`. Error: it is negative or not finite.
   Schedule(double value);  // NOLINT(google-explicit-constructor): .learning_rate = 1e-3f
+  /// The values of `function`, which takes and gives the same as Function.
   template <class F>
   requires(std::is_invocable_r_v<Tensor, F&, Tensor> && !std::same_as<F, Schedule>)
       Schedule(F function)  // NOLINT
@@ -80,16 +82,18 @@ struct ExponentialDecayOptions {
   bool staircase = false;        ///< the exponent is rounded down to a whole number
   BELFRY_FIELDS(initial, decay_steps, decay_rate, staircase)
 };
+/// The schedule that ExponentialDecayOptions describes.
 Schedule exponential_decay(const ExponentialDecayOptions& options);
 
 /// values[0] while step <= boundaries[0], values[1] while step <= boundaries[1], ..., and the last
 /// one after all boundaries, as tf.compat.v1.train.piecewise_constant. Error: boundaries do not
 /// increase, or values are not one more than boundaries.
 struct PiecewiseConstantOptions {
-  std::vector<std::int64_t> boundaries = {};
-  std::vector<double> values = {};
+  std::vector<std::int64_t> boundaries = {};  ///< steps behind which the rate changes
+  std::vector<double> values = {};            ///< rates, at least 0
   BELFRY_FIELDS(boundaries, values)
 };
+/// The schedule that PiecewiseConstantOptions describes.
 Schedule piecewise_constant(const PiecewiseConstantOptions& options);
 
 /// (initial - end) * (1 - min(step, n) / n) ^ power + end with n = decay_steps, as
@@ -98,11 +102,12 @@ Schedule piecewise_constant(const PiecewiseConstantOptions& options);
 struct PolynomialDecayOptions {
   double initial = 0;            ///< above 0
   std::int64_t decay_steps = 0;  ///< at least 1
-  double end = 1e-4;
-  double power = 1;  ///< above 0
-  bool cycle = false;
+  double end = 1e-4;             ///< the rate at the end, at least 0
+  double power = 1;              ///< above 0
+  bool cycle = false;            ///< jump up again after each decay_steps; else stay at `end`
   BELFRY_FIELDS(initial, decay_steps, end, power, cycle)
 };
+/// The schedule that PolynomialDecayOptions describes.
 Schedule polynomial_decay(const PolynomialDecayOptions& options);
 
 /// initial * ((1 - alpha) * (1 + cos(pi * min(step, n) / n)) / 2 + alpha) with n = decay_steps, as
@@ -113,6 +118,7 @@ struct CosineDecayOptions {
   double alpha = 0;              ///< the share of `initial` that is left at the end, in [0, 1]
   BELFRY_FIELDS(initial, decay_steps, alpha)
 };
+/// The schedule that CosineDecayOptions describes.
 Schedule cosine_decay(const CosineDecayOptions& options);
 
 /// Rises to `peak` and falls again, both along half a cosine, in one cycle that is the whole
@@ -127,6 +133,7 @@ struct OneCycleOptions {
   double end = 4e-6;       ///< of the peak, in [0, 1]
   BELFRY_FIELDS(peak, steps, rising, start, end)
 };
+/// The schedule that OneCycleOptions describes.
 Schedule one_cycle(const OneCycleOptions& options);
 
 /// from * (to / from) ^ (step / (steps - 1)), and `to` behind that: to see at which learning rates
@@ -137,6 +144,7 @@ struct RangeTestOptions {
   std::int64_t steps = 200;  ///< at least 2
   BELFRY_FIELDS(from, to, steps)
 };
+/// The schedule that RangeTestOptions describes.
 Schedule range_test(const RangeTestOptions& options = {});
 
 /// Linear from `from` at step 0 to after(0) at step `steps`; from there `after`, which counts its
@@ -148,6 +156,7 @@ struct WarmupOptions {
   double from = 0;         ///< with 0, the first step changes nothing
   BELFRY_FIELDS(steps, from)
 };
+/// `after` behind the rise that WarmupOptions describes.
 Schedule warmup(Schedule after, const WarmupOptions& options);
 
 // ---- The type of an optimizer, and how to write one.
@@ -156,19 +165,19 @@ struct UpdateGroup;  // framework/ops/update/updates.h
 
 /// A variable and the gradient of a loss with respect to it, of the same type.
 struct VariableGradient {
-  Variable variable;
-  Tensor gradient;
-  double rate = 1;  ///< times the optimizer's learning rate, for this variable alone; at least 0
+  Variable variable;  ///< the one to change
+  Tensor gradient;    ///< as edited so far
+  double rate = 1;    ///< times the optimizer's learning rate, for this variable alone; at least 0
 };
+/// Gradients of variables of one graph.
 using Gradients = std::vector<VariableGradient>;
 
 /// When an update changes something, and what it counts by.
 struct ApplyArgs {
-  Tensor condition =
-      {};  ///< bool []: in a step in which it is false nothing changes; undefined: true
-  /// Finished steps, i64 []: what a rule counts by (Adam's t is one more), and what the schedule of
-  /// learning rates follows. Undefined: global_step.
-  Tensor step = {}, schedule_step = {};
+  /// Bool []: in a step in which it is false nothing changes; undefined: true.
+  Tensor condition = {};
+  /// Finished steps, i64 [], by which a rule counts (Adam's t is one more). Undefined: global_step.
+  Tensor step = {}, schedule_step = {};  ///< the same for the schedule of learning rates
 };
 
 /// A way to change variables by their gradients: a plain value, made by adam() and its like or by
@@ -209,21 +218,23 @@ Optimizer make_optimizer(std::string name, Schedule learning_rate, std::vector<S
 
 // ---- The optimizers that there are.
 
+/// Options of sgd().
 struct SgdOptions {
-  Schedule learning_rate = 0.01;
-  double weight_decay = 0;  ///< L2: added to the gradient, times the variable
-  int decay_min_rank = 2;
+  Schedule learning_rate = 0.01;  ///< a number, or a Schedule
+  double weight_decay = 0;        ///< L2: added to the gradient, times the variable
+  int decay_min_rank = 2;         ///< see the top of this file
   BELFRY_FIELDS(learning_rate, weight_decay, decay_min_rank)
 };
 /// Gradient descent. No slots.
 Optimizer sgd(const SgdOptions& options = {});
 
+/// Options of momentum().
 struct MomentumOptions {
-  Schedule learning_rate = 0.01;
-  double momentum = 0.9;  ///< in [0, 1)
-  bool nesterov = false;
-  double weight_decay = 0;  ///< L2: added to the gradient, times the variable
-  int decay_min_rank = 2;
+  Schedule learning_rate = 0.01;  ///< a number, or a Schedule
+  double momentum = 0.9;          ///< in [0, 1)
+  bool nesterov = false;          ///< step by gradient + momentum * accumulator
+  double weight_decay = 0;        ///< L2: added to the gradient, times the variable
+  int decay_min_rank = 2;         ///< see the top of this file
   bool lazy = false;  ///< leaves rows without a gradient alone; see the top of this file
   OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
   BELFRY_FIELDS(learning_rate, momentum, nesterov, weight_decay, decay_min_rank, lazy)
@@ -232,12 +243,13 @@ struct MomentumOptions {
 /// not part of the accumulator. Slot: accumulator, from 0.
 Optimizer momentum(const MomentumOptions& options = {});
 
+/// Options of adam().
 struct AdamOptions {
-  Schedule learning_rate = 1e-3;
-  double beta1 = 0.9;     ///< in [0, 1)
-  double beta2 = 0.999;   ///< in [0, 1)
-  double epsilon = 1e-8;  ///< above 0; beside sqrt(v) before it is corrected for bias
-  bool lazy = false;      ///< leaves rows without a gradient alone; see the top of this file
+  Schedule learning_rate = 1e-3;  ///< a number, or a Schedule
+  double beta1 = 0.9;             ///< in [0, 1)
+  double beta2 = 0.999;           ///< in [0, 1)
+  double epsilon = 1e-8;          ///< above 0; beside sqrt(v) before it is corrected for bias
+  bool lazy = false;  ///< leaves rows without a gradient alone; see the top of this file
   OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
   BELFRY_FIELDS(learning_rate, beta1, beta2, epsilon, lazy)
 };
@@ -245,25 +257,27 @@ struct AdamOptions {
 /// from 0. The correction for bias counts from the run's first step.
 Optimizer adam(const AdamOptions& options = {});
 
+/// Options of adamw().
 struct AdamWOptions {
-  Schedule learning_rate = 1e-3;
-  double beta1 = 0.9;          ///< in [0, 1)
-  double beta2 = 0.999;        ///< in [0, 1)
-  double epsilon = 1e-8;       ///< above 0; as in AdamOptions
-  double weight_decay = 1e-2;  ///< decoupled, times the learning rate of the step
-  int decay_min_rank = 2;
+  Schedule learning_rate = 1e-3;  ///< a number, or a Schedule
+  double beta1 = 0.9;             ///< in [0, 1)
+  double beta2 = 0.999;           ///< in [0, 1)
+  double epsilon = 1e-8;          ///< above 0; as in AdamOptions
+  double weight_decay = 1e-2;     ///< decoupled, times the learning rate of the step
+  int decay_min_rank = 2;         ///< see the top of this file
   OptimizerState state = OptimizerState::as_variable;  ///< see the top of this file
   BELFRY_FIELDS(learning_rate, beta1, beta2, epsilon, weight_decay, decay_min_rank)
 };
 /// Adam with decoupled weight decay (Loshchilov and Hutter, ICLR 2019). Slots: m, v, from 0.
 Optimizer adamw(const AdamWOptions& options = {});
 
+/// Options of rmsprop().
 struct RmspropOptions {
-  Schedule learning_rate = 1e-3;
-  double decay = 0.9;      ///< of the moving means, in [0, 1)
-  double momentum = 0;     ///< in [0, 1)
-  double epsilon = 1e-10;  ///< above 0; under the square root
-  bool centered = false;   ///< divide by the standard deviation in place of the root mean square
+  Schedule learning_rate = 1e-3;  ///< a number, or a Schedule
+  double decay = 0.9;             ///< of the moving means, in [0, 1)
+  double momentum = 0;            ///< in [0, 1)
+  double epsilon = 1e-10;         ///< above 0; under the square root
+  bool centered = false;  ///< divide by the standard deviation in place of the root mean square
   BELFRY_FIELDS(learning_rate, decay, momentum, epsilon, centered)
 };
 /// RMSProp as in tf.compat.v1.train.RMSPropOptimizer (Hinton, lecture 6e; centered: Graves 2013).
@@ -271,8 +285,9 @@ struct RmspropOptions {
 /// 0, if centered.
 Optimizer rmsprop(const RmspropOptions& options = {});
 
+/// Options of adagrad().
 struct AdagradOptions {
-  Schedule learning_rate = 1e-3;
+  Schedule learning_rate = 1e-3;     ///< a number, or a Schedule
   double initial_accumulator = 0.1;  ///< above 0
   BELFRY_FIELDS(learning_rate, initial_accumulator)
 };
@@ -280,8 +295,9 @@ struct AdagradOptions {
 /// accumulator.
 Optimizer adagrad(const AdagradOptions& options = {});
 
+/// Options of ftrl().
 struct FtrlOptions {
-  Schedule learning_rate = 1e-3;
+  Schedule learning_rate = 1e-3;      ///< a number, or a Schedule
   double learning_rate_power = -0.5;  ///< at most 0
   double initial_accumulator = 0.1;   ///< above 0
   double l1 = 0;                      ///< at least 0; the penalty is l1 * the sum of magnitudes
@@ -298,13 +314,14 @@ struct FtrlOptions {
 /// whatever the penalties are.
 Optimizer ftrl(const FtrlOptions& options = {});
 
+/// Options of lamb().
 struct LambOptions {
-  Schedule learning_rate = 1e-3;
-  double beta1 = 0.9;          ///< in [0, 1)
-  double beta2 = 0.999;        ///< in [0, 1)
-  double epsilon = 1e-6;       ///< above 0; beside sqrt(v) corrected for bias
-  double weight_decay = 1e-2;  ///< inside the trust ratio
-  int decay_min_rank = 2;
+  Schedule learning_rate = 1e-3;  ///< a number, or a Schedule
+  double beta1 = 0.9;             ///< in [0, 1)
+  double beta2 = 0.999;           ///< in [0, 1)
+  double epsilon = 1e-6;          ///< above 0; beside sqrt(v) corrected for bias
+  double weight_decay = 1e-2;     ///< inside the trust ratio
+  int decay_min_rank = 2;         ///< see the top of this file
   BELFRY_FIELDS(learning_rate, beta1, beta2, epsilon, weight_decay, decay_min_rank)
 };
 /// LAMB (You et al., ICLR 2020, algorithm 2): each variable's step has the length learning rate
@@ -312,6 +329,7 @@ struct LambOptions {
 /// Slots: m, v, from 0.
 Optimizer lamb(const LambOptions& options = {});
 
+/// Options of clip_weights().
 struct ClipWeightsOptions {
   double limit = 0.01;  ///< above 0
 };

@@ -19,14 +19,15 @@ class Array {
  public:
   Array() = default;                       ///< undefined: no elements, defined() is false
   explicit Array(const TensorType& type);  ///< elements are uninitialised
-  Array(const Shape& shape, DType dtype) : Array(TensorType{shape, dtype}) {}
+  Array(const Shape& shape, DType dtype) : Array(TensorType{shape, dtype}) {}  ///< likewise
   /// Adopts memory owned by `owner`; `data` must hold type.bytes() and stay valid while owner
   /// lives.
   Array(const TensorType& type, void* data, std::shared_ptr<void> owner);
 
-  static Array zeros(const Shape& shape, DType dtype = DType::f32);
+  static Array zeros(const Shape& shape, DType dtype = DType::f32);  ///< all 0 or false
 
   /// A rank-1 array from values, or any shape whose element count matches (Error otherwise).
+  ///@{
   template <class T>
   static Array of(std::span<const T> values, const Shape& shape);
   template <class T>
@@ -37,22 +38,29 @@ class Array {
   static Array of(std::initializer_list<T> values) {
     return of(values, Shape{std::ssize(values)});
   }
+  ///@}
+  /// An array of rank 0.
   template <class T>
   static Array scalar(T value) {
     return of({value}, Shape{});
   }
 
-  bool defined() const { return data_ != nullptr; }
+  bool defined() const { return data_ != nullptr; }  ///< also of an array with 0 elements
+  /// The form, and the size in bytes; of an undefined array they say nothing.
+  ///@{
   const TensorType& type() const { return type_; }
   const Shape& shape() const { return type_.shape; }
   DType dtype() const { return type_.dtype; }
   std::int64_t elements() const { return type_.shape.elements(); }
   std::int64_t bytes() const { return type_.bytes(); }
+  ///@}
 
   /// No other handle shares the elements and they are not adopted memory: nobody else would notice
   /// if they were overwritten.
   bool exclusive() const;
 
+  /// The memory of the elements, bytes() bytes; raw() is null while the array is undefined.
+  ///@{
   void* raw() { return data_.get(); }
   const void* raw() const { return data_.get(); }
   std::span<std::byte> raw_bytes() {
@@ -61,9 +69,11 @@ class Array {
   std::span<const std::byte> raw_bytes() const {
     return {static_cast<const std::byte*>(raw()), static_cast<std::size_t>(bytes())};
   }
+  ///@}
 
   /// The elements; Error when T is not the array's type. They last as long as a handle does, so an
   /// array that nobody keeps has none to give: Array w = f(); for (float x : w.span<float>()) ...
+  ///@{
   template <class T>
   std::span<T> span() & {
     check_type(dtype_of<T>);
@@ -74,6 +84,7 @@ class Array {
     check_type(dtype_of<T>);
     return {static_cast<const T*>(raw()), static_cast<std::size_t>(elements())};
   }
+  ///@}
   template <class T>
   std::span<const T> span() const&& = delete;
 

@@ -18,9 +18,10 @@ enum class DType : std::uint8_t { f64, f32, bf16, f16, i64, i32, u8, boolean };
 
 /// Brain float: the upper 16 bits of a float. Conversion rounds to nearest even; NaN stays NaN.
 struct BFloat16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< sign, 8 of the exponent, 7 of the fraction
   BFloat16() = default;
-  explicit BFloat16(float value);
+  explicit BFloat16(float value);  ///< rounds
+  /// Exact.
   explicit operator float() const {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   }
@@ -28,15 +29,15 @@ struct BFloat16 {
 
 /// IEEE binary16. Conversion rounds to nearest even, overflows to infinity; NaN stays NaN.
 struct Float16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  ///< sign, 5 of the exponent, 10 of the fraction
   Float16() = default;
-  explicit Float16(float value);
-  explicit operator float() const;
+  explicit Float16(float value);    ///< rounds
+  explicit operator float() const;  ///< exact
 };
 
 std::size_t size_of(DType dtype);  ///< in bytes
-bool is_floating(DType dtype);
-bool has_16_bits(DType dtype);  ///< bf16 or f16
+bool is_floating(DType dtype);     ///< f64, f32, bf16 or f16
+bool has_16_bits(DType dtype);     ///< bf16 or f16
 constexpr auto names_of(DType) {
   return name_list("f64", "f32", "bf16", "f16", "i64", "i32", "u8", "bool");
 }

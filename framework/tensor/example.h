@@ -20,11 +20,11 @@ namespace belfry::tf {
 using Feature = std::variant<std::monostate, std::vector<std::string>, std::vector<float>,
                              std::vector<std::int64_t>>;
 
-using FeatureMap = std::map<std::string, Feature, std::less<>>;
+using FeatureMap = std::map<std::string, Feature, std::less<>>;  ///< features by name
 
 /// tf.train.Example.
 struct Example {
-  FeatureMap features;
+  FeatureMap features;  ///< all of the message
 
   /// Reads the bytes of a message. Packed and unpacked lists, parts of a message that follow one
   /// another, and unknown fields are all read as protobuf asks; of a name that is there twice the
@@ -34,18 +34,18 @@ struct Example {
   /// The bytes of the message, equal ones for equal contents: names in their order, lists packed.
   std::vector<std::byte> serialize() const;
 
-  bool operator==(const Example&) const = default;
+  bool operator==(const Example&) const = default;  ///< the same names, kinds and values
 };
 
 /// tf.train.SequenceExample: features of the whole, and for each step.
 struct SequenceExample {
-  FeatureMap context;
+  FeatureMap context;                                                      ///< of the whole
   std::map<std::string, std::vector<Feature>, std::less<>> feature_lists;  ///< one Feature a step
 
   static SequenceExample parse(std::span<const std::byte> bytes);  ///< see Example::parse()
-  std::vector<std::byte> serialize() const;
+  std::vector<std::byte> serialize() const;                        ///< see Example::serialize()
 
-  bool operator==(const SequenceExample&) const = default;
+  bool operator==(const SequenceExample&) const = default;  ///< the same names, kinds and values
 };
 
 /// The spec of a feature that parse_example() makes an array of this shape. Lists of floats become
@@ -53,8 +53,8 @@ struct SequenceExample {
 /// {.shape = {28, 28}, .dtype = DType::u8}. An encoded one is VarLen, since its length is not
 /// known.
 struct FixedLen {
-  Shape shape = {};
-  DType dtype = DType::f32;
+  Shape shape = {};          ///< by default that of a scalar
+  DType dtype = DType::f32;  ///< f32, i64 or u8
   /// Taken when there is no such feature or it has no kind; of `dtype`, with as many values as
   /// `shape` or one for all. Undefined: the feature must be there.
   Array default_value = {};
@@ -62,7 +62,7 @@ struct FixedLen {
 
 /// As FixedLen, of any length n: [n]. A feature that is not there has length 0.
 struct VarLen {
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  ///< f32, i64 or u8
 };
 
 /// Any number of strings, as two arrays: `name/values` u8 with the bytes of all, one string after
@@ -83,8 +83,8 @@ Features parse_example(std::span<const std::byte> bytes, const ExampleSpec& spec
 /// The spec of a list of features that parse_sequence_example() makes [steps, shape...], each step
 /// being read as FixedLen is.
 struct FixedLenSequence {
-  Shape shape = {};
-  DType dtype = DType::f32;
+  Shape shape = {};            ///< of a step; by default that of a scalar
+  DType dtype = DType::f32;    ///< f32, i64 or u8
   bool allow_missing = false;  ///< a list that is not there has 0 steps; else it is an Error
 };
 
@@ -92,13 +92,15 @@ struct FixedLenSequence {
 /// other, and `name/lengths` i64 [steps], the number of values of each. With u8 a step is one
 /// string and its length in bytes. A step without values of any kind has length 0.
 struct VarLenSequence {
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;    ///< f32, i64 or u8
   bool allow_missing = false;  ///< as in FixedLenSequence
 };
 
+/// The features to read from a tf.train.SequenceExample, by name and in order.
 struct SequenceExampleSpec {
-  ExampleSpec context;
-  std::vector<std::pair<std::string, FixedLenSequence>> feature_lists;
+  ExampleSpec context;                                                  ///< features of the whole
+  std::vector<std::pair<std::string, FixedLenSequence>> feature_lists;  ///< steps of one shape
+  /// Steps of any length.
   std::vector<std::pair<std::string, VarLenSequence>> var_len_lists = {};
 };
 

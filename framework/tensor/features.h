@@ -23,23 +23,26 @@ namespace belfry {
 /// linear.
 class Features {
  public:
-  using Item = std::pair<std::string, Array>;
+  using Item = std::pair<std::string, Array>;  ///< a name and its array
 
   Features() = default;
   Features(std::initializer_list<Item> items);  ///< Error: a name twice
 
-  bool contains(std::string_view name) const;
+  bool contains(std::string_view name) const;    ///< whether there is an array of this name
   const Array& at(std::string_view name) const;  ///< Error listing the names when there is no such
-  Array& at(std::string_view name);
+  Array& at(std::string_view name);              ///< likewise
   void set(std::string_view name, Array value);  ///< replaces or appends
 
-  std::size_t size() const { return items_.size(); }
-  bool empty() const { return items_.empty(); }
+  std::size_t size() const { return items_.size(); }  ///< number of arrays, not of rows
+  bool empty() const { return items_.empty(); }       ///< there are no arrays
+  /// From the first Item to behind the last.
+  ///@{
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
   auto begin() { return items_.begin(); }
   auto end() { return items_.end(); }
-  void clear() { items_.clear(); }
+  ///@}
+  void clear() { items_.clear(); }  ///< removes all arrays
 
  private:
   std::vector<Item> items_;
@@ -49,7 +52,7 @@ class Features {
 /// plan.
 using Signature = std::vector<std::pair<std::string, TensorType>>;
 
-Signature signature_of(const Features& features);
+Signature signature_of(const Features& features);  ///< in the order of the features
 /// signature_of(features) == signature, without making it.
 bool matches(const Features& features, const Signature& signature);
 std::string to_string(const Signature& signature);  ///< "image f32[64, 28, 28, 1], label i64[64]"
@@ -79,16 +82,16 @@ struct InputContext {
 /// The work that one stage of an input pipeline has done so far. Times (in seconds) and bytes are
 /// estimated from samples where a stage takes less than a few microseconds for an element.
 struct InputStage {
-  std::string name;  ///< "shuffle", or "map 2" where several have that name
-  int depth = 0;     ///< 0 for the last stage, whose source has 1, and so on
-  std::int64_t elements = 0;
-  std::int64_t bytes = 0;  ///< of the arrays in them
-  double busy = 0;         ///< its own work, summed over workers
-  double upstream = 0;     ///< waiting for its source
-  double downstream = 0;   ///< holding finished elements that nobody takes; async stages only
-  double queue = 0;        ///< finished elements waiting, on average; async stages only
-  int buffer = 0;          ///< as many may wait at most, at present; async stages only
-  int workers = 1;         ///< at once, at present
+  std::string name;           ///< "shuffle", or "map 2" where several have that name
+  int depth = 0;              ///< 0 for the last stage, whose source has 1, and so on
+  std::int64_t elements = 0;  ///< handed on
+  std::int64_t bytes = 0;     ///< of the arrays in them
+  double busy = 0;            ///< its own work, summed over workers
+  double upstream = 0;        ///< waiting for its source
+  double downstream = 0;      ///< holding finished elements that nobody takes; async stages only
+  double queue = 0;           ///< finished elements waiting, on average; async stages only
+  int buffer = 0;             ///< as many may wait at most, at present; async stages only
+  int workers = 1;            ///< at once, at present
 };
 
 /// A table, one line a stage, sources last.
@@ -126,7 +129,7 @@ class InputStream {
   virtual std::vector<InputStage> stages() const { return {}; }
 };
 
-using InputStreamPtr = std::unique_ptr<InputStream>;
+using InputStreamPtr = std::unique_ptr<InputStream>;  ///< owns a stream
 
 /// Where the time of `stream` went so far, as a table of its stages(), and what was tuned by
 /// itself: to pin it, give the number in the column `workers` to map, interleave or the source that
@@ -145,8 +148,12 @@ concept OpensInput = requires(T t, const InputContext& context) {
 /// (data::ShardPolicy), except those of a callable that took the context: that one has seen to it.
 class InputFn {
  public:
+  /// Empty.
+  ///@{
   InputFn() = default;
   InputFn(std::nullptr_t) {}
+  ///@}
+  /// From a Dataset or a callable, as above; a null one makes it empty.
   template <class F>
   requires(
       !std::same_as<
@@ -172,8 +179,9 @@ class InputFn {
     }
   }
 
+  /// A fresh stream. The InputFn must not be empty.
   InputStreamPtr operator()(const InputContext& context = {}) const { return open_(context); }
-  explicit operator bool() const { return open_ != nullptr; }
+  explicit operator bool() const { return open_ != nullptr; }  ///< not empty
 
  private:
   std::function<InputStreamPtr(const InputContext&)> open_;

@@ -13,12 +13,13 @@ namespace belfry {
 
 /// Names one stream of random numbers.
 struct PhiloxKey {
-  std::uint64_t value = 0;
-  bool operator==(const PhiloxKey&) const = default;
+  std::uint64_t value = 0;                            ///< see philox_key()
+  bool operator==(const PhiloxKey&) const = default;  ///< the same stream
 };
 
 /// The stream of `name` under `seed`. Distinct names give independent streams.
 PhiloxKey philox_key(std::uint64_t seed, std::string_view name);
+/// The same for a stream that is named by a number.
 BELFRY_HOST_DEVICE inline PhiloxKey philox_key(std::uint64_t seed, std::uint64_t stream) {
   // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
   auto mix = [](std::uint64_t x) {
@@ -57,18 +58,20 @@ BELFRY_HOST_DEVICE inline float uniform_float(std::uint32_t bits) { return (bits
 /// sharing between threads.
 class PhiloxStream {
  public:
+  /// From counter_low 0 on. Streams of one key with other `counter_high` have other counters.
   explicit PhiloxStream(PhiloxKey key, std::uint64_t counter_high = 0)
       : key_(key), high_(counter_high) {}
 
-  std::uint32_t next_u32();
-  std::uint64_t next_u64();
+  std::uint32_t next_u32();  ///< 32 random bits
+  std::uint64_t next_u64();  ///< 64 random bits: two of next_u32()
   /// A whole number in [0, bound), without bias; bound > 0.
   std::uint64_t below(std::uint64_t bound);
   float uniform() { return uniform_float(next_u32()); }  ///< in [0, 1)
+  /// In [low, high), but that rounding may give `high`.
   float uniform(float low, float high) { return low + (high - low) * uniform(); }
   double uniform_double();  ///< in [0, 1), 53 bits
   double normal();          ///< mean 0, variance 1 (Box and Muller)
-  bool flip(float probability) { return uniform() < probability; }
+  bool flip(float probability) { return uniform() < probability; }  ///< true so often
 
  private:
   PhiloxKey key_;

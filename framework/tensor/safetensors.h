@@ -10,19 +10,19 @@
 
 namespace belfry {
 
-using NamedArrays = std::map<std::string, Array, std::less<>>;
-using Metadata = std::map<std::string, std::string, std::less<>>;
+using NamedArrays = std::map<std::string, Array, std::less<>>;     ///< arrays by name
+using Metadata = std::map<std::string, std::string, std::less<>>;  ///< texts by key
 
 /// The contents of a file.
 struct Safetensors {
-  NamedArrays tensors;
-  Metadata metadata;
+  NamedArrays tensors;  ///< all of the file
+  Metadata metadata;    ///< without Belfry's checksums
 };
 
 /// The contents of a file without the elements.
 struct SafetensorsHeader {
-  std::map<std::string, TensorType, std::less<>> tensors;
-  Metadata metadata;
+  std::map<std::string, TensorType, std::less<>> tensors;  ///< types by name
+  Metadata metadata;                                       ///< without Belfry's checksums
 };
 
 /// Writes `tensors` and `metadata` to `path`, whole or not at all and durably, as
@@ -47,8 +47,8 @@ void save_safetensors(const std::string& path, const NamedArrays& tensors,
 /// Error: names the file, and the byte offset or the tensor, what was expected, and what is there.
 Safetensors load_safetensors(const std::string& path);
 
-/// As load_safetensors(), but reads no data and so verifies no checksum: the time depends on the
-/// number of tensors, not on their size.
+/// As load_safetensors(), but reads no data and so does not verify their checksum: the time depends
+/// on the number of tensors, not on their size.
 SafetensorsHeader read_safetensors_header(const std::string& path);
 
 }  // namespace belfry

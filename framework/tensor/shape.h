@@ -15,26 +15,33 @@ namespace belfry {
 /// scalar. A value: copying allocates nothing.
 class Shape {
  public:
-  static constexpr int max_rank = 8;
+  static constexpr int max_rank = 8;  ///< the most axes that a shape has
 
   Shape() = default;
+  /// Error: rank above 8, negative size, overflow.
+  ///@{
   Shape(std::initializer_list<std::int64_t> sizes)
       : Shape(std::span<const std::int64_t>(sizes.begin(), sizes.size())) {}
-  explicit Shape(
-      std::span<const std::int64_t> sizes);  ///< Error: rank above 8, negative size, overflow
+  explicit Shape(std::span<const std::int64_t> sizes);
+  ///@}
 
-  int rank() const { return rank_; }
+  int rank() const { return rank_; }  ///< number of axes
+  /// The size of `axis`, 0 <= axis < rank, which is not checked.
   std::int64_t operator[](int axis) const { return sizes_[axis]; }
   std::int64_t elements() const { return elements_; }  ///< product of the sizes; 1 for a scalar
+  /// All sizes, in the shape's own memory.
+  ///@{
   std::span<const std::int64_t> sizes() const {
     return {sizes_.data(), static_cast<std::size_t>(rank_)};
   }
   const std::int64_t* begin() const { return sizes_.data(); }
   const std::int64_t* end() const { return sizes_.data() + rank_; }
+  ///@}
 
   /// This shape with the size of `axis`, 0 <= axis < rank, replaced.
   Shape with(int axis, std::int64_t size) const;
 
+  /// The same rank and sizes.
   bool operator==(const Shape& other) const {
     if (rank_ != other.rank_) return false;
     for (std::int64_t i = 0; i < rank_; ++i)
@@ -60,12 +67,13 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view what);
 
 /// The shape and element type of an array.
 struct TensorType {
-  Shape shape;
-  DType dtype = DType::f32;
+  Shape shape;               ///< by default that of a scalar
+  DType dtype = DType::f32;  ///< of each element
+  /// Size of all elements.
   std::int64_t bytes() const {
     return shape.elements() * static_cast<std::int64_t>(size_of(dtype));
   }
-  bool operator==(const TensorType&) const = default;
+  bool operator==(const TensorType&) const = default;  ///< the same shape and dtype
 };
 
 std::string to_string(const TensorType& type);  ///< "f32[2, 3]"

@@ -16,8 +16,8 @@ namespace belfry {
 struct Checkpoint {
   NamedArrays variables = {};  ///< parameters, statistics and slots by name
   std::int64_t step = 0;       ///< finished steps
-  std::uint64_t seed = 0;
-  std::string input = {};  ///< position of the input stream; empty: begin anew
+  std::uint64_t seed = 0;      ///< RunConfig::seed with which the training began
+  std::string input = {};      ///< position of the input stream; empty: begin anew
   std::map<std::string, std::string> hooks = {};  ///< state by hook name
   /// How it was trained: to_json() of the RunConfig. Empty: unknown, as in older files.
   std::string config = {};
@@ -27,10 +27,11 @@ struct Checkpoint {
 
 /// A checkpoint's place in a model_dir.
 struct CheckpointFile {
-  std::int64_t step = 0;
-  std::string path;
+  std::int64_t step = 0;  ///< finished steps, by the file's name
+  std::string path;       ///< path of the file
 };
 
+/// MODEL_DIR/checkpoint-STEP.safetensors, whether it is there or not.
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step);
 /// All checkpoints of a folder, oldest first, by name alone; none when there is no such folder.
 std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir);

@@ -23,16 +23,18 @@ class LockFile;
 class Session;
 struct ExportOptions;
 
+/// Options of an Estimator.
 struct EstimatorOptions {
   ModelFn model_fn = {};  ///< may stay empty in a subclass that overrides model_fn()
   /// For checkpoints; empty: TF_CONFIG's, or else a temporary one, which is made when training
   /// begins and removed with the Estimator if it is empty by then.
   std::string model_dir = {};
-  RunConfig run = {};
+  RunConfig run = {};  ///< devices, precision, memory, saving
   /// Values to begin with while model_dir has no checkpoint; a table of them is logged.
   std::optional<WarmStart> warm_start = {};
 };
 
+/// Options of Estimator::evaluate().
 struct EvalOptions {
   std::optional<std::int64_t> steps = {};  ///< batches at most; none: to the end of the data
   /// Path (of the best one: hooks::best_checkpoint()), or a folder of checkpoints, which stands for
@@ -46,6 +48,7 @@ struct EvalOptions {
   /// token is an Error; they heed the stop of the training.
   std::stop_token stop = {};
 };
+/// The former name of EvalOptions.
 using EvaluateArgs [[deprecated("its name is EvalOptions")]] = EvalOptions;
 
 /// The findings of evaluate(): "loss", "global_step", and the model's metrics. The loss is the mean
@@ -57,14 +60,21 @@ class EvalResult {
  public:
   double at(std::string_view name) const;           ///< a scalar; Error listing the names
   const Array& array(std::string_view name) const;  ///< any metric, f64
+  /// Whether there is a result of this name.
   bool contains(std::string_view name) const { return values_.find(name) != values_.end(); }
   /// A stop cut it short: the values are of the batches so far; "global_step" is alone if they had
   /// no rows, or there are several workers.
   bool stopped() const { return stopped_; }
+  /// For evaluate() itself, which fills it.
+  ///@{
   void set(const std::string& name, Array value) { values_[name] = std::move(value); }
   void set_stopped() { stopped_ = true; }
+  ///@}
+  /// Pairs of a name and an f64 Array, sorted by name.
+  ///@{
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
+  ///@}
 
  private:
   std::map<std::string, Array, std::less<>> values_;
@@ -73,8 +83,8 @@ class EvalResult {
 
 /// The largest batch that a training has the memory for, in one way of running it.
 struct FittingBatch {
-  Precision precision = Precision::f32;
-  bool recompute = true;  ///< RunConfig::recompute.automatic
+  Precision precision = Precision::f32;  ///< RunConfig::precision
+  bool recompute = true;                 ///< RunConfig::recompute.automatic
   /// Rows of a batch of the input_fn; one row more does not fit. 0: not even one row a tower does.
   std::int64_t batch = 0;
   bool at_least = false;  ///< as large as was asked for fits, and perhaps more
@@ -187,8 +197,8 @@ class Estimator {
   BatchThatFits batch_that_fits(const InputFn& input_fn, const TrainOptions& options = {},
                                 std::int64_t most = 1 << 16);
 
-  const std::string& model_dir() const { return model_dir_; }
-  const RunConfig& config() const { return config_; }
+  const std::string& model_dir() const { return model_dir_; }  ///< may not exist yet
+  const RunConfig& config() const { return config_; }          ///< EstimatorOptions::run
   /// Path of the newest checkpoint in model_dir, or nothing.
   std::optional<std::string> latest_checkpoint() const;
   /// Names of all variables, slots included. Error: there is no state yet.

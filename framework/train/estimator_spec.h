@@ -20,15 +20,16 @@
 
 namespace belfry {
 
+/// The form of a Summary: see the functions below, scalar_summary() and so on.
 enum class SummaryKind : std::uint8_t { scalar, histogram, image, text };
 
 /// A tensor of a training step to look at, in TensorBoard (hooks::summaries) or in a report
 /// (hooks::report). It is computed in the steps for which a hook asks, and costs nothing in others.
 struct Summary {
-  std::string name = {};
-  SummaryKind kind = SummaryKind::scalar;
-  Tensor value = {};
-  int images = 3;  ///< of an image: how many rows at most
+  std::string name = {};                   ///< not empty; no other summary of the model has it
+  SummaryKind kind = SummaryKind::scalar;  ///< how it is shown
+  Tensor value = {};                       ///< type and shape as the kind asks
+  int images = 3;                          ///< of an image: how many rows at most
 };
 
 /// A floating scalar; shown is the mean over the towers, weighted by their rows.
@@ -52,13 +53,14 @@ inline Summary text_summary(std::string name, Tensor value) {
 
 /// The value that a step made of a Summary.
 struct SummaryValue {
-  std::string name = {};
-  SummaryKind kind = SummaryKind::scalar;
-  Array value = {};
+  std::string name = {};                   ///< the Summary's
+  SummaryKind kind = SummaryKind::scalar;  ///< the Summary's
+  Array value = {};                        ///< a scalar is []; bf16 and f16 have become f32
 };
 
 class Hook;
 
+/// The use for which a model is built.
 enum class Mode : std::uint8_t { train, evaluate, predict };
 constexpr auto names_of(Mode) { return name_list("train", "evaluate", "predict"); }
 
@@ -77,8 +79,8 @@ class Batch {
   Batch with(std::string_view name, Tensor value) const;
 
   const Tensor& operator[](std::string_view name) const;  ///< Error listing the names
-  bool contains(std::string_view name) const;
-  std::vector<std::string> names() const;
+  bool contains(std::string_view name) const;             ///< whether there is such a feature
+  std::vector<std::string> names() const;                 ///< in the order of the signature
   /// Rows: the size of axis 0 of the first feature that has axes; 1 when none has.
   std::int64_t rows() const;
 
@@ -87,8 +89,11 @@ class Batch {
   std::vector<std::pair<std::string, Tensor>> items_;
 };
 
+/// Values by name. No name is empty or comes twice.
+///@{
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 using NamedMetrics = std::vector<std::pair<std::string, Metric>>;
+///@}
 
 /// A part of a step: some of its updates, on one batch. It sees the variables as the part before
 /// left them, and draws random numbers of its own.
@@ -104,9 +109,9 @@ struct SubStep {
 ///   evaluate   | needed, scalar  | ignored       | ignored        | at will
 ///   predict    | ignored         | ignored       | at least one   | ignored
 struct EstimatorSpec {
-  NamedTensors predictions = {};
-  Tensor loss = {};  ///< floating, [] or [1]
-  Updates train = {};
+  NamedTensors predictions = {};  ///< the results of predict(), and an export's outputs
+  Tensor loss = {};               ///< floating, [] or [1]
+  Updates train = {};             ///< updates of a step; an optimizer alone minimises `loss`
   /// The reduction of `loss` and of an update that is an optimizer alone; other updates have their
   /// own.
   TowerReduction loss_over_towers = TowerReduction::mean;

@@ -59,8 +59,8 @@ constexpr auto names_of(Outcome) { return name_list("finished", "stopped", "fail
 /// One update while the plan is built: symbolic gradients that a hook may read and replace. Nodes
 /// that it makes become part of the step.
 struct GradientStage {
-  const Update& update;
-  Gradients gradients;
+  const Update& update;  ///< the model's, with its loss, optimizer and variables
+  Gradients gradients;   ///< one a variable; without an entry it stays as it is
   /// bool [], the same on all towers: the update changes nothing in a step in which it is false.
   /// Undefined: it always applies. A hook that sets it keeps what it was:
   /// logical_and(condition, its own).
@@ -79,8 +79,9 @@ class HookContext {
   virtual std::optional<std::int64_t> last_step() const { return {}; }
   /// The input has come to its end: a checkpoint from now on begins the data anew.
   virtual bool data_ended() const = 0;
-  virtual const RunConfig& config() const = 0;
-  virtual const std::string& model_dir() const = 0;
+  virtual const RunConfig& config() const = 0;       ///< the training's
+  virtual const std::string& model_dir() const = 0;  ///< where checkpoints go
+  /// The model's variables on the towers of this process, to be read and written.
   virtual Variables& variables() = 0;
   /// Whether this worker is the one that logs and writes. Always so without other workers.
   virtual bool is_chief() const { return true; }
@@ -113,6 +114,7 @@ class HookContext {
 
   /// Seconds for which training has paused so far (TrainingPause); speeds leave them out.
   double paused_seconds() const { return paused_seconds_; }
+  /// Adds to these seconds. TrainingPause calls it.
   void add_pause(double seconds) { paused_seconds_ += seconds; }
 
  private:
@@ -128,6 +130,7 @@ double monotonic_seconds();
 /// or makes samples; a checkpoint is written. No speed of the training counts this time.
 class TrainingPause {
  public:
+  /// Begins a pause. One within another is not counted twice.
   explicit TrainingPause(HookContext& context) : context_(context), began_(monotonic_seconds()) {
     ++context_.pauses_;
   }
@@ -144,7 +147,7 @@ class TrainingPause {
 
 /// The argument of before_step().
 struct StepRequest {
-  HookContext& context;
+  HookContext& context;     ///< the training's
   std::int64_t step = 0;    ///< finished steps
   std::size_t updates = 1;  ///< how many the model has
   UpdateSet chosen = {0};   ///< those that will run; all at first. The same on all workers
@@ -158,9 +161,9 @@ struct StepRequest {
 
 /// The argument of after_step().
 struct StepResult {
-  HookContext& context;
+  HookContext& context;   ///< the training's
   std::int64_t step = 0;  ///< finished steps, this one counted
-  double loss = 0;
+  double loss = 0;        ///< EstimatorSpec::loss, over all towers
   std::int64_t rows = 0;  ///< of the batch
   /// From before feeding to after the results came; on a GPU the next step's input may lie between.
   double step_seconds = 0;
@@ -177,6 +180,7 @@ struct StepResult {
   std::span<const SummaryValue> summaries = {};
 
   double value(std::string_view name) const;  ///< Error listing the names
+  /// As HookContext::request_stop().
   void request_stop(std::string reason) const { context.request_stop(std::move(reason)); }
 };
 
@@ -185,6 +189,8 @@ class Hook {
  public:
   virtual ~Hook() = default;
 
+  /// Once in each train() call, before the first step: variables are there and the step is built.
+  /// Not called where there is no batch or no step left.
   virtual void begin(HookContext&) {}
   /// The gradients of one tower, weighted so that their sum over the towers is the step's (in f16
   /// the step's times the loss scale), before they are summed. Leaving one out spares its
@@ -200,7 +206,9 @@ class Hook {
   /// more than 1. In a step in which a tower has fewer rows than that, all towers have as few
   /// parts.
   virtual int micro_batches() const { return 1; }
+  /// Before the step's batch is taken: where the data turn out to have ended, no step follows.
   virtual void before_step(StepRequest&) {}
+  /// After each step, when its results are there; see needs_result_now().
   virtual void after_step(const StepResult&) {}
   /// Whether after_step() must see step number `step` (as StepResult::step counts) before the next
   /// one is started: in order to stop training right there, to read variables, to save. Asked once
@@ -218,34 +226,42 @@ class Hook {
 
   /// A hook with a name keeps its state in the checkpoint: what state() returns is handed to
   /// restore() before begin(). Two hooks with one name are an Error.
+  ///@{
   virtual std::string name() const { return {}; }
   virtual std::string state() const { return {}; }
   virtual void restore(const std::string& state) { (void)state; }
+  ///@}
 };
 
-using Hooks = std::vector<std::shared_ptr<Hook>>;
+using Hooks = std::vector<std::shared_ptr<Hook>>;  ///< none is null, none there twice
 
-/// Told about each checkpoint that training writes.
+/// Told about each checkpoint that training writes, on the chief alone.
 class CheckpointListener {
  public:
   virtual ~CheckpointListener() = default;
   /// After the hooks have begun, and when they have ended, also by a failure. What training_ends()
   /// throws is logged. Neither is called where training ends before its first step.
+  ///@{
   virtual void training_begins(HookContext&) {}
   virtual void training_ends(HookContext&, Outcome) {}
+  ///@}
+  /// Before the state is taken that the next checkpoint holds.
   virtual void before_save(HookContext&) {}
   /// The checkpoint at `path` is complete and durable. With RunConfig::save_in_background this may
   /// be some steps later.
   virtual void after_save(HookContext&, const std::string& path) { (void)path; }
 };
+/// None is null, none there twice.
 using CheckpointListeners = std::vector<std::shared_ptr<CheckpointListener>>;
 
 /// Tells when a cadence is due. At its first call it is; for one step it is due once at most.
 class Cadence {
  public:
+  /// `every` is above 0.
   explicit Cadence(Every every) : every_(every) {}
   /// `now` in seconds of a clock that never goes back.
   bool due(std::int64_t step, double now) const;
+  /// It was acted upon: the next is due from here on.
   void triggered(std::int64_t step, double now);
 
  private:
@@ -256,19 +272,25 @@ class Cadence {
 
 /// Sums over some steps that follow each other.
 struct StepSums {
+  /// Numbers of steps and of rows of their batches.
+  ///@{
   double steps = 0, rows = 0;
+  ///@}
   double seconds = 0;             ///< from the end of the step before them, without pauses
   double input_wait_seconds = 0;  ///< of these: waiting for batches
-  StepTimes times = {};
+  StepTimes times = {};           ///< means of the towers
 
-  StepSums& operator+=(const StepSums& other);
-  StepSums operator/(double n) const;  ///< every number
+  StepSums& operator+=(const StepSums& other);  ///< every number
+  StepSums operator/(double n) const;           ///< every number
 
-  // 0 where `seconds` is.
+  /// Quotients by `seconds`; 0 where that is 0. waiting_fraction() is the share of the time that
+  /// went into waiting for batches.
+  ///@{
   double steps_per_second() const { return over_seconds(steps); }
   double examples_per_second() const { return over_seconds(rows); }
   double waiting_fraction() const { return over_seconds(input_wait_seconds); }
   double over_seconds(double x) const { return seconds > 0 ? x / seconds : 0; }
+  ///@}
 };
 
 /// The sums of one step, without its seconds.
@@ -281,6 +303,7 @@ class StepMeter {
   /// The sums of no steps, from `now` on: seconds of a clock that never goes back. Without it the
   /// first collect() begins, and the seconds of that mean nothing.
   void begin(const HookContext& context, double now);
+  /// Counts a step.
   void add(const StepResult& result) { sums_ += sums_of(result); }
   /// The sums since begin() or the last collect().
   StepSums collect(const HookContext& context, double now);
@@ -299,7 +322,9 @@ class StepMeter {
 /// for sums over towers, while hidden ones are under way beside computing and cost nothing. `copy`
 /// is shown from 1% on; `transfer` and `reduce` where there is any; nothing but `input` where
 /// `times` are all 0. Shares of no seconds are 0%.
+///@{
 std::string breakdown_text(double input_wait_seconds, const StepTimes& times, double seconds);
 std::string breakdown_text(const StepSums& sums);
+///@}
 
 }  // namespace belfry

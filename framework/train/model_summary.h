@@ -11,7 +11,10 @@ namespace belfry {
 
 /// Variables of one kind.
 struct VariableCount {
+  /// Sums over the variables.
+  ///@{
   std::int64_t elements = 0, bytes = 0;
+  ///@}
 };
 
 /// The part of a model that belongs to one scope, without the scopes in it.
@@ -38,10 +41,13 @@ struct LayerSummary {
 /// softmax, losses, dropout and bilinear resizing a number for each element that is said beside the
 /// op; any other elementwise op one for each element of its result; what moves or draws data none.
 struct ModelSummary {
-  Mode mode = Mode::train;
+  Mode mode = Mode::train;                ///< the mode for which it was built
   std::int64_t rows = 0;                  ///< of the batch
   std::vector<LayerSummary> layers = {};  ///< in the order of their first ops
+  /// All parameters; in train mode, those among them that no update changes; all statistics.
+  ///@{
   VariableCount parameters = {}, not_trained = {}, statistics = {};
+  ///@}
   double flops = 0;  ///< of one example
 };
 

@@ -16,6 +16,7 @@ namespace belfry {
 class LinkedStop;
 class Session;
 
+/// Options of Estimator::predict() and Estimator::predictor().
 struct PredictOptions {
   std::vector<std::string> keys = {};  ///< which predictions; empty: all
   bool single_examples = true;         ///< one Features an example; false: one a batch
@@ -35,9 +36,10 @@ struct PredictOptions {
 /// Used by one thread at a time; its Estimator must outlive it.
 class Predictions {
  public:
+  /// Estimator::predict() calls it. `stop` makes the token in `options`, and is kept with it.
   Predictions(std::shared_ptr<Session> session, InputStreamPtr input, PredictOptions options,
               std::unique_ptr<LinkedStop> stop = {});
-  Predictions(Predictions&&) noexcept;
+  Predictions(Predictions&&) noexcept;  ///< the other may then only be destroyed
   ~Predictions();
 
   /// The next prediction; false at the end. Arrays are its own, the caller may keep them. Error:
@@ -47,28 +49,40 @@ class Predictions {
   /// A stop has ended them before the data did.
   bool stopped() const;
 
+  /// An input iterator, for a range-based for: ++ computes, * reads.
   class Iterator {
    public:
+    /// As std::iterator_traits asks.
+    ///@{
     using value_type = Features;
     using difference_type = std::ptrdiff_t;
     using iterator_category = std::input_iterator_tag;
-    Iterator() = default;
+    ///@}
+    Iterator() = default;  ///< the end
+    /// Calls source->next() once.
     explicit Iterator(Predictions* source) : source_(source) { ++*this; }
+    /// The prediction; it changes with the next ++.
+    ///@{
     const Features& operator*() const { return current_; }
     const Features* operator->() const { return &current_; }
+    ///@}
+    /// Calls next(). Errors as there.
+    ///@{
     Iterator& operator++() {
       if (!source_->next(current_)) source_ = nullptr;
       return *this;
     }
     void operator++(int) { ++*this; }
+    ///@}
+    /// For iterators of one sequence: whether both are at the end, or neither is.
     bool operator==(const Iterator& other) const { return source_ == other.source_; }
 
    private:
     Predictions* source_ = nullptr;
     Features current_;
   };
-  Iterator begin() { return Iterator(this); }
-  Iterator end() { return {}; }
+  Iterator begin() { return Iterator(this); }  ///< computes the next prediction
+  Iterator end() { return {}; }                ///< behind the last prediction
 
  private:
   bool next_batch();

@@ -26,11 +26,14 @@ struct KeepRules {
   Steps multiples_of = Steps(0);  ///< what was written at a multiple of this stays; 0: none
 
   /// Whether they ask when something was written, and of which step it is.
+  ///@{
   bool ask_for_times() const {
     return every && std::holds_alternative<std::chrono::milliseconds>(*every);
   }
   bool ask_for_steps() const { return multiples_of.count > 0 || (every && !ask_for_times()); }
+  ///@}
 
+  /// Names the fields: see OptionStruct.
   static void fields(auto& o, auto&& field) {
     field("newest", o.newest, at_least(0));
     field("every", o.every);
@@ -44,7 +47,7 @@ void validate(const KeepRules& rules, std::string_view name);
 /// The step and time at which something was written. One that the rules do not ask for may be left
 /// out.
 struct WrittenAt {
-  std::int64_t step = 0;
+  std::int64_t step = 0;                ///< finished steps
   std::chrono::milliseconds time = {};  ///< since any one moment
 };
 
@@ -98,15 +101,17 @@ struct Recompute {
 
 /// How much of a device's memory may be used.
 struct MemoryLimit {
+  /// `bytes` is at least 0.
   MemoryLimit(Bytes bytes = Bytes(0)) : bytes(bytes) {}
   /// A fraction in (0, 1] of what the device has; on a CPU, of what the machine has or its control
   /// group allows.
   static MemoryLimit of_device(double fraction);
-  Bytes bytes;          ///< 0: the device's limit stays as it is
-  double fraction = 0;  ///< above 0: in place of `bytes`
-  bool operator==(const MemoryLimit&) const = default;
+  Bytes bytes;                                          ///< 0: the device's limit stays as it is
+  double fraction = 0;                                  ///< above 0: in place of `bytes`
+  bool operator==(const MemoryLimit&) const = default;  ///< both fields
 };
 
+/// How an Estimator runs: devices, precision, memory, saving and checks.
 struct RunConfig {
   /// A tower for each: "cpu", "cuda:0", ...; or several joined by +, one a device: "cuda:0+cuda:1".
   std::vector<std::string> devices = {"cpu"};
@@ -140,6 +145,7 @@ struct RunConfig {
   /// The seed of first values and of random ops. Where training goes on from a checkpoint, the
   /// checkpoint's seed counts.
   std::uint64_t seed = 1;
+  /// The type in which the model computes.
   Precision precision = Precision::f32;
   /// Whether GPUs may round the factors of f32 products, those of convolutions among them, to 10
   /// bits, for several times the speed. CPUs ignore it.
@@ -187,6 +193,7 @@ struct RunConfig {
   /// Check the results of every kernel and name the first op that produces NaN or infinity. Slow.
   bool check_numerics = false;
 
+  /// Names the fields: see OptionStruct.
   static void fields(auto& o, auto&& field) {
     field("devices", o.devices);
     field("split", o.split.devices, at_least(0));

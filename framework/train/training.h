@@ -18,8 +18,8 @@ struct TrainProgress {
   std::int64_t step = 0;  ///< finished steps
   double loss = 0;        ///< of the last one
   std::int64_t rows = 0;  ///< examples seen by this train() call
-  bool running = false;
-  bool paused = false;
+  bool running = false;   ///< from Estimator::start() until its hooks have ended
+  bool paused = false;    ///< waits, because of TrainControl::pause()
 };
 
 /// Handed to train() by pointer, it stops, pauses and watches it. Every function may be called from
@@ -34,11 +34,12 @@ class TrainControl {
   TrainControl& operator=(const TrainControl&) = delete;
   ~TrainControl();
 
+  /// The first reason is the one reported.
   void request_stop(std::string reason = "the host asked for it");
   void request_save();  ///< writes a checkpoint after the running step, or while it is paused
-  void pause();
-  void resume();
-  TrainProgress progress() const;
+  void pause();         ///< until resume() or a request to stop
+  void resume();        ///< ends a pause
+  TrainProgress progress() const;  ///< as of the last step whose result is there
 
  private:
   friend class Training;
@@ -65,14 +66,15 @@ class TrainControl {
 class LockFile;
 class Session;
 
+/// Options of Estimator::train(), start() and plan().
 struct TrainOptions {
   /// Total: training ends when global_step reaches it; nothing runs if it has already.
   std::optional<std::int64_t> max_steps = {};
   /// Incremental: at most so many steps in this call. With max_steps, whichever comes first.
   std::optional<std::int64_t> steps = {};
-  Hooks hooks = {};
-  CheckpointListeners listeners = {};
-  TrainControl* control = nullptr;  ///< must outlive the call
+  Hooks hooks = {};                    ///< called before those of train() itself
+  CheckpointListeners listeners = {};  ///< needs RunConfig::save_checkpoint
+  TrainControl* control = nullptr;     ///< must outlive the call
   /// Ends training once stop is requested: after the running step, or while the input makes it
   /// wait.
   std::stop_token stop = {};
@@ -81,20 +83,21 @@ struct TrainOptions {
   bool resume_input = true;
 };
 
+/// How a training went, or has gone so far.
 struct TrainResult {
-  std::int64_t global_step = 0;
-  double loss = 0;            ///< of the last step
-  std::int64_t steps = 0;     ///< run by this call
-  std::int64_t examples = 0;  ///< seen by this call
-  double seconds = 0;         ///< in all
+  std::int64_t global_step = 0;  ///< finished steps, those of earlier calls included
+  double loss = 0;               ///< of the last step
+  std::int64_t steps = 0;        ///< run by this call
+  std::int64_t examples = 0;     ///< seen by this call
+  double seconds = 0;            ///< in all
   /// Without the first step, which compiles, and without what hooks evaluate or sample between
   /// steps, and checkpoints that training waits for.
   double examples_per_second = 0;
-  double input_wait_seconds = 0;
-  StepTimes times;  ///< summed over steps, the mean of the towers
-  Outcome outcome = Outcome::finished;
-  std::string reason;  ///< when stopped
-  int signal = 0;      ///< SIGINT or SIGTERM, where that has stopped it
+  double input_wait_seconds = 0;        ///< waiting for batches
+  StepTimes times;                      ///< summed over steps, the mean of the towers
+  Outcome outcome = Outcome::finished;  ///< finished until something else ends it
+  std::string reason;                   ///< when stopped
+  int signal = 0;                       ///< SIGINT or SIGTERM, where that has stopped it
 };
 
 /// The training that train() runs; a host with a loop of its own drives it by step():
@@ -107,10 +110,11 @@ struct TrainResult {
 /// steps the same thread may evaluate, predict and export what has been learnt so far.
 class Training {
  public:
+  /// Estimator::start() calls it. `lock` is that of model_dir, kept until the training has ended.
   Training(Session& session, std::string model_dir, RunConfig config, const InputFn& input_fn,
            TrainOptions options, std::unique_ptr<LockFile> lock = {});
-  Training(Training&&) noexcept;
-  ~Training();  ///< ends the hooks as stopped if finish() was not called
+  Training(Training&&) noexcept;  ///< the other may then only be destroyed
+  ~Training();                    ///< ends the hooks as stopped if finish() was not called
 
   /// Runs one step; false when there is none left to run. Error: after it the hooks have ended as
   /// failed, and step() is false.

@@ -16,7 +16,7 @@ namespace belfry {
 /// Arrays by name, and where they are from.
 struct Weights {
   std::string path;  ///< of the file that was read, or the prefix of a checkpoint of TensorFlow's
-  NamedArrays tensors;
+  NamedArrays tensors;     ///< by the names that they have there
   Metadata metadata = {};  ///< of a safetensors file
   /// Tensors of a type that Belfry does not have and were left out: "name: string", for example.
   std::vector<std::string> skipped = {};
@@ -45,8 +45,8 @@ enum class KernelLayout : std::uint8_t {
 /// `pattern` is a regular expression (ECMAScript) of whole names; in `replacement` $1 and so on
 /// stand for its groups.
 struct RenameRule {
-  std::string pattern = {};
-  std::string replacement = {};
+  std::string pattern = {};      ///< matched with a variable's name in the model
+  std::string replacement = {};  ///< the source's name of it
 };
 
 /// A variable with a row, or column, for each token of a vocabulary, and as many more as there are
@@ -56,7 +56,7 @@ struct WarmStartVocabulary {
   std::string variable = {};    ///< full name
   std::string tokens = {};      ///< path of a file with a token a line
   std::string old_tokens = {};  ///< the same, of the source
-  int axis = 0;
+  int axis = 0;                 ///< its axis with an index for each token
 };
 
 /// Which values to begin with. They are taken only where model_dir has no checkpoint, and never the
@@ -72,11 +72,12 @@ struct WarmStart {
   std::map<std::string, std::string> names = {};
   /// The same by rule, for names that are not in `names`: the first whose pattern matches.
   std::vector<RenameRule> renames = {};
-  KernelLayout layout = KernelLayout::by_name;
+  KernelLayout layout = KernelLayout::by_name;  ///< the source's
   /// The image [h, w, c] that was flattened to be a dense layer's input, by full name of the
   /// kernel. PyTorch's images are flattened with channels first, and rows of its kernels are
   /// ordered so.
   std::map<std::string, Shape> flattened = {};
+  /// For variables with a row or column for each token; at most one for each variable counts.
   std::vector<WarmStartVocabulary> vocabularies = {};
   /// A variable that the source has not, or has in another shape, is an Error; false: it keeps its
   /// first value.
@@ -85,17 +86,24 @@ struct WarmStart {
 
 /// The outcome for one variable.
 struct WarmStartEntry {
+  /// mismatched: the source's shape or type does not fit; absent: the source has none.
   enum class State : std::uint8_t { loaded, mismatched, absent };
-  State state = State::absent;
-  std::string variable = {}, source = {};  ///< its name here and there
-  TensorType type = {}, source_type = {};  ///< undefined in the source where absent
-  std::string conversion = {};             ///< "transposed, f16 to f32"; empty: none
-  bool renamed() const { return source != variable; }
+  State state = State::absent;  ///< whether it takes a value, or why not
+  /// Its name here and there.
+  ///@{
+  std::string variable = {}, source = {};
+  ///@}
+  /// Its type here and there; the second says nothing where absent.
+  ///@{
+  TensorType type = {}, source_type = {};
+  ///@}
+  std::string conversion = {};                         ///< "transposed, f16 to f32"; empty: none
+  bool renamed() const { return source != variable; }  ///< the two names differ
 };
 
 /// The effects of a warm start.
 struct WarmStartTable {
-  std::string from;
+  std::string from;                     ///< Weights::path
   std::vector<WarmStartEntry> entries;  ///< of the variables asked for, in the model's order
   std::vector<std::string> unused;      ///< of the source
   std::vector<std::string> skipped;     ///< Weights::skipped

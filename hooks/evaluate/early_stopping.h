@@ -9,6 +9,7 @@ namespace belfry {
 /// Which of two values of a metric is the better one.
 enum class Better : std::uint8_t { lower, higher };
 
+/// When training stops by the results of an evaluation: see EvalSpec::early_stopping.
 struct EarlyStoppingOptions {
   /// Evaluations in a row without a better value after which training stops; 0: it never does.
   std::int64_t patience = 0;

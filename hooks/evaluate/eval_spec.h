@@ -19,7 +19,7 @@ namespace belfry {
 /// Every so many passes over the training data, which have so many examples: when the rows of all
 /// steps, those before a restart included, come to a multiple of it or pass one.
 struct Epochs {
-  std::int64_t count = 1;
+  std::int64_t count = 1;     ///< passes from one evaluation to the next; at least 1
   std::int64_t examples = 0;  ///< in one pass; must be set
 };
 
@@ -40,8 +40,8 @@ struct EvalSpec {
   /// The name of its results, in the log and in model_dir/eval_NAME for TensorBoard; empty:
   /// model_dir/eval. No two evaluations of a training have the same name.
   std::string name = {};
-  InputFn input_fn = {};
-  EvalTrigger every = NewCheckpoint();
+  InputFn input_fn = {};                ///< its data; required
+  EvalTrigger every = NewCheckpoint();  ///< when one is due; above 0
   /// The least time from one evaluation's beginning to the next; one due sooner is left out;
   /// evaluate_continuously() waits instead.
   std::chrono::milliseconds throttle = std::chrono::milliseconds(0);
@@ -53,14 +53,14 @@ struct EvalSpec {
   /// The scalar of EvalResult that says which evaluation is the best. A value that is NaN or
   /// infinite is never better.
   std::string metric = "loss";
-  Better better = Better::lower;
+  Better better = Better::lower;             ///< lower or higher values of `metric`
   EarlyStoppingOptions early_stopping = {};  ///< by `metric`
   /// Checkpoints of the best values that are kept, in model_dir/best or best_<name>; 0: none. Each
   /// one that is also counts towards RunConfig::keep_checkpoints. best.json there says which they
   /// are, and of what values; it is believed after a restart, and none of them gives way to a worse
   /// one. See hooks::best_checkpoint().
   int keep_best = 0;
-  Exporters exporters = {};
+  Exporters exporters = {};  ///< asked after each evaluation, in their order
   /// With devices of its own, as in RunConfig::devices, the evaluation is of a checkpoint that it
   /// asks for, on a model of its own, in a thread of its own, while training goes on. One is under
   /// way at a time: what comes sooner is left out. What follows from its result, stopping too,

@@ -12,6 +12,7 @@
 
 namespace belfry {
 
+/// Options of evaluate_continuously().
 struct EvaluateContinuouslyOptions {
   /// Ends once a checkpoint of so many steps has been evaluated. nullopt: at none.
   std::optional<std::int64_t> max_steps = {};

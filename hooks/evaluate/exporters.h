@@ -18,11 +18,11 @@ struct EvaluatedState {
   /// The estimator that has evaluated it. Beside training its model_dir is a temporary one; write
   /// to `folder`.
   Estimator& estimator;
-  std::string checkpoint;  ///< of this state; empty: there is none, it is live in `estimator`
-  const EvalResult& result;
-  std::int64_t step = 0;
-  std::string folder;     ///< where an exporter's exports belong: model_dir/export/NAME
-  bool averaged = false;  ///< with moving averages: see EvalSpec::averaged
+  std::string checkpoint;    ///< of this state; empty: there is none, it is live in `estimator`
+  const EvalResult& result;  ///< of the evaluation
+  std::int64_t step = 0;     ///< training steps that the state has had
+  std::string folder;        ///< where an exporter's exports belong: model_dir/export/NAME
+  bool averaged = false;     ///< with moving averages: see EvalSpec::averaged
 };
 
 /// Writes `state` to its folder as `options` say, whose checkpoint is left empty, and its model_fn
@@ -48,21 +48,23 @@ class Exporter {
   /// When training has ended, unless it failed, with the last state.
   virtual std::optional<std::string> at_end(const EvaluatedState&) { return {}; }
 };
-using Exporters = std::vector<std::shared_ptr<Exporter>>;
+using Exporters = std::vector<std::shared_ptr<Exporter>>;  ///< none of them null
 
+/// Options of latest_exporter().
 struct LatestExporterOptions {
-  std::string name = "latest";
-  ExportOptions model = {};  ///< see export_state(); its signatures must be set
-  KeepRules keep = {};       ///< which exports stay
+  std::string name = "latest";  ///< of its folder, without slashes
+  ExportOptions model = {};     ///< see export_state(); its signatures must be set
+  KeepRules keep = {};          ///< which exports stay
 };
 /// Exports after each evaluation, but no step twice. Error: no name, or one with slashes; no
 /// signature; a number to keep that is out of range; when training begins:
 /// Estimator::check_export(). The same goes for the others.
 std::shared_ptr<Exporter> latest_exporter(LatestExporterOptions options);
 
+/// Options of best_exporter().
 struct BestExporterOptions {
-  std::string name = "best";
-  ExportOptions model = {};
+  std::string name = "best";      ///< as in LatestExporterOptions
+  ExportOptions model = {};       ///< likewise
   std::string metric = "loss";    ///< a scalar of EvalResult
   Better better = Better::lower;  ///< a NaN or infinite value is never better
   int keep = 5;                   ///< the best of its exports to keep; 0 keeps all
@@ -73,9 +75,10 @@ struct BestExporterOptions {
 /// training begins: best.json is of another metric.
 std::shared_ptr<Exporter> best_exporter(BestExporterOptions options);
 
+/// Options of final_exporter().
 struct FinalExporterOptions {
-  std::string name = "final";
-  ExportOptions model = {};
+  std::string name = "final";  ///< as in LatestExporterOptions
+  ExportOptions model = {};    ///< likewise
 };
 /// Exports once, when training has ended, unless its newest export is of that step.
 std::shared_ptr<Exporter> final_exporter(FinalExporterOptions options);

@@ -11,6 +11,7 @@
 
 namespace belfry::hooks {
 
+/// Options of samples().
 struct SamplesOptions {
   /// Between samples, counted from step 0; where training has a limit its last step has some too.
   Steps every = Steps(500);

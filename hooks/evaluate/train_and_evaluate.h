@@ -10,26 +10,29 @@
 
 namespace belfry {
 
+/// The training of train_and_evaluate().
 struct TrainSpec {
-  InputFn input_fn = {};
+  InputFn input_fn = {};      ///< its data; required
   TrainOptions options = {};  ///< max_steps, hooks, ...: see Estimator::train()
 };
 
 /// The best value of EvalSpec::metric, over restarts.
 struct BestEvaluation {
-  std::int64_t step = 0;
-  double value = 0;
+  std::int64_t step = 0;  ///< training steps before it
+  double value = 0;       ///< of the metric
 };
 
+/// An export that an exporter has written.
 struct ExportWritten {
   std::string evaluation;  ///< EvalSpec::name
   std::string exporter;    ///< Exporter::name()
-  std::string path;
-  std::int64_t step = 0;  ///< of what was exported
+  std::string path;        ///< as the exporter returned it
+  std::int64_t step = 0;   ///< of what was exported
 };
 
+/// The outcome of train_and_evaluate().
 struct TrainAndEvaluateResult {
-  TrainResult train;
+  TrainResult train;                              ///< of Estimator::train()
   std::map<std::string, EvalResult> evaluations;  ///< the last of each EvalSpec, by name
   std::map<std::string, BestEvaluation> best;     ///< by EvalSpec::name; where there is one
   std::vector<ExportWritten> exports;  ///< those that are still there, in their order; on the chief

@@ -12,6 +12,7 @@
 
 namespace belfry::hooks {
 
+/// Options of log_values().
 struct LogValuesOptions {
   std::vector<std::string> names = {};  ///< of EstimatorSpec::values, or "loss"; empty: all values
   Every every = Steps(100);             ///< between lines
@@ -27,6 +28,7 @@ struct LogValuesOptions {
 /// a cadence of 0 or below; at the first step, a name that the model's values do not have.
 std::shared_ptr<Hook> log_values(LogValuesOptions options = {});
 
+/// Options of log_input().
 struct LogInputOptions {
   Every every = std::chrono::seconds(600);            ///< between tables; one more comes at the end
   std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back

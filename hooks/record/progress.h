@@ -19,9 +19,10 @@ struct Terminal {
 /// This process's stderr. No terminal if it is redirected, or if TERM is `dumb`.
 Terminal stderr_terminal();
 
+/// Options of progress().
 struct ProgressOptions {
-  Steps every = Steps(100);  ///< between log lines, where stderr is no terminal
-  Terminal terminal = stderr_terminal();
+  Steps every = Steps(100);               ///< between log lines, where stderr is no terminal
+  Terminal terminal = stderr_terminal();  ///< without columns: log lines take its place
   std::function<double()> clock = monotonic_seconds;  ///< seconds, never going back
 };
 

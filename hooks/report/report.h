@@ -14,6 +14,7 @@
 
 namespace belfry::hooks {
 
+/// Options of report().
 struct ReportOptions {
   std::string path = {};    ///< of the page; empty: model_dir/report.html. Its folder must exist
   std::string title = {};   ///< empty: "Training of <last part of model_dir>"

@@ -22,6 +22,7 @@ using EventValue = std::function<void(protobuf::WireWriter&)>;
 /// A change in the status of a training run (SessionLog.SessionStatus).
 enum class SessionStatus : std::uint8_t { start = 1, stop = 2, checkpoint = 3 };
 
+/// Options of an EventFile.
 struct EventFileOptions {
   /// An event is in the file at the latest after so long; 0: as soon as the thread gets to it. At
   /// most a year.
@@ -49,12 +50,13 @@ void check_flush(std::chrono::milliseconds flush);
 /// Error but options out of range. Thread rules: any number of threads.
 class EventFile {
  public:
+  /// Begins a file in the folder `dir`. Error: an option is out of range.
   explicit EventFile(const std::string& dir, EventFileOptions options = {});
   ~EventFile();
   EventFile(const EventFile&) = delete;
   EventFile& operator=(const EventFile&) = delete;
 
-  const std::string& path() const;
+  const std::string& path() const;  ///< of the file
 
   /// One event with these values.
   void add(std::int64_t step, std::vector<EventValue> values);

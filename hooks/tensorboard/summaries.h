@@ -16,6 +16,7 @@
 
 namespace belfry::hooks {
 
+/// Options of summaries().
 struct SummariesOptions {
   Every every = Steps(100);  ///< between scalars, in steps or seconds
   /// Between EstimatorSpec::summaries; none: as `every`. The chief's clock measures seconds.

@@ -33,7 +33,10 @@ EventValue text_summary(std::string tag, std::vector<std::string> rows);
 /// The counts of right and wrong answers of a classifier of two classes at each of n thresholds, 0
 /// to 1 in equal steps: a score that is not below the threshold is a positive.
 struct PrCurve {
+  /// Each [n], by threshold from 0 on.
+  ///@{
   std::vector<double> true_positives, false_positives, true_negatives, false_negatives;
+  ///@}
 };
 /// The curve of `scores` in [0, 1] for labels 0 and 1 (any numeric arrays of as many elements).
 /// Error: other values, fewer than 2 thresholds.
@@ -43,6 +46,8 @@ EventValue pr_curve_summary(std::string tag, const PrCurve& curve);
 
 /// A number, text or bool: a column in TensorBoard's table of runs.
 struct HyperParameter {
+  /// From a value, as in HyperParameters{{"rate", 0.1}, {"optimizer", "adam"}}.
+  ///@{
   template <class T>
   requires std::is_arithmetic_v<T> HyperParameter(T number) {  // NOLINT
     if constexpr (std::is_same_v<T, bool>) {
@@ -53,9 +58,10 @@ struct HyperParameter {
   }
   HyperParameter(std::string text) : value(std::move(text)) {}  // NOLINT
   HyperParameter(const char* text) : value(text) {}             // NOLINT
-  std::variant<double, bool, std::string> value;
+  ///@}
+  std::variant<double, bool, std::string> value;  ///< all numbers as double
 };
-using HyperParameters = std::map<std::string, HyperParameter>;
+using HyperParameters = std::map<std::string, HyperParameter>;  ///< by name
 
 /// The parameters of the run. Its columns of results are all scalars of the run and of runs in
 /// folders below it. Once a run: later ones are ignored.

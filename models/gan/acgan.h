@@ -6,9 +6,11 @@
 
 namespace belfry::gan {
 
+/// Options of with_classification().
 struct ClassificationOptions {
-  std::int64_t classes = 10;
-  double generator_weight = 1, discriminator_weight = 1;  ///< at least 0
+  std::int64_t classes = 10;     ///< at least 1
+  double generator_weight = 1,   ///< of the term in its loss, at least 0
+      discriminator_weight = 1;  ///< likewise
 };
 /// For a discriminator with logits [n, 1 + classes]: `loss` of the first, plus the mean
 /// cross-entropy of the others with `labels` (i64 [n], of real and generated rows alike): that of
@@ -17,12 +19,15 @@ struct ClassificationOptions {
 /// label outside 0..classes-1.
 Loss with_classification(Loss loss, Tensor labels, const ClassificationOptions& options = {});
 
+/// Options of acgan().
 struct AcganOptions {
   DcganOptions networks = {.classes = 10};  ///< classes: at least 1
   /// `loss` is of the first logit; networks that are not set are DCGAN's, of which the
   /// discriminator is not told the class. One of your own gives logits [n, 1 + classes].
   GanOptions gan = {};
-  double generator_weight = 1, discriminator_weight = 1;  ///< of classification
+  double generator_weight = 1,   ///< see ClassificationOptions
+      discriminator_weight = 1;  ///< likewise
+  /// The fields of all parts as its own: see OptionStruct.
   static void fields(auto& o, auto&& field) {
     DcganOptions::fields(o.networks, field);
     field("generator_weight", o.generator_weight);

@@ -22,6 +22,7 @@ Tensor concat_one_hot(Tensor x, Tensor labels, std::int64_t classes);
 /// or other rows than the code.
 Tensor condition_on(const Scope& s, Tensor x, Tensor code);
 
+/// Options of condition_on_one_hot().
 struct OneHotConditionOptions {
   std::int64_t classes;          ///< required
   std::int64_t embedding = 256;  ///< numbers that are learnt for each class

@@ -7,21 +7,28 @@
 
 namespace belfry::gan {
 
+/// Options of cyclegan().
 struct CycleganOptions {
-  std::string a = "a", b = "b";  ///< the features: images [n, h, w, channels] in [-1, 1]
-  std::int64_t a_channels = 3, b_channels = 3;
-  std::int64_t filters = 32;  ///< of both kinds of networks next to the image; theirs have 64
-  int blocks = 6;             ///< see ResnetTranslatorOptions
-  bool reflect = true;        ///< likewise
-  int patch_layers = 3;       ///< see PatchDiscriminatorOptions
-  Loss loss = least_squares();
+  std::string a = "a",            ///< a feature: images [n, h, w, a_channels] in [-1, 1]
+      b = "b";                    ///< the other one: images of the same size, with b_channels
+  std::int64_t a_channels = 3,    ///< at least 1
+      b_channels = 3;             ///< likewise
+  std::int64_t filters = 32;      ///< of both kinds of networks next to the image; theirs have 64
+  int blocks = 6;                 ///< see ResnetTranslatorOptions
+  bool reflect = true;            ///< likewise
+  int patch_layers = 3;           ///< see PatchDiscriminatorOptions
+  Loss loss = least_squares();    ///< adversarial, in both directions
   double adversarial_weight = 2;  ///< of a generator's loss: 2 undoes the half in least_squares()
   double cycle_weight = 10;       ///< at least 0, as the others
   double identity_weight = 0;     ///< 5 in their paintings (section 5.2), where it keeps colours
-  TensorPoolOptions pool = {};
+  TensorPoolOptions pool = {};    ///< of each direction
   bool use_pool = true;  ///< false: discriminators see the generated images of the step alone
+  /// For both networks of a kind at once.
+  ///@{
   Optimizer generator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
   Optimizer discriminator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
+  ///@}
+  /// Most fields, and the size of the pool as pool_size: see OptionStruct.
   static void fields(auto& o, auto&& field) {
     field("a", o.a);
     field("b", o.b);

@@ -5,6 +5,7 @@
 
 namespace belfry::gan {
 
+/// Options of dcgan_generator() and dcgan_discriminator().
 struct DcganOptions {
   std::int64_t size = 32;     ///< rows and columns of an image: 8, 16, 32, ...
   std::int64_t channels = 1;  ///< of an image
@@ -32,9 +33,9 @@ Generator dcgan_generator(const DcganOptions& options = {});
 Tensor dcgan_images(const Scope& scope, Tensor numbers, const DcganOptions& options, Mode mode);
 
 /// Its counterpart: 4 x 4 convolutions of stride 2, each with leaky ReLU (slope 0.2) and, but for
-/// the first, batch norm in front of it, down to 4 x 4 pixels and the logits, [n, 1]. 2,765,568
-/// parameters for 64 x 64 pixels of 3 channels. With classes, their one-hot code is on every pixel
-/// as channels of its own.
+/// the first, batch norm in front of it, down to 4 x 4 pixels and the logits, [n, logits].
+/// 2,765,568 parameters for 64 x 64 pixels of 3 channels and one logit. With classes, their one-hot
+/// code is on every pixel as channels of its own.
 Discriminator dcgan_discriminator(const DcganOptions& options = {});
 
 }  // namespace belfry::gan

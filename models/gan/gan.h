@@ -22,9 +22,11 @@ constexpr auto names_of(Batches) { return name_list("fresh", "same"); }
 /// the variables `generator_step` and `discriminator_step` count what their names say. For a round
 /// of your own: update 0 of SubStep::updates is the generator's, update 1 the discriminator's.
 struct RoundOptions {
-  int generator = 1, discriminator = 1;  ///< times a round; not both 0
-  Batches generator_batches = Batches::fresh, discriminator_batches = Batches::fresh;
-  bool discriminator_first = false;  ///< of sequential() alone
+  int generator = 1,                           ///< times a round, at least 0
+      discriminator = 1;                       ///< likewise; not both 0
+  Batches generator_batches = Batches::fresh,  ///< of its sub-steps
+      discriminator_batches = Batches::fresh;  ///< likewise
+  bool discriminator_first = false;            ///< of sequential() alone
   BELFRY_FIELDS(generator, discriminator, generator_batches, discriminator_batches,
                 discriminator_first)
 };
@@ -46,14 +48,18 @@ using Generator = std::function<Tensor(Scope, const Batch&, Mode)>;
 /// Logits of data, real or generated; the batch has what both are conditioned on.
 using Discriminator = std::function<Tensor(Scope, Tensor data, const Batch&, Mode)>;
 
+/// Options of gan().
 struct GanOptions {
   Generator generator = {};          ///< variables in generator/
   Discriminator discriminator = {};  ///< variables in discriminator/; called once for each data
   std::string real = "image";        ///< the feature with real data
-  Loss loss = modified();
+  Loss loss = modified();            ///< of both networks
+  /// By default as Radford et al. have it: see dcgan.h.
+  ///@{
   Optimizer generator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
   Optimizer discriminator_optimizer = adam({.learning_rate = 2e-4, .beta1 = 0.5});
-  std::vector<SubStep> round = sequential();
+  ///@}
+  std::vector<SubStep> round = sequential();  ///< by sequential(), joint(), or of your own
   /// Whether schedules of learning rates follow generator_step and discriminator_step, rather than
   /// the rounds. Rules such as Adam's always count their own network's steps.
   bool rates_by_own_steps = false;
@@ -77,16 +83,18 @@ struct GanOptions {
 /// ones.
 ModelFn gan(GanOptions options);
 
+/// Options of a GanEstimator.
 struct GanEstimatorOptions {
-  GanOptions gan = {};
-  std::string model_dir = {};  ///< see EstimatorOptions
-  RunConfig run = {};
+  GanOptions gan = {};                       ///< the model
+  std::string model_dir = {};                ///< see EstimatorOptions
+  RunConfig run = {};                        ///< see EstimatorOptions
   std::optional<WarmStart> warm_start = {};  ///< see EstimatorOptions
 };
 
 /// An Estimator that trains gan(options.gan).
 class GanEstimator : public Estimator {
  public:
+  /// Error: as gan() and Estimator().
   explicit GanEstimator(GanEstimatorOptions options);
 };
 

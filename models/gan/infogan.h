@@ -8,10 +8,10 @@ namespace belfry::gan {
 
 /// The parts of a row's code, and the weights of recognising them.
 struct CodeOptions {
-  std::int64_t categories = 10;  ///< at least 1; with 1 the category says nothing
-  std::int64_t continuous = 2;   ///< numbers, at least 0
-  double category_weight = 1;    ///< of the loss, at least 0
-  double continuous_weight = 0.1;
+  std::int64_t categories = 10;    ///< at least 1; with 1 the category says nothing
+  std::int64_t continuous = 2;     ///< numbers, at least 0
+  double category_weight = 1;      ///< of the loss, at least 0
+  double continuous_weight = 0.1;  ///< likewise
   BELFRY_FIELDS(categories, continuous, category_weight, continuous_weight)
 };
 
@@ -37,9 +37,10 @@ Tensor mutual_information_penalty(Tensor recognised, const Code& code,
 /// both networks, the penalty of the others, for the data generated from `code`.
 Loss with_mutual_information(Loss loss, Code code, const CodeOptions& options = {});
 
+/// Options of infogan().
 struct InfoganOptions {
   DcganOptions networks = {.noise = 62};  ///< classes: 0
-  CodeOptions code = {};
+  CodeOptions code = {};                  ///< given to the generator beside noise
   /// `loss` is of the first logit. The generator stays empty; a discriminator that is not set is
   /// DCGAN's, one of your own gives logits [n, 1 + categories + continuous]. The generator's rate
   /// is the paper's (appendix C.1), five times the discriminator's: with equal ones codes mean
@@ -48,6 +49,7 @@ struct InfoganOptions {
   /// Makes data from noise of its own and code_numbers(); not set: DCGAN's, with noise that is
   /// uniform in [-1, 1) as the continuous numbers are: beside normal noise codes mean less.
   std::function<Tensor(Scope, Tensor numbers, const Batch&, Mode)> generator = {};
+  /// The fields of all parts as its own: see OptionStruct.
   static void fields(auto& o, auto&& field) {
     DcganOptions::fields(o.networks, field);
     CodeOptions::fields(o.code, field);

@@ -11,8 +11,10 @@ namespace belfry::gan {
 
 /// A GAN in a training step: data, and what the discriminator says of them.
 struct GanModel {
-  Tensor real = {}, generated = {};                ///< [n, ...], alike
-  Tensor real_logits = {}, generated_logits = {};  ///< floating, any shape; above 0: looks real
+  Tensor real = {},           ///< data [n, ...]
+      generated = {};         ///< of the same shape and type
+  Tensor real_logits = {},    ///< floating, any shape; above 0: looks real
+      generated_logits = {};  ///< likewise
   /// The discriminator with the same weights on other data like `real`.
   std::function<Tensor(Tensor data)> discriminator = {};
   Scope scope;           ///< for random numbers
@@ -21,29 +23,34 @@ struct GanModel {
 
 /// The loss of each network, a scalar: a mean over all logits. A value; copies share the functions.
 struct Loss {
-  std::function<Tensor(const GanModel&)> generator, discriminator;
+  std::function<Tensor(const GanModel&)> generator,  ///< must be set
+      discriminator;                                 ///< likewise
 };
 
 // Below, r are the real logits, f those of generated data, E the mean, s(x) = log(1 + exp(x)),
 // which neither overflows nor cancels. NaN in a logit makes the losses that read it NaN.
 
+/// Options of minimax() and modified().
+struct MinimaxOptions {
+  double label_smoothing = 0.25;  ///< of real data, in [0, 1]
+};
 /// Discriminator: E[s(-r)] + E[s(f)]; generator: -E[s(f)] (Goodfellow et al., "Generative
 /// adversarial nets", NeurIPS 2014, equation 1). With label smoothing a the discriminator's target
 /// for real data is 1 - a / 2 in place of 1, as in TF-GAN, whose generator's loss is smaller by the
 /// constant s(-1).
-struct MinimaxOptions {
-  double label_smoothing = 0.25;  ///< of real data, in [0, 1]
-};
 Loss minimax(const MinimaxOptions& options = {});
 /// The same discriminator; generator: E[s(-f)], which has a gradient while the discriminator is
 /// still sure (section 3 there).
 Loss modified(const MinimaxOptions& options = {});
 
+/// Options of least_squares().
+struct LeastSquaresOptions {
+  double real = 1,  ///< the discriminator's target for real logits
+      fake = 0,     ///< and for those of generated data
+      wanted = 1;   ///< the generator's target
+};
 /// Discriminator: (E[(r - real)^2] + E[(f - fake)^2]) / 2; generator: E[(f - wanted)^2] / 2 (Mao et
 /// al., "Least squares generative adversarial networks", ICCV 2017, equation 2).
-struct LeastSquaresOptions {
-  double real = 1, fake = 0, wanted = 1;
-};
 Loss least_squares(const LeastSquaresOptions& options = {});
 
 /// Discriminator: E[f] - E[r]; generator: -E[f] (Arjovsky et al., "Wasserstein GAN", ICML 2017).

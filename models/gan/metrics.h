@@ -11,6 +11,7 @@
 
 namespace belfry::gan {
 
+/// Options of inception_score().
 struct InceptionScoreOptions {
   bool probabilities = false;  ///< what is given are probabilities, of which each row has sum 1
 };
@@ -22,12 +23,13 @@ Metric inception_score(Tensor logits, InceptionScoreOptions options = {});
 
 /// The covariances that frechet_distance() compares besides the means.
 enum class Covariance : std::uint8_t {
-  full,
+  full,      ///< of all pairs of features
   diagonal,  ///< the variance of each feature alone
   none,      ///< the means alone
 };
+/// Options of frechet_distance().
 struct FrechetOptions {
-  Covariance covariance = Covariance::full;
+  Covariance covariance = Covariance::full;  ///< compared besides the means
 };
 /// The Frechet distance of two normal distributions with the means m and covariances S of features
 /// of real and of generated data, [n, d] each (n may differ): |m1 - m2|^2 + tr(S1 + S2 - 2 (S1
@@ -48,6 +50,7 @@ Metric frechet_distance(Tensor real, Tensor generated, FrechetOptions options = 
 /// another shape, another d.
 Metric kernel_distance(Tensor real, Tensor generated);
 
+/// Options of sliced_wasserstein_distance().
 struct SlicedWassersteinOptions {
   std::int64_t projections = 64;  ///< at least 1; time and memory of a step grow with it times n^2
 };

@@ -6,6 +6,7 @@
 
 namespace belfry::gan {
 
+/// Options of spectral_norm().
 struct SpectralNormOptions {
   bool training;           ///< keep what the iteration has found; required
   int iterations = 1;      ///< of the power method in a step, at least 1
@@ -32,9 +33,11 @@ Tensor spectral_norm(const Scope& s, Tensor kernel, const SpectralNormOptions& o
 /// The layers conv2d and dense with their `kernel` divided by its sigma; `bias` is as it is. The
 /// variables have the names and shapes that they have without, beside them is `u` [filters] or
 /// [units].
+///@{
 Tensor spectral_conv2d(const Scope& s, Tensor x, Conv2dLayerOptions layer,
                        const SpectralNormOptions& options);
 Tensor spectral_dense(const Scope& s, Tensor x, DenseOptions layer,
                       const SpectralNormOptions& options);
+///@}
 
 }  // namespace belfry::gan

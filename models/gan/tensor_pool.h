@@ -9,6 +9,7 @@
 
 namespace belfry::gan {
 
+/// Options of tensor_pool().
 struct TensorPoolOptions {
   std::int64_t size = 50;    ///< rows that it holds, at least 1 (50: Zhu et al., CycleGAN)
   double probability = 0.5;  ///< that a row is exchanged for an older one, in [0, 1]

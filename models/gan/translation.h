@@ -9,6 +9,7 @@ namespace belfry::gan {
 /// An image from an image, [n, h, w, c] -> [n, h, w, channels].
 using Translator = std::function<Tensor(Scope, Tensor)>;
 
+/// Options of resnet_translator().
 struct ResnetTranslatorOptions {
   std::int64_t channels = 3;  ///< of the result
   std::int64_t filters = 64;  ///< of the layer next to the image, at least 1
@@ -26,6 +27,7 @@ struct ResnetTranslatorOptions {
 /// are no multiple of 4, or fewer than 8.
 Translator resnet_translator(const ResnetTranslatorOptions& options = {});
 
+/// Options of patch_discriminator().
 struct PatchDiscriminatorOptions {
   std::int64_t filters = 64;  ///< of the first layer; doubled with each further one, up to 8 times
   int layers = 3;             ///< of stride 2, at least 1; 3: a logit sees 70 x 70 pixels

@@ -8,6 +8,7 @@
 
 namespace belfry::gan {
 
+/// Options of virtual_batch_norm().
 struct VirtualBatchNormOptions {
   std::int64_t reference_rows;  ///< the first rows of x are the reference batch; required
   double epsilon = 1e-3;        ///< added to the variance

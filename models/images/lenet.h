@@ -7,12 +7,13 @@
 
 namespace belfry::models {
 
+/// Options of lenet().
 struct LenetOptions {
-  std::int64_t classes = 10;
+  std::int64_t classes = 10;   ///< at least 2
   std::int64_t hidden = 1024;  ///< units of the layer before the last
   float dropout =
       0.4f;  ///< fraction of the hidden layer that a training step leaves out, in [0, 1)
-  Optimizer optimizer = adam({.learning_rate = 1e-3});
+  Optimizer optimizer = adam({.learning_rate = 1e-3});  ///< of all variables
   BELFRY_FIELDS(classes, hidden, dropout, optimizer)
 };
 

@@ -7,12 +7,14 @@
 
 namespace belfry::models {
 
+/// Options of mobilenet_v2().
 struct MobilenetOptions {
-  std::int64_t classes = 1000;
+  std::int64_t classes = 1000;        ///< at least 2
   double width = 1;                   ///< factor of all numbers of filters, rounded to eights
   double batch_norm_momentum = 0.99;  ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;       ///< see BatchNormLayerOptions::sync
   float dropout = 0.2f;               ///< of the last features, in [0, 1)
+  /// For all variables.
   Optimizer optimizer = momentum({.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 4e-5});
   BELFRY_FIELDS(classes, width, batch_norm_momentum, sync_batch_norm, dropout, optimizer)
 };

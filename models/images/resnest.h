@@ -9,8 +9,9 @@
 
 namespace belfry::models {
 
+/// Options of resnest50(); resnest_features() reads those of the encoder.
 struct ResnestOptions {
-  std::int64_t classes = 1000;
+  std::int64_t classes = 1000;                      ///< at least 2
   std::vector<std::int64_t> blocks = {3, 4, 6, 3};  ///< of each stage
   /// The filters of the first stage; twice as many with each stage, and four times as many at the
   /// end of a block. Even, and a multiple of radix * groups.
@@ -19,6 +20,7 @@ struct ResnestOptions {
   std::int64_t groups = 1;  ///< that each split's convolution and attention are divided into
   double batch_norm_momentum = 0.9;  ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
+  /// For all variables.
   Optimizer optimizer = momentum({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4});
   BELFRY_FIELDS(classes, blocks, filters, radix, groups, batch_norm_momentum, sync_batch_norm,
                 optimizer)
@@ -44,15 +46,16 @@ void check(std::string_view function, const ResnestOptions& options);
 std::vector<Tensor> resnest_features(const Scope& s, Tensor image, const ResnestOptions& options,
                                      Mode mode);
 
-/// Split attention by itself: x [n, h, w, radix * c], split by split, to [n, h, w, c]. It is their
-/// section 3 in the form of equation 2 and figure 3: the splits' sum, pooled, through two dense
-/// layers (per group) with max(c * radix / 4, 32) units between them.
+/// Options of split_attention().
 struct SplitAttentionOptions {
-  std::int64_t radix = 2;
-  std::int64_t groups = 1;
+  std::int64_t radix = 2;   ///< splits that x consists of
+  std::int64_t groups = 1;  ///< as those of ResnestOptions
   /// Between the dense layers.
   BatchNormLayerOptions norm = {.training = false, .momentum = 0.9, .epsilon = 1e-5};
 };
+/// Split attention by itself: x [n, h, w, radix * c], split by split, to [n, h, w, c]. It is their
+/// section 3 in the form of equation 2 and figure 3: the splits' sum, pooled, through two dense
+/// layers (per group) with max(c * radix / 4, 32) units between them.
 Tensor split_attention(const Scope& s, Tensor x, const SplitAttentionOptions& options);
 
 }  // namespace belfry::models

@@ -15,11 +15,13 @@ enum class ResnetStem : std::uint8_t {
 };
 constexpr auto names_of(ResnetStem) { return name_list("by_size", "small", "large"); }
 
+/// Options of resnet18(), resnet34() and resnet50().
 struct ResnetOptions {
-  std::int64_t classes = 10;
-  ResnetStem stem = ResnetStem::by_size;
-  double batch_norm_momentum = 0.9;  ///< fraction of the moving statistics that a step keeps
-  bool sync_batch_norm = false;      ///< see BatchNormLayerOptions::sync
+  std::int64_t classes = 10;              ///< at least 2
+  ResnetStem stem = ResnetStem::by_size;  ///< in front of the blocks
+  double batch_norm_momentum = 0.9;       ///< fraction of the moving statistics that a step keeps
+  bool sync_batch_norm = false;           ///< see BatchNormLayerOptions::sync
+  /// For all variables.
   Optimizer optimizer = momentum({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 5e-4});
   BELFRY_FIELDS(classes, stem, batch_norm_momentum, sync_batch_norm, optimizer)
 };
@@ -29,8 +31,10 @@ struct ResnetOptions {
 /// 21,797,672 parameters with the large stem and 1000 classes.
 ///
 /// Features, predictions and metric as lenet(): "image" f32 [n, h, w, 3], "label" i64 [n].
+///@{
 ModelFn resnet18(ResnetOptions options = {});
 ModelFn resnet34(ResnetOptions options = {});
+///@}
 
 /// As resnet34(), of bottleneck blocks with four times as many filters at their end. Strides are in
 /// the 3 x 3 convolutions, as in most programs since ("v1.5"), not in the 1 x 1 before it as in the

@@ -10,14 +10,16 @@
 
 namespace belfry::models {
 
+/// Options of swin_tiny(); swin_features() reads those of the encoder.
 struct SwinOptions {
-  std::int64_t classes = 1000;
-  std::int64_t channels = 96;                       ///< of the first stage; doubled with each
-  std::vector<std::int64_t> blocks = {2, 2, 6, 2};  ///< of each stage
-  std::vector<std::int64_t> heads = {3, 6, 12, 24};
+  std::int64_t classes = 1000;                       ///< at least 2
+  std::int64_t channels = 96;                        ///< of the first stage; doubled with each
+  std::vector<std::int64_t> blocks = {2, 2, 6, 2};   ///< of each stage
+  std::vector<std::int64_t> heads = {3, 6, 12, 24};  ///< of each stage; must divide its channels
   std::int64_t window = 7;  ///< pixels a side of what attends to each other
   std::int64_t patch = 4;   ///< pixels a side of what becomes one pixel of the first stage
   std::int64_t mlp = 4;     ///< times as many units in the hidden layer behind an attention
+  /// For all variables.
   Optimizer optimizer = adamw({.learning_rate = 1e-3, .weight_decay = 0.05});
   BELFRY_FIELDS(classes, channels, blocks, heads, window, patch, mlp, optimizer)
 };

@@ -8,6 +8,7 @@
 
 namespace belfry::models {
 
+/// Options of window_attention().
 struct WindowAttentionOptions {
   std::int64_t heads;   ///< required; must divide the channels
   std::int64_t window;  ///< pixels a side; required; must divide height and width

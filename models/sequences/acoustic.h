@@ -9,6 +9,7 @@
 
 namespace belfry::models {
 
+/// Options of acoustic().
 struct AcousticOptions {
   /// Kinds of labels, numbered from 1: 26 for "a" to "z". 0 is the blank, which no label is.
   std::int64_t labels = 26;
@@ -26,7 +27,7 @@ struct AcousticOptions {
   bool zero_infinity = false;        ///< labels that do not fit have loss 0 and are no error
   std::string audio = "audio";       ///< feature with the frames; lengths: this and "_length"
   std::string label = "label";       ///< feature with the labels; lengths: this and "_length"
-  Optimizer optimizer = adam({.learning_rate = 1e-3});
+  Optimizer optimizer = adam({.learning_rate = 1e-3});  ///< of all variables
   BELFRY_FIELDS(labels, filters, strides, kernel, dropout, batch_norm_momentum, sync_batch_norm,
                 separator, zero_infinity, audio, label, optimizer)
 };

@@ -24,6 +24,7 @@ struct CtcPath {
 /// minus infinity, a blank that is no class.
 CtcPath ctc_best_path(const Array& logits, CtcDecodeOptions options = {});
 
+/// Options of ctc_beam_search().
 struct CtcBeamOptions {
   int width = 16;          ///< sequences kept from frame to frame, at least 1
   int paths = 1;           ///< sequences returned, at least 1; at most `width` are found

@@ -9,6 +9,7 @@
 
 namespace belfry::models {
 
+/// Options of transformer() and transformer_encoder().
 struct TransformerOptions {
   std::int64_t classes = 2;        ///< at least 2
   std::int64_t vocabulary = 0;     ///< number of tokens; needed where the feature holds tokens
@@ -23,7 +24,7 @@ struct TransformerOptions {
                                    ///< block adds, in [0, 1)
   std::string feature = "token";   ///< i32 or i64 [n, t], or floating [n, t, c]
   std::string lengths = {};  ///< feature with the number of places that count, [n]; empty: all do
-  Optimizer optimizer = adam({.learning_rate = 1e-3});
+  Optimizer optimizer = adam({.learning_rate = 1e-3});  ///< of all variables
   BELFRY_FIELDS(classes, vocabulary, depth, width, heads, hidden, learned_positions, longest,
                 pool_mean, dropout, feature, lengths, optimizer)
 };

@@ -5,9 +5,10 @@
 
 namespace belfry::models {
 
+/// Options of baseline().
 struct BaselineOptions {
-  Head head = binary_head();
-  Optimizer optimizer = ftrl({.learning_rate = 0.3});
+  Head head = binary_head();                           ///< labels, loss and predictions
+  Optimizer optimizer = ftrl({.learning_rate = 0.3});  ///< of the bias
   BELFRY_FIELDS(head, optimizer)
 };
 

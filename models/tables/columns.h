@@ -13,15 +13,16 @@ namespace belfry::models {
 /// A feature whose numbers are used as they are: any type, [n] or [n, k], but not u8 [n, k], which
 /// text has.
 struct NumericColumn {
-  std::string feature = {};
-  double mean = 0, deviation = 1;  ///< x becomes (x - mean) / deviation, which is above 0
+  std::string feature = {};  ///< its name
+  double mean = 0,           ///< of x, which becomes (x - mean) / deviation
+      deviation = 1;         ///< above 0
   BELFRY_FIELDS(feature, mean, deviation)
 };
 
 /// A feature that says which of several categories, [n], or [n, k] for k answers, whose vectors are
 /// added up.
 struct CategoricalColumn {
-  std::string feature = {};
+  std::string feature = {};     ///< its name
   std::int64_t categories = 0;  ///< the feature is whole numbers from 0 up to this
   /// The feature may be any whole numbers, which are spread over so many `categories` by a hash.
   bool hashed = false;
@@ -43,10 +44,11 @@ struct CrossedColumn {
 
 /// The columns that a model sees.
 struct Columns {
-  std::vector<NumericColumn> numeric = {};
-  std::vector<CategoricalColumn> categorical = {};
-  std::vector<CrossedColumn> crossed = {};
+  std::vector<NumericColumn> numeric = {};          ///< of different features
+  std::vector<CategoricalColumn> categorical = {};  ///< likewise
+  std::vector<CrossedColumn> crossed = {};          ///< of categorical columns that are here too
 
+  /// There is no column of any kind.
   bool empty() const { return numeric.empty() && categorical.empty() && crossed.empty(); }
   BELFRY_FIELDS(numeric, categorical, crossed)
 };

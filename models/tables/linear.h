@@ -6,11 +6,12 @@
 
 namespace belfry::models {
 
-/// Weights begin at 0, so that the optimizer's `lazy` saves time and changes no bit.
+/// Options of linear(). Weights begin at 0, so that the optimizer's `lazy` saves time and changes
+/// no bit.
 struct LinearOptions {
-  Columns columns = {};  ///< at least one
-  Head head = binary_head();
-  Optimizer optimizer = ftrl({.learning_rate = 0.1, .lazy = true});
+  Columns columns = {};       ///< at least one
+  Head head = binary_head();  ///< labels, loss and predictions
+  Optimizer optimizer = ftrl({.learning_rate = 0.1, .lazy = true});  ///< of all variables
   BELFRY_FIELDS(columns, head, optimizer)
 };
 

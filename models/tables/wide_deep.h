@@ -9,12 +9,13 @@
 
 namespace belfry::models {
 
+/// Options of dnn().
 struct DnnOptions {
   Columns columns = {};                          ///< at least one
   std::vector<std::int64_t> hidden = {100, 50};  ///< units of the hidden layers, each with ReLU
   float dropout = 0;                             ///< of each hidden layer, in [0, 1)
-  Head head = binary_head();
-  Optimizer optimizer = adagrad({.learning_rate = 0.05});
+  Head head = binary_head();                     ///< labels, loss and predictions
+  Optimizer optimizer = adagrad({.learning_rate = 0.05});  ///< of all variables
   BELFRY_FIELDS(columns, hidden, dropout, head, optimizer)
 };
 
@@ -22,14 +23,15 @@ struct DnnOptions {
 /// Errors as there.
 ModelFn dnn(DnnOptions options);
 
+/// Options of wide_deep().
 struct WideDeepOptions {
   Columns wide = {};  ///< of the linear model: crossed columns belong here
   Columns deep = {};  ///< of the deep model
-  std::vector<std::int64_t> hidden = {100, 50};
-  float dropout = 0;
-  Head head = binary_head();
-  Optimizer wide_optimizer = ftrl({.learning_rate = 0.1, .lazy = true});
-  Optimizer deep_optimizer = adagrad({.learning_rate = 0.05});
+  std::vector<std::int64_t> hidden = {100, 50};  ///< see DnnOptions
+  float dropout = 0;                             ///< likewise
+  Head head = binary_head();                     ///< of the sum of both logits
+  Optimizer wide_optimizer = ftrl({.learning_rate = 0.1, .lazy = true});  ///< of the linear model
+  Optimizer deep_optimizer = adagrad({.learning_rate = 0.05});            ///< of the deep model
   BELFRY_FIELDS(wide, deep, hidden, dropout, head, wide_optimizer, deep_optimizer)
 };
 

@@ -9,6 +9,7 @@
 
 namespace belfry::models {
 
+/// Options of unet() and unet3d().
 struct UnetOptions {
   int depth = 4;                     ///< times the image is halved, and doubled again
   std::int64_t filters = 64;         ///< of the first level; twice as many with each level down
@@ -21,7 +22,7 @@ struct UnetOptions {
   std::vector<double> positive_weight = {1};
   double dice_weight = 1;  ///< the loss is cross-entropy + dice_weight * dice_loss()
   double threshold = 0.5;  ///< of probabilities, for the prediction "mask" and the metrics
-  Optimizer optimizer = adam({.learning_rate = 1e-3});
+  Optimizer optimizer = adam({.learning_rate = 1e-3});  ///< of all variables
   int slot_of_way_up = 0;  ///< a device of the tower; the way down and the bottom are on device 0
   BELFRY_FIELDS(depth, filters, batch_norm, batch_norm_momentum, sync_batch_norm, slot_of_way_up,
                 classes, exclusive, positive_weight, dice_weight, threshold, optimizer)

@@ -8,20 +8,27 @@
 
 namespace belfry::models {
 
+/// Options of unet_resnest().
 struct UnetResnestOptions {
-  std::vector<std::int64_t> blocks = {3, 4, 6, 3};  ///< as those of ResnestOptions, so below
+  /// As in ResnestOptions.
+  ///@{
+  std::vector<std::int64_t> blocks = {3, 4, 6, 3};
   std::int64_t filters = 64;
   std::int64_t radix = 2;
   std::int64_t groups = 1;
+  ///@}
   std::int64_t decoder_filters = 16;  ///< at the image's size; twice as many with each level down
   double batch_norm_momentum = 0.9;   ///< fraction of the moving statistics that a step keeps
   bool sync_batch_norm = false;       ///< see BatchNormLayerOptions::sync
-  std::int64_t classes = 1;           ///< as those of UnetOptions, so below
+  /// As in UnetOptions.
+  ///@{
+  std::int64_t classes = 1;
   bool exclusive = false;
   std::vector<double> positive_weight = {1};
   double dice_weight = 1;
   double threshold = 0.5;
   Optimizer optimizer = adam({.learning_rate = 1e-3});
+  ///@}
   BELFRY_FIELDS(blocks, filters, radix, groups, decoder_filters, batch_norm_momentum,
                 sync_batch_norm, classes, exclusive, positive_weight, dice_weight, threshold,
                 optimizer)

@@ -9,19 +9,26 @@
 
 namespace belfry::models {
 
+/// Options of unet_swin().
 struct UnetSwinOptions {
-  std::int64_t channels = 96;  ///< as those of SwinOptions, so below
+  /// As in SwinOptions.
+  ///@{
+  std::int64_t channels = 96;
   std::vector<std::int64_t> blocks = {2, 2, 2, 2};
   std::vector<std::int64_t> heads = {3, 6, 12, 24};
   std::int64_t window = 7;
   std::int64_t patch = 4;
   std::int64_t mlp = 4;
-  std::int64_t classes = 1;  ///< as those of UnetOptions, so below
+  ///@}
+  /// As in UnetOptions.
+  ///@{
+  std::int64_t classes = 1;
   bool exclusive = false;
   std::vector<double> positive_weight = {1};
   double dice_weight = 1;
   double threshold = 0.5;
   Optimizer optimizer = adamw({.learning_rate = 1e-3, .weight_decay = 0.05});
+  ///@}
   BELFRY_FIELDS(channels, blocks, heads, window, patch, mlp, classes, exclusive, positive_weight,
                 dice_weight, threshold, optimizer)
 };

@@ -9,9 +9,10 @@
 
 namespace belfry::data {
 
+/// Options of brightness(), contrast() and saturation().
 struct FactorOptions {
-  Range factor{0.6, 1.4};  ///< at least 0; 1 changes nothing
-  std::string image = "image";
+  Range factor{0.6, 1.4};       ///< at least 0; 1 changes nothing
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(factor, image)
 };
 
@@ -26,9 +27,10 @@ Augmentation contrast(FactorOptions options = {});
 /// 3 channels; an image with 1 stays as it is.
 Augmentation saturation(FactorOptions options = {});
 
+/// Options of hue().
 struct HueOptions {
-  Range shift{-0.1, 0.1};  ///< turns of the colour circle, from -0.5 to 0.5
-  std::string image = "image";
+  Range shift{-0.1, 0.1};       ///< turns of the colour circle, from -0.5 to 0.5
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(shift, image)
 };
 
@@ -36,12 +38,13 @@ struct HueOptions {
 /// it is.
 Augmentation hue(HueOptions options = {});
 
+/// Options of color_jitter(). An amount of 0 leaves its property as it is.
 struct ColorJitterOptions {
-  double brightness = 0.4;  ///< factors from max(0, 1 - this) to 1 + this
-  double contrast = 0.4;
-  double saturation = 0.4;
-  double hue = 0.1;  ///< shifts from minus this to this, at most 0.5
-  std::string image = "image";
+  double brightness = 0.4;      ///< factors from max(0, 1 - this) to 1 + this
+  double contrast = 0.4;        ///< likewise
+  double saturation = 0.4;      ///< likewise
+  double hue = 0.1;             ///< shifts from minus this to this, at most 0.5
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(brightness, contrast, saturation, hue, image)
 };
 
@@ -49,10 +52,11 @@ struct ColorJitterOptions {
 /// channels.
 Augmentation color_jitter(ColorJitterOptions options = {});
 
+/// Options of grayscale().
 struct GrayscaleOptions {
-  double probability = 1;
-  std::int64_t channels = 3;  ///< of the result: 3 equal ones, or 1 (then probability must be 1)
-  std::string image = "image";
+  double probability = 1;       ///< chance that an image becomes grey, 0 to 1
+  std::int64_t channels = 3;    ///< of the result: 3 equal ones, or 1 (then probability must be 1)
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(probability, channels, image)
 };
 

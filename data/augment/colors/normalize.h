@@ -6,13 +6,14 @@
 
 namespace belfry::data {
 
+/// Options of normalize().
 struct NormalizeOptions {
   std::vector<double> mean{};       ///< of each channel, or one number for all; must be given
   std::vector<double> deviation{};  ///< standard deviations, likewise
   /// The value that becomes 1 before mean and deviation apply; 0: 255 in u8, 1 in f32. i32 images
   /// need one: 65535 for those of 16 bits.
   double unit = 0;
-  std::string image = "image";
+  std::string image = "image";  ///< name of the image among the features
   BELFRY_FIELDS(mean, deviation, unit, image)
 };
 
@@ -25,9 +26,10 @@ struct NormalizeOptions {
 /// of another element type.
 Augmentation normalize(NormalizeOptions options);
 
+/// Options of to_float().
 struct ToFloatOptions {
-  double unit = 0;  ///< the value that becomes 1: see NormalizeOptions
-  std::string image = "image";
+  double unit = 0;              ///< the value that becomes 1: see NormalizeOptions
+  std::string image = "image";  ///< name of the array among the features
   BELFRY_FIELDS(unit, image)
 };
 

@@ -13,22 +13,24 @@ namespace belfry::data {
 enum class VolumeAxis { depth, height, width };
 constexpr auto names_of(VolumeAxis) { return name_list("depth", "height", "width"); }
 
+/// Options of flip3d().
 struct Flip3dOptions {
-  double depth = 0.5;  ///< probability that this axis is reversed; each by itself
-  double height = 0.5;
-  double width = 0.5;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  double depth = 0.5;                ///< probability that this axis is reversed; each by itself
+  double height = 0.5;               ///< likewise
+  double width = 0.5;                ///< likewise
+  std::string image = "image";       ///< name of the volume among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(depth, height, width, image, masks)
 };
 
 /// Each axis reversed with its probability.
 Augmentation flip3d(Flip3dOptions options = {});
 
+/// Options of rotate90().
 struct Rotate90Options {
-  VolumeAxis axis = VolumeAxis::depth;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  VolumeAxis axis = VolumeAxis::depth;  ///< the axis of the turns
+  std::string image = "image";          ///< name of the volume or image
+  std::vector<std::string> masks{};     ///< names of the masks that move along
   BELFRY_FIELDS(axis, image, masks)
 };
 
@@ -38,15 +40,16 @@ struct Rotate90Options {
 /// image may also be [h, w, c].
 Augmentation rotate90(Rotate90Options options = {});
 
+/// Options of rotate3d().
 struct Rotate3dOptions {
-  Range degrees{-10, 10};
-  VolumeAxis axis = VolumeAxis::depth;
+  Range degrees{-10, 10};                               ///< as for rotate
+  VolumeAxis axis = VolumeAxis::depth;                  ///< the axis of the turn
   Interpolation interpolation = Interpolation::linear;  ///< within the plane
-  Border border = Border::constant;
-  double fill = 0;  ///< in the image's own numbers, as for rotate
-  double mask_fill = 0;
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  Border border = Border::constant;                     ///< beyond the plane, as for rotate
+  double fill = 0;                   ///< in the image's own numbers, as for rotate
+  double mask_fill = 0;              ///< as for rotate
+  std::string image = "image";       ///< name of the volume among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(degrees, axis, interpolation, border, fill, mask_fill, image, masks)
 };
 
@@ -54,11 +57,12 @@ struct Rotate3dOptions {
 /// sense as rotate90. Error: as rotate().
 Augmentation rotate3d(Rotate3dOptions options = {});
 
+/// Options of elastic3d().
 struct Elastic3dOptions {
-  double alpha = 60;  ///< strength: the smoothed numbers times this are voxels
-  double sigma = 4;   ///< of the smoothing, in voxels
-  std::string image = "image";
-  std::vector<std::string> masks{};
+  double alpha = 60;                 ///< strength: the smoothed numbers times this are voxels
+  double sigma = 4;                  ///< of the smoothing, in voxels
+  std::string image = "image";       ///< name of the volume among the features
+  std::vector<std::string> masks{};  ///< names of the masks that move along
   BELFRY_FIELDS(alpha, sigma, image, masks)
 };
 

@@ -11,6 +11,7 @@
 
 namespace belfry::data {
 
+/// Options of decode_volume() and read_volume().
 struct VolumeOptions {
   /// Depth x height x width; a volume with more is an Error.
   std::int64_t voxel_limit = 1 << 28;

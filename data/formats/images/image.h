@@ -13,6 +13,7 @@
 
 namespace belfry::data {
 
+/// Options of decode_image().
 struct ImageOptions {
   /// 3 RGB, 1 grey, 4 RGB and alpha (255 where the file has none); 0: 1, 3 or 4 as stored, where
   /// grey with alpha counts as 4 and a palette as 3, or 4 if some of it is transparent; in BMP, 1
@@ -46,6 +47,7 @@ Array decode_image(std::span<const std::byte> bytes, const ImageOptions& options
 /// in 16 bits. Lossless. Error: another type or shape, no pixels, values outside that range.
 std::vector<std::byte> encode_png(const Array& image);
 
+/// Options of encode_jpeg().
 struct EncodeJpegOptions {
   int quality = 95;  ///< 1 to 100
 };

@@ -7,10 +7,14 @@
 
 namespace belfry::data {
 
+/// Options of image_grid().
 struct ImageGridOptions {
-  int columns = 8;             ///< images beside each other
-  int border = 2;              ///< black pixels around each image
-  double low = 0, high = 255;  ///< the values that become black and white
+  int columns = 8;  ///< images beside each other
+  int border = 2;   ///< black pixels around each image
+  /// The values that become black and white; `low` is below `high`.
+  ///@{
+  double low = 0, high = 255;
+  ///@}
 };
 
 /// Images [h, w, c] of one shape, of any type but bool, row after row: u8 [rows * (h + border) +

@@ -13,6 +13,7 @@ namespace belfry::data {
 
 using belfry::to_string;  // of enumerations
 
+/// The formats that decode_image() reads.
 enum class ImageFormat { jpeg, png, bmp, webp, tiff };
 
 constexpr auto names_of(ImageFormat) { return name_list("JPEG", "PNG", "BMP", "WebP", "TIFF"); }
@@ -22,9 +23,9 @@ ImageFormat image_format(std::span<const std::byte> bytes, std::string_view name
 
 /// In pixels, as stored.
 struct ImageSize {
-  std::int64_t h = 0;
-  std::int64_t w = 0;
-  bool operator==(const ImageSize&) const = default;
+  std::int64_t h = 0;                                 ///< height
+  std::int64_t w = 0;                                 ///< width
+  bool operator==(const ImageSize&) const = default;  ///< both are equal
 };
 
 /// The size that the header states; of a TIFF file that of its first page, of WebP that of the

@@ -23,6 +23,7 @@ enum class Reduction : std::uint8_t {
   weighted_mean,           ///< sum of w * l / sum of w; 0 where that is 0
   mean_by_nonzero_weights  ///< sum of w * l / number of w that are not 0; 0 where there are none
 };
+/// The names of the values, in their order.
 constexpr auto names_of(Reduction) {
   return name_list("none", "sum", "mean", "weighted_mean", "mean_by_nonzero_weights");
 }
@@ -40,6 +41,7 @@ Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights = {});
 /// outside the weights; at once: no weights, or one that is negative or not finite.
 Tensor class_weights(Tensor labels, const std::vector<double>& weights);
 
+/// Options of the losses of cross-entropy, with softmax and with sigmoid.
 struct CrossEntropyLossOptions {
   double label_smoothing = 0;  ///< fraction of each target spread over all classes, in [0, 1]
   Tensor weights = {};         ///< none: all 1
@@ -54,6 +56,7 @@ Tensor sparse_softmax_cross_entropy(Tensor logits, Tensor labels,
 /// a target t becomes (1 - s) * t + s / k.
 Tensor softmax_cross_entropy(Tensor logits, Tensor targets, CrossEntropyLossOptions options = {});
 
+/// Options of ctc().
 struct CtcLossOptions {
   std::int64_t blank = 0;      ///< class of the blank; negative ones count from the end
   bool zero_infinity = false;  ///< labels with no path through the frames: 0, not an error
@@ -87,6 +90,7 @@ Tensor mean_absolute_error(Tensor predictions, Tensor targets, RegressionLossOpt
 /// (tf.nn.log_poisson_loss).
 Tensor poisson_loss(Tensor log_rates, Tensor counts, RegressionLossOptions options = {});
 
+/// Options of huber().
 struct HuberOptions {
   double delta = 1;     ///< error beyond which the loss grows linearly; positive
   Tensor weights = {};  ///< [n]; none: all 1
@@ -107,9 +111,9 @@ enum class MaskChannels : std::uint8_t {
 /// masks from 0 / 0 and makes an empty prediction of an empty mask right: logits, targets [n, ...]
 /// -> [n], the mean over masks.
 struct OverlapLossOptions {
-  double smooth = 1;  ///< at least 0
-  MaskChannels channels = MaskChannels::together;
-  Tensor weights = {};  ///< [n]; none: all 1
+  double smooth = 1;                               ///< at least 0
+  MaskChannels channels = MaskChannels::together;  ///< the meaning of the last axis
+  Tensor weights = {};                             ///< [n]; none: all 1
 };
 /// 1 - (2 sum(p t) + s) / (sum(p) + sum(t) + s) (Milletari et al., "V-Net", 3DV 2016, with the
 /// plain sums that most programs have since).
@@ -117,16 +121,19 @@ Tensor dice_loss(Tensor logits, Tensor targets, OverlapLossOptions options = {})
 /// 1 - (sum(p t) + s) / (sum(p) + sum(t) - sum(p t) + s): one minus intersection over union.
 Tensor jaccard_loss(Tensor logits, Tensor targets, OverlapLossOptions options = {});
 
+/// Options of tversky_loss().
 struct TverskyLossOptions {
-  double false_positives = 0.3, false_negatives = 0.7;  ///< weights, at least 0; 1/2 each: Dice
-  double smooth = 1;                                    ///< as above
-  MaskChannels channels = MaskChannels::together;
-  Tensor weights = {};  ///< [n]; none: all 1
+  /// Weight of false positives, at least 0. With 1/2 for both the loss is Dice's.
+  double false_positives = 0.3, false_negatives = 0.7;  ///< weight of false negatives, at least 0
+  double smooth = 1;                                    ///< as OverlapLossOptions::smooth
+  MaskChannels channels = MaskChannels::together;       ///< the meaning of the last axis
+  Tensor weights = {};                                  ///< [n]; none: all 1
 };
 /// 1 - (sum(p t) + s) / (sum(p t) + a sum(p (1 - t)) + b sum((1 - p) t) + s), with a for false
 /// positives and b for false negatives (Salehi et al., MLMI 2017).
 Tensor tversky_loss(Tensor logits, Tensor targets, TverskyLossOptions options = {});
 
+/// Options of focal_loss().
 struct FocalLossOptions {
   double gamma = 2;     ///< at least 0; 0: cross-entropy
   double alpha = 0.25;  ///< weight of targets of 1, in [0, 1]; 1 - alpha is that of 0
@@ -137,6 +144,7 @@ struct FocalLossOptions {
 /// overflows.
 Tensor focal_loss(Tensor logits, Tensor targets, FocalLossOptions options = {});
 
+/// Options of weighted_sigmoid_cross_entropy().
 struct WeightedCrossEntropyOptions {
   /// The weights of targets of 1, at least 0: one for all, or one for each element of the last
   /// axis.

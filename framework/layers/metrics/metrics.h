@@ -18,6 +18,7 @@
 
 namespace belfry {
 
+/// A metric in a step: the state of this batch, and how a sum of states becomes the value.
 struct Metric {
   Tensor state;  ///< f64 [k]: what this batch contributes; merged by addition
   /// The metric of the merged state: f64, a scalar unless said otherwise.
@@ -38,6 +39,7 @@ Metric accuracy(Tensor labels, Tensor predictions, Tensor weights = {});
 /// equals. A label outside 0..k-1 is never right.
 Metric sparse_categorical_accuracy(Tensor labels, Tensor logits, Tensor weights = {});
 
+/// Options of top_k_accuracy().
 struct TopKOptions {
   std::int64_t k = 5;   ///< 1..classes
   Tensor weights = {};  ///< none: all 1
@@ -62,6 +64,7 @@ Metric recall(Tensor labels, Tensor probabilities, BinaryMetricOptions options =
 /// and no prediction is positive.
 Metric dice(Tensor labels, Tensor probabilities, BinaryMetricOptions options = {});
 
+/// Options of auc().
 struct AucOptions {
   int thresholds = 200;  ///< at least 2; more are finer. Memory: elements times thresholds
   Tensor weights = {};   ///< none: all 1
@@ -81,16 +84,18 @@ enum class Summation : std::uint8_t {
   minoring,     ///< the lower of the two precisions
   majoring      ///< the higher one
 };
+/// Options of auc_pr().
 struct AucPrOptions {
-  Summation summation = Summation::careful_interpolation;
-  int thresholds = 200;  ///< as those of AucOptions
-  Tensor weights = {};   ///< none: all 1
+  Summation summation = Summation::careful_interpolation;  ///< rule for the area between thresholds
+  int thresholds = 200;                                    ///< as those of AucOptions
+  Tensor weights = {};                                     ///< none: all 1
 };
 /// Area under precision over recall, through the thresholds of auc() (as tf.metrics.auc with the
 /// curve "PR"). The precision of no positive prediction counts as 1. 0 when no label is true. Error
 /// as auc().
 Metric auc_pr(Tensor labels, Tensor probabilities, AucPrOptions options = {});
 
+/// Options of confusion_matrix() and mean_iou().
 struct ConfusionOptions {
   std::int64_t classes;  ///< required
   Tensor weights = {};   ///< none: all 1
@@ -110,6 +115,7 @@ Metric mean_iou(Tensor labels, Tensor predictions, ConfusionOptions options);
 /// infinity if some were recognised.
 Metric character_error_rate(Sequences truth, Sequences hypothesis);
 
+/// Options of word_error_rate().
 struct WordErrorRateOptions {
   /// Label between words. The default never occurs: each row is one word, and the rate is the share
   /// of rows that are not right in every label.
@@ -120,6 +126,7 @@ Metric word_error_rate(Sequences truth, Sequences hypothesis, WordErrorRateOptio
 
 // ---- curves
 
+/// Options of pr_curve().
 struct PrCurveOptions {
   int thresholds = 201;  ///< at least 2; more are finer. Memory: elements times thresholds
   Tensor weights = {};   ///< none: all 1

@@ -30,18 +30,21 @@ namespace belfry {
 struct RandomOptions {
   TensorType type = {};      ///< of the result; axis 0 is the batch's rows, unless it is a scalar
   std::uint64_t stream = 0;  ///< Scope::next_stream()
-  double a = 0, b = 1;       ///< uniform: low, high; normal: mean, standard deviation
+  /// Uniform: low; normal: mean.
+  double a = 0, b = 1;  ///< uniform: high; normal: standard deviation
   BELFRY_FIELDS(type, stream, a, b)
 };
 
 Tensor random_uniform(const Scope& s, const Shape& shape, double low = 0, double high = 1,
                       DType dtype = DType::f32);  ///< in [low, high)
+/// Normal numbers. Error: the standard deviation is negative.
 Tensor random_normal(const Scope& s, const Shape& shape, double mean = 0,
                      double standard_deviation = 1, DType dtype = DType::f32);
 /// Redrawn until within two standard deviations.
 Tensor random_truncated_normal(const Scope& s, const Shape& shape, double mean = 0,
                                double standard_deviation = 1, DType dtype = DType::f32);
 
+/// Options of dropout().
 struct DropoutOptions {
   float rate = 0.5f;     ///< fraction of elements that become 0; the others are divided by 1 - rate
   bool training = true;  ///< false: the result is x

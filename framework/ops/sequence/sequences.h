@@ -16,6 +16,7 @@ struct Sequences {
   Tensor lengths;  ///< i32 or i64 [n], each in 0..l
 };
 
+/// Options of ctc_greedy_decode().
 struct CtcDecodeOptions {
   std::int64_t blank = 0;  ///< class of the blank; negative ones count from the end, as in ctc_loss
 };
@@ -34,12 +35,14 @@ Sequences ctc_greedy_decode(Tensor logits, Tensor lengths, CtcDecodeOptions opti
 /// The second half of that: path [n, t] of a whole type, a class for each frame.
 Sequences ctc_collapse(Tensor path, Tensor lengths, std::int64_t blank = 0);
 
+/// Options of edit_distance().
 struct EditDistanceOptions {
   bool words = false;           ///< compare words in place of labels
   std::int64_t separator = -1;  ///< label between words, of which any number part two words; one
                                 ///< that never occurs makes a row one word
   BELFRY_FIELDS(words, separator)
 };
+/// The results of edit_distance(), for each row.
 struct EditDistance {
   Tensor distance;  ///< i64 [n]
   Tensor length;    ///< i64 [n]: labels, or words, of the truth
@@ -53,6 +56,7 @@ EditDistance edit_distance(Sequences truth, Sequences hypothesis, EditDistanceOp
 // ---- connectionist temporal classification: training on sequences whose labels are not aligned
 // with the frames (Graves, Fernandez, Gomez, Schmidhuber, ICML 2006)
 
+/// Options of ctc_loss().
 struct CtcOptions {
   /// Class of the blank, 0 as in PyTorch and in TensorFlow for dense labels. Negative ones count
   /// from the end: -1 is the last class, which is the blank of Keras' ctc_batch_cost.

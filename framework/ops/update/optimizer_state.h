@@ -26,11 +26,13 @@ enum class OptimizerState : std::uint8_t {
   /// are the most sensitive.
   eight_bits,
 };
+/// The names of the values, in their order.
 constexpr auto names_of(OptimizerState) { return name_list("as_variable", "bf16", "eight_bits"); }
 
+/// Options of add_moving_averages().
 struct MovingAverageUpdateOptions {
   double decay = 0.999;  ///< in [0, 1)
-  bool warm_up = false;  ///< decay is at most (1 + n) / (10 + n)
+  bool warm_up = false;  ///< decay is at most (1 + n) / (10 + n) after n updates
   BELFRY_FIELDS(decay, warm_up)
 };
 
