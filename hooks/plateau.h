@@ -18,7 +18,7 @@ struct PlateauOptions {
       10;  ///< results in a row without a better one after which it is; at least 1
   Better better = Better::lower;  ///< lower or higher results
   double min_change = 0;          ///< a result is better if it is by more than this; at least 0
-  std::int64_t cooldown = 0;      ///< so many results after that do not count; at least 0
+  std::int64_t cooldown = 0;      ///< so many results after that are not waited for; at least 0
   double least = 0;               ///< the product of all factors is at least this, in [0, 1)
   /// The name of the hook, and of the variable NAME/factor that holds the product.
   std::string name = "plateau";

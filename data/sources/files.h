@@ -69,8 +69,8 @@ struct CsvFilesOptions {
   Compression compression = Compression::automatic;  ///< how each file is compressed
 };
 
-/// The records of CSV files, each of which has its own header, with one feature for each column:
-/// see CsvReader. A file with a wrong header is one Error.
+/// The records of CSV files, each with its own header if `options.csv.header`, with one feature for
+/// each column: see CsvReader. A file with a wrong header is one Error.
 Dataset csv(std::vector<std::string> paths, std::vector<CsvColumn> columns,
             CsvFilesOptions options = {});
 

@@ -123,8 +123,8 @@ void visit_fields(std::string_view names, const Members& members, Visitor&& fiel
 ///
 /// A field that is a whole number may have Limits behind it, and the fields of a struct inside may
 /// be listed as the struct's own. BELFRY_FIELDS(beta), behind the last field, is the same where
-/// there is neither. Members that JSON and other texts do not
-/// set, such as functions, may be left out.
+/// there is neither. Members that JSON and other texts do not set, such as functions, may be left
+/// out.
 template <class T>
 concept OptionStruct = requires(const T& o) {
   T::fields(o, detail::AnyField());

@@ -49,7 +49,7 @@ struct Initializer {
   void fill(Array& out, PhiloxKey key) const;
 };
 
-std::string to_string(const Initializer& initializer);  ///< "glorot"-like words with all parameters
+std::string to_string(const Initializer& initializer);  ///< the way with all its parameters
 
 /// One value for all elements: 0, 1 or `value`.
 ///@{

@@ -1,6 +1,7 @@
 #pragma once
 // Layers: functions that make variables under a scope and compute with them. All are compositions
-// of ops. Losses are in losses/losses.h, metrics in metrics/metrics.h.
+// of ops. Losses are in losses/losses.h, metrics in metrics/metrics.h, recurrent layers in
+// recurrent.h.
 
 #include <cstdint>
 

@@ -9,6 +9,7 @@
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/random/random.h"
+#include "belfry/framework/ops/recurrent/recurrent.h"
 #include "belfry/framework/ops/sequence/sequences.h"
 
 namespace belfry {

@@ -29,11 +29,13 @@ struct SafetensorsHeader {
 /// write_file_atomically() does; the elements are not copied. Equal contents give equal bytes.
 ///
 /// The metadata is given an entry `"format": "pt"` unless it has one, as other loaders expect.
-/// Keys that start with "belfry." are covered by a checksum, which is an entry of its own.
+/// Where a key starts with "belfry.", two entries are added: checksums of the data
+/// (belfry.crc32c) and of names, types and metadata (belfry.header_crc32c).
 ///
-/// Error: an undefined array; a name that is no UTF-8, has control characters, is longer than 4096
-/// bytes or is "__metadata__"; more than 1,000,000 tensors; names and metadata beyond 100 MB; the
-/// file cannot be written. The file that was at `path` is then as it was.
+/// Error: an undefined array; one of these two keys in `metadata`; a name that is no UTF-8, has
+/// control characters, is longer than 4096 bytes or is "__metadata__"; more than 1,000,000 tensors;
+/// names and metadata beyond 100 MB; the file cannot be written. The file that was at `path` is
+/// then as it was.
 void save_safetensors(const std::string& path, const NamedArrays& tensors,
                       const Metadata& metadata = {});
 

@@ -16,7 +16,7 @@ struct TransformerOptions {
   std::int64_t depth = 2;          ///< blocks
   std::int64_t width = 64;         ///< of each place
   std::int64_t heads = 4;          ///< of attention; must divide the width
-  std::int64_t hidden = 256;       ///< of the two dense layers in a block
+  std::int64_t hidden = 256;       ///< units between the two dense layers of a block
   bool learned_positions = false;  ///< false: sines and cosines, as in the paper's section 3.5
   std::int64_t longest = 512;      ///< sequence, where positions are learned
   bool pool_mean = true;           ///< classify the mean of all places; false: the first one

@@ -1,35 +1,12 @@
 #include <algorithm>
 
 #include "belfry/framework/backend/cpu/conv_kernels.h"
+#include "belfry/framework/backend/cpu/panels.h"
 #include "belfry/framework/backend/cpu/parallel.h"
 #include "belfry/framework/backend/cpu/simd_convert.h"
 
 namespace belfry::cpu {
 namespace {
-
-/// The kernel [rows, columns, in, out] as a matrix [out, taps x in] in panels of 16 columns, the
-/// last of them filled up with zeros.
-template <class T>
-class PanelsKernel final : public Kernel {
- public:
-  explicit PanelsKernel(const ConvGeometry& g)
-      : columns_(g.taps() * g.in_channels), out_(g.out_channels) {}
-
-  std::int64_t width() const { return ceil_div(columns_, winograd_channels) * winograd_channels; }
-  std::string_view implementation() const override { return "simd"; }
-
-  void run(const KernelArguments& a, Stream&) override {
-    const auto* kernel = a.input<T>(0);
-    auto* panels = a.output<float>(0);
-    for (std::int64_t j = 0; j < width(); ++j)
-      for (std::int64_t k = 0; k < out_; ++k)
-        panels[(j / winograd_channels * out_ + k) * winograd_channels + j % winograd_channels] =
-            j < columns_ ? static_cast<float>(kernel[j * out_ + k]) : 0;
-  }
-
- private:
-  std::int64_t columns_, out_;
-};
 
 /// Each thread takes bands of rows of dx, and multiplies some rows of dy at a time.
 template <class T>
@@ -41,11 +18,12 @@ class FewChannelsGradInput final : public Kernel {
         g_(g),
         row_(g.columns.in * g.in_channels),
         threads_(threads) {
-    auto panels = std::make_shared<PanelsKernel<T>>(g);
+    // The kernel [rows, columns, in, out] as a matrix [out, taps x in].
+    auto panels = std::make_shared<PanelsKernel<T>>(g.out_channels, g.taps() * g.in_channels, true);
     width_ = panels->width();
     packed_ = {.input = 1,
                .layout = concat("panels ", g.taps(), "x", g.in_channels, "x", g.out_channels),
-               .size = bytes_of(width_ * g.out_channels),
+               .size = panels->size(),
                .pack = panels};
     // Bands fit into a core's cache and are enough for all threads, but not so low that much of dy
     // is multiplied for two of them.

@@ -204,6 +204,18 @@ struct CtcLoops {
   void (*softmax)(const float* x, double log_sum, float factor, float* y, std::int64_t n);
 };
 
+/// The units of a row in a step of a recurrent layer, by a cell of ops/recurrent/cells.h: gates and
+/// what is kept lie one behind the other, n values each. Cells without c do not look at it.
+struct RecurrentLoops {
+  /// h and c become those after the step; q is the product of h with the kernel.
+  void (*forward)(const float* z, const float* q, const float* bias, std::int64_t n, float* h,
+                  float* c, float* kept);
+  /// dh and dc, the gradients of what the step leaves but for dy, become those of what it found, as
+  /// far as they do not come through q.
+  void (*backward)(const float* kept, const float* y, const float* h_before, const float* c_before,
+                   const float* dy, std::int64_t n, float* dh, float* dc, float* dz, float* dq);
+};
+
 /// Winograd's convolution by a window of r x s taps: m x n results of it from a tile of
 /// (m + r - 1) x (n + s - 1) pixels, by as many products for each pair of channels (Lavin & Gray
 /// 2015, section 4). Channels go in groups of this many.
@@ -301,6 +313,7 @@ struct SimdLoops {
   const SlotLoops& slots;
   const ForTypes<RandomLoops>& random;
   const CtcLoops& ctc;
+  const RecurrentLoops* recurrent;  ///< by RecurrentCell
   const WinogradLoops& winograd;
 };
 

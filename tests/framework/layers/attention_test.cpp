@@ -5,14 +5,6 @@
 namespace belfry::testing {
 namespace {
 
-/// sin(start), sin(start + 0.7), ..., which a peer program can write down as well.
-Array wave(const Shape& shape, double start, double amplitude = 1) {
-  Array out(shape, DType::f64);
-  double i = 0;
-  for (double& x : out.span<double>()) x = amplitude * std::sin(start + 0.7 * i++);
-  return out;
-}
-
 // The expected values of width 4 and two heads are those of PyTorch 2's MultiheadAttention in f64,
 // with these weights (its matrices are these, transposed).
 const std::map<std::string, Array> weights{

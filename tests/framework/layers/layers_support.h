@@ -32,6 +32,14 @@ inline Array noise(const Shape& shape, std::uint64_t seed = 1) {
   return out;
 }
 
+/// sin(start), sin(start + 0.7), ..., which a peer program can write down as well.
+inline Array wave(const Shape& shape, double start, double amplitude = 1) {
+  Array out(shape, DType::f64);
+  double i = 0;
+  for (double& x : out.span<double>()) x = amplitude * std::sin(start + 0.7 * i++);
+  return out;
+}
+
 inline std::vector<double> numbers(const Array& array) {
   std::vector<double> out;
   for (std::int64_t i = 0; i < array.elements(); ++i) out.push_back(array.at(i));
