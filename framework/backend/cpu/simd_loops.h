@@ -216,6 +216,22 @@ struct RecurrentLoops {
                    const float* dy, std::int64_t n, float* dh, float* dc, float* dz, float* dq);
 };
 
+/// Attention, one query and a tile of n keys at a time, n a multiple of 16. Scores of keys that do
+/// not count are minus infinity.
+struct AttentionLoops {
+  /// Scores x become weights exp(x - highest), where highest is the largest score so far: it and
+  /// the sum of weights go on from the tiles before. Returns what weights of these must be
+  /// multiplied with.
+  float (*weights)(float* x, std::int64_t n, float* highest, float* sum);
+  void (*scale_and_add)(float* y, const float* x, float factor,
+                        std::int64_t n);  ///< y = y factor + x
+  /// With the weight w = exp(x - log_sum): writes w kept and w (kept products - shift), of element
+  /// i to panels[i / 16 * stride + i % 16], the latter also to a row.
+  void (*slopes)(const float* x, float log_sum, const float* products, float shift,
+                 const float* kept, std::int64_t n, std::int64_t stride, float* weight_panels,
+                 float* slope_panels, float* slope_row);
+};
+
 /// Winograd's convolution by a window of r x s taps: m x n results of it from a tile of
 /// (m + r - 1) x (n + s - 1) pixels, by as many products for each pair of channels (Lavin & Gray
 /// 2015, section 4). Channels go in groups of this many.
@@ -313,6 +329,7 @@ struct SimdLoops {
   const SlotLoops& slots;
   const ForTypes<RandomLoops>& random;
   const CtcLoops& ctc;
+  const AttentionLoops& attention;
   const RecurrentLoops* recurrent;  ///< by RecurrentCell
   const WinogradLoops& winograd;
 };

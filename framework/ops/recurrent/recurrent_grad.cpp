@@ -30,7 +30,7 @@ template <class C, class T, class S>
 void run_row(const KernelContext& c, const RecurrentSizes& s, std::int64_t row) {
   RecurrentGradPlaces at(c.as<RecurrentGradOptions>());
   auto in = [&](int i) { return i > 0 ? c.input(i).as<T>() : nullptr; };
-  const T *kernel = in(0), *y = in(1), *dy = in(at.dy);
+  const T *kernel = c.input(0).as<T>(), *y = in(1), *dy = in(at.dy);
   const S* kept = at.kept > 0 ? c.input(at.kept).as<S>() : nullptr;
   std::vector<double> first_h = state_of_row(in(at.h), s, row),
                       first_c = state_of_row(in(at.c), s, row),

@@ -4,12 +4,6 @@
 namespace belfry::cpu::BELFRY_ISA {
 namespace {
 
-/// e^x for x in [-87, 88], within which it is a normal number.
-BELFRY_INLINE float normal_exp(float x) {
-  ExpArgument a = reduce_exp(x);
-  return (1 + (a.r + a.r * a.r * exp_tail(a.r))) * power_of_two(a.n);
-}
-
 /// exp(a - b) for a <= b, to be added to 1. It is 0 for two infinities, and from where on 1 + x is
 /// 1 in double, too: so that its square is no denormal number, which would take processors long.
 BELFRY_INLINE float exp_of_difference(double a, double b) {

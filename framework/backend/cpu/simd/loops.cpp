@@ -13,6 +13,7 @@ const SimdLoops loops{.isa = BELFRY_ISA_NAME,
                       .slots = slot_loops,
                       .random = random_loops,
                       .ctc = ctc_loops,
+                      .attention = attention_loops,
                       .recurrent = recurrent_loops,
                       .winograd = winograd_loops};
 

@@ -16,6 +16,7 @@ extern const UpdateLoops update_loops;
 extern const SlotLoops slot_loops;
 extern const ForTypes<RandomLoops> random_loops;
 extern const CtcLoops ctc_loops;
+extern const AttentionLoops attention_loops;
 extern const RecurrentLoops recurrent_loops[4];
 extern const WinogradLoops winograd_loops;
 extern const SimdLoops loops;

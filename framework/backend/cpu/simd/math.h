@@ -56,6 +56,12 @@ BELFRY_INLINE float exp(float x) {
   return p * power_of_two(half) * power_of_two(a.n - half);
 }
 
+/// The same for x in [-87, 88], within which it is a normal number.
+BELFRY_INLINE float normal_exp(float x) {
+  ExpArgument a = reduce_exp(x);
+  return (1 + (a.r + a.r * a.r * exp_tail(a.r))) * power_of_two(a.n);
+}
+
 /// 2^n (e^r - 1) + (2^n - 1), which keeps small results exact; half of it first, for n = 128.
 BELFRY_INLINE float expm1(float x) {
   float bounded = x > 89.0f ? 89.0f : x < -30.0f ? -30.0f : x;

@@ -12,7 +12,7 @@ struct Operands {
   const std::int64_t* lengths;
   T* y;
   C* kept;
-  C *h[2], *c;  ///< as they are: h before a step and behind it in turn
+  C *h, *h_after, *c;  ///< the state as it is; c changes in place
 };
 
 /// Reports rows whose length is bad.
@@ -27,11 +27,10 @@ __global__ void run_step(RecurrentSizes s, Operands<T> o, std::int64_t step) {
   std::int64_t thread = thread_number(), unit = thread % s.units,
                first = thread / s.units * rows_at_once, width = s.width();
   if (first >= s.rows) return;
-  const C* h = o.h[step % 2];
   const C* of_row[rows_at_once];
   C q[rows_at_once][Cell::gates];
   for (int r = 0; r < rows_at_once; ++r) {
-    of_row[r] = h + (first + r < s.rows ? first + r : first) * s.units;
+    of_row[r] = o.h + (first + r < s.rows ? first + r : first) * s.units;
     for (int g = 0; g < Cell::gates; ++g)
       q[r][g] = o.bias ? load(o.bias + g * s.units + unit) : C(0);
   }
@@ -48,7 +47,7 @@ __global__ void run_step(RecurrentSizes s, Operands<T> o, std::int64_t step) {
     std::int64_t length = s.length(o.lengths, row), i = row * s.units + unit;
     bool counts = step < length;
     std::int64_t place = row * s.steps + (counts ? s.place(step, length) : step);
-    cell::UnitState<C> after{h[i], Cell::has_c ? o.c[i] : C(0)};
+    cell::UnitState<C> after{o.h[i], Cell::has_c ? o.c[i] : C(0)};
     C kept[Cell::room] = {};
     if (counts) {
       C z[Cell::gates];
@@ -58,7 +57,7 @@ __global__ void run_step(RecurrentSizes s, Operands<T> o, std::int64_t step) {
     for (int k = 0; k < Cell::kept; ++k)
       o.kept[(place * Cell::kept + k) * s.units + unit] = kept[k];
     store(o.y + place * s.units + unit, counts ? after.h : C(0));
-    o.h[(step + 1) % 2][i] = after.h;
+    o.h_after[i] = after.h;
     if (Cell::has_c) o.c[i] = after.c;
   }
 }
@@ -79,16 +78,19 @@ std::unique_ptr<Kernel> make_for(const Node& node, const Gpu& gpu) {
                   .lengths = given<std::int64_t>(a, at.lengths),
                   .y = a.output<T>(0),
                   .kept = wanted<C>(a, at.kept),
-                  .h = {states, states + count},
+                  .h = states,
+                  .h_after = states + count,
                   .c = states + 2 * count};
     if (o.lengths) launch(stream, threads_for(s.rows), check_lengths, s, o.lengths, fault->site(a));
-    launch(stream, threads_for(count), read_state<T>, given<T>(a, at.h), count, o.h[0]);
+    launch(stream, threads_for(count), read_state<T>, given<T>(a, at.h), count, o.h);
     if (Cell::has_c)
       launch(stream, threads_for(count), read_state<T>, given<T>(a, at.c), count, o.c);
     std::int64_t threads = (s.rows + rows_at_once - 1) / rows_at_once * s.units;
-    for (std::int64_t step = 0; step < s.steps; ++step)
+    for (std::int64_t step = 0; step < s.steps; ++step) {
       launch(stream, threads_for(threads, 1, 128), run_step<Cell, T>, s, o, step);
-    launch(stream, threads_for(count), write_state<T>, o.h[s.steps % 2], count, a.output<T>(1));
+      std::swap(o.h, o.h_after);
+    }
+    launch(stream, threads_for(count), write_state<T>, o.h, count, a.output<T>(1));
     if (Cell::has_c)
       launch(stream, threads_for(count), write_state<T>, o.c, count, a.output<T>(at.out_c));
   };
