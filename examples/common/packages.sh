@@ -1,18 +1,19 @@
 # install_packages NAME...: installs what is missing of these packages of Debian and Ubuntu, and says
 # what. Asks nothing; where nothing is missing, neither apt nor root is needed.
 
-belfry_build_packages=(
-  g++ cmake ninja-build libdnnl-dev libtbb-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libjpeg-dev
+belfry_library_packages=(
+  libdnnl-dev libtbb-dev nlohmann-json3-dev libcli11-dev zlib1g-dev libjpeg-dev
   libpng-dev libtiff-dev libwebp-dev libopencv-core-dev libopencv-imgproc-dev
   # The CMake package of libdnnl-dev looks for OpenCL.
   opencl-headers ocl-icd-opencl-dev
 )
+# For training on several machines, which a build may lack and the tests should not.
+belfry_mpi_packages=(libopenmpi-dev openmpi-bin)
+# The same, for checkpoints of TensorFlow's whose index is compressed.
+belfry_snappy_packages=(libsnappy-dev)
+belfry_build_packages=(g++ cmake ninja-build "${belfry_library_packages[@]}")
 belfry_test_packages=(
-  libgtest-dev libgmock-dev doxygen
-  # For training on several machines, which a build may lack and the tests should not.
-  libopenmpi-dev openmpi-bin
-  # The same, for checkpoints of TensorFlow's whose index is compressed.
-  libsnappy-dev
+  "${belfry_mpi_packages[@]}" "${belfry_snappy_packages[@]}" libgtest-dev libgmock-dev doxygen
   # For tests that read what is written here by other people's programs.
   python3-venv
   # For tests of what is installed.
