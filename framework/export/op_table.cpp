@@ -6,6 +6,7 @@
 #include <map>
 
 #include "belfry/framework/graph/leaves.h"
+#include "belfry/framework/ops/attention/dot_product_attention.h"
 #include "belfry/framework/ops/check_range.h"
 #include "belfry/framework/ops/defs.h"
 #include "belfry/framework/ops/defs_nn.h"
@@ -13,6 +14,7 @@
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
 #include "belfry/framework/ops/random/random.h"
+#include "belfry/framework/ops/recurrent/recurrence.h"
 #include "belfry/framework/ops/sequence/sequence_rows.h"
 
 namespace belfry::saved {
@@ -144,6 +146,17 @@ void check_dropout(const ShapeContext& c) {
   require(rate >= 0 && rate < 1, c.op, ": rate ", rate);
 }
 
+void check_recurrent(const ShapeContext& c) {
+  require(c.inputs[1].shape.rank() < 1 || c.inputs[1].shape[0] <= most, c.op, ": ",
+          c.inputs[1].shape[0], " units");
+}
+void check_attention(const ShapeContext& c) {
+  const auto& o = c.as<DotProductAttentionNodeOptions>();
+  require(o.window >= 0 && o.window <= most, c.op, ": a window of ", o.window);
+  require(o.dropout >= 0 && o.dropout < 1, c.op, ": dropout ", o.dropout);
+  if (o.dropout > 0) require_state(c, c.inputs.size() - 1);
+}
+
 void check_input(const ShapeContext& c) {
   const auto& o = c.as<InputOptions>();
   if (!is_run_input(o.name)) return;
@@ -202,6 +215,9 @@ Table make_table() {
   for (const OpDef* op : {&random_uniform_op, &random_normal_op, &random_truncated_normal_op})
     add(*op, 1, 1, read_options<RandomOptions>, check_random);
   add(dropout_op, 2, 2, read_options<DropoutMask>, check_dropout);
+  add(recurrent_op, 2, 6, read_options<RecurrentNodeOptions>, check_recurrent);
+  add(dot_product_attention_op, 3, 6, read_options<DotProductAttentionNodeOptions>,
+      check_attention);
   add(ctc_collapse_op, 2, 2, read_options<CtcCollapseOptions>);
   add(check_range_op, 3, 3, read_options<CheckRangeOptions>);
   add(input_op, 0, 0, read_options<InputOptions>, check_input);

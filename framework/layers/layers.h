@@ -1,7 +1,7 @@
 #pragma once
 // Layers: functions that make variables under a scope and compute with them. All are compositions
 // of ops. Losses are in losses/losses.h, metrics in metrics/metrics.h, recurrent layers in
-// recurrent.h.
+// recurrent.h, the parts of transformers in transformers.h.
 
 #include <cstdint>
 
@@ -241,6 +241,9 @@ struct MultiHeadAttentionOptions {
 /// and `value` under `s` make c channels of each, of which head i has the i-th of `heads` equal
 /// parts; after attention() the parts are joined again for the dense layer `output`. With one width
 /// throughout these are the 4 (c^2 + c) parameters of PyTorch's MultiheadAttention.
+///
+/// Without a bias and with one leading axis this is scaled_dot_product_attention(), which keeps no
+/// weights, and where a query that may look nowhere gives 0 to `output`.
 ///
 /// For self-attention q, k and v are the same tensor. padding_mask() gives the mask for rows of
 /// different lengths. A mask or bias with fewer axes than the scores broadcasts over the leading

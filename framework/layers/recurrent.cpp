@@ -1,6 +1,7 @@
 #include "belfry/framework/layers/recurrent.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "belfry/framework/layers/layer_support.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
@@ -40,6 +41,12 @@ Recurrence one_way(const Scope& s, const Tensor& x, RecurrentCell cell, bool rev
   return recurrent(operands, {.cell = cell, .reverse = reverse});
 }
 
+/// The layer, as errors name it.
+std::string_view name_of(RecurrentCell cell) {
+  bool gates = cell == RecurrentCell::lstm || cell == RecurrentCell::gru;
+  return gates ? to_string(cell) : "simple_rnn";
+}
+
 void check(const Scope& s, std::string_view layer, const Tensor& x,
            const RecurrentLayerOptions& o) {
   require_defined(layer, {x});
@@ -53,9 +60,11 @@ void check(const Scope& s, std::string_view layer, const Tensor& x,
                      " are needed, one for each layer and direction");
 }
 
-RecurrentResult layers_of(const Scope& s, std::string_view layer, Tensor x, RecurrentCell cell,
-                          const RecurrentLayerOptions& o) {
-  check(s, layer, x, o);
+}  // namespace
+
+RecurrentResult recurrent_layers(const Scope& s, Tensor x, RecurrentCell cell,
+                                 RecurrentLayerOptions o) {
+  check(s, name_of(cell), x, o);
   Graph::PlacementGuard guard(s.graph(), s.placement());
   RecurrentResult result;
   std::size_t state = 0;
@@ -79,21 +88,14 @@ RecurrentResult layers_of(const Scope& s, std::string_view layer, Tensor x, Recu
   return result;
 }
 
-}  // namespace
-
 RecurrentResult lstm(const Scope& s, Tensor x, RecurrentLayerOptions options) {
-  return layers_of(s, "lstm", x, RecurrentCell::lstm, options);
+  return recurrent_layers(s, x, RecurrentCell::lstm, std::move(options));
 }
-
 RecurrentResult gru(const Scope& s, Tensor x, RecurrentLayerOptions options) {
-  return layers_of(s, "gru", x, RecurrentCell::gru, options);
+  return recurrent_layers(s, x, RecurrentCell::gru, std::move(options));
 }
-
-RecurrentResult simple_rnn(const Scope& s, Tensor x, RecurrentLayerOptions options,
-                           RecurrentCell cell) {
-  layers::require_at(s, cell == RecurrentCell::tanh || cell == RecurrentCell::relu,
-                     "simple_rnn: the cell must be tanh or relu, got ", to_string(cell));
-  return layers_of(s, "simple_rnn", x, cell, options);
+RecurrentResult simple_rnn(const Scope& s, Tensor x, RecurrentLayerOptions options) {
+  return recurrent_layers(s, x, RecurrentCell::tanh, std::move(options));
 }
 
 }  // namespace belfry

@@ -50,8 +50,11 @@ RecurrentResult lstm(const Scope& s, Tensor x, RecurrentLayerOptions options);
 /// `recurrent_bias` [3 units]. That of PyTorch, and of Keras with reset_after.
 RecurrentResult gru(const Scope& s, Tensor x, RecurrentLayerOptions options);
 
-/// Units without gates: as lstm(), `cell` being RecurrentCell::tanh or relu.
-RecurrentResult simple_rnn(const Scope& s, Tensor x, RecurrentLayerOptions options,
-                           RecurrentCell cell = RecurrentCell::tanh);
+/// Units without gates, h = tanh(x W + h U + b): as lstm().
+RecurrentResult simple_rnn(const Scope& s, Tensor x, RecurrentLayerOptions options);
+
+/// The layer of any cell: RecurrentCell::lstm, gru and tanh give those above.
+RecurrentResult recurrent_layers(const Scope& s, Tensor x, RecurrentCell cell,
+                                 RecurrentLayerOptions options);
 
 }  // namespace belfry

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "belfry/framework/ops/attention/attention.h"
 #include "belfry/framework/ops/collective.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"

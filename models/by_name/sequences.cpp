@@ -1,11 +1,13 @@
 #include "belfry/models/by_name/maker.h"
 #include "belfry/models/sequences/acoustic.h"
+#include "belfry/models/sequences/rnn.h"
 #include "belfry/models/sequences/transformer.h"
 
 namespace belfry::models::by_name {
 
 Makers sequences() {
   return {{"acoustic", maker<AcousticOptions>(acoustic)},
+          {"rnn", maker<RnnOptions>(rnn)},
           {"transformer", maker<TransformerOptions>(transformer)}};
 }
 

@@ -114,9 +114,17 @@ std::string Converter::named(const std::string& word) {
 
 std::string Converter::add(const std::string& op, std::vector<std::string> inputs,
                            Attributes attributes) {
+  return add_several(op, std::move(inputs), std::move(attributes), 1)[0];
+}
+
+std::vector<std::string> Converter::add_several(const std::string& op,
+                                                std::vector<std::string> inputs,
+                                                Attributes attributes, int count) {
   std::string name = named(op);
-  graph_.nodes.push_back({op, name, std::move(inputs), {name + ":0"}, std::move(attributes)});
-  return name + ":0";
+  std::vector<std::string> outputs;
+  for (int i = 0; i < count; ++i) outputs.push_back(concat(name, ":", i));
+  graph_.nodes.push_back({op, name, std::move(inputs), outputs, std::move(attributes)});
+  return outputs;
 }
 
 std::string Converter::constant(const Array& value, const std::string& name) {

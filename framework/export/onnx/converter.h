@@ -55,6 +55,9 @@ class Converter {
   /// Adds an op with one output, whose name it returns.
   std::string add(const std::string& op, std::vector<std::string> inputs,
                   Attributes attributes = {});
+  /// The same for an op with `count` outputs.
+  std::vector<std::string> add_several(const std::string& op, std::vector<std::string> inputs,
+                                       Attributes attributes, int count);
   std::string constant(const Array& value, const std::string& name = "constant");
   std::string scalar(double value, DType dtype);
   std::string list(const std::vector<std::int64_t>& values);  ///< i64 [values]
@@ -126,6 +129,7 @@ Conversions movement_conversions();
 Conversions reduction_conversions();
 Conversions image_conversions();
 Conversions sequence_conversions();
+Conversions recurrent_conversions();
 
 /// The order of axes that brings channels in front of all others but the first, and back.
 std::vector<std::int64_t> to_channels_first(int rank);

@@ -16,7 +16,13 @@ constexpr std::uint64_t ir_version = 8, opset = 17;
 std::uint64_t bits(std::int64_t value) { return value; }
 
 void write(WireWriter& to, const std::string& name, const AttributeValue& value) {
-  enum : std::uint64_t { type_float = 1, type_int = 2, type_string = 3, type_ints = 7 };
+  enum : std::uint64_t {
+    type_float = 1,
+    type_int = 2,
+    type_string = 3,
+    type_ints = 7,
+    type_strings = 8
+  };
   to.text(1, name);
   std::visit(
       [&](const auto& x) {
@@ -30,6 +36,9 @@ void write(WireWriter& to, const std::string& name, const AttributeValue& value)
         } else if constexpr (std::is_same_v<T, std::string>) {
           to.text(4, x);
           to.varint(20, type_string);
+        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          for (const std::string& element : x) to.text(9, element);
+          to.varint(20, type_strings);
         } else {
           for (std::int64_t element : x) to.varint(8, bits(element));
           to.varint(20, type_ints);

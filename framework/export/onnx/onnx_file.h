@@ -14,7 +14,8 @@
 
 namespace belfry::onnx {
 
-using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>;
+using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
+                                    std::vector<std::string>>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 /// One op; its operands are values by name.

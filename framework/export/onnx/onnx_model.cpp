@@ -98,7 +98,7 @@ Conversion find_conversion(std::string_view op) {
     Conversions table;
     for (const Conversions& part :
          {elementwise_conversions(), movement_conversions(), reduction_conversions(),
-          image_conversions(), sequence_conversions()})
+          image_conversions(), sequence_conversions(), recurrent_conversions()})
       table.insert(part.begin(), part.end());
     return table;
   }();

@@ -9,10 +9,11 @@
 
 namespace belfry {
 
-AttentionPlaces::AttentionPlaces(const DotProductAttentionNodeOptions& o, int first) {
-  if (o.mask) mask = first++;
-  if (o.lengths) lengths = first++;
-  if (o.dropout > 0) random = first++;
+AttentionPlaces::AttentionPlaces(const DotProductAttentionNodeOptions& o, int first)
+    : inputs(first) {
+  if (o.mask) mask = inputs++;
+  if (o.lengths) lengths = inputs++;
+  if (o.dropout > 0) random = inputs++;
 }
 
 AttentionSizes::AttentionSizes(const Shape& q, const Shape& v,

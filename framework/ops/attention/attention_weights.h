@@ -12,7 +12,7 @@
 
 namespace belfry {
 
-/// What an element's weight is multiplied with under dropout: 0 or 1 / (1 - rate).
+/// The factors of weights under dropout: 0 or 1 / (1 - rate).
 class WeightDropout {
  public:
   WeightDropout(const DotProductAttentionNodeOptions& o, const std::int64_t* random_state)

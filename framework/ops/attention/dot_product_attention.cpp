@@ -6,6 +6,9 @@ namespace belfry {
 
 void check_attention(const ShapeContext& c, int first) {
   const auto& o = c.as<DotProductAttentionNodeOptions>();
+  AttentionPlaces at(o, first);
+  require(c.inputs.size() == at.inputs, c.op, ": expected ", at.inputs, " operands, got ",
+          c.inputs.size());
   const TensorType &q = c.inputs[0], &k = c.inputs[1], &v = c.inputs[2];
   require_floating(c.op, "q", q);
   for (const auto& [operand, type] : {std::pair("q", &q), std::pair("k", &k), std::pair("v", &v)}) {
@@ -17,7 +20,6 @@ void check_attention(const ShapeContext& c, int first) {
   require(v.shape[0] == s.n && s.kv_heads > 0 && s.heads % s.kv_heads == 0, c.op, ": ", s.heads,
           " heads of q ", q, " must be a multiple of the ", s.kv_heads, " of v ", v,
           ", of as many rows");
-  AttentionPlaces at(o, first);
   if (at.mask > 0) {
     const TensorType& mask = c.inputs[at.mask];
     require_rank(c.op, "mask", mask, 4, "[n, heads, tq, tk]");

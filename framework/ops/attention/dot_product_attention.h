@@ -27,6 +27,7 @@ extern const OpDef dot_product_attention_grad_op;
 /// Places of the operands behind the `first` ones; -1 for those that are not there.
 struct AttentionPlaces {
   int mask = -1, lengths = -1, random = -1;
+  std::size_t inputs;  ///< how many there are
   AttentionPlaces(const DotProductAttentionNodeOptions& o, int first);
 };
 

@@ -20,11 +20,11 @@ int recurrent_gates(RecurrentCell cell) {
 
 RecurrentPlaces::RecurrentPlaces(const RecurrentNodeOptions& o) {
   RecurrentCell cell = o.recurrent.cell;
-  int input = 2, output = 2;
-  if (o.bias) bias = input++;
-  if (o.initial) h = input++;
-  if (o.initial && has_c(cell)) c = input++;
-  if (o.lengths) lengths = input++;
+  int output = 2;
+  if (o.bias) bias = inputs++;
+  if (o.initial) h = inputs++;
+  if (o.initial && has_c(cell)) c = inputs++;
+  if (o.lengths) lengths = inputs++;
   if (has_c(cell)) out_c = output++;
   if (kept_of(cell) > 0) kept = output++;
 }

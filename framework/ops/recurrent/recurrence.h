@@ -65,6 +65,7 @@ constexpr bool has_own_dq(RecurrentCell cell) { return cell == RecurrentCell::gr
 struct RecurrentPlaces {
   int bias = -1, h = -1, c = -1, lengths = -1;
   int out_c = -1, kept = -1;
+  std::size_t inputs = 2;  ///< how many there are
   explicit RecurrentPlaces(const RecurrentNodeOptions& o);
 };
 struct RecurrentGradPlaces {

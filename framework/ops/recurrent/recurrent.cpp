@@ -13,6 +13,8 @@ std::vector<TensorType> shape(const ShapeContext& c) {
   const auto& o = c.as<RecurrentNodeOptions>();
   RecurrentPlaces at(o);
   const TensorType &z = c.inputs[0], &kernel = c.inputs[1];
+  require(c.inputs.size() == at.inputs, c.op, ": expected ", at.inputs, " operands, got ",
+          c.inputs.size());
   require_floating(c.op, "z", z);
   require_rank(c.op, "z", z, 3, "[n, t, gates * units]");
   require_rank(c.op, "kernel", kernel, 2, "[units, gates * units]");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/train/state/warm_start_recurrent.h"
 #include "belfry/framework/train/state/warm_start_values.h"
 
 namespace belfry {
@@ -51,9 +52,11 @@ std::vector<std::string> patterns_of(const std::vector<RenameRule>& rules) {
 /// Goes over the variables of one model.
 class TableBuilder {
  public:
-  TableBuilder(const WarmStart& options, const Weights& source, std::uint64_t seed)
+  TableBuilder(const WarmStart& options, const Weights& source,
+               std::span<const VariableOptions> variables, std::uint64_t seed)
       : options_(options),
         source_(source),
+        variables_(variables),
         seed_(seed),
         wanted_(options.variables, "variables"),
         renames_(patterns_of(options.renames), "renames") {
@@ -77,6 +80,7 @@ class TableBuilder {
     entry.state = fits ? State::loaded : State::mismatched;
     if (!fits) return;
     entry.conversion = value->how;
+    if (!value->also.empty()) used_.insert(value->also);
     out_.values[variable.name] = value->value;
   }
 
@@ -134,9 +138,20 @@ class TableBuilder {
     return variable;
   }
 
+  /// Whether the model has a `recurrent_bias` beside this variable.
+  bool has_second_bias(const VariableOptions& variable) const {
+    std::string beside = variable.name.substr(0, variable.name.rfind('/') + 1) + "recurrent_bias";
+    return std::ranges::any_of(variables_, [&](const auto& v) { return v.name == beside; });
+  }
+
   std::optional<ConvertedValue> value_of(const VariableOptions& variable, const std::string& source,
                                          const Array& array) const {
-    auto value = convert_value(options_, variable, source, array);
+    auto value =
+        recurrent_value(variable, source, array, source_.tensors, has_second_bias(variable));
+    if (value)
+      value = with_type_of(variable, *std::move(value));
+    else
+      value = convert_value(options_, variable, source, array);
     auto vocabulary =
         std::find_if(options_.vocabularies.begin(), options_.vocabularies.end(),
                      [&](const WarmStartVocabulary& v) { return v.variable == variable.name; });
@@ -148,6 +163,7 @@ class TableBuilder {
 
   const WarmStart& options_;
   const Weights& source_;
+  std::span<const VariableOptions> variables_;
   std::uint64_t seed_;
   Patterns wanted_, renames_;
   std::set<std::string> known_, used_;
@@ -202,7 +218,7 @@ std::string to_string(const WarmStartTable& table) {
 WarmStartTable warm_start_table(const WarmStart& options, const Weights& source,
                                 std::span<const VariableOptions> variables, std::uint64_t seed,
                                 bool whole_model) {
-  TableBuilder builder(options, source, seed);
+  TableBuilder builder(options, source, variables, seed);
   for (const VariableOptions& variable : variables)
     with_context(concat("warm start of `", variable.name, "` from ", source.path),
                  [&] { builder.add(variable); });

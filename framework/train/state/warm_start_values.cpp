@@ -80,7 +80,7 @@ std::unordered_map<std::string, std::int64_t> read_tokens(const std::string& pat
 
 std::optional<ConvertedValue> convert_value(const WarmStart& options, const VariableOptions& wanted,
                                             const std::string& source_name, const Array& source) {
-  ConvertedValue out{source, {}};
+  ConvertedValue out{.value = source, .how = {}};
   auto note = [&](const std::string& what) { out.how += (out.how.empty() ? "" : ", ") + what; };
   if (has_layout_of_pytorch(options, wanted, source_name)) {
     if (auto image = options.flattened.find(wanted.name); image != options.flattened.end()) {
@@ -95,12 +95,16 @@ std::optional<ConvertedValue> convert_value(const WarmStart& options, const Vari
         out.value = out.value.reshape(wanted.type.shape);
     }
   }
-  if (source.dtype() != wanted.type.dtype) {
-    if (!converts(source.dtype(), wanted.type.dtype)) return std::nullopt;
-    out.value = out.value.cast(wanted.type.dtype);
-    note(concat(source.dtype(), " to ", wanted.type.dtype));
-  }
-  return out;
+  return with_type_of(wanted, std::move(out));
+}
+
+std::optional<ConvertedValue> with_type_of(const VariableOptions& wanted, ConvertedValue value) {
+  DType from = value.value.dtype(), to = wanted.type.dtype;
+  if (from == to) return value;
+  if (!converts(from, to)) return std::nullopt;
+  value.value = value.value.cast(to);
+  value.how += concat(value.how.empty() ? "" : ", ", from, " to ", to);
+  return value;
 }
 
 std::optional<ConvertedValue> take_tokens(const WarmStartVocabulary& vocabulary,

@@ -13,7 +13,11 @@ namespace belfry {
 struct ConvertedValue {
   Array value;
   std::string how;
+  std::string also = {};  ///< another tensor of the source that went into it
 };
+
+/// The same in the type of `wanted`; nothing if it cannot be converted.
+std::optional<ConvertedValue> with_type_of(const VariableOptions& wanted, ConvertedValue value);
 
 /// `source`, found under `source_name`, as a value of `wanted`; nothing if its shape or type does
 /// not allow it. The rule of the layout comes first, then the type.

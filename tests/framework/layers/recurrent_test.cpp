@@ -98,9 +98,7 @@ Built build(Graph& graph, const Case& k) {
       .units = units, .layers = k.layers, .bidirectional = k.bidirectional, .initial = b.initial};
   if (k.lengths) options.lengths = tensor<std::int64_t>(graph, {n}, {4, 2, 3});
   Scope s = Scope(graph) / "r";
-  b.result = k.cell == RC::lstm  ? lstm(s, b.x, options)
-             : k.cell == RC::gru ? gru(s, b.x, options)
-                                 : simple_rnn(s, b.x, options, k.cell);
+  b.result = recurrent_layers(s, b.x, k.cell, options);
   return b;
 }
 
@@ -139,16 +137,22 @@ TEST(Recurrent, IsPyTorchsInAllForms) {
   }
 }
 
-TEST(Recurrent, VariablesAreKeras) {
+TEST(Recurrent, VariablesAreThoseOfKeras) {
   Graph graph;
   Tensor x = constant(graph, Array::zeros({2, 3, 5}));
   lstm(Scope(graph) / "a", x, {.units = 4});
   gru(Scope(graph) / "b", x, {.units = 4, .layers = 2, .bidirectional = true});
   simple_rnn(Scope(graph) / "c", x, {.units = 4, .use_bias = false});
-  std::vector<std::string> names;
-  for (const Node* v : graph.variables())
-    names.push_back(concat(v->scope(), to_string(v->output())));
-  EXPECT_THAT(names, ElementsAre());
+  auto type = [&](const char* name) { return to_string(graph.find_variable(name)->output()); };
+  EXPECT_EQ(type("a/kernel"), "f32[5, 16]");
+  EXPECT_EQ(type("a/recurrent_kernel"), "f32[4, 16]");
+  EXPECT_EQ(type("a/bias"), "f32[16]");
+  EXPECT_EQ(type("b/layer0/forward/kernel"), "f32[5, 12]");
+  EXPECT_EQ(type("b/layer0/backward/recurrent_bias"), "f32[12]");
+  EXPECT_EQ(type("b/layer1/forward/kernel"), "f32[8, 12]");
+  EXPECT_EQ(type("b/layer1/backward/recurrent_kernel"), "f32[4, 12]");
+  EXPECT_EQ(type("c/kernel"), "f32[5, 4]");
+  EXPECT_EQ(graph.variables().size(), 3u + 16u + 2u);
 }
 
 TEST(Recurrent, ForgetsLittleAtFirst) {
@@ -201,8 +205,6 @@ TEST(Recurrent, ErrorsNameLayerAndPlace) {
             "lstm: x must be floating [n, t, c], got f32[6, 5] (at a)");
   EXPECT_EQ(error({.units = 1, .bidirectional = true, .initial = {{x, x}}}, x),
             "lstm: initial has 1 states; 2 are needed, one for each layer and direction (at a)");
-  EXPECT_EQ(error_of([&] { simple_rnn(Scope(graph) / "b", x, {.units = 1}, RC::gru); }),
-            "simple_rnn: the cell must be tanh or relu, got gru (at b)");
 }
 
 }  // namespace

@@ -220,5 +220,55 @@ TEST_F(Vocabularies, FilesThatDoNotFitAreErrors) {
   EXPECT_THAT(error({3, 2}, {3, 2}), HasSubstr("line 3 has the token `a` of line 1"));
 }
 
+// ---- recurrent layers
+
+TEST(WarmStart, RecurrentLayersOfPyTorchAreTurned) {
+  NamedArrays gru{{"rnn.weight_ih_l0", counting({6, 1})},
+                  {"rnn.weight_hh_l0", counting({6, 2})},
+                  {"rnn.bias_ih_l0", counting({6})},
+                  {"rnn.bias_hh_l0", counting({6}, DType::f16)}};
+  WarmStart options{.names = {{"r/kernel", "rnn.weight_ih_l0"},
+                              {"r/recurrent_kernel", "rnn.weight_hh_l0"},
+                              {"r/bias", "rnn.bias_ih_l0"},
+                              {"r/recurrent_bias", "rnn.bias_hh_l0"}}};
+  auto table = plan(options, gru,
+                    {variable("r/kernel", {1, 6}), variable("r/recurrent_kernel", {2, 6}),
+                     variable("r/bias", {6}), variable("r/recurrent_bias", {6})});
+  // Reset, update, new become update, reset, new.
+  EXPECT_THAT(floats(table.values.at("r/kernel")), ElementsAre(2, 3, 0, 1, 4, 5));
+  EXPECT_THAT(floats(table.values.at("r/recurrent_kernel")),
+              ElementsAre(4, 6, 0, 2, 8, 10, 5, 7, 1, 3, 9, 11));
+  EXPECT_THAT(floats(table.values.at("r/bias")), ElementsAre(2, 3, 0, 1, 4, 5));
+  EXPECT_THAT(floats(table.values.at("r/recurrent_bias")), ElementsAre(2, 3, 0, 1, 4, 5));
+  EXPECT_EQ(table.entries[0].conversion, "transposed, gates in order");
+  EXPECT_EQ(table.entries[3].conversion, "gates in order, f16 to f32");
+}
+
+TEST(WarmStart, TwoBiasesOfPyTorchAreOne) {
+  NamedArrays lstm{{"weight_hh_l1_reverse", counting({4, 1})},
+                   {"bias_ih_l1_reverse", counting({4})},
+                   {"bias_hh_l1_reverse", Array::of({10.0f, 20.0f, 30.0f, 40.0f}, {4})}};
+  WarmStart options{
+      .names = {{"r/recurrent_kernel", "weight_hh_l1_reverse"}, {"r/bias", "bias_ih_l1_reverse"}}};
+  std::vector<VariableOptions> one{variable("r/recurrent_kernel", {1, 4}), variable("r/bias", {4})};
+  auto table = plan(options, lstm, one);
+  EXPECT_THAT(floats(table.values.at("r/recurrent_kernel")), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(floats(table.values.at("r/bias")), ElementsAre(10, 21, 32, 43));
+  EXPECT_EQ(table.entries[1].conversion, "plus bias_hh");
+  EXPECT_THAT(table.unused, ElementsAre());
+  one.push_back(variable("r/recurrent_bias", {4}));
+  options.names["r/recurrent_bias"] = "bias_hh_l1_reverse";
+  table = plan(options, lstm, one);
+  EXPECT_THAT(floats(table.values.at("r/bias")), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(floats(table.values.at("r/recurrent_bias")), ElementsAre(10, 20, 30, 40));
+}
+
+TEST(WarmStart, TheBiasOfKerasGruHasTwoRows) {
+  EXPECT_THAT(floats(taken({}, "gru/bias", counting({2, 3}), variable("r/bias", {3}))),
+              ElementsAre(0, 1, 2));
+  EXPECT_THAT(floats(taken({}, "gru/bias", counting({2, 3}), variable("r/recurrent_bias", {3}))),
+              ElementsAre(3, 4, 5));
+}
+
 }  // namespace
 }  // namespace belfry

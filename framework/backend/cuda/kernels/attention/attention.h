@@ -13,7 +13,7 @@ constexpr int attention_threads = 128, warp_threads = 32;
 /// Elements of a vector that a thread sums, and so the widest vector that there are kernels for.
 constexpr int elements_of_thread = 4, most_width = attention_threads * elements_of_thread;
 
-/// What all kernels of attention read.
+/// The operands that all kernels of attention read.
 template <class T>
 struct AttentionInputs {
   AttentionSizes sizes;
