@@ -1,6 +1,4 @@
 
-#include "belfry/framework/ops/attention/attention.h"
-
 #include <cmath>
 #include <numeric>
 
@@ -70,27 +68,6 @@ Tensor join_heads(const Tensor& x) {
   return reshape(y, Shape(sizes));
 }
 
-/// As one op where it has what is asked for: there is none with a bias, or for windows.
-Tensor attend_in_heads(const Scope& s, const Tensor& q, const Tensor& k, const Tensor& v,
-                       const MultiHeadAttentionOptions& o) {
-  bool one_op = !o.bias.defined() && q.rank() == 3 && (!o.mask.defined() || o.mask.rank() <= 4);
-  if (!one_op)
-    return join_heads(
-        attention(s, split_heads(q, o.heads), split_heads(k, o.heads), split_heads(v, o.heads),
-                  {.mask = o.mask, .bias = o.bias, .dropout = o.dropout, .training = o.training}));
-  auto heads = [&](const Tensor& x) {
-    return reshape(x, {x.size(0), x.size(1), o.heads, x.size(2) / o.heads});
-  };
-  DotProductAttentionOptions options{.dropout = o.dropout, .training = o.training};
-  if (o.mask.defined()) {
-    std::vector<std::int64_t> sizes(4 - o.mask.rank(), 1);
-    sizes.insert(sizes.end(), o.mask.shape().begin(), o.mask.shape().end());
-    options.mask = reshape(o.mask, Shape(sizes));
-  }
-  Tensor y = scaled_dot_product_attention(s, heads(q), heads(k), heads(v), options);
-  return reshape(y, {y.size(0), y.size(1), q.size(2)});
-}
-
 }  // namespace
 
 Tensor attention(const Scope& s, Tensor q, Tensor k, Tensor v, AttentionOptions o) {
@@ -115,10 +92,13 @@ Tensor multi_head_attention(const Scope& s, Tensor q, Tensor k, Tensor v,
                      .kernel_initializer = o.kernel_initializer,
                      .bias_initializer = o.bias_initializer};
   // One after the other: the order of arguments, and with it that of nodes, is the compiler's.
-  Tensor query = dense(s / "query", q, layer);
-  Tensor key = dense(s / "key", k, layer);
-  Tensor value = dense(s / "value", v, layer);
-  return dense(s / "output", attend_in_heads(s, query, key, value, o), layer);
+  Tensor query = split_heads(dense(s / "query", q, layer), o.heads);
+  Tensor key = split_heads(dense(s / "key", k, layer), o.heads);
+  Tensor value = split_heads(dense(s / "value", v, layer), o.heads);
+  Tensor y =
+      attention(s, query, key, value,
+                {.mask = o.mask, .bias = o.bias, .dropout = o.dropout, .training = o.training});
+  return dense(s / "output", join_heads(y), layer);
 }
 
 Tensor padding_mask(Tensor lengths, std::int64_t keys) {

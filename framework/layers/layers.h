@@ -242,9 +242,6 @@ struct MultiHeadAttentionOptions {
 /// parts; after attention() the parts are joined again for the dense layer `output`. With one width
 /// throughout these are the 4 (c^2 + c) parameters of PyTorch's MultiheadAttention.
 ///
-/// Without a bias and with one leading axis this is scaled_dot_product_attention(), which keeps no
-/// weights, and where a query that may look nowhere gives 0 to `output`.
-///
 /// For self-attention q, k and v are the same tensor. padding_mask() gives the mask for rows of
 /// different lengths. A mask or bias with fewer axes than the scores broadcasts over the leading
 /// ones: a bias [heads, t, t] is shared by all rows, and one for windows [w, 1, t, t] goes with

@@ -10,9 +10,11 @@
 namespace belfry {
 namespace {
 
+constexpr std::int64_t most_units = 1 << 30;
+
 /// Zeros, but for the forget gate of lstm.
 Initializer bias_initializer(RecurrentCell cell, const RecurrentLayerOptions& o, DType dtype) {
-  if (cell != RecurrentCell::lstm || o.forget_bias == 0) return zeros();
+  if (cell != RecurrentCell::lstm || o.forget_bias == 0 || !o.use_bias) return zeros();
   Array values = Array::zeros({recurrent_gates(cell) * o.units});
   std::fill_n(values.span<float>().data() + o.units, o.units, static_cast<float>(o.forget_bias));
   return given(values.cast(dtype));
@@ -50,7 +52,10 @@ std::string_view name_of(RecurrentCell cell) {
 void check(const Scope& s, std::string_view layer, const Tensor& x,
            const RecurrentLayerOptions& o) {
   require_defined(layer, {x});
-  layers::require_at(s, o.units >= 1, layer, ": units must be at least 1, got ", o.units);
+  layers::require_at(s, o.units >= 1 && o.units <= most_units, layer, ": units must be 1 to ",
+                     most_units, ", got ", o.units);
+  layers::require_at(s, o.dropout >= 0 && o.dropout < 1, layer, ": dropout must be in [0, 1), got ",
+                     o.dropout);
   layers::require_at(s, o.layers >= 1, layer, ": layers must be at least 1, got ", o.layers);
   layers::require_at(s, x.rank() == 3 && is_floating(x.dtype()), layer,
                      ": x must be floating [n, t, c], got ", x.type());

@@ -42,8 +42,9 @@ struct RecurrentResult {
 /// [units, 4 units] and `bias` [4 units] under `s`, gates i, f, g, o, as in Keras; of several
 /// layers under `layer0`, `layer1`, ..., of two directions in these under `forward` and `backward`.
 /// RecurrentCell has the formulas. The products of all steps with `kernel` are one; the step runs
-/// the rest step by step. Error: units or layers below 1, dropout outside [0, 1), as many initial
-/// states as there are not; as recurrent().
+/// the rest step by step. Error: units below 1 or above 2^30, layers below 1,
+/// dropout outside [0, 1), another number of initial states than layers times directions; as
+/// recurrent().
 RecurrentResult lstm(const Scope& s, Tensor x, RecurrentLayerOptions options);
 
 /// Gated recurrent units: as lstm(), with 3 gates (update, reset, new) and a second bias

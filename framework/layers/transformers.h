@@ -32,7 +32,7 @@ struct RmsNormOptions {
 };
 /// x over the root of the mean of its squares along the last axis, times the variable `scale` [c]
 /// under `s`, at first 1 (Zhang & Sennrich, NeurIPS 2019). Computed in f32 for 16 bits. Error: x is
-/// not floating, or has fewer than two axes.
+/// not floating, or has fewer than two axes; a negative epsilon.
 Tensor rms_norm(const Scope& s, Tensor x, RmsNormOptions options = {});
 
 /// Options of swiglu().

@@ -8,9 +8,9 @@
 
 namespace belfry {
 
-/// While a model is built with this rule, matrix products and convolutions take their operands in
-/// `low` (bf16 or f16); sums, powers, exponentials, logarithms and softmax take 16-bit operands in
-/// f32; other ops compute in the type of their operands; those with
+/// While a model is built with this rule, matrix products, convolutions, recurrences and
+/// attention take their operands in `low` (bf16 or f16); sums, powers, exponentials, logarithms and
+/// softmax take 16-bit operands in f32; other ops compute in the type of their operands; those with
 /// Autocast::widest, elementwise ones and concat, take f32 where operands differ. Variables keep
 /// their type; casts are nodes of the graph, so gradients arrive in the variables' type. f64 stays
 /// f64.

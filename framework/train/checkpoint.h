@@ -40,8 +40,8 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir);
 std::string kept_folder(const std::string& model_dir);
 
 /// Writes atomically and durably; then removes the older ones that are not to be kept. What stays
-/// though it is not among the newest moves to kept_folder(). Returns its path. Error: it cannot be written, or a rule
-/// is out of its range; the older ones are then as they were.
+/// though it is not among the newest moves to kept_folder(). Returns its path. Error: it cannot be
+/// written, or a rule is out of its range; the older ones are then as they were.
 std::string save_checkpoint(const std::string& model_dir, const Checkpoint& checkpoint,
                             const KeepRules& keep);
 

@@ -69,9 +69,9 @@ inline AutoSplit auto_split(int devices) { return {devices}; }
 /// The type in which models compute. Variables, optimizers, statistics and losses stay f32.
 enum class Precision : std::uint8_t {
   f32,
-  /// Matrix products and convolutions take their operands in bf16; sums, powers, exponentials,
-  /// logarithms, softmax and losses are computed in f32, and the other ops in the type of their
-  /// operands. The rule is autocast()'s, in framework/ops/autocast.h.
+  /// Matrix products, convolutions, recurrences and attention take their operands in bf16; sums,
+  /// powers, exponentials, logarithms, softmax and losses are computed in f32, and the other ops in
+  /// the type of their operands. The rule is autocast()'s, in framework/ops/autocast.h.
   bf16,
   /// The same in f16, with a loss scale for each update, so that small gradients do not become 0:
   /// the variable loss_scale/N for update N, at first 2^15. It is doubled after 2000 steps

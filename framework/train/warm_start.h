@@ -35,8 +35,8 @@ Weights load_weights(const std::string& from);
 /// How the kernels of a source are laid out, where a variable `kernel` of dense layers and
 /// convolutions takes its value from them. Recurrent layers need none: where the source's name is
 /// one of PyTorch's (weight_ih_l0, bias_hh_l0_reverse), matrices are transposed, the gates of a GRU
-/// change places, and the two biases of an LSTM are added up; Keras' are as Belfry's, but for the
-/// bias of its GRU, of which `bias` and `recurrent_bias` take a row each.
+/// change places, and two biases are added up for a layer that has one; Keras' are as Belfry's, but
+/// for the bias of its GRU, of which `bias` and `recurrent_bias` take a row each.
 enum class KernelLayout : std::uint8_t {
   by_name,  ///< a tensor whose name ends in "weight" is PyTorch's, others are as Belfry's
   belfry,   ///< [in, out] and [h, w, in, out]: Belfry's, TensorFlow's, Keras' and Flax'

@@ -57,6 +57,8 @@ struct SmallModel {
     if (name == "acoustic") {
       of.set("label", Array::of({1, 2, 3, 1, 2, 2, 1, 3, 3, 2}, Shape{n, 2}));
       of.set("label_length", Array::of<std::int64_t>({2, 1, 2, 1, 2}));
+    } else if (name == "gpt") {
+      of.set("label", of.at("token"));
     } else if (name.starts_with("unet")) {
       Shape mask = of.at("image").shape();
       of.set("mask", counted(mask.with(mask.rank() - 1, 1), 2).cast(DType::f32));
@@ -111,6 +113,9 @@ inline std::vector<SmallModel> every_model() {
           {"acoustic",
            R"({"labels": 4, "filters": [8, 8]})",
            {{"audio", {{12, 5}, DType::f32}}, {"audio_length", {{}, DType::i64}, 6, 13}}},
+          {"gpt",
+           R"({"vocabulary": 9, "context": 8, "depth": 1, "width": 8, "heads": 2})",
+           {{"token", {{6}, DType::i64}, 0, 9}}},
           {"rnn",
            R"({"units": 5, "layers": 2, "bidirectional": true, "lengths": "length"})",
            {{"x", {{6, 3}, DType::f32}}, {"length", {{}, DType::i64}, 1, 7}}},

@@ -1,6 +1,6 @@
 #pragma once
 // The common parts of the kernels of attention: tiles of queries by keys, whose scores fit into a
-// core's first cache, and operands in the panels that the loop of matrix products reads.
+// core's second cache, and operands in the panels that the loop of matrix products reads.
 
 #include <algorithm>
 #include <limits>
@@ -26,9 +26,9 @@ struct Vectors {
   std::int64_t count, width, stride;
 };
 
-/// As a matrix [width, count] in panels of 16 vectors, the last filled up with zeros.
-inline void pack_as_columns(const Vectors& x, float* panels) {
-  for (std::int64_t j = 0; j < whole_panels(x.count); ++j) {
+/// As a matrix [width, columns], columns >= count, in panels of 16 vectors, filled up with zeros.
+inline void pack_as_columns(const Vectors& x, std::int64_t columns, float* panels) {
+  for (std::int64_t j = 0; j < whole_panels(columns); ++j) {
     float* to =
         panels + j / winograd_channels * x.width * winograd_channels + j % winograd_channels;
     const float* from = x.first + j * x.stride;
@@ -71,9 +71,10 @@ class AttentionKernel : public Kernel {
     return sizes_.with(at_.mask > 0 ? a.inputs[at_.mask] : nullptr, mask_shape_,
                        at_.lengths > 0 ? a.inputs[at_.lengths] : nullptr);
   }
-  Vectors keys_of(const float* x, std::int64_t row, std::int64_t kv_head,
+  /// The keys of a head that count; panels have zeros in place of others, which may be anything.
+  Vectors keys_of(const AttentionSizes& s, const float* x, std::int64_t row, std::int64_t kv_head,
                   std::int64_t width) const {
-    return {x + sizes_.key_at(row, 0, kv_head, width), sizes_.tk, width, sizes_.kv_heads * width};
+    return {x + s.key_at(row, 0, kv_head, width), s.length(row), width, s.kv_heads * width};
   }
   Vectors queries_of(const float* x, std::int64_t row, std::int64_t head, std::int64_t first,
                      std::int64_t width) const {
@@ -84,10 +85,11 @@ class AttentionKernel : public Kernel {
   /// Packs all keys of a head by tiles, as rows.
   void pack_tiles(Vectors x, float* to) const {
     const float* first = x.first;
+    std::int64_t count = x.count;
     for (std::int64_t key = 0; key < keys_; key += keys_at_once) {
       std::int64_t columns = std::min(keys_at_once, keys_ - key);
       x.first = first + key * x.stride;
-      x.count = std::clamp<std::int64_t>(sizes_.tk - key, 0, columns);
+      x.count = std::clamp<std::int64_t>(count - key, 0, columns);
       pack_as_rows(x, columns, to);
       to += columns * whole_panels(x.width);
     }
@@ -142,7 +144,7 @@ class AttentionKernel : public Kernel {
   }
 
   DotProductAttentionNodeOptions options_;
-  AttentionPlaces at_;
+  AttentionIndices at_;
   AttentionSizes sizes_;
   Shape mask_shape_;
   const AttentionLoops& loops_;

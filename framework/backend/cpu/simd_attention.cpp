@@ -24,8 +24,8 @@ class Attention final : public AttentionKernel {
     for_tasks(s.n * s.kv_heads, [&](std::int64_t task, std::int64_t) {
       std::int64_t row = task / s.kv_heads, head = task % s.kv_heads;
       float* to = heads + task * floats_of_head();
-      pack_as_columns(keys_of(a.input<float>(1), row, head, s.d), to);
-      pack_tiles(keys_of(a.input<float>(2), row, head, s.e), to + keys_ * s.d);
+      pack_as_columns(keys_of(s, a.input<float>(1), row, head, s.d), s.tk, to);
+      pack_tiles(keys_of(s, a.input<float>(2), row, head, s.e), to + keys_ * s.d);
     });
     std::int64_t blocks = ceil_div(s.tq, queries_at_once);
     for_tasks(s.n * s.heads * blocks, [&](std::int64_t task, std::int64_t thread) {

@@ -57,10 +57,10 @@ class AttentionGrad final : public AttentionKernel {
 
   void run_head(const KernelArguments& a, const AttentionSizes& s, std::int64_t row,
                 std::int64_t kv_head, const Scratch& scratch) const {
-    Vectors keys = keys_of(a.input<float>(1), row, kv_head, s.d);
-    pack_as_columns(keys, scratch.keys);
+    Vectors keys = keys_of(s, a.input<float>(1), row, kv_head, s.d);
+    pack_as_columns(keys, s.tk, scratch.keys);
     pack_tiles(keys, scratch.key_tiles);
-    pack_as_columns(keys_of(a.input<float>(2), row, kv_head, s.e), scratch.values);
+    pack_as_columns(keys_of(s, a.input<float>(2), row, kv_head, s.e), s.tk, scratch.values);
     std::fill_n(scratch.dk, keys_ * d_, 0.0f);
     std::fill_n(scratch.dv, keys_ * e_, 0.0f);
     std::int64_t group = s.heads / s.kv_heads;

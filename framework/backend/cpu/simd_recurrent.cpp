@@ -51,10 +51,10 @@ class RecurrentKernel : public Kernel {
     std::int64_t cost = sizes_.steps * sizes_.units * sizes_.width();
     parallel_for(sizes_.rows, rows_worth_sharing(cost), threads_, body);
   }
-  std::int64_t place(std::int64_t row, std::int64_t step, std::int64_t length) const {
-    return row * sizes_.steps + sizes_.place(step, length);
+  std::int64_t position(std::int64_t row, std::int64_t step, std::int64_t length) const {
+    return row * sizes_.steps + sizes_.position(step, length);
   }
-  /// Zeros behind the row's length, in an array of `width` floats a place.
+  /// Zeros behind the row's length, in an array of `width` floats a position.
   void clear_padding(float* array, std::int64_t width, std::int64_t row,
                      std::int64_t length) const {
     std::fill_n(array + (row * sizes_.steps + length) * width, (sizes_.steps - length) * width,
@@ -108,7 +108,7 @@ class Forward final : public RecurrentKernel {
         multiply(a.output<float>(1) + begin * sizes_.units, a.input<float>(1), end - begin, q);
         for (std::int64_t row = begin; row < end; ++row, q += width_) {
           std::int64_t length = sizes_.length(lengths, row);
-          if (step < length) run_step(a, row, place(row, step, length), q, bias);
+          if (step < length) run_step(a, row, position(row, step, length), q, bias);
         }
       }
       for (std::int64_t row = begin; row < end; ++row) {
@@ -121,17 +121,17 @@ class Forward final : public RecurrentKernel {
   }
 
  private:
-  void run_step(const KernelArguments& a, std::int64_t row, std::int64_t place, const float* q,
+  void run_step(const KernelArguments& a, std::int64_t row, std::int64_t position, const float* q,
                 const float* bias) const {
     std::int64_t n = sizes_.units;
     float* h = a.output<float>(1) + row * n;
     float* c = at_.out_c > 0 ? a.output<float>(at_.out_c) + row * n : nullptr;
-    float* kept = at_.kept > 0 ? a.output<float>(at_.kept) + place * sizes_.kept * n : nullptr;
-    loops_.forward(a.input<float>(0) + place * sizes_.width(), q, bias, n, h, c, kept);
-    std::copy_n(h, n, a.output<float>(0) + place * n);
+    float* kept = at_.kept > 0 ? a.output<float>(at_.kept) + position * sizes_.kept * n : nullptr;
+    loops_.forward(a.input<float>(0) + position * sizes_.width(), q, bias, n, h, c, kept);
+    std::copy_n(h, n, a.output<float>(0) + position * n);
   }
 
-  RecurrentPlaces at_;
+  RecurrentIndices at_;
 };
 
 class Backward final : public RecurrentKernel {
@@ -182,15 +182,15 @@ class Backward final : public RecurrentKernel {
 
   void run_step(const KernelArguments& a, const Scratch& s, std::int64_t row, std::int64_t step,
                 std::int64_t length) const {
-    std::int64_t n = sizes_.units, here = place(row, step, length),
-                 previous = place(row, step - 1, length);
+    std::int64_t n = sizes_.units, here = position(row, step, length),
+                 previous = position(row, step - 1, length);
     auto state = [&](int input) {
       const float* first = given(a, input);
       return first ? first + row * n : s.zeros;
     };
     const float* kept = given(a, at_.kept);
     // The last of what is kept is c.
-    auto kept_at = [&](std::int64_t place) { return kept + place * sizes_.kept * n; };
+    auto kept_at = [&](std::int64_t position) { return kept + position * sizes_.kept * n; };
     const float* h_before = step > 0 ? a.input<float>(1) + previous * n : state(at_.h);
     const float* c_before =
         step > 0 && kept ? kept_at(previous) + (sizes_.kept - 1) * n : state(at_.c);
@@ -220,7 +220,7 @@ class Backward final : public RecurrentKernel {
     if (at_.out_dc > 0) std::copy_n(s.dc + row * n, n, a.output<float>(at_.out_dc) + row * n);
   }
 
-  RecurrentGradPlaces at_;
+  RecurrentGradIndices at_;
 };
 
 template <class K>

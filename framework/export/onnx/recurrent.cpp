@@ -1,7 +1,6 @@
 // Recurrences and attention.
 
 #include <algorithm>
-#include <limits>
 
 #include "belfry/framework/export/onnx/converter.h"
 #include "belfry/framework/tensor/array.h"
@@ -46,6 +45,8 @@ void recurrent(Converter& c) {
   Operator op = operator_of(c.words("cell"));
   bool lstm = op.name == "LSTM";
   std::int64_t width = c.type(0).sizes[2].fixed, units = width / std::ssize(op.order);
+  DType dtype = c.type(0).dtype;
+  if (dtype == DType::bf16) c.unsupported("it has none of bf16");
   const Array* kernel = c.constant_input(1);
   if (!kernel) c.unsupported("its kernel depends on the input");
   int next = 2;
@@ -55,20 +56,25 @@ void recurrent(Converter& c) {
     if (!ours) c.unsupported("its bias depends on the input");
     Array both = Array::zeros({1, 2 * width}), of_state = onnx_weights(*ours, op.order);
     std::ranges::copy(of_state.span<float>(), both.span<float>().begin() + width);
-    bias = c.constant(both, "bias");
+    bias = c.constant(both.cast(dtype), "bias");
   }
   auto state = [&] { return c.add("Unsqueeze", {c.input(next++), c.list({0})}); };
   if (c.flag("initial")) h = state();
   if (c.flag("initial") && lstm) cell = state();
-  if (c.flag("lengths"))
-    lengths = c.add("Cast", {c.input(next++)}, {{"to", data_type(DType::i32)}});
-  std::vector<std::string> inputs{c.transposed(c.input(0), {1, 0, 2}),
-                                  c.constant(onnx_weights(identity(width), op.order), "identity"),
-                                  c.constant(onnx_weights(*kernel, op.order), "kernel"),
-                                  bias,
-                                  lengths,
-                                  h,
-                                  cell};
+  std::string none;  // whether a row has no step
+  if (c.flag("lengths")) {
+    std::string counts = c.input(next++);
+    lengths = c.add("Cast", {counts}, {{"to", data_type(DType::i32)}});
+    none = c.add("Unsqueeze", {c.add("Equal", {counts, c.scalar(0, DType::i64)}), c.list({0, 2})});
+  }
+  std::vector<std::string> inputs{
+      c.transposed(c.input(0), {1, 0, 2}),
+      c.constant(onnx_weights(identity(width), op.order).cast(dtype), "identity"),
+      c.constant(onnx_weights(*kernel, op.order).cast(dtype), "kernel"),
+      bias,
+      lengths,
+      h,
+      cell};
   while (inputs.back().empty()) inputs.pop_back();
   Attributes attributes{{"hidden_size", units},
                         {"direction", std::string(c.flag("reverse") ? "reverse" : "forward")}};
@@ -78,8 +84,13 @@ void recurrent(Converter& c) {
   std::vector<std::string> outputs = c.add_several(op.name, inputs, attributes, lstm ? 3 : 2);
   std::string y = c.add("Squeeze", {outputs[0], c.list({1})});  // [t, 1, n, units]
   c.give(c.transposed(y, {1, 0, 2}), 0);
-  for (int i = 1; i < std::ssize(outputs); ++i)
-    c.give(c.add("Squeeze", {outputs[i], c.list({0})}), i);
+  // Runtimes give zeros as the last state of a row without steps.
+  for (int i = 1; i < std::ssize(outputs); ++i) {
+    const std::string& first = i == 1 ? h : cell;
+    std::string last = outputs[i];
+    if (!none.empty() && !first.empty()) last = c.add("Where", {none, first, last});
+    c.give(c.add("Squeeze", {last, c.list({0})}), i);
+  }
 }
 
 /// Whether a key counts for a query, but for lengths and the mask: bool [1, 1, tq, tk].
@@ -111,8 +122,6 @@ void dot_product_attention(Converter& c) {
   if (c.is_used(1)) c.unsupported("its sums are read");
   if (c.number("dropout") > 0) c.unsupported("it has dropout");
   const Extent tq = c.type(0).sizes[1], tk = c.type(1).sizes[1];
-  if (tq.follows_batch() || tk.follows_batch())
-    c.unsupported("the number of steps follows the batch");
   std::int64_t heads = c.type(0).sizes[2].fixed;
   DType dtype = c.type(0).dtype;
   std::string q =
@@ -125,6 +134,9 @@ void dot_product_attention(Converter& c) {
   int next = 3;
   bool causal = c.flag("causal");
   std::int64_t window = c.whole("window");
+  bool follows = tq.follows_batch() || tk.follows_batch();
+  if (follows && (causal || window > 0 || c.flag("lengths")))
+    c.unsupported("the number of steps follows the batch");
   if (causal || window > 0) require_too(c.constant(band(tq.fixed, tk.fixed, causal, window)));
   if (c.flag("mask")) require_too(c.input(next++));
   if (c.flag("lengths")) {

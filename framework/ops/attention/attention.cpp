@@ -9,7 +9,7 @@
 
 namespace belfry {
 
-AttentionPlaces::AttentionPlaces(const DotProductAttentionNodeOptions& o, int first)
+AttentionIndices::AttentionIndices(const DotProductAttentionNodeOptions& o, int first)
     : inputs(first) {
   if (o.mask) mask = inputs++;
   if (o.lengths) lengths = inputs++;

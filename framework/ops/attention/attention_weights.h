@@ -68,7 +68,7 @@ void for_each_query(const AttentionSizes& s, F f) {
 template <class T>
 AttentionOperands<T> attention_operands(const KernelContext& c, int first) {
   const auto& o = c.as<DotProductAttentionNodeOptions>();
-  AttentionPlaces at(o, first);
+  AttentionIndices at(o, first);
   AttentionSizes sizes(c.input(0).shape(), c.input(2).shape(), o);
   return {sizes.with(at.mask > 0 ? c.input(at.mask).data : nullptr,
                      at.mask > 0 ? c.input(at.mask).shape() : Shape(),

@@ -6,7 +6,7 @@ namespace belfry {
 
 void check_attention(const ShapeContext& c, int first) {
   const auto& o = c.as<DotProductAttentionNodeOptions>();
-  AttentionPlaces at(o, first);
+  AttentionIndices at(o, first);
   require(c.inputs.size() == at.inputs, c.op, ": expected ", at.inputs, " operands, got ",
           c.inputs.size());
   const TensorType &q = c.inputs[0], &k = c.inputs[1], &v = c.inputs[2];
@@ -23,12 +23,19 @@ void check_attention(const ShapeContext& c, int first) {
   if (at.mask > 0) {
     const TensorType& mask = c.inputs[at.mask];
     require_rank(c.op, "mask", mask, 4, "[n, heads, tq, tk]");
+    require(mask.dtype == DType::boolean, c.op, ": mask must be bool, got ", mask);
     const std::int64_t sizes[] = {s.n, s.heads, s.tq, s.tk};
     for (int axis = 0; axis < 4; ++axis)
       require(mask.shape[axis] == sizes[axis] || mask.shape[axis] == 1, c.op, ": mask ", mask,
               " must be [", s.n, ", ", s.heads, ", ", s.tq, ", ", s.tk, "] or 1 along an axis");
   }
   if (at.lengths > 0) require_type(c.op, "lengths", c.inputs[at.lengths], {{s.n}, DType::i64});
+  // Blocks of four random numbers count to 2^32 in a row.
+  if (o.dropout > 0)
+    require(1.0 * s.heads * s.tq * (s.tk + 3) <= 0x1p34, c.op,
+            ": dropout has numbers for 2^34 weights "
+            "of a row, and ",
+            s.heads, " heads of ", s.tq, " by ", s.tk, " are more");
 }
 
 namespace {
@@ -55,7 +62,7 @@ void run(const KernelContext& c) {
   AttentionOperands<T> operands = attention_operands<T>(c, 3);
   const AttentionSizes& s = operands.sizes;
   check_attention_lengths(s);
-  AttentionPlaces at(o, 3);
+  AttentionIndices at(o, 3);
   WeightDropout dropout(o, at.random > 0 ? c.input(at.random).as<std::int64_t>() : nullptr);
   for_each_query(s, [&](std::int64_t row, std::int64_t head, std::int64_t query) {
     std::int64_t first = s.keys(row, query).first;

@@ -24,11 +24,11 @@ extern const OpDef dot_product_attention_op;
 /// (q, k, v, y, log of the sum, dy, [mask], [lengths], [random state]) -> (dq, dk, dv).
 extern const OpDef dot_product_attention_grad_op;
 
-/// Places of the operands behind the `first` ones; -1 for those that are not there.
-struct AttentionPlaces {
+/// Indices of the operands behind the `first` ones; -1 for those that are not there.
+struct AttentionIndices {
   int mask = -1, lengths = -1, random = -1;
   std::size_t inputs;  ///< how many there are
-  AttentionPlaces(const DotProductAttentionNodeOptions& o, int first);
+  AttentionIndices(const DotProductAttentionNodeOptions& o, int first);
 };
 
 /// Sizes of the operands, and the keys that count. mask and lengths may be null.
@@ -53,8 +53,8 @@ struct AttentionSizes {
     std::int64_t at = query + tk - tq;
     Keys k{0, length(row)};
     if (causal && k.end > at + 1) k.end = at + 1;
-    if (window > 0 && k.end > at + window) k.end = at + window;
-    if (window > 0 && k.first < at - window + 1) k.first = at - window + 1;
+    if (window > 0 && k.end - at > window) k.end = at + window;
+    if (window > 0 && at - k.first >= window) k.first = at - window + 1;
     if (k.end < k.first) k.end = k.first;
     return k;
   }

@@ -69,7 +69,7 @@ class Gradients {
 
  private:
   static const std::int64_t* random_state_of(const KernelContext& c) {
-    AttentionPlaces at(c.as<DotProductAttentionNodeOptions>(), operands_before);
+    AttentionIndices at(c.as<DotProductAttentionNodeOptions>(), operands_before);
     return at.random > 0 ? c.input(at.random).as<std::int64_t>() : nullptr;
   }
 

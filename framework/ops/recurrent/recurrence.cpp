@@ -18,7 +18,7 @@ int recurrent_gates(RecurrentCell cell) {
   return dispatch_cell(cell, [](auto c) { return decltype(c)::gates; });
 }
 
-RecurrentPlaces::RecurrentPlaces(const RecurrentNodeOptions& o) {
+RecurrentIndices::RecurrentIndices(const RecurrentNodeOptions& o) {
   RecurrentCell cell = o.recurrent.cell;
   int output = 2;
   if (o.bias) bias = inputs++;
@@ -29,7 +29,7 @@ RecurrentPlaces::RecurrentPlaces(const RecurrentNodeOptions& o) {
   if (kept_of(cell) > 0) kept = output++;
 }
 
-RecurrentGradPlaces::RecurrentGradPlaces(const RecurrentGradOptions& o) {
+RecurrentGradIndices::RecurrentGradIndices(const RecurrentGradOptions& o) {
   RecurrentCell cell = o.recurrent.cell;
   int input = 2, output = 2;
   if (kept_of(cell) > 0) kept = input++;

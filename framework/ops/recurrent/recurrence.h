@@ -61,17 +61,17 @@ decltype(auto) dispatch_cell(RecurrentCell cell, F f) {
 /// Whether the gradient of q is not that of z.
 constexpr bool has_own_dq(RecurrentCell cell) { return cell == RecurrentCell::gru; }
 
-/// Places of operands and results; -1 for those that are not there.
-struct RecurrentPlaces {
+/// Indices of operands and results; -1 for those that are not there.
+struct RecurrentIndices {
   int bias = -1, h = -1, c = -1, lengths = -1;
   int out_c = -1, kept = -1;
   std::size_t inputs = 2;  ///< how many there are
-  explicit RecurrentPlaces(const RecurrentNodeOptions& o);
+  explicit RecurrentIndices(const RecurrentNodeOptions& o);
 };
-struct RecurrentGradPlaces {
+struct RecurrentGradIndices {
   int kept = -1, h = -1, c = -1, lengths = -1, dy = -1, dh = -1, dc = -1;
   int dq = -1, out_dh = -1, out_dc = -1;
-  explicit RecurrentGradPlaces(const RecurrentGradOptions& o);
+  explicit RecurrentGradIndices(const RecurrentGradOptions& o);
 };
 
 /// Rows, steps, units, and the order of steps.
@@ -83,7 +83,7 @@ struct RecurrentSizes {
   RecurrentSizes(const Shape& y, RecurrentOptions options);
   BELFRY_HOST_DEVICE std::int64_t width() const { return gates * units; }
   /// Where step `step` of a row of so many lies in its sequence.
-  BELFRY_HOST_DEVICE std::int64_t place(std::int64_t step, std::int64_t length) const {
+  BELFRY_HOST_DEVICE std::int64_t position(std::int64_t step, std::int64_t length) const {
     return reverse ? length - 1 - step : step;
   }
   /// Steps of row `row` that count, 0 for a bad length: kernels of a GPU tell of it, and go on.

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<TensorType> shape(const ShapeContext& c) {
   const auto& o = c.as<RecurrentNodeOptions>();
-  RecurrentPlaces at(o);
+  RecurrentIndices at(o);
   const TensorType &z = c.inputs[0], &kernel = c.inputs[1];
   require(c.inputs.size() == at.inputs, c.op, ": expected ", at.inputs, " operands, got ",
           c.inputs.size());
@@ -38,7 +38,7 @@ std::vector<TensorType> shape(const ShapeContext& c) {
 // The gradients of kernel and bias are products and sums over all steps at once.
 std::vector<Tensor> gradient(const GradContext& c) {
   const auto& o = c.as<RecurrentNodeOptions>();
-  RecurrentPlaces at(o);
+  RecurrentIndices at(o);
   RecurrentGradOptions options{
       .recurrent = o.recurrent, .initial = o.initial, .lengths = o.lengths};
   std::vector<Tensor> inputs{c.input(1), c.output(0)}, grads(c.input_count());
@@ -52,13 +52,13 @@ std::vector<Tensor> gradient(const GradContext& c) {
   options.dy = add(c.dy(0));
   options.dh = add(c.dy(1));
   options.dc = at.out_c > 0 && add(c.dy(at.out_c));
-  RecurrentGradPlaces out(options);
+  RecurrentGradIndices out(options);
   Node& node = apply(recurrent_grad_op, inputs, options);
   grads[0] = Tensor(node, 0);
   Tensor before(node, 1), dq = out.dq > 0 ? Tensor(node, out.dq) : grads[0];
-  std::int64_t places = before.size(0) * before.size(1);
-  grads[1] = matmul(reshape(before, {places, before.size(2)}), reshape(dq, {places, dq.size(2)}),
-                    {.transpose_a = true});
+  std::int64_t positions = before.size(0) * before.size(1);
+  grads[1] = matmul(reshape(before, {positions, before.size(2)}),
+                    reshape(dq, {positions, dq.size(2)}), {.transpose_a = true});
   if (at.bias > 0) grads[at.bias] = sum(dq, {.axes = {0, 1}});
   if (at.h > 0) grads[at.h] = Tensor(node, out.out_dh);
   if (at.c > 0) grads[at.c] = Tensor(node, out.out_dc);
@@ -67,29 +67,29 @@ std::vector<Tensor> gradient(const GradContext& c) {
 
 template <class C, class T, class S>
 void run_row(const KernelContext& c, const RecurrentSizes& s, std::int64_t row) {
-  RecurrentPlaces at(c.as<RecurrentNodeOptions>());
+  RecurrentIndices at(c.as<RecurrentNodeOptions>());
   auto in = [&](int i) { return i > 0 ? c.input(i).as<T>() : nullptr; };
   const T *kernel = in(1), *bias = in(at.bias);
   std::vector<double> h = state_of_row(in(at.h), s, row),
                       cell_state = state_of_row(in(at.c), s, row), q(s.width());
   std::int64_t length = row_length(c, at.lengths, s, row);
   for (std::int64_t step = 0; step < length; ++step) {
-    std::int64_t place = row * s.steps + s.place(step, length);
+    std::int64_t position = row * s.steps + s.position(step, length);
     for (std::int64_t j = 0; j < s.width(); ++j) {
       q[j] = bias ? load(bias[j]) : 0;
       for (std::int64_t u = 0; u < s.units; ++u) q[j] += h[u] * load(kernel[u * s.width() + j]);
     }
     for (std::int64_t u = 0; u < s.units; ++u) {
       double of_z[C::gates], of_q[C::gates], kept[C::room];
-      read_unit(c.input(0).as<T>() + place * s.width(), s, u, of_z);
+      read_unit(c.input(0).as<T>() + position * s.width(), s, u, of_z);
       read_unit(q.data(), s, u, of_q);
       cell::UnitState<double> after =
           C::template forward<StdMath>(of_z, of_q, {h[u], cell_state[u]}, kept);
       for (int k = 0; k < C::kept; ++k)
-        c.output(at.kept).as<S>()[(place * C::kept + k) * s.units + u] = static_cast<S>(kept[k]);
+        c.output(at.kept).as<S>()[(position * C::kept + k) * s.units + u] = static_cast<S>(kept[k]);
       h[u] = after.h;
       cell_state[u] = after.c;
-      c.output(0).as<T>()[place * s.units + u] = store<T>(after.h);
+      c.output(0).as<T>()[position * s.units + u] = store<T>(after.h);
     }
   }
   clear_padding<T>(c.output(0), s.units, s, row, length);
@@ -101,7 +101,7 @@ void run_row(const KernelContext& c, const RecurrentSizes& s, std::int64_t row) 
 void reference(const KernelContext& c) {
   const auto& o = c.as<RecurrentNodeOptions>();
   RecurrentSizes sizes(c.output(0).shape(), o.recurrent);
-  RecurrentPlaces at(o);
+  RecurrentIndices at(o);
   check_recurrent_lengths(at.lengths > 0 ? c.input(at.lengths).as<std::int64_t>() : nullptr, sizes);
   dispatch_recurrent(o.recurrent.cell, c.input(0).dtype(), [&](auto cell, auto t, auto s) {
     for (std::int64_t row = 0; row < sizes.rows; ++row)
@@ -144,7 +144,7 @@ Recurrence recurrent(const RecurrentOperands& operands, RecurrentOptions options
     if (t.defined()) inputs.push_back(t);
   if (o.lengths) inputs.push_back(cast(lengths, DType::i64));
   Node& node = apply(recurrent_op, inputs, o);
-  RecurrentPlaces at(o);
+  RecurrentIndices at(o);
   return {Tensor(node, 0), {Tensor(node, 1), at.out_c > 0 ? Tensor(node, at.out_c) : Tensor()}};
 }
 

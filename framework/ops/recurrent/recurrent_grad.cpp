@@ -6,7 +6,7 @@ namespace {
 
 std::vector<TensorType> shape(const ShapeContext& c) {
   const auto& o = c.as<RecurrentGradOptions>();
-  RecurrentGradPlaces at(o);
+  RecurrentGradIndices at(o);
   const TensorType &kernel = c.inputs[0], &y = c.inputs[1];
   require_rank(c.op, "y", y, 3, "[n, t, units]");
   RecurrentSizes s(y.shape, o.recurrent);
@@ -28,7 +28,7 @@ std::vector<TensorType> shape(const ShapeContext& c) {
 
 template <class C, class T, class S>
 void run_row(const KernelContext& c, const RecurrentSizes& s, std::int64_t row) {
-  RecurrentGradPlaces at(c.as<RecurrentGradOptions>());
+  RecurrentGradIndices at(c.as<RecurrentGradOptions>());
   auto in = [&](int i) { return i > 0 ? c.input(i).as<T>() : nullptr; };
   const T *kernel = c.input(0).as<T>(), *y = in(1), *dy = in(at.dy);
   const S* kept = at.kept > 0 ? c.input(at.kept).as<S>() : nullptr;
@@ -38,22 +38,22 @@ void run_row(const KernelContext& c, const RecurrentSizes& s, std::int64_t row) 
                       dq(s.width());
   std::int64_t length = row_length(c, at.lengths, s, row);
   for (std::int64_t step = length - 1; step >= 0; --step) {
-    std::int64_t place = row * s.steps + s.place(step, length),
-                 previous = row * s.steps + s.place(step - 1, length);
+    std::int64_t position = row * s.steps + s.position(step, length),
+                 previous = row * s.steps + s.position(step - 1, length);
     for (std::int64_t u = 0; u < s.units; ++u) {
       double of_kept[C::room], dz_of_unit[C::gates], dq_of_unit[C::gates];
-      if constexpr (C::kept > 0) read_unit(kept + place * C::kept * s.units, s, u, of_kept);
+      if constexpr (C::kept > 0) read_unit(kept + position * C::kept * s.units, s, u, of_kept);
       cell::UnitState<double> before{step > 0 ? load(y[previous * s.units + u]) : first_h[u]};
       if constexpr (C::has_c)  // kept last
         before.c =
             step > 0 ? load(kept[(previous * C::kept + C::kept - 1) * s.units + u]) : first_c[u];
-      if (dy) dh[u] += load(dy[place * s.units + u]);
+      if (dy) dh[u] += load(dy[position * s.units + u]);
       cell::UnitState<double> gradient = C::template backward<StdMath>(
-          of_kept, load(y[place * s.units + u]), before, {dh[u], dc[u]}, dz_of_unit, dq_of_unit);
-      write_unit(dz_of_unit, s, u, c.output(0).as<T>() + place * s.width());
-      if (at.dq > 0) write_unit(dq_of_unit, s, u, c.output(at.dq).as<T>() + place * s.width());
+          of_kept, load(y[position * s.units + u]), before, {dh[u], dc[u]}, dz_of_unit, dq_of_unit);
+      write_unit(dz_of_unit, s, u, c.output(0).as<T>() + position * s.width());
+      if (at.dq > 0) write_unit(dq_of_unit, s, u, c.output(at.dq).as<T>() + position * s.width());
       for (int g = 0; g < C::gates; ++g) dq[g * s.units + u] = dq_of_unit[g];
-      c.output(1).as<T>()[place * s.units + u] = store<T>(before.h);
+      c.output(1).as<T>()[position * s.units + u] = store<T>(before.h);
       dh[u] = gradient.h;
       dc[u] = gradient.c;
     }

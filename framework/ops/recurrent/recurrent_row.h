@@ -21,7 +21,7 @@ void dispatch_recurrent(RecurrentCell cell, DType dtype, F f) {
   });
 }
 
-/// Steps of the row that count; `lengths` is the place of the operand, -1 for none.
+/// Steps of the row that count; `lengths` is the position of the operand, -1 for none.
 inline std::int64_t row_length(const KernelContext& c, int lengths, const RecurrentSizes& s,
                                std::int64_t row) {
   return s.length(lengths > 0 ? c.input(lengths).as<std::int64_t>() : nullptr, row);
@@ -41,7 +41,7 @@ void write_state(const std::vector<double>& of_row, const RecurrentSizes& s, std
   for (std::int64_t u = 0; u < s.units; ++u) state[row * s.units + u] = store<T>(of_row[u]);
 }
 
-/// The values of unit u among those of a place.
+/// The values of unit u among those of a position.
 template <class T, int N>
 void read_unit(const T* values, const RecurrentSizes& s, std::int64_t u, double (&out)[N]) {
   for (int i = 0; i < N; ++i) out[i] = load(values[i * s.units + u]);
@@ -51,7 +51,7 @@ void write_unit(const double (&values)[N], const RecurrentSizes& s, std::int64_t
   for (int i = 0; i < N; ++i) out[i * s.units + u] = store<T>(values[i]);
 }
 
-/// Zeros behind the row's length, in an array of `width` elements a place.
+/// Zeros behind the row's length, in an array of `width` elements a position.
 template <class T>
 void clear_padding(const ArrayView& array, std::int64_t width, const RecurrentSizes& s,
                    std::int64_t row, std::int64_t length) {

@@ -45,7 +45,7 @@ std::optional<ConvertedValue> recurrent_value(const VariableOptions& wanted,
                                               const NamedArrays& all, bool has_second_bias) {
   const Shape& shape = wanted.type.shape;
   bool first = ends_with(wanted.name, "bias"), second = ends_with(wanted.name, "recurrent_bias");
-  if ((first || second) && source.shape().rank() == 2 && shape.rank() == 1
+  if ((first || second) && has_second_bias && shape.rank() == 1
       && source.shape() == Shape{2, shape[0]})
     return ConvertedValue{.value = source.rows(second ? 1 : 0, 1).reshape(shape),
                           .how = second ? "second of two rows" : "first of two rows"};
@@ -53,19 +53,25 @@ std::optional<ConvertedValue> recurrent_value(const VariableOptions& wanted,
   std::smatch name;
   if (!std::regex_match(source_name, name, form)) return std::nullopt;
   const Array* states = sibling(all, name, "weight_hh");
-  if (!states || states->shape().rank() != 2 || states->shape()[1] == 0) return std::nullopt;
+  if (!states || states->shape().rank() != 2 || states->shape().elements() == 0)
+    return std::nullopt;
   std::int64_t gates = states->shape()[0] / states->shape()[1];
+  bool matrix = name[2].str().starts_with("weight");
+  if (source.shape().rank() != (matrix ? 2 : 1) || source.shape().elements() == 0
+      || source.shape()[0] != states->shape()[0])
+    return std::nullopt;
   ConvertedValue out{.value = source, .how = {}};
-  if (source.shape().rank() == 2) {
+  const char* beside = name[2] == "bias_ih" ? "bias_hh" : "bias_ih";
+  if (matrix) {
     out.value = permute(source, std::array<std::int64_t, 2>{1, 0});
     out.how = "transposed";
-  } else if (const Array* other = sibling(all, name, "bias_hh");
+  } else if (const Array* other = sibling(all, name, beside);
              other && first && !has_second_bias && other->shape() == source.shape()) {
     out.value = sum(source, *other);
-    out.how = "plus bias_hh";
-    out.also = concat(name[1].str(), "bias_hh", name[3].str());
+    out.how = concat("plus ", beside);
+    out.also = concat(name[1].str(), beside, name[3].str());
   }
-  if (gates == 3 && out.value.shape()[out.value.shape().rank() - 1] % 3 == 0) {
+  if (gates == 3 && states->shape()[0] % 3 == 0) {
     out.value = update_first(out.value);
     out.how += out.how.empty() ? "gates in order" : ", gates in order";
   }

@@ -15,7 +15,8 @@ namespace belfry {
 ///   transposed, the gates of a GRU, which are those of three, change from reset, update, new to
 ///   update, reset, new; a `bias` is the sum of both unless the model, `has_second_bias`, has a
 ///   `recurrent_bias` beside it.
-/// - the bias [2, width] of Keras' GRU: `bias` is its first row, `recurrent_bias` its second.
+/// - the bias [2, width] of Keras' GRU, where the model has a `recurrent_bias`: `bias` is its first
+///   row, `recurrent_bias` its second.
 std::optional<ConvertedValue> recurrent_value(const VariableOptions& wanted,
                                               const std::string& source_name, const Array& source,
                                               const NamedArrays& all, bool has_second_bias);

@@ -199,7 +199,8 @@ TEST(Recurrent, ErrorsNameLayerAndPlace) {
   auto error = [&](RecurrentLayerOptions o, Tensor in) {
     return error_of([&] { lstm(Scope(graph) / "a", in, o); });
   };
-  EXPECT_EQ(error({.units = 0}, x), "lstm: units must be at least 1, got 0 (at a)");
+  EXPECT_EQ(error({.units = 0}, x), "lstm: units must be 1 to 1073741824, got 0 (at a)");
+  EXPECT_EQ(error({.units = 1, .dropout = 7}, x), "lstm: dropout must be in [0, 1), got 7 (at a)");
   EXPECT_EQ(error({.units = 1, .layers = 0}, x), "lstm: layers must be at least 1, got 0 (at a)");
   EXPECT_EQ(error({.units = 1}, reshape(x, {6, 5})),
             "lstm: x must be floating [n, t, c], got f32[6, 5] (at a)");

@@ -263,11 +263,35 @@ TEST(WarmStart, TwoBiasesOfPyTorchAreOne) {
   EXPECT_THAT(floats(table.values.at("r/recurrent_bias")), ElementsAre(10, 20, 30, 40));
 }
 
+TEST(WarmStart, TheOtherBiasIsAddedToEither) {
+  auto table = plan({.names = {{"r/bias", "bias_hh_l0"}}},
+                    {{"weight_hh_l0", counting({2, 2})},
+                     {"bias_ih_l0", counting({2})},
+                     {"bias_hh_l0", Array::of({10.0f, 20.0f}, {2})}},
+                    {variable("r/bias", {2})});
+  EXPECT_THAT(floats(table.values.at("r/bias")), ElementsAre(10, 21));
+  EXPECT_EQ(table.entries[0].conversion, "plus bias_ih");
+}
+
+TEST(WarmStart, ShapesThatAreNoRecurrentLayersAreMismatches) {
+  for (const Shape& shape : {Shape{0}, Shape{}, Shape{2}, Shape{3, 1}}) {
+    auto table = plan({.names = {{"r/bias", "bias_ih_l0"}}, .strict = false},
+                      {{"weight_hh_l0", counting({3, 1})}, {"bias_ih_l0", counting(shape)}},
+                      {variable("r/bias", {3})});
+    EXPECT_EQ(table.entries[0].state, WarmStartEntry::State::mismatched) << shape;
+  }
+}
+
 TEST(WarmStart, TheBiasOfKerasGruHasTwoRows) {
-  EXPECT_THAT(floats(taken({}, "gru/bias", counting({2, 3}), variable("r/bias", {3}))),
-              ElementsAre(0, 1, 2));
-  EXPECT_THAT(floats(taken({}, "gru/bias", counting({2, 3}), variable("r/recurrent_bias", {3}))),
-              ElementsAre(3, 4, 5));
+  std::vector<VariableOptions> gru{variable("r/bias", {3}), variable("r/recurrent_bias", {3})};
+  WarmStart options{.names = {{"r/bias", "gru/bias"}, {"r/recurrent_bias", "gru/bias"}}};
+  auto table = plan(options, {{"gru/bias", counting({2, 3})}}, gru);
+  EXPECT_THAT(floats(table.values.at("r/bias")), ElementsAre(0, 1, 2));
+  EXPECT_THAT(floats(table.values.at("r/recurrent_bias")), ElementsAre(3, 4, 5));
+  // A dense layer has no such rows.
+  table = plan({.names = {{"r/bias", "gru/bias"}}, .strict = false},
+               {{"gru/bias", counting({2, 3})}}, {gru[0]});
+  EXPECT_EQ(table.entries[0].state, WarmStartEntry::State::mismatched);
 }
 
 }  // namespace

@@ -91,6 +91,32 @@ TEST(Attention, OfNothingIsZero) {
               Each(0));
 }
 
+// A NaN is never taken for a query without keys, and padding is not read, by fast kernels too.
+TEST(Attention, NanIsSeenButForPadding) {
+  Graph graph;
+  auto fed = [&](const char* name) { return input(graph, name, {{1, 2, 1, 1}, DType::f32}); };
+  Tensor q = fed("q"), k = fed("k"), v = fed("v");
+  Tensor y = attend(q, k, v),
+         padded = attend(q, k, v, {.lengths = tensor<std::int64_t>(graph, {1}, {1})});
+  constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
+  auto two = [](float a, float b) { return Array::of({a, b}, {1, 2, 1, 1}); };
+  std::map<std::string, Array> given{{"q", two(nan32, 1)}, {"k", two(1, 2)}, {"v", two(3, 3)}};
+  Array found = evaluate({y}, given)[0];
+  EXPECT_TRUE(std::isnan(found.at(0)));
+  EXPECT_EQ(found.at(1), 3);
+  given = {{"q", two(1, 1)}, {"k", two(1, nan32)}, {"v", two(3, nan32)}};
+  found = evaluate({padded}, given)[0];
+  EXPECT_EQ(found.at(0), 3);
+  EXPECT_EQ(found.at(1), 3);
+}
+
+TEST(Attention, AWindowMayBeEndless) {
+  Graph graph;
+  Tensor q = constant(graph, wave({1, 3, 1, 2}, 0));
+  Options all, endless{.window = std::numeric_limits<std::int64_t>::max()};
+  EXPECT_EQ(values(attend(q, q, q, endless)), values(attend(q, q, q, all)));
+}
+
 // ---- dropout
 
 TEST(Attention, DropoutDividesWhatStays) {
@@ -142,7 +168,7 @@ void check_form(const Form& f) {
                                  << " heads of " << f.d;
 }
 
-// Sizes on both sides of a tile of 48 queries by 128 keys, and of panels of 16.
+// Sizes on both sides of a tile of 48 queries by 256 keys, of panels of 16, and of 128 threads.
 TEST(Attention, PassesCheckOp) {
   for (const Form& f :
        {Form{2, 3, 4, 2, 1, 5, 3}, Form{2, 5, 5, 2, 2, 4, 4, {.causal = true}},
@@ -150,13 +176,15 @@ TEST(Attention, PassesCheckOp) {
         Form{1, 49, 20, 2, 2, 16, 17, {.causal = true}},
         Form{2, 9, 7, 4, 2, 2, 2, {.window = 3}, true}, Form{2, 4, 18, 2, 2, 3, 3, {}, false, true},
         Form{2, 6, 6, 2, 1, 3, 3, {.causal = true, .window = 2}, true, true},
-        Form{0, 3, 3, 1, 1, 2, 2}, Form{2, 0, 3, 1, 1, 2, 2}, Form{1, 2, 0, 1, 1, 2, 2}})
+        Form{1, 3, 270, 2, 1, 2, 2}, Form{1, 300, 300, 1, 1, 2, 2, {.causal = true, .window = 20}},
+        Form{1, 2, 3, 1, 1, 140, 3}, Form{1, 2, 3, 1, 1, 3, 140}, Form{0, 3, 3, 1, 1, 2, 2},
+        Form{2, 0, 3, 1, 1, 2, 2}, Form{1, 2, 0, 1, 1, 2, 2}})
     check_form(f);
 }
 
 TEST(Attention, DropoutPassesCheckOp) {
   check_form({2, 5, 6, 2, 1, 3, 3, {.dropout = 0.4f, .training = true}});
-  check_form({1, 50, 130, 1, 1, 2, 2, {.causal = true, .dropout = 0.4f, .training = true}});
+  check_form({1, 50, 260, 1, 1, 2, 2, {.causal = true, .dropout = 0.4f, .training = true}});
 }
 
 // ---- errors

@@ -148,7 +148,7 @@ void check_cell(RC cell, const Form& f) {
   std::int64_t width = recurrent_gates(cell) * f.units, c = cell == RC::lstm ? 1 : 0;
   Array lengths(Shape{f.n}, DType::i64);
   for (std::int64_t row = 0; row < f.n; ++row)
-    lengths.span<std::int64_t>()[row] = (row + 2) % (f.t + 1);
+    lengths.span<std::int64_t>()[row] = (f.t + row) % (f.t + 1);
   OpCheck check;
   check.inputs = {noise({f.n, f.t, width}, 1), noise_between(-0.3, 0.3, {f.units, width}, 2)};
   if (f.bias) check.inputs.push_back(noise({width}, 3));

@@ -72,7 +72,7 @@ inline bool has_attention(const AttentionSizes& s) {
 template <class T>
 AttentionInputs<T> attention_inputs(const KernelArguments& a,
                                     const DotProductAttentionNodeOptions& o,
-                                    const AttentionSizes& sizes, const AttentionPlaces& at,
+                                    const AttentionSizes& sizes, const AttentionIndices& at,
                                     const Shape& mask_shape) {
   return {.sizes = sizes.with(at.mask > 0 ? a.inputs[at.mask] : nullptr, mask_shape,
                               at.lengths > 0 ? a.inputs[at.lengths] : nullptr),

@@ -61,7 +61,7 @@ __global__ void attend(AttentionInputs<T> in, T* y, compute_type<T>* log_sums) {
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu& gpu, const KernelOptions&) {
   auto o = node.as<DotProductAttentionNodeOptions>();
-  AttentionPlaces at(o, 3);
+  AttentionIndices at(o, 3);
   AttentionSizes sizes(node.input(0).shape(), node.input(2).shape(), o);
   if (!has_attention(sizes)) return nullptr;
   Shape mask = at.mask > 0 ? node.input(at.mask).shape() : Shape();

@@ -121,7 +121,7 @@ __global__ void differentiate_keys(Operands<T> o, T* dk, T* dv) {
 
 std::unique_ptr<Kernel> make(const Node& node, const Gpu&, const KernelOptions&) {
   auto o = node.as<DotProductAttentionNodeOptions>();
-  AttentionPlaces at(o, 6);
+  AttentionIndices at(o, 6);
   AttentionSizes sizes(node.input(0).shape(), node.input(2).shape(), o);
   if (!has_attention(sizes)) return nullptr;
   Shape mask = at.mask > 0 ? node.input(at.mask).shape() : Shape();

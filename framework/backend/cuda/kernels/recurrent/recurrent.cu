@@ -12,7 +12,7 @@ struct Operands {
   const std::int64_t* lengths;
   T* y;
   C* kept;
-  C *h, *h_after, *c;  ///< the state as it is; c changes in place
+  C *h, *h_after, *c;  ///< the state as it is; c changes in position
 };
 
 /// Reports rows whose length is bad.
@@ -46,17 +46,18 @@ __global__ void run_step(RecurrentSizes s, Operands<T> o, std::int64_t step) {
     if (row >= s.rows) return;
     std::int64_t length = s.length(o.lengths, row), i = row * s.units + unit;
     bool counts = step < length;
-    std::int64_t place = row * s.steps + (counts ? s.place(step, length) : step);
+    std::int64_t position = row * s.steps + (counts ? s.position(step, length) : step);
     cell::UnitState<C> after{o.h[i], Cell::has_c ? o.c[i] : C(0)};
     C kept[Cell::room] = {};
     if (counts) {
       C z[Cell::gates];
-      for (int g = 0; g < Cell::gates; ++g) z[g] = load(o.z + place * width + g * s.units + unit);
+      for (int g = 0; g < Cell::gates; ++g)
+        z[g] = load(o.z + position * width + g * s.units + unit);
       after = Cell::template forward<StdMath>(z, q[r], after, kept);
     }
     for (int k = 0; k < Cell::kept; ++k)
-      o.kept[(place * Cell::kept + k) * s.units + unit] = kept[k];
-    store(o.y + place * s.units + unit, counts ? after.h : C(0));
+      o.kept[(position * Cell::kept + k) * s.units + unit] = kept[k];
+    store(o.y + position * s.units + unit, counts ? after.h : C(0));
     o.h_after[i] = after.h;
     if (Cell::has_c) o.c[i] = after.c;
   }
@@ -67,7 +68,7 @@ std::unique_ptr<Kernel> make_for(const Node& node, const Gpu& gpu) {
   using C = compute_type<T>;
   const auto& options = node.as<RecurrentNodeOptions>();
   RecurrentSizes s(node.output().shape, options.recurrent);
-  RecurrentPlaces at(options);
+  RecurrentIndices at(options);
   std::int64_t count = s.rows * s.units;
   auto fault = gpu.faults.add("recurrent: the length at row ", concat(" is outside 0..", s.steps));
   auto run = [=](const KernelArguments& a, Stream& stream) {

@@ -27,16 +27,16 @@ __global__ void run_step(RecurrentSizes s, Operands<T> o, std::int64_t step) {
   if (row >= s.rows) return;
   std::int64_t length = s.length(o.lengths, row), width = s.width();
   bool counts = step < length;
-  std::int64_t place = row * s.steps + (counts ? s.place(step, length) : step);
+  std::int64_t position = row * s.steps + (counts ? s.position(step, length) : step);
   C dz[Cell::gates] = {}, dq[Cell::gates] = {};
   cell::UnitState<C> before{0};
   if (counts) {
-    std::int64_t previous = row * s.steps + s.place(step - 1, length);
+    std::int64_t previous = row * s.steps + s.position(step - 1, length);
     auto kept_at = [&](std::int64_t at, int k) {
       return o.kept[(at * Cell::kept + k) * s.units + unit];
     };
     C kept[Cell::room] = {};
-    for (int k = 0; k < Cell::kept; ++k) kept[k] = kept_at(place, k);
+    for (int k = 0; k < Cell::kept; ++k) kept[k] = kept_at(position, k);
     if (step > 0)
       before.h = load(o.y + previous * s.units + unit);
     else if (o.h)
@@ -47,18 +47,18 @@ __global__ void run_step(RecurrentSizes s, Operands<T> o, std::int64_t step) {
       else if (o.c)
         before.c = load(o.c + i);
     }
-    C dy = o.dy ? load(o.dy + place * s.units + unit) : C(0);
+    C dy = o.dy ? load(o.dy + position * s.units + unit) : C(0);
     cell::UnitState<C> after{o.dh[i] + dy, Cell::has_c ? o.dc[i] : C(0)};
     cell::UnitState<C> gradient = Cell::template backward<StdMath>(
-        kept, load(o.y + place * s.units + unit), before, after, dz, dq);
+        kept, load(o.y + position * s.units + unit), before, after, dz, dq);
     o.dh[i] = gradient.h;
     if (Cell::has_c) o.dc[i] = gradient.c;
   }
-  store(o.before + place * s.units + unit, before.h);
+  store(o.before + position * s.units + unit, before.h);
   for (int g = 0; g < Cell::gates; ++g) {
     std::int64_t at = g * s.units + unit;
-    store(o.dz + place * width + at, dz[g]);
-    if (o.dq) store(o.dq + place * width + at, dq[g]);
+    store(o.dz + position * width + at, dz[g]);
+    if (o.dq) store(o.dq + position * width + at, dq[g]);
     o.dq_of_step[row * width + at] = dq[g];
   }
 }
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> make_for(const Node& node) {
   using C = compute_type<T>;
   const auto& options = node.as<RecurrentGradOptions>();
   RecurrentSizes s(node.input(1).shape(), options.recurrent);
-  RecurrentGradPlaces at(options);
+  RecurrentGradIndices at(options);
   std::int64_t count = s.rows * s.units;
   auto run = [=](const KernelArguments& a, Stream& stream) {
     auto* scratch = a.scratch<C>();
