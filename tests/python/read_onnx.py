@@ -23,6 +23,8 @@ def difference(found, expected, largest):
 def check(folder):
     path = next(folder.glob("*/model.onnx"))
     onnx.checker.check_model(str(path), full_check=True)
+    properties = {p.key: p.value for p in onnx.load(path).metadata_props}
+    assert properties == {"belfry.preparation": '{"name":"to_float"}'}, properties
     inputs = load_file(folder / "inputs.safetensors")
     expected = load_file(folder / "outputs.safetensors")
     options = onnxruntime.SessionOptions()

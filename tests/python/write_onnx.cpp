@@ -36,9 +36,11 @@ void write(const SmallModel& small, const std::string& folder) {
   std::string checkpoint = folder + "/checkpoint.safetensors";
   Features batch = small.batch(5);
   write_checkpoint(checkpoint, random_checkpoint(model, batch));
-  ExportOptions options{.model_fn = model,
-                        .checkpoint = checkpoint,
-                        .signatures = {{"predict", {.inputs = small.signature()}}}};
+  ExportOptions options{
+      .model_fn = model,
+      .checkpoint = checkpoint,
+      .signatures = {
+          {"predict", {.inputs = small.signature(), .preparation = R"({"name":"to_float"})"}}}};
   check_export(options);
   export_model(folder, options);
   Estimator estimator({.model_fn = model, .model_dir = folder + "/run", .run = quiet()});

@@ -137,6 +137,11 @@ std::vector<std::byte> to_bytes(const OnnxGraph& graph) {
   to.text(2, "belfry");
   to.message(7, [&] { write(to, graph); });
   to.message(8, [&] { to.varint(2, opset); });
+  if (!graph.preparation.empty())
+    to.message(14, [&] {
+      to.text(1, "belfry.preparation");
+      to.text(2, graph.preparation);
+    });
   return to.release();
 }
 

@@ -34,6 +34,8 @@ struct OnnxGraph {
   std::vector<OnnxNode> nodes;  ///< every node comes after its inputs
   NamedArrays initializers;     ///< constants by name
   TypedNames inputs, outputs;
+  /// ExportSignature::preparation, kept as the model's property "belfry.preparation"; empty: none.
+  std::string preparation = {};
 };
 
 std::int64_t data_type(DType dtype);  ///< TensorProto.DataType

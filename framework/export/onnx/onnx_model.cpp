@@ -81,7 +81,9 @@ std::map<int, Array> zeros_for_known(const saved::Signature& signature) {
 
 OnnxGraph convert(const saved::Signature& signature, const NamedArrays& weights,
                   const std::string& name) {
-  return Converter(signature, known_values(signature, weights)).convert(name);
+  OnnxGraph graph = Converter(signature, known_values(signature, weights)).convert(name);
+  graph.preparation = signature.preparation;
+  return graph;
 }
 
 void check_convertible(const saved::Signature& signature, const std::string& name) {

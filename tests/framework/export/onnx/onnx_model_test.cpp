@@ -2,6 +2,7 @@
 #include "belfry/framework/export/onnx/onnx_model.h"
 
 #include "../export_testing.h"
+#include "belfry/framework/layers/recurrent.h"
 #include "belfry/framework/ops/elementwise/elementwise.h"
 
 namespace belfry::onnx {
@@ -209,6 +210,62 @@ TEST(OnnxModel, AProductWithABiasAloneHasTheVariables) {
   ASSERT_THAT(ops(graph), ElementsAre("Reshape", "MatMul", "Add", "Identity"));
   EXPECT_EQ(graph.nodes[1].inputs[1], "kernel");
   EXPECT_EQ(graph.nodes[2].inputs[1], "term");
+}
+
+const OnnxNode& node_of(const OnnxGraph& graph, std::string_view type) {
+  return *std::ranges::find(graph.nodes, type, &OnnxNode::type);
+}
+
+// Gates i, f, g, o become i, o, f, c. x W + b is made by the ops in front, so W takes each to its
+// gate.
+TEST(OnnxModel, GatesAreInTheOrderOfOnnx) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = reshape(batch["x"], {-1, 2, 1});
+    return {.predictions = {{"y", lstm(s, x, {.units = 1, .recurrent_bias = true}).y}}};
+  };
+  OnnxGraph graph = exported(model, 2,
+                             {{"kernel", vector_of({1, 2, 3, 4}, {1, 4})},
+                              {"bias", vector_of({5, 6, 7, 8}, {4})},
+                              {"recurrent_kernel", vector_of({10, 20, 30, 40}, {1, 4})},
+                              {"recurrent_bias", vector_of({11, 21, 31, 41}, {4})}});
+  const OnnxNode& node = node_of(graph, "LSTM");
+  ASSERT_EQ(node.inputs.size(), 4u);
+  EXPECT_THAT(values(graph, node.inputs[1]),
+              ElementsAre(1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0));
+  EXPECT_THAT(values(graph, node.inputs[2]), ElementsAre(10, 40, 20, 30));
+  EXPECT_THAT(values(graph, node.inputs[3]), ElementsAre(0, 0, 0, 0, 11, 41, 21, 31));
+  EXPECT_EQ(node.outputs.size(), 3u);
+}
+
+// Their gates are ONNX's, whose GRU needs to be told that reset comes behind the product.
+TEST(OnnxModel, OtherCellsAreGruAndRnn) {
+  auto model = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = reshape(batch["x"], {-1, 2, 1});
+    Tensor y = gru(s / "gru", x, {.units = 1, .bidirectional = true}).y;
+    return {.predictions = {
+                {"y", recurrent_layers(s / "rnn", y, RecurrentCell::relu, {.units = 1}).y}}};
+  };
+  NamedArrays weights{{"rnn/kernel", vector_of({1, 1}, {2, 1})},
+                      {"rnn/bias", vector_of({0}, {1})},
+                      {"rnn/recurrent_kernel", vector_of({2}, {1, 1})}};
+  for (std::string way : {"gru/forward/", "gru/backward/"}) {
+    weights[way + "kernel"] = weights[way + "recurrent_kernel"] = vector_of({1, 2, 3}, {1, 3});
+    weights[way + "bias"] = weights[way + "recurrent_bias"] = vector_of({4, 5, 6}, {3});
+  }
+  OnnxGraph graph = exported(model, 2, weights);
+  const OnnxNode &gates = node_of(graph, "GRU"), &plain = node_of(graph, "RNN");
+  EXPECT_THAT(values(graph, gates.inputs[2]), ElementsAre(1, 2, 3));
+  EXPECT_THAT(values(graph, gates.inputs[3]), ElementsAre(0, 0, 0, 4, 5, 6));
+  auto has = [](const OnnxNode& node, const std::string& name, const AttributeValue& value) {
+    return std::ranges::count(node.attributes, std::pair(name, value)) == 1;
+  };
+  EXPECT_TRUE(has(gates, "linear_before_reset", std::int64_t{1}));
+  EXPECT_TRUE(has(plain, "activations", std::vector<std::string>{"Relu"}));
+  EXPECT_EQ(std::ranges::count_if(graph.nodes,
+                                  [&](const OnnxNode& node) {
+                                    return has(node, "direction", std::string("reverse"));
+                                  }),
+            1);
 }
 
 }  // namespace
