@@ -278,7 +278,7 @@ TEST(WarmStart, ShapesThatAreNoRecurrentLayersAreMismatches) {
     auto table = plan({.names = {{"r/bias", "bias_ih_l0"}}, .strict = false},
                       {{"weight_hh_l0", counting({3, 1})}, {"bias_ih_l0", counting(shape)}},
                       {variable("r/bias", {3})});
-    EXPECT_EQ(table.entries[0].state, WarmStartEntry::State::mismatched) << shape;
+    EXPECT_EQ(table.entries[0].state, WarmStartEntry::State::mismatched) << to_string(shape);
   }
 }
 

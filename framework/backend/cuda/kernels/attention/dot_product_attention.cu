@@ -20,6 +20,7 @@ __global__ void attend(AttentionInputs<T> in, T* y, compute_type<T>* log_sums) {
   AttentionSizes::Keys keys = s.keys(row, query);
   __shared__ C weights[attention_threads];
   C highest = Highest::first<C>(), sum = 0, sums[elements_of_thread] = {};
+  __syncthreads();  // blocks are alike for an emulation, also one for whose query no key counts
   for (std::int64_t first = keys.first; first < keys.end; first += attention_threads) {
     int count = static_cast<int>(keys.end - first < attention_threads ? keys.end - first
                                                                       : attention_threads);

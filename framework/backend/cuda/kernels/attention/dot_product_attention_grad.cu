@@ -57,6 +57,7 @@ __global__ void differentiate_queries(Operands<T> o, T* dq) {
   AttentionSizes::Keys keys = s.keys(row, query);
   __shared__ C slopes[attention_threads];
   C sums[elements_of_thread] = {};
+  __syncthreads();  // blocks are alike for an emulation, also one for whose query no key counts
   for (std::int64_t first = keys.first; first < keys.end; first += attention_threads) {
     int count = static_cast<int>(keys.end - first < attention_threads ? keys.end - first
                                                                       : attention_threads);
