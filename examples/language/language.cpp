@@ -77,12 +77,12 @@ int main(int argc, char** argv) {
       .about = "A language model that learns to write, a character at a time.",
       .data = "text files; by default the licences that Debian ships",
       .data_dir = "/usr/share/common-licenses",
-      .max_steps = 3000,
+      .max_steps = 1500,
       .batch_size = 16,
       .own = {{"context", {"128", "Characters that the model sees at once"}},
               {"depth", {"4", "Blocks"}},
               {"width", {"128", "Numbers for each character; a multiple of 64"}},
-              {"samples", {"1000", "Steps between two samples"}}}};
+              {"samples", {"500", "Steps between two samples"}}}};
   return examples::run(argc, argv, defaults, [](const auto& o) {
     std::int64_t context = o.whole_number("context"), width = o.whole_number("width");
     std::vector<std::int32_t> text = read_text(o.data_dir);

@@ -44,9 +44,9 @@ Recurrence one_way(const Scope& s, const Tensor& x, RecurrentCell cell, bool rev
 }
 
 /// The layer, as errors name it.
-std::string_view name_of(RecurrentCell cell) {
+std::string name_of(RecurrentCell cell) {
   bool gates = cell == RecurrentCell::lstm || cell == RecurrentCell::gru;
-  return gates ? to_string(cell) : "simple_rnn";
+  return gates ? std::string(to_string(cell)) : "simple_rnn";
 }
 
 void check(const Scope& s, std::string_view layer, const Tensor& x,

@@ -125,7 +125,9 @@ const OpDef recurrent_op{.name = "recurrent",
 
 Recurrence recurrent(const RecurrentOperands& operands, RecurrentOptions options) {
   constexpr std::string_view name = "recurrent";
-  const auto& [z, kernel, bias, initial, lengths] = operands;
+  const Tensor &z = operands.z, &kernel = operands.kernel, &bias = operands.bias,
+               &lengths = operands.lengths;
+  const RecurrentState& initial = operands.initial;
   require_defined(name, {z, kernel});
   RecurrentNodeOptions o{.recurrent = options,
                          .bias = bias.defined(),
