@@ -90,8 +90,8 @@ class CsvReader {
   /// Takes the next record off the front of `text`, together with the header and whatever else is
   /// before it, and returns true with its features in `out`, whose memory is used again. Returns
   /// false when `text` ends first: call again with what is now left in `text` and more behind it,
-  /// or when it all was there (`at_end`), stop. `text` begins at position(). Never asks for more than
-  /// max_record_bytes.
+  /// or when it all was there (`at_end`), stop. `text` begins at position(). Never asks for more
+  /// than max_record_bytes.
   bool next(std::string_view& text, bool at_end, Features& out);
 
   /// As next(), but passes over the record: only its number of fields is looked at.
