@@ -13,12 +13,11 @@ float weights(float* x, std::int64_t n, float* highest, float* sum) {
   for (std::int64_t i = 0; i < n; i += lanes) {
     BELFRY_VECTORIZE
     for (std::int64_t l = 0; l < lanes; ++l)
-      most[l] = x[i + l] > most[l] || x[i + l] != x[i + l] ? x[i + l] : most[l];
+      most[l] = most[l] >= x[i + l] || most[l] != most[l] ? most[l] : x[i + l];  // NaN wins
   }
   float high = most[0];
-  for (std::int64_t l = 1; l < lanes; ++l)
-    high = most[l] > high || most[l] != most[l] ? most[l] : high;  // NaN wins
-  bool none = high == -infinity;                                   // of any tile so far
+  for (std::int64_t l = 1; l < lanes; ++l) high = high >= most[l] || high != high ? high : most[l];
+  bool none = high == -infinity;  // of any tile so far
   float shift = none ? 0 : high;
   for (std::int64_t i = 0; i < n; i += lanes) {
     BELFRY_VECTORIZE

@@ -163,7 +163,7 @@ void check_form(const Form& f) {
     if (f.mask) o.mask = in[4];
     return {scaled_dot_product_attention(s, in[0], in[1], in[2], o)};
   };
-  check.rounding = 512;  // slopes are differences of products that are 100 times as large
+  check.rounding = 128;
   EXPECT_EQ(check_op(check), "") << f.n << " x " << f.tq << " x " << f.tk << ", " << f.heads
                                  << " heads of " << f.d;
 }
@@ -174,7 +174,7 @@ TEST(Attention, PassesCheckOp) {
        {Form{2, 3, 4, 2, 1, 5, 3}, Form{2, 5, 5, 2, 2, 4, 4, {.causal = true}},
         Form{1, 50, 9, 1, 1, 3, 2, {.causal = true}}, Form{1, 3, 5, 2, 2, 16, 17, {.causal = true}},
         Form{2, 9, 7, 4, 2, 2, 2, {.window = 3}, true}, Form{2, 4, 18, 2, 2, 3, 3, {}, false, true},
-        Form{2, 6, 6, 2, 1, 3, 3, {.causal = true, .window = 2}, true, true},
+        Form{2, 6, 6, 2, 1, 3, 3, {.causal = true, .window = 4}, true, true},
         Form{1, 2, 270, 2, 1, 2, 2}, Form{1, 4, 300, 1, 1, 2, 2, {.causal = true, .window = 5}},
         Form{1, 2, 3, 1, 1, 140, 3}, Form{1, 2, 3, 1, 1, 3, 140}, Form{0, 3, 3, 1, 1, 2, 2},
         Form{2, 0, 3, 1, 1, 2, 2}, Form{1, 2, 0, 1, 1, 2, 2}})
