@@ -30,7 +30,8 @@ struct DotProductAttentionOptions {
 /// them again. Axis 0 is the batch's rows for the random numbers of dropout, whose stream is named
 /// by `s`.
 ///
-/// Error: shapes and types that are not as above, dropout outside [0, 1), a window below 0; when
+/// Error: shapes and types that are not as above, dropout outside [0, 1), a window below 0, dropout
+/// of more than 2^34 weights a row; on GPUs, d or e above 512, for which there is no kernel; when
 /// the step runs, a length outside 0..tk.
 Tensor scaled_dot_product_attention(const Scope& s, Tensor q, Tensor k, Tensor v,
                                     const DotProductAttentionOptions& options = {});
