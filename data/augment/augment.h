@@ -1,5 +1,6 @@
 #pragma once
-// Augmentation: random changes of images, masks and volumes, each a value for data::map.
+// Augmentation: random changes of images, masks and volumes, and what prepares examples, each a value
+// for data::map.
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/colors/color.h"
@@ -11,4 +12,5 @@
 #include "belfry/data/augment/mix.h"
 #include "belfry/data/augment/options.h"
 #include "belfry/data/augment/resized_crop.h"
+#include "belfry/data/augment/string_lookup.h"
 #include "belfry/data/augment/volumes/volume.h"

@@ -3,6 +3,7 @@
 // no list names the augmentations.
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,12 +26,13 @@ void write_field(JsonWriter& to, const Augmentation& value);
 
 /// One augmentation. `check` fails on options outside their ranges (it may be null); `apply` draws
 /// its numbers first and then does the work. What they throw leaves as an Error that begins with
-/// the name, unless `prefix_errors` is false.
-template <OptionStruct Options>
+/// the name, unless `prefix_errors` is false. `apply` gets the options as a Prepared, made of them
+/// once: a table, for example, that all calls share.
+template <OptionStruct Options, class Prepared = Options>
 struct Definition {
   const char* name;
   void (*check)(const Options&);
-  void (*apply)(const Options&, Features&, PhiloxStream&);
+  void (*apply)(const Prepared&, Features&, PhiloxStream&);
   bool prefix_errors = true;
 
   Augmentation operator()(Options options) const;
@@ -39,8 +41,8 @@ struct Definition {
 /// Makes definitions known to augmentation_from_json(); one such object a file.
 class Registered {
  public:
-  template <class... Options>
-  explicit Registered(const Definition<Options>&... definitions) {
+  template <class... Options, class... Prepared>
+  explicit Registered(const Definition<Options, Prepared>&... definitions) {
     (add(definitions.name, reader(definitions)), ...);
   }
 
@@ -48,8 +50,8 @@ class Registered {
   using Read = std::function<Make(const JsonValue&)>;
 
  private:
-  template <class Options>
-  static Read reader(const Definition<Options>& definition) {
+  template <class Options, class Prepared>
+  static Read reader(const Definition<Options, Prepared>& definition) {
     return [&definition](const JsonValue& json) -> Make {
       Options options;
       json.fields(options);
@@ -66,9 +68,10 @@ void check_order(std::string_view name, WholeRange range);
 /// Runs `body`; what it throws leaves as an Error that begins with `name`.
 void with_name(const char* name, const std::function<void()>& body);
 
-template <OptionStruct Options>
-Augmentation Definition<Options>::operator()(Options options) const {
+template <OptionStruct Options, class Prepared>
+Augmentation Definition<Options, Prepared>::operator()(Options options) const {
   std::string text;
+  std::shared_ptr<const Prepared> prepared;
   with_name(name, [&] {
     JsonWriter json(JsonWriter::BadText::refuse);
     json.object([&] {
@@ -77,8 +80,9 @@ Augmentation Definition<Options>::operator()(Options options) const {
     });
     if (check) check(options);
     text = json.json();
+    prepared = std::make_shared<const Prepared>(std::move(options));
   });
-  auto run = [apply = apply, options](Features& f, PhiloxStream& r) { apply(options, f, r); };
+  auto run = [apply = apply, prepared](Features& f, PhiloxStream& r) { apply(*prepared, f, r); };
   if (!prefix_errors) return Augmentation(name, std::move(text), std::move(run));
   return Augmentation(name, std::move(text), [name = name, run](Features& f, PhiloxStream& r) {
     with_name(name, [&] { run(f, r); });

@@ -39,19 +39,13 @@ void check_several(const CsvColumn& column, const CsvOptions& o) {
           ".index nor .header = false");
 }
 
-CsvWords index_words(const CsvColumn& column) {
-  require(column.vocabulary.empty() || column.type == CsvType::text, "csv: column `", column.name,
-          "` has a vocabulary but is of type ", column.type, "; only text can have one");
-  require(column.buckets == 0
-              || (column.buckets > 0 && column.type == CsvType::text && !column.unknown),
-          "csv: column `", column.name, "` has ", column.buckets,
-          " buckets; they are at least 1, for text without .unknown");
-  CsvWords out;
-  for (const std::string& word : column.vocabulary) {
-    bool added = out.emplace(word, std::ssize(out)).second;
-    require(added, "csv: the vocabulary of column `", column.name, "` has ", shown(word), " twice");
-  }
-  return out;
+Vocabulary vocabulary_of(const CsvColumn& column) {
+  require(column.type == CsvType::text || (column.vocabulary.empty() && column.buckets == 0),
+          "csv: column `", column.name, "` has a vocabulary or buckets but is of type ",
+          column.type, "; only text can have them");
+  return with_context(concat("csv: column `", column.name, "`"), [&] {
+    return Vocabulary(column.vocabulary, column.unknown, column.buckets);
+  });
 }
 
 }  // namespace
@@ -66,13 +60,13 @@ CsvReader::CsvReader(std::vector<CsvColumn> columns, CsvOptions options, std::st
     require(column.index >= -1, "csv: the index of column `", column.name, "` is ", column.index,
             ", expected a field's number from 0, or -1");
     check_several(column, options_);
-    CsvWords words = index_words(column);
+    Vocabulary vocabulary = vocabulary_of(column);
     if (column.default_value) {
       Array scratch;
       with_context(concat("the default value of column `", column.name, "`"),
-                   [&] { convert_field(column, words, *column.default_value, 0, scratch); });
+                   [&] { convert_field(column, vocabulary, *column.default_value, 0, scratch); });
     }
-    columns_.push_back({.column = std::move(column), .words = std::move(words)});
+    columns_.push_back({.column = std::move(column), .vocabulary = std::move(vocabulary)});
   }
   if (!options_.header) bind_to_positions();
 }
@@ -343,10 +337,10 @@ void CsvReader::convert(const Column& c, const Field& field, std::size_t field_i
   bool empty = trim(field.text).empty();
   try {
     if (empty && c.column.default_value)
-      return convert_field(c.column, c.words, *c.column.default_value, field_index, out);
+      return convert_field(c.column, c.vocabulary, *c.column.default_value, field_index, out);
     require(!empty || c.column.type == CsvType::text, "the field is empty, expected type ",
             c.column.type, "; a column may have a .default_value");
-    convert_field(c.column, c.words, field.text, field_index, out);
+    convert_field(c.column, c.vocabulary, field.text, field_index, out);
   } catch (const Error& error) {
     std::string column = concat("column `", c.column.name, "`");
     if (!c.column.fields.empty())

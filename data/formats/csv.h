@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "belfry/data/formats/vocabulary.h"
 #include "belfry/framework/base/fields.h"
 #include "belfry/framework/tensor/features.h"
 
@@ -117,7 +117,7 @@ class CsvReader {
   struct Column {
     CsvColumn column;
     std::vector<std::size_t> fields = {};
-    std::unordered_map<std::string, std::int64_t> words;
+    Vocabulary vocabulary = {};
   };
 
   /// How far the record at the text's front has been split, when that did not end with it.

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/tensor/philox.h"
 
 namespace belfry::data {
 
@@ -75,17 +74,13 @@ void set_text(Array& out, std::string_view value) {
   std::copy(value.begin(), value.end(), out.span<std::uint8_t>().begin());
 }
 
-std::int64_t bucket_of(std::string_view word, std::int64_t buckets) {
-  return philox_key(0, word).value % buckets;
-}
-
 }  // namespace
 
 std::size_t fields_of(const CsvColumn& column) {
   return std::max({column.fields.size(), static_cast<std::size_t>(column.width), std::size_t{1}});
 }
 
-void convert_field(const CsvColumn& column, const CsvWords& words, const std::string& field,
+void convert_field(const CsvColumn& column, const Vocabulary& vocabulary, const std::string& field,
                    std::size_t field_index, Array& out) {
   auto set = [&]<class T>(T value) {
     bool several = column.width > 0 || !column.fields.empty();
@@ -106,13 +101,7 @@ void convert_field(const CsvColumn& column, const CsvWords& words, const std::st
     case CsvType::boolean:
       return set(parse_boolean(field));
     case CsvType::text:
-      if (words.empty() && column.buckets == 0) return set_text(out, field);
-      auto word = words.find(field);
-      if (word == words.end() && column.buckets > 0)
-        return set(std::ssize(words) + bucket_of(field, column.buckets));
-      require(word != words.end() || column.unknown, shown(field), " is not in the vocabulary of ",
-              words.size(), " words; add it, or set .unknown to give such words an index");
-      return set(word != words.end() ? word->second : *column.unknown);
+      return vocabulary.empty() ? set_text(out, field) : set(vocabulary.index(field));
   }
 }
 

@@ -3,14 +3,11 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "belfry/data/formats/csv.h"
+#include "belfry/data/formats/vocabulary.h"
 
 namespace belfry::data {
-
-/// The index of each word of a vocabulary.
-using CsvWords = std::unordered_map<std::string, std::int64_t>;
 
 /// The field for messages: in quotes, and not all of a long one.
 std::string shown(std::string_view field);
@@ -23,7 +20,7 @@ std::size_t fields_of(const CsvColumn& column);
 
 /// Puts the value of `field` into `out`, whose memory is used again, at `field_index` of the
 /// fields_of() of the column. Error, without saying where: it is no value of the column's type.
-void convert_field(const CsvColumn& column, const CsvWords& words, const std::string& field,
+void convert_field(const CsvColumn& column, const Vocabulary& vocabulary, const std::string& field,
                    std::size_t field_index, Array& out);
 
 }  // namespace belfry::data

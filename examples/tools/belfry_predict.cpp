@@ -139,7 +139,7 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_option("FILE", args.inputs.paths,
                  "Images, .npy, .npz, .csv with a column for each input (x, or x_0, x_1, ...),\n"
                  "or TFRecord files of tf.train.Examples; none: describe the export. Where the\n"
-                 "export says how images were prepared for training, image files are");
+                 "export says how examples were prepared for training, all but arrays are");
   app.add_option("--signature", args.inputs.signature,
                  "Which, if there are several; to describe: that one alone");
   app.add_option("--only", args.only, "Which predictions [all]")

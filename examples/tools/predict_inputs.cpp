@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <span>
 
 #include "belfry/data/augment/augment.h"
@@ -14,6 +13,7 @@
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/array.h"
+#include "tools/preparation.h"
 
 namespace belfry::programs {
 namespace {
@@ -35,12 +35,6 @@ Kind kind_of(const std::string& path) {
           "`tfrecord` in their names");
   return found->second;
 }
-
-// An input of the signature, without the axis of the rows.
-struct Input {
-  std::string name;
-  TensorType type;
-};
 
 std::vector<Input> inputs_of(const Predictor& predictor, const std::string& signature) {
   std::vector<Input> inputs;
@@ -69,7 +63,7 @@ class Reader {
         options_(options),
         use_(use),
         inputs_(inputs_of(predictor, options.signature)),
-        preparation_(predictor.preparation(options.signature)) {}
+        preparation_(predictor, options.signature, inputs_) {}
 
   void read_images(std::span<const std::string> paths) {
     const Input& input =
@@ -92,7 +86,8 @@ class Reader {
 
  private:
   Array image(const std::string& path, const TensorType& type);
-  Array prepared(Array decoded, const std::string& path);
+  Features csv_row(const Features& record, const std::string& origin);
+  void use_rows(std::span<const Features> rows, const std::vector<std::string>& origins);
   void read_arrays(const std::string& path, const Features& arrays);
   std::size_t most_rows() const { return options_.batch; }
 
@@ -100,8 +95,7 @@ class Reader {
   const PredictInputs& options_;
   const UseBatch& use_;
   std::vector<Input> inputs_;
-  const std::string& preparation_;
-  std::optional<data::Augmentation> prepare_;  // once an image has come
+  Preparation preparation_;
 };
 
 Array Reader::image(const std::string& path, const TensorType& type) {
@@ -112,7 +106,14 @@ Array Reader::image(const std::string& path, const TensorType& type) {
   std::string file = read_file(path);
   data::ImageOptions wanted{.channels = static_cast<int>(shape[2])};
   Array decoded = data::decode_image(std::as_bytes(std::span(file)), wanted, path);
-  if (!preparation_.empty()) return prepared(std::move(decoded), path);
+  if (preparation_) {
+    require(!options_.resize && !options_.raw, path,
+            ": the export says how its images are prepared; leave --resize and --raw out");
+    const std::string& input = inputs_[0].name;
+    return with_context(path, [&] {
+      return preparation_({{input, std::move(decoded)}}).at(input);
+    });
+  }
   Features image{{"image", std::move(decoded)}};
   const Shape& found = image.at("image").shape();
   PhiloxStream unused(philox_key(0, ""));
@@ -123,23 +124,6 @@ Array Reader::image(const std::string& path, const TensorType& type) {
   }
   if (is_floating(type.dtype) && !options_.raw) image = data::to_float()(image, unused);
   return image.at("image").cast(type.dtype);
-}
-
-// As the training's input pipeline did it.
-Array Reader::prepared(Array decoded, const std::string& path) {
-  require(!options_.resize && !options_.raw, path,
-          ": the export says how its images are prepared; leave --resize and --raw out");
-  const Input& input = inputs_[0];
-  if (!prepare_)
-    prepare_ = with_context("the export's preparation",
-                            [&] { return data::augmentation_from_json(preparation_); });
-  return with_context(path, [&] {
-    Features out = prepare_->apply({{input.name, std::move(decoded)}});
-    const Array& image = out.at(input.name);
-    require(image.type() == input.type, "the export's preparation gives ", image.type(),
-            ", but the input `", input.name, "` is ", input.type);
-    return image;
-  });
 }
 
 void Reader::read_arrays(const std::string& path, const Features& arrays) {
@@ -179,38 +163,58 @@ std::vector<std::string> columns_of(const Input& input) {
   return names;
 }
 
+// The inputs, from a feature for each column.
+Features Reader::csv_row(const Features& record, const std::string& origin) {
+  Features row;
+  for (const Input& input : inputs_) {
+    if (preparation_.takes_text(input.name)) {
+      row.set(input.name, record.at(input.name));
+      continue;
+    }
+    std::vector<Array> values;
+    for (const std::string& name : columns_of(input)) values.push_back(record.at(name));
+    TensorType one{{}, values.empty() ? input.type.dtype : values[0].dtype()};
+    Array all = cast_exactly(stack_rows(values, one), input.type.dtype,
+                             concat(origin, ": `", input.name, "`"));
+    row.set(input.name, all.reshape(input.type.shape));
+  }
+  if (!preparation_) return row;
+  return with_context(origin, [&] { return preparation_(std::move(row)); });
+}
+
+void Reader::use_rows(std::span<const Features> rows, const std::vector<std::string>& origins) {
+  Features batch;
+  for (const Input& input : inputs_) {
+    std::vector<Array> values;
+    for (const Features& row : rows) values.push_back(row.at(input.name));
+    batch.set(input.name, stack_rows(values, input.type));
+  }
+  use_(batch, origins);
+}
+
 void Reader::read_csv(const std::string& path) {
   std::vector<data::CsvColumn> columns;
-  for (const Input& input : inputs_)
+  for (const Input& input : inputs_) {
+    if (preparation_.takes_text(input.name)) {
+      columns.push_back({.name = input.name});
+      continue;
+    }
     for (const std::string& name : columns_of(input))
       columns.push_back({.name = name, .type = csv_type(input.type.dtype)});
+  }
   data::CsvReader reader(columns, {}, path);
   std::string file = read_file(path);
   std::string_view rest = file;
-  std::vector<std::vector<Array>> rows(inputs_.size());
+  std::vector<Features> rows;
   std::vector<std::string> origins;
   std::int64_t number = 0;
-  auto flush = [&] {
-    Features batch;
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      batch.set(inputs_[i].name, stack_rows(std::exchange(rows[i], {}), inputs_[i].type));
-    use_(batch, std::exchange(origins, {}));
-  };
   for (Features record; reader.next(rest, true, record);) {
     origins.push_back(concat(path, ":", number++));
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      std::vector<Array> values;
-      for (const std::string& name : columns_of(inputs_[i])) values.push_back(record.at(name));
-      TensorType one{{}, values.empty() ? inputs_[i].type.dtype : values[0].dtype()};
-      Array all = stack_rows(values, one), row = all.cast(inputs_[i].type.dtype);
-      require(identical(row.cast(all.dtype()), all) || is_floating(all.dtype()), path, ": `",
-              inputs_[i].name, "` of ", origins.back(), " has numbers that ", inputs_[i].type.dtype,
-              " cannot hold");
-      rows[i].push_back(row.reshape(inputs_[i].type.shape));
-    }
-    if (origins.size() == most_rows()) flush();
+    rows.push_back(csv_row(record, origins.back()));
+    if (origins.size() == most_rows())
+      use_rows(std::exchange(rows, {}), std::exchange(origins, {}));
   }
-  if (!origins.empty()) flush();
+  if (!origins.empty()) use_rows(rows, origins);
 }
 
 void Reader::read_records(const std::string& path) {
@@ -219,11 +223,20 @@ void Reader::read_records(const std::string& path) {
   std::int64_t number = 0;
   for (bool more = true; more;) {
     std::vector<std::string> records, origins;
-    while (records.size() < most_rows() && (more = reader.next(record))) {
-      records.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
+    std::vector<Features> prepared;
+    while (origins.size() < most_rows() && (more = reader.next(record))) {
       origins.push_back(concat(path, ":", number++));
+      if (preparation_)
+        prepared.push_back(
+            with_context(origins.back(), [&] { return preparation_(preparation_.parse(record)); }));
+      else
+        records.emplace_back(reinterpret_cast<const char*>(record.data()), record.size());
     }
-    if (records.empty()) continue;
+    if (origins.empty()) continue;
+    if (preparation_) {
+      use_rows(prepared, origins);
+      continue;
+    }
     auto first = number - std::ssize(records);
     use_(with_context(concat(path, ", from record ", first, " on"),
                       [&] { return predictor_.parse_examples(records, options_.signature); }),

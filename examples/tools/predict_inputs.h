@@ -23,8 +23,9 @@ using UseBatch =
     std::function<void(const Features& batch, const std::vector<std::string>& origins)>;
 
 /// Reads the files in their order: images, *.npy, *.npz, *.csv, and all whose names have "tfrecord"
-/// in them. Error: names the file, what was expected and what is there; a file of another kind,
-/// before any is read.
+/// in them. Images, tables and records hold raw examples: they are prepared where the signature
+/// says how. Arrays are as the model takes them. Error: names the file, what was expected and what
+/// is there; a file of another kind, before any is read.
 void for_each_batch(const Predictor& predictor, const PredictInputs& inputs, const UseBatch& use);
 
 }  // namespace belfry::programs

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // The input that an augmentation works on.
-enum class Input { image, volume, batch };
+enum class Input { image, volume, batch, text };
 
 struct Example {
   Augmentation augmentation;
@@ -76,7 +76,8 @@ const std::vector<Example>& examples() {
       {flip3d({.depth = 0.1, .height = 0.9, .width = 0.4, .masks = masks}), Input::volume},
       {rotate90({.axis = VolumeAxis::width, .masks = masks}), Input::volume},
       {rotate3d({.degrees = {5, 60}, .axis = VolumeAxis::height, .masks = masks}), Input::volume},
-      {elastic3d({.alpha = 12.5, .sigma = 1.5, .masks = masks}), Input::volume}};
+      {elastic3d({.alpha = 12.5, .sigma = 1.5, .masks = masks}), Input::volume},
+      {string_lookup({.feature = "word", .vocabulary = {"a", "b"}, .buckets = 3}), Input::text}};
   return all;
 }
 
@@ -84,6 +85,11 @@ Features input_for(Input input, std::int64_t side, std::int64_t channels, DType 
   if (input == Input::image)
     return {{"image", noise({side, side, channels}, dtype)},
             {"mask", noise({side, side}, DType::i64, 2)}};
+  if (input == Input::text) {
+    Features out = input_for(Input::image, side, channels, dtype);
+    out.set("word", Array::of<std::uint8_t>({'a', 'b'}, {2}));
+    return out;
+  }
   if (input == Input::volume)
     return {{"image", noise({side, side, side, channels}, dtype)},
             {"mask", noise({side, side, side, 1}, DType::i32, 2)}};
@@ -255,8 +261,8 @@ TEST(Augmentation, TheSameKeyGivesTheSameBytes) {
 }
 
 TEST(Augmentation, DifferentKeysGiveDifferentBytes) {
-  const std::set<std::string> fixed{"center_crop", "resize", "resize_short_side", "normalize",
-                                    "to_float"};
+  const std::set<std::string> fixed{"center_crop", "resize",   "resize_short_side",
+                                    "normalize",   "to_float", "string_lookup"};
   for (const Example& e : examples()) {
     if (fixed.contains(e.augmentation.name()) || to_string(e.augmentation) == to_string(compose({}))
         || to_string(e.augmentation) == to_string(grayscale({.channels = 1})))

@@ -326,14 +326,17 @@ TEST(Csv, RefusesColumnsAndOptionsThatMakeNoSense) {
   EXPECT_EQ(error({{.name = "x", .type = CsvType::i64, .default_value = "none"}}),
             "`none` is not of type i64 (the default value of column `x`)");
   EXPECT_EQ(error({{.name = "x", .type = CsvType::i64, .vocabulary = {"a"}}}),
-            "csv: column `x` has a vocabulary but is of type i64; only text can have one");
+            "csv: column `x` has a vocabulary or buckets but is of type i64; only text can have "
+            "them");
   EXPECT_EQ(error({{.name = "x", .vocabulary = {"a", "a"}}}),
-            "csv: the vocabulary of column `x` has `a` twice");
-  const std::string buckets = "buckets; they are at least 1, for text without .unknown";
-  EXPECT_EQ(error({{.name = "x", .buckets = -1}}), "csv: column `x` has -1 " + buckets);
-  EXPECT_EQ(error({{.name = "x", .unknown = 0, .buckets = 5}}), "csv: column `x` has 5 " + buckets);
+            "the vocabulary has `a` twice (csv: column `x`)");
+  const std::string buckets = "buckets; they are at least 1, without .unknown, or 0 (csv: column `x`)";
+  EXPECT_EQ(error({{.name = "x", .buckets = -1}}), "there are -1 " + buckets);
+  EXPECT_EQ(error({{.name = "x", .unknown = 0, .buckets = 5}}),
+            "there are 5 " + buckets);
   EXPECT_EQ(error({{.name = "x", .type = CsvType::i64, .buckets = 5}}),
-            "csv: column `x` has 5 " + buckets);
+            "csv: column `x` has a vocabulary or buckets but is of type i64; only text can have "
+            "them");
   for (CsvOptions bad : {CsvOptions{.delimiter = '"'}, {.delimiter = '\n'}, {.comment = ','}})
     EXPECT_EQ(error({{.name = "x"}}, bad),
               "csv: delimiter and comment must differ and be neither quote nor line end");

@@ -203,6 +203,70 @@ TEST_F(BelfryPredict, PreparesImagesAsTheTrainingDid) {
   EXPECT_THAT(error("unknown large.png"), HasSubstr("sharpen"));
 }
 
+// Words and numbers of a table, and raw images in records, as a preparation takes them.
+TEST_F(BelfryPredict, PreparesTablesAndRecords) {
+  data::Augmentation prepare = data::compose(
+      {data::string_lookup({.feature = "color", .vocabulary = {"red", "green"}, .unknown = 9}),
+       data::normalize({.mean = {1, 10}, .deviation = {2, 4}, .image = "size"})});
+  export_model(
+      folder / "table",
+      {.model_fn = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
+         return {.predictions = {{"color", batch["color"] + 0}, {"size", batch["size"] * 1}}};
+       },
+       .signatures = {{"predict",
+                       {.inputs = {{"color", {{}, DType::i64}}, {"size", {{2}, DType::f32}}},
+                        .preparation = prepare.json()}}},
+       .onnx = false},
+      Checkpoint{});
+  // (3 - 1) / 2, (10 - 10) / 4; (1 - 1) / 2, (5 - 10) / 4.
+  file("raw.csv", "size_0,color,size_1\n3,blue,10\n1,green,5\n");
+  EXPECT_EQ(run("table raw.csv --output out.csv").status, 0);
+  EXPECT_EQ(read_file(folder / "out.csv"),
+            "from,color,size_0,size_1\nraw.csv:0,9,1,0\nraw.csv:1,1,0,-1.25\n");
+  using Floats = std::vector<float>;
+  using Words = std::vector<std::string>;
+  data::TfRecordWriter writer(folder / "raw.tfrecord");
+  writer.write(tf::Example{{{"color", Words{"blue"}}, {"size", Floats{3, 10}}}}.serialize());
+  writer.write(tf::Example{{{"color", Words{"green"}}, {"size", Floats{1, 5}}}}.serialize());
+  writer.close();
+  EXPECT_EQ(run("table raw.tfrecord --output out.csv").status, 0);
+  EXPECT_EQ(read_file(folder / "out.csv"),
+            "from,color,size_0,size_1\nraw.tfrecord:0,9,1,0\nraw.tfrecord:1,1,0,-1.25\n");
+  data::TfRecordWriter bad(folder / "bad.tfrecord");
+  bad.write(tf::Example{{{"color", Words{"blue"}}, {"size", Floats{3}}}}.serialize());
+  bad.close();
+  EXPECT_THAT(error("table bad.tfrecord"),
+              MatchesRegex("error: bad.tfrecord:0: .*`size`: it has 1 values, expected 2\n"));
+}
+
+TEST_F(BelfryPredict, PreparesImagesInRecords) {
+  auto pixels_of = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
+    return {.predictions = {{"pixels", batch["image"] * 1}}};
+  };
+  export_model(
+      folder / "images_in_records",
+      {.model_fn = pixels_of,
+       .signatures =
+           {{"predict",
+             {.inputs = {{"image", {{1, 2, 1}, DType::f32}}},
+              .examples = {{"image", {.feature = "image/encoded", .stored = StoredAs::image}}},
+              .preparation = data::compose({data::center_crop({.height = 1, .width = 2}),
+                                            data::normalize({.mean = {0.2}, .deviation = {0.5}})})
+                                 .json()}}},
+       .onnx = false},
+      Checkpoint{});
+  // 3 wide: the crop takes the columns from 0 on. (51 / 255 - 0.2) / 0.5, (255 / 255 - 0.2) / 0.5.
+  image("a.png", Array::of<std::uint8_t>({51, 255, 0}, {1, 3}));
+  data::TfRecordWriter writer(folder / "a.tfrecord");
+  writer.write(
+      tf::Example{{{"image/encoded", std::vector{read_file(folder / "a.png")}}}}.serialize());
+  writer.close();
+  EXPECT_EQ(run("images_in_records a.tfrecord --output out.npy").status, 0);
+  const Array out = data::read_npy(folder / "out.npy");
+  EXPECT_NEAR(out.span<float>()[0], 0, 1e-7);
+  EXPECT_NEAR(out.span<float>()[1], 1.6, 1e-6);
+}
+
 TEST_F(BelfryPredict, PredictsFromTfRecords) {
   using Floats = std::vector<float>;
   data::TfRecordWriter writer(folder / "a.tfrecord");
