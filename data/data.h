@@ -19,6 +19,8 @@
 #include "belfry/data/sources/files.h"
 #include "belfry/data/sources/media.h"
 #include "belfry/data/sources/sources.h"
+#include "belfry/data/sources/tokens.h"
 #include "belfry/data/structure.h"
+#include "belfry/data/text/tokenizer.h"
 #include "belfry/data/transforms/errors.h"
 #include "belfry/data/transforms/transforms.h"

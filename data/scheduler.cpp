@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <iterator>
+#include <list>
 #include <map>
 #include <utility>
 #include <vector>
@@ -63,9 +63,15 @@ struct Scheduler::Process {
     beyond -= fewer_beyond;
   }
 
+  // Asks for nothing where it throws.
   void ask(std::shared_ptr<Threads> who) BELFRY_REQUIRES(process_mutex()) {
     asking.push_back(std::move(who));
-    call_threads();
+    try {
+      call_threads();
+    } catch (...) {
+      asking.pop_back();
+      throw;
+    }
   }
 
   // How many it had asked for. The threads that were called for them come and find nothing.
@@ -92,7 +98,7 @@ struct Scheduler::Process {
   void work(Arena* arena);
 
   // Once for each thread that they need now.
-  std::deque<std::shared_ptr<Threads>> asking BELFRY_GUARDED_BY(process_mutex());
+  std::list<std::shared_ptr<Threads>> asking BELFRY_GUARDED_BY(process_mutex());
   // By width, and never destroyed: what one leaves waiting when it goes is never freed.
   std::map<int, std::unique_ptr<Arena>> arenas BELFRY_GUARDED_BY(process_mutex());
   std::unique_ptr<tbb::global_control> control BELFRY_GUARDED_BY(process_mutex());
@@ -120,22 +126,27 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
   }
 
   void run(const Scheduler* scheduler, std::function<void()> task) {
+    std::list<Waiting> one;  // it goes without the lock where no thread can be asked for
+    one.emplace_back(scheduler, std::move(task));
     MutexLock lock(process_mutex());
-    waiting_.emplace_back(scheduler, std::move(task));
-    if (running_ == count_) return;
-    ++running_;
-    if (!claimed_) process_.claim(count_, beyond_);
-    claimed_ = true;
-    process_.ask(shared_from_this());
+    if (running_ < count_) {
+      if (!claimed_) process_.claim(count_, beyond_);
+      claimed_ = true;
+      process_.ask(shared_from_this());
+      ++running_;
+    }
+    waiting_.splice(waiting_.end(), one);
   }
 
   void drop(const Scheduler* scheduler) {
-    std::deque<Waiting> dropped;  // their destructors run without the lock
+    std::list<Waiting> dropped;  // their destructors run without the lock
     MutexLock lock(process_mutex());
-    auto kept = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                      [&](auto& each) { return each.first != scheduler; });
-    std::move(kept, waiting_.end(), std::back_inserter(dropped));
-    waiting_.erase(kept, waiting_.end());
+    for (auto each = waiting_.begin(); each != waiting_.end();) {
+      auto next = std::next(each);
+      // Needs no memory: schedulers go in destructors.
+      if (each->first == scheduler) dropped.splice(dropped.end(), waiting_, each);
+      each = next;
+    }
     // Where no thread is free, what asks for one would keep this object, and its claim, for long.
     if (waiting_.empty()) running_ -= process_.take_back(this);
   }
@@ -159,24 +170,25 @@ struct Scheduler::Threads : std::enable_shared_from_this<Scheduler::Threads> {
 
   Process& process_ = Process::instance();
   const int count_, beyond_;  // of them, beyond the cores
-  std::deque<Waiting> waiting_ BELFRY_GUARDED_BY(process_mutex());
+  std::list<Waiting> waiting_ BELFRY_GUARDED_BY(process_mutex());
   int running_ BELFRY_GUARDED_BY(process_mutex()) = 0;  // that run a task or are asked for
   bool claimed_ BELFRY_GUARDED_BY(process_mutex()) = false;
 };
 
 // One task of each in turn, so that none keeps a thread from the others where threads are short.
 void Scheduler::Process::work(Arena* arena) {
-  std::shared_ptr<Threads> next;  // it goes without the lock, which its destructor takes
+  // It goes without the lock, which its destructor takes. A list needs no memory to take and give
+  // back, and oneTBB's threads could tell nobody that there is none.
+  std::list<std::shared_ptr<Threads>> next;
   MutexLock lock(process_mutex());
   --arena->called;
   while (!asking.empty()) {
-    next = std::move(asking.front());
-    asking.pop_front();
-    if (next->run_next()) {
-      asking.push_back(std::move(next));
+    next.splice(next.end(), asking, asking.begin());
+    if (next.front()->run_next()) {
+      asking.splice(asking.end(), next);
     } else {
       lock.unlock();
-      next = nullptr;
+      next.clear();
       lock.lock();
     }
   }

@@ -21,6 +21,7 @@
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/layers/metrics/metrics.h"
 #include "belfry/framework/layers/recurrent.h"
+#include "belfry/framework/layers/scan.h"
 #include "belfry/framework/layers/transformers.h"
 #include "belfry/framework/ops/ops.h"
 #include "belfry/framework/optimizers/optimizers.h"

@@ -30,6 +30,7 @@
 #include "belfry/models/pretrained.h"
 #include "belfry/models/sequences/acoustic.h"
 #include "belfry/models/sequences/ctc_decode.h"
+#include "belfry/models/sequences/generate.h"
 #include "belfry/models/sequences/gpt.h"
 #include "belfry/models/sequences/rnn.h"
 #include "belfry/models/sequences/transformer.h"

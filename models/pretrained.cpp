@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "belfry/framework/base/error.h"
 
@@ -83,6 +84,46 @@ std::map<std::string, std::string> resnest_names(const ResnestNamesOptions& o) {
                       theirs + ".downsample.2");
     }
   return names;
+}
+
+WarmStart hugging_face_weights(const GptOptions& model, std::string from, std::string prefix) {
+  bool llama = model.block == GptBlock::llama;
+  require(llama || model.tied,
+          "hugging_face_weights: heads of GPT-2 are tied to the table of tokens; set .tied = true");
+  // Its dense layers are [in, out], as convolutions of width 1.
+  WarmStart out{.from = std::move(from),
+                .layout = llama ? KernelLayout::pytorch : KernelLayout::belfry};
+  auto add = [&](const std::string& ours, const std::string& theirs) {
+    out.renames.push_back({ours, prefix + theirs});
+  };
+  const std::string block = "block([0-9]+)/";
+  if (llama) {
+    const std::string layer = "model.layers.$1.";
+    add("embed/table", "model.embed_tokens.weight");
+    add(block + "norm1/scale", layer + "input_layernorm.weight");
+    add(block + "norm2/scale", layer + "post_attention_layernorm.weight");
+    for (const auto& [ours, theirs] : {std::pair("query", "q"), std::pair("key", "k"),
+                                       std::pair("value", "v"), std::pair("output", "o")})
+      add(block + "attention/" + ours + "/kernel", layer + "self_attn." + theirs + "_proj.weight");
+    add(block + "mlp/(gate|up|down)/kernel", layer + "mlp.$2_proj.weight");
+    add("norm/scale", "model.norm.weight");
+    if (!model.tied) add("head/kernel", "lm_head.weight");
+    return out;
+  }
+  const std::string layer = "h.$1.";
+  add("embed/table", "wte.weight");
+  add("positions", "wpe.weight");
+  for (const auto& [ours, theirs] : {std::pair("scale", "weight"), std::pair("offset", "bias")}) {
+    add(block + "norm([12])/" + ours, layer + "ln_$2." + theirs);
+    add(std::string("norm/") + ours, std::string("ln_f.") + theirs);
+  }
+  for (const auto& [ours, theirs] : {std::pair("kernel", "weight"), std::pair("bias", "bias")}) {
+    add(block + "attention/qkv/" + ours, layer + "attn.c_attn." + theirs);
+    add(block + "attention/output/" + ours, layer + "attn.c_proj." + theirs);
+    add(block + "mlp/up/" + ours, layer + "mlp.c_fc." + theirs);
+    add(block + "mlp/down/" + ours, layer + "mlp.c_proj." + theirs);
+  }
+  return out;
 }
 
 }  // namespace belfry::models

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "belfry/framework/train/warm_start.h"
+#include "belfry/models/sequences/gpt.h"
+
 namespace belfry::models {
 
 /// The names of torchvision, for resnet18(), resnet34() or resnet50() with the large stem, by the
@@ -38,5 +41,24 @@ struct ResnestNamesOptions {
 ///
 /// begins with a trained way down. Error: a stage without blocks.
 std::map<std::string, std::string> resnest_names(const ResnestNamesOptions& options = {});
+
+/// How gpt() of these options begins with weights of Hugging Face's `transformers`: of
+/// GPT2LMHeadModel for GPT-2's blocks, of LlamaForCausalLM for Llama's.
+///
+///   models::GptOptions gpt;  // GPT-2's small model
+///   Estimator estimator({.model_fn = models::gpt(gpt),
+///                        .warm_start = models::hugging_face_weights(gpt, "model.safetensors")});
+///
+/// `from` is a file, or the index of one in several parts (model.safetensors.index.json). Names may
+/// begin with "transformer.", which save_pretrained() writes and the files of GPT-2 itself
+/// lack: `prefix`.
+///
+/// Options must be those of config.json: vocab_size, n_positions (context), n_layer or num_hidden_layers
+/// (depth), n_embd or hidden_size (width), n_head or num_attention_heads (heads, which no shape
+/// betrays), num_key_value_heads, n_inner or intermediate_size (hidden), layer_norm_epsilon or
+/// rms_norm_eps (epsilon), rope_theta (rotary_base), tie_word_embeddings (tied). There is nothing
+/// for rope_scaling, for biases of Llama, nor for a head_dim other than width / heads. Error:
+/// GPT-2's blocks that are not tied.
+WarmStart hugging_face_weights(const GptOptions& model, std::string from, std::string prefix = "");
 
 }  // namespace belfry::models

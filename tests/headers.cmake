@@ -1,5 +1,5 @@
-# Every header of FOLDER that is installed compiles alone: one translation unit each, checked but not
-# compiled. Doors, which programs include, find nothing before them; headers behind them find the
+# Every header of FOLDER that is installed compiles alone, but for the standard library: one translation
+# unit each, checked but not compiled. Doors, which programs include, find nothing before them; headers behind them find the
 # standard library precompiled, since reading it for each is half of the time that this takes.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE_DIR}/framework/cmake/BelfryHeaders.cmake)

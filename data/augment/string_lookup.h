@@ -14,7 +14,8 @@ namespace belfry::data {
 struct StringLookupOptions {
   std::string feature{};                  ///< its name; must be given
   std::vector<std::string> vocabulary{};  ///< the words that may occur
-  /// The index of all words that are not in the vocabulary. -1: they are an Error.
+  /// The index of all words that are not in the vocabulary. -1, unlike in a CsvColumn: none, they
+  /// are an Error.
   std::int64_t unknown = -1;
   /// Words that are not in the vocabulary, which may be empty, are spread over so many indices
   /// behind it by a hash that never changes. 0: as said above.

@@ -9,8 +9,8 @@ namespace belfry::data {
 Vocabulary::Vocabulary(const std::vector<std::string>& words, std::optional<std::int64_t> unknown,
                        std::int64_t buckets)
     : unknown_(unknown), buckets_(buckets) {
-  require(buckets >= 0 && (buckets == 0 || !unknown), "there are ", buckets,
-          " buckets; they are at least 1, without .unknown, or 0");
+  require(buckets >= 0, buckets, " buckets; expected at least 0");
+  require(buckets == 0 || !unknown, buckets, " buckets beside .unknown; give one of the two");
   for (const std::string& word : words) {
     bool added = indices_.emplace(word, std::ssize(indices_)).second;
     require(added, "the vocabulary has ", shown(word), " twice");

@@ -85,22 +85,37 @@ Transform padded_batch(std::int64_t size, PaddedBatchOptions options = {});
 struct BucketOptions {
   /// Rising lengths: bucket i holds boundaries[i - 1] <= length < boundaries[i].
   std::vector<std::int64_t> boundaries;
-  std::vector<std::int64_t> batch_sizes;  ///< of each bucket: one more than there are boundaries
-  PaddedBatchOptions padded = {};         ///< its drop_remainder leaves out buckets not full
+  /// Rows of a batch from each bucket: one more than there are boundaries. None with `tokens`.
+  std::vector<std::int64_t> batch_sizes = {};
+  /// Above 0, in place of batch_sizes: the rows of a batch times their padded length are at most
+  /// this. A bucket's batch size is then tokens / (boundaries[i] - 1), rounded down; where the
+  /// length is that of a feature, `padded` may ask for longer rows of it, which count. An element
+  /// as long as the last boundary is an Error in its place, and so there is no last bucket without
+  /// one.
+  std::int64_t tokens = 0;
+  PaddedBatchOptions padded = {};  ///< its drop_remainder leaves out buckets not full
   /// Features whose axis 0 is padded to the longest their bucket can hold, boundaries[i] - 1, so
   /// that there is one shape a bucket. An element as long as the last boundary is then an Error.
   std::vector<std::string> pad_to_boundary = {};
 };
 
 /// Batches elements of similar length: each goes into the bucket of its length, and a bucket that
-/// is full is yielded as a padded batch. At the end come the others, shortest lengths first. An
-/// element that cannot be read, or whose length cannot be found, is an Error in its place; one that
-/// does not fit fails its batch.
+/// is full is yielded as a padded batch. At the end come the others, shortest lengths first. With
+/// `pad_to_boundary` and `drop_remainder` there is one shape, and so one plan, a bucket:
+///
+///   bucket_by_length("token", {.boundaries = {65, 129, 257},
+///                              .tokens = 8192,  // batches of 128, 64 and 32 rows
+///                              .padded = {.drop_remainder = true},
+///                              .pad_to_boundary = {"token"}})
+///
+/// An element that cannot be read, or whose length cannot be found, is an Error in its place; one
+/// that does not fit fails its batch.
 ///
 /// A saved position holds the source's before the oldest element that waits, and one number for
 /// each that waits: at most the sum of all (batch size - 1), some 4 bytes each. Restoring reads the
 /// elements that wait again and skips what lies between. Error: boundaries that do not rise, a
-/// number of batch sizes other than theirs plus 1, one below 1, padded options as for padded_batch.
+/// number of batch sizes other than theirs plus 1, one below 1, both they and tokens, tokens too
+/// few for a row, padded options as for padded_batch.
 Transform bucket_by_length(std::function<std::int64_t(const Features&)> length,
                            BucketOptions options);
 /// The length is the size of axis 0 of `feature`.
@@ -123,6 +138,43 @@ Transform group_by_window(std::function<std::int64_t(const Features&)> key, std:
 Transform group_by_window(std::function<std::int64_t(const Features&)> key,
                           std::function<std::int64_t(std::int64_t key)> size,
                           PaddedBatchOptions padded = {});
+
+/// Options of pack(). Features without a name are left out.
+struct PackOptions {
+  std::string feature = "token";      ///< of a document: its tokens, i32, i64 or u8 [t]
+  std::string document = "document";  ///< the number of the token's document in its row, from 0
+  std::string position = "position";  ///< its place in that document, from 0
+  std::string label = {};             ///< the token behind it in its document, -1 for the last one
+  std::int32_t padding = 0;           ///< the token behind the last document of a row
+  /// Documents go on in the next row, and rows are full but for the last one. false: documents stay
+  /// whole, and a longer one than a row is an Error in its place.
+  bool split = true;
+  std::int64_t open_rows = 16;  ///< for whole documents: rows that wait for more, at most
+};
+
+/// Documents of any length, one behind the other in rows of `length` tokens. A row has the features
+/// named in the options, i32 [length] each; others of the documents are left out. Behind the last
+/// document of a row the document and label are -1, and the position is 0.
+///
+///   // [7 8 9] [5 6] [1 2 3 4] | pack(4, {.label = "label"})
+///   token    7 8 9 5   6 1 2 3   4 0 0 0
+///   document 0 0 0 1   0 1 1 1   0 -1 -1 -1
+///   position 0 1 2 0   0 0 1 2   0 0 0 0
+///   label    8 9 -1 6  -1 2 3 4  -1 -1 -1 -1
+///
+/// A part that goes on in the next row is a document of that row, whose positions begin at 0, so
+/// that they are below `length`; only the label sees beyond. A document that stays whole goes into
+/// the first row with room for it, of those open in the order in which they were begun. If there is
+/// none and `open_rows` are open, the one begun first is yielded as it is. A row that is full is
+/// yielded at once; at the end come the others, in their order. Documents without tokens are passed
+/// over.
+///
+/// An element that cannot be read, or holds no such tokens, is an Error in its place and costs no
+/// row. The rows that are open are in memory, and one document. A saved position holds the source's
+/// before the oldest document in a row that is open, and a number for each of these. Restoring
+/// reads those documents again and skips what lies between. Error: length below 1 or above 2^31 -
+/// 1, open_rows below 1, two features of one name.
+Transform pack(std::int64_t length, PackOptions options = {});
 
 /// Rows `begin` <= i < `end` of axis 0 of a feature. Negative numbers count from the end, as in
 /// Python; nothing: up to the end.

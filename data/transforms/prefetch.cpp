@@ -60,6 +60,7 @@ class Prefetch final : public Iterator {
     }
     if (autotuned_ && !is_ready()) grow();
     if (!is_ready()) wait();
+    if (taken_ == produced_ && failure_) std::rethrow_exception(failure_);
     if (taken_ == produced_) return false;
     ReadAhead& entry = *ring_[taken_ % ring_.size()];
     std::swap(out, entry.element);
@@ -138,6 +139,17 @@ class Prefetch final : public Iterator {
     return stopping_ || next - taken_ < limit_;
   }
 
+  // False at the end, which a lack of memory is too.
+  bool read(std::unique_ptr<ReadAhead>& entry) noexcept {
+    try {
+      if (!entry) entry = std::make_unique<ReadAhead>();
+    } catch (...) {
+      failure_ = std::current_exception();
+      return false;
+    }
+    return entry->read(*source_);
+  }
+
   void produce() {
     for (std::size_t next = 0;; ++next) {
       MutexLock lock(mutex_);
@@ -149,9 +161,7 @@ class Prefetch final : public Iterator {
       }
       if (stopping_) return;
       lock.unlock();
-      auto& entry = ring_[next % ring_.size()];
-      if (!entry) entry = std::make_unique<ReadAhead>();
-      bool more = entry->read(*source_);
+      bool more = read(ring_[next % ring_.size()]);
       lock.lock();
       if (more) {
         ++produced_;
@@ -168,6 +178,7 @@ class Prefetch final : public Iterator {
   IteratorPtr source_;
   bool autotuned_;
   std::vector<std::unique_ptr<ReadAhead>> ring_;  // made as they are needed
+  std::exception_ptr failure_;  // of the producer, for the consumer once it has ended
   std::shared_ptr<Scheduler> scheduler_;
   std::shared_ptr<Profile> profile_;  // owns the meter
   Meter* meter_;

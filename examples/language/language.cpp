@@ -50,26 +50,18 @@ Dataset windows(std::vector<std::int32_t> text, std::int64_t context, std::int64
   });
 }
 
-// Goes on from `start`, by the likeliest characters and, at `temperature`, others.
-std::string write_on(Estimator& estimator, const std::vector<std::int32_t>& start, int characters,
-                     double temperature) {
-  LivePredictor predict = estimator.predictor({.keys = {"logits"}});
-  PhiloxStream random(philox_key(1, "writing"));
-  std::vector<std::int32_t> window = start;
+// Goes on from `text`, half a context at a time: the model has never seen longer rows.
+std::string write_on(Estimator& estimator, const models::GptOptions& gpt,
+                     std::vector<std::int32_t> text, std::size_t characters) {
+  LivePredictor model = estimator.predictor();
+  std::int64_t half = gpt.context / 2;
   std::string out;
-  for (int i = 0; i < characters; ++i) {
-    Array tokens = Array::of(std::span<const std::int32_t>(window), {1, std::ssize(window)});
-    Array logits = predict({{"token", tokens}}).at("logits");
-    auto all = logits.span<float>();
-    float highest = *std::ranges::max_element(all);
-    std::vector<double> sums;
-    for (float x : all)
-      sums.push_back((sums.empty() ? 0 : sums.back()) + std::exp((x - highest) / temperature));
-    double drawn = random.uniform_double() * sums.back();
-    auto next = static_cast<std::int32_t>(std::ranges::upper_bound(sums, drawn) - sums.begin());
-    out += character(next);
-    window.erase(window.begin());
-    window.push_back(next);
+  while (out.size() < characters) {
+    std::vector<std::int32_t> prompt(text.end() - half, text.end());
+    auto written = models::generate(gpt, model, {prompt},
+                                    {.tokens = half, .temperature = 0.6, .seed = out.size()});
+    for (std::int32_t token : written[0]) out += character(token);
+    text.insert(text.end(), written[0].begin(), written[0].end());
   }
   return out;
 }
@@ -89,6 +81,7 @@ int main(int argc, char** argv) {
     std::int64_t context = o.whole_number("context"), width = o.whole_number("width");
     std::vector<std::int32_t> text = read_text(o.data_dir);
     std::int64_t held_out = std::ssize(text) / 20;  // its end
+    require(context >= 2, "--context: ", context, " characters; expected 2 at least");
     require(held_out > context, o.data_dir, ": ", text.size(), " characters; expected ",
             20 * (context + 1), " at least");
     std::vector<std::int32_t> end(text.end() - held_out, text.end());
@@ -114,7 +107,7 @@ int main(int argc, char** argv) {
     for (std::int64_t step = 0; step < o.max_steps && !trained.signal; step += every) {
       training.max_steps = std::min(step + every, o.max_steps);
       trained = estimator.train(train, training);
-      std::string written = write_on(estimator, start, 300, 0.6);
+      std::string written = write_on(estimator, gpt, start, 300);
       std::fprintf(stderr, "\n-- after step %lld:\n%s\n\n",
                    static_cast<long long>(trained.global_step), written.c_str());
     }

@@ -1,5 +1,6 @@
 #include "tools/preparation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "belfry/data/formats/images/image.h"
@@ -32,7 +33,10 @@ DType stored_type(StoredAs stored) {
 }
 
 Array text_in(std::span<const std::byte> example, const std::string& feature) {
-  return tf::parse_example(example, {{feature, tf::VarLen{DType::u8}}}).at(feature);
+  Features found = tf::parse_example(example, {{feature, tf::StringList{}}});
+  require(found.at(feature + "/lengths").elements() == 1, "feature `", feature,
+          "`: expected one string, got ", found.at(feature + "/lengths").elements());
+  return found.at(feature + "/values");
 }
 
 // The pixels of an image, of whatever size; the bytes that are stored; or numbers.
@@ -41,7 +45,6 @@ Array stored_in(std::span<const std::byte> example, const ExampleInput& how,
   StoredAs stored = how.stored.value_or(usual(type.dtype));
   if (stored == StoredAs::image) {
     Array file = text_in(example, how.feature);
-    require(file.elements() > 0, "feature `", how.feature, "`: the image is missing or empty");
     return data::decode_image(std::as_const(file).raw_bytes(),
                               {.channels = static_cast<int>(type.shape[2])},
                               concat("feature `", how.feature, "`"));
@@ -60,8 +63,13 @@ Array stored_in(std::span<const std::byte> example, const ExampleInput& how,
 
 Array cast_exactly(const Array& numbers, DType dtype, std::string_view where) {
   Array out = numbers.cast(dtype);
-  require(is_floating(numbers.dtype()) || identical(out.cast(numbers.dtype()), numbers), where,
-          " has numbers that ", dtype, " cannot hold");
+  if (is_floating(numbers.dtype())) return out;
+  // Beyond 2^63, and infinite, a float cannot be cast back.
+  const Array wide = out.cast(DType::f64);
+  bool within =
+      std::ranges::all_of(wide.span<double>(), [](double x) { return x >= -0x1p63 && x < 0x1p63; });
+  require(within && identical(out.cast(numbers.dtype()), numbers), where, " has numbers that ",
+          dtype, " cannot hold");
   return out;
 }
 

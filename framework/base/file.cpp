@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/temporary_file.h"
 
 namespace belfry {
@@ -176,12 +177,9 @@ void create_folders(const std::string& dir) {
 int remove_stale_temporaries(const std::string& dir, std::string_view name) {
   int removed = 0;
   std::error_code error;
-  for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (is_temporary_name(entry->path().filename().string(), name)
-        && remove_if_stale(entry->path().string()))
+  for (const std::string& entry : names_in_folder(dir, error))
+    if (is_temporary_name(entry, name) && remove_if_stale((fs::path(dir) / entry).string()))
       ++removed;
-  }
   return removed;
 }
 

@@ -14,6 +14,7 @@
 #include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/export/export_model.h"
 #include "belfry/framework/train/checkpoint.h"
 
@@ -43,13 +44,12 @@ Descriptor open_folder(const std::string& path) {
 // of TemporaryFile. A folder that cannot be removed stays.
 void remove_stale_folders(const std::string& dir) {
   std::error_code error;
-  for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (!entry->path().filename().string().starts_with(temporary_prefix)) continue;
-    Descriptor folder = open_folder(entry->path());
+  for (const std::string& name : names_in_folder(dir, error)) {
+    if (!name.starts_with(temporary_prefix)) continue;
+    Descriptor folder = open_folder(concat(dir, "/", name));
     std::error_code ignored;
     if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0)
-      fs::remove_all(entry->path(), ignored);
+      fs::remove_all(concat(dir, "/", name), ignored);
   }
 }
 
@@ -65,8 +65,11 @@ class TemporaryFolder {
     } while (!make() || !lock());
   }
   ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
+    try {
+      if (!path_.empty()) fs::remove_all(path_);
+    } catch (...) {
+      // It is a stale one then, which the next export removes.
+    }
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -112,9 +115,11 @@ class TemporaryFolder {
 
 void sync_tree(const std::string& folder) {
   std::error_code error;
-  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (std::error_code none; entry->is_directory(none)) sync_folder(entry->path());
+  for (const std::string& name : names_in_folder(folder, error)) {
+    std::string entry = concat(folder, "/", name);
+    if (std::error_code none; fs::symlink_status(entry, none).type() == fs::file_type::directory)
+      sync_tree(entry);
+  }
   require(!error, "export: cannot list `", folder, "`: ", error.message());
   sync_folder(folder);
 }
@@ -125,9 +130,8 @@ std::string newest_further_down(const std::string& path) {
   std::string newest;
   for (const std::string& parent : {path, path + "/export"}) {
     std::error_code error;
-    for (fs::directory_iterator entry(parent, error), end; !error && entry != end;
-         entry.increment(error))
-      if (auto all = list_exports(entry->path()); !all.empty())
+    for (const std::string& name : names_in_folder(parent, error))
+      if (auto all = list_exports(concat(parent, "/", name)); !all.empty())
         if (newest.empty() || fs::path(newest).filename() < fs::path(all.back()).filename())
           newest = all.back();
   }
@@ -154,11 +158,9 @@ std::string write_export_folder(const std::string& dir,
 std::vector<std::string> list_exports(const std::string& dir) {
   std::vector<std::string> all;
   std::error_code error;
-  for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (const std::string& name : names_in_folder(dir, error)) {
     std::error_code none;
-    std::string name = entry->path().filename();
-    if (is_export_name(name) && fs::exists(entry->path() / "graph.json", none))
+    if (is_export_name(name) && fs::exists(concat(dir, "/", name, "/graph.json"), none))
       all.push_back(concat(dir, "/", name));
   }
   std::sort(all.begin(), all.end());

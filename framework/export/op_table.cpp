@@ -216,7 +216,7 @@ Table make_table() {
     add(*op, 1, 1, read_options<RandomOptions>, check_random);
   add(dropout_op, 2, 2, read_options<DropoutMask>, check_dropout);
   add(recurrent_op, 2, 6, read_options<RecurrentNodeOptions>, check_recurrent);
-  add(dot_product_attention_op, 3, 6, read_options<DotProductAttentionNodeOptions>,
+  add(dot_product_attention_op, 3, 7, read_options<DotProductAttentionNodeOptions>,
       check_attention);
   add(ctc_collapse_op, 2, 2, read_options<CtcCollapseOptions>);
   add(check_range_op, 3, 3, read_options<CheckRangeOptions>);

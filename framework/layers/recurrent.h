@@ -54,7 +54,7 @@ RecurrentResult gru(const Scope& s, Tensor x, RecurrentLayerOptions options);
 /// Units without gates, h = tanh(x W + h U + b): as lstm().
 RecurrentResult simple_rnn(const Scope& s, Tensor x, RecurrentLayerOptions options);
 
-/// The layer of any cell: RecurrentCell::lstm, gru and tanh give those above.
+/// The layer of any cell: RecurrentCell::lstm, gru and tanh give those above. Other cells: scan().
 RecurrentResult recurrent_layers(const Scope& s, Tensor x, RecurrentCell cell,
                                  RecurrentLayerOptions options);
 

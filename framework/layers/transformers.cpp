@@ -2,26 +2,34 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <vector>
 
 #include "belfry/framework/layers/layer_support.h"
 #include "belfry/framework/ops/math.h"
 #include "belfry/framework/ops/movement/shape_ops.h"
+#include "belfry/framework/ops/nn.h"
 #include "belfry/framework/ops/nn_checks.h"
 
 namespace belfry {
 namespace {
 
-/// [1, t, 1, d]: of each element the function of its pair's angle.
+/// [1 or n, t, 1, d]: of each element the function of its pair's angle.
 Tensor angles(const Tensor& x, const RotaryOptions& o, double (*function)(double)) {
   std::int64_t t = x.size(1), d = x.size(3);
-  Array out(Shape{1, t, 1, d}, DType::f64);
+  std::int64_t steps = o.positions.defined() ? o.longest : t;
+  Array out(Shape{1, steps, 1, d}, DType::f64);
   double* to = out.span<double>().data();
-  for (std::int64_t step = 0; step < t; ++step)
-    for (std::int64_t i = 0; i < d; ++i) {
-      double pair = static_cast<double>(o.interleaved ? i / 2 : i % (d / 2));
-      *to++ = function(static_cast<double>(o.first + step) * std::pow(o.base, -2 * pair / d));
-    }
-  return constant(x.graph(), out.cast(statistics_type(x.dtype())));
+  std::vector<double> speeds;  // angle by step
+  for (std::int64_t i = 0; i < d; ++i) {
+    double pair = static_cast<double>(o.interleaved ? i / 2 : i % (d / 2));
+    speeds.push_back(std::pow(o.base, -2 * pair / static_cast<double>(d)));
+  }
+  for (std::int64_t step = 0; step < steps; ++step)
+    for (double speed : speeds) *to++ = function(static_cast<double>(o.first + step) * speed);
+  Tensor of_steps = constant(x.graph(), out.cast(statistics_type(x.dtype())));
+  if (!o.positions.defined()) return of_steps;
+  Tensor of_places = embedding_lookup(reshape(of_steps, {steps, d}), o.positions);
+  return reshape(of_places, {x.size(0), t, 1, d});
 }
 
 /// Each pair (a, b) as (-b, a).
@@ -44,6 +52,14 @@ Tensor rotary(Tensor x, RotaryOptions o) {
   check_at(x, [&] {
     require(is_floating(x.dtype()) && x.rank() == 4 && x.size(3) % 2 == 0,
             "rotary: expected floating [n, t, heads, d] with an even d, got ", x.type());
+    const Tensor& at = o.positions;
+    if (!at.defined()) return;
+    bool whole = at.dtype() == DType::i32 || at.dtype() == DType::i64;
+    require(whole && at.shape() == Shape({x.size(0), x.size(1)}),
+            "rotary: positions must be i32 or i64 [", x.size(0), ", ", x.size(1), "], got ",
+            at.type());
+    require(o.longest >= 1 && o.first == 0, "rotary: positions need the option longest, which is ",
+            o.longest, ", and take the place of first, which is ", o.first);
   });
   Tensor wide = cast(x, statistics_type(x.dtype()));
   Tensor y =

@@ -13,11 +13,15 @@ struct RotaryOptions {
   double base = 10'000;      ///< angles of pair i are position base^(-2 i / d)
   std::int64_t first = 0;    ///< position of the first step
   bool interleaved = false;  ///< pairs of neighbours (2 i, 2 i + 1), in place of (i, i + d / 2)
+  /// i32 or i64 [n, t], each in 0..longest-1: where each step stands, in place of first + i.
+  Tensor positions = {};
+  std::int64_t longest = 0;  ///< one more than the largest of `positions`; required with them
 };
 /// Turns pairs of elements by angles that grow with the position: x [n, t, heads, d] -> the same, d
 /// even. For queries and keys, whose products then depend on how far apart they are (Su et al.,
 /// "RoFormer", 2021, section 3.2). Pairs (i, i + d / 2) are those of Llama and GPT-NeoX, neighbours
-/// those of the paper and GPT-J. Error: other shapes, an odd d.
+/// those of the paper and GPT-J. Error: other shapes, an odd d, positions without `longest`; when the
+/// step runs, a position outside 0..longest-1.
 Tensor rotary(Tensor x, RotaryOptions options = {});
 
 /// Biases for attention() that fall with the distance of key and query: [heads, tq, tk], minus

@@ -11,6 +11,7 @@
 
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/tensor/safetensors_header.h"
 
 namespace belfry {
@@ -123,7 +124,7 @@ auto with_file(const std::string& path, Body body) {
     try {
       return body(file);
     } catch (const std::bad_alloc&) {
-      fail("out of host memory while reading the header");
+      throw OutOfMemory("out of host memory while reading the header");
     }
   });
 }

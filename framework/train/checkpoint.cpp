@@ -7,7 +7,9 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/version.h"
 
 namespace belfry {
@@ -141,9 +143,8 @@ std::string kept_folder(const std::string& model_dir) {
 std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
   std::vector<CheckpointFile> out;
   std::error_code error;
-  for (fs::directory_iterator i(model_dir, error), end; !error && i != end; i.increment(error))
-    if (auto step = step_of(i->path().filename().string()))
-      out.push_back({*step, i->path().string()});
+  for (const std::string& name : names_in_folder(model_dir, error))
+    if (auto step = step_of(name)) out.push_back({*step, (fs::path(model_dir) / name).string()});
   std::sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.step < b.step; });
   return out;
 }
@@ -207,6 +208,8 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
       require(checkpoint.step == file->step, "metadata entry `", step_key, "` is ", checkpoint.step,
               ", but the file's name says ", file->step, " (checkpoint ", file->path, ")");
       return checkpoint;
+    } catch (const OutOfMemory&) {
+      throw;  // an older checkpoint would be taken for the newest
     } catch (const Error& error) {
       last_error = error.what();
       // A training that goes on has removed it, and has written newer ones.

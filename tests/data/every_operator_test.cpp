@@ -117,6 +117,11 @@ std::vector<Case> batching() {
   auto rebatched = [](Dataset d) { return d | batch(2) | rebatch(3); };
   auto last_of_two = [](Dataset d) { return d | batch(2) | slices({{"value", {"value", -1}}}); };
   auto unbatched = [](Dataset d) { return d | batch(2) | unbatch(); };
+  auto packed = [](bool split) -> Transform {
+    return [=](Dataset d) {
+      return d | batch(1) | pack(2, {.feature = "value", .padding = -7, .split = split});
+    };
+  };
   return {
       {"batch", batch(2), {}, {"0"}, two, {"E", "2"}},
       {"batch, no remainder", batch(2, {.drop_remainder = true}), {}, {}, {"0,1"}, {"E"}},
@@ -129,10 +134,18 @@ std::vector<Case> batching() {
        {"0"},
        two,
        {"E", "0,2"}},
+      {"bucket_by_length, tokens",
+       bucket_by_length(same_length, {.boundaries = {2, 5}, .tokens = 4}),
+       {},
+       {"0"},
+       {"0,1,2"},
+       {"E", "0,2"}},
       {"window", window(2, {.shift = 1}), {}, {"0"}, {"0,1", "1,2", "2"}, {"E", "E", "2"}},
       {"unbatch", unbatched, {}, {"0"}, {"0", "1", "2"}, {"E", "2"}},
       {"rebatch", rebatched, {}, {"0"}, {"0,1,2"}, {"E", "2"}},
       {"group_by_window", group_by_window(same_length, 2), {}, {"0"}, two, {"E", "0,2"}},
+      {"pack", packed(true), {}, {"0,-7"}, {"0,1", "2,-7"}, {"E", "0,2"}},
+      {"pack, whole", packed(false), {}, {"0,-7"}, {"0,1", "2,-7"}, {"E", "0,2"}},
       {"slices", last_of_two, {}, {"0"}, {"1", "2"}, {"E", "2"}},
   };
 }

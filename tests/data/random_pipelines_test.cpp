@@ -19,6 +19,10 @@ Features noisy(Features in, PhiloxStream& random) {
   return in;
 }
 
+// The tokens of pack(), which are i32.
+Features as_value(Features in) { return {{"value", in.at("token").cast(DType::i64)}}; }
+Features as_token(Features in) { return {{"token", in.at("value")}}; }
+
 Features only_value(Features in) { return {{"value", in.at("value")}}; }
 
 std::int64_t first_value(const Features& f) { return f.at("value").span<std::int64_t>()[0]; }
@@ -38,7 +42,7 @@ Dataset with_random_transform(Dataset data, PhiloxStream& random, int workers) {
     return range(v % 4) | failing_at({2});
   };
   auto length = [](const Features& f) { return first_value(f) % 11; };
-  switch (random.below(31)) {
+  switch (random.below(34)) {
     case 0:
       return data | map(noisy, {.workers = workers, .seed = 3});
     case 1:
@@ -104,6 +108,16 @@ Dataset with_random_transform(Dataset data, PhiloxStream& random, int workers) {
       return data | rejection_resample(parity, {1, 2}, {.seed = 4});
     case 30:
       return data | window(n, {.shift = 3}) | slices({{"value", {"value", n / 2 - n}}}) | unbatch();
+    case 31:
+      return data | batch(n) | map(as_token) | pack(2 * n - 1) | map(as_value) | unbatch();
+    case 32:
+      return data | batch(n) | map(as_token) | pack(n + 2, {.split = false, .open_rows = 2})
+             | map(as_value, {.workers = workers}) | unbatch();
+    case 33:
+      return data
+             | bucket_by_length([n](const Features& f) { return first_value(f) % (n + 2); },
+                                {.boundaries = {2, n + 2}, .tokens = 10})
+             | unbatch();
     default:
       ADD_FAILURE() << "more cases than transforms";
       return data;

@@ -16,6 +16,7 @@
 #include "../data/formats/png_bytes.h"
 #include "../data/formats/tiff_bytes.h"
 #include "../data/formats/webp_bytes.h"
+#include "../data/text/small_tokenizer.h"
 #include "../framework/tensor/bad_safetensors.h"
 #include "belfry/data/augment/augment.h"
 #include "belfry/data/cache/element_file.h"
@@ -304,6 +305,26 @@ void write_texts(const std::string& folder) {
   }
 }
 
+void write_tokenizers(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_tokenizer");
+  const std::string text = "hello world<end> it's 2 l\u00e9\n\n  ll", last(1, '\0');
+  auto write = [&](const std::string& name, const std::string& from, const std::string& to) {
+    seeds.write(name, changed(from, to) + last + text);
+  };
+  seeds.write("text", text);
+  write("plain", "", "");
+  write("nfc", R"("normalizer": null)", R"("normalizer": {"type": "NFC"})");
+  write("stripping", R"("lstrip": false,
+                   "rstrip": false)",
+        R"("lstrip": true, "rstrip": true)");
+  write("ignoring", R"("ignore_merges": false)", R"("ignore_merges": true)");
+  write("unknown", R"("unk_token": null)", R"("unk_token": "d")");
+  write("template", R"("post_processor": null)",
+        R"("post_processor": {"type": "TemplateProcessing", "single": [
+ {"SpecialToken": {"id": "<end>"}}, {"Sequence": {"id": "A"}}],
+ "special_tokens": {"<end>": {"ids": [18]}}})");
+}
+
 void write_sound(const std::string& folder) {
   Seeds seeds(folder, "fuzz_wav");
   const Array samples = Array::of<float>({0, 0.5f, -1, 0.25f}, {2, 2});
@@ -363,8 +384,9 @@ int main(int count, char** arguments) {
   }
   const std::string folder = arguments[1];
   try {
-    for (const auto& write : {write_images, write_arrays, write_bundles, write_records,
-                              write_elements, write_texts, write_sound, write_graphs})
+    for (const auto& write :
+         {write_images, write_arrays, write_bundles, write_records, write_elements, write_texts,
+          write_tokenizers, write_sound, write_graphs})
       write(folder);
   } catch (const Error& error) {
     std::fprintf(stderr, "write_seeds: %s\n", error.what());

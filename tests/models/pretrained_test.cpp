@@ -78,5 +78,49 @@ TEST(Torchvision, BlocksAreCountedByStage) {
   EXPECT_ANY_THROW(torchvision_resnet_names(101));
 }
 
+/// The source's names of all variables of a language model, of which none is left over.
+std::set<std::string> names_of_language_model(const GptOptions& o, const std::string& prefix = "") {
+  Graph graph;
+  gpt(o)(Scope(graph), Batch(graph, {{"token", {{1, 2}, DType::i64}}}), Mode::predict);
+  std::vector<VariableOptions> variables;
+  for (const Node* node : graph.variables()) variables.push_back(node->as<VariableOptions>());
+  WarmStart weights = hugging_face_weights(o, "file", prefix);
+  weights.strict = false;  // the source is empty
+  std::set<std::string> out;
+  for (const WarmStartEntry& entry : warm_start_table(weights, {}, variables, 1).entries)
+    EXPECT_TRUE(out.insert(entry.source).second) << entry.source;
+  return out;
+}
+
+// As in transformers 5.24, state_dict() of GPT2LMHeadModel without the tied head, and of
+// LlamaForCausalLM.
+TEST(HuggingFace, NamesAreThoseOfTransformers) {
+  EXPECT_EQ(
+      names_of_language_model({.depth = 1}, "transformer."),
+      (std::set<std::string>{
+          "transformer.wte.weight", "transformer.wpe.weight", "transformer.h.0.ln_1.weight",
+          "transformer.h.0.ln_1.bias", "transformer.h.0.attn.c_attn.weight",
+          "transformer.h.0.attn.c_attn.bias", "transformer.h.0.attn.c_proj.weight",
+          "transformer.h.0.attn.c_proj.bias", "transformer.h.0.ln_2.weight",
+          "transformer.h.0.ln_2.bias", "transformer.h.0.mlp.c_fc.weight",
+          "transformer.h.0.mlp.c_fc.bias", "transformer.h.0.mlp.c_proj.weight",
+          "transformer.h.0.mlp.c_proj.bias", "transformer.ln_f.weight", "transformer.ln_f.bias"}));
+  GptOptions llama{.depth = 11, .block = GptBlock::llama, .tied = false};
+  std::set<std::string> names = names_of_language_model(llama);
+  EXPECT_EQ(names.size(), 11u * 9 + 3);
+  for (const char* name :
+       {"model.embed_tokens.weight", "model.layers.10.input_layernorm.weight",
+        "model.layers.10.self_attn.q_proj.weight", "model.layers.10.self_attn.k_proj.weight",
+        "model.layers.10.self_attn.v_proj.weight", "model.layers.10.self_attn.o_proj.weight",
+        "model.layers.10.post_attention_layernorm.weight", "model.layers.10.mlp.gate_proj.weight",
+        "model.layers.10.mlp.up_proj.weight", "model.layers.10.mlp.down_proj.weight",
+        "model.norm.weight", "lm_head.weight"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  names.erase("lm_head.weight");
+  llama.tied = true;
+  EXPECT_EQ(names_of_language_model(llama), names);
+  EXPECT_ANY_THROW(hugging_face_weights({.tied = false}, "file"));
+}
+
 }  // namespace
 }  // namespace belfry::models

@@ -55,11 +55,31 @@ void write(const SmallModel& small, const std::string& folder) {
   save("outputs.safetensors", outputs);
 }
 
+/// A language model that reads several documents in a row, and one that goes on with a cache of
+/// five places.
+std::vector<std::pair<std::string, SmallModel>> models_of_positions() {
+  SmallFeature token{"token", {{6}, DType::i64}, 0, 9}, one_token{"token", {{1}, DType::i64}, 0, 9};
+  const std::string options = R"({"vocabulary": 9, "context": 8, "depth": 1, "width": 8, "heads": 2,
+                                 "block": ")";
+  return {{"gpt_of_documents",
+           {"gpt", options + "gpt2\"}", {token, {"position", {{6}, DType::i64}, 0, 1}}}},
+          {"gpt_with_cache",
+           {"gpt",
+            options + "llama\", \"kv_heads\": 1}",
+            {one_token,
+             {"position", {{1}, DType::i64}, 0, 5},
+             {"length", {{}, DType::i64}, 1, 2},
+             {"past_keys0", {{5, 1, 4}, DType::f32}},
+             {"past_values0", {{5, 1, 4}, DType::f32}}}}}};
+}
+
 }  // namespace
 
 int main(int, char** arguments) try {
   for (const SmallModel& small : every_model())
     with_context(small.name, [&] { write(small, concat(arguments[1], "/", small.name)); });
+  for (const auto& more : models_of_positions())
+    with_context(more.first, [&] { write(more.second, concat(arguments[1], "/", more.first)); });
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

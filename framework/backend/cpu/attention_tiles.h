@@ -69,7 +69,8 @@ class AttentionKernel : public Kernel {
 
   AttentionSizes sizes_of(const KernelArguments& a) const {
     return sizes_.with(at_.mask > 0 ? a.inputs[at_.mask] : nullptr, mask_shape_,
-                       at_.lengths > 0 ? a.inputs[at_.lengths] : nullptr);
+                       at_.lengths > 0 ? a.inputs[at_.lengths] : nullptr,
+                       at_.key_ranges > 0 ? a.inputs[at_.key_ranges] : nullptr);
   }
   /// The keys of a head that count; panels have zeros in place of others, which may be anything.
   Vectors keys_of(const AttentionSizes& s, const float* x, std::int64_t row, std::int64_t kv_head,
@@ -105,8 +106,13 @@ class AttentionKernel : public Kernel {
   template <class F>
   void for_each_tile(const AttentionSizes& s, std::int64_t row, std::int64_t first,
                      std::int64_t count, F f) const {
-    AttentionSizes::Keys low = s.keys(row, first), high = s.keys(row, first + count - 1);
-    for (std::int64_t key = low.first / keys_at_once * keys_at_once; key < high.end;
+    // Both ends rise with the query, but where the caller says them.
+    AttentionSizes::Keys keys{s.keys(row, first).first, s.keys(row, first + count - 1).end};
+    for (std::int64_t i = 0; s.key_ranges && i < count; ++i) {
+      AttentionSizes::Keys k = s.keys(row, first + i);
+      keys = {std::min(keys.first, k.first), std::max(keys.end, k.end)};
+    }
+    for (std::int64_t key = keys.first / keys_at_once * keys_at_once; key < keys.end;
          key += keys_at_once)
       f(key, std::min(keys_at_once, keys_ - key));
   }

@@ -93,7 +93,7 @@ void recurrent(Converter& c) {
   }
 }
 
-/// Whether a key counts for a query, but for lengths and the mask: bool [1, 1, tq, tk].
+/// Whether a key counts for a query by their places alone: bool [1, 1, tq, tk].
 Array band(std::int64_t tq, std::int64_t tk, bool causal, std::int64_t window) {
   Array out(Shape{1, 1, tq, tk}, DType::boolean);
   bool* to = out.span<bool>().data();
@@ -117,7 +117,14 @@ std::string in_heads(Converter& c, int input, std::int64_t heads,
   return c.add("Gather", {x, c.constant(shared)}, {{"axis", std::int64_t{1}}});
 }
 
-// (q, k, v, [mask], [lengths]) -> (y, logs of sums)
+/// 0, 1, ... tk - 1 as [1, 1, 1, tk].
+std::string key_numbers(Converter& c, std::int64_t tk) {
+  Array keys(Shape{1, 1, 1, tk}, DType::i64);
+  for (std::int64_t i = 0; i < tk; ++i) keys.span<std::int64_t>()[i] = i;
+  return c.constant(keys);
+}
+
+// (q, k, v, [mask], [lengths], [key ranges]) -> (y, logs of sums)
 void dot_product_attention(Converter& c) {
   if (c.is_used(1)) c.unsupported("its sums are read");
   if (c.number("dropout") > 0) c.unsupported("it has dropout");
@@ -135,15 +142,22 @@ void dot_product_attention(Converter& c) {
   bool causal = c.flag("causal");
   std::int64_t window = c.whole("window");
   bool follows = tq.follows_batch() || tk.follows_batch();
-  if (follows && (causal || window > 0 || c.flag("lengths")))
+  if (follows && (causal || window > 0 || c.flag("lengths") || c.flag("key_ranges")))
     c.unsupported("the number of steps follows the batch");
   if (causal || window > 0) require_too(c.constant(band(tq.fixed, tk.fixed, causal, window)));
   if (c.flag("mask")) require_too(c.input(next++));
   if (c.flag("lengths")) {
-    Array keys(Shape{1, 1, 1, tk.fixed}, DType::i64);
-    for (std::int64_t i = 0; i < tk.fixed; ++i) keys.span<std::int64_t>()[i] = i;
     std::string lengths = c.add("Unsqueeze", {c.input(next++), c.list({1, 2, 3})});
-    require_too(c.add("Less", {c.constant(keys), lengths}));
+    require_too(c.add("Less", {key_numbers(c, tk.fixed), lengths}));
+  }
+  if (c.flag("key_ranges")) {
+    std::string ranges = c.add("Unsqueeze", {c.input(next++), c.list({1})});
+    auto end_of = [&](std::int64_t which) {
+      return c.add("Slice", {ranges, c.list({which}), c.list({which + 1}), c.list({3})});
+    };
+    std::string keys = key_numbers(c, tk.fixed);
+    require_too(c.add("Not", {c.add("Less", {keys, end_of(0)})}));
+    require_too(c.add("Less", {keys, end_of(1)}));
   }
   // A query for which no key counts has equal scores, and its weights are taken away behind
   // softmax.

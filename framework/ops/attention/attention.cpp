@@ -13,6 +13,7 @@ AttentionIndices::AttentionIndices(const DotProductAttentionNodeOptions& o, int 
     : inputs(first) {
   if (o.mask) mask = inputs++;
   if (o.lengths) lengths = inputs++;
+  if (o.key_ranges) key_ranges = inputs++;
   if (o.dropout > 0) random = inputs++;
 }
 
@@ -28,8 +29,8 @@ AttentionSizes::AttentionSizes(const Shape& q, const Shape& v,
       causal(o.causal),
       window(o.window) {}
 
-AttentionSizes AttentionSizes::with(const void* mask, const Shape& mask_shape,
-                                    const void* lengths) const {
+AttentionSizes AttentionSizes::with(const void* mask, const Shape& mask_shape, const void* lengths,
+                                    const void* key_ranges) const {
   AttentionSizes out = *this;
   out.mask = static_cast<const bool*>(mask);
   std::int64_t stride = 1;
@@ -38,6 +39,7 @@ AttentionSizes AttentionSizes::with(const void* mask, const Shape& mask_shape,
     stride *= mask_shape[axis];
   }
   out.lengths = static_cast<const std::int64_t*>(lengths);
+  out.key_ranges = static_cast<const std::int64_t*>(key_ranges);
   return out;
 }
 
@@ -59,9 +61,10 @@ void check(const Scope& s, const Tensor& q, const Tensor& k, const Tensor& v,
     require(o.window >= 0, name, ": a window of ", o.window, "; expected at least 0");
     require(!o.mask.defined() || o.mask.dtype() == DType::boolean, name,
             ": the mask must be bool, got ", o.mask.defined() ? o.mask.type() : TensorType());
-    require(
-        !o.lengths.defined() || o.lengths.dtype() == DType::i32 || o.lengths.dtype() == DType::i64,
-        name, ": lengths must be i32 or i64; cast them");
+    for (const auto& [operand, x] :
+         {std::pair("lengths", &o.lengths), std::pair("key_ranges", &o.key_ranges)})
+      require(!x->defined() || x->dtype() == DType::i32 || x->dtype() == DType::i64, name, ": ",
+              operand, " must be i32 or i64; cast them");
   });
 }
 
@@ -76,11 +79,13 @@ Tensor scaled_dot_product_attention(const Scope& s, Tensor q, Tensor k, Tensor v
                                       .scale = o.scale,
                                       .mask = o.mask.defined(),
                                       .lengths = o.lengths.defined(),
+                                      .key_ranges = o.key_ranges.defined(),
                                       .dropout = o.training ? o.dropout : 0};
   if (o.scale == 0 && q.rank() == 4 && q.size(3) > 0) node.scale = 1 / std::sqrt(q.size(3));
   std::vector<Tensor> inputs{q, k, v};
   if (node.mask) inputs.push_back(o.mask);
   if (node.lengths) inputs.push_back(cast(o.lengths, DType::i64));
+  if (node.key_ranges) inputs.push_back(cast(o.key_ranges, DType::i64));
   if (node.dropout > 0) {
     inputs.push_back(random_state(s.graph()));
     node.stream = s.next_stream();

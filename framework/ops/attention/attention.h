@@ -15,6 +15,11 @@ struct DotProductAttentionOptions {
   Tensor lengths = {};      ///< i32 or i64 [n], each in 0..tk: the first keys of each row
   /// Bool, where it is true: [n, heads, tq, tk], each axis perhaps 1. Undefined: everywhere.
   Tensor mask = {};
+  /// i32 or i64 [n, tq, 2]: of each query the first key that counts and the one behind the last.
+  /// For rows of several documents (begin where a place's document does), and for queries that
+  /// stand elsewhere than said above. Numbers outside 0..tk are taken as the nearest of it. Keys
+  /// and values that a range leaves out, or the mask, must be finite: some are multiplied by 0.
+  Tensor key_ranges = {};
   float dropout = 0;      ///< fraction of the weights that a training step leaves out, in [0, 1)
   bool training = false;  ///< whether there is dropout
   double scale = 0;       ///< of the products of queries and keys; 0: 1 / sqrt(d)

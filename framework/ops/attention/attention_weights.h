@@ -64,7 +64,7 @@ void for_each_query(const AttentionSizes& s, F f) {
       for (std::int64_t query = 0; query < s.tq; ++query) f(row, head, query);
 }
 
-/// The operands of a reference kernel; mask and lengths stand behind the `first` ones.
+/// The operands of a reference kernel; the mask and what follows stand behind the `first` ones.
 template <class T>
 AttentionOperands<T> attention_operands(const KernelContext& c, int first) {
   const auto& o = c.as<DotProductAttentionNodeOptions>();
@@ -72,7 +72,8 @@ AttentionOperands<T> attention_operands(const KernelContext& c, int first) {
   AttentionSizes sizes(c.input(0).shape(), c.input(2).shape(), o);
   return {sizes.with(at.mask > 0 ? c.input(at.mask).data : nullptr,
                      at.mask > 0 ? c.input(at.mask).shape() : Shape(),
-                     at.lengths > 0 ? c.input(at.lengths).data : nullptr),
+                     at.lengths > 0 ? c.input(at.lengths).data : nullptr,
+                     at.key_ranges > 0 ? c.input(at.key_ranges).data : nullptr),
           o.scale, c.input(0).as<T>(), c.input(1).as<T>(), c.input(2).as<T>()};
 }
 

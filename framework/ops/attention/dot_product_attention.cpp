@@ -30,6 +30,8 @@ void check_attention(const ShapeContext& c, int first) {
               " must be [", s.n, ", ", s.heads, ", ", s.tq, ", ", s.tk, "] or 1 along an axis");
   }
   if (at.lengths > 0) require_type(c.op, "lengths", c.inputs[at.lengths], {{s.n}, DType::i64});
+  if (at.key_ranges > 0)
+    require_type(c.op, "key_ranges", c.inputs[at.key_ranges], {{s.n, s.tq, 2}, DType::i64});
   // Blocks of four random numbers count to 2^32 in a row.
   if (o.dropout > 0)
     require(1.0 * s.heads * s.tq * (s.tk + 3) <= 0x1p34, c.op,

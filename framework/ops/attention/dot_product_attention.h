@@ -9,29 +9,30 @@
 
 namespace belfry {
 
-/// (q, k, v, [mask], [lengths], [random state]) -> (y, log of the sum of exponentials of the scores
-/// [n, heads, tq], minus infinity where no key counts, in f32, or f64 for f64).
+/// (q, k, v, [mask], [lengths], [key ranges], [random state]) -> (y, log of the sum of exponentials
+/// of the scores [n, heads, tq], minus infinity where no key counts, in f32, or f64 for f64).
 struct DotProductAttentionNodeOptions {
   bool causal = false;
   std::int64_t window = 0;
   double scale = 1;
-  bool mask = false, lengths = false;  ///< which operands there are
-  float dropout = 0;                   ///< above 0 there is a random state
+  bool mask = false, lengths = false, key_ranges = false;  ///< which operands there are
+  float dropout = 0;                                       ///< above 0 there is a random state
   std::uint64_t stream = 0;
-  BELFRY_FIELDS(causal, window, scale, mask, lengths, dropout, stream)
+  BELFRY_FIELDS(causal, window, scale, mask, lengths, key_ranges, dropout, stream)
 };
 extern const OpDef dot_product_attention_op;
-/// (q, k, v, y, log of the sum, dy, [mask], [lengths], [random state]) -> (dq, dk, dv).
+/// (q, k, v, y, log of the sum, dy, [mask], [lengths], [key ranges], [random state]) -> (dq, dk,
+/// dv).
 extern const OpDef dot_product_attention_grad_op;
 
 /// Indices of the operands behind the `first` ones; -1 for those that are not there.
 struct AttentionIndices {
-  int mask = -1, lengths = -1, random = -1;
+  int mask = -1, lengths = -1, key_ranges = -1, random = -1;
   std::size_t inputs;  ///< how many there are
   AttentionIndices(const DotProductAttentionNodeOptions& o, int first);
 };
 
-/// Sizes of the operands, and the keys that count. mask and lengths may be null.
+/// Sizes of the operands, and the keys that count. Those of a run may be null.
 struct AttentionSizes {
   std::int64_t n, tq, tk, heads, kv_heads, d, e;
   bool causal;
@@ -40,10 +41,12 @@ struct AttentionSizes {
   std::int64_t mask_strides[4] =
       {};  ///< elements between neighbours on each axis, 0 for one of size 1
   const std::int64_t* lengths = nullptr;
+  const std::int64_t* key_ranges = nullptr;
 
   AttentionSizes(const Shape& q, const Shape& v, const DotProductAttentionNodeOptions& o);
   /// With the operands of a run; `mask_shape` is that of the mask, if there is one.
-  AttentionSizes with(const void* mask, const Shape& mask_shape, const void* lengths) const;
+  AttentionSizes with(const void* mask, const Shape& mask_shape, const void* lengths,
+                      const void* key_ranges) const;
 
   struct Keys {
     std::int64_t first, end;
@@ -55,7 +58,13 @@ struct AttentionSizes {
     if (causal && k.end > at + 1) k.end = at + 1;
     if (window > 0 && k.end - at > window) k.end = at + window;
     if (window > 0 && at - k.first >= window) k.first = at - window + 1;
-    if (k.end < k.first) k.end = k.first;
+    if (key_ranges) {
+      const std::int64_t* range = key_ranges + 2 * (row * tq + query);
+      if (range[0] > k.first) k.first = range[0];
+      if (range[1] < k.end) k.end = range[1];
+    }
+    if (k.end < 0) k.end = 0;
+    if (k.first > k.end) k.first = k.end;
     return k;
   }
   /// Whether the mask lets a key count.

@@ -3,7 +3,7 @@
 namespace belfry {
 namespace {
 
-constexpr int operands_before = 6;  // mask and lengths
+constexpr int operands_before = 6;  // the mask and what follows it
 
 std::vector<TensorType> shape(const ShapeContext& c) {
   check_attention(c, operands_before);

@@ -46,14 +46,26 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig config, const InputF
   }
 }
 
+namespace {
+
+void tell_of_failed_end(const std::exception_ptr& error) noexcept {
+  try {
+    log_line(LogLevel::error,
+             concat("train: while ending an abandoned training: ", what_of(error)));
+  } catch (...) {
+    // There is no memory for a line either.
+  }
+}
+
+}  // namespace
+
 Training::Impl::~Impl() {
   if (stage_ == Stage::ended) return;
   try {
     request_stop("the training was abandoned");
     finish();
   } catch (...) {
-    log_line(LogLevel::error, concat("train: while ending an abandoned training: ",
-                                     what_of(std::current_exception())));
+    tell_of_failed_end(std::current_exception());
   }
 }
 
@@ -147,6 +159,20 @@ std::exception_ptr Training::Impl::hear_late_stop() {
 
 std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   stage_ = Stage::ended;
+  std::exception_ptr first;
+  try {
+    first = end_listeners_too(outcome);
+  } catch (...) {  // no memory: the session is free all the same
+    first = std::current_exception();
+  }
+  session_->end_training();
+  control().finish();
+  outside_.close();
+  checkpoints_.unlock();
+  return first;
+}
+
+std::exception_ptr Training::Impl::end_listeners_too(Outcome outcome) {
   std::exception_ptr first = checkpoints_.end(outcome);  // some hooks may be listeners
   if (first) outcome = result_.outcome = Outcome::failed;
   if (std::exception_ptr error = hooks_.end(*this, outcome); error && !first) first = error;
@@ -155,10 +181,6 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   if (!first) result_.signal = signal_of_all();
   if (!first && is_chief()) log_end();
   if (std::exception_ptr error = leave_session(); error && !first) first = error;
-  session_->end_training();
-  control().finish();
-  outside_.close();
-  checkpoints_.unlock();
   return first;
 }
 

@@ -68,6 +68,7 @@ class Training::Impl final : HookContext {
   Checkpoint take_snapshot();
   std::exception_ptr hear_late_stop();
   std::exception_ptr end_hooks(Outcome outcome);
+  std::exception_ptr end_listeners_too(Outcome outcome);
   int signal_of_all();
   void log_end() const;
   // The other workers would wait for this one in vain.

@@ -27,8 +27,8 @@ void Session::begin_training(std::stop_token stop) {
   require_no_training();
   towers_.connect();
   std::erase_if(drivers_, [](const auto& entry) { return entry.first.second; });
-  training_ = true;
   state_.begin_training();
+  training_ = true;
   training_stop_ = std::move(stop);
 }
 

@@ -69,7 +69,7 @@ TEST(StringLookup, RefusesWhatHasNoIndex) {
   EXPECT_EQ(error({.feature = "w", .unknown = -2, .buckets = 2}),
             "string_lookup: unknown must be an index from 0, or -1 for none, got -2");
   EXPECT_EQ(error({.feature = "w", .unknown = 0, .buckets = 2}),
-            "string_lookup: there are 2 buckets; they are at least 1, without .unknown, or 0");
+            "string_lookup: 2 buckets beside .unknown; give one of the two");
   Augmentation lookup = string_lookup({.feature = "w", .vocabulary = {"a"}});
   EXPECT_EQ(error_of([&] {
               lookup.apply({{"w", text("b")}});

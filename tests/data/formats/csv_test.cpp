@@ -330,10 +330,10 @@ TEST(Csv, RefusesColumnsAndOptionsThatMakeNoSense) {
             "them");
   EXPECT_EQ(error({{.name = "x", .vocabulary = {"a", "a"}}}),
             "the vocabulary has `a` twice (csv: column `x`)");
-  const std::string buckets = "buckets; they are at least 1, without .unknown, or 0 (csv: column `x`)";
-  EXPECT_EQ(error({{.name = "x", .buckets = -1}}), "there are -1 " + buckets);
+  EXPECT_EQ(error({{.name = "x", .buckets = -1}}),
+            "-1 buckets; expected at least 0 (csv: column `x`)");
   EXPECT_EQ(error({{.name = "x", .unknown = 0, .buckets = 5}}),
-            "there are 5 " + buckets);
+            "5 buckets beside .unknown; give one of the two (csv: column `x`)");
   EXPECT_EQ(error({{.name = "x", .type = CsvType::i64, .buckets = 5}}),
             "csv: column `x` has a vocabulary or buckets but is of type i64; only text can have "
             "them");

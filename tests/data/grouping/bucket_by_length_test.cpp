@@ -1,3 +1,5 @@
+#include <set>
+
 #include "../transforms/reading.h"
 #include "belfry/data/grouping/grouping.h"
 
@@ -86,6 +88,82 @@ TEST(BucketByLength, MayPadToTheBoundary) {
             (Words{"error: bucket_by_length: the length 5 is not below the last boundary, to which "
                    "pad_to_boundary pads (at element 1, epoch 0)",
                    "0,0,2,0"}));
+}
+
+TEST(BucketByLength, BatchSizesMayFollowFromTokens) {
+  // Rows of up to 2, 4 and 6 values: 13 / 2 = 6, 13 / 4 = 3 and 13 / 6 = 2 of them.
+  BucketOptions options{.boundaries = {3, 5, 7}, .tokens = 13};
+  Dataset data = ragged({1, 4, 6, 2, 3, 5, 4, 2, 1, 2, 1, 1}) | with_id();
+  EXPECT_EQ(groups(data | bucket_by_length("value", options)),
+            (Words{"2 5", "1 4 6", "0 3 7 8 9 10", "11"}));
+  // The length may be any function's.
+  auto length = [](const Features& f) { return f.at("value").shape()[0]; };
+  EXPECT_EQ(groups(data | bucket_by_length(length, options)),
+            groups(data | bucket_by_length("value", options)));
+  options.tokens = 6;
+  EXPECT_EQ(groups(data | bucket_by_length("value", options)),
+            (Words{"1", "2", "4", "5", "6", "0 3 7", "8 9 10", "11"}));
+  expect_resumes_everywhere(many(60)
+                            | bucket_by_length("value", {.boundaries = {2, 6, 9}, .tokens = 20}));
+}
+
+TEST(BucketByLength, PaddedRowsAreNotMoreThanTheTokens) {
+  BucketOptions options{.boundaries = {4, 9, 12},
+                        .tokens = 48,
+                        .padded = {.drop_remainder = true},
+                        .pad_to_boundary = {"value"}};
+  auto shapes_of = [](const BucketOptions& o) {
+    std::set<std::string> out;
+    Values lengths;
+    for (std::int64_t i = 0; i < 200; ++i) lengths.push_back(i * 5 % 12);
+    InputStreamPtr stream = open(ragged(lengths) | bucket_by_length("value", o));
+    for (Features batch; stream->next(batch);) {
+      const Shape& shape = batch.at("value").shape();
+      EXPECT_LE(shape[0] * shape[1], o.tokens);
+      out.insert(to_string(shape));
+    }
+    return out;
+  };
+  // Lengths up to 3, 8 and 11: one shape, so one plan, each.
+  EXPECT_EQ(shapes_of(options), (std::set<std::string>{"[16, 3]", "[6, 8]", "[4, 11]"}));
+  // Padding to a multiple counts: 4, 8 and 12.
+  options.pad_to_boundary = {};
+  options.padded.multiple_of = {{"value", 4}};
+  EXPECT_EQ(shapes_of(options), (std::set<std::string>{"[12, 4]", "[6, 8]", "[4, 12]"}));
+  options.padded.pad_to = {{"value", {-1}}};
+  EXPECT_EQ(shapes_of(options), (std::set<std::string>{"[12, 4]", "[6, 8]", "[4, 12]"}));
+  options.padded.pad_to = {{"value", {16}}};
+  EXPECT_EQ(shapes_of(options), (std::set<std::string>{"[3, 16]"}));
+  // Where it is padded to the boundary, neither counts.
+  options.pad_to_boundary = {"value"};
+  EXPECT_EQ(shapes_of(options), (std::set<std::string>{"[16, 3]", "[6, 8]", "[4, 11]"}));
+}
+
+TEST(BucketByLength, WithTokensTheLastBoundaryIsAboveAll) {
+  EXPECT_EQ(
+      words(ragged({1, 3, 0, 2}) | bucket_by_length("value", {.boundaries = {1, 3}, .tokens = 2})),
+      (Words{"0",
+             "error: bucket_by_length: the length 3 is not below the last boundary, 3, as it "
+             "has to be with tokens (at element 1, epoch 0)",
+             "3,3", ""}));
+  auto error = [](BucketOptions options) {
+    return error_of([&] { bucket_by_length("value", options); });
+  };
+  EXPECT_EQ(error({.boundaries = {3}, .batch_sizes = {2, 2}, .tokens = 8}),
+            "bucket_by_length: batch sizes follow from tokens; give one of the two");
+  EXPECT_EQ(error({.boundaries = {}, .tokens = 8}),
+            "bucket_by_length: tokens need a boundary, above the longest element");
+  EXPECT_EQ(error({.boundaries = {3}, .tokens = -8}),
+            "bucket_by_length: tokens must be at least 1, or 0 for batch_sizes, got -8");
+  EXPECT_EQ(error({.boundaries = {0, 3}, .tokens = 8}),
+            "bucket_by_length: tokens need boundaries of at least 1, got 0");
+  EXPECT_EQ(error({.boundaries = {3, 10}, .tokens = 8}),
+            "bucket_by_length: 8 tokens hold no row of 9, as there may be below the boundary 10");
+  EXPECT_EQ(error({.boundaries = {8}, .tokens = 7}), "no error");
+  EXPECT_EQ(
+      error({.boundaries = {8}, .tokens = 7, .padded = {.multiple_of = {{"value", 4}}}}),
+      "bucket_by_length: 7 tokens hold no row of 7 and its padding of 1, as there may be below "
+      "the boundary 8");
 }
 
 TEST(BucketByLength, RefusesWhatCannotWork) {

@@ -3,6 +3,7 @@
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/data/formats/wav.h"
 #include "belfry/data/sources/media.h"
+#include "belfry/data/sources/tokens.h"
 #include "source_files.h"
 
 namespace belfry::data {
@@ -118,6 +119,15 @@ TEST(MutatedFiles, TfRecord) {
     expect_errors_at_worst("a.tfrecord", content_of(files / "a"), 60,
                            [](const auto& path) { return tfrecord({path}); });
   }
+}
+
+TEST(MutatedFiles, Tokens) {
+  std::string whole = "HEAD";
+  for (char token = 0; token < 12; ++token) whole += std::string{token, '\1', '\0', '\0'};
+  for (StoredToken stored : {StoredToken::u32, StoredToken::u16})
+    expect_errors_at_worst(concat("tokens.", stored), whole, 60, [=](const auto& path) {
+      return token_files({path}, {.length = 3, .stride = 2, .stored = stored, .header_bytes = 4});
+    });
 }
 
 TEST(MutatedFiles, Idx) {

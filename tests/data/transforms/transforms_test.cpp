@@ -200,10 +200,14 @@ TEST(Transforms, PositionsBelongToTheirOptions) {
   };
   auto windows = [](std::int64_t shift) { return range(9) | window(2, {.shift = shift}); };
   auto shuffled = [](std::int64_t n) { return streamed(9) | shuffle(n); };
-  std::vector<std::pair<Dataset, Dataset>> pairs{{cycle(4), cycle(3)},
-                                                 {bucket(2), bucket(3)},
-                                                 {windows(1), windows(2)},
-                                                 {shuffled(3), shuffled(4)}};
+  auto packed = [](std::int64_t length, PackOptions options) {
+    options.feature = "value";
+    return range(9) | batch(1) | pack(length, options);
+  };
+  std::vector<std::pair<Dataset, Dataset>> pairs{
+      {cycle(4), cycle(3)},           {bucket(2), bucket(3)},
+      {windows(1), windows(2)},       {shuffled(3), shuffled(4)},
+      {packed(2, {}), packed(3, {})}, {packed(2, {}), packed(2, {.split = false})}};
   for (const auto& [a, b] : pairs) {
     InputStreamPtr stream = open(a);
     words(*stream, 2);

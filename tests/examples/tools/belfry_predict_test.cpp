@@ -236,7 +236,13 @@ TEST_F(BelfryPredict, PreparesTablesAndRecords) {
   bad.write(tf::Example{{{"color", Words{"blue"}}, {"size", Floats{3}}}}.serialize());
   bad.close();
   EXPECT_THAT(error("table bad.tfrecord"),
-              MatchesRegex("error: bad.tfrecord:0: .*`size`: it has 1 values, expected 2\n"));
+              MatchesRegex("error: feature `size`: it has 1 values, expected 2 .*"
+                           "\\(bad.tfrecord:0\\)\n"));
+  data::TfRecordWriter without(folder / "without.tfrecord");
+  without.write(tf::Example{{{"size", Floats{3, 10}}}}.serialize());
+  without.close();
+  EXPECT_EQ(error("table without.tfrecord"),
+            "error: feature `color`: expected one string, got 0 (without.tfrecord:0)\n");
 }
 
 TEST_F(BelfryPredict, PreparesImagesInRecords) {

@@ -41,6 +41,25 @@ TEST(Rotary, ProductsKnowDistances) {
   EXPECT_GT(std::abs(product(3, 1) - product(3, 2)), 1e-3);
 }
 
+TEST(Rotary, TakesPositions) {
+  Graph graph;
+  Tensor x = constant(graph, wave({2, 3, 2, 4}, 0));
+  std::vector<double> from_zero = values(rotary(x)), from_two = values(rotary(x, {.first = 2}));
+  std::vector<double> expected(from_zero.begin(), from_zero.begin() + 24);
+  expected.insert(expected.end(), from_two.begin() + 24, from_two.end());
+  Tensor positions = tensor<std::int64_t>(graph, {2, 3}, {0, 1, 2, 2, 3, 4});
+  EXPECT_EQ(values(rotary(x, {.positions = positions, .longest = 5})), expected);
+  EXPECT_THAT(error_of([&] { values(rotary(x, {.positions = positions, .longest = 4})); }),
+              ::testing::HasSubstr("embedding_lookup: index 4 at position 5 is outside 0..3"));
+  EXPECT_EQ(error_of([&] { rotary(x, {.positions = positions}); }),
+            "rotary: positions need the option longest, which is 0, and take the place of first, "
+            "which is 0");
+  EXPECT_EQ(error_of([&] {
+              rotary(x, {.positions = belfry::reshape(positions, {3, 2}), .longest = 5});
+            }),
+            "rotary: positions must be i32 or i64 [2, 3], got i64[3, 2]");
+}
+
 TEST(AlibiBias, FallsWithTheDistance) {
   Graph graph;
   Tensor bias = alibi_bias(Scope(graph), 2, 2, 3);

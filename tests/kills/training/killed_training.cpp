@@ -17,6 +17,7 @@
 #include "belfry/hooks/hooks.h"
 #include "belfry/models/gan/estimators.h"
 #include "belfry/models/images/lenet.h"
+#include "belfry/models/sequences/gpt.h"
 
 namespace belfry {
 namespace {
@@ -43,6 +44,23 @@ Dataset noisy_images() {
   return batches_of(data::indexed(44, read));
 }
 
+// Rows of 24 tokens, each with two documents.
+Dataset two_documents_a_row() {
+  auto read = [](std::int64_t i, Features& out) {
+    PhiloxStream random(philox_key(5, static_cast<std::uint64_t>(i)));
+    Array token(Shape{24}, DType::i32), label(Shape{24}, DType::i32),
+        position(Shape{24}, DType::i32);
+    std::int32_t first = 1 + static_cast<std::int32_t>(random.next_u32() % 23);
+    for (std::int32_t at = 0; at < 24; ++at) {
+      token.span<std::int32_t>()[at] = static_cast<std::int32_t>(random.next_u32() % 50);
+      label.span<std::int32_t>()[at] = at + 1 == first ? -1 : (at * 7 + first) % 50;
+      position.span<std::int32_t>()[at] = at < first ? at : at - first;
+    }
+    out = {{"token", token}, {"label", label}, {"position", position}};
+  };
+  return batches_of(data::indexed(44, read));
+}
+
 Kind kind_of(const std::string& name, const std::string& data_dir) {
   ModelFn lenet = models::lenet({.hidden = 128});  // 5 MB with Adam's slots: kills meet writes
   if (name == "digits") {
@@ -59,6 +77,15 @@ Kind kind_of(const std::string& name, const std::string& data_dir) {
   if (name == "mnist") return {lenet, batches_of(data::mnist(data_dir, data::Split::train))};
   if (name == "gan")
     return {gan::gan(gan::dcgan({.size = 8, .filters = 3, .noise = 4})), noisy_images()};
+  if (name == "language")  // dropout within attention, too
+    return {models::gpt({.vocabulary = 50,
+                         .depth = 2,
+                         .width = 96,
+                         .heads = 4,
+                         .kv_heads = 2,
+                         .block = models::GptBlock::llama,
+                         .dropout = 0.2f}),
+            two_documents_a_row()};
   if (name == "averaged")
     return {resuming_model,
             shuffled_digits(),

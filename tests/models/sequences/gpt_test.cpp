@@ -40,6 +40,24 @@ TEST(Gpt, BlocksOfLlamaComputeWhatPyTorchDoes) {
            2e-5));
 }
 
+// Documents in one row give what each gives alone, and so does padding behind a row.
+TEST(Gpt, DocumentsOfARowAreApart) {
+  for (GptBlock block : {GptBlock::gpt2, GptBlock::llama}) {
+    GptOptions o = tiny;
+    o.block = block;
+    auto logits = [&](const Features& batch) {
+      return numbers(predictions_of_waves(gpt(o), batch).at("logits"));
+    };
+    Features packed{{"token", Array::of<std::int32_t>({3, 1, 4, 5, 2}, {1, 5})},
+                    {"position", Array::of<std::int32_t>({0, 1, 2, 0, 1}, {1, 5})}};
+    Features second{{"token", Array::of<std::int32_t>({5, 2}, {1, 2})}};
+    EXPECT_THAT(logits(packed), near(logits(second), 2e-5)) << to_string(block);
+    packed.set("length", Array::of<std::int32_t>({3}, {1}));
+    Features first{{"token", Array::of<std::int32_t>({3, 1, 4}, {1, 3})}};
+    EXPECT_THAT(logits(packed), near(logits(first), 2e-5)) << to_string(block);
+  }
+}
+
 TEST(Gpt, HasThePublishedParameters) {
   Graph graph;
   Batch batch(graph, {{"token", {{1, 2}, DType::i64}}});
@@ -90,6 +108,39 @@ TEST(Gpt, ErrorsNameTheFeature) {
   EXPECT_THAT(training_error(gpt(tiny), {{"token", Array::zeros({1, 3}, DType::i64)},
                                          {"label", Array::zeros({1, 2}, DType::i64)}}),
               HasSubstr("gpt: the feature `label` must be whole numbers [1, 3], got i64[1, 2]"));
+  EXPECT_THAT(training_error(gpt(tiny), {{"token", Array::zeros({1, 3}, DType::i64)},
+                                         {"position", Array::zeros({1, 2}, DType::i64)}}),
+              HasSubstr("gpt: the feature `position` must be whole numbers [1, 3], got i64[1, 2]"));
+  Features goes_on{{"token", Array::zeros({1, 1}, DType::i64)},
+                   {"position", Array::zeros({1, 1}, DType::i64)}};
+  auto error = [&] { return error_of([&] { predictions_of_waves(gpt(tiny), goes_on); }); };
+  goes_on.set("past_keys0", Array::zeros({1, 7, 2, 4}));
+  EXPECT_THAT(error(), HasSubstr("gpt: a cache of 7 tokens is longer than the option context, 6"));
+  goes_on.set("past_keys0", Array::zeros({1, 5}));
+  EXPECT_THAT(error(), HasSubstr("`past_keys0` must be f32[1, places, 2, 4], got f32[1, 5]"));
+  goes_on.set("past_keys0", Array::zeros({1, 5, 3, 4}));
+  EXPECT_THAT(
+      error(),
+      HasSubstr("gpt: the feature `past_keys0` must be f32[1, 5, 2, 4], got f32[1, 5, 3, 4]"));
+  goes_on.set("past_keys0", Array::zeros({1, 5, 2, 4}));
+  EXPECT_THAT(error(), HasSubstr("past_values0"));
+}
+
+TEST(Gpt, PositionsAndLengthsAreChecked) {
+  auto error = [](const char* feature, Array array) {
+    Features batch{{"token", Array::of<std::int64_t>({3, 1, 4}, {1, 3})}, {feature, array}};
+    return error_of([&] { predictions_of_waves(gpt(tiny), batch); });
+  };
+  auto three = [](std::int64_t a, std::int64_t b, std::int64_t c) {
+    return Array::of<std::int64_t>({a, b, c}, {1, 3});
+  };
+  EXPECT_EQ(error("position", three(0, 1, 0)), "no error");
+  EXPECT_THAT(error("position", three(0, 1, 3)), HasSubstr("gpt: the feature `position`"));
+  EXPECT_THAT(error("position", three(0, -1, 0)), HasSubstr("gpt: the feature `position`"));
+  // Document that begins before the row.
+  EXPECT_THAT(error("position", three(1, 2, 0)), HasSubstr("it counts from 0 in each document"));
+  for (std::int64_t length : {0, 4})
+    EXPECT_THAT(error("length", Array::of({length}, {1})), HasSubstr("gpt: the feature `length`"));
 }
 
 }  // namespace

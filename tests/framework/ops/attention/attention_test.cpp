@@ -67,6 +67,27 @@ TEST(Attention, IsPyTorchs) {
                                                     0.38954278117160046, 0.05380710869167804}));
 }
 
+// Ranges are what a mask with their keys is; ends outside 0..4 are 0 and 4.
+TEST(Attention, KeyRangesAreAMask) {
+  Graph graph;
+  Tensor ranges = tensor<std::int64_t>(
+      graph, {2, 3, 2},
+      {0, 2, 1, 4, 2, 3, -5, 1, 2, 99, std::numeric_limits<std::int64_t>::min(),
+       std::numeric_limits<std::int64_t>::max()});
+  Array mask =
+      Array::of({true, true,  false, false, false, true,  true, true, false, false, true, false,
+                 true, false, false, false, false, false, true, true, true,  true,  true, true},
+                {2, 1, 3, 4});
+  auto near = [](std::vector<double> x) { return Pointwise(DoubleNear(1e-12), std::move(x)); };
+  EXPECT_THAT(digests(graph, {.key_ranges = ranges}),
+              near(digests(graph, {.mask = constant(graph, mask)})));
+  EXPECT_THAT(digests(graph, {.causal = true, .key_ranges = ranges}),
+              near(digests(graph, {.causal = true, .mask = constant(graph, mask)})));
+  Tensor q = constant(graph, wave({2, 3, 1, 2}, 0)),
+         none = tensor<std::int64_t>(graph, {2, 3, 2}, {2, 2, 3, 1, 9, 9, 0, 0, 0, -1, 3, 0});
+  EXPECT_THAT(values(attend(q, q, q, {.key_ranges = none})), Each(0));
+}
+
 // ---- queries for which no key counts
 
 TEST(Attention, OfNothingIsZero) {
@@ -143,7 +164,7 @@ TEST(Attention, DropoutDividesWhatStays) {
 struct Form {
   std::int64_t n, tq, tk, heads, kv_heads, d, e;
   Options options = {};
-  bool lengths = false, mask = false;
+  bool lengths = false, mask = false, key_ranges = false;
 };
 
 void check_form(const Form& f) {
@@ -157,10 +178,16 @@ void check_form(const Form& f) {
   for (bool& m : mask.span<bool>()) m = i++ % 3 != 1;
   check.inputs.push_back(lengths);
   check.inputs.push_back(mask);
+  Array ranges(Shape{f.n, f.tq, 2}, DType::i64);  // neither end rises with the query
+  i = 0;
+  for (std::int64_t& end : ranges.span<std::int64_t>())
+    end = i % 2 == 0 ? i * 5 % (f.tk + 1) - 1 : f.tk + 1 - i * 3 % (f.tk + 1), ++i;
+  check.inputs.push_back(ranges);
   check.build = [&](const Scope& s, std::span<const Tensor> in) -> std::vector<Tensor> {
     Options o = f.options;
     if (f.lengths) o.lengths = in[3];
     if (f.mask) o.mask = in[4];
+    if (f.key_ranges) o.key_ranges = in[5];
     return {scaled_dot_product_attention(s, in[0], in[1], in[2], o)};
   };
   check.rounding = 128;
@@ -175,9 +202,12 @@ TEST(Attention, PassesCheckOp) {
         Form{1, 50, 9, 1, 1, 3, 2, {.causal = true}}, Form{1, 3, 5, 2, 2, 16, 17, {.causal = true}},
         Form{2, 9, 7, 4, 2, 2, 2, {.window = 3}, true}, Form{2, 4, 18, 2, 2, 3, 3, {}, false, true},
         Form{2, 6, 6, 2, 1, 3, 3, {.causal = true, .window = 4}, true, true},
-        Form{1, 2, 270, 2, 1, 2, 2}, Form{1, 4, 300, 1, 1, 2, 2, {.causal = true, .window = 5}},
-        Form{1, 2, 3, 1, 1, 140, 3}, Form{1, 2, 3, 1, 1, 3, 140}, Form{0, 3, 3, 1, 1, 2, 2},
-        Form{2, 0, 3, 1, 1, 2, 2}, Form{1, 2, 0, 1, 1, 2, 2}})
+        Form{2, 7, 9, 2, 1, 3, 2, {.causal = true}, false, false, true},
+        Form{2, 5, 6, 2, 1, 2, 2, {.window = 3}, true, true, true},
+        Form{1, 3, 530, 1, 1, 2, 2, {}, false, false, true}, Form{1, 2, 270, 2, 1, 2, 2},
+        Form{1, 4, 300, 1, 1, 2, 2, {.causal = true, .window = 5}}, Form{1, 2, 3, 1, 1, 140, 3},
+        Form{1, 2, 3, 1, 1, 3, 140}, Form{0, 3, 3, 1, 1, 2, 2}, Form{2, 0, 3, 1, 1, 2, 2},
+        Form{1, 2, 0, 1, 1, 2, 2}})
     check_form(f);
 }
 
@@ -209,6 +239,9 @@ TEST(Attention, ErrorsSayWhatDoesNotFit) {
   EXPECT_THAT(error(q, k, k, {.mask = constant(graph, Array::of({true, true}, {1, 1, 1, 2}))}),
               HasSubstr("mask bool[1, 1, 1, 2] must be [2, 4, 3, 5] or 1 along an axis"));
   EXPECT_THAT(error(q, k, k, {.lengths = k}), HasSubstr("lengths must be i32 or i64; cast them"));
+  EXPECT_THAT(error(q, k, k, {.key_ranges = k}), HasSubstr("key_ranges must be i32 or i64; cast"));
+  EXPECT_THAT(error(q, k, k, {.key_ranges = tensor<std::int64_t>(graph, {2}, {5, 5})}),
+              HasSubstr("dot_product_attention: key_ranges must be i64[2, 3, 2], got i64[2]"));
   EXPECT_THAT(error_of([&] {
                 values(attend(q, k, k, {.lengths = tensor<std::int64_t>(graph, {2}, {5, 6})}));
               }),

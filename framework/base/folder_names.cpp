@@ -1,0 +1,28 @@
+#include "belfry/framework/base/folder_names.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+#include <memory>
+#include <string_view>
+
+namespace belfry {
+
+std::vector<std::string> names_in_folder(const std::string& dir, std::error_code& error) {
+  auto set = [&] { error.assign(errno, std::generic_category()); };
+  error.clear();
+  auto close = [](DIR* folder) { ::closedir(folder); };
+  std::unique_ptr<DIR, decltype(close)> folder(::opendir(dir.c_str()), close);
+  if (!folder) return set(), std::vector<std::string>();
+  std::vector<std::string> out;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder.get());
+    if (!entry && errno != 0) return set(), std::vector<std::string>();
+    if (!entry) return out;
+    std::string_view name = entry->d_name;
+    if (name != "." && name != "..") out.emplace_back(name);
+  }
+}
+
+}  // namespace belfry
