@@ -1,6 +1,6 @@
 #pragma once
-// Augmentation: random changes of images, masks and volumes, and what prepares examples, each a value
-// for data::map.
+// Augmentation: random changes of images, masks and volumes, and what prepares examples, each a
+// value for data::map.
 
 #include "belfry/data/augment/augmentation.h"
 #include "belfry/data/augment/colors/color.h"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/base/sole_owner.h"
 
 namespace belfry {
@@ -21,7 +22,8 @@ std::shared_ptr<void> allocate(std::int64_t bytes) {
   // defined() holds for them.
   std::size_t size = (bytes + alignment) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, size);
-  require(memory != nullptr, "out of host memory: could not allocate ", bytes_text(bytes));
+  if (!memory)
+    throw OutOfMemory(concat("out of host memory: could not allocate ", bytes_text(bytes)));
   return {memory, Free{}};
 }
 

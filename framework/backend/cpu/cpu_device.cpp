@@ -13,6 +13,7 @@
 #include "belfry/framework/backend/cpu/waiting.h"
 #include "belfry/framework/backend/cpu/widened_kernel.h"
 #include "belfry/framework/base/host_memory.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::cpu {
 namespace {
@@ -83,7 +84,8 @@ class CpuDevice final : public Device {
   bool host_accessible() const override { return true; }
   std::shared_ptr<void> allocate_host(Bytes size) override {
     void* memory = allocate_aligned(size);
-    require(memory, "host memory: could not allocate ", bytes_text(size.count));
+    if (!memory)
+      throw OutOfMemory(concat("host memory: could not allocate ", bytes_text(size.count)));
     return {memory, std::free};
   }
   std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }

@@ -67,6 +67,7 @@ Training::Impl::~Impl() {
   } catch (...) {
     tell_of_failed_end(std::current_exception());
   }
+  if (stage_ != Stage::ended) free_session();  // it could not even stop
 }
 
 void Training::Impl::begin() {
@@ -165,11 +166,15 @@ std::exception_ptr Training::Impl::end_hooks(Outcome outcome) {
   } catch (...) {  // no memory: the session is free all the same
     first = std::current_exception();
   }
+  free_session();
+  return first;
+}
+
+void Training::Impl::free_session() {
   session_->end_training();
   control().finish();
   outside_.close();
   checkpoints_.unlock();
-  return first;
 }
 
 std::exception_ptr Training::Impl::end_listeners_too(Outcome outcome) {

@@ -69,6 +69,7 @@ class Training::Impl final : HookContext {
   std::exception_ptr hear_late_stop();
   std::exception_ptr end_hooks(Outcome outcome);
   std::exception_ptr end_listeners_too(Outcome outcome);
+  void free_session();
   int signal_of_all();
   void log_end() const;
   // The other workers would wait for this one in vain.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <thread>
 
@@ -151,8 +152,15 @@ std::string Towers::description() const {
 
 void Towers::failed(const std::exception& error) {
   failed_ = true;
-  for (const auto& communicator : communicators_)
-    if (communicator) communicator->abort(concat("another tower failed: ", error.what()));
+  for (const auto& communicator : communicators_) {
+    if (!communicator) continue;
+    try {
+      communicator->abort(concat("another tower failed: ", error.what()));
+    } catch (const std::bad_alloc&) {
+      // The others must not wait. So short a text needs no memory.
+      communicator->abort("out of memory");
+    }
+  }
 }
 
 void Towers::connect() {

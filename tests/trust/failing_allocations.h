@@ -1,0 +1,33 @@
+#pragma once
+// Memory that runs out on demand. The test program defines malloc and its relatives, so that every
+// allocation in it counts: of the code under test, the standard library, oneDNN, oneTBB, OpenCV.
+
+#include <cstdint>
+
+namespace belfry {
+
+/// The way in which allocations fail.
+enum class Failing : std::uint8_t {
+  once,      ///< the n-th alone
+  from_then  ///< the n-th and all behind it
+};
+
+/// While one lives, allocations of all threads are counted, and fail as asked for. There is one at
+/// a time.
+///
+/// Allocations of the dynamic linker, of libgomp, of the C library and of oneDNN's own code always
+/// succeed: the first two end the process where they find no memory, oneDNN reads through null, and
+/// none is Belfry's to answer for. What oneDNN allocates through the C++ library fails.
+class FailingAllocations {
+ public:
+  /// `n` counts from 1; 0: none fails.
+  explicit FailingAllocations(std::int64_t n, Failing how = Failing::once);
+  ~FailingAllocations();
+  FailingAllocations(const FailingAllocations&) = delete;
+  FailingAllocations& operator=(const FailingAllocations&) = delete;
+
+  std::int64_t count() const;   ///< allocations so far
+  std::int64_t failed() const;  ///< of these, refused
+};
+
+}  // namespace belfry

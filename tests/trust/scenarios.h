@@ -1,0 +1,30 @@
+#pragma once
+// Work that is tried with faults, and how one sees that none has done harm.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace belfry {
+
+class Scenario {
+ public:
+  virtual ~Scenario() = default;
+  /// Before each run: nothing fails.
+  virtual void prepare() {}
+  /// The work; may fail.
+  virtual void run() = 0;
+  /// After a failure: does the work again, without one.
+  virtual void recover() { run(); }
+  /// Whether it can be tried with all allocations behind one failing. Not where nlohmann's JSON is
+  /// read: its destructor takes memory, and ends the process where there is none. (Where JSON is
+  /// built, a single failure does so too: there is no scenario of it.)
+  virtual bool bears_lasting_failure() const { return true; }
+  /// Expects (by gtest) that all is as the work leaves it; `where` names the run.
+  virtual void check(const std::string& where) = 0;
+};
+
+std::vector<std::string> scenario_names();
+std::unique_ptr<Scenario> make_scenario(const std::string& name);
+
+}  // namespace belfry
