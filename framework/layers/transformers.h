@@ -20,8 +20,8 @@ struct RotaryOptions {
 /// Turns pairs of elements by angles that grow with the position: x [n, t, heads, d] -> the same, d
 /// even. For queries and keys, whose products then depend on how far apart they are (Su et al.,
 /// "RoFormer", 2021, section 3.2). Pairs (i, i + d / 2) are those of Llama and GPT-NeoX, neighbours
-/// those of the paper and GPT-J. Error: other shapes, an odd d, positions without `longest`; when the
-/// step runs, a position outside 0..longest-1.
+/// those of the paper and GPT-J. Error: other shapes, an odd d, positions without `longest`; when
+/// the step runs, a position outside 0..longest-1.
 Tensor rotary(Tensor x, RotaryOptions options = {});
 
 /// Biases for attention() that fall with the distance of key and query: [heads, tq, tk], minus
