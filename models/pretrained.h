@@ -53,12 +53,12 @@ std::map<std::string, std::string> resnest_names(const ResnestNamesOptions& opti
 /// begin with "transformer.", which save_pretrained() writes and the files of GPT-2 itself
 /// lack: `prefix`.
 ///
-/// Options must be those of config.json: vocab_size, n_positions (context), n_layer or num_hidden_layers
-/// (depth), n_embd or hidden_size (width), n_head or num_attention_heads (heads, which no shape
-/// betrays), num_key_value_heads, n_inner or intermediate_size (hidden), layer_norm_epsilon or
-/// rms_norm_eps (epsilon), rope_theta (rotary_base), tie_word_embeddings (tied). There is nothing
-/// for rope_scaling, for biases of Llama, nor for a head_dim other than width / heads. Error:
-/// GPT-2's blocks that are not tied.
+/// Options must be those of config.json: vocab_size, n_positions (context), n_layer or
+/// num_hidden_layers (depth), n_embd or hidden_size (width), n_head or num_attention_heads (heads,
+/// which no shape betrays), num_key_value_heads, n_inner or intermediate_size (hidden),
+/// layer_norm_epsilon or rms_norm_eps (epsilon), rope_theta (rotary_base), tie_word_embeddings
+/// (tied). There is nothing for rope_scaling, for biases of Llama, nor for a head_dim other than
+/// width / heads. Error: GPT-2's blocks that are not tied.
 WarmStart hugging_face_weights(const GptOptions& model, std::string from, std::string prefix = "");
 
 }  // namespace belfry::models

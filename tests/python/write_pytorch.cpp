@@ -1,5 +1,5 @@
-// Writes nothing. With `back`, begins with the weights that read_pytorch.py has written to <folder>,
-// of a ResNet-50 of torchvision and of small models of transformers, and compares logits.
+// Writes nothing. With `back`, begins with the weights that read_pytorch.py has written to
+// <folder>, of a ResNet-50 of torchvision and of small models of transformers, and compares logits.
 
 #include <cstdio>
 
@@ -10,8 +10,7 @@ using namespace belfry;
 
 void check_language_model(const models::GptOptions& options, const std::string& folder,
                           const std::string& prefix = "") {
-  WarmStart weights =
-      models::hugging_face_weights(options, folder + "/model.safetensors", prefix);
+  WarmStart weights = models::hugging_face_weights(options, folder + "/model.safetensors", prefix);
   auto [features, theirs] = features_and_logits(folder + "/predictions.safetensors");
   Estimator estimator({.model_fn = models::gpt(options), .warm_start = weights});
   with_context(folder, [&] { check_logits(estimator.predictor()(features).at("logits"), theirs); });

@@ -46,9 +46,11 @@ TEST(StringLookup, IsReadBackFromJson) {
       lookup.json(),
       R"({"name":"string_lookup","feature":"w","vocabulary":["\"","b"],"unknown":1,"buckets":0})");
   EXPECT_EQ(augmentation_from_json(lookup.json()).json(), lookup.json());
-  EXPECT_EQ(
-      augmentation_from_json(lookup.json()).apply({{"w", text("c")}}).at("w").span<std::int64_t>()[0],
-      1);
+  EXPECT_EQ(augmentation_from_json(lookup.json())
+                .apply({{"w", text("c")}})
+                .at("w")
+                .span<std::int64_t>()[0],
+            1);
 }
 
 TEST(StringLookup, LeavesOtherFeaturesAlone) {
@@ -71,11 +73,12 @@ TEST(StringLookup, RefusesWhatHasNoIndex) {
   EXPECT_EQ(error({.feature = "w", .unknown = 0, .buckets = 2}),
             "string_lookup: 2 buckets beside .unknown; give one of the two");
   Augmentation lookup = string_lookup({.feature = "w", .vocabulary = {"a"}});
-  EXPECT_EQ(error_of([&] {
-              lookup.apply({{"w", text("b")}});
-            }),
-            "string_lookup: `b` is not in the vocabulary of 1 words; add it, or set .unknown to give "
-            "such words an index (feature `w`)");
+  EXPECT_EQ(
+      error_of([&] {
+        lookup.apply({{"w", text("b")}});
+      }),
+      "string_lookup: `b` is not in the vocabulary of 1 words; add it, or set .unknown to give "
+      "such words an index (feature `w`)");
   EXPECT_EQ(error_of([&] {
               lookup.apply({{"w", Array::scalar(1.0f)}});
             }),

@@ -4,9 +4,9 @@
 
 #include <thread>
 
-#include "belfry/framework/base/file.h"
 #include "../../framework/base/error_of.h"
 #include "../../framework/base/temporary_folder.h"
+#include "belfry/framework/base/file.h"
 #include "small_tokenizer.h"
 
 namespace belfry::data {
