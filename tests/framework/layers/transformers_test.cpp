@@ -1,6 +1,7 @@
 #include "belfry/framework/layers/transformers.h"
 
 #include "belfry/framework/ops/math.h"
+#include "belfry/framework/ops/movement/shape_ops.h"
 #include "layers_support.h"
 
 namespace belfry::testing {
@@ -55,7 +56,7 @@ TEST(Rotary, TakesPositions) {
             "rotary: positions need the option longest, which is 0, and take the place of first, "
             "which is 0");
   EXPECT_EQ(error_of([&] {
-              rotary(x, {.positions = belfry::reshape(positions, {3, 2}), .longest = 5});
+              rotary(x, {.positions = reshape(positions, {3, 2}), .longest = 5});
             }),
             "rotary: positions must be i32 or i64 [2, 3], got i64[3, 2]");
 }
