@@ -41,9 +41,9 @@ using PredictBatch = std::function<Features(const Features&)>;
 ///   auto written = models::generate(gpt, model, {prompt}, {.temperature = 0.8, .top_k = 40});
 ///
 /// The draws of a row depend on the seed, the row's number and the token's place in the row alone:
-/// the same text comes for the same seed, by any number of threads. Error: an empty prompt, a token
-/// outside 0..vocabulary-1, more tokens than `places` or, for gpt2, the model's context; options
-/// out of range; what `predict` throws.
+/// the same text comes for the same seed wherever predictions have the same bits. Error: an empty
+/// prompt, a token outside 0..vocabulary-1, more tokens than `places` or, for gpt2, the model's
+/// context; options out of range; what `predict` throws.
 std::vector<std::vector<std::int32_t>> generate(
     const GptOptions& model, const PredictBatch& predict,
     const std::vector<std::vector<std::int32_t>>& prompts, const GenerateOptions& options = {});

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "../framework/base/child_process.h"
+#include "../framework/base/from_environment.h"
 #include "../framework/train/golden.h"
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/file.h"
@@ -24,11 +25,6 @@ namespace belfry {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::int64_t from_environment(const char* name, std::int64_t otherwise) {
-  const char* set = std::getenv(name);
-  return set ? std::stoll(set) : otherwise;
-}
 
 /// The checkpoints that a training was told are durable: checksums of their files, by step. Those
 /// that were written twice must be equal.

@@ -15,6 +15,7 @@
 #include <random>
 
 #include "belfry/data/text/tokenizer.h"
+#include "belfry/data/text/unicode.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 
@@ -24,20 +25,6 @@ using data::Tokenizer;
 namespace {
 
 constexpr int count = 10'000;
-
-void append_utf8(std::string& out, std::uint32_t code) {
-  auto add = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) return add(code);
-  if (code < 0x800) return add(0xc0 | code >> 6), add(0x80 | (code & 0x3f));
-  if (code < 0x10000) {
-    add(0xe0 | code >> 12);
-  } else {
-    add(0xf0 | code >> 18);
-    add(0x80 | (code >> 12 & 0x3f));
-  }
-  add(0x80 | (code >> 6 & 0x3f));
-  add(0x80 | (code & 0x3f));
-}
 
 // Numbers that are the same everywhere: the standard fixes those of mt19937, not of distributions.
 class Draw {
@@ -108,7 +95,7 @@ std::string text(Draw& draw) {
   for (std::uint32_t parts = draw.below(9); parts > 0; --parts) {
     switch (draw.below(3)) {
       case 0:
-        for (std::uint32_t n = draw.below(6); n > 0; --n) append_utf8(out, code_point(draw));
+        for (std::uint32_t n = draw.below(6); n > 0; --n) data::append_utf8(out, code_point(draw));
         break;
       case 1:
         out += draw.one_of(pieces);

@@ -1,10 +1,10 @@
-// The n-th allocation fails, and in a second run all behind it too: through parsers, pipelines,
+// The n-th allocation fails, and in a second run all behind it too: through parsers, augmentation,
 // loading and prediction. Each run ends with an exception or does its work all the same, and
 // afterwards everything works as if nothing had happened.
 //
 // BELFRY_ALLOCATIONS says how many n are tried in each scenario, spread evenly; 0: all. With
-// BELFRY_ALL_SCENARIOS there are those, too, that libraries beneath do not bear yet: building
-// graphs, training, exports.
+// BELFRY_ALL_SCENARIOS there are those, too, in which a failure can still end the process:
+// pipelines with threads, building graphs, training, exports.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,17 +14,13 @@
 #include <memory>
 #include <string>
 
+#include "../framework/base/from_environment.h"
 #include "belfry/framework/base/error.h"
 #include "failing_allocations.h"
 #include "scenarios.h"
 
 namespace belfry {
 namespace {
-
-std::int64_t from_environment(const char* name, std::int64_t otherwise) {
-  const char* set = std::getenv(name);
-  return set ? std::stoll(set) : otherwise;
-}
 
 std::string under_way;  // for who reads what a crash leaves
 

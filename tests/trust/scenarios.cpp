@@ -309,7 +309,7 @@ void add_uses(std::map<std::string, Make>& all) {
 /// others: a failure within those can still end the process.
 bool may_end_the_process(const std::string& name) {
   for (const char* kind :
-       {"train", "plan", "evaluate", "warm_start", "predict_exported", "pipeline_4"})
+       {"train", "plan", "evaluate", "warm_start", "predict_exported", "pipeline"})
     if (name.starts_with(kind)) return true;
   return false;
 }
