@@ -39,9 +39,9 @@ Kind kind_of(const std::string& path) {
 std::vector<Input> inputs_of(const Predictor& predictor, const std::string& signature) {
   std::vector<Input> inputs;
   for (const auto& [name, type] : predictor.inputs(signature)) {
-    require(!type.sizes.empty() && type.sizes[0] == saved::Extent{0, 1}, "the input `", name,
+    require(!type.sizes.empty() && type.sizes[0] == saved::rows_of_batch, "the input `", name,
             "` is ", type, ", whose first axis is not that of the rows");
-    const Shape& shape = type.at(1).shape;
+    const Shape& shape = type.at({.rows = 1, .steps = predictor.most_steps(signature)}).shape;
     inputs.push_back({name, {Shape(std::span(shape.begin() + 1, shape.end())), type.dtype}});
   }
   return inputs;
@@ -157,6 +157,9 @@ std::vector<std::string> columns_of(const Input& input) {
   require(input.type.shape.rank() <= 1, "the input `", input.name, "` is ", input.type,
           " for one example; columns of a CSV file are for numbers and lists of them");
   if (input.type.shape.rank() == 0) return {input.name};
+  constexpr std::int64_t most = 1 << 14;  // an export may say anything
+  require(input.type.shape[0] <= most, "the input `", input.name, "` is ", input.type,
+          " for one example; a CSV file gives at most ", most, " columns of it; use .npz");
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < input.type.shape[0]; ++i)
     names.push_back(concat(input.name, "_", i));

@@ -1,7 +1,6 @@
 #include "belfry/framework/export/export_model.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,10 +22,37 @@
 namespace belfry {
 namespace {
 
-belfry::Signature batch_of(const belfry::Signature& inputs, std::int64_t rows) {
+bool is_free(const ExportSignature& signature, const std::string& input) {
+  return std::ranges::count(signature.free_steps, input) > 0;
+}
+
+// The most steps of a batch; 0: it has none.
+std::int64_t most_steps(const ExportSignature& signature) {
+  std::int64_t most = 0;
+  for (const std::string& free : signature.free_steps) {
+    auto input = std::ranges::find(signature.inputs, free, [](const auto& i) { return i.first; });
+    require(input != signature.inputs.end(), "export: there is no input `", free,
+            "` whose steps are free; ExportSignature::inputs has ", to_string(signature.inputs));
+    const TensorType& type = input->second;
+    require(type.shape.rank() > 0, "export: one example of the input `", free, "` is ", type,
+            ", which has no axis of steps");
+    std::int64_t steps = type.shape[0];
+    require(steps >= 4 && (most == 0 || steps == most), "export: the input `", free, "` has ",
+            steps, " steps that are free; expected ",
+            most == 0 ? "at least 4" : concat("as many as the others have, ", most));
+    most = steps;
+  }
+  return most;
+}
+
+belfry::Signature batch_of(const ExportSignature& signature, const saved::BatchSize& size) {
   belfry::Signature batch;
-  for (const auto& [name, type] : inputs)
-    batch.emplace_back(name, TensorType{belfry::with_rows(type.shape, rows), type.dtype});
+  for (const auto& [name, type] : signature.inputs) {
+    Shape shape = belfry::with_rows(type.shape, size.rows);
+    std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+    if (is_free(signature, name)) sizes[1] = size.steps;
+    batch.emplace_back(name, TensorType{Shape(sizes), type.dtype});
+  }
   return batch;
 }
 
@@ -57,20 +83,20 @@ std::vector<std::pair<std::string, Tensor>> chosen(const NamedTensors& predictio
 // For messages: what is no prediction of examples may depend on the number of rows, as a mean does.
 std::string without_rows(const saved::Instance& instance) {
   for (const auto& [name, value] : instance.outputs)
-    if (value.rank() > 0 && value.size(0) == instance.rows) return {};
+    if (value.rank() > 0 && value.size(0) == instance.batch.rows) return {};
   const auto& [name, value] = instance.outputs.front();
-  return concat("the prediction `", name, "` is ", value.type(), " for ", instance.rows,
+  return concat("the prediction `", name, "` is ", value.type(), " for ", instance.batch.rows,
                 " rows, and not one row an example; leave it out with ExportSignature::outputs");
 }
 
 saved::Signature record(const ExportOptions& options, const ExportSignature& signature) {
-  std::array<std::unique_ptr<Graph>, 3> graphs;
+  std::vector<std::unique_ptr<Graph>> graphs;
   std::vector<saved::Instance> instances;
-  // Not 1, which broadcasts; and not in one line with 2 for any of the functions that one meets.
-  for (std::int64_t rows : {2, 3, 7}) {
-    auto& graph = graphs[instances.size()] = std::make_unique<Graph>();
-    auto inputs = batch_of(signature.inputs, rows);
+  for (const saved::BatchSize& size : saved::sizes_to_record(most_steps(signature))) {
+    auto& graph = graphs.emplace_back(std::make_unique<Graph>());
+    auto inputs = batch_of(signature, size);
     with_context(concat("while building the model for ", to_string(inputs)), [&] {
+      if (size.steps > 0) graph->keep_idle_nodes();
       Batch batch(*graph, inputs);
       if (Precision precision = options.precision.value_or(Precision::f32);
           precision != Precision::f32)
@@ -78,7 +104,7 @@ saved::Signature record(const ExportOptions& options, const ExportSignature& sig
       EstimatorSpec spec = options.model_fn(Scope(*graph), batch, Mode::predict);
       graph->set_input_rule({});
       validate(spec, Mode::predict);
-      instances.push_back({rows, graph.get(), chosen(spec.predictions, signature.outputs)});
+      instances.push_back({size, graph.get(), chosen(spec.predictions, signature.outputs)});
     });
   }
   auto run = [&] { return saved::record(instances); };
@@ -104,7 +130,7 @@ std::vector<VariableOptions> variables_of(const saved::Model& model) {
   for (const auto& [key, signature] : model.signatures)
     for (const saved::Node& node : signature.nodes) {
       if (node.op != variable_op.name) continue;
-      TensorType own = node.outputs[0].at(0);
+      TensorType own = node.outputs[0].at({});
       auto [known, is_new] = types.emplace(std::get<std::string>(node.option("name")), own);
       require(known->second == own, "export: variable `", known->first, "` is ", own,
               " in signature ", key, " and ", known->second,
@@ -201,7 +227,7 @@ void check(const ExportOptions& options) {
 
 void check_runs(const saved::Model& model) {
   for_each_signature(model, [](const std::string&, const saved::Signature& signature) {
-    saved::instantiate(signature, 2);
+    saved::instantiate(signature, {2, signature.most_steps});
     saved::check_examples(signature);
   });
 }

@@ -23,6 +23,16 @@ struct ExportSignature {
   /// Name and type of one example of each feature, without the axis of the rows:
   /// {{"image", {{28, 28, 1}, DType::f32}}}.
   Signature inputs = {};
+  /// Inputs whose first axis here counts steps, t, of which a batch of the export may have any
+  /// number up to the one that `inputs` says, the same in all of these, as a text of fewer words
+  /// than the longest one:
+  ///
+  ///   {.inputs = {{"token", {{256}, DType::i32}}}, .free_steps = {"token"}}  // i32[n, t], t <=
+  ///   256
+  ///
+  /// Errors, where a model is exported: there is no such input, they differ in their steps, or have
+  /// fewer than 4.
+  std::vector<std::string> free_steps = {};
   std::vector<std::string> outputs = {};  ///< which predictions; empty: all
   /// How Predictor::predict_examples() finds inputs in tf.train.Examples, where that needs saying.
   ExampleInputs examples = {};
@@ -64,7 +74,8 @@ struct ExportOptions {
 ///
 /// Estimator::export_model() is for all workers of a job to call: empty on all but the chief.
 /// Error: no checkpoint, or one that lacks a variable; the model is built in another way for other
-/// numbers of rows; ONNX cannot express an op (named, with its path); the folder is not writable.
+/// numbers of rows, or of free steps; ONNX cannot express an op (named, with its path); the folder
+/// is not writable.
 std::string export_model(const std::string& dir, const ExportOptions& options);
 /// The same of variables in memory: `state` takes the place of the file of options.checkpoint.
 std::string export_model(const std::string& dir, const ExportOptions& options,

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "belfry/framework/export/predictor.h"
@@ -11,44 +12,81 @@ std::int64_t number(std::string_view text, std::string_view all) {
   std::int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   require(!text.empty() && error == std::errc() && end == text.data() + text.size(), "`", all,
-          "` is no size; expected a whole number, or one like n, 49*n or 2*n+1");
+          "` is no size; expected a whole number, or one like n, 49*n, 2*n+1 or n*t");
   return value;
+}
+
+// A term is a multiple of one of these.
+struct Unit {
+  std::string_view name;
+  std::int64_t Extent::*factor;
+};
+constexpr std::array<Unit, 3> units{
+    {{"n*t", &Extent::per_row_and_step}, {"n", &Extent::per_row}, {"t", &Extent::per_step}}};
+
+void add_term(Extent& extent, std::string_view term, std::string_view all) {
+  std::int64_t Extent::*factor = &Extent::fixed;
+  std::int64_t value = 1;
+  std::string_view rest = term;
+  for (const Unit& unit : units)
+    if (rest.ends_with(unit.name)) {
+      factor = unit.factor;
+      rest.remove_suffix(unit.name.size());
+      break;
+    }
+  if (factor == &Extent::fixed || !rest.empty()) {
+    bool marked = factor == &Extent::fixed || rest.ends_with('*');
+    require(marked, "`", all, "` is no size; write 2*n, not 2n");
+    if (factor != &Extent::fixed) rest.remove_suffix(1);
+    value = number(rest, all);
+  }
+  require(extent.*factor == 0, "`", all, "` is no size; write 2*n, not n+n");
+  extent.*factor = value;
 }
 
 }  // namespace
 
-std::int64_t Extent::at(std::int64_t rows) const {
-  std::int64_t product = 0, sum = 0;
-  bool overflow = __builtin_mul_overflow(per_row, rows, &product)
-                  || __builtin_add_overflow(product, fixed, &sum);
-  require(!overflow, to_string(*this), " is beyond 64 bits for n = ", rows);
+std::int64_t Extent::at(const BatchSize& size) const {
+  std::int64_t both = 0, sum = fixed;
+  bool overflow = per_row_and_step != 0 && __builtin_mul_overflow(size.rows, size.steps, &both);
+  auto add = [&](std::int64_t factor, std::int64_t of) {
+    std::int64_t product = 0;
+    overflow = __builtin_mul_overflow(factor, of, &product) || overflow;
+    overflow = __builtin_add_overflow(sum, product, &sum) || overflow;
+  };
+  add(per_row, size.rows), add(per_step, size.steps), add(per_row_and_step, both);
+  require(!overflow, to_string(*this), " is beyond 64 bits for n = ", size.rows,
+          " and t = ", size.steps);
   return sum;
 }
 
 std::string to_string(const Extent& extent) {
-  if (!extent.follows_batch()) return text(extent.fixed);
-  std::string out = extent.per_row == 1 ? "n" : concat(extent.per_row, "*n");
-  if (extent.fixed > 0) out += "+";
-  return extent.fixed == 0 ? out : out + text(extent.fixed);
+  std::string out;
+  auto add = [&](const std::string& term) {
+    if (!out.empty() && !term.starts_with('-')) out += '+';
+    out += term;
+  };
+  for (const Unit& unit : units) {
+    std::int64_t factor = extent.*unit.factor;
+    if (factor != 0) add(factor == 1 ? std::string(unit.name) : concat(factor, "*", unit.name));
+  }
+  if (extent.fixed != 0 || out.empty()) add(text(extent.fixed));
+  return out;
 }
 
 Extent extent_from_string(std::string_view text) {
-  std::size_t n = text.find('n');
-  if (n == std::string_view::npos) return {number(text, text), 0};
-  Extent extent{0, 1};
-  std::string_view factor = text.substr(0, n), term = text.substr(n + 1);
-  if (!factor.empty()) {
-    require(factor.ends_with('*'), "`", text, "` is no size; write 2*n, not 2n");
-    extent.per_row = number(factor.substr(0, factor.size() - 1), text);
+  Extent extent;
+  for (std::string_view rest = text;;) {
+    std::size_t end = std::min(rest.find_first_of("+-", 1), rest.size());
+    add_term(extent, rest.substr(0, end), text);
+    if (end == rest.size()) return extent;
+    rest.remove_prefix(rest[end] == '+' ? end + 1 : end);
   }
-  if (term.starts_with('+')) term.remove_prefix(1);
-  if (n + 1 < text.size()) extent.fixed = number(term, text);
-  return extent;
 }
 
-TensorType Type::at(std::int64_t rows) const {
+TensorType Type::at(const BatchSize& batch) const {
   std::vector<std::int64_t> shape;
-  for (const Extent& size : sizes) shape.push_back(size.at(rows));
+  for (const Extent& size : sizes) shape.push_back(size.at(batch));
   return {Shape(shape), dtype};
 }
 

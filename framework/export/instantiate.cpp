@@ -1,6 +1,7 @@
 #include "belfry/framework/export/instantiate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "belfry/framework/export/op_table.h"
@@ -23,7 +24,7 @@ Array repeated(const Array& value, const TensorType& type) {
 
 class Builder {
  public:
-  explicit Builder(std::int64_t rows) : rows_(rows), graph_(std::make_unique<Graph>()) {}
+  explicit Builder(const BatchSize& batch) : batch_(batch), graph_(std::make_unique<Graph>()) {}
 
   void add(const Node& node) {
     std::vector<Tensor> inputs;
@@ -34,8 +35,8 @@ class Builder {
     require(added.outputs().size() == node.outputs.size(), "has ", node.outputs.size(),
             " types but the op ", added.outputs().size(), " outputs");
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      require(node.outputs[i].at(rows_) == added.outputs()[i], "output ", i, " is said to be ",
-              node.outputs[i].at(rows_), " but is ", added.outputs()[i]);
+      require(node.outputs[i].at(batch_) == added.outputs()[i], "output ", i, " is said to be ",
+              node.outputs[i].at(batch_), " but is ", added.outputs()[i]);
     check_name(added);
   }
 
@@ -52,12 +53,17 @@ class Builder {
 
  private:
   belfry::Node& add_constant(const Node& node) {
-    require(node.value.defined() && node.inputs.empty() && node.outputs.size() == 1,
-            "a constant has a value, one type and no inputs");
-    TensorType type = node.outputs[0].at(rows_);
+    require(node.value.defined() == node.elements.empty() && node.inputs.empty()
+                && node.outputs.size() == 1,
+            "a constant has a value or elements, one type and no inputs");
+    TensorType type = node.outputs[0].at(batch_);
     check_size(type);
     Array value = node.value;
-    if (node.outputs[0].follows_batch()) {
+    if (!node.elements.empty()) {
+      value = numbers(node.elements, type);
+    } else if (node.is_longest()) {
+      value = beginning_of(value, type.shape);
+    } else if (node.outputs[0].follows_batch()) {
       require(type.bytes() <= most_repeated_bytes - repeated_bytes_, "a constant for ", type,
               " takes the constants that follow the batch beyond 256 MiB");
       repeated_bytes_ += type.bytes();
@@ -66,12 +72,32 @@ class Builder {
     return graph_->add(constant_op, {}, ConstantOptions{std::move(value)}, {.scope = node.scope});
   }
 
+  Array numbers(const std::vector<Extent>& elements, const TensorType& type) const {
+    require(std::ssize(elements) == type.shape.elements(), "has ", elements.size(),
+            " elements but is ", type);
+    std::vector<std::int64_t> values;
+    for (const Extent& element : elements) values.push_back(element.at(batch_));
+    Array whole = Array::of(std::span<const std::int64_t>(values), type.shape);
+    Array value = whole.cast(type.dtype);
+    require(identical(value.cast(DType::i64), whole), "has elements that ", type.dtype,
+            " cannot hold: ", join(values, ", "));
+    return value;
+  }
+
+  // One copy for all nodes of one tensor: a file may have many of them.
+  const Array& beginning_of(const Array& value, const Shape& shape) {
+    std::vector<std::int64_t> sizes(shape.begin(), shape.end());
+    auto [found, is_new] = beginnings_.try_emplace({value.raw(), std::move(sizes)});
+    if (is_new) found->second = beginning(value, shape);
+    return found->second;
+  }
+
   belfry::Node& add_computed(const Node& node, std::vector<Tensor> inputs) {
     const KnownOp& known = known_op(node.op);
     require(inputs.size() >= known.fewest_inputs && inputs.size() <= known.most_inputs, "has ",
             inputs.size(), " inputs; expected ", known.fewest_inputs,
             known.most_inputs > known.fewest_inputs ? " or more" : "");
-    Options options = known.options(node.options, rows_);
+    Options options = known.options(node.options, batch_);
     std::vector<TensorType> types;
     for (const Tensor& t : inputs) types.push_back(t.type());
     ShapeContext context{known.op->name, types, options};
@@ -98,17 +124,22 @@ class Builder {
     require(names_.insert({&node.op(), name}).second, "has the name `", name, "` of another one");
   }
 
-  std::int64_t rows_, repeated_bytes_ = 0;
+  BatchSize batch_;
+  std::int64_t repeated_bytes_ = 0;
   std::unique_ptr<Graph> graph_;
   std::vector<belfry::Node*> nodes_;
   std::set<std::pair<const OpDef*, std::string>> names_;
+  std::map<std::pair<const void*, std::vector<std::int64_t>>, Array> beginnings_;
 };
 
 }  // namespace
 
-GraphOf instantiate(const Signature& signature, std::int64_t rows) {
-  require(rows >= 0, "a batch of ", rows, " rows");
-  Builder builder(rows);
+GraphOf instantiate(const Signature& signature, const BatchSize& batch) {
+  require(batch.rows >= 0 && batch.steps >= 0, "a batch of ", batch.rows, " rows and ", batch.steps,
+          " steps");
+  require(batch.steps <= signature.most_steps, "a batch of ", batch.steps,
+          " steps; expected at most ", signature.most_steps);
+  Builder builder(batch);
   for (std::size_t i = 0; i < signature.nodes.size(); ++i)
     with_context(concat("node ", i, ", ", signature.nodes[i]),
                  [&] { builder.add(signature.nodes[i]); });

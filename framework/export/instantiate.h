@@ -1,7 +1,6 @@
 #pragma once
 // From a saved graph to a graph.
 
-#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -17,7 +16,8 @@ struct GraphOf {
 };
 
 /// Everything that the nodes say is checked: ops, options, operands, types. Error naming the node,
-/// what it says and what was expected; any signature at all gives a graph or an Error.
-GraphOf instantiate(const Signature& signature, std::int64_t rows);
+/// what it says and what was expected; any signature at all gives a graph or an Error. More steps
+/// than Signature::most_steps are one.
+GraphOf instantiate(const Signature& signature, const BatchSize& batch);
 
 }  // namespace belfry::saved

@@ -170,8 +170,8 @@ void check_input(const ShapeContext& c) {
 }
 
 // The graph keeps a variable's name and type alone.
-Options variable_options(std::span<const Option> options, std::int64_t rows) {
-  auto leaf = read_options<InputOptions>(options, rows).as<InputOptions>();
+Options variable_options(std::span<const Option> options, const BatchSize& batch) {
+  auto leaf = read_options<InputOptions>(options, batch).as<InputOptions>();
   return VariableOptions{.name = leaf.name, .type = leaf.type};
 }
 
@@ -232,8 +232,8 @@ Table& table() {
 
 }  // namespace
 
-Options no_options(std::span<const Option> options, std::int64_t rows) {
-  OptionReader(options, rows).finish();
+Options no_options(std::span<const Option> options, const BatchSize& batch) {
+  OptionReader(options, batch).finish();
   return {};
 }
 
@@ -253,7 +253,7 @@ OptionValue OptionReader::find(std::string_view name) {
   for (const Option& option : options_) {
     if (option.name != name) continue;
     read_.push_back(name);
-    return {option.value, rows_};
+    return {option.value, batch_};
   }
   fail("the option `", name, "` is missing");
 }
@@ -272,10 +272,10 @@ bool OptionValue::truth() const {
 
 std::int64_t OptionValue::whole() const {
   if (const auto* text = std::get_if<std::string>(&value_))
-    return extent_from_string(*text).at(rows_);
+    return extent_from_string(*text).at(batch_);
   const Extent* found = std::get_if<Extent>(&value_);
   if (!found) refuse("a whole number");
-  return found->at(rows_);
+  return found->at(batch_);
 }
 
 double OptionValue::number() const {
@@ -292,12 +292,12 @@ const std::string& OptionValue::words() const {
 std::vector<OptionValue> OptionValue::elements() const {
   std::vector<OptionValue> out;
   if (const auto* numbers = std::get_if<std::vector<double>>(&value_)) {
-    for (double number : *numbers) out.emplace_back(number, rows_);
+    for (double number : *numbers) out.emplace_back(number, batch_);
   } else if (const auto* extents = std::get_if<std::vector<Extent>>(&value_)) {
     for (const Extent& extent : *extents) {
-      std::int64_t number = extent.at(rows_);
+      std::int64_t number = extent.at(batch_);
       require(number >= -most && number <= most, number, " is out of range");
-      out.emplace_back(extent, rows_);
+      out.emplace_back(extent, batch_);
     }
   } else {
     refuse("a list of numbers");
@@ -325,7 +325,7 @@ void read_field(const OptionValue& from, Shape& shape) {
 }
 
 void read_field(const OptionValue& from, TensorType& type) {
-  type = type_from_string(from.words()).at(from.rows());
+  type = type_from_string(from.words()).at(from.batch());
 }
 
 }  // namespace belfry::saved

@@ -15,11 +15,11 @@
 
 namespace belfry::saved {
 
-/// The value of an option, for a batch of so many rows: what read_value() reads from. A list's
+/// The value of an option, for a batch of this size: what read_value() reads from. A list's
 /// whole numbers are at most 2^40 in magnitude.
 class OptionValue {
  public:
-  OptionValue(Value value, std::int64_t rows) : value_(std::move(value)), rows_(rows) {}
+  OptionValue(Value value, const BatchSize& batch) : value_(std::move(value)), batch_(batch) {}
 
   bool truth() const;
   std::int64_t whole() const;
@@ -28,12 +28,12 @@ class OptionValue {
   double number() const;
   const std::string& words() const;
   std::vector<OptionValue> elements() const;
-  std::int64_t rows() const { return rows_; }
+  const BatchSize& batch() const { return batch_; }
   [[noreturn]] void refuse(std::string_view expected) const;
 
  private:
   Value value_;
-  std::int64_t rows_;
+  BatchSize batch_;
 };
 
 // Beside OptionValue, so that read_value() finds them wherever options are read.
@@ -43,15 +43,15 @@ void read_field(const OptionValue& from, Activation& activation);  ///< none, or
 void read_field(const OptionValue& from, Size2& size);
 void read_field(const OptionValue& from, Padding& padding);
 
-/// Fills an options struct from a node's options, for a batch of so many rows:
+/// Fills an options struct from a node's options, for a batch of this size:
 ///
 ///   T::fields(value, reader); reader.finish();
 ///
 /// Error: an option is missing, left over, of another type or out of the range of its field.
 class OptionReader {
  public:
-  OptionReader(std::span<const Option> options, std::int64_t rows)
-      : options_(options), rows_(rows) {}
+  OptionReader(std::span<const Option> options, const BatchSize& batch)
+      : options_(options), batch_(batch) {}
 
   template <class T>
   OptionReader& operator()(std::string_view name, T& field, Limits limits = {}) {
@@ -65,7 +65,7 @@ class OptionReader {
   OptionValue find(std::string_view name);
 
   std::span<const Option> options_;
-  std::int64_t rows_;
+  BatchSize batch_;
   std::vector<std::string_view> read_;
 };
 
@@ -73,7 +73,7 @@ class OptionReader {
 struct KnownOp {
   const OpDef* op = nullptr;
   std::size_t fewest_inputs = 0, most_inputs = 0;
-  Options (*options)(std::span<const Option> options, std::int64_t rows) = nullptr;
+  Options (*options)(std::span<const Option> options, const BatchSize& batch) = nullptr;
   /// Throws for what the shape rule takes for granted, as functions that make nodes have checked
   /// it; null: there is nothing.
   void (*check)(const ShapeContext&) = nullptr;
@@ -87,13 +87,13 @@ const KnownOp& known_op(std::string_view name);
 void add_known_op(const KnownOp& op);
 
 template <OptionStruct T>
-Options read_options(std::span<const Option> options, std::int64_t rows) {
+Options read_options(std::span<const Option> options, const BatchSize& batch) {
   T value;
-  OptionReader reader(options, rows);
+  OptionReader reader(options, batch);
   T::fields(value, reader);
   reader.finish();
   return value;
 }
-Options no_options(std::span<const Option> options, std::int64_t rows);
+Options no_options(std::span<const Option> options, const BatchSize& batch);
 
 }  // namespace belfry::saved

@@ -32,11 +32,11 @@ StoredAs usual(DType dtype) {
 
 TensorType type_of_one(const Type& type) {
   const auto& sizes = type.sizes;
-  bool rows = !sizes.empty() && sizes[0] == Extent{0, 1}
+  bool rows = !sizes.empty() && sizes[0] == rows_of_batch
               && std::none_of(sizes.begin() + 1, sizes.end(),
                               [](const Extent& size) { return size.follows_batch(); });
-  require(rows, "it is ", type, ", which is not one row an example");
-  const Shape& shape = type.at(1).shape;
+  require(rows, "it is ", type, ", but must be one row an example, of a fixed size");
+  const Shape& shape = type.at({}).shape;
   return {Shape(std::span(shape.begin() + 1, shape.end())), type.dtype};
 }
 

@@ -18,10 +18,10 @@
 namespace belfry {
 namespace {
 
-// A signature for one number of rows, ready to run.
+// A signature for batches of one size, ready to run.
 struct Prepared {
   const saved::Signature* signature;
-  std::int64_t rows;
+  saved::BatchSize batch;
   std::unique_ptr<Executable> executable;
 };
 
@@ -31,25 +31,36 @@ struct Lane {
   PlanCache<Prepared> plans;
 };
 
-// The rows of a batch: of the first input that follows them. Any number will do if none does.
-std::int64_t rows_of(const saved::Signature& signature, const Features& inputs) {
+// Finds n or t, of which a size has `factor`: by the first input with a size of this and nothing
+// else.
+std::int64_t number_of(std::int64_t saved::Extent::*factor, const saved::Signature& signature,
+                       const Features& inputs, std::int64_t otherwise) {
   for (const saved::Node* input : signature.inputs()) {
     const saved::Type& type = input->outputs[0];
     const auto& name = std::get<std::string>(input->option("name"));
-    if (!type.follows_batch() || !inputs.contains(name)) continue;
+    if (!inputs.contains(name)) continue;
     const Shape& shape = inputs.at(name).shape();
     for (std::size_t i = 0; i < type.sizes.size() && static_cast<int>(i) < shape.rank(); ++i) {
       const saved::Extent& size = type.sizes[i];
-      if (!size.follows_batch()) continue;
-      std::int64_t rest = 0;  // a file may say anything
-      if (__builtin_sub_overflow(shape[i], size.fixed, &rest)) return 0;
-      return std::max(rest / size.per_row, std::int64_t{0});
+      saved::Extent only{.fixed = size.fixed};
+      only.*factor = size.*factor;
+      if (size != only || only.*factor == 0) continue;
+      std::int64_t more = 0;  // a file may say anything
+      if (__builtin_sub_overflow(shape[i], only.fixed, &more)) return 0;
+      return std::max(more / (only.*factor), std::int64_t{0});
     }
   }
-  return 1;
+  return otherwise;
 }
 
-void check_inputs(const saved::Signature& signature, const Features& inputs, std::int64_t rows) {
+saved::BatchSize size_of(const saved::Signature& signature, const Features& inputs) {
+  // Any number of rows will do if nothing follows them.
+  return {number_of(&saved::Extent::per_row, signature, inputs, 1),
+          number_of(&saved::Extent::per_step, signature, inputs, 0)};
+}
+
+void check_inputs(const saved::Signature& signature, const Features& inputs,
+                  const saved::BatchSize& batch) {
   for (const saved::Node* input : signature.inputs()) {
     const auto& name = std::get<std::string>(input->option("name"));
     std::vector<std::string> names;
@@ -58,10 +69,18 @@ void check_inputs(const saved::Signature& signature, const Features& inputs, std
             " is missing; this batch has ", names.empty() ? "nothing" : join(names, ", "));
     const Array& value = inputs.at(name);
     require(value.defined(), "predictor: the input `", name, "` is undefined");
-    require(value.type() == input->outputs[0].at(rows), "predictor: the input `", name, "` is ",
-            value.type(), " but must be ", input->outputs[0],
-            input->outputs[0].follows_batch() ? concat(" with n = ", rows, " rows") : "");
+    const saved::Type& type = input->outputs[0];
+    std::string known;
+    if (type.follows_batch()) {
+      known = concat(" with n = ", batch.rows, " rows");
+      if (signature.most_steps > 0) known += concat(" and t = ", batch.steps, " steps");
+    }
+    require(value.type() == type.at(batch), "predictor: the input `", name, "` is ", value.type(),
+            " but must be ", type, known);
   }
+  require(batch.steps <= signature.most_steps, "predictor: the inputs have ", batch.steps,
+          " steps; the export takes at most ", signature.most_steps,
+          ", as its ExportSignature says");
 }
 
 }  // namespace
@@ -82,7 +101,7 @@ struct Predictor::Impl {
   void load_variables(const NamedArrays& weights);
   const saved::Signature& signature(std::string_view name) const;
   std::shared_ptr<Prepared> prepare(Lane& lane, const saved::Signature& signature,
-                                    std::int64_t rows);
+                                    const saved::BatchSize& batch);
 };
 
 namespace {
@@ -123,11 +142,11 @@ void Predictor::Impl::load() {
   std::string json = read_file(graph);
   with_context(graph, [&] {
     model = saved::model_from_json(json, weights);
-    // Once for some number of rows, so that what is wrong is said now. Models are exported by
-    // building them for two rows, among others.
+    // Once for some size, so that what is wrong is said now. Models are exported by building them
+    // for this one, among others.
     for (const auto& [name, signature] : model.signatures)
       with_context(concat("signature ", name), [&signature = signature] {
-        saved::instantiate(signature, 2);
+        saved::instantiate(signature, {2, signature.most_steps});
         saved::check_examples(signature);
       });
   });
@@ -149,7 +168,7 @@ void Predictor::Impl::load_variables(const NamedArrays& weights) {
     for (const saved::Node& node : signature.nodes) {
       if (node.op != variable_op.name) continue;
       const auto& name = std::get<std::string>(node.option("name"));
-      TensorType type = node.outputs[0].at(0);
+      TensorType type = node.outputs[0].at({});
       auto found = weights.find(name);
       require(found != weights.end(), path, ": graph.json has the variable `", name,
               "`, which is not in model.safetensors");
@@ -175,18 +194,18 @@ const saved::Signature& Predictor::Impl::signature(std::string_view name) const 
 }
 
 std::shared_ptr<Prepared> Predictor::Impl::prepare(Lane& lane, const saved::Signature& signature,
-                                                   std::int64_t rows) {
+                                                   const saved::BatchSize& batch) {
   if (auto known = lane.plans.use(
-          [&](const Prepared& p) { return p.signature == &signature && p.rows == rows; }))
+          [&](const Prepared& p) { return p.signature == &signature && p.batch == batch; }))
     return known;
   lane.plans.make_room();  // before the new one takes memory
-  saved::GraphOf built = saved::instantiate(signature, rows);
+  saved::GraphOf built = saved::instantiate(signature, batch);
   auto plan = compile(built.outputs, {}, *device,
                       {.threads = options.threads,
                        .tf32 = options.tf32,
                        .exact_convolutions = options.exact_convolutions});
   return lane.plans.add(
-      {&signature, rows,
+      {&signature, batch,
        std::make_unique<Executable>(std::move(plan), *lane.variables, model.seed)});
 }
 
@@ -200,10 +219,10 @@ Predictor Predictor::load(const std::string& path, const PredictorOptions& optio
 
 Features Predictor::operator()(const Features& inputs, std::string_view name) const {
   const saved::Signature& signature = impl_->signature(name);
-  std::int64_t rows = rows_of(signature, inputs);
-  check_inputs(signature, inputs, rows);
+  saved::BatchSize batch = size_of(signature, inputs);
+  check_inputs(signature, inputs, batch);
   Borrowed borrowed(*impl_);
-  auto prepared = impl_->prepare(borrowed.lane(), signature, rows);
+  auto prepared = impl_->prepare(borrowed.lane(), signature, batch);
   Executable& executable = *prepared->executable;
   StepState state{.seed = impl_->model.seed, .step = impl_->model.step};
   state.draw_as_step_0 = true;  // as predict() does
@@ -258,6 +277,10 @@ Predictor::Types Predictor::outputs(std::string_view name) const {
   for (const auto& [key, operand] : signature.outputs)
     types.emplace_back(key, signature.type(operand));
   return types;
+}
+
+std::int64_t Predictor::most_steps(std::string_view name) const {
+  return impl_->signature(name).most_steps;
 }
 
 const ExampleInputs& Predictor::examples(std::string_view name) const {

@@ -21,17 +21,28 @@
 
 namespace belfry::saved {
 
-/// A whole number that is known but for the rows n of the batch: fixed + per_row * n.
-struct Extent {
-  std::int64_t fixed = 0;    ///< at n = 0
-  std::int64_t per_row = 0;  ///< more for each row; may be negative
+/// What an export leaves open about a batch.
+struct BatchSize {
+  std::int64_t rows = 1;   ///< n
+  std::int64_t steps = 0;  ///< t, see ExportSignature::free_steps; 0 where there are none
 
-  bool follows_batch() const { return per_row != 0; }  ///< depends on n
-  std::int64_t at(std::int64_t rows) const;            ///< Error: beyond 64 bits
-  bool operator==(const Extent&) const = default;      ///< equal for every n
+  bool operator==(const BatchSize&) const = default;
 };
 
-std::string to_string(const Extent& extent);  ///< "28", "n", "49*n", "2*n+1", "-1*n+5"
+/// A whole number that is known but for the size of the batch:
+/// fixed + per_row * n + per_step * t + per_row_and_step * n * t. Factors may be negative.
+struct Extent {
+  std::int64_t fixed = 0, per_row = 0, per_step = 0, per_row_and_step = 0;
+
+  bool follows_batch() const { return *this != Extent{fixed}; }  ///< depends on n or t
+  std::int64_t at(const BatchSize& size) const;                  ///< Error: beyond 64 bits
+  bool operator==(const Extent&) const = default;                ///< equal for every n and t
+};
+
+inline constexpr Extent rows_of_batch{.per_row = 1};    ///< n
+inline constexpr Extent steps_of_batch{.per_step = 1};  ///< t
+
+std::string to_string(const Extent& extent);  ///< "28", "n", "49*n", "2*n+1", "n*t-1*t+5"
 /// Inverse of to_string; Error if it is none.
 Extent extent_from_string(std::string_view text);
 
@@ -40,9 +51,9 @@ struct Type {
   std::vector<Extent> sizes;  ///< one for each axis
   DType dtype = DType::f32;   ///< type of the elements
 
-  TensorType at(std::int64_t rows) const;        ///< Error: a negative size, more than 8 axes
+  TensorType at(const BatchSize& size) const;    ///< Error: a negative size, more than 8 axes
   bool follows_batch() const;                    ///< whether a size does
-  bool operator==(const Type&) const = default;  ///< equal for every n
+  bool operator==(const Type&) const = default;  ///< equal for every n and t
 };
 
 std::string to_string(const Type& type);  ///< "f32[n, 28, 28, 1]"
@@ -90,8 +101,8 @@ struct PredictorOptions {
   /// Calls that compute at the same time; further ones wait. Each of these has memory of its own
   /// for what it computes; they share the weights.
   int parallel = 1;
-  /// Plans that are kept for each of these: one for each signature and number of rows; the least
-  /// recently used goes.
+  /// Plans that are kept for each of these: one for each signature, number of rows and of steps;
+  /// the least recently used goes.
   int plans = 8;
   DecodeImage decode_image = {};  ///< for images in tf.train.Examples
 };
@@ -113,7 +124,8 @@ class Predictor {
 
   /// The predictions of a batch; arrays are the caller's. `signature` may be left out when there is
   /// one, or one named "predict". Inputs that the signature does not ask for are not looked at.
-  /// Error: no such signature, a missing input, one of another type than the signature's.
+  /// Error: no such signature, a missing input, one of another type than the signature's, more
+  /// steps than most_steps().
   Features operator()(const Features& inputs, std::string_view signature = {}) const;
   /// The same for one example: inputs and predictions without the axis of the rows.
   Features single(const Features& example, std::string_view signature = {}) const;
@@ -133,6 +145,8 @@ class Predictor {
   Types inputs(std::string_view signature = {}) const;
   Types outputs(std::string_view signature = {}) const;
   ///@}
+  /// The largest t of a batch, see ExportSignature::free_steps; 0: no size is t.
+  std::int64_t most_steps(std::string_view signature = {}) const;
   const ExampleInputs& examples(std::string_view signature = {}) const;  ///< as exported
   /// ExportSignature::preparation, for data::augmentation_from_json(); empty: none. Raw examples
   /// are prepared bit for bit as those of the training were:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <optional>
 
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/graph/rewrite.h"
@@ -13,12 +15,12 @@ using Nodes = std::vector<const belfry::Node*>;
 
 // The nodes that matter, and the place of each among them by id.
 struct Part {
-  std::int64_t rows = 0;
+  BatchSize batch;
   Nodes nodes;
   std::vector<int> node_numbers;
 
   explicit Part(const Instance& instance)
-      : rows(instance.rows), node_numbers(instance.graph->size()) {
+      : batch(instance.batch), node_numbers(instance.graph->size()) {
     std::vector<Tensor> outputs;
     for (const auto& [name, output] : instance.outputs) outputs.push_back(output);
     auto live = live_nodes(*instance.graph, outputs, {});
@@ -58,7 +60,7 @@ class Recorder {
       node.outputs.push_back(type(types, concat("output ", i)));
     }
     if (first.is(constant_op)) {
-      node.value = constant(node.outputs[0]);
+      record_constant(node);
     } else {
       node.options = options();
     }
@@ -67,10 +69,16 @@ class Recorder {
 
  private:
   [[noreturn]] void differ(const std::string& what) const {
-    fail("export: ", *nodes_[0], " ", what, ": the model is built differently for ", parts_[0].rows,
-         ", ", parts_[1].rows, " and ", parts_[2].rows,
-         " rows, and not by numbers of the form a + b * rows; write the model so that nothing else "
-         "depends on the batch's rows");
+    std::string_view sizes = "2, 3 and 7 rows, and not by numbers of the form a + b * rows";
+    std::string_view of = "rows";
+    if (has_steps()) {
+      sizes =
+          "other numbers of rows and steps, and not by numbers of the form a + b * rows + "
+          "c * steps + d * rows * steps";
+      of = "rows and steps";
+    }
+    fail("export: ", *nodes_[0], " ", what, ": the model is built differently for ", sizes,
+         "; write the model so that nothing else depends on the batch's ", of);
   }
 
   std::vector<Operand> inputs() const {
@@ -83,18 +91,28 @@ class Recorder {
     return all[0];
   }
 
+  bool has_steps() const { return parts_[0].batch.steps > 0; }
+
+  // The first five sizes are (2, t), (3, t), (7, t), (2, t - 1), (3, t - 1): so nothing is divided.
   Extent extent(const std::vector<std::int64_t>& values, const std::string& what) const {
-    if (values[1] == values[0] && values[2] == values[0]) return {values[0], 0};
+    auto is_first = [&](std::int64_t value) { return value == values[0]; };
+    if (std::all_of(values.begin(), values.end(), is_first)) return {values[0]};
     // As unsigned numbers, whose overflow is defined; what does not fit fails the test below.
     auto number = [&](std::size_t i) { return static_cast<std::uint64_t>(values[i]); };
-    std::int64_t step = number(1) - number(0);
-    std::int64_t rows = parts_[1].rows - parts_[0].rows;
-    Extent found{0, step / rows};
-    found.fixed = number(0) - static_cast<std::uint64_t>(found.per_row) * parts_[0].rows;
+    std::uint64_t rows = parts_[0].batch.rows, steps = parts_[0].batch.steps;
+    std::uint64_t row = number(1) - number(0), step = 0, both = 0;  // more for one more
+    if (has_steps()) {
+      step = number(0) - number(3);
+      both = row - (number(4) - number(3));
+    }
+    row -= both * steps, step -= both * rows;
+    Extent found{0, std::int64_t(row), std::int64_t(step), std::int64_t(both)};
+    found.fixed = number(0) - row * rows - step * steps - both * rows * steps;
     constexpr std::int64_t most = std::int64_t{1} << 40;
-    bool small = std::abs(found.per_row) <= most && std::abs(found.fixed) <= most;
+    for (std::int64_t part : {found.fixed, found.per_row, found.per_step, found.per_row_and_step})
+      if (part > most || part < -most) differ(concat("has ", what, " ", join(values, ", ")));
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (!small || found.at(parts_[i].rows) != values[i])
+      if (found.at(parts_[i].batch) != values[i])
         differ(concat("has ", what, " ", join(values, ", ")));
     return found;
   }
@@ -122,24 +140,67 @@ class Recorder {
     return {extents(sizes, what), types[0].dtype};
   }
 
-  Array constant(const Type& type) const {
+  void record_constant(Node& node) const {
     std::vector<Array> values;
-    for (const belfry::Node* node : nodes_) values.push_back(node->as<ConstantOptions>().value);
-    if (!type.follows_batch()) {
-      for (const Array& value : values)
-        if (!identical(value, values[0])) differ("has other values");
-      return values[0];
+    for (const belfry::Node* each : nodes_) values.push_back(each->as<ConstantOptions>().value);
+    const Type& type = node.outputs[0];
+    auto is_first = [&](const Array& value) { return identical(value, values[0]); };
+    bool equal = !type.follows_batch() && std::all_of(values.begin(), values.end(), is_first);
+    if (equal) {
+      node.value = values[0];
+    } else if (!type.follows_batch()) {
+      node.elements = elements(values);
+    } else if (std::optional<Array> element = only_element(values)) {
+      node.value = *element;
+    } else if (has_steps() && begin_alike(type, values)) {
+      node.value = values[0];
+    } else {
+      differ("has a size that follows the batch, but other values in each place");
     }
+  }
+
+  // A count of steps, as limits of lengths are. What follows the rows is no constant of a model
+  // whose rows are apart.
+  std::vector<Extent> elements(const std::vector<Array>& values) const {
+    constexpr std::int64_t most = 16;
+    std::vector<Extent> found;
+    if (values[0].elements() > most) differ("has other values");
+    for (std::int64_t i = 0; i < values[0].elements(); ++i) {
+      std::vector<std::int64_t> numbers;
+      for (const Array& value : values) {
+        double number = value.at(i);
+        bool whole = std::abs(number) < 0x1p52 && number == std::floor(number)
+                     && (number != 0 || !std::signbit(number));
+        if (!whole) differ("has other values");
+        numbers.push_back(static_cast<std::int64_t>(number));
+      }
+      found.push_back(extent(numbers, "other values"));
+      if (found.back().per_row != 0 || found.back().per_row_and_step != 0)
+        differ("has other values");
+    }
+    return found;
+  }
+
+  // The one that all elements of all values equal; none: they do not.
+  std::optional<Array> only_element(const std::vector<Array>& values) const {
     Array first;
     for (const Array& value : values) {
       if (value.elements() == 0) differ("is empty");
       Array all = value.reshape({value.elements()});
       if (!first.defined()) first = all.row(0);
       for (std::int64_t i = 0; i < all.elements(); ++i)
-        if (!identical(all.row(i), first))
-          differ("has a size for the rows but other values in each");
+        if (!identical(all.row(i), first)) return std::nullopt;
     }
     return first.clone();
+  }
+
+  // Whether each of the values is where the first one begins, along all axes that follow the steps.
+  static bool begin_alike(const Type& type, const std::vector<Array>& values) {
+    for (const Extent& size : type.sizes)
+      if (size.follows_batch() && size != steps_of_batch) return false;
+    return std::all_of(values.begin(), values.end(), [&](const Array& value) {
+      return identical(beginning(values[0], value.shape()), value);
+    });
   }
 
   template <class T>
@@ -167,7 +228,8 @@ class Recorder {
   // "f32[2, 10]", "f32[3, 10]" and "f32[7, 10]" become "f32[n, 10]".
   std::string words(std::size_t index, const std::string& what) const {
     std::vector<std::string> values = all_of<std::string>(index);
-    if (values[1] == values[0] && values[2] == values[0]) return values[0];
+    auto is_first = [&](const std::string& value) { return value == values[0]; };
+    if (std::all_of(values.begin(), values.end(), is_first)) return values[0];
     std::vector<std::vector<std::int64_t>> numbers;
     for (std::string& value : values) numbers.push_back(take_numbers(value));
     for (const std::string& value : values)
@@ -235,20 +297,43 @@ class Recorder {
   Nodes nodes_;
 };
 
+std::string describe(const BatchSize& size) {
+  std::string rows = concat(size.rows, " rows");
+  return size.steps == 0 ? rows : concat(rows, " and ", size.steps, " steps");
+}
+
 }  // namespace
 
+std::vector<BatchSize> sizes_to_record(std::int64_t most_steps) {
+  // Not 1, which broadcasts; and rows not in one line with 2 for any of the functions that one
+  // meets.
+  std::vector<BatchSize> sizes{{2, most_steps}, {3, most_steps}, {7, most_steps}};
+  if (most_steps == 0) return sizes;
+  require(most_steps >= 4, "export: free steps, at most ", most_steps,
+          "; expected at least 4, which is what they are learnt from");
+  // A small one, as an if or a minimum of the steps may show there alone.
+  for (BatchSize more :
+       {BatchSize{2, most_steps - 1}, {3, most_steps - 1}, {2, most_steps / 2}, {7, 2}})
+    sizes.push_back(more);
+  return sizes;
+}
+
 Signature record(std::span<const Instance> instances) {
-  ensure(instances.size() == 3, "record: ", instances.size(), " instances");
+  std::int64_t most_steps = instances[0].batch.steps;
+  auto sizes = sizes_to_record(most_steps);
+  ensure(std::ranges::equal(instances, sizes, {}, &Instance::batch), "record: other instances");
   std::vector<Part> parts;
   for (const Instance& instance : instances) parts.emplace_back(instance);
   Signature signature;
+  signature.most_steps = most_steps;
   std::size_t count = parts[0].nodes.size();
   for (const Part& part : parts) count = std::min(count, part.nodes.size());
   for (std::size_t i = 0; i < count; ++i) signature.nodes.push_back(Recorder(parts, i).record());
   for (const Part& part : parts)
     require(part.nodes.size() == parts[0].nodes.size(), "export: the model has ",
-            parts[0].nodes.size(), " nodes for ", parts[0].rows, " rows but ", part.nodes.size(),
-            " for ", part.rows, "; its structure may not depend on the number of rows");
+            parts[0].nodes.size(), " nodes for ", describe(parts[0].batch), " but ",
+            part.nodes.size(), " for ", describe(part.batch),
+            "; its structure may not depend on the size of the batch");
   for (std::size_t i = 0; i < instances[0].outputs.size(); ++i) {
     const auto& [name, output] = instances[0].outputs[i];
     signature.outputs.emplace_back(name, parts[0].operand(output));
@@ -256,7 +341,7 @@ Signature record(std::span<const Instance> instances) {
       require(instances[k].outputs.size() == instances[0].outputs.size()
                   && instances[k].outputs[i].first == name
                   && parts[k].operand(instances[k].outputs[i].second) == parts[0].operand(output),
-              "export: prediction `", name, "` is another node for another number of rows");
+              "export: prediction `", name, "` is another node for a batch of another size");
   }
   return signature;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // A model's predictions as data: nodes by the names of their ops, for batches of any number of
-// rows. These data are in graph.json, and model.onnx is made from them.
+// rows, and of steps where these are free. These data are in graph.json, and model.onnx is made
+// from them.
 
 #include <cstdint>
 #include <map>
@@ -37,13 +38,20 @@ struct Node {
   std::vector<Operand> inputs;
   std::vector<Option> options;  ///< of a variable: name and type alone; none of a constant
   std::vector<Type> outputs;
-  /// The value of a constant. One whose type follows the batch has a scalar here, which all
-  /// elements equal.
+  /// The value of a constant. One whose type follows the batch has here
+  ///   - a scalar, which all elements equal, or
+  ///   - the value for the most steps; for fewer, the first ones along each axis are taken.
   Array value = {};
+  bool is_longest() const;  ///< the second of these
+  /// The elements of a constant in place of `value`: whole numbers, some of which follow the steps.
+  std::vector<Extent> elements = {};
 
   /// The option of this name; Error when there is none.
   const Value& option(std::string_view name) const;
 };
+
+/// The first elements of `value` along each axis, as many as `shape` has. Error: it has fewer.
+Array beginning(const Array& value, const Shape& shape);
 
 /// "conv2d (at conv1)", for messages.
 std::string to_string(const Node& node);
@@ -52,6 +60,7 @@ std::string to_string(const Node& node);
 struct Signature {
   std::vector<Node> nodes;  ///< every node comes after its inputs
   std::vector<std::pair<std::string, Operand>> outputs;
+  std::int64_t most_steps = 0;  ///< the largest t; 0: no size is t
   ExampleInputs examples = {};
   std::string preparation = {};  ///< JSON, see ExportSignature::preparation
 

@@ -12,8 +12,10 @@
 //      "examples": {"image": {"feature": "image/raw", "stored": "bytes", "unit": 255.0}},
 //      "preparation": {"name": "resize", "height": 28, ...}}}}
 //
-// An operand is [node, output]. Numbers that follow the rows n of the batch are texts. Constants of
-// many elements have "tensor", the name of one in model.safetensors, in place of "value".
+// An operand is [node, output]. Numbers that follow the rows n of the batch are texts; so are those
+// that follow its steps t, at most "most_steps" of the signature. Constants of many elements have
+// "tensor", the name of one in model.safetensors, in place of "value"; see Node::value. Those of
+// elements that follow the steps have "elements", [0, "t"].
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +30,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view format = "belfry graph";
-constexpr int version = 1;
+constexpr int newest_version = 2;         // 1: no free steps
 constexpr std::int64_t most_inline = 16;  // elements of a constant that stand in the JSON
 
 // ---- writing
@@ -95,8 +97,9 @@ Json to_json(const Node& node, NamedArrays& weights) {
   for (const Operand& input : node.inputs) out["inputs"].push_back(to_json(input));
   for (const Type& type : node.outputs) out["types"].push_back(to_string(type));
   for (const Option& option : node.options) out["options"][option.name] = to_json(option.value);
+  for (const Extent& element : node.elements) out["elements"].push_back(to_json(element));
   if (!node.value.defined()) return out;
-  if (stands_inline(node.value)) {
+  if (stands_inline(node.value) && !node.is_longest()) {
     out["value"] = elements(node.value);
   } else {
     out["tensor"] = add_weight(node.value, weights);
@@ -125,6 +128,7 @@ Json to_json(const Signature& signature, NamedArrays& weights) {
     out["outputs"][name] = to_string(signature.type(output));
     out["results"][name] = to_json(output);
   }
+  if (signature.most_steps > 0) out["most_steps"] = signature.most_steps;
   for (const auto& [name, input] : signature.examples) out["examples"][name] = to_json(input);
   if (!signature.preparation.empty()) out["preparation"] = Json::parse(signature.preparation);
   return out;
@@ -166,7 +170,7 @@ std::int64_t whole(const Json& json) {
 
 Extent extent(const Json& json) {
   if (json.is_string()) return extent_from_string(json.get_ref<const std::string&>());
-  return {whole(json), 0};
+  return {whole(json)};
 }
 
 bool is_double(const Json& json) {
@@ -213,20 +217,33 @@ Array inline_constant(const Json& list, const TensorType& type) {
   return Array::of(std::span<const double>(values), type.shape).cast(type.dtype);
 }
 
-Array constant(const Json& json, const Type& type, const NamedArrays& weights) {
+// Whether a constant of `type` may have this value: see Node::value.
+bool may_be_value(const TensorType& value, const Type& type, std::int64_t most_steps) {
+  if (value.dtype != type.dtype) return false;
+  if (type.follows_batch() && value.shape.rank() == 0) return true;
+  bool good = value.shape.rank() == std::ssize(type.sizes);
+  for (int axis = 0; good && axis < value.shape.rank(); ++axis)
+    good = type.sizes[axis] == Extent{value.shape[axis]}
+           || (type.sizes[axis] == steps_of_batch && value.shape[axis] == most_steps);
+  return good;
+}
+
+Array constant(const Json& json, const Type& type, const NamedArrays& weights,
+               std::int64_t most_steps) {
   TensorType wanted{{}, type.dtype};
-  if (!type.follows_batch()) wanted = type.at(0);
+  if (!type.follows_batch()) wanted = type.at({});
   if (const Json* list = optional(json, "value", &Json::is_array, "a list"))
     return inline_constant(*list, wanted);
   auto name = field(json, "tensor", &Json::is_string, "a name").get<std::string>();
   auto found = weights.find(name);
   require(found != weights.end(), "there is no tensor `", name, "` in the weights");
-  require(found->second.type() == wanted, "tensor `", name, "` is ", found->second.type(),
-          " but the graph wants ", wanted);
+  require(may_be_value(found->second.type(), type, most_steps), "tensor `", name, "` is ",
+          found->second.type(), " but the graph wants ", type,
+          most_steps > 0 ? concat(" for ", most_steps, " steps") : "");
   return found->second;
 }
 
-Node node_from(const Json& json, const NamedArrays& weights) {
+Node node_from(const Json& json, const NamedArrays& weights, std::int64_t most_steps) {
   Node node{.op = field(json, "op", &Json::is_string, "a text").get<std::string>(),
             .scope = {},
             .inputs = {},
@@ -248,7 +265,13 @@ Node node_from(const Json& json, const NamedArrays& weights) {
         });
     if (node.op == "constant") {
       require(node.outputs.size() == 1, "a constant has one type");
-      node.value = constant(json, node.outputs[0], weights);
+      if (const Json* elements = optional(json, "elements", &Json::is_array, "a list")) {
+        require(!json.contains("value") && !json.contains("tensor"),
+                "a constant has one of `value`, `tensor` and `elements`");
+        for (const Json& element : *elements) node.elements.push_back(extent(element));
+      } else {
+        node.value = constant(json, node.outputs[0], weights, most_steps);
+      }
     }
     return node;
   });
@@ -275,9 +298,15 @@ ExampleInput example_input(const Json& json) {
 
 Signature signature_from(const Json& json, const NamedArrays& weights) {
   Signature signature;
+  if (const Json* most = optional(json, "most_steps", &Json::is_number_integer, "a number"))
+    signature.most_steps = whole(*most);
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  require(signature.most_steps >= 0 && signature.most_steps <= most, "`most_steps` is ",
+          signature.most_steps, "; expected 0 to 2^40");
   for (const Json& node : field(json, "nodes", &Json::is_array, "a list"))
-    with_context(concat("node ", signature.nodes.size()),
-                 [&] { signature.nodes.push_back(node_from(node, weights)); });
+    with_context(concat("node ", signature.nodes.size()), [&] {
+      signature.nodes.push_back(node_from(node, weights, signature.most_steps));
+    });
   for (const auto& [name, output] : field(json, "results", &Json::is_object, "an object").items()) {
     Operand at =
         with_context(concat("result ", name), [&output = output] { return operand(output); });
@@ -300,8 +329,9 @@ Model model_from(const Json& json, const NamedArrays& weights) {
   auto name = field(json, "format", &Json::is_string, "a text").get<std::string>();
   require(name == format, "the format is `", name, "`, not `", format, "`");
   std::int64_t number = whole(field(json, "version", &Json::is_number_integer, "a number"));
-  require(number == version, "version ", number, " of the format; this program reads version ",
-          version, number > version ? "; a newer Belfry wrote it: update to read it" : "");
+  require(number >= 1 && number <= newest_version, "version ", number,
+          " of the format; this program reads versions 1 to ", newest_version,
+          number > newest_version ? "; a newer Belfry wrote it: update to read it" : "");
   Model model;
   model.step = whole(field(json, "step", &Json::is_number_integer, "a number"));
   model.seed =
@@ -316,8 +346,10 @@ Model model_from(const Json& json, const NamedArrays& weights) {
 }  // namespace
 
 std::string to_json(const Model& model, NamedArrays& weights) {
+  bool has_steps = std::ranges::any_of(
+      model.signatures, [](const auto& named) { return named.second.most_steps > 0; });
   Json out{{"format", format},
-           {"version", version},
+           {"version", has_steps ? newest_version : 1},
            {"step", model.step},
            {"seed", model.seed},
            {"signatures", Json::object()}};

@@ -184,6 +184,13 @@ class Graph {
   /// parameters in f32 whatever they compute in.
   bool mixed_precision() const { return input_rule_ != nullptr; }
 
+  /// Whether an op that changes nothing because sizes happen to be so, as a slice of all, is a node
+  /// all the same, so that graphs for batches of several sizes have the same nodes. False at first.
+  ///@{
+  void keep_idle_nodes() { keeps_idle_nodes_ = true; }
+  bool keeps_idle_nodes() const { return keeps_idle_nodes_; }
+  ///@}
+
   int towers() const { return towers_; }  ///< how many run the model together
 
   /// Nodes made from now on see the rows of the tower's batch from `first_row` on: their random
@@ -203,6 +210,7 @@ class Graph {
   std::unique_ptr<Placement> placement_;
   std::map<std::string, int> streams_;
   InputRule input_rule_;
+  bool keeps_idle_nodes_ = false;
   int towers_ = 1;
   std::int64_t first_row_ = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
 // Each model of models/ by name, as small as it can be, with what it predicts from.
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -24,10 +25,21 @@ struct SmallModel {
   std::string name, options;
   std::vector<SmallFeature> features;
   bool large = false;  ///< millions of weights, whatever its options say
+  /// Features whose first axis counts steps, of which there may be any number.
+  std::vector<std::string> free_steps = {};
 
   Signature signature() const {
     Signature of;
     for (const SmallFeature& f : features) of.emplace_back(f.name, f.type);
+    return of;
+  }
+  /// The same with so many steps, to which lengths are at most.
+  SmallModel of_steps(std::int64_t steps) const {
+    SmallModel of = *this;
+    for (SmallFeature& f : of.features) {
+      if (std::ranges::count(free_steps, f.name)) f.type.shape = f.type.shape.with(0, steps);
+      if (f.name.ends_with("length")) f.low = 1, f.high = static_cast<double>(steps + 1);
+    }
     return of;
   }
   Features batch(std::int64_t rows) const {
@@ -115,14 +127,20 @@ inline std::vector<SmallModel> every_model() {
            {{"audio", {{12, 5}, DType::f32}}, {"audio_length", {{}, DType::i64}, 6, 13}}},
           {"gpt",
            R"({"vocabulary": 9, "context": 8, "depth": 1, "width": 8, "heads": 2})",
-           {{"token", {{6}, DType::i64}, 0, 9}}},
+           {{"token", {{6}, DType::i64}, 0, 9}},
+           false,
+           {"token"}},
           {"rnn",
            R"({"units": 5, "layers": 2, "bidirectional": true, "lengths": "length"})",
-           {{"x", {{6, 3}, DType::f32}}, {"length", {{}, DType::i64}, 1, 7}}},
+           {{"x", {{6, 3}, DType::f32}}, {"length", {{}, DType::i64}, 1, 7}},
+           false,
+           {"x"}},
           {"transformer",
            R"({"vocabulary": 9, "depth": 1, "width": 8, "heads": 2, "hidden": 16,
                           "lengths": "length"})",
-           {{"token", {{6}, DType::i64}, 0, 9}, {"length", {{}, DType::i64}, 1, 7}}},
+           {{"token", {{6}, DType::i64}, 0, 9}, {"length", {{}, DType::i64}, 1, 7}},
+           false,
+           {"token"}},
           {"baseline", "{}", person},
           {"linear", columns, person},
           {"dnn", columns, person},

@@ -30,7 +30,8 @@ ModelFn telling_more(const ModelFn& model_fn) {
   };
 }
 
-void write(const SmallModel& small, const std::string& folder) {
+// With free steps, more of them than the batch has.
+void write(const SmallModel& small, const std::string& folder, bool free_steps = false) {
   std::filesystem::create_directories(folder);
   ModelFn model = telling_more(make(small.name, small.options));
   std::string checkpoint = folder + "/checkpoint.safetensors";
@@ -41,6 +42,10 @@ void write(const SmallModel& small, const std::string& folder) {
       .checkpoint = checkpoint,
       .signatures = {
           {"predict", {.inputs = small.signature(), .preparation = R"({"name":"to_float"})"}}}};
+  if (free_steps) {
+    options.signatures["predict"].inputs = small.of_steps(8).signature();
+    options.signatures["predict"].free_steps = small.free_steps;
+  }
   check_export(options);
   export_model(folder, options);
   Estimator estimator({.model_fn = model, .model_dir = folder + "/run", .run = quiet()});
@@ -55,14 +60,24 @@ void write(const SmallModel& small, const std::string& folder) {
   save("outputs.safetensors", outputs);
 }
 
-/// A language model that reads several documents in a row, and one that goes on with a cache of
-/// five places.
+/// A language model that reads several documents in a row, one of rows of several lengths, and one
+/// that goes on with a cache of five places.
 std::vector<std::pair<std::string, SmallModel>> models_of_positions() {
   SmallFeature token{"token", {{6}, DType::i64}, 0, 9}, one_token{"token", {{1}, DType::i64}, 0, 9};
   const std::string options = R"({"vocabulary": 9, "context": 8, "depth": 1, "width": 8, "heads": 2,
                                  "block": ")";
   return {{"gpt_of_documents",
-           {"gpt", options + "gpt2\"}", {token, {"position", {{6}, DType::i64}, 0, 1}}}},
+           {"gpt",
+            options + "gpt2\"}",
+            {token, {"position", {{6}, DType::i64}, 0, 1}},
+            false,
+            {"token", "position"}}},
+          {"gpt_of_lengths",
+           {"gpt",
+            options + "llama\", \"kv_heads\": 1}",
+            {token, {"length", {{}, DType::i64}, 1, 7}},
+            false,
+            {"token"}}},
           {"gpt_with_cache",
            {"gpt",
             options + "llama\", \"kv_heads\": 1}",
@@ -76,10 +91,15 @@ std::vector<std::pair<std::string, SmallModel>> models_of_positions() {
 }  // namespace
 
 int main(int, char** arguments) try {
-  for (const SmallModel& small : every_model())
-    with_context(small.name, [&] { write(small, concat(arguments[1], "/", small.name)); });
-  for (const auto& more : models_of_positions())
-    with_context(more.first, [&] { write(more.second, concat(arguments[1], "/", more.first)); });
+  auto write_all = [&](const std::string& name, const SmallModel& small) {
+    std::string folder = concat(arguments[1], "/", name);
+    with_context(name, [&] {
+      write(small, folder);
+      if (!small.free_steps.empty()) write(small, folder + "_of_free_steps", true);
+    });
+  };
+  for (const SmallModel& small : every_model()) write_all(small.name, small);
+  for (const auto& [name, small] : models_of_positions()) write_all(name, small);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

@@ -1,6 +1,7 @@
 #include "belfry/framework/export/onnx/converter.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "belfry/framework/tensor/array.h"
 
@@ -143,22 +144,45 @@ std::string Converter::list(const std::vector<std::int64_t>& values) {
   return constant(Array::of(std::span<const std::int64_t>(values), {std::ssize(values)}), "list");
 }
 
+// The size of the first axis of an input that is `unit`, n or t alone.
+std::string Converter::size_of_batch(const Extent& unit) {
+  for (const auto& [name, type] : graph_.inputs)
+    for (std::int64_t axis = 0; axis < std::ssize(type.sizes); ++axis)
+      if (type.sizes[axis] == unit)
+        return add("Shape", {name}, {{"start", axis}, {"end", axis + 1}});
+  unsupported("it follows the batch, and no input has its rows or steps");
+}
+
 std::string Converter::sizes(const std::vector<Extent>& extents) {
-  std::vector<std::int64_t> fixed, per_row;
-  for (const Extent& extent : extents) {
-    fixed.push_back(extent.fixed);
-    per_row.push_back(extent.per_row);
+  std::string sum;
+  auto add_part = [&](std::int64_t Extent::*factor, auto unit) {
+    std::vector<std::int64_t> factors;
+    for (const Extent& extent : extents) factors.push_back(extent.*factor);
+    if (std::ranges::all_of(factors, [](std::int64_t x) { return x == 0; })) return;
+    std::string part = add("Mul", {unit(), list(factors)});
+    sum = sum.empty() ? part : add("Add", {sum, part});
+  };
+  auto rows = [&] { return rows_.empty() ? rows_ = size_of_batch(saved::rows_of_batch) : rows_; };
+  auto steps = [&] {
+    return steps_.empty() ? steps_ = size_of_batch(saved::steps_of_batch) : steps_;
+  };
+  add_part(&Extent::per_row, rows);
+  add_part(&Extent::per_step, steps);
+  add_part(&Extent::per_row_and_step, [&] { return add("Mul", {rows(), steps()}); });
+  std::vector<std::int64_t> fixed;
+  for (const Extent& extent : extents) fixed.push_back(extent.fixed);
+  return sum.empty() ? list(fixed) : add("Add", {sum, list(fixed)});
+}
+
+std::string Converter::numbers(const Extent& count) {
+  if (count.follows_batch()) {
+    std::string end = add("Squeeze", {sizes({count})});
+    return add("Range", {scalar(0, DType::i64), end, scalar(1, DType::i64)});
   }
-  if (std::all_of(per_row.begin(), per_row.end(), [](auto x) { return x == 0; }))
-    return list(fixed);
-  if (batch_.empty()) {
-    for (const auto& [name, type] : graph_.inputs)
-      if (batch_.empty() && !type.sizes.empty() && type.sizes[0] == Extent{0, 1})
-        batch_ = add("Shape", {name}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}});
-    if (batch_.empty()) unsupported("it follows the batch, and no input has its rows");
-  }
-  std::string product = add("Mul", {batch_, list(per_row)});
-  return add("Add", {product, list(fixed)});
+  Array out({count.fixed}, DType::i64);
+  auto values = out.span<std::int64_t>();
+  std::iota(values.begin(), values.end(), 0);
+  return constant(out);
 }
 
 std::string Converter::new_input(const std::string& name) {
@@ -254,7 +278,7 @@ const Array* Converter::affine_operand(int node, int of, std::int64_t channels) 
   if (!other || other->dtype() != DType::f32 || other->shape().rank() != 1) return nullptr;
   std::int64_t size = other->shape()[0];
   const auto& sizes = signature_.type({of, 0}).sizes;
-  bool along_last = !sizes.empty() && sizes.back() == Extent{size, 0};
+  bool along_last = !sizes.empty() && sizes.back() == Extent{size};
   return along_last && size > 0 && channels % size == 0 ? other : nullptr;
 }
 

@@ -62,6 +62,7 @@ class Converter {
   std::string scalar(double value, DType dtype);
   std::string list(const std::vector<std::int64_t>& values);  ///< i64 [values]
   std::string sizes(const std::vector<Extent>& extents);      ///< i64 [extents], of this batch
+  std::string numbers(const Extent& count);                   ///< 0, 1, ... count - 1: i64 [count]
   /// One more input of the whole, of the type of output 0.
   std::string new_input(const std::string& name);
   std::string transposed(const std::string& value, const std::vector<std::int64_t>& permutation);
@@ -96,6 +97,7 @@ class Converter {
   void bind(Operand operand, const std::string& value, bool channels_first);
   std::string plain(Operand operand);
   std::string first(Operand operand);
+  std::string size_of_batch(const Extent& unit);
   std::string fresh(const std::string& name);
   std::string named(const std::string& word);
   std::string weight(int node);
@@ -114,7 +116,7 @@ class Converter {
   std::set<int> folded_;  // into a node before: what they read is what they make
   std::set<std::string> names_;
   std::map<std::pair<std::string, DType>, std::string> scalars_;
-  std::string batch_;  // i64 [1], the rows
+  std::string rows_, steps_;  // i64 [1] each, as far as anything asked
 };
 
 /// A conversion of one op; null when there is none.

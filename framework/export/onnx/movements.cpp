@@ -14,7 +14,7 @@ void reshape(Converter& c) {
   auto follows = [](const Extent& e) { return e.follows_batch(); };
   bool plain = std::count_if(shape.begin(), shape.end(), follows) == 1
                && std::find(shape.begin(), shape.end(), Extent{}) == shape.end();
-  if (plain) *std::find_if(shape.begin(), shape.end(), follows) = {-1, 0};
+  if (plain) *std::find_if(shape.begin(), shape.end(), follows) = {-1};
   c.give(c.add("Reshape", {c.input(0), c.sizes(shape)}, {{"allowzero", std::int64_t{!plain}}}));
 }
 
@@ -47,8 +47,10 @@ void slice(Converter& c) {
       end[i] = begin[i];
       continue;
     }
-    end[i].fixed = begin[i].fixed + (end[i].fixed - 1) * strides[i] + 1;
-    end[i].per_row = begin[i].per_row + end[i].per_row * strides[i];
+    for (std::int64_t Extent::*part :
+         {&Extent::fixed, &Extent::per_row, &Extent::per_step, &Extent::per_row_and_step})
+      end[i].*part = begin[i].*part + end[i].*part * strides[i];
+    end[i].fixed += 1 - strides[i];
   }
   if (axes.empty()) return c.give(c.input(0));
   c.give(c.add("Slice", {c.input(0), c.sizes(begin), c.sizes(end), c.list(axes), c.list(strides)}));
@@ -70,24 +72,36 @@ void gather(Converter& c) {
 void one_hot(Converter& c) {
   std::int64_t depth = c.whole("depth");
   DType dtype = dtype_from_string(c.words("dtype"));
-  Array classes({depth}, DType::i64);
-  auto values = classes.span<std::int64_t>();
-  std::iota(values.begin(), values.end(), 0);
   std::string indices = c.add("Cast", {c.input(0)}, {{"to", data_type(DType::i64)}});
   std::string column = c.add("Unsqueeze", {indices, c.list({-1})});
-  std::string chosen = c.add("Equal", {column, c.constant(classes)});
+  std::string chosen = c.add("Equal", {column, c.numbers({depth})});
   c.give(
       c.add("Where", {chosen, c.scalar(c.number("on"), dtype), c.scalar(c.number("off"), dtype)}));
+}
+
+// A constant that follows the batch; the others are known already.
+void constant(Converter& c) {
+  const saved::Node& node = c.node();
+  const saved::Type& type = node.outputs[0];
+  if (!node.elements.empty()) {
+    std::string all = c.add("Cast", {c.sizes(node.elements)}, {{"to", data_type(type.dtype)}});
+    return c.give(c.add("Reshape", {all, c.sizes(type.sizes)}));
+  }
+  std::string value = c.constant(node.value);
+  if (!node.is_longest()) return c.give(c.add("Expand", {value, c.sizes(type.sizes)}));
+  std::vector<std::int64_t> begin(type.sizes.size()), axes(type.sizes.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  c.give(c.add("Slice", {value, c.list(begin), c.sizes(type.sizes), c.list(axes)}));
 }
 
 }  // namespace
 
 Conversions movement_conversions() {
-  return {{"reshape", reshape},     {"broadcast_to", broadcast_to},
+  return {{"constant", constant},   {"one_hot", one_hot},
+          {"reshape", reshape},     {"broadcast_to", broadcast_to},
           {"transpose", transpose}, {"concat", concat},
           {"slice", slice},         {"pad", pad},
-          {"gather", gather},       {"embedding_lookup", gather},
-          {"one_hot", one_hot}};
+          {"gather", gather},       {"embedding_lookup", gather}};
 }
 
 }  // namespace belfry::onnx

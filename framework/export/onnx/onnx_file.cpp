@@ -1,5 +1,6 @@
 #include "belfry/framework/export/onnx/onnx_file.h"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -67,7 +68,8 @@ void write(WireWriter& to, const std::string& name, const saved::Type& type) {
   auto dimension = [&](const saved::Extent& size) {
     if (!size.follows_batch()) return to.varint(1, bits(size.fixed));
     std::string text = to_string(size);
-    text[text.find('n')] = 'N';
+    std::ranges::replace(text, 'n', 'N');
+    std::ranges::replace(text, 't', 'T');
     to.text(2, text);
   };
   auto shape = [&] {

@@ -12,6 +12,13 @@
 namespace belfry::onnx {
 namespace {
 
+bool follows_batch(const saved::Option& option) {
+  auto follows = [](const saved::Extent& extent) { return extent.follows_batch(); };
+  if (const auto* extent = std::get_if<saved::Extent>(&option.value)) return follows(*extent);
+  const auto* extents = std::get_if<std::vector<saved::Extent>>(&option.value);
+  return extents && std::ranges::any_of(*extents, follows);
+}
+
 // For each node: whether it depends on weights alone, and has one output of one size.
 std::vector<bool> known_nodes(const saved::Signature& signature) {
   std::vector<bool> known;
@@ -21,7 +28,8 @@ std::vector<bool> known_nodes(const saved::Signature& signature) {
                     && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Operand& o) {
                          return o.output == 0 && known[o.node];
                        });
-    known.push_back((leaf || computed) && node.outputs.size() == 1
+    known.push_back((leaf || computed) && node.elements.empty()
+                    && std::ranges::none_of(node.options, follows_batch) && node.outputs.size() == 1
                     && !node.outputs[0].follows_batch());
   }
   return known;
@@ -56,8 +64,9 @@ std::map<int, Array> known_values(const saved::Signature& signature, const Named
   std::map<int, Array> values = known.no_values();
   if (known.wanted.empty()) return values;
   saved::Signature part{signature.nodes, {}};
+  part.most_steps = signature.most_steps;
   for (int node : known.wanted) part.outputs.emplace_back(text(node), Operand{node, 0});
-  saved::GraphOf built = saved::instantiate(part, 2);
+  saved::GraphOf built = saved::instantiate(part, {2, signature.most_steps});
   auto results = evaluate(built.outputs, {weights.begin(), weights.end()}, {.fast = false});
   auto result = results.begin();
   for (int node : known.wanted) values[node] = *result++;
@@ -68,7 +77,7 @@ std::map<int, Array> known_values(const saved::Signature& signature, const Named
 std::map<int, Array> zeros_for_known(const saved::Signature& signature) {
   Known known(signature);
   std::map<int, Array> values = known.no_values();
-  auto type = [&](int node) { return signature.type({node, 0}).at(0); };
+  auto type = [&](int node) { return signature.type({node, 0}).at({}); };
   std::int64_t most = 0;
   for (int node : known.wanted) most = std::max(most, type(node).bytes());
   check_size(most);

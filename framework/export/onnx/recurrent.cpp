@@ -93,16 +93,20 @@ void recurrent(Converter& c) {
   }
 }
 
-/// Whether a key counts for a query by their places alone: bool [1, 1, tq, tk].
-Array band(std::int64_t tq, std::int64_t tk, bool causal, std::int64_t window) {
-  Array out(Shape{1, 1, tq, tk}, DType::boolean);
-  bool* to = out.span<bool>().data();
-  for (std::int64_t query = 0; query < tq; ++query)
-    for (std::int64_t key = 0; key < tk; ++key) {
-      std::int64_t away = key - (query + tk - tq);
-      *to++ = (!causal || away <= 0) && (window == 0 || (away < window && -away < window));
-    }
-  return out;
+/// Whether a key counts for a query by their places alone: bool [tq, tk].
+std::string band(Converter& c, const Extent& tq, const std::string& keys, const Extent& tk,
+                 bool causal, std::int64_t window) {
+  Extent ahead{tk.fixed - tq.fixed, tk.per_row - tq.per_row, tk.per_step - tq.per_step,
+               tk.per_row_and_step - tq.per_row_and_step};
+  std::string queries = c.add("Unsqueeze", {c.numbers(tq), c.list({1})});
+  if (ahead != Extent{}) queries = c.add("Add", {queries, c.sizes({ahead})});
+  std::string away = c.add("Sub", {keys, queries}), inside;
+  if (causal) inside = c.add("LessOrEqual", {away, c.scalar(0, DType::i64)});
+  if (window > 0) {
+    std::string near = c.add("Less", {c.add("Abs", {away}), c.scalar(window, DType::i64)});
+    inside = causal ? c.add("And", {inside, near}) : near;
+  }
+  return inside;
 }
 
 /// Keys or values [n, t, kv_heads, d] as [n, heads, t, d] or, for products with queries,
@@ -115,13 +119,6 @@ std::string in_heads(Converter& c, int input, std::int64_t heads,
   Array shared(Shape{heads}, DType::i64);
   for (std::int64_t i = 0; i < heads; ++i) shared.span<std::int64_t>()[i] = i / (heads / kv_heads);
   return c.add("Gather", {x, c.constant(shared)}, {{"axis", std::int64_t{1}}});
-}
-
-/// 0, 1, ... tk - 1 as [1, 1, 1, tk].
-std::string key_numbers(Converter& c, std::int64_t tk) {
-  Array keys(Shape{1, 1, 1, tk}, DType::i64);
-  for (std::int64_t i = 0; i < tk; ++i) keys.span<std::int64_t>()[i] = i;
-  return c.constant(keys);
 }
 
 // (q, k, v, [mask], [lengths], [key ranges]) -> (y, logs of sums)
@@ -141,21 +138,19 @@ void dot_product_attention(Converter& c) {
   int next = 3;
   bool causal = c.flag("causal");
   std::int64_t window = c.whole("window");
-  bool follows = tq.follows_batch() || tk.follows_batch();
-  if (follows && (causal || window > 0 || c.flag("lengths") || c.flag("key_ranges")))
-    c.unsupported("the number of steps follows the batch");
-  if (causal || window > 0) require_too(c.constant(band(tq.fixed, tk.fixed, causal, window)));
+  std::string keys;
+  if (causal || window > 0 || c.flag("lengths") || c.flag("key_ranges")) keys = c.numbers(tk);
+  if (causal || window > 0) require_too(band(c, tq, keys, tk, causal, window));
   if (c.flag("mask")) require_too(c.input(next++));
   if (c.flag("lengths")) {
     std::string lengths = c.add("Unsqueeze", {c.input(next++), c.list({1, 2, 3})});
-    require_too(c.add("Less", {key_numbers(c, tk.fixed), lengths}));
+    require_too(c.add("Less", {keys, lengths}));
   }
   if (c.flag("key_ranges")) {
     std::string ranges = c.add("Unsqueeze", {c.input(next++), c.list({1})});
     auto end_of = [&](std::int64_t which) {
       return c.add("Slice", {ranges, c.list({which}), c.list({which + 1}), c.list({3})});
     };
-    std::string keys = key_numbers(c, tk.fixed);
     require_too(c.add("Not", {c.add("Less", {keys, end_of(0)})}));
     require_too(c.add("Less", {keys, end_of(1)}));
   }

@@ -9,13 +9,9 @@ namespace {
 // no label to a column more, which is then cut off.
 void ctc_collapse(Converter& c) {
   const Extent rows = c.type(0).sizes[0], frames = c.type(0).sizes[1];
-  if (frames.follows_batch()) c.unsupported("the number of frames follows the batch");
-  std::int64_t t = frames.fixed;
-  std::string path = c.input(0), columns = c.list({1});
-  Array first_frames({t}, DType::i64);
-  for (std::int64_t i = 0; i < t; ++i) first_frames.span<std::int64_t>()[i] = i;
+  std::string path = c.input(0), columns = c.list({1}), t = c.sizes({frames});
   std::string counted =
-      c.add("Less", {c.constant(first_frames), c.add("Unsqueeze", {c.input(1), columns})});
+      c.add("Less", {c.numbers(frames), c.add("Unsqueeze", {c.input(1), columns})});
   std::string shifted = c.add("Pad", {path, c.list({0, 1, 0, -1}), c.scalar(-1, DType::i64)});
   std::string repeated = c.add("Equal", {path, shifted});
   // No class is -1, so the first frame repeats nothing.
@@ -24,10 +20,12 @@ void ctc_collapse(Converter& c) {
   std::string ones = c.add("Cast", {label}, {{"to", data_type(DType::i64)}});
   std::string before =
       c.add("CumSum", {ones, c.scalar(1, DType::i64)}, {{"exclusive", std::int64_t{1}}});
-  std::string entry = c.add("Where", {label, before, c.scalar(t, DType::i64)});
-  std::string empty = c.add("Expand", {c.scalar(-1, DType::i64), c.sizes({rows, {t + 1, 0}})});
+  std::string entry = c.add("Where", {label, before, t});
+  Extent one_more = frames;
+  ++one_more.fixed;
+  std::string empty = c.add("Expand", {c.scalar(-1, DType::i64), c.sizes({rows, one_more})});
   std::string all = c.add("ScatterElements", {empty, entry, path}, {{"axis", std::int64_t{1}}});
-  c.give(c.add("Slice", {all, c.list({0}), c.list({t}), columns}), 0);
+  c.give(c.add("Slice", {all, c.list({0}), t, columns}), 0);
   c.give(c.add("ReduceSum", {ones, columns}, {{"keepdims", std::int64_t{0}}}), 1);
 }
 

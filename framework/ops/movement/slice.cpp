@@ -93,7 +93,7 @@ Tensor slice(Tensor x, SliceOptions options) {
   bool whole = options.size == std::vector<std::int64_t>(x.shape().begin(), x.shape().end());
   for (std::int64_t begin : options.begin) whole = whole && begin == 0;
   for (std::int64_t stride : options.strides) whole = whole && stride == 1;
-  return whole ? x : apply1(slice_op, {x}, std::move(options));
+  return whole && !x.graph().keeps_idle_nodes() ? x : apply1(slice_op, {x}, std::move(options));
 }
 
 std::vector<Tensor> split(Tensor x, std::vector<std::int64_t> sizes, int axis) {

@@ -13,16 +13,16 @@ using ::testing::HasSubstr;
 TEST(Extent, IsTextAndBack) {
   for (const char* text : {"28", "n", "49*n", "2*n+1", "n-3", "-1*n+5", "0", "-7"})
     EXPECT_EQ(to_string(saved::extent_from_string(text)), text);
-  EXPECT_EQ(saved::extent_from_string("2*n+1").at(4), 9);
+  EXPECT_EQ(saved::extent_from_string("2*n+1").at({4}), 9);
   for (const char* text : {"", "m", "2n", "*n", "n+", "n*2", "1.5", "99999999999999999999", "n+n"})
     EXPECT_THAT(error_of([&] { saved::extent_from_string(text); }), HasSubstr("is no size"))
         << text;
   EXPECT_THAT(error_of([] {
-                saved::Extent{0, std::int64_t{1} << 62}.at(2);
+                saved::Extent{0, std::int64_t{1} << 62}.at({2});
               }),
               HasSubstr("beyond 64 bits"));
-  EXPECT_EQ(to_string(saved::type_from_string("f32[n, 2*n, 3]").at(2)), "f32[2, 4, 3]");
-  EXPECT_EQ(to_string(saved::type_from_string("i64[]").at(2)), "i64[]");
+  EXPECT_EQ(to_string(saved::type_from_string("f32[n, 2*n, 3]").at({2})), "f32[2, 4, 3]");
+  EXPECT_EQ(to_string(saved::type_from_string("i64[]").at({2})), "i64[]");
   for (const char* text : {"f32", "f32[", "f33[1]", "f32[1,2]", "f32[1, ]", "f32[n, n] "})
     EXPECT_NE(error_of([&] { saved::type_from_string(text); }), "no error") << text;
 }
@@ -41,7 +41,7 @@ const std::string x =
 std::string error_in(const std::string& json) {
   return error_of([&] {
     saved::Model model = saved::model_from_json(json, {});
-    saved::instantiate(model.signatures.at("predict"), 2);
+    saved::instantiate(model.signatures.at("predict"), {2});
   });
 }
 // The error of a node behind input x.
@@ -155,9 +155,10 @@ TEST(SavedGraph, RefusesWhatIsNoGraph) {
   EXPECT_THAT(error_in("{"), HasSubstr("no valid JSON"));
   EXPECT_THAT(error_in("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(error_in(R"({"format": "other"})"), HasSubstr("the format is `other`"));
-  EXPECT_THAT(error_in(R"({"format": "belfry graph", "version": 2})"),
-              HasSubstr("version 2 of the format; this program reads version 1; a newer Belfry "
-                        "wrote it: update to read it"));
+  EXPECT_THAT(
+      error_in(R"({"format": "belfry graph", "version": 3})"),
+      HasSubstr("version 3 of the format; this program reads versions 1 to 2; a newer Belfry "
+                "wrote it: update to read it"));
   EXPECT_THAT(error_in(graph_of(x, 1)), HasSubstr("result `y` is [1, 0], which is not there"));
   const std::string deep(100'000, '['), back(100'000, ']');
   EXPECT_THAT(error_in(deep), HasSubstr("values are nested more than 100 deep"));
@@ -174,7 +175,7 @@ TEST(SavedGraph, AnyBytesGiveAGraphOrAnError) {
   auto read = [&](const std::string& text) {
     return error_of([&] {
       for (const auto& [name, signature] : saved::model_from_json(text, weights).signatures)
-        saved::instantiate(signature, 2);
+        saved::instantiate(signature, {2});
     });
   };
   EXPECT_EQ(read(json), "no error");
