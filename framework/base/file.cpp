@@ -11,6 +11,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/folder_names.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/base/temporary_file.h"
 
 namespace belfry {
@@ -45,6 +46,15 @@ const char* remedy(int error) {
     default:
       return "check the disk";
   }
+}
+
+// Where the process has no room for one more file, nothing is said against this one: who would take
+// another in its place has to know.
+void check_read(const std::string& path, int error) {
+  if (error == 0) return;
+  std::string message = concat("cannot read `", path, "`: ", reason_and_remedy(error));
+  if (error == EMFILE || error == ENFILE || error == ENOMEM) throw OutOfMemory(message);
+  fail(message);
 }
 
 int sync_names(const std::string& folder) {
@@ -115,10 +125,7 @@ void write_file_atomically(const std::string& path, std::string_view content) {
 }
 
 std::string read_file(const std::string& path) {
-  auto check = [&](bool ok) {
-    int error = errno;
-    require(ok, "cannot read `", path, "`: ", reason_and_remedy(error));
-  };
+  auto check = [&](bool ok) { check_read(path, ok ? 0 : errno); };
   Descriptor file(retry([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   check(static_cast<bool>(file));
   struct stat status {};
@@ -143,7 +150,7 @@ RandomAccessFile::RandomAccessFile(const std::string& path) : path_(path) {
   Descriptor file(retry([&] { return ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }));
   struct stat status {};
   int error = file && ::fstat(file.get(), &status) == 0 ? 0 : errno;
-  require(error == 0, "cannot read `", path, "`: ", reason_and_remedy(error));
+  check_read(path, error);
   require(S_ISREG(status.st_mode), "cannot read `", path,
           "`: it is not a regular file; the path must name a file, not a folder or a device");
   size_ = status.st_size;

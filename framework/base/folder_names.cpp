@@ -12,12 +12,16 @@ std::vector<std::string> names_in_folder(const std::string& dir, std::error_code
   auto set = [&] { error.assign(errno, std::generic_category()); };
   error.clear();
   auto close = [](DIR* folder) { ::closedir(folder); };
-  std::unique_ptr<DIR, decltype(close)> folder(::opendir(dir.c_str()), close);
+  std::unique_ptr<DIR, decltype(close)> folder(nullptr, close);
+  do {
+    folder.reset(::opendir(dir.c_str()));
+  } while (!folder && errno == EINTR);
   if (!folder) return set(), std::vector<std::string>();
   std::vector<std::string> out;
   for (;;) {
     errno = 0;
     const dirent* entry = ::readdir(folder.get());
+    if (!entry && errno == EINTR) continue;
     if (!entry && errno != 0) return set(), std::vector<std::string>();
     if (!entry) return out;
     std::string_view name = entry->d_name;

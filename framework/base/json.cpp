@@ -6,12 +6,15 @@
 #include <set>
 #include <utility>
 
+#include "belfry/framework/base/json_text.h"
+
 namespace belfry {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr int deepest = 64;
+constexpr std::size_t most_members = 10'000;  // of an object, which are looked for one by one
 
 const Json& of(const void* json) { return *static_cast<const Json*>(json); }
 
@@ -45,6 +48,8 @@ class Guard {
     } else if (event == Event::key) {
       const auto& key = parsed.get_ref<const std::string&>();
       require(keys_.back().insert(key).second, title_, ": ", shown(parsed), " is given twice");
+      require(keys_.back().size() <= most_members, title_, ": an object has more than ",
+              most_members, " members");
     }
     return true;
   }
@@ -183,7 +188,7 @@ void JsonWriter::key(std::string_view name) {
 
 void JsonWriter::add_text(std::string_view value) {
   require(bad_text_ == BadText::replace || is_utf8(value), name_, " is not UTF-8");
-  json_ += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+  json_ += json_text(value);
 }
 
 void JsonWriter::add_number(double value) {

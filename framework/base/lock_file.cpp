@@ -44,7 +44,11 @@ LockFile::LockFile(std::string path, const std::string& what, const std::string&
 }
 
 LockFile::~LockFile() {
-  if (file_ && is_at_path()) ::unlink(path_.c_str());
+  try {
+    if (file_ && is_at_path()) ::unlink(path_.c_str());
+  } catch (const std::exception&) {
+    // It stays, which is in nobody's way.
+  }
 }
 
 // Whether nobody else has it.
@@ -56,18 +60,20 @@ bool LockFile::acquire() {
   return true;
 }
 
+// Error: that cannot be told.
 bool LockFile::is_at_path() const {
   struct stat own {
   }, there{};
-  return ::fstat(file_.get(), &own) == 0 && ::stat(path_.c_str(), &there) == 0
-         && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
+  bool found = ::fstat(file_.get(), &own) == 0 && ::stat(path_.c_str(), &there) == 0;
+  require(found || errno == ENOENT, "cannot look at `", path_, "`: ", reason_and_remedy(errno));
+  return found && own.st_ino == there.st_ino && own.st_dev == there.st_dev;
 }
 
 // Without it, on a full disk, only the message is poorer.
 void LockFile::write_owner() const {
   std::string text = concat("process ", ::getpid(), " on host ", host(), ", since ", now(), "\n");
-  bool written =
-      ::ftruncate(file_.get(), 0) == 0 && ::pwrite(file_.get(), text.data(), text.size(), 0) >= 0;
+  bool written = retry([&] { return ::ftruncate(file_.get(), 0); }) == 0
+                 && retry([&] { return ::pwrite(file_.get(), text.data(), text.size(), 0); }) >= 0;
   if (!written) log_warning("cannot write `", path_, "`: ", reason_and_remedy(errno));
 }
 

@@ -22,6 +22,12 @@ namespace fs = std::filesystem;
 
 TemporaryFile::TemporaryFile(const std::string& target) : target_(target) {
   require(fs::path(target).has_filename(), "cannot write `", target, "`: it names no file");
+  struct stat there {};
+  // The rename would put a file in the place of /dev/null, for all programs of the machine.
+  bool special = ::lstat(target.c_str(), &there) == 0 && !S_ISREG(there.st_mode)
+                 && !S_ISLNK(there.st_mode) && !S_ISDIR(there.st_mode);
+  require(!special, "cannot write `", target,
+          "`: a device, a pipe or a socket is there; choose another path");
   static std::atomic<std::uint64_t> next_number{0};
   fs::path path(target);
   do {

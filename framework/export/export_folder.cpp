@@ -64,13 +64,7 @@ class TemporaryFolder {
       path_ = concat(dir, "/", temporary_prefix, ::getpid(), ".", count++);
     } while (!make() || !lock());
   }
-  ~TemporaryFolder() {
-    try {
-      if (!path_.empty()) fs::remove_all(path_);
-    } catch (...) {
-      // It is a stale one then, which the next export removes.
-    }
-  }
+  ~TemporaryFolder() { remove(); }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
@@ -102,11 +96,23 @@ class TemporaryFolder {
   // there are no locks nothing is ever stale.
   bool lock() {
     lock_ = open_folder(path_);
-    require(lock_ || errno == ENOENT, "export: cannot open the folder `", path_,
-            "`: ", reason_and_remedy(errno));
+    if (!lock_) {
+      int error = errno;
+      if (error == ENOENT) return false;
+      remove();  // nobody destroys what is not made to its end
+      fail("export: cannot open the folder `", path_, "`: ", reason_and_remedy(error));
+    }
     struct stat status {};
     retry([&] { return ::flock(lock_.get(), LOCK_EX); });
-    return ::fstat(lock_.get(), &status) == 0 && status.st_nlink > 0;
+    return ::fstat(lock_.get(), &status) != 0 || status.st_nlink > 0;
+  }
+
+  void remove() const {
+    try {
+      if (!path_.empty()) fs::remove_all(path_);
+    } catch (...) {
+      // It is a stale one then, which the next export removes.
+    }
   }
 
   std::string path_;
@@ -124,6 +130,20 @@ void sync_tree(const std::string& folder) {
   sync_folder(folder);
 }
 
+// The exports in a folder, in the order of writing, as far as it can be read. One whose graph.json
+// cannot be looked for is among them: who reads it is told why.
+std::vector<std::string> exports_in(const std::string& dir, std::error_code& error) {
+  std::vector<std::string> all;
+  for (const std::string& name : names_in_folder(dir, error)) {
+    std::error_code unknown;
+    if (is_export_name(name)
+        && (fs::exists(concat(dir, "/", name, "/graph.json"), unknown) || unknown))
+      all.push_back(concat(dir, "/", name));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 // For messages: the newest export in a folder of `path`, or of <path>/export, where exporters of a
 // training put theirs; empty when there is none.
 std::string newest_further_down(const std::string& path) {
@@ -131,7 +151,7 @@ std::string newest_further_down(const std::string& path) {
   for (const std::string& parent : {path, path + "/export"}) {
     std::error_code error;
     for (const std::string& name : names_in_folder(parent, error))
-      if (auto all = list_exports(concat(parent, "/", name)); !all.empty())
+      if (auto all = exports_in(concat(parent, "/", name), error); !all.empty())
         if (newest.empty() || fs::path(newest).filename() < fs::path(all.back()).filename())
           newest = all.back();
   }
@@ -144,32 +164,37 @@ std::string write_export_folder(const std::string& dir,
                                 const std::function<void(const std::string&)>& fill) {
   remove_stale_folders(dir);
   TemporaryFolder folder(dir);
+  const auto before = list_exports(dir);  // who cannot list them is told before the work
   fill(folder.path());
   sync_tree(folder.path());
   std::int64_t time = unix_seconds();
   // Names are in the order of writing, also where older ones of this second have been removed.
-  if (auto all = list_exports(dir); !all.empty())
-    time = std::max<std::int64_t>(time, std::stoll(fs::path(all.back()).filename()) + 1);
+  if (!before.empty())
+    time = std::max<std::int64_t>(time, std::stoll(fs::path(before.back()).filename()) + 1);
   while (!folder.rename(concat(dir, "/", time))) ++time;
-  sync_folder(dir);
+  try {
+    sync_folder(dir);
+  } catch (const Error& error) {
+    fail("export: `", dir, "/", time,
+         "` is written, but a power failure may undo it: ", error.what());
+  }
   return concat(dir, "/", time);
 }
 
 std::vector<std::string> list_exports(const std::string& dir) {
-  std::vector<std::string> all;
   std::error_code error;
-  for (const std::string& name : names_in_folder(dir, error)) {
-    std::error_code none;
-    if (is_export_name(name) && fs::exists(concat(dir, "/", name, "/graph.json"), none))
-      all.push_back(concat(dir, "/", name));
-  }
-  std::sort(all.begin(), all.end());
+  auto all = exports_in(dir, error);
+  bool known = !error || error == std::errc::no_such_file_or_directory
+               || error == std::errc::not_a_directory;
+  require(known, "cannot list the exports in `", dir, "`: ", reason_and_remedy(error.value()));
   return all;
 }
 
 std::string newest_export(const std::string& path) {
   std::error_code error;
-  if (fs::exists(path + "/graph.json", error)) return path;
+  bool is_export = fs::exists(path + "/graph.json", error);
+  require(!error, "cannot look at `", path, "/graph.json`: ", reason_and_remedy(error.value()));
+  if (is_export) return path;
   if (std::vector<std::string> all = list_exports(path); !all.empty()) return all.back();
   bool trained = !list_checkpoints(path).empty();
   std::string below = newest_further_down(path);

@@ -51,6 +51,12 @@ std::uint64_t hash_of(const Attribute& attribute) {
       attribute);
 }
 
+// In one function for all types, as g++ 12 otherwise writes an empty part of one among the places
+// that the unwinder knows: an exception that passes there ends the process.
+void add(std::vector<NamedAttribute>& list, std::string_view name, Attribute value) {
+  list.push_back({std::string(name), std::move(value)});
+}
+
 }  // namespace
 
 namespace detail {
@@ -58,27 +64,19 @@ namespace detail {
 AttributeWriter::AttributeWriter() : list_(std::make_shared<std::vector<NamedAttribute>>()) {}
 AttributeWriter::~AttributeWriter() = default;
 
-void AttributeWriter::write(std::string_view name, bool value) {
-  list_->push_back({std::string(name), value});
-}
-void AttributeWriter::write(std::string_view name, std::int64_t value) {
-  list_->push_back({std::string(name), value});
-}
-void AttributeWriter::write(std::string_view name, double value) {
-  list_->push_back({std::string(name), value});
-}
+void AttributeWriter::write(std::string_view name, bool value) { add(*list_, name, value); }
+void AttributeWriter::write(std::string_view name, std::int64_t value) { add(*list_, name, value); }
+void AttributeWriter::write(std::string_view name, double value) { add(*list_, name, value); }
 void AttributeWriter::write(std::string_view name, std::string value) {
-  list_->push_back({std::string(name), std::move(value)});
+  add(*list_, name, std::move(value));
 }
 void AttributeWriter::write(std::string_view name, std::vector<std::int64_t> value) {
-  list_->push_back({std::string(name), std::move(value)});
+  add(*list_, name, std::move(value));
 }
 void AttributeWriter::write(std::string_view name, std::vector<double> value) {
-  list_->push_back({std::string(name), std::move(value)});
+  add(*list_, name, std::move(value));
 }
-void AttributeWriter::write(std::string_view name, const Array& value) {
-  list_->push_back({std::string(name), value});
-}
+void AttributeWriter::write(std::string_view name, const Array& value) { add(*list_, name, value); }
 
 std::shared_ptr<const std::vector<NamedAttribute>> AttributeWriter::attributes() const {
   return list_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "belfry/framework/base/fields.h"
+#include "belfry/framework/base/json_text.h"
 
 namespace belfry::safetensors {
 namespace {
@@ -58,11 +59,8 @@ void check_name(std::string_view name, const char* what) {
 }
 
 std::string to_json(std::string_view s) {
-  try {
-    return json(s).dump();
-  } catch (const json::exception&) {
-    fail("the text ", quote(s), " is not valid UTF-8");
-  }
+  require(is_utf8(s), "the text ", quote(s), " is not valid UTF-8");
+  return json_text(s);
 }
 
 /// Takes the events of the JSON parser and builds a Header. Every event that the format has no

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/folder_names.h"
+#include "belfry/framework/base/json_text.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/out_of_memory.h"
 #include "belfry/version.h"
@@ -73,15 +75,13 @@ std::map<std::string, std::string> hook_states(const std::string& text) {
 }
 
 std::string hooks_text(const std::map<std::string, std::string>& hooks) {
+  std::string out;
   for (const auto& [name, state] : hooks) {
-    try {
-      (void)nlohmann::json(name + state).dump();
-    } catch (const nlohmann::json::exception&) {
-      fail("checkpoint: name or state of hook `", name,
-           "` is not UTF-8 text; write bytes as hexadecimal digits");
-    }
+    require(is_utf8(name) && is_utf8(state), "checkpoint: name or state of hook `", name,
+            "` is not UTF-8 text; write bytes as hexadecimal digits");
+    out += concat(out.empty() ? "{" : ",", json_text(name), ":", json_text(state));
   }
-  return nlohmann::json(hooks).dump();
+  return out.empty() ? "{}" : out + "}";
 }
 
 WrittenAt written_at(const CheckpointFile& file) {
@@ -108,7 +108,6 @@ void move(const CheckpointFile& file, const std::string& folder) {
 // Newer ones than the one just written are damaged, or it would not have been written: they go
 // first, and nothing good is given up for them.
 void remove_oldest(const std::string& model_dir, std::int64_t newest_step, const KeepRules& rules) {
-  if (rules.newest == 0) return;
   const std::string kept = kept_folder(model_dir);
   auto files = list_checkpoints(model_dir);
   auto newer = std::ranges::find_if(files, [&](auto& file) { return file.step > newest_step; });
@@ -145,6 +144,11 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
   std::error_code error;
   for (const std::string& name : names_in_folder(model_dir, error))
     if (auto step = step_of(name)) out.push_back({*step, (fs::path(model_dir) / name).string()});
+  // A folder that is not known must not be taken for an empty one: training would begin anew in it.
+  bool known = !error || error == std::errc::no_such_file_or_directory
+               || error == std::errc::not_a_directory;
+  require(known, "cannot list the checkpoints in `", model_dir,
+          "`: ", reason_and_remedy(error.value()));
   std::sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.step < b.step; });
   return out;
 }
@@ -165,7 +169,11 @@ std::string save_checkpoint(const std::string& model_dir, const Checkpoint& chec
   validate(keep, "save_checkpoint: keep");
   std::string path = checkpoint_path(model_dir, checkpoint.step);
   write_checkpoint(path, checkpoint);
-  remove_oldest(model_dir, checkpoint.step, keep);
+  try {
+    if (keep.newest > 0) remove_oldest(model_dir, checkpoint.step, keep);
+  } catch (const Error& error) {  // of the list; the new checkpoint is written all the same
+    log_warning("checkpoint: older ones than ", path, " are not removed: ", error.what());
+  }
   return path;
 }
 

@@ -6,6 +6,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "belfry/framework/train/warm_start.h"
@@ -93,6 +94,8 @@ Weights from_folder(const fs::path& folder) {
   auto checkpoints = list_checkpoints(folder.string());
   for (auto file = checkpoints.rbegin(); file != checkpoints.rend(); ++file) try {
       return from_safetensors(file->path);
+    } catch (const OutOfMemory&) {
+      throw;  // it says nothing against this one
     } catch (const Error& error) {
       log_warning("cannot use a checkpoint, trying something older: ", error.what());
     }

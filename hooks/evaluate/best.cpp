@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/log.h"
@@ -100,11 +101,18 @@ bool is_entry(const json& entry) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
+// Error: it cannot be seen. Taken for a missing one, it would be given up.
+bool exists(const std::string& path) {
+  std::error_code error;
+  bool there = fs::exists(path, error);
+  require(!error, "cannot look at `", path, "`: ", reason_and_remedy(error.value()));
+  return there;
+}
+
 // Null if there is no such file.
 json read_list(const std::string& folder) {
   std::string path = list_in(folder);
-  std::error_code error;
-  if (!fs::exists(path, error)) return nullptr;
+  if (!exists(path)) return nullptr;
   json list = json::parse(read_file(path), nullptr, false);
   bool whole = list.is_object() && list.contains("metric") && list["metric"].is_string()
                && list.contains("better") && list["better"].is_string() && list.contains("kept")
@@ -230,14 +238,13 @@ BestCheckpoints::BestCheckpoints(const HookContext& context, std::string_view na
       list_(owner_.folder(), before.metric(), better),
       keep_(keep),
       min_change_(min_change) {
-  std::error_code error;
-  fs::path file = checkpoint_path(list_.folder(), before.step());
-  if (before.is_known() && !list_.is_written() && fs::exists(file, error))
-    list_.insert({file.filename().string(), before.step(), before.value()});
+  std::string file = checkpoint_path(list_.folder(), before.step());
+  if (before.is_known() && !list_.is_written() && exists(file))
+    list_.insert({fs::path(file).filename().string(), before.step(), before.value()});
   // Training does not evaluate again what it has evaluated.
   std::int64_t last = before.last_step();
   std::string saved = checkpoint_path(context.model_dir(), last);
-  if (last == context.step() && accepts(before.last_value(), last) && fs::exists(saved, error))
+  if (last == context.step() && accepts(before.last_value(), last) && exists(saved))
     this->keep(saved, before.last_value(), last);
   if (list_.is_written()) remove_unlisted();
 }
@@ -251,7 +258,13 @@ void BestCheckpoints::keep(const std::string& checkpoint, double value, std::int
 
 // Also what an earlier training did not come to list, or to remove, before it was killed.
 void BestCheckpoints::remove_unlisted() const {
-  for (const CheckpointFile& file : list_checkpoints(list_.folder())) {
+  std::vector<CheckpointFile> files;
+  try {
+    files = list_checkpoints(list_.folder());
+  } catch (const Error& error) {  // the best one is kept all the same
+    log_warning("what is no longer among the best is not removed: ", error.what());
+  }
+  for (const CheckpointFile& file : files) {
     if (list_.has(fs::path(file.path).filename().string())) continue;
     std::error_code error;
     fs::remove(file.path, error);
@@ -261,10 +274,8 @@ void BestCheckpoints::remove_unlisted() const {
 
 std::optional<std::string> best_checkpoint(const std::string& model_dir, std::string_view name) {
   std::string folder = best_folder(model_dir, name);
-  std::error_code error;
   for (const BestEntry& entry : read_best_list(folder).value_or(std::vector<BestEntry>()))
-    if (std::string path = (fs::path(folder) / entry.file).string(); fs::exists(path, error))
-      return path;
+    if (std::string path = (fs::path(folder) / entry.file).string(); exists(path)) return path;
   auto files = list_checkpoints(folder);  // somebody removed the list
   if (files.empty()) return std::nullopt;
   return files.back().path;

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "belfry/data/formats/tfrecord.h"
+#include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
@@ -47,9 +48,6 @@ class RecordFile {
  public:
   RecordFile(std::string path, std::vector<std::byte> head)
       : path_(std::move(path)), head_(std::move(head)) {}
-  ~RecordFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
 
@@ -64,10 +62,10 @@ class RecordFile {
   /// Writes what waits; 0, or the error. After that nothing waits but the rest of a record whose
   /// beginning is in the file: readers may have seen it, so nothing else may follow there.
   int write() {
-    int error = descriptor_ >= 0 ? 0 : open();
+    int error = descriptor_ ? 0 : open();
     std::size_t written = 0;
     while (error == 0 && written < bytes_.size()) {
-      auto count = ::write(descriptor_, bytes_.data() + written, bytes_.size() - written);
+      auto count = ::write(descriptor_.get(), bytes_.data() + written, bytes_.size() - written);
       if (count >= 0) {
         written += count;
       } else if (errno != EINTR) {
@@ -79,13 +77,17 @@ class RecordFile {
     return error;
   }
 
+  /// 0, or the error: file systems in a network and those with quotas may write only here.
+  int close() { return descriptor_.close(); }
+
  private:
   int open() {
     std::error_code error;
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
     if (error) return error.value();
-    descriptor_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
-    return descriptor_ >= 0 ? 0 : errno;
+    constexpr int flags = O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC;
+    descriptor_ = Descriptor(retry([&] { return ::open(path_.c_str(), flags, 0666); }));
+    return descriptor_ ? 0 : errno;
   }
 
   void append_framed(std::span<const std::byte> record) {
@@ -111,7 +113,7 @@ class RecordFile {
 
   std::string path_;
   std::vector<std::byte> head_;
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   bool empty_ = true;              // the file
   std::vector<std::byte> bytes_;   // not written yet
   bool begun_ = false;             // they start inside a record
@@ -199,6 +201,7 @@ struct EventFile::Impl {
       changed.notify_all();
       for (const Event& event : events) encode(event);
       if (last || asked || Clock::now() >= write_at) write();
+      if (last) warn_of(file.close());
       {
         MutexLock lock(mutex);
         flushes_done = flushes;
@@ -223,12 +226,15 @@ struct EventFile::Impl {
 
   void write() {
     if (file.waiting() == 0) return;
-    int error = file.write();
+    warn_of(file.write());
+    write_at = Clock::now() + options.flush;
+  }
+
+  void warn_of(int error) {
     if (error != 0 && !std::exchange(warned, true))
       log_warning("event file: cannot write to `", file.path(),
                   "`: ", std::generic_category().message(error),
                   "; what cannot be written will be missing in TensorBoard");
-    write_at = Clock::now() + options.flush;
   }
 
   EventFileOptions options;

@@ -1,6 +1,7 @@
 #include "belfry/hooks/tensorboard/summaries.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -136,9 +137,9 @@ class WriteSummaries final : public Summaries {
  private:
   // The step of a checkpoint, which may be of an earlier step than the present one.
   static std::int64_t step_of(HookContext& context, const std::string& path) {
-    for (const CheckpointFile& file : list_checkpoints(context.model_dir()))
-      if (file.path == path) return file.step;
-    return context.step();
+    std::int64_t step = 0;
+    std::from_chars(path.data() + path.rfind('-') + 1, path.data() + path.size(), step);
+    return checkpoint_path(context.model_dir(), step) == path ? step : context.step();
   }
 
   void write(const Record& record) {

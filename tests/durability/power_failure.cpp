@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "../framework/base/temporary_folder.h"
+#include "../trust/tell_count.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry {
@@ -182,6 +183,7 @@ void for_each_power_failure(const DiskLog& log,
                             const std::function<void(const PowerFailure&)>& check) {
   Disk disk(log);
   int marks = 0;
+  std::int64_t states = 0;
   std::set<Tree> seen;
   auto fail = [&] {
     disk.fail([&](const Tree& tree, const std::string& story) {
@@ -189,6 +191,7 @@ void for_each_power_failure(const DiskLog& log,
       TemporaryFolder folder;
       write_tree(tree, folder.path());
       check({folder.path(), marks, story});
+      ++states;
     });
   };
   fail();
@@ -200,6 +203,7 @@ void for_each_power_failure(const DiskLog& log,
     }
     fail();
   }
+  tell_count(states, "states after a power failure");
 }
 
 }  // namespace belfry

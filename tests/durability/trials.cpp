@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "../framework/base/temporary_folder.h"
+#include "../trust/tell_count.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry {
@@ -37,6 +38,7 @@ std::set<std::string> names_in(const std::string& folder) {
 }
 
 int kill_at_every_call(const InFolder& prepare, const InFolder& write, const InFolder& check) {
+  std::int64_t kills = 0;
   for (int call = 1;; ++call)
     for (bool after : {false, true}) {
       TemporaryFolder folder;
@@ -47,8 +49,10 @@ int kill_at_every_call(const InFolder& prepare, const InFolder& write, const InF
       ::waitpid(child, &status, 0);
       if (WIFEXITED(status)) {
         EXPECT_EQ(WEXITSTATUS(status), 0);
+        tell_count(kills, "kills at a call");
         return call - 1;
       }
+      ++kills;
       SCOPED_TRACE(concat("killed ", after ? "after" : "before", " call ", call));
       check(folder.path());
     }
@@ -70,7 +74,10 @@ int fail_every_call(int error, const InFolder& prepare, const InFolder& write,
       } catch (const Error& thrown) {
         failed.message = thrown.what();
       }
-      if (!disk.has_failed()) return call - 1;
+      if (!disk.has_failed()) {
+        tell_count(call - 1, "calls on files that failed");
+        return call - 1;
+      }
       failed.kind = disk.failed_kind();
     }
     SCOPED_TRACE(concat("call ", call, " failed"));

@@ -17,9 +17,10 @@ bool is_folder(const std::string& path) {
 // Nothing for what should be a file.
 std::optional<Checkpoint> newest_of_folder(const std::string& path) {
   std::optional<Checkpoint> newest;
-  if (is_folder(path)) newest = load_latest_checkpoint(path);
+  const bool folder = is_folder(path);
+  if (folder) newest = load_latest_checkpoint(path);
   std::error_code error;
-  bool found = is_folder(path) ? newest.has_value() : fs::exists(path, error) || error;
+  bool found = folder ? newest.has_value() : fs::exists(path, error) || error;
   require(found, "there is no checkpoint at `", path,
           "`; give the path of one, or a model_dir that has some");
   return newest;

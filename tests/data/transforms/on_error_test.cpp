@@ -75,7 +75,8 @@ TEST(OnError, RefusesWhatCannotWork) {
             "on_error: max_ratio must be at least 0, got -0.5");
   EXPECT_EQ(
       error_of([] { on_error({.action = OnError::skip, .quarantine = "/no/such/folder/x"}); }),
-      "on_error: cannot write the quarantine file /no/such/folder/x");
+      "on_error: cannot write the quarantine file /no/such/folder/x: No such file or directory; "
+      "check the path; its folder must exist");
   TemporaryFolder folder;
   std::string path = folder.path() + "/bad";
   std::ofstream(path) << "0\t3\tfine\nnonsense\n";

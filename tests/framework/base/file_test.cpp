@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "belfry/framework/base/error.h"
+#include "error_of.h"
 #include "file_size_limit.h"
 #include "temporary_folder.h"
 
@@ -129,6 +130,16 @@ TEST(WriteFileAtomically, WritersOfOneFileDoNotMix) {
   std::string content = read_file(folder / "f");
   EXPECT_EQ(content, std::string(10'000, content.at(0)));
   EXPECT_THAT(folder.names(), ElementsAre("f"));
+}
+
+TEST(WriteFileAtomically, TakesNoPlaceOfAPipeOrADevice) {
+  TemporaryFolder folder;
+  std::string path = folder / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0666), 0);
+  EXPECT_EQ(error_of([&] { write_file_atomically(path, "text"); }),
+            concat("cannot write `", path,
+                   "`: a device, a pipe or a socket is there; choose another path"));
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 TEST(WriteFileAtomically, RelativePathsAndLinksAreReplacedInPlace) {
