@@ -75,9 +75,15 @@ TensorType read_type(Reader& in) {
   return type;
 }
 
-// The content of the record at `offset`.
-void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t end,
-                 std::vector<std::byte>& out) {
+// Another value than 0 or 1 in a C++ bool is undefined behaviour.
+bool are_booleans(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; });
+}
+
+// Takes the content of the record at `offset`. Returns what is wrong with it, or nothing; an Error
+// is of the system.
+std::string take_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t end,
+                        std::vector<std::byte>& out) {
   std::int64_t length = -1;
   std::uint32_t checksum = 0;
   std::array<std::byte, 12> head{};
@@ -86,16 +92,23 @@ void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t
     std::memcpy(&length, head.data(), sizeof length);
     std::memcpy(&checksum, head.data() + sizeof length, sizeof checksum);
   }
-  require(length >= 0 && length <= end - framing - offset
-              && checksum == masked(crc32c(std::span(head).first(sizeof length))),
-          file.path(), ": no record at byte ", offset, "; the file is damaged, remove it");
+  if (length < 0 || length > end - framing - offset
+      || checksum != masked(crc32c(std::span(head).first(sizeof length))))
+    return concat(file.path(), ": no record at byte ", offset, "; the file is damaged, remove it");
   out.resize(static_cast<std::size_t>(length) + 4);
   file.read(offset + 12, out);
   std::uint32_t wanted = 0;
   std::memcpy(&wanted, out.data() + length, sizeof wanted);
   out.resize(length);
-  require(masked(crc32c(out)) == wanted, file.path(), ": the record at byte ", offset,
-          " does not agree with its checksum; the file is damaged, remove it");
+  if (masked(crc32c(out)) == wanted) return {};
+  return concat(file.path(), ": the record at byte ", offset,
+                " does not agree with its checksum; the file is damaged, remove it");
+}
+
+void read_record(const RandomAccessFile& file, std::int64_t offset, std::int64_t end,
+                 std::vector<std::byte>& out) {
+  std::string damage = take_record(file, offset, end, out);
+  require(damage.empty(), damage);
 }
 
 }  // namespace
@@ -125,9 +138,13 @@ void decode_element(std::span<const std::byte> bytes, Element& out, const std::s
     std::string text(reinterpret_cast<const char*>(name.data()), name.size());
     TensorType type = read_type(in);
     values.push_back(in.next_bytes(type.bytes()));
+    require(type.dtype != DType::boolean || are_booleans(values.back()), where,
+            ": not an element: a boolean is neither 0 nor 1");
     signature.emplace_back(std::move(text), type);
   }
   prepare(out.features, signature);
+  require(out.features.size() == signature.size(), where,
+          ": not an element: a name is there twice");
   std::size_t i = 0;
   for (auto& [name, array] : out.features) {
     auto target = array.raw_bytes();
@@ -175,11 +192,8 @@ ElementReader::ElementReader(const std::string& path) : file_(path) {
   std::vector<std::byte> record;
   std::array<std::int64_t, 2> end{};
   std::int64_t size = file_.size();
-  try {
-    if (size >= tail) read_record(file_, size - tail, size, record);
-    if (record.size() == sizeof end) std::memcpy(end.data(), record.data(), sizeof end);
-  } catch (const Error&) {  // the next line says it better
-  }
+  bool whole = size >= tail && take_record(file_, size - tail, size, record).empty();
+  if (whole && record.size() == sizeof end) std::memcpy(end.data(), record.data(), sizeof end);
   require(end[1] == magic, path, ": no file that cache() or snapshot() wrote, or one cut short; ",
           "check the path");
   read_record(file_, end[0], size - tail, record);

@@ -178,6 +178,7 @@ void set_finders(std::vector<AddedToken> tokens, TokenizerContent& out) {
   out.normalized = TokenFinder(std::move(later));
 }
 
+// A few pieces may name one long list again and again.
 void read_template(const JsonPlace& at, TokenizerContent& out) {
   at.allow({"type", "single", "pair", "special_tokens"});
   bool text_seen = false;
@@ -192,6 +193,8 @@ void read_template(const JsonPlace& at, TokenizerContent& out) {
       const std::int32_t token = id.below(most_tokens);
       const std::size_t index = token;
       if (index >= out.words.size() || out.words[index].kind == Kind::none) id.refuse("a token");
+      if (out.before.size() + out.after.size() == most_tokens_around)
+        id.refuse(concat("one of at most ", most_tokens_around, " around a text"));
       (text_seen ? out.after : out.before).push_back(token);
     }
   }

@@ -20,6 +20,9 @@ inline constexpr std::int64_t most_tokens = std::int64_t{1} << 22;
 /// Longer added tokens are refused: finding them takes time in proportion.
 inline constexpr std::size_t longest_added_token = 1024;
 
+/// Tokens that a template may put before and behind a text, together.
+inline constexpr std::size_t most_tokens_around = 1024;
+
 /// Tokens by their names in the file.
 using TokensByName = std::unordered_map<std::string, std::int32_t>;
 

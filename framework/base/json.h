@@ -21,7 +21,7 @@ namespace belfry {
 class JsonValue {
  public:
   /// Error beginning with `title`: no JSON, with line and column; nested more than 64 deep; a key
-  /// that an object has twice.
+  /// that an object has twice; an object of more than 10,000 members.
   static JsonValue parse(std::string_view text, std::string title);
   /// The same value under another title, its place counted from here.
   JsonValue titled(std::string title) const;

@@ -6,6 +6,7 @@
 include_guard()
 include(GNUInstallDirs)
 include(BelfryExports)
+include(BelfryHardening)
 include(BelfryPrecompile)
 
 # Consumers write #include <belfry/framework.h> in the source tree and after installation alike, and
@@ -90,7 +91,7 @@ function(belfry_link_layers target)
   foreach(layer ${layers})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:belfry_${layer}>)
   endforeach()
-  target_link_libraries(${target} PRIVATE belfry_settings Threads::Threads ${libraries})
+  target_link_libraries(${target} PRIVATE belfry_settings belfry_hardening Threads::Threads ${libraries})
 endfunction()
 
 function(belfry_library)

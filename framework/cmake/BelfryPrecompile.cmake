@@ -35,6 +35,7 @@ function(belfry_precompile target group)
     # What is tested is optimised; the tests themselves need not be, and compile in half the time.
     target_compile_options(${target} PRIVATE -O0)
   else()
+    target_link_libraries(${target} PRIVATE belfry_hardening)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     if(group STREQUAL training AND CMAKE_CXX_FLAGS_RELEASE MATCHES "-O3")
       # There are no loops that -O3 would make faster.

@@ -34,6 +34,7 @@
 #include "belfry/framework/tensor/sorted_table.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/tensor/tensor_bundle_entry.h"
+#include "graph_nodes.h"
 
 using namespace belfry;
 using namespace belfry::data;
@@ -333,46 +334,38 @@ void write_sound(const std::string& folder) {
               {.sample_rate = 8000, .encoding = encoding});
 }
 
-// The node in a graph of the input `x` f32[n, 4] and the variable `w`.
-std::string graph_with(const std::string& node) {
-  return R"({"format":"belfry graph","version":1,"step":3,"seed":7,"signatures":{"predict":{"nodes":[
-{"op":"input","types":["f32[n, 4]"],"options":{"name":"x","type":"f32[n, 4]"}},
-{"op":"variable","types":["f32[4, 2]"],"options":{"name":"w","type":"f32[4, 2]"}},
-)" + node + R"(],"results":{"y":[2,0]},
-"examples":{"x":{"feature":"f","stored":"bytes","unit":255.0,"default":1.0}}}}})";
-}
-
 void write_graphs(const std::string& folder) {
   Seeds seeds(folder, "fuzz_saved_graph");
   int number = 0;
+  for (const char* nodes : graph_nodes) seeds.write(concat("node", number++), graph_with(nodes));
+}
+
+void write_configs(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_run_config");
+  int number = 0;
   for (
-      const char* node :
-      {R"({"op":"matmul","scope":"a/b","inputs":[[0,0],[1,0]],"types":["f32[n, 2]"],"options":
-{"transpose_a":false,"transpose_b":false,"bias":false,"activation":"none"}})",
-       R"({"op":"constant","types":["f32[n, 2]"],"value":[0.5]})",
-       R"({"op":"constant","types":["f32[2]"],"value":["inf",-1e9]})",
-       R"({"op":"constant","types":["i64[4]"],"tensor":"t"})",
-       R"({"op":"relu","inputs":[[0,0]],"types":["f32[n, 4]"]})",
-       R"({"op":"sum","inputs":[[0,0]],"types":["f32[n]"],"options":{"axes":[1],"keep_dims":false}})",
-       R"({"op":"softmax","inputs":[[0,0]],"types":["f32[n, 4]"],"options":{"axis":1}})",
-       R"({"op":"slice","inputs":[[0,0]],"types":["f32[n, 2]"],"options":
-{"begin":[0,0],"size":["n",2],"strides":[1,2]}})",
-       R"({"op":"transpose","inputs":[[0,0]],"types":["f32[4, n]"],"options":{"permutation":[1,0]}})",
-       R"({"op":"pad","inputs":[[0,0]],"types":["f32[n, 7]"],"options":
-{"before":[0,1],"after":[0,2],"value":0.0}})",
-       R"({"op":"reshape","inputs":[[0,0]],"types":["f32[2*n, 2, 1, 1]"],"options":
-{"shape":["2*n",2,1,1]}})",
-       R"({"op":"broadcast_to","inputs":[[0,0]],"types":["f32[3, n, 4]"],"options":{"shape":[3,"n",4]}})",
-       R"({"op":"concat","inputs":[[0,0],[0,0]],"types":["f32[n, 8]"],"options":{"axis":1}})",
-       R"({"op":"input","types":["i64[3]"],"options":{"name":"run/random_state","type":"i64[3]"}},
-{"op":"random_normal","inputs":[[2,0]],"types":["f32[n, 2]"],"options":
-{"type":"f32[n, 2]","stream":1,"a":0.0,"b":1.0}})",
-       R"({"op":"reshape","inputs":[[0,0]],"types":["f32[n, 2, 2, 1]"],"options":{"shape":["n",2,2,1]}},
-{"op":"max_pool","inputs":[[2,0]],"types":["f32[n, 1, 1, 1]"],"options":
-{"window":[2,2],"stride":[2,2],"padding":"[1, 1, 1, 1]"}},
-{"op":"conv2d","inputs":[[2,0],[2,0]],"types":["f32[n, 2, 2, 1]"],"options":{"stride":[1,1],
-"dilation":[1,1],"groups":1,"padding":"same","bias":false,"activation":"none"}})"})
-    seeds.write(concat("node", number++), graph_with(node));
+      const char* config :
+      {"{}",
+       R"({"devices":["cpu:0","cpu:1+cpu:2"],"split":2,"batch":"per_tower","seed":18446744073709551615,
+"precision":"bf16","memory_limit":0.5,"recompute":{"only":["a"]},"save_checkpoint_steps":5})",
+       R"({"save_checkpoint":{"milliseconds":1500},"reduction":"hierarchical","variables":"central",
+"keep_checkpoints":{"newest":3,"every":{"steps":7200},"multiples_of":12},"recompute":["a/b"]})",
+       R"({"save_checkpoint":null,"keep_checkpoints":{"every":{"seconds":9}},"memory_limit":1e-3,
+"recompute":"off","bucket":5,"reduction_timeout":10,"threads":4,"plans":7,"tf32":false})"})
+    seeds.write(concat("config", number++), config);
+}
+
+// The target has the checkpoint. These are changes to it: how, where (in two bytes), with what.
+void write_checkpoints(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_checkpoint");
+  const std::string one_bit("\0\3\7\2", 4), one_byte("\1\2\0x", 4), shorter("\2\0\x20\0\1", 5),
+      longer("\3\0\x20 ", 4), cut("\4\3\0", 3), moved("\5\3\0\0\x40\0\x10", 7),
+      reworded("\6\0\0\0\4\0\5", 7), more("\7\0\x09\0\x1c", 5);
+  int number = 0;
+  for (const std::string& change :
+       {one_bit, one_byte, shorter, longer, cut, moved, reworded, more, moved + reworded + one_bit})
+    for (char choice : {'\0', '\1', '\2', '\3'})
+      seeds.write(concat("changes", number++), std::string(1, choice) + change);
 }
 
 }  // namespace
@@ -386,7 +379,7 @@ int main(int count, char** arguments) {
   try {
     for (const auto& write :
          {write_images, write_arrays, write_bundles, write_records, write_elements, write_texts,
-          write_tokenizers, write_sound, write_graphs})
+          write_tokenizers, write_sound, write_graphs, write_configs, write_checkpoints})
       write(folder);
   } catch (const Error& error) {
     std::fprintf(stderr, "write_seeds: %s\n", error.what());

@@ -180,6 +180,8 @@ TEST(ReadTokenizer, AddedTokens) {
             "t.json: `added_tokens[0].lstrip` must be true or false, got \"no\"");
 }
 
+constexpr const char* text_of_template = R"({"Sequence": {"id": "A", "type_id": 0}})";
+
 TEST(ReadTokenizer, Templates) {
   auto with = [](const std::string& single) {
     return error("\"post_processor\": null",
@@ -187,7 +189,7 @@ TEST(ReadTokenizer, Templates) {
                      + R"(], "pair": [], "special_tokens": {"a": {"ids": [18]}, "b": {"ids": [19]},
                           "c": {"ids": [-1]}}})");
   };
-  const std::string text = R"({"Sequence": {"id": "A", "type_id": 0}})";
+  const std::string text = text_of_template;
   EXPECT_EQ(with(R"({"SpecialToken": {"id": "a"}})"), "no error");
   EXPECT_EQ(with(text + "," + text),
             "t.json: `post_processor.single[1]` must be there once only, got an object of 1");
@@ -199,6 +201,24 @@ TEST(ReadTokenizer, Templates) {
   EXPECT_EQ(with(R"({"SpecialToken": {"id": "d"}})"),
             "t.json: `post_processor.special_tokens.d` must be an object, got null");
   EXPECT_EQ(with("7"), "t.json: `post_processor.single[0]` must be an object, got 7");
+}
+
+// Pieces of a template name lists of tokens: a small file could ask for any number of them.
+TEST(ReadTokenizer, TemplatesOfManyTokens) {
+  auto with = [](int pieces) {
+    std::string ids = "18", single = text_of_template;
+    for (int i = 1; i < 512; ++i) ids += ", 18";
+    for (int i = 0; i < pieces; ++i) single += R"(, {"SpecialToken": {"id": "a"}})";
+    return changed("\"post_processor\": null",
+                   "\"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [" + single
+                       + R"(], "pair": [], "special_tokens": {"a": {"ids": [)" + ids + "]}}}");
+  };
+  const std::vector<std::int32_t> tokens =
+      Tokenizer::from_json(with(2)).encode("", {.add_special_tokens = true});
+  EXPECT_EQ(tokens, std::vector<std::int32_t>(1024, 18));
+  EXPECT_EQ(error_of([&] { Tokenizer::from_json(with(3), "t.json"); }),
+            "t.json: `post_processor.special_tokens.a.ids[0]` must be one of at most 1024 around a "
+            "text, got 18");
 }
 
 // Each byte of a file in turn is another one: the file is a tokenizer or an Error that names it.

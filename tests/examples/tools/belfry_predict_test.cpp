@@ -125,6 +125,24 @@ TEST_F(BelfryPredict, PredictsFromCsv) {
   EXPECT_THAT(error("sums b.csv"), HasSubstr("x_1"));
 }
 
+// The names of so many columns alone would fill any memory.
+TEST_F(BelfryPredict, RefusesInputsOfMoreColumnsThanTablesHave) {
+  auto export_of = [&](const std::string& name, std::int64_t columns) {
+    export_model(folder / name,
+                 {.model_fn = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
+                    return {.predictions = {{"twice", batch["x"] * 2}}};
+                  },
+                  .signatures = {{"predict", {.inputs = {{"x", {{columns}, DType::f32}}}}}},
+                  .onnx = false},
+                 Checkpoint{});
+  };
+  export_of("many", 16'384);
+  export_of("more", 16'385);
+  file("a.csv", "x_0,x_1\n1,2\n");
+  EXPECT_THAT(error("many a.csv"), HasSubstr("x_2"));
+  EXPECT_THAT(error("more a.csv"), HasSubstr("a CSV file gives at most 16384 columns of it"));
+}
+
 TEST_F(BelfryPredict, PredictsFromArrays) {
   data::write_npz(folder / "a.npz", {{"y", Array::of<float>({1, 2, 3})},
                                      {"x", Array::of<float>({1, 1, 2, 2, 3, 3}, {3, 2})},

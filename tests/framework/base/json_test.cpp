@@ -108,6 +108,17 @@ TEST(Json, WhatIsNoJsonHasLineAndColumn) {
   EXPECT_EQ(error(std::string(65, '[')), "whole: nested more than 64 deep");
 }
 
+// Members are looked for one by one, so that time grows with the square of their number.
+TEST(Json, ObjectsHaveAtMostTenThousandMembers) {
+  auto object_of = [](int members) {
+    std::string json = "{\"0\":1";
+    for (int i = 1; i < members; ++i) json += concat(",\"", i, "\":1");
+    return json + "}";
+  };
+  EXPECT_EQ(JsonValue::parse(object_of(10'000), "whole").keys().size(), 10'000u);
+  EXPECT_EQ(error(object_of(10'001)), "whole: an object has more than 10000 members");
+}
+
 TEST(Json, NumbersAreFinite) {
   Whole whole;
   whole.rate = -0.0f;
