@@ -14,6 +14,7 @@
 #include "../framework/base/child_process.h"
 #include "../framework/base/from_environment.h"
 #include "../framework/train/golden.h"
+#include "../trust/tell_count.h"
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/hooks/evaluate/best.h"
@@ -213,6 +214,7 @@ TEST_P(Kills, LoseNothingAndLeaveNoTrace) {
             << reached << " steps, all checkpoints readable, none older than one promised, "
             << newest.size() << " newest ones and " << saved_by(killed).size()
             << " promised ones bit-identical to those of an undisturbed run\n";
+  tell_count(kills, "kills of a training");
 }
 
 // Until the first has died, whose lock counts no more.

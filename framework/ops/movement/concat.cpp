@@ -67,9 +67,13 @@ Tensor stack(std::vector<Tensor> parts, int axis) {
   axis = normalize_axis(axis, first.shape.rank() + 1, "stack");
   std::vector<std::int64_t> sizes(first.shape.begin(), first.shape.end());
   sizes.insert(sizes.begin() + axis, 1);
+  // In mixed precision concat() takes the widest type, as for parts of its own.
+  bool may_mix = parts[0].graph().mixed_precision() && is_floating(first.dtype);
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    require(parts[i].type() == first, "stack: part 0 is ", first, " but part ", i, " is ",
-            parts[i].type(), "; parts must be alike");
+    bool types_agree =
+        parts[i].dtype() == first.dtype || (may_mix && is_floating(parts[i].dtype()));
+    require(parts[i].shape() == first.shape && types_agree, "stack: part 0 is ", first,
+            " but part ", i, " is ", parts[i].type(), "; parts must be alike");
     parts[i] = reshape(parts[i], Shape(sizes));
   }
   return concat(std::move(parts), axis);

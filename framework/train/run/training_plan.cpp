@@ -123,7 +123,8 @@ std::string memory_line(const Plan& plan, const Towers& towers, int tower, const
   };
   add("parameters and statistics", parameters);
   add("optimizer slots", slots);
-  add("inputs", plan.input_bytes());
+  // Behind the arena each input begins at a multiple of 64 bytes.
+  add("inputs", plan.staged ? plan.input_bytes() : plan.scratch_bytes() - plan.arena_bytes);
   add("constants", plan.constant_bytes());
   add("arena", plan.arena_bytes);
   for (const auto& [use, bytes] : plan.peak_by_use())

@@ -22,10 +22,11 @@ std::atomic<bool> armed{false};
 std::atomic<std::int64_t> seen{0}, refused{0}, first{0};
 std::atomic<bool> all_behind{false};
 
-/// Whether code in this file of the process's must be given memory.
+/// Whether code in this file of the process's must be given memory, or this function of it.
 bool is_exempt(const void* caller) {
   Dl_info info;
   if (::dladdr(caller, &info) == 0 || !info.dli_fname) return false;
+  if (info.dli_sname && std::strcmp(info.dli_sname, "__cxa_allocate_exception") == 0) return true;
   for (const char* name : {"ld-linux", "libgomp", "libc.so", "libdnnl"})
     if (std::strstr(info.dli_fname, name)) return true;
   return false;

@@ -17,7 +17,9 @@ enum class Failing : std::uint8_t {
 ///
 /// Allocations of the dynamic linker, of libgomp, of the C library and of oneDNN's own code always
 /// succeed: the first two end the process where they find no memory, oneDNN reads through null, and
-/// none is Belfry's to answer for. What oneDNN allocates through the C++ library fails.
+/// none is Belfry's to answer for. What oneDNN allocates through the C++ library fails. Exceptions
+/// are always allocated: the reserve that libstdc++ 12 has for them loses places when they are
+/// freed in another order than they were made, and ends the process once it is empty.
 class FailingAllocations {
  public:
   /// `n` counts from 1; 0: none fails.

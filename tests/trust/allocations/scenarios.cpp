@@ -2,15 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <span>
 
-#include "../framework/base/temporary_folder.h"
-#include "../framework/train/resuming_model.h"
+#include "../../framework/base/temporary_folder.h"
+#include "../../framework/train/resuming_model.h"
 #include "belfry/data/augment/augment.h"
 #include "belfry/data/formats/arrays/npy.h"
 #include "belfry/data/formats/arrays/npz.h"
@@ -280,7 +279,10 @@ void add_trainings(std::map<std::string, Make>& all) {
 }
 
 void add_uses(std::map<std::string, Make>& all) {
-  all["plan"] = use([](Estimator& e, const Folder&) { return e.plan(shuffled_digits()); });
+  all["plan"] = use([](Estimator& e, const Folder&) {
+    std::string plan = e.plan(shuffled_digits());
+    return plan.substr(0, plan.find("hooks:"));  // names of types, mangled where memory is short
+  });
   all["evaluate"] = use([](Estimator& e, const Folder&) {
     return text(e.evaluate(shuffled_digits_of(1), {.steps = 4}).at("accuracy"));
   });
@@ -305,15 +307,6 @@ void add_uses(std::map<std::string, Make>& all) {
   });
 }
 
-/// Work that builds graphs, whose attributes are nlohmann's JSON, or uses oneTBB's threads beside
-/// others: a failure within those can still end the process.
-bool may_end_the_process(const std::string& name) {
-  for (const char* kind :
-       {"train", "plan", "evaluate", "warm_start", "predict_exported", "pipeline"})
-    if (name.starts_with(kind)) return true;
-  return false;
-}
-
 const std::map<std::string, Make>& scenarios() {
   static const std::map<std::string, Make> all = [] {
     set_log_sink([](LogLevel, std::string_view) {});
@@ -322,8 +315,6 @@ const std::map<std::string, Make>& scenarios() {
     add_pipelines(out);
     add_trainings(out);
     add_uses(out);
-    if (!std::getenv("BELFRY_ALL_SCENARIOS"))
-      std::erase_if(out, [](const auto& entry) { return may_end_the_process(entry.first); });
     return out;
   }();
   return all;

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Tries for hours what the tests try for seconds: failing memory and files, kills, random models,
+# trainings and pipelines, tampered files, long work, workers that fail, threads. It goes round after
+# round, with other seeds in each, and writes how often each was tried to build/trust/table.md.
+#
+#   bash tests/trust/run.sh [--hours H]    (1 unless said; a round is begun while there is time)
+#
+# Interrupted, it goes on with the stage in which it was, for H hours more; other sources begin anew.
+# The log of a stage that failed stays in build/trust/findings, and the next stage begins. The status
+# is 1 if there is one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+source examples/common/packages.sh
+
+hours=1
+if (($# > 0)); then
+  if (($# != 2)) || [[ $1 != --hours || ! $2 =~ ^[0-9]+$ ]]; then
+    echo "usage: bash tests/trust/run.sh [--hours H], H a whole number" >&2
+    exit 2
+  fi
+  hours=$2
+fi
+folder=$PWD/build/trust
+mkdir -p "$folder"
+exec 9>"$folder/lock"
+flock -n 9 || { echo "another run is under way in $folder" >&2; exit 2; }
+sources=$({ git rev-parse HEAD; git diff HEAD; } | sha256sum)
+if [[ $sources != "$(cat "$folder/sources" 2>/dev/null)" ]]; then
+  rm -rf "$folder"/{done,counts,findings}
+  echo "$sources" >"$folder/sources"
+fi
+mkdir -p "$folder/findings"
+touch "$folder"/{done,counts}
+
+build() {
+  install_packages "${belfry_build_packages[@]}" "${belfry_test_packages[@]}" \
+    "${belfry_clang_packages[@]}"
+  cmake --preset release -D BELFRY_BUILD_TESTS=ON
+  cmake --build --preset release
+  local preset
+  for preset in fuzz tsan; do
+    cmake --preset $preset
+    cmake --build --preset $preset
+  done
+}
+
+# stage NAME COMMAND...: once a round. Lines "counted N things" say what it tried.
+stage() {
+  local name=$1 log=$folder/log
+  shift
+  grep -qx "$round $name" "$folder/done" && return
+  echo "== round $round: $name, after $((SECONDS / 60)) min"
+  if ! "$@" >"$log" 2>&1 9>&-; then
+    cp "$log" "$folder/findings/$name-$round.log"
+    echo "FAILED: $folder/findings/$name-$round.log"
+  fi
+  sed -nE "s/^counted ([0-9]+) (.*)/$round\t\1\t\2/p" "$log" >>"$folder/counts"
+  echo "$round $name" >>"$folder/done"
+  table
+}
+
+fuzz() {
+  local path target failed=0
+  for path in build/fuzz/tests/fuzz/fuzz_*; do
+    [[ -x $path && -f $path ]] || continue
+    target=${path##*/}
+    (cd build/fuzz/tests/fuzz &&
+      "./$target" -max_total_time=60 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1024 \
+        -max_len=65536 -print_final_stats=1 -seed="$round" \
+        -artifact_prefix="$folder/findings/$target-" "found/$target" "seeds/$target" 2>&1) |
+      sed -E 's/^stat::number_of_executed_units: *([0-9]+)/counted \1 inputs of parsers/' || failed=1
+  done
+  return $failed
+}
+
+workers() {
+  ctest --preset release --no-tests=error -L mpi |
+    sed -E 's/^.* tests failed out of ([0-9]+)/counted \1 tests of jobs of several workers/'
+}
+
+threads() {
+  GTEST_SHUFFLE=1 GTEST_RANDOM_SEED=$round ctest --preset tsan --no-tests=error |
+    sed -E 's/^.* tests failed out of ([0-9]+)/counted \1 programs of tests under ThreadSanitizer/'
+}
+
+findings() { find "$folder/findings" -name '*.log' | wc -l; }
+
+table() {
+  {
+    printf '| tried | how often |\n|---|---|\n'
+    awk -F '\t' '{ sum[$3] += $2 } END { for (what in sum) printf "| %s | %.0f |\n", what, sum[what] }' \
+      "$folder/counts" | sort
+    printf '\nRounds 1 to %d, to %s: %d findings.\n' "$round" "$(date -u +%F)" "$(findings)"
+  } >"$folder/table.md"
+}
+
+a_round() {
+  local tests=build/release/tests
+  if ((round == 1)); then # these are the same in every round
+    BELFRY_ALLOCATIONS=1000 stage allocations $tests/trust/allocations/allocations_tests
+    BELFRY_CALLS=0 stage files $tests/durability/durability_tests
+  fi
+  BELFRY_KILLS=100 BELFRY_KILLS_SEED=$round stage kills $tests/kills/kills_tests
+  BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_RANDOM_MODELS=500 BELFRY_RANDOM_TRAININGS=50 \
+    BELFRY_RANDOM_PIPELINES=300 stage random $tests/trust/random/random_tests
+  BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_FUZZED_RUNS=200 \
+    stage programs $tests/examples/tools/programs_tests --gtest_filter='Fuzzed*'
+  BELFRY_SOAK=20 stage soak $tests/trust/soak/soak_tests
+  stage workers workers
+  stage fuzz fuzz
+  stage threads threads
+}
+
+build
+for ((round = 1; ; ++round)); do
+  a_round
+  ((SECONDS < hours * 3600)) || break
+done
+cat "$folder/table.md"
+(($(findings) == 0))
