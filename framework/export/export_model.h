@@ -23,18 +23,18 @@ struct ExportSignature {
   /// Name and type of one example of each feature, without the axis of the rows:
   /// {{"image", {{28, 28, 1}, DType::f32}}}.
   Signature inputs = {};
-  /// Inputs whose first axis here counts steps, t, of which a batch of the export may have any
-  /// number up to the one that `inputs` says, the same in all of these, as a text of fewer words
-  /// than the longest one:
+  /// Inputs whose first axis counts steps, t. A batch may have any number up to the size in
+  /// `inputs`, the same in all of them:
   ///
-  ///   {.inputs = {{"token", {{256}, DType::i32}}}, .free_steps = {"token"}}  // i32[n, t], t <=
-  ///   256
+  ///   {.inputs = {{"token", {{256}, DType::i32}}}, .free_steps = {"token"}}  // i32[n, t]
   ///
-  /// Errors, where a model is exported: there is no such input, they differ in their steps, or have
-  /// fewer than 4.
+  /// The model is built for several t, 2 the smallest; a size that is no a + b n + c t + d n t is
+  /// an Error. Errors too: there is no such input, they differ in their steps, or have fewer
+  /// than 4.
   std::vector<std::string> free_steps = {};
   std::vector<std::string> outputs = {};  ///< which predictions; empty: all
   /// How Predictor::predict_examples() finds inputs in tf.train.Examples, where that needs saying.
+  /// Their steps cannot be free.
   ExampleInputs examples = {};
   /// The work that the input pipeline does on a single raw example before it is an input, as a JSON
   /// object: data::Augmentation::json() of what training mapped over its data, say
@@ -97,7 +97,7 @@ std::string write_export_folder(const std::string& dir,
                                 const std::function<void(const std::string&)>& fill);
 
 /// Paths of the exports in `dir`, oldest first: folders whose name is a time of ten digits, with a
-/// graph.json. None when there is no such folder.
+/// graph.json. None when there is no such folder. Error: it cannot be listed.
 std::vector<std::string> list_exports(const std::string& dir);
 
 /// `path` if there is a graph.json in it, else the newest export in it. Error: there is none; it is

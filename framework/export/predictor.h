@@ -21,18 +21,21 @@
 
 namespace belfry::saved {
 
-/// What an export leaves open about a batch.
+/// The sizes of a batch that an export leaves open.
 struct BatchSize {
   std::int64_t rows = 1;   ///< n
   std::int64_t steps = 0;  ///< t, see ExportSignature::free_steps; 0 where there are none
 
-  bool operator==(const BatchSize&) const = default;
+  bool operator==(const BatchSize&) const = default;  ///< equal n and t
 };
 
 /// A whole number that is known but for the size of the batch:
 /// fixed + per_row * n + per_step * t + per_row_and_step * n * t. Factors may be negative.
 struct Extent {
-  std::int64_t fixed = 0, per_row = 0, per_step = 0, per_row_and_step = 0;
+  std::int64_t fixed = 0;             ///< at n = 0 and t = 0
+  std::int64_t per_row = 0;           ///< more for each row, at t = 0
+  std::int64_t per_step = 0;          ///< more for each step, at n = 0
+  std::int64_t per_row_and_step = 0;  ///< more for each step of each row, beside these
 
   bool follows_batch() const { return *this != Extent{fixed}; }  ///< depends on n or t
   std::int64_t at(const BatchSize& size) const;                  ///< Error: beyond 64 bits

@@ -263,8 +263,9 @@ Node node_from(const Json& json, const NamedArrays& weights, std::int64_t most_s
         with_context(concat("option ", name), [&, &name = name, &value = value] {
           node.options.push_back({name, option_value(value)});
         });
+    bool leaf = node.op == "constant" || node.op == "input" || node.op == "variable";
+    require(!leaf || node.outputs.size() == 1, "has ", node.outputs.size(), " types; expected one");
     if (node.op == "constant") {
-      require(node.outputs.size() == 1, "a constant has one type");
       if (const Json* elements = optional(json, "elements", &Json::is_array, "a list")) {
         require(!json.contains("value") && !json.contains("tensor"),
                 "a constant has one of `value`, `tensor` and `elements`");

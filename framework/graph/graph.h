@@ -184,8 +184,8 @@ class Graph {
   /// parameters in f32 whatever they compute in.
   bool mixed_precision() const { return input_rule_ != nullptr; }
 
-  /// Whether an op that changes nothing because sizes happen to be so, as a slice of all, is a node
-  /// all the same, so that graphs for batches of several sizes have the same nodes. False at first.
+  /// While this is on, reshape(), broadcast_to(), slice() and pad() make a node even where they
+  /// change nothing. Graphs for batches of several sizes then have the same nodes. Off at first.
   ///@{
   void keep_idle_nodes() { keeps_idle_nodes_ = true; }
   bool keeps_idle_nodes() const { return keeps_idle_nodes_; }

@@ -34,6 +34,7 @@ struct CheckpointFile {
 /// MODEL_DIR/checkpoint-STEP.safetensors, whether it is there or not.
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step);
 /// All checkpoints of a folder, oldest first, by name alone; none when there is no such folder.
+/// Error: it cannot be listed.
 std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir);
 
 /// The folder in `model_dir` of the checkpoints that stay for good.

@@ -145,7 +145,11 @@ std::size_t mutate_json(std::uint8_t* data, std::size_t size, std::size_t max_si
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   Json document = seed % 10 == 0 ? Json(Json::value_t::discarded) : Json::parse(text, look, false);
   if (document.is_discarded() || too_deep) return LLVMFuzzerMutate(data, size, max_size);
-  change(document);
+  try {
+    change(document);
+  } catch (const Json::exception&) {
+    // The document is not of the form that the change is for: it stays as far as it has come.
+  }
   const std::string changed = document.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (changed.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   std::memcpy(data, changed.data(), changed.size());

@@ -159,6 +159,8 @@ TEST(SavedGraph, RefusesWhatIsNoGraph) {
       error_in(R"({"format": "belfry graph", "version": 3})"),
       HasSubstr("version 3 of the format; this program reads versions 1 to 2; a newer Belfry "
                 "wrote it: update to read it"));
+  EXPECT_THAT(error_in(graph_of(R"({"op": "input", "types": [], "options": {"name": "x"}})", 0)),
+              HasSubstr("has 0 types; expected one"));
   EXPECT_THAT(error_in(graph_of(x, 1)), HasSubstr("result `y` is [1, 0], which is not there"));
   const std::string deep(100'000, '['), back(100'000, ']');
   EXPECT_THAT(error_in(deep), HasSubstr("values are nested more than 100 deep"));
