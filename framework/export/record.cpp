@@ -290,7 +290,12 @@ class Recorder {
     std::vector<TensorType> types;
     for (const belfry::Node* node : nodes_) types.push_back(node->output());
     if (same<std::string>(0, "names") != name) differ("has other names");
-    return {{"name", name}, {"type", to_string(type(types, "type"))}};
+    Type all = type(types, "type");
+    require(!nodes_[0]->is(variable_op) || !all.follows_batch(), "export: the variable `", name,
+            "` is ", all,
+            ": weights cannot follow the batch; take a mean over the steps before the "
+            "layer, or leave ExportSignature::free_steps empty");
+    return {{"name", name}, {"type", to_string(all)}};
   }
 
   std::span<const Part> parts_;

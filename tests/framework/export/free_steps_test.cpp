@@ -131,6 +131,12 @@ TEST(FreeSteps, MustGiveSizesOfTheFormOfExtents) {
         .predictions = {{"y", slice(x, {.begin = {0, 0}, .size = {x.size(0), x.size(1) / 2}})}}};
   };
   EXPECT_THAT(error_with(halved), HasSubstr("a + b * rows + c * steps + d * rows * steps"));
+  auto flat = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    return {.predictions = {{"y", dense(s / "flat", batch["x"], {.units = 2})}}};
+  };
+  EXPECT_THAT(
+      error_with(flat),
+      HasSubstr("the variable `flat/kernel` is f32[t, 2]: weights cannot follow the batch"));
   // Alike for many steps.
   auto few = [](Scope, const Batch& batch, Mode) -> EstimatorSpec {
     Tensor x = batch["x"];
