@@ -6,6 +6,9 @@
 #include <memory>
 #include <string_view>
 
+#include "belfry/framework/base/descriptor.h"
+#include "belfry/framework/base/error.h"
+
 namespace belfry {
 
 std::vector<std::string> names_in_folder(const std::string& dir, std::error_code& error) {
@@ -27,6 +30,12 @@ std::vector<std::string> names_in_folder(const std::string& dir, std::error_code
     std::string_view name = entry->d_name;
     if (name != "." && name != "..") out.emplace_back(name);
   }
+}
+
+void require_listed(const std::string& dir, const std::error_code& error, std::string_view what) {
+  bool known = !error || error == std::errc::no_such_file_or_directory
+               || error == std::errc::not_a_directory;
+  require(known, "cannot list the ", what, " in `", dir, "`: ", reason_and_remedy(error.value()));
 }
 
 }  // namespace belfry

@@ -2,6 +2,7 @@
 // The names in a folder.
 
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -11,5 +12,9 @@ namespace belfry {
 /// where it cannot be read. Where there is no memory this throws std::bad_alloc: the iterators of
 /// libstdc++ that take an error_code end the process there.
 std::vector<std::string> names_in_folder(const std::string& dir, std::error_code& error);
+
+/// Error "cannot list the <what> in `dir`: <reason>; <remedy>" by the error of names_in_folder(),
+/// but not where there is no such folder: who takes an unknown folder for an empty one begins anew.
+void require_listed(const std::string& dir, const std::error_code& error, std::string_view what);
 
 }  // namespace belfry

@@ -184,9 +184,7 @@ std::string write_export_folder(const std::string& dir,
 std::vector<std::string> list_exports(const std::string& dir) {
   std::error_code error;
   auto all = exports_in(dir, error);
-  bool known = !error || error == std::errc::no_such_file_or_directory
-               || error == std::errc::not_a_directory;
-  require(known, "cannot list the exports in `", dir, "`: ", reason_and_remedy(error.value()));
+  require_listed(dir, error, "exports");
   return all;
 }
 

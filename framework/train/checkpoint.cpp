@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/folder_names.h"
@@ -144,11 +143,7 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
   std::error_code error;
   for (const std::string& name : names_in_folder(model_dir, error))
     if (auto step = step_of(name)) out.push_back({*step, (fs::path(model_dir) / name).string()});
-  // A folder that is not known must not be taken for an empty one: training would begin anew in it.
-  bool known = !error || error == std::errc::no_such_file_or_directory
-               || error == std::errc::not_a_directory;
-  require(known, "cannot list the checkpoints in `", model_dir,
-          "`: ", reason_and_remedy(error.value()));
+  require_listed(model_dir, error, "checkpoints");
   std::sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.step < b.step; });
   return out;
 }

@@ -32,6 +32,7 @@ namespace belfry::hooks {
 std::shared_ptr<Hook> validate(Estimator& estimator, EvalSpec spec);
 
 /// Path of the best checkpoint that an EvalSpec of this name keeps for this model_dir; or nothing.
+/// Error: it cannot be looked at.
 std::optional<std::string> best_checkpoint(const std::string& model_dir,
                                            std::string_view name = {});
 

@@ -77,7 +77,7 @@ class Soak : public testing::Test {
   LogSink before_;
 };
 
-/// With checkpoints, evaluations, summaries and a report, whose files stay as many, too.
+/// With checkpoints, evaluations and summaries, whose files stay as many, too.
 TEST_F(Soak, OfSteps) {
   TemporaryFolder folder;
   RunConfig run;
