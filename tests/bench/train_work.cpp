@@ -50,9 +50,11 @@ Array all(std::int64_t n, std::int64_t value) {
 // With the batch size in front.
 Shape example_shape(const WorkOptions& o) {
   static const std::map<std::string, std::string> usual{
-      {"acoustic", "400,80"},        {"lenet", "28,28,1"},      {"mlp", "28,28,1"},
-      {"mobilenet_v2", "224,224,3"}, {"resnet50", "224,224,3"}, {"swin_tiny", "224,224,3"},
-      {"transformer", "128"},        {"unet3d", "64,64,64,1"},  {"unet", "512,512,1"}};
+      {"acoustic", "400,80"},        {"gpt", "256"},
+      {"lenet", "28,28,1"},          {"mlp", "28,28,1"},
+      {"mobilenet_v2", "224,224,3"}, {"resnet50", "224,224,3"},
+      {"swin_tiny", "224,224,3"},    {"transformer", "128"},
+      {"unet3d", "64,64,64,1"},      {"unet", "512,512,1"}};
   auto found = usual.find(o.model);
   std::istringstream list(!o.sizes.empty()       ? o.sizes
                           : found == usual.end() ? "32,32,3"
@@ -75,6 +77,12 @@ Features images(const WorkOptions& o, Draw draw) {
 Features tokens(const WorkOptions& o, Draw draw) {
   Array token = draw.whole(example_shape(o), 0, 1000);
   return {{"token", token}, {"label", draw.whole(Shape{o.batch_size}, 0, 10)}};
+}
+
+// Texts, with the token that comes next at each place.
+Features texts(const WorkOptions& o, Draw draw) {
+  Array token = draw.whole(example_shape(o), 0, 1000);
+  return {{"token", token}, {"label", draw.whole(example_shape(o), 0, 1000)}};
 }
 
 // Rows are full, so that frames that mean nothing cost nobody anything; a label for eight frames.
@@ -143,7 +151,10 @@ Work make_work(const WorkOptions& o) {
   // round.
   if (o.model == "tables") return {tables(o), batches(o, 32, clicks)};
   if (o.model == "dcgan64") return {dcgan64(), batches(o, 2, noisy_images)};
-  auto features = o.model == "acoustic" ? sound : o.model == "transformer" ? tokens : images;
+  auto features = o.model == "acoustic"      ? sound
+                  : o.model == "transformer" ? tokens
+                  : o.model == "gpt"         ? texts
+                                             : images;
   return {models::make(o.model, o.options), batches(o, 1, features)};
 }
 

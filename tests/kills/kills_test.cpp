@@ -240,7 +240,7 @@ TEST(SecondTraining, IsRefusedWithTheProcessThatTrains) {
 
 std::vector<Case> cases() {
   std::vector<Case> out;
-  for (const char* kind : {"digits", "mnist", "gan", "averaged", "language"})
+  for (const char* kind : {"digits", "mnist", "gan", "averaged", "language", "split"})
     for (bool background : {false, true}) out.push_back({kind, background});
 #ifdef BELFRY_KILLED_WORKER
   for (bool background : {false, true}) out.push_back({"workers", background, 2});

@@ -74,12 +74,13 @@ fuzz() {
 }
 
 workers() {
-  ctest --preset release --no-tests=error -L mpi |
+  $tests/trust/workers/worker_faults_tests &&
+    ctest --preset release --no-tests=error -L mpi -E worker_faults |
     sed -E 's/^.* tests failed out of ([0-9]+)/counted \1 tests of jobs of several workers/'
 }
 
 threads() {
-  GTEST_SHUFFLE=1 GTEST_RANDOM_SEED=$round ctest --preset tsan --no-tests=error |
+  GTEST_SHUFFLE=1 GTEST_RANDOM_SEED=$round BELFRY_DELAYS=$round ctest --preset tsan --no-tests=error |
     sed -E 's/^.* tests failed out of ([0-9]+)/counted \1 programs of tests under ThreadSanitizer/'
 }
 
@@ -106,7 +107,7 @@ a_round() {
   BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_FUZZED_RUNS=200 \
     stage programs $tests/examples/tools/programs_tests --gtest_filter='Fuzzed*'
   BELFRY_SOAK=20 stage soak $tests/trust/soak/soak_tests
-  stage workers workers
+  BELFRY_WORKER_FAULTS=10 BELFRY_WORKER_FAULTS_SEED=$round stage workers workers
   stage fuzz fuzz
   stage threads threads
 }

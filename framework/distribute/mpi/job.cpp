@@ -1,5 +1,7 @@
 #include "belfry/framework/distribute/mpi/job.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -40,6 +42,14 @@ std::string processor() {
   return std::string(name, length);
 }
 
+// MPI writes to connections that another worker may have left. The signal that comes of it would
+// end this process without a word; a host that handles it has said what it wants.
+void ignore_broken_connections() {
+  struct sigaction action {};
+  if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
+    signal(SIGPIPE, SIG_IGN);
+}
+
 }  // namespace
 
 void check(int code, std::string_view what) {
@@ -58,6 +68,7 @@ Job::Job() {
   check(MPI_Finalized(&over), "MPI_Finalized");
   require(!over, "MPI: this process has ended it already; look for workers before MPI_Finalize");
   started_here_ = !running;
+  ignore_broken_connections();
   if (running)
     check(MPI_Query_thread(&level), "MPI_Query_thread");
   else
@@ -136,7 +147,7 @@ void Job::wait(const Wait& wait) {
 
 // A message that has come counts, also if its sender has failed since: it had done its part.
 bool Job::is_done(const Wait& wait) const {
-  if (said_) require(failure_.empty(), failure_);
+  check_own();
   try {
     if (wait.done()) return true;
   } catch (const Error&) {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/base/mutex.h"
 
 namespace belfry::mpi {
@@ -36,7 +37,8 @@ inline Mutex mpi_mutex;
 /// everybody's whenever it waits, or asks for them.
 class Job {
  public:
-  /// Starts MPI unless the host has; waits without a limit until all workers do. Error: MPI allows
+  /// Starts MPI unless the host has; waits without a limit until all workers do. From then on the
+  /// process ignores SIGPIPE where nothing was said of it before. Error: MPI allows
   /// no calls from several threads, or the host has ended it.
   Job();
   ~Job() { end(); }
@@ -79,6 +81,11 @@ class Job {
   /// The ranks of which no last word is heard within so many seconds.
   std::vector<int> silent(double seconds) noexcept;
 
+  /// Throws Error when this worker has announced a failure: it sends nothing more, which others
+  /// would take for something else.
+  void check_own() const BELFRY_REQUIRES(mpi_mutex) {
+    if (said_) require(failure_.empty(), failure_);
+  }
   /// Whether the job is over.
   bool failed() const BELFRY_REQUIRES(mpi_mutex) { return !failure_.empty(); }
 

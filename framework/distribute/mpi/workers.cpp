@@ -21,7 +21,10 @@ constexpr int chief = 0;
 class Exchange {
  public:
   Exchange(Job& job, std::string_view name, std::size_t bytes)
-      : job_(job), name_(name), memory_(make_memory(bytes)), messages_(job, memory_, 0) {}
+      : job_(job), name_(name), memory_(make_memory(bytes)), messages_(job, memory_, 0) {
+    MutexLock lock(mpi_mutex);
+    job_.check_own();
+  }
 
   std::byte* memory() { return memory_->data(); }
   void send(int to, int tag, const std::byte* data, std::size_t bytes) {

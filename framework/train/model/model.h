@@ -53,6 +53,7 @@ class Model {
   const EstimatorSpec& spec() const { return spec_; }
   Mode mode() const { return mode_; }
   const Signature& signature() const { return signature_; }
+  const Graph& graph() const { return *graph_; }
   std::int64_t rows() const { return rows_; }
   const ModelOptions& options() const { return options_; }
   /// Where it is cut, if ModelOptions::split asked for it.

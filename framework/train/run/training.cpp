@@ -193,7 +193,7 @@ std::exception_ptr Training::Impl::end_listeners_too(Outcome outcome) {
 // program is to end all the same. All workers have stopped, or none.
 int Training::Impl::signal_of_all() {
   int own = outside_.signal();
-  if (result_.outcome == Outcome::finished) return own;
+  if (result_.outcome != Outcome::stopped) return own;
   try {
     return sync().first_of_all(own);
   } catch (const std::exception&) {  // another worker has failed, and says so

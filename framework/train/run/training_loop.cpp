@@ -118,6 +118,7 @@ bool Training::Impl::prepare() {
   std::vector<VariableOptions> variables = driver_->model().variables();
   session_->state()->fix(variables);
   sync().check_variables(variables);
+  sync().check_graph(driver_->model().signature(), driver_->model().graph());
   PreparedTraining training{*session_,
                             config_,
                             options_,

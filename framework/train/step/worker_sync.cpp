@@ -1,6 +1,8 @@
 #include "belfry/framework/train/step/worker_sync.h"
 
 #include <algorithm>
+#include <functional>
+#include <sstream>
 #include <tuple>
 
 #include "belfry/framework/train/hook.h"
@@ -29,6 +31,30 @@ WorkerSync::Agreed sum_of(const std::vector<Message>& all) {
   out.pause = out.pause && out.stopping < 0;
   return out;
 }
+
+// A line for each node; large arrays among its options, which text cuts short, count by their hash.
+std::string text_of(const Graph& graph) {
+  std::istringstream lines(to_text(graph));
+  std::string out, line;
+  for (const auto& node : graph) {
+    std::getline(lines, line);
+    out += concat(line, "  (hash of options ", node->options().hash(), ")\n");
+  }
+  return out;
+}
+
+std::string_view line_at(std::string_view text, std::string_view::iterator place) {
+  if (place == text.end()) return "none";
+  std::size_t at = place - text.begin(), before = text.substr(0, at).rfind('\n');
+  std::size_t begin = before == text.npos ? 0 : before + 1;
+  return text.substr(begin, text.find('\n', at) - begin);
+}
+
+std::string_view characters_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
 
 }  // namespace
 
@@ -78,6 +104,38 @@ void WorkerSync::check_variables(const std::vector<VariableOptions>& own) {
   fail("train: variable ", at, " of worker ", odd - lines.begin(),
        "'s model is not that of worker 0's; here, on worker ", workers_.rank(), ", it is ", here,
        "; a model_fn must make the same variables in every worker");
+}
+
+void WorkerSync::check_graph(const Signature& batch, const Graph& own) {
+  if (alone()) return;
+  struct Hashes {
+    std::uint64_t batch, graph;
+  };
+  std::string shapes, text = text_of(own);
+  for (const auto& [name, type] : batch) shapes += concat(name, ": ", type, "\n");
+  std::vector<Hashes> all = workers_.all_gather(Hashes{hash_of(shapes), hash_of(text)});
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    std::size_t like = std::ranges::find(all, all[rank].batch, &Hashes::batch) - all.begin();
+    if (all[like].graph != all[rank].graph) report_other_graph(like, rank, text);
+  }
+}
+
+// Only now do the texts travel: to the chief, whose message is everybody's.
+void WorkerSync::report_other_graph(std::size_t one, std::size_t other, std::string_view own) {
+  auto texts = workers_.gather(std::as_bytes(std::span(own)));
+  std::vector<std::byte> message;
+  if (is_chief()) {
+    std::string_view a = characters_of(texts[one]), b = characters_of(texts[other]);
+    auto [at_a, at_b] = std::ranges::mismatch(a, b);
+    std::string text = concat("train: worker ", other, " has built another graph than worker ", one,
+                              " from batches of the same shapes; the first node that differs is ",
+                              line_at(b, at_b), " there and ", line_at(a, at_a), " on worker ", one,
+                              "; all workers must run the same program with the same options");
+    auto bytes = std::as_bytes(std::span(text));
+    message.assign(bytes.begin(), bytes.end());
+  }
+  workers_.broadcast(message);
+  fail(characters_of(message));
 }
 
 WorkerSync::Agreed WorkerSync::agree(Wishes own) {

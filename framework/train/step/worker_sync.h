@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "belfry/framework/backend/communicator.h"
 #include "belfry/framework/distribute/workers.h"
+#include "belfry/framework/graph/graph.h"
 #include "belfry/framework/graph/leaves.h"
 #include "belfry/framework/optimizers/minimize.h"
 #include "belfry/framework/tensor/features.h"
@@ -29,6 +31,9 @@ class WorkerSync {
 
   /// Error unless all workers' models have these variables, in this order.
   void check_variables(const std::vector<VariableOptions>& own);
+  /// Error unless all workers whose batches have the same types and shapes have built the same
+  /// graph from them: other ops or options would let the workers' variables drift apart unseen.
+  void check_graph(const Signature& batch, const Graph& own);
 
   struct Wishes {
     bool stop = false, save = false, pause = false;
@@ -65,6 +70,8 @@ class WorkerSync {
   std::string own_position(const std::string& input, bool shared) const;
 
  private:
+  [[noreturn]] void report_other_graph(std::size_t one, std::size_t other, std::string_view own);
+
   Workers& workers_;
   double clock_ = 0;
 };

@@ -58,6 +58,8 @@ ROWS = [
     Row("transformer", "Transformer encoder b16 t128", 1.5, "transformer", 16, ADAM,
         {"vocabulary": 1000, "classes": 10, "depth": 4, "width": 256, "heads": 4, "hidden": 1024, "dropout": 0},
         steps=20),
+    Row("gpt", "GPT of 10 M parameters b8 t256", 1.3, "gpt", 8, ADAM,
+        {"vocabulary": 1000, "context": 256, "depth": 8, "width": 320, "heads": 5, "dropout": 0}, steps=10),
     Row("swin", "Swin-T b8", 1.3, "swin_tiny", 8, {"name": "adamw", "learning_rate": 1e-4, "weight_decay": 0.05},
         steps=4),
     Row("mobilenet", "MobileNetV2 b4, one thread", 1.4, "mobilenet_v2", 4, SGD, {"dropout": 0}, threads=(1,), steps=12),

@@ -1,8 +1,9 @@
-"""Peers of the acoustic model and the Transformer, for forward_peers.py."""
+"""Peers of the acoustic model, the Transformer and GPT."""
 
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from encoder_peers import layer_norm, linear
@@ -110,3 +111,38 @@ def transformer(feature, heads, pool_mean=True):
         return module, lambda f: {
             "logits of probabilities": module(f[feature], f.get("length"), pool_mean)}
     return peer
+
+
+class GptBlock(nn.Module):
+    """Of Radford et al., "Language models are unsupervised multitask learners", 2019."""
+
+    def __init__(self, weights, scope, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = layer_norm(weights, scope + "/norm1"), layer_norm(weights, scope + "/norm2")
+        self.qkv, self.output, self.up, self.down = (
+            linear(weights, f"{scope}/{name}") for name in ("attention/qkv", "attention/output", "mlp/up", "mlp/down"))
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+                   for part in self.qkv(self.norm1(x)).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.output(y.transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    def __init__(self, weights, heads):
+        super().__init__()
+        self.embed = weights.into(nn.Embedding(*weights.left["embed/table"].shape), "embed")
+        self.positions = nn.Parameter(weights.take("positions"))
+        self.blocks = nn.ModuleList()
+        while f"block{len(self.blocks)}/norm1/scale" in weights.left:
+            self.blocks.append(GptBlock(weights, f"block{len(self.blocks)}", heads))
+        self.norm = layer_norm(weights, "norm")
+
+    def forward(self, tokens):
+        x = self.embed(tokens) + self.positions[:tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return F.linear(self.norm(x), self.embed.weight)

@@ -82,6 +82,16 @@ def transformer():
     return lambda weights, batch, options: classify(transformer("token", options["heads"]))(weights, batch, options)
 
 
+def gpt():
+    from sequence_peers import Gpt
+
+    def updates(weights, batch, options):
+        module = Gpt(weights, options["heads"])
+        return [Update(module, lambda f: F.cross_entropy(module(f["token"]).float().flatten(0, 1), f["label"].flatten()),
+                       options["optimizer"])]
+    return updates
+
+
 def acoustic():
     from sequence_peers import acoustic
 
@@ -141,7 +151,7 @@ def dcgan():
 MODELS = {
     "mlp": lambda: classify(images.mlp), "lenet": lambda: classify(images.lenet), "resnet18": resnet18,
     "resnet50": resnet50, "mobilenet_v2": mobilenet, "swin_tiny": swin, "unet": unet, "unet3d": unet,
-    "transformer": transformer, "acoustic": acoustic, "tables": tables, "dcgan64": dcgan}
+    "transformer": transformer, "gpt": gpt, "acoustic": acoustic, "tables": tables, "dcgan64": dcgan}
 
 
 # ---- how
@@ -167,7 +177,7 @@ def channels_last(module):
 
 
 class Trainer:
-    def __init__(self, model, exchange, options, bf16):
+    def __init__(self, model, exchange, options, bf16, compiled):
         self.batches, self.taken, self.bf16 = [], 0, bf16
         for name, array in sorted(load_file(f"{exchange}/batches").items()):
             number, feature = name.split("/")
@@ -179,6 +189,8 @@ class Trainer:
         self.optimizers = [optimizer_of(list(u.module.parameters()), **u.optimizer) for u in self.updates]
         for u in self.updates:
             channels_last(u.module.train())
+            if compiled:
+                u.module.compile()
 
     def step(self):
         for update, optimizer in zip(self.updates, self.optimizers):
@@ -202,12 +214,13 @@ def main():
     parser.add_argument("--exchange", required=True, help="what train_speed --exchange wrote")
     parser.add_argument("--options", default="{}", help="of the model, as train_speed has them")
     parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--compile", action="store_true", help="by torch.compile")
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
 
     torch.set_num_threads(args.threads)
-    trainer = Trainer(args.model, args.exchange, json.loads(args.options), args.bf16)
+    trainer = Trainer(args.model, args.exchange, json.loads(args.options), args.bf16, args.compile)
     times, cpu_times, losses = [], [], []
     for number in range(WARM_UP + args.steps):
         start, cpu_start = time.perf_counter(), time.process_time()

@@ -27,6 +27,8 @@ struct Kind {
   InputFn input;
   Hooks hooks = {};
   std::vector<EvalSpec> evaluations = {};
+  /// Cut over two devices; both blocks are computed again in the backward pass.
+  bool split = false;
 };
 
 Dataset batches_of(const Dataset& digits) {
@@ -61,7 +63,22 @@ Dataset two_documents_a_row() {
   return batches_of(data::indexed(44, read));
 }
 
-Kind kind_of(const std::string& name, const std::string& data_dir) {
+// The same from four files of tokens, which are begun in another order each time. They are written
+// whole or not at all, and with the same bytes each time.
+Dataset rows_of_files(const std::string& dir) {
+  std::vector<std::string> paths;
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    std::vector<std::uint16_t> tokens(11 * 24 + 1);
+    PhiloxStream random(philox_key(6, number));
+    for (std::uint16_t& token : tokens) token = static_cast<std::uint16_t>(random.below(50));
+    paths.push_back(concat(dir, ".tokens_", number));
+    write_file_atomically(paths.back(), std::as_bytes(std::span(tokens)));
+  }
+  return batches_of(data::files(paths) | data::shuffle(4)
+                    | data::interleave(data::read_token_file({.length = 24})));
+}
+
+Kind kind_of(const std::string& name, const std::string& dir, const std::string& data_dir) {
   ModelFn lenet = models::lenet({.hidden = 128});  // 5 MB with Adam's slots: kills meet writes
   if (name == "digits") {
     ExportOptions images{
@@ -77,15 +94,17 @@ Kind kind_of(const std::string& name, const std::string& data_dir) {
   if (name == "mnist") return {lenet, batches_of(data::mnist(data_dir, data::Split::train))};
   if (name == "gan")
     return {gan::gan(gan::dcgan({.size = 8, .filters = 3, .noise = 4})), noisy_images()};
-  if (name == "language")  // dropout within attention, too
-    return {models::gpt({.vocabulary = 50,
-                         .depth = 2,
-                         .width = 96,
-                         .heads = 4,
-                         .kv_heads = 2,
-                         .block = models::GptBlock::llama,
-                         .dropout = 0.2f}),
-            two_documents_a_row()};
+  if (name == "language" || name == "split") {
+    bool split = name == "split";
+    ModelFn gpt = models::gpt({.vocabulary = 50,
+                               .depth = 2,
+                               .width = 96,
+                               .heads = 4,
+                               .kv_heads = 2,
+                               .block = models::GptBlock::llama,
+                               .dropout = 0.2f});  // within attention, too
+    return {gpt, split ? rows_of_files(dir) : two_documents_a_row(), {}, {}, split};
+  }
   if (name == "averaged")
     return {resuming_model,
             shuffled_digits(),
@@ -112,12 +131,17 @@ void train(const std::string& kind_name, const std::string& dir, std::int64_t st
            bool background, const std::string& data_dir) {
   auto workers = find_workers();
   std::ofstream(concat(dir, ".pid_", workers->rank())) << ::getpid();
-  Kind kind = kind_of(kind_name, data_dir);
+  Kind kind = kind_of(kind_name, dir, data_dir);
   RunConfig config;
   config.save_checkpoint = Steps(1);
   config.keep_checkpoints.newest = 2;
   config.save_in_background = background;
   config.threads = 1;
+  if (kind.split) {
+    config.devices = {"cpu:0+cpu:1"};
+    config.split = auto_split(2);
+    config.recompute.scopes = {"block0", "block1"};
+  }
   config.batch = workers->count() > 1 ? BatchPolicy::per_worker : config.batch;
   Estimator estimator({.model_fn = kind.model_fn, .model_dir = dir, .run = config});
   train_and_evaluate(estimator,

@@ -17,12 +17,21 @@ class MpiJob : public ChildProcess {
   /// `recover`: those that remain go on when one dies, where mpirun would else end them all.
   MpiJob(const std::string& program, const std::vector<std::string>& arguments, int workers,
          const std::string& log, bool recover = false)
-      : ChildProcess(command(program, arguments, workers, recover), log) {}
+      : MpiJob(for_each(program, arguments, workers), log, recover) {}
+  /// `words` are mpirun's.
+  MpiJob(const std::vector<std::string>& words, const std::string& log, bool recover)
+      : ChildProcess(command(words, recover), log) {}
+
+  /// mpirun's words for so many workers that run a program.
+  static std::vector<std::string> for_each(const std::string& program,
+                                           const std::vector<std::string>& arguments, int workers) {
+    std::vector<std::string> words{"-n", text(workers), program};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return words;
+  }
 
  private:
-  static std::vector<std::string> command(const std::string& program,
-                                          const std::vector<std::string>& arguments, int workers,
-                                          bool recover) {
+  static std::vector<std::string> command(const std::vector<std::string>& words, bool recover) {
     // Open MPI's settings: more processes than cores, which give way when they wait; no copies
     // between address spaces, which containers forbid; no other machine. And Open MPI leaks memory
     // of its own, from modules that are unloaded before a leak checker could tell.
@@ -37,9 +46,9 @@ class MpiJob : public ChildProcess {
              {"OMPI_MCA_orte_enable_recovery", recover ? "1" : "0"},
              {"LSAN_OPTIONS", "detect_leaks=0"}})
       setenv(name, value, 1);
-    std::vector<std::string> words{BELFRY_MPIRUN, "-n", text(workers), program};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    return words;
+    std::vector<std::string> all{BELFRY_MPIRUN};
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
   }
 };
 

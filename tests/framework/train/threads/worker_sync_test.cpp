@@ -219,6 +219,44 @@ TEST(WorkerSync, ModelsHaveTheSameVariables) {
   EXPECT_THAT(errors({a, b, wide})[0], HasSubstr("variable 2 of worker 1's"));
 }
 
+// A graph of one node with 100 values, and of their sum times `factor`.
+void build(Graph& graph, double factor, float last = 0) {
+  Array values(Shape{100}, DType::f32);
+  for (float& value : values.span<float>()) value = 0;
+  values.span<float>()[99] = last;
+  sum(constant(graph, values)) * factor;
+}
+
+TEST(WorkerSync, GraphsOfEqualBatchesAreTheSame) {
+  struct Worker {
+    std::int64_t rows = 4;
+    double factor = 2;
+    float last = 0;
+  };
+  auto errors = [&](const Worker& one, const Worker& two) {
+    return on_workers(3, [&](WorkerSync& sync, int rank) {
+      const Worker own = rank == 0 ? Worker{} : rank == 1 ? one : two;
+      Graph graph;
+      build(graph, own.factor, own.last);
+      Signature batch{{"x", {{own.rows, 3}, DType::f32}}};
+      return error_of([&] { sync.check_graph(batch, graph); });
+    });
+  };
+  EXPECT_THAT(errors({}, {}), Each("no error"));
+  EXPECT_THAT(
+      errors({}, {.factor = 2.5}),
+      Each(AllOf(HasSubstr("train: worker 2 has built another graph than worker 0 from "
+                           "batches of the same shapes; the first node that differs is %2"),
+                 HasSubstr("2.5"),
+                 HasSubstr("; all workers must run the same program with the same options"))));
+  // The text of an array shows its first eight values.
+  EXPECT_THAT(errors({.last = 1}, {}), Each(HasSubstr("worker 1 has built another graph")));
+  // A batch of fewer rows may give another graph.
+  EXPECT_THAT(errors({.rows = 3, .factor = 3}, {}), Each("no error"));
+  EXPECT_THAT(errors({.rows = 3, .factor = 3}, {.rows = 3}),
+              Each(HasSubstr("worker 2 has built another graph than worker 1")));
+}
+
 // Positions are any bytes, also such as look like those of several.
 TEST(WorkerSync, EachWorkerFindsItsPosition) {
   const std::string positions[] = {"a\nb", "", std::string("positions of workers 2\n\0x", 25)};

@@ -1,0 +1,67 @@
+#include "delays.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <atomic>
+
+namespace belfry {
+namespace {
+
+std::atomic<std::uint32_t> chosen_seed, chosen_share, threads;
+std::atomic<std::uint64_t> made;
+
+// Before main(), and before other threads.
+[[gnu::constructor]] void read_environment() {
+  const char* seed = ::getenv("BELFRY_DELAYS");
+  if (seed) delay_locks(static_cast<std::uint32_t>(::strtoul(seed, nullptr, 10)), 16);
+}
+
+// Marsaglia, "Xorshift RNGs", 2003.
+std::uint32_t drawn() {
+  thread_local std::uint32_t state = 0;
+  if (state == 0) state = (chosen_seed + 1) * 2654435761U + ++threads * 40503U;
+  if (state == 0) state = 1;
+  state ^= state << 13;
+  state ^= state >> 17;
+  return state ^= state << 5;
+}
+
+void maybe_delay() {
+  std::uint32_t share = chosen_share.load(std::memory_order_relaxed);
+  if (share == 0) return;
+  std::uint32_t number = drawn();
+  if (number % share != 0) return;
+  made.fetch_add(1, std::memory_order_relaxed);
+  timespec length{.tv_sec = 0, .tv_nsec = static_cast<long>(number / share % 300'000)};
+  ::nanosleep(&length, nullptr);
+}
+
+}  // namespace
+
+void delay_locks(std::uint32_t seed, std::uint32_t one_in) {
+  chosen_seed = seed;
+  chosen_share = one_in;
+}
+
+std::uint64_t delays_made() { return made; }
+
+}  // namespace belfry
+
+// The linker's names for what it puts in place of a function (--wrap), and for the function itself.
+extern "C" {
+int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t* mutex);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
+  belfry::maybe_delay();
+  return __real_pthread_mutex_lock(mutex);
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
+  int status = __real_pthread_mutex_unlock(mutex);
+  belfry::maybe_delay();
+  return status;
+}
+}

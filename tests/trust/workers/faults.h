@@ -1,0 +1,16 @@
+#pragma once
+// Names that the jobs and the test of their faults agree on.
+
+#include <cstdint>
+
+namespace belfry {
+
+/// The ports at which workers listen for each other where they are connected by TCP.
+///@{
+constexpr int first_port_of_jobs = 23000, ports_of_jobs = 1000;
+inline bool is_port_of_jobs(std::uint16_t port) {
+  return port >= first_port_of_jobs && port < first_port_of_jobs + ports_of_jobs;
+}
+///@}
+
+}  // namespace belfry

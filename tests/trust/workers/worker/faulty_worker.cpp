@@ -1,0 +1,139 @@
+// One worker of a job: faulty_worker DIR POLICY STEPS VICTIM FAULT STEP TIMEOUT_S. It goes on from
+// the checkpoints in DIR, saves after every other step, and is at fault after step STEP if its rank
+// is VICTIM, or from the start on if FAULT names a setting. What went wrong is in DIR.error_<rank>,
+// DIR.pid_<rank> has its process id, DIR.broken the number of connections that it broke.
+// other_worker is the same with another optimizer.
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "../../../durability/faulty_disk.h"
+#include "../../../framework/train/resuming_model.h"
+#include "../faults.h"
+#include "belfry/framework/distribute/workers.h"
+
+namespace belfry {
+namespace {
+
+#ifdef BELFRY_OTHER_PROGRAM
+constexpr bool other_program = true;
+#else
+constexpr bool other_program = false;
+#endif
+
+// 48 examples in batches of 12: their parts have as many rows for two, three and four workers.
+Dataset even_digits(std::int64_t first) {
+  auto read = [first](std::int64_t i, Features& out) {
+    Array x(Shape{6}, DType::f32);
+    PhiloxStream random(philox_key(3, static_cast<std::uint64_t>(first + i)));
+    for (float& v : x.span<float>())
+      v = static_cast<float>(random.normal()) + static_cast<float>(i % 4);
+    out.set("x", x);
+    out.set("label", Array::scalar(i % 4));
+  };
+  return data::indexed(48, read) | data::shuffle(20) | data::batch(12) | data::repeat()
+         | data::prefetch();
+}
+
+// Breaks the connections to other workers, which are those whose port is among MPI's. Returns how
+// many.
+int disconnect() {
+  int broken = 0;
+  for (int descriptor = 3; descriptor < 1024; ++descriptor) {
+    sockaddr_in own{}, peer{};
+    socklen_t own_size = sizeof own, peer_size = sizeof peer;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &own_size) != 0
+        || getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0
+        || own.sin_family != AF_INET)
+      continue;
+    if (is_port_of_jobs(ntohs(own.sin_port)) || is_port_of_jobs(ntohs(peer.sin_port)))
+      broken += shutdown(descriptor, SHUT_RDWR) == 0;
+  }
+  return broken;
+}
+
+/// The fault that a worker is told to have.
+struct Fault final : Hook {
+  Fault(std::string n, std::int64_t s, std::string d)
+      : name(std::move(n)), step(s), dir(std::move(d)) {}
+
+  void begin(HookContext&) override {
+    if (name == "full_disk") disk.emplace(dir);
+  }
+  void after_step(const StepResult& result) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (result.step < step) return;
+    if (name == "slow") std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    if (result.step > step) return;
+    if (name == "throw") throw std::runtime_error("the sensor is unplugged");
+    if (name == "exit") std::exit(0);
+    if (name == "full_disk") disk->leave_room(100);
+    if (name == "kill" || name == "stop" || name == "disconnect") soon.emplace([this] { act(); });
+  }
+  // Beside the training, so that it meets any part of a step.
+  void act() const {
+    std::this_thread::sleep_for(std::chrono::microseconds(step * 977 % 5000));
+    if (name == "disconnect")
+      std::ofstream(dir + ".broken") << disconnect();
+    else
+      raise(name == "kill" ? SIGKILL : SIGSTOP);
+  }
+
+  std::string name;
+  std::int64_t step;
+  std::string dir;
+  std::optional<FaultyDisk> disk;
+  std::optional<std::jthread> soon;
+};
+
+void train(char** words) {
+  std::string dir = words[1], fault = words[5];
+  auto workers = find_workers();
+  std::ofstream(concat(dir, ".pid_", workers->rank())) << ::getpid();
+  if (workers->rank() != std::atoi(words[4])) fault = "none";
+  RunConfig config;
+  config.batch =
+      words[2] == to_string(BatchPolicy::global) ? BatchPolicy::global : BatchPolicy::per_worker;
+  config.threads = 1;
+  config.log_step_count = Steps(0);
+  config.save_checkpoint = Steps(2);
+  config.reduction_timeout = std::chrono::seconds(std::atoi(words[7]));
+  if (fault == "other_seed") config.seed = 2;
+  if (fault == "other_towers") config.devices = {"cpu:0", "cpu:1"};
+  if (fault == "other_policy")
+    config.batch =
+        config.batch == BatchPolicy::global ? BatchPolicy::per_worker : BatchPolicy::global;
+  if (fault == "other_precision") config.precision = Precision::bf16;
+  if (fault == "other_bucket") config.bucket = Bytes(1);
+  ModelFn model = [other = other_program || fault == "other_rate"](Scope s, const Batch& batch,
+                                                                   Mode mode) {
+    EstimatorSpec spec = resuming_model(s, batch, mode);
+    if (other) spec.train = adam({.learning_rate = 0.02});
+    return spec;
+  };
+  Estimator estimator({.model_fn = model, .model_dir = dir, .run = config});
+  estimator.train(even_digits(fault == "other_data" ? 48 : 0),
+                  {.max_steps = std::atoll(words[3]),
+                   .hooks = {std::make_shared<Fault>(fault, std::atoll(words[6]), dir)}});
+}
+
+}  // namespace
+}  // namespace belfry
+
+int main(int argc, char** argv) {
+  if (argc != 8) return 2;
+  try {
+    belfry::train(argv);
+  } catch (const std::exception& error) {
+    std::string rank = belfry::text(belfry::find_workers()->rank());
+    std::ofstream(belfry::concat(argv[1], ".error_", rank)) << error.what();
+    return 1;
+  }
+}
