@@ -26,8 +26,9 @@ Program rewritten(std::span<const Tensor> outputs, std::span<Node* const> effect
   auto add_gradients = [&](const Program& p) { return add_to_input_gradients(p, on_host); };
   for (const Pass& pass :
        {Pass(fold_constants), Pass(convolve_parts), Pass(merge_common_subexpressions),
-        Pass(by_rows), Pass(merge_statistics), Pass(fuse_norms), Pass(sum_gradients),
-        Pass(fuse_bias_and_activation), Pass(add_gradients), Pass(fuse_elementwise)}) {
+        Pass(join_pads), Pass(by_rows), Pass(merge_statistics), Pass(fuse_norms),
+        Pass(sum_gradients), Pass(fuse_bias_and_activation), Pass(add_gradients),
+        Pass(fuse_elementwise)}) {
     program = pass(program);
     if (always_verify || options.verify) verify(program);
   }

@@ -30,6 +30,10 @@ Program convolve_parts(const Program& program);
 /// are put in order first.
 Program merge_common_subexpressions(const Program& program);
 
+/// A sum of pads that fill its result without a gap, as the gradient of split() is, becomes a
+/// concat. A -0 stays one, to which the sum would have added 0.
+Program join_pads(const Program& program);
+
 /// Updates of tables that the step looks few rows up in change these rows alone, wherever that
 /// gives the bits of the whole update: the rule leaves rows with a gradient of 0 as they are, and
 /// nobody else reads the gradient, which then is nowhere in memory. For devices on which

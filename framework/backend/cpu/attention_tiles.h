@@ -14,7 +14,7 @@
 
 namespace belfry::cpu {
 
-inline constexpr std::int64_t queries_at_once = 48, keys_at_once = 256;
+inline constexpr std::int64_t queries_at_once = 48, keys_at_once = 64;
 
 inline std::int64_t whole_panels(std::int64_t columns) {
   return ceil_div(columns, winograd_channels) * winograd_channels;
@@ -42,8 +42,13 @@ inline void pack_as_rows(const Vectors& x, std::int64_t rows, float* panels) {
   for (std::int64_t first = 0; first < x.width; first += winograd_channels)
     for (std::int64_t i = 0; i < rows; ++i, panels += winograd_channels) {
       std::int64_t there = i < x.count ? std::min(winograd_channels, x.width - first) : 0;
-      if (there > 0) std::copy_n(x.first + i * x.stride + first, there, panels);
-      std::fill(panels + there, panels + winograd_channels, 0.0f);
+      const float* from = x.first + i * x.stride + first;
+      if (there == winograd_channels) {
+        std::copy_n(from, winograd_channels, panels);  // the usual case, of a size known here
+      } else {
+        if (there > 0) std::copy_n(from, there, panels);
+        std::fill(panels + there, panels + winograd_channels, 0.0f);
+      }
     }
 }
 

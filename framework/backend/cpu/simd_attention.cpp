@@ -64,18 +64,19 @@ class Attention final : public AttentionKernel {
     const float* values = keys + keys_ * s.d;
     for_each_tile(s, row, first, q.count, [&](std::int64_t key, std::int64_t columns) {
       multiply(scratch.queries, keys + key * s.d, q.count, s.d, columns, scratch.scores);
-      for (std::int64_t i = 0; i < q.count; ++i) {
+      for (std::int64_t i = 0; i < q.count; ++i)
+        hide(s, row, head, first + i, key, columns, scratch.scores + i * columns);
+      loops_.weights(scratch.scores, q.count, columns, highest, totals, corrections);
+      for (std::int64_t i = 0; at_.random > 0 && i < q.count; ++i) {
         float* scores = scratch.scores + i * columns;
-        hide(s, row, head, first + i, key, columns, scores);
-        corrections[i] = loops_.weights(scores, columns, &highest[i], &totals[i]);
-        if (at_.random > 0) drop(a, row, s.weight(head, first + i, key), scores, scores, columns);
+        drop(a, row, s.weight(head, first + i, key), scores, scores, columns);
       }
       multiply(scratch.scores, values + key * e_, q.count, columns, e_, scratch.products);
       for (std::int64_t i = 0; i < q.count; ++i)
         loops_.scale_and_add(scratch.sums + i * e_, scratch.products + i * e_, corrections[i], e_);
     });
     for (std::int64_t i = 0; i < q.count; ++i) {
-      bool none = highest[i] == -std::numeric_limits<float>::infinity();
+      bool none = totals[i] == 0;
       float* y = a.output<float>(0) + s.query_at(row, first + i, head, s.e);
       for (std::int64_t j = 0; j < s.e; ++j) y[j] = none ? 0 : scratch.sums[i * e_ + j] / totals[i];
       a.output<float>(1)[(row * s.heads + head) * s.tq + first + i] =

@@ -94,13 +94,16 @@ class AttentionGrad final : public AttentionKernel {
     pack_as_rows({t.queries, q.count, s.d, s.d}, q.count, t.query_panels);
     pack_as_rows({t.dy, q.count, s.e, s.e}, q.count, t.dy_panels);
     std::fill_n(t.dq, q.count * d_, 0.0f);
+    std::fill_n(t.kept, keys_at_once, 1.0f);  // unless dropout says otherwise
     for_each_tile(s, row, first, q.count, [&](std::int64_t key, std::int64_t columns) {
       multiply(t.queries, t.keys + key * s.d, q.count, s.d, columns, t.scores);
       multiply(t.dy, t.values + key * s.e, q.count, s.e, columns, t.value_products);
       for (std::int64_t i = 0; i < q.count; ++i) {
         hide(s, row, head, first + i, key, columns, t.scores + i * columns);
-        std::fill_n(t.kept, columns, 1.0f);
-        if (at_.random > 0) drop(a, row, s.weight(head, first + i, key), t.kept, t.kept, columns);
+        if (at_.random > 0) {
+          std::fill_n(t.kept, columns, 1.0f);
+          drop(a, row, s.weight(head, first + i, key), t.kept, t.kept, columns);
+        }
         loops_.slopes(t.scores + i * columns, log_sums[i], t.value_products + i * columns,
                       shifts[i], t.kept, columns, q.count * winograd_channels,
                       t.weight_panels + i * winograd_channels,

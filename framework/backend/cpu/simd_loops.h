@@ -219,10 +219,11 @@ struct RecurrentLoops {
 /// Attention, one query and a tile of n keys at a time, n a multiple of 16. Scores of keys that do
 /// not count are minus infinity.
 struct AttentionLoops {
-  /// Scores x become weights exp(x - highest), where highest is the largest score so far: it and
-  /// the sum of weights go on from the tiles before. Returns what weights of these must be
-  /// multiplied with.
-  float (*weights)(float* x, std::int64_t n, float* highest, float* sum);
+  /// Scores x [rows, n] become weights exp(x - highest), where highest [rows] are the largest
+  /// scores so far: they and the sums of weights [rows] go on from the tiles before. The weights of
+  /// these must be multiplied with `corrections` [rows]. n in whole vectors.
+  void (*weights)(float* x, std::int64_t rows, std::int64_t n, float* highest, float* sums,
+                  float* corrections);
   void (*scale_and_add)(float* y, const float* x, float factor,
                         std::int64_t n);  ///< y = y factor + x
   /// With the weight w = exp(x - log_sum): writes w kept and w (kept products - shift), of element

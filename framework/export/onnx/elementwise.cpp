@@ -1,7 +1,10 @@
 // Ops on elements. They take channels first where their inputs are at hand like that.
 
+#include <numbers>
+
 #include "belfry/framework/export/onnx/converter.h"
 #include "belfry/framework/export/op_table.h"
+#include "belfry/framework/ops/elementwise/functors.h"
 
 namespace belfry::onnx {
 namespace {
@@ -35,6 +38,28 @@ void rsqrt(Converter& c) {
   each(c, [&](const Inputs& in) { return c.add("Reciprocal", {c.add("Sqrt", in)}); });
 }
 
+void gelu(Converter& c) {
+  std::string half = c.scalar(0.5, c.type(0).dtype), one = c.scalar(1, c.type(0).dtype),
+              scale = c.scalar(1 / std::numbers::sqrt2, c.type(0).dtype);
+  each(c, [&](const Inputs& in) {
+    std::string erf = c.add("Erf", {c.add("Mul", {in[0], scale})});
+    return c.add("Mul", {in[0], c.add("Mul", {c.add("Add", {erf, one}), half})});
+  });
+}
+
+void gelu_by_tanh(Converter& c) {
+  using Normal = functor::detail::NormalByTanh<double>;
+  DType dtype = c.type(0).dtype;
+  std::string cubic = c.scalar(Normal::cubic, dtype), one = c.scalar(1, dtype),
+              factor = c.scalar(Normal::factor, dtype);
+  each(c, [&](const Inputs& in) {
+    std::string square = c.add("Mul", {in[0], in[0]});
+    std::string inner = c.add("Add", {c.add("Mul", {square, cubic}), one});
+    std::string v = c.add("Mul", {c.add("Mul", {in[0], inner}), factor});
+    return c.add("Mul", {in[0], c.add("Sigmoid", {v})});
+  });
+}
+
 void cast(Converter& c) {
   std::int64_t to = data_type(dtype_from_string(c.words("dtype")));
   each(c, [&](const Inputs& in) { return c.add("Cast", in, {{"to", to}}); });
@@ -53,6 +78,8 @@ Conversions elementwise_conversions() {
           {"expm1", expm1},
           {"log1p", log1p},
           {"rsqrt", rsqrt},
+          {"gelu", gelu},
+          {"gelu_by_tanh", gelu_by_tanh},
           {"cast", cast},
           {"check_range", check_range},
           {"random_uniform", random},

@@ -78,6 +78,37 @@ struct Functor {
 
 namespace detail {
 
+/// The function of the standard normal distribution, and its density.
+///@{
+template <class M, class T>
+BELFRY_HOST_DEVICE T normal_cdf(T x) {
+  return T(0.5) * (T(1) + M::erf(x * T(0.70710678118654752)));  // 1 / sqrt(2)
+}
+template <class M, class T>
+BELFRY_HOST_DEVICE T normal_pdf(T x) {
+  return T(0.39894228040143268) * M::exp(T(-0.5) * x * x);  // 1 / sqrt(2 pi)
+}
+///@}
+
+/// The former by way of tanh, (1 + tanh(v / 2)) / 2 = 1 / (1 + exp(-v)) with v = 2 sqrt(2 / pi)
+/// (z + 0.044715 z^3): Hendrycks and Gimpel, "Gaussian error linear units", 2016.
+template <class T>
+struct NormalByTanh {
+  static constexpr double factor = 1.5957691216057308, cubic = 0.044715;  // 2 sqrt(2 / pi)
+  T z, square;  // beyond 10 the result is 0 or 1, and the cube would overflow 16-bit floats
+  BELFRY_HOST_DEVICE explicit NormalByTanh(T x)
+      : z(x > T(10)    ? T(10)
+          : x < T(-10) ? T(-10)
+                       : x),
+        square(z * z) {}
+  template <class M>
+  BELFRY_HOST_DEVICE T value() const {
+    return T(1) / (T(1) + M::exp(T(-factor) * z * (T(1) + T(cubic) * square)));
+  }
+  /// Of v with respect to x.
+  BELFRY_HOST_DEVICE T slope() const { return T(factor) * (T(1) + T(3 * cubic) * square); }
+};
+
 // Signed integers wrap around as unsigned ones do; plain arithmetic would be undefined.
 template <class T>
 using Wrapping = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
@@ -213,6 +244,24 @@ struct Erf : Functor<1, Domain::floating> {
   template <class M, class T>
   BELFRY_HOST_DEVICE static T apply(T x) {
     return M::erf(x);
+  }
+};
+
+struct Gelu : Functor<1, Domain::floating> {
+  static constexpr std::string_view name = "gelu";
+  static const OpDef op;
+  template <class M, class T>
+  BELFRY_HOST_DEVICE static T apply(T x) {
+    return x * detail::normal_cdf<M>(x);
+  }
+};
+
+struct GeluByTanh : Functor<1, Domain::floating> {
+  static constexpr std::string_view name = "gelu_by_tanh";
+  static const OpDef op;
+  template <class M, class T>
+  BELFRY_HOST_DEVICE static T apply(T x) {
+    return x * detail::NormalByTanh<T>(x).template value<M>();
   }
 };
 
@@ -352,6 +401,26 @@ struct ReluGrad : Functor<2, Domain::number> {
   }
 };
 
+struct GeluGrad : Functor<2, Domain::floating> {
+  static constexpr std::string_view name = "gelu_grad";
+  static const OpDef op;
+  template <class M, class T>
+  BELFRY_HOST_DEVICE static T apply(T dy, T x) {
+    return dy * (detail::normal_cdf<M>(x) + x * detail::normal_pdf<M>(x));
+  }
+};
+
+struct GeluByTanhGrad : Functor<2, Domain::floating> {
+  static constexpr std::string_view name = "gelu_by_tanh_grad";
+  static const OpDef op;
+  template <class M, class T>
+  BELFRY_HOST_DEVICE static T apply(T dy, T x) {
+    detail::NormalByTanh<T> normal(x);
+    T p = normal.template value<M>();
+    return dy * (p + normal.z * p * (T(1) - p) * normal.slope());
+  }
+};
+
 struct Equal : Functor<2, Domain::any, true> {
   static constexpr std::string_view name = "equal";
   static constexpr std::string_view onnx = "Equal";
@@ -449,10 +518,12 @@ struct Where : Functor<3, Domain::any> {
 using Functors =
     std::tuple<functor::Neg, functor::Abs, functor::Sign, functor::Floor, functor::Exp,
                functor::Expm1, functor::Log, functor::Log1p, functor::Sqrt, functor::Rsqrt,
-               functor::Reciprocal, functor::Erf, functor::Sigmoid, functor::Tanh, functor::Relu,
-               functor::LogicalNot, functor::Add, functor::Sub, functor::Mul, functor::Div,
-               functor::Pow, functor::Minimum, functor::Maximum, functor::ReluGrad, functor::Equal,
-               functor::NotEqual, functor::Less, functor::LessEqual, functor::Greater,
-               functor::GreaterEqual, functor::LogicalAnd, functor::LogicalOr, functor::Where>;
+               functor::Reciprocal, functor::Erf, functor::Gelu, functor::GeluByTanh,
+               functor::Sigmoid, functor::Tanh, functor::Relu, functor::LogicalNot, functor::Add,
+               functor::Sub, functor::Mul, functor::Div, functor::Pow, functor::Minimum,
+               functor::Maximum, functor::ReluGrad, functor::GeluGrad, functor::GeluByTanhGrad,
+               functor::Equal, functor::NotEqual, functor::Less, functor::LessEqual,
+               functor::Greater, functor::GreaterEqual, functor::LogicalAnd, functor::LogicalOr,
+               functor::Where>;
 
 }  // namespace belfry
