@@ -13,7 +13,7 @@ namespace {
 struct Part {
   int axis = 0;
   std::int64_t begin = 0, end = 0;
-  Tensor whole;  // what it pads
+  Tensor operand;
 };
 
 std::optional<Part> part_of(const Node& node) {
@@ -24,7 +24,7 @@ std::optional<Part> part_of(const Node& node) {
     if (o.before[axis] == 0 && o.after[axis] == 0) continue;
     if (out || o.value != 0) return {};
     std::int64_t end = node.output().shape[axis] - o.after[axis];
-    out = Part{.axis = axis, .begin = o.before[axis], .end = end, .whole = node.input(0)};
+    out = Part{.axis = axis, .begin = o.before[axis], .end = end, .operand = node.input(0)};
   }
   return out;
 }
@@ -71,9 +71,9 @@ Program join_pads(const Program& program) {
   auto join = [&](const Node& old, Rewriting& to) -> std::optional<std::vector<Tensor>> {
     std::vector<Part> parts = joints.parts(old);
     if (parts.empty()) return std::nullopt;
-    std::vector<Tensor> wholes;
-    for (const Part& part : parts) wholes.push_back(to(part.whole));
-    return std::vector{concat(wholes, parts[0].axis)};
+    std::vector<Tensor> operands;
+    for (const Part& part : parts) operands.push_back(to(part.operand));
+    return std::vector{concat(operands, parts[0].axis)};
   };
   return rewrite(program, join);
 }

@@ -291,7 +291,7 @@ const std::string& OptionValue::words() const {
 
 std::vector<OptionValue> OptionValue::elements() const {
   std::vector<OptionValue> out;
-  if (const auto* numbers = std::get_if<std::vector<double>>(&value_)) {
+  if (const auto* numbers = std::get_if<Numbers>(&value_)) {
     for (double number : *numbers) out.emplace_back(number, batch_);
   } else if (const auto* extents = std::get_if<std::vector<Extent>>(&value_)) {
     for (const Extent& extent : *extents) {

@@ -19,7 +19,7 @@ namespace belfry::saved {
 /// whole numbers are at most 2^40 in magnitude.
 class OptionValue {
  public:
-  OptionValue(Value value, const BatchSize& batch) : value_(std::move(value)), batch_(batch) {}
+  OptionValue(const Value& value, const BatchSize& batch) : value_(value), batch_(batch) {}
 
   bool truth() const;
   std::int64_t whole() const;

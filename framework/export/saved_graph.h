@@ -16,9 +16,15 @@
 
 namespace belfry::saved {
 
+/// A list of numbers. With a class of ours among its types std::variant remembers that a copy could
+/// not be made: with vectors and strings alone libstdc++ 12 destroys what is not there when memory
+/// runs out.
+struct Numbers : std::vector<double> {
+  Numbers(std::vector<double> numbers) : std::vector<double>(std::move(numbers)) {}
+};
+
 /// The value of an option. Types are texts, and so may be a number that follows the batch.
-using Value =
-    std::variant<bool, Extent, double, std::string, std::vector<Extent>, std::vector<double>>;
+using Value = std::variant<bool, Extent, double, std::string, std::vector<Extent>, Numbers>;
 
 struct Option {
   std::string name;

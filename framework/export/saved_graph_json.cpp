@@ -49,8 +49,7 @@ Json to_json(const Value& value) {
   return std::visit(
       [](const auto& x) -> Json {
         using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<
-                          T, std::vector<Extent>> || std::is_same_v<T, std::vector<double>>) {
+        if constexpr (std::is_same_v<T, std::vector<Extent>> || std::is_same_v<T, Numbers>) {
           Json list = Json::array();
           for (const auto& element : x) list.push_back(to_json(element));
           return list;

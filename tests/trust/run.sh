@@ -33,15 +33,7 @@ mkdir -p "$folder/findings"
 touch "$folder"/{done,counts}
 
 build() {
-  install_packages "${belfry_build_packages[@]}" "${belfry_test_packages[@]}" \
-    "${belfry_clang_packages[@]}"
-  cmake --preset release -D BELFRY_BUILD_TESTS=ON
-  cmake --build --preset release
-  local preset
-  for preset in fuzz tsan; do
-    cmake --preset $preset
-    cmake --build --preset $preset
-  done
+  cmake --preset "$1" "${@:2}" && cmake --build --preset "$1"
 }
 
 # stage NAME COMMAND...: once a round. Lines "counted N things" say what it tried.
@@ -61,6 +53,7 @@ stage() {
 
 fuzz() {
   local path target failed=0
+  build fuzz || return
   for path in build/fuzz/tests/fuzz/fuzz_*; do
     [[ -x $path && -f $path ]] || continue
     target=${path##*/}
@@ -80,6 +73,7 @@ workers() {
 }
 
 threads() {
+  build tsan || return
   GTEST_SHUFFLE=1 GTEST_RANDOM_SEED=$round BELFRY_DELAYS=$round ctest --preset tsan --no-tests=error |
     sed -E 's/^.* tests failed out of ([0-9]+)/counted \1 programs of tests under ThreadSanitizer/'
 }
@@ -112,7 +106,8 @@ a_round() {
   stage threads threads
 }
 
-build
+install_packages "${belfry_build_packages[@]}" "${belfry_test_packages[@]}" "${belfry_clang_packages[@]}"
+build release -D BELFRY_BUILD_TESTS=ON
 for ((round = 1; ; ++round)); do
   a_round
   ((SECONDS < hours * 3600)) || break

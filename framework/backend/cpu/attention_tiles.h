@@ -1,6 +1,6 @@
 #pragma once
 // The common parts of the kernels of attention: tiles of queries by keys, whose scores fit into a
-// core's second cache, and operands in the panels that the loop of matrix products reads.
+// core's first cache, and operands in the panels that the loop of matrix products reads.
 
 #include <algorithm>
 #include <limits>

@@ -216,12 +216,13 @@ struct RecurrentLoops {
                    const float* dy, std::int64_t n, float* dh, float* dc, float* dz, float* dq);
 };
 
-/// Attention, one query and a tile of n keys at a time, n a multiple of 16. Scores of keys that do
-/// not count are minus infinity.
+/// Attention, a tile of n keys at a time, n a multiple of 16, for one query where nothing else is
+/// said. Scores of keys that do not count are minus infinity.
 struct AttentionLoops {
   /// Scores x [rows, n] become weights exp(x - highest), where highest [rows] are the largest
-  /// scores so far: they and the sums of weights [rows] go on from the tiles before. The weights of
-  /// these must be multiplied with `corrections` [rows]. n in whole vectors.
+  /// scores so far: they and the sums of weights [rows] go on from the tiles before. What was
+  /// made with the weights of those must be multiplied with `corrections` [rows]. A NaN shows in
+  /// its row's sum.
   void (*weights)(float* x, std::int64_t rows, std::int64_t n, float* highest, float* sums,
                   float* corrections);
   void (*scale_and_add)(float* y, const float* x, float factor,

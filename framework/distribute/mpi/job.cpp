@@ -68,7 +68,6 @@ Job::Job() {
   check(MPI_Finalized(&over), "MPI_Finalized");
   require(!over, "MPI: this process has ended it already; look for workers before MPI_Finalize");
   started_here_ = !running;
-  ignore_broken_connections();
   if (running)
     check(MPI_Query_thread(&level), "MPI_Query_thread");
   else
@@ -79,6 +78,7 @@ Job::Job() {
   check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Comm_size(comm_, &count_);
   MPI_Comm_rank(comm_, &rank_);
+  if (count_ > 1) ignore_broken_connections();
   const int* last_tag = nullptr;
   check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &last_tag, &known), "MPI_TAG_UB");
   last_tag_ = known ? *last_tag : 32767;

@@ -37,9 +37,9 @@ inline Mutex mpi_mutex;
 /// everybody's whenever it waits, or asks for them.
 class Job {
  public:
-  /// Starts MPI unless the host has; waits without a limit until all workers do. From then on the
-  /// process ignores SIGPIPE where nothing was said of it before. Error: MPI allows
-  /// no calls from several threads, or the host has ended it.
+  /// Starts MPI unless the host has; waits without a limit until all workers do. From then on a
+  /// worker of several ignores SIGPIPE, unless the host has said what is to be done. Error: MPI
+  /// allows no calls from several threads, or the host has ended it.
   Job();
   ~Job() { end(); }
   Job(const Job&) = delete;

@@ -4,7 +4,7 @@
 
 #include "belfry/framework/export/onnx/converter.h"
 #include "belfry/framework/export/op_table.h"
-#include "belfry/framework/ops/elementwise/functors.h"
+#include "belfry/framework/ops/elementwise/normal_distribution.h"
 
 namespace belfry::onnx {
 namespace {
@@ -48,7 +48,7 @@ void gelu(Converter& c) {
 }
 
 void gelu_by_tanh(Converter& c) {
-  using Normal = functor::detail::NormalByTanh<double>;
+  using Normal = NormalByTanh<double>;
   DType dtype = c.type(0).dtype;
   std::string cubic = c.scalar(Normal::cubic, dtype), one = c.scalar(1, dtype),
               factor = c.scalar(Normal::factor, dtype);

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "belfry/framework/base/host_device.h"
+#include "belfry/framework/ops/elementwise/normal_distribution.h"
 
 namespace belfry {
 
@@ -77,37 +78,6 @@ struct Functor {
 };
 
 namespace detail {
-
-/// The function of the standard normal distribution, and its density.
-///@{
-template <class M, class T>
-BELFRY_HOST_DEVICE T normal_cdf(T x) {
-  return T(0.5) * (T(1) + M::erf(x * T(0.70710678118654752)));  // 1 / sqrt(2)
-}
-template <class M, class T>
-BELFRY_HOST_DEVICE T normal_pdf(T x) {
-  return T(0.39894228040143268) * M::exp(T(-0.5) * x * x);  // 1 / sqrt(2 pi)
-}
-///@}
-
-/// The former by way of tanh, (1 + tanh(v / 2)) / 2 = 1 / (1 + exp(-v)) with v = 2 sqrt(2 / pi)
-/// (z + 0.044715 z^3): Hendrycks and Gimpel, "Gaussian error linear units", 2016.
-template <class T>
-struct NormalByTanh {
-  static constexpr double factor = 1.5957691216057308, cubic = 0.044715;  // 2 sqrt(2 / pi)
-  T z, square;  // beyond 10 the result is 0 or 1, and the cube would overflow 16-bit floats
-  BELFRY_HOST_DEVICE explicit NormalByTanh(T x)
-      : z(x > T(10)    ? T(10)
-          : x < T(-10) ? T(-10)
-                       : x),
-        square(z * z) {}
-  template <class M>
-  BELFRY_HOST_DEVICE T value() const {
-    return T(1) / (T(1) + M::exp(T(-factor) * z * (T(1) + T(cubic) * square)));
-  }
-  /// Of v with respect to x.
-  BELFRY_HOST_DEVICE T slope() const { return T(factor) * (T(1) + T(3 * cubic) * square); }
-};
 
 // Signed integers wrap around as unsigned ones do; plain arithmetic would be undefined.
 template <class T>
@@ -252,7 +222,7 @@ struct Gelu : Functor<1, Domain::floating> {
   static const OpDef op;
   template <class M, class T>
   BELFRY_HOST_DEVICE static T apply(T x) {
-    return x * detail::normal_cdf<M>(x);
+    return x * normal_cdf<M>(x);
   }
 };
 
@@ -261,7 +231,7 @@ struct GeluByTanh : Functor<1, Domain::floating> {
   static const OpDef op;
   template <class M, class T>
   BELFRY_HOST_DEVICE static T apply(T x) {
-    return x * detail::NormalByTanh<T>(x).template value<M>();
+    return x * NormalByTanh<T>(x).template value<M>();
   }
 };
 
@@ -406,7 +376,7 @@ struct GeluGrad : Functor<2, Domain::floating> {
   static const OpDef op;
   template <class M, class T>
   BELFRY_HOST_DEVICE static T apply(T dy, T x) {
-    return dy * (detail::normal_cdf<M>(x) + x * detail::normal_pdf<M>(x));
+    return dy * (normal_cdf<M>(x) + x * normal_pdf<M>(x));
   }
 };
 
@@ -415,7 +385,7 @@ struct GeluByTanhGrad : Functor<2, Domain::floating> {
   static const OpDef op;
   template <class M, class T>
   BELFRY_HOST_DEVICE static T apply(T dy, T x) {
-    detail::NormalByTanh<T> normal(x);
+    NormalByTanh<T> normal(x);
     T p = normal.template value<M>();
     return dy * (p + normal.z * p * (T(1) - p) * normal.slope());
   }

@@ -190,7 +190,8 @@ std::exception_ptr Training::Impl::end_listeners_too(Outcome outcome) {
 }
 
 // A signal that has come to any worker until now, also one that came too late to stop a step: the
-// program is to end all the same. All workers have stopped, or none.
+// program is to end all the same. All workers have stopped, or none; one that has failed asks
+// nobody, since the others would take that for an answer.
 int Training::Impl::signal_of_all() {
   int own = outside_.signal();
   if (result_.outcome != Outcome::stopped) return own;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <sstream>
 #include <tuple>
 
 #include "belfry/framework/train/hook.h"
@@ -32,14 +31,20 @@ WorkerSync::Agreed sum_of(const std::vector<Message>& all) {
   return out;
 }
 
-// A line for each node; large arrays among its options, which text cuts short, count by their hash.
-std::string text_of(const Graph& graph) {
-  std::istringstream lines(to_text(graph));
-  std::string out, line;
-  for (const auto& node : graph) {
-    std::getline(lines, line);
-    out += concat(line, "  (hash of options ", node->options().hash(), ")\n");
-  }
+std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
+
+// A line for each node, and one for each array among their options, of which those show the
+// beginning.
+std::string text_with_arrays(const Graph& graph) {
+  std::string out = to_text(graph);
+  for (const auto& node : graph)
+    for (const NamedAttribute& option : node->options().attributes())
+      if (const Array* array = std::get_if<Array>(&option.value); array && array->defined()) {
+        auto* bytes = reinterpret_cast<const char*>(array->raw());
+        std::size_t count = array->bytes();
+        out += concat(option.name, " of %", node->id(), " with the hash ", hash_of({bytes, count}),
+                      "\n");
+      }
   return out;
 }
 
@@ -53,8 +58,6 @@ std::string_view line_at(std::string_view text, std::string_view::iterator place
 std::string_view characters_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-
-std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
 
 }  // namespace
 
@@ -111,7 +114,7 @@ void WorkerSync::check_graph(const Signature& batch, const Graph& own) {
   struct Hashes {
     std::uint64_t batch, graph;
   };
-  std::string shapes, text = text_of(own);
+  std::string shapes, text = text_with_arrays(own);
   for (const auto& [name, type] : batch) shapes += concat(name, ": ", type, "\n");
   std::vector<Hashes> all = workers_.all_gather(Hashes{hash_of(shapes), hash_of(text)});
   for (std::size_t rank = 1; rank < all.size(); ++rank) {

@@ -226,16 +226,24 @@ TEST(TrainingSummaries, MayFailOnOneOfSeveralTowers) {
   EXPECT_EQ(scalar(estimator, "w"), 8 - 3 * 0.5);
 }
 
-// Its arena is that of the forward pass alone: it needs less memory than a step.
+// Its arena is that of the forward pass alone, which keeps no activations for a backward pass.
 TEST(TrainingSummaries, TakeLessMemoryThanAStep) {
-  Model model(layered(true, 1), Mode::train, signature_of(labelled_rows(256, 0)), {});
+  auto deep = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor x = batch["x"];
+    for (int i = 0; i < 6; ++i) x = tanh(dense(s / concat("layer", i), x, {.units = 16}));
+    Tensor logits = dense(s / "out", x, {.units = 3});
+    return {.loss = mean(sparse_softmax_cross_entropy(logits, batch["label"])),
+            .train = adam(),
+            .summaries = {histogram_summary("logits", logits)}};
+  };
+  Model model(deep, Mode::train, signature_of(labelled_rows(256, 0)), {});
   auto device = find_device("cpu");
   std::vector<Device*> devices{device.get()};
   auto plan = model.compile_summaries(devices);
-  EXPECT_EQ(plan->outputs.size(), 8u);
+  EXPECT_EQ(plan->outputs.size(), 1u);
   const Plan& own = *plan->plans[0];
   EXPECT_EQ(own.first_effect, static_cast<int>(own.instructions.size()));
-  EXPECT_LT(own.arena_bytes, model.compile(devices)->plans[0]->arena_bytes);
+  EXPECT_LT(own.arena_bytes, model.compile(devices)->plans[0]->arena_bytes / 2);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 /// e^x for x <= 88, 0 below the least normal number.
 BELFRY_INLINE float weight_of(float x) { return x < -87.0f ? 0.0f : normal_exp(x); }
 
-// Halves N numbers again and again.
+// Joins N numbers, pair by pair; overwrites them.
 template <int N, class Join>
 BELFRY_INLINE float joined(float* x, Join join) {
   if constexpr (N == 1) {

@@ -17,14 +17,15 @@ class MpiJob : public ChildProcess {
   /// `recover`: those that remain go on when one dies, where mpirun would else end them all.
   MpiJob(const std::string& program, const std::vector<std::string>& arguments, int workers,
          const std::string& log, bool recover = false)
-      : MpiJob(for_each(program, arguments, workers), log, recover) {}
+      : MpiJob(words_for(program, arguments, workers), log, recover) {}
   /// `words` are mpirun's.
   MpiJob(const std::vector<std::string>& words, const std::string& log, bool recover)
       : ChildProcess(command(words, recover), log) {}
 
   /// mpirun's words for so many workers that run a program.
-  static std::vector<std::string> for_each(const std::string& program,
-                                           const std::vector<std::string>& arguments, int workers) {
+  static std::vector<std::string> words_for(const std::string& program,
+                                            const std::vector<std::string>& arguments,
+                                            int workers) {
     std::vector<std::string> words{"-n", text(workers), program};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return words;

@@ -53,10 +53,36 @@ TEST(Activations, ValuesAndGradientsStayFiniteFarOut) {
       Tensor dx = gradients(sum(y), std::vector<Tensor>{x})[0];
       EXPECT_THAT(values(dx), finite) << concat(c.name, dtype);
       bool linear = !gradients(sum(dx), std::vector<Tensor>{x})[0].defined();
-      if (dtype != DType::f64 || linear) continue;
-      EXPECT_THAT(slope(dx, x), finite) << c.name;
+      if (linear) continue;
+      EXPECT_THAT(slope(dx, x), finite) << concat(c.name, dtype);
     }
   }
+}
+
+// x times 0 or 1: a smallest number in place of 0 would show beside the largest ones.
+TEST(Activations, GeluIsReluFarOut) {
+  for (bool approximate : {false, true})
+    for (DType dtype : {DType::f64, DType::f32}) {
+      Graph graph;
+      Tensor x = cast(tensor(graph, {4}, {-1e30, -1000.0, 1000.0, 1e30}), dtype);
+      Tensor y = gelu(x, {.approximate = approximate});
+      EXPECT_EQ(values(y), values(relu(x)));
+      EXPECT_THAT(values(gradients(sum(y), std::vector<Tensor>{x})[0]), ElementsAre(0, 0, 1, 1));
+    }
+}
+
+// Against differences of the first one.
+TEST(Activations, SecondDerivativesOfGelu) {
+  constexpr double step = 1e-5;
+  for (bool approximate : {false, true})
+    for (double at : {-1.5, 0.3, 2.0}) {
+      Graph graph;
+      Tensor x = tensor(graph, {3}, {at, at - step, at + step});
+      Tensor dx = gradients(sum(gelu(x, {.approximate = approximate})), std::vector<Tensor>{x})[0];
+      std::vector<double> first = values(dx),
+                          second = values(gradients(sum(dx), std::vector<Tensor>{x})[0]);
+      EXPECT_NEAR(second[0], (first[2] - first[1]) / (2 * step), 1e-8) << at << approximate;
+    }
 }
 
 TEST(Activations, NanStaysNan) {

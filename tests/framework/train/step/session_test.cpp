@@ -69,9 +69,9 @@ TEST(Memory, AModelOverTheLimitFailsBeforeAnythingRuns) {
     estimator.train(over_and_over({points(column, column)}),
                     {.steps = 1, .hooks = {std::make_shared<Never>()}});
   });
-  // Activations of 1024 x 1000 floats alone are 4,096,000 bytes. Without AVX-512 oneDNN computes
-  // bf16 by copies in f32, which need more.
-  bool bf16_is_less = __builtin_cpu_supports("avx512bw");
+  // Activations of 1024 x 1000 floats alone are 4,096,000 bytes. Without instructions for bf16
+  // oneDNN multiplies copies in f32, which need more.
+  bool bf16_is_less = __builtin_cpu_supports("avx512bf16");
   EXPECT_THAT(error,
               AllOf(StartsWith("the step needs "), HasSubstr(" on cpu:0 but "),
                     HasSubstr(" of 1.0 MiB are free; a batch of "),

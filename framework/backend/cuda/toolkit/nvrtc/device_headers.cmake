@@ -3,6 +3,7 @@
 set(files
   framework/backend/cuda/toolkit/nvrtc/prelude.h
   framework/base/host_device.h
+  framework/ops/elementwise/normal_distribution.h
   framework/ops/elementwise/functors.h
   framework/backend/cuda/kernels/elements.h
   framework/backend/cuda/kernels/elementwise/fused_arguments.h
