@@ -23,7 +23,7 @@ fi
 folder=$PWD/build/trust
 mkdir -p "$folder"
 exec 9>"$folder/lock"
-flock -n 9 || { echo "another run is under way in $folder" >&2; exit 2; }
+flock -n 9 || { echo "another run, or a program that one has left, is under way in $folder" >&2; exit 2; }
 sources=$({ git rev-parse HEAD; git diff HEAD; } | sha256sum)
 if [[ $sources != "$(cat "$folder/sources" 2>/dev/null)" ]]; then
   rm -rf "$folder"/{done,counts,findings}
@@ -42,7 +42,7 @@ stage() {
   shift
   grep -qx "$round $name" "$folder/done" && return
   echo "== round $round: $name, after $((SECONDS / 60)) min"
-  if ! "$@" >"$log" 2>&1 9>&-; then
+  if ! "$@" >"$log" 2>&1; then # the lock is held as long as a program of a stage lives
     cp "$log" "$folder/findings/$name-$round.log"
     echo "FAILED: $folder/findings/$name-$round.log"
   fi

@@ -48,4 +48,10 @@ std::uint64_t digest(const Features& batch) {
   return out.value();
 }
 
+std::uint64_t digest(std::span<const std::byte> bytes) {
+  Digest out;
+  out.add(bytes);
+  return out.value();
+}
+
 }  // namespace belfry

@@ -1,7 +1,6 @@
 #include "belfry/framework/train/step/worker_sync.h"
 
 #include <algorithm>
-#include <functional>
 #include <tuple>
 
 #include "belfry/framework/train/hook.h"
@@ -31,20 +30,15 @@ WorkerSync::Agreed sum_of(const std::vector<Message>& all) {
   return out;
 }
 
-std::uint64_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
-
 // A line for each node, and one for each array among their options, of which those show the
 // beginning.
 std::string text_with_arrays(const Graph& graph) {
   std::string out = to_text(graph);
   for (const auto& node : graph)
     for (const NamedAttribute& option : node->options().attributes())
-      if (const Array* array = std::get_if<Array>(&option.value); array && array->defined()) {
-        auto* bytes = reinterpret_cast<const char*>(array->raw());
-        std::size_t count = array->bytes();
-        out += concat(option.name, " of %", node->id(), " with the hash ", hash_of({bytes, count}),
-                      "\n");
-      }
+      if (const Array* array = std::get_if<Array>(&option.value); array && array->defined())
+        out += concat(option.name, " of %", node->id(), " with the digest ",
+                      digest(array->raw_bytes()), "\n");
   return out;
 }
 
@@ -111,14 +105,15 @@ void WorkerSync::check_variables(const std::vector<VariableOptions>& own) {
 
 void WorkerSync::check_graph(const Signature& batch, const Graph& own) {
   if (alone()) return;
-  struct Hashes {
+  struct Digests {
     std::uint64_t batch, graph;
   };
   std::string shapes, text = text_with_arrays(own);
   for (const auto& [name, type] : batch) shapes += concat(name, ": ", type, "\n");
-  std::vector<Hashes> all = workers_.all_gather(Hashes{hash_of(shapes), hash_of(text)});
+  auto digest_of = [](const std::string& s) { return digest(std::as_bytes(std::span(s))); };
+  std::vector<Digests> all = workers_.all_gather(Digests{digest_of(shapes), digest_of(text)});
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    std::size_t like = std::ranges::find(all, all[rank].batch, &Hashes::batch) - all.begin();
+    std::size_t like = std::ranges::find(all, all[rank].batch, &Digests::batch) - all.begin();
     if (all[like].graph != all[rank].graph) report_other_graph(like, rank, text);
   }
 }

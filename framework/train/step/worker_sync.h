@@ -1,7 +1,9 @@
 #pragma once
 // The agreements that the workers of a job make between steps. Internal to train/.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,5 +81,7 @@ class WorkerSync {
 /// The digest of names, types, shapes and contents: all bytes of arrays up to 64 KiB, of larger
 /// ones 1024 pieces of 64 bytes, evenly spread. It takes some 10 microseconds an array.
 std::uint64_t digest(const Features& batch);
+/// The digest of all bytes, the same in every program.
+std::uint64_t digest(std::span<const std::byte> bytes);
 
 }  // namespace belfry

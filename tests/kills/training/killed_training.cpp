@@ -63,7 +63,7 @@ Dataset two_documents_a_row() {
   return batches_of(data::indexed(44, read));
 }
 
-// The same from four files of tokens, which are begun in another order each time. They are written
+// Rows of 24 tokens of four files, which are begun in another order each time. They are written
 // whole or not at all, and with the same bytes each time.
 Dataset rows_of_files(const std::string& dir) {
   std::vector<std::string> paths;

@@ -250,7 +250,7 @@ TEST(WorkerSync, GraphsOfEqualBatchesAreTheSame) {
                  HasSubstr("2.5"),
                  HasSubstr("; all workers must run the same program with the same options"))));
   // The text of an array shows its first eight values.
-  EXPECT_THAT(errors({.last = 1}, {}), Each(HasSubstr("differs is value of %0 with the hash")));
+  EXPECT_THAT(errors({.last = 1}, {}), Each(HasSubstr("differs is value of %0 with the digest")));
   // A batch of fewer rows may give another graph.
   EXPECT_THAT(errors({.rows = 3, .factor = 3}, {}), Each("no error"));
   EXPECT_THAT(errors({.rows = 3, .factor = 3}, {.rows = 3}),
