@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/graph/scope.h"
@@ -67,23 +67,23 @@ class LowersRates final : public Plateau {
 
   std::string name() const override { return options_.name; }
   std::string state() const override {
-    nlohmann::json best = std::isnan(best_) ? nlohmann::json() : nlohmann::json(best_);
-    return nlohmann::json{{"best", best},
-                          {"waited", waited_},
-                          {"cooling", cooling_},
-                          {"lower", lower_},
-                          {"decided", decided_}}
-        .dump();
+    return JsonNode::object({{"best", std::isnan(best_) ? JsonNode() : best_},
+                             {"waited", waited_},
+                             {"cooling", cooling_},
+                             {"lower", lower_},
+                             {"decided", decided_}})
+        .text();
   }
   void restore(const std::string& state) override {
     try {
-      auto saved = nlohmann::json::parse(state);
-      best_ = saved.at("best").is_null() ? none : saved.at("best").get<double>();
-      waited_ = saved.at("waited");
-      cooling_ = saved.at("cooling");
-      lower_ = saved.at("lower");
-      decided_ = saved.at("decided");
-    } catch (const nlohmann::json::exception& error) {
+      JsonValue saved = JsonValue::parse(state, "");
+      JsonValue best = saved.required("best");
+      best_ = best.is_null() ? none : best.number();
+      waited_ = saved.required("waited").whole();
+      cooling_ = saved.required("cooling").whole();
+      lower_ = saved.required("lower").truth();
+      decided_ = saved.required("decided").truth();
+    } catch (const Error& error) {
       fail("plateau: `", state, "` is no state of this hook: ", error.what(),
            "; another hook has had this name, or the checkpoint is damaged");
     }

@@ -1,16 +1,14 @@
 #include "belfry/hooks/profile.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/json_tree.h"
 #include "belfry/framework/base/log.h"
 
 namespace belfry::hooks {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int host = 0;  // process number in the trace; towers follow
 
@@ -19,7 +17,7 @@ class Profile final : public Hook {
   explicit Profile(ProfileOptions options) : options_(std::move(options)) {}
 
   void begin(HookContext& context) override {
-    events_ = Json::array();
+    events_.clear();
     named_.clear();
     begun_steps_ = traced_ = 0;
     traced_step_ = -1;
@@ -45,9 +43,9 @@ class Profile final : public Hook {
     if (traced_++ == 0) origin_ = start - result.input_wait_seconds;
     name_row(host, 0, "host", "training");
     add("input wait", "host", host, 0, start - result.input_wait_seconds, start,
-        {{"step", result.step}});
+        JsonNode::object({{"step", result.step}}));
     add(concat("step ", result.step), "host", host, 0, start, end,
-        {{"rows", result.rows}, {"loss", result.loss}});
+        JsonNode::object({{"rows", result.rows}, {"loss", result.loss}}));
     for (const TraceEntry& entry : result.trace) add(entry);
     gap_since_ = end;
     between_ = true;
@@ -65,42 +63,46 @@ class Profile final : public Hook {
     bool pack = entry.role == InstructionRole::pack;  // of which the op is what is packed
     add(pack ? to_string(entry.role) : entry.op, to_string(entry.phase), process, entry.device,
         entry.start_seconds, entry.start_seconds + entry.seconds,
-        {{"scope", entry.scope}, {"role", to_string(entry.role)}});
+        JsonNode::object({{"scope", entry.scope}, {"role", to_string(entry.role)}}));
   }
 
   // Beginning and end are rounded alike, so that what follows upon another does not overlap it.
   void add(std::string name, std::string category, int process, int thread, double from, double to,
-           Json arguments) {
+           JsonNode arguments) {
     auto nanoseconds = [this](double time) { return std::round((time - origin_) * 1e9); };
     double start = nanoseconds(from);
-    events_.push_back({{"name", std::move(name)},
-                       {"cat", std::move(category)},
-                       {"ph", "X"},
-                       {"ts", start / 1e3},
-                       {"dur", (nanoseconds(to) - start) / 1e3},
-                       {"pid", process},
-                       {"tid", thread},
-                       {"args", std::move(arguments)}});
+    add_event({{"name", std::move(name)},
+               {"cat", std::move(category)},
+               {"ph", "X"},
+               {"ts", start / 1e3},
+               {"dur", (nanoseconds(to) - start) / 1e3},
+               {"pid", process},
+               {"tid", thread},
+               {"args", std::move(arguments)}});
   }
 
   void name_row(int process, int thread, const std::string& process_name,
                 const std::string& thread_name) {
     auto add_name = [&](const char* what, const std::string& name) {
-      events_.push_back({{"name", what},
-                         {"ph", "M"},
-                         {"pid", process},
-                         {"tid", thread},
-                         {"args", {{"name", name}}}});
+      add_event({{"name", what},
+                 {"ph", "M"},
+                 {"pid", process},
+                 {"tid", thread},
+                 {"args", JsonNode::object({{"name", name}})}});
     };
     if (!named_.insert({process, thread}).second) return;
     if (thread == 0) add_name("process_name", process_name);
     add_name("thread_name", thread_name);
   }
 
+  void add_event(std::vector<std::pair<std::string, JsonNode>> members) {
+    events_ += concat(events_.empty() ? "" : ",", JsonNode::object(std::move(members)).text());
+  }
+
   // Records the time that hooks, checkpoints and other workers took after a step.
   void close_gap() {
     if (between_)
-      add("between steps", "host", host, 0, gap_since_, monotonic_seconds(), Json::object());
+      add("between steps", "host", host, 0, gap_since_, monotonic_seconds(), JsonNode::object());
     between_ = false;
   }
 
@@ -117,13 +119,10 @@ class Profile final : public Hook {
              options_.path, "`");
   }
 
-  void write() const {
-    write_file_atomically(options_.path,
-                          events_.dump(-1, ' ', false, Json::error_handler_t::replace));
-  }
+  void write() const { write_file_atomically(options_.path, concat("[", events_, "]")); }
 
   ProfileOptions options_;
-  Json events_;
+  std::string events_;                   // in JSON, with commas between them
   std::set<std::pair<int, int>> named_;  // process and thread
   std::int64_t begun_steps_ = 0, traced_ = 0;
   std::int64_t traced_step_ = -1;  // the global number of the last one

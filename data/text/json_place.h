@@ -1,6 +1,6 @@
 #pragma once
-// JSON with the place of each value, for files with hundred thousands of members, for which
-// JsonValue, which keeps their order, takes too long.
+// JSON with the place of each value, for files with hundred thousands of members, whose paths and
+// titles JsonValue would copy.
 
 #include <cstdint>
 #include <initializer_list>
@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "belfry/framework/base/json_tree.h"
 
 namespace belfry::data {
 
@@ -24,15 +26,15 @@ class JsonDocument {
 
  private:
   std::string title_;
-  std::shared_ptr<const void> json_;
+  std::shared_ptr<const JsonNode> root_;
 };
 
 /// A value and its path for messages, such as "model.merges[3]".
 class JsonPlace {
  public:
-  bool is_null() const;
-  bool is_object() const;
-  bool is_list() const;
+  bool is_null() const { return is(JsonNode::Kind::null); }
+  bool is_object() const { return is(JsonNode::Kind::object); }
+  bool is_list() const { return is(JsonNode::Kind::list); }
   bool is_number(double number) const;        ///< whether it is a number, and this one
   bool is_text(std::string_view text) const;  ///< whether it is a string, and this one
 
@@ -53,19 +55,18 @@ class JsonPlace {
 
  private:
   friend class JsonDocument;
-  JsonPlace(const void* json, const std::string& title, std::string path)
-      : json_(json), title_(&title), path_(std::move(path)) {}
+  JsonPlace(const JsonNode* node, const std::string& title, std::string path)
+      : node_(node), title_(&title), path_(std::move(path)) {}
 
+  bool is(JsonNode::Kind kind) const { return node_->kind == kind; }
   std::string path() const;
 
   // The path of an element or a member of many is put together for messages only.
-  const void* json_;
+  const JsonNode* node_;
   const std::string* title_;
   std::string path_;
   const std::string* key_ = nullptr;
   std::int64_t index_ = -1;
 };
-
-std::string json_string(std::string_view text);  ///< UTF-8 as a JSON string
 
 }  // namespace belfry::data

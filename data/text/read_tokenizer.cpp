@@ -6,6 +6,7 @@
 #include "belfry/data/text/normalize.h"
 #include "belfry/data/text/tokenizer_content.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/json_text.h"
 
 namespace belfry::data {
 namespace {
@@ -59,7 +60,7 @@ std::vector<BpeMerge> read_merges(const JsonPlace& at, const TokensByName& vocab
     auto token = [&](const std::string& name) {
       auto found = vocabulary.find(name);
       if (found == vocabulary.end())
-        merge.refuse(concat("of tokens in the vocabulary, which has no ", json_string(name)));
+        merge.refuse(concat("of tokens in the vocabulary, which has no ", json_text(name)));
       return found->second;
     };
     const std::int32_t first = token(left), second = token(right);

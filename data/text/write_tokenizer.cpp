@@ -1,6 +1,6 @@
 
-#include "belfry/data/text/json_place.h"
 #include "belfry/data/text/tokenizer_content.h"
+#include "belfry/framework/base/json_text.h"
 #include "belfry/framework/base/text.h"
 
 namespace belfry::data {
@@ -17,13 +17,13 @@ std::string tokenizer_json(const std::vector<std::string>& names,
                            const std::vector<std::pair<std::int32_t, std::int32_t>>& merges,
                            std::size_t special_tokens) {
   std::vector<std::string> added, vocabulary, pairs;
-  auto name = [&](std::int32_t token) { return json_string(names[token]); };
+  auto name = [&](std::int32_t token) { return json_text(names[token]); };
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i < special_tokens)
-      added.push_back(concat("    {\"id\": ", i, ", \"content\": ", json_string(names[i]),
+      added.push_back(concat("    {\"id\": ", i, ", \"content\": ", json_text(names[i]),
                              ", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
                              "\"normalized\": false, \"special\": true}"));
-    vocabulary.push_back(concat("      ", json_string(names[i]), ": ", i));
+    vocabulary.push_back(concat("      ", json_text(names[i]), ": ", i));
   }
   for (const auto& [left, right] : merges)
     pairs.push_back(concat("      [", name(left), ", ", name(right), "]"));

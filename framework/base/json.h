@@ -9,9 +9,11 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "belfry/framework/base/fields.h"
+#include "belfry/framework/base/json_tree.h"
 
 namespace belfry {
 
@@ -20,21 +22,24 @@ namespace belfry {
 /// from.
 class JsonValue {
  public:
-  /// Error beginning with `title`: no JSON, with line and column; nested more than 64 deep; a key
-  /// that an object has twice; an object of more than 10,000 members.
-  static JsonValue parse(std::string_view text, std::string title);
+  /// Error beginning with `title`: no JSON, with line and column; nested deeper than `deepest`; a
+  /// key that an object has twice.
+  static JsonValue parse(std::string_view text, std::string title, int deepest = 64);
   /// The same value under another title, its place counted from here.
   JsonValue titled(std::string title) const;
   JsonValue without(std::string_view key) const;  ///< the object without this member
 
   const std::string& title() const { return title_; }
-  const std::string& path() const { return path_; }  ///< "keep_checkpoints.newest", "of[1]"
+  std::string path() const;  ///< "keep_checkpoints.newest", "of[1]"; for messages, as it is slow
 
-  bool is_null() const;
-  bool is_list() const;
-  bool is_object() const;
-  bool is_text() const;
-  bool is_fraction() const;  ///< a number with a point or an exponent
+  bool is_null() const { return is(JsonNode::Kind::null); }
+  bool is_truth() const { return is(JsonNode::Kind::truth); }
+  bool is_list() const { return is(JsonNode::Kind::list); }
+  bool is_object() const { return is(JsonNode::Kind::object); }
+  bool is_text() const { return is(JsonNode::Kind::words); }
+  bool is_fraction() const {  ///< a number with a point or an exponent
+    return is(JsonNode::Kind::fraction);
+  }
 
   bool truth() const;
   std::int64_t whole() const;
@@ -43,8 +48,11 @@ class JsonValue {
   const std::string& words() const;
   std::vector<JsonValue> elements() const;
 
-  std::vector<std::string> keys() const;                        ///< Error: no object
+  const std::vector<std::string>& keys() const;                 ///< Error: no object
   std::optional<JsonValue> member(std::string_view key) const;  ///< none where it is no object
+  JsonValue required(std::string_view key) const;  ///< a member; Error: no object; it is missing
+  /// In the order of the text. Error: no object.
+  std::vector<std::pair<std::string, JsonValue>> members() const;
   /// The member of an object that has this one alone.
   std::optional<JsonValue> only_member(std::string_view key) const;
 
@@ -53,16 +61,21 @@ class JsonValue {
   template <OptionStruct T>
   void fields(T& options) const;
 
+  std::string json() const { return node_->text(); }  ///< on one line
+
   /// Error: "<title>: `<path>` must be <expected>, got <this>". This is cut where it is long.
   [[noreturn]] void refuse(std::string_view expected) const;
 
  private:
-  JsonValue(std::shared_ptr<const void> document, const void* json, std::string title,
-            std::string path);
+  JsonValue(std::shared_ptr<const JsonNode> node, const JsonNode* root, std::string title,
+            std::string place = {})
+      : node_(std::move(node)), root_(root), title_(std::move(title)), place_(std::move(place)) {}
+  bool is(JsonNode::Kind kind) const { return node_->kind == kind; }
+  JsonValue child(std::size_t i) const;
 
-  std::shared_ptr<const void> document_;
-  const void* json_;
-  std::string title_, path_;
+  std::shared_ptr<const JsonNode> node_;  // keeps the whole text
+  const JsonNode* root_;                  // in it, where paths begin, behind place_
+  std::string title_, place_;
 };
 
 /// Takes the fields of a struct from the members of an object.

@@ -1,37 +1,30 @@
 #include "belfry/framework/distribute/worker_role.h"
 
-#include <nlohmann/json.hpp>
-
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/json.h"
 
 namespace belfry {
 namespace {
-
-using Json = nlohmann::json;
-
-// The object under `key`, or an empty one.
-Json object_at(const Json& json, const char* key) {
-  Json value = json.value(key, Json::object());
-  require(value.is_object(), "TF_CONFIG: `", key, "` must be an object, got ", value.dump());
-  return value;
-}
 
 struct Task {
   std::string type;
   std::int64_t index = 0;
 };
 
-Task task_of(const Json& config, bool in_cluster) {
-  Json task = object_at(config, "task");
+Task task_of(const JsonValue& config, bool in_cluster) {
+  Task out{.type = "worker"};
+  std::optional<JsonValue> task = config.member("task");
+  if (task && !task->is_object()) task->refuse("an object");
   for (const char* key : {"type", "index"})
-    require(!in_cluster || task.contains(key), "TF_CONFIG: `task` lacks `", key,
+    require(!in_cluster || (task && task->member(key)), "TF_CONFIG: `task` lacks `", key,
             "`; with a `cluster`, each process says which of its tasks it is");
-  Json type = task.value("type", Json("worker")), index = task.value("index", Json(0));
-  require(type.is_string(), "TF_CONFIG: `type` of the task must be text, got ", type.dump());
-  require(index.is_number_integer() && index >= 0,
-          "TF_CONFIG: `index` of the task must be a whole number of at least 0, got ",
-          index.dump());
-  return {type.get<std::string>(), index.get<std::int64_t>()};
+  if (!task) return out;
+  if (auto type = task->member("type")) out.type = type->words();
+  if (auto index = task->member("index")) {
+    out.index = index->whole();
+    if (out.index < 0) index->refuse("a whole number of at least 0");
+  }
+  return out;
 }
 
 // How many tasks of each type a cluster has.
@@ -40,9 +33,9 @@ struct Cluster {
   int all() const { return chiefs + masters + workers; }
 };
 
-Cluster cluster_of(const Json& json) {
+Cluster cluster_of(const JsonValue& json) {
   Cluster cluster;
-  for (const auto& [type, addresses] : json.items()) {
+  for (const auto& [type, addresses] : json.members()) {
     require(type != "ps",
             "TF_CONFIG: the cluster has parameter servers (`ps`), Belfry has none: "
             "workers reduce their gradients among themselves; take `ps` out");
@@ -54,9 +47,8 @@ Cluster cluster_of(const Json& json) {
                  : type == "worker" ? &cluster.workers
                                     : nullptr;
     require(count, "TF_CONFIG: the cluster names `", type, "`; known are chief and worker");
-    require(addresses.is_array() || addresses.is_object(), "TF_CONFIG: `", type,
-            "` of the cluster must be a list of addresses, got ", addresses.dump());
-    *count = addresses.size();
+    *count = static_cast<int>(addresses.is_object() ? addresses.keys().size()
+                                                    : addresses.elements().size());
   }
   require(cluster.chiefs == 0 || cluster.masters == 0,
           "TF_CONFIG: the cluster has both a `chief` and a `master`, its old name; keep one");
@@ -85,18 +77,18 @@ WorkerRole role_in(const Cluster& cluster, const Task& task) {
 }  // namespace
 
 WorkerRole worker_role_from_json(std::string_view text) {
-  Json config = Json::parse(text, nullptr, false);
-  require(config.is_object(), "TF_CONFIG: not a JSON object: `", text.substr(0, 200), "`");
-  Json cluster = object_at(config, "cluster");
-  Task task = task_of(config, !cluster.empty());
-  require(!cluster.empty() || (task.type == "worker" && task.index == 0),
+  JsonValue config = JsonValue::parse(text, "TF_CONFIG");
+  if (!config.is_object()) config.refuse("a JSON object");
+  std::optional<JsonValue> cluster = config.member("cluster");
+  bool in_cluster = cluster && !cluster->keys().empty();
+  Task task = task_of(config, in_cluster);
+  require(in_cluster || (task.type == "worker" && task.index == 0),
           "TF_CONFIG: without a `cluster` the task can only be worker 0, got ", task.type, " ",
           task.index);
-  WorkerRole role = cluster.empty() ? WorkerRole() : role_in(cluster_of(cluster), task);
-  if (auto dir = config.find("model_dir"); dir != config.end()) {
-    require(dir->is_string() && !dir->get<std::string>().empty(),
-            "TF_CONFIG: `model_dir` must be a folder's name, got ", dir->dump());
-    role.model_dir = dir->get<std::string>();
+  WorkerRole role = in_cluster ? role_in(cluster_of(*cluster), task) : WorkerRole();
+  if (auto dir = config.member("model_dir")) {
+    if (!dir->is_text() || dir->words().empty()) dir->refuse("a folder's name");
+    role.model_dir = dir->words();
   }
   return role;
 }

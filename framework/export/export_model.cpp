@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/export/check_trained.h"
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/onnx/onnx_model.h"
@@ -218,10 +218,10 @@ void check(const ExportOptions& options) {
   for (const auto& [name, signature] : options.signatures) {
     require(!name.empty() && name.find_first_of("/\\. ") == std::string::npos, "export: `", name,
             "` is no name for a signature; use one without dots, spaces and slashes");
-    if (!signature.preparation.empty())
-      require(nlohmann::json::parse(signature.preparation, nullptr, false).is_object(),
-              "export: the preparation of signature `", name, "` is no JSON object: `",
-              signature.preparation, "`; data::Augmentation::json() gives one");
+    if (signature.preparation.empty()) continue;
+    std::string title = concat("export: the preparation of signature `", name, "`");
+    if (JsonValue json = JsonValue::parse(signature.preparation, title); !json.is_object())
+      json.refuse("a JSON object, as data::Augmentation::json() gives");
   }
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/folder_names.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/base/json_text.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/out_of_memory.h"
@@ -62,14 +62,9 @@ T number(const Metadata& metadata, const char* key) {
 }
 
 std::map<std::string, std::string> hook_states(const std::string& text) {
-  auto json = nlohmann::json::parse(text, nullptr, false);
-  require(json.is_object(), "metadata entry `", hooks_key, "` is not an object");
+  JsonValue json = JsonValue::parse(text, concat("metadata entry `", hooks_key, "`"));
   std::map<std::string, std::string> out;
-  for (const auto& [name, state] : json.items()) {
-    require(state.is_string(), "metadata entry `", hooks_key, "`: the state of `", name,
-            "` is not a string");
-    out[name] = state.get<std::string>();
-  }
+  for (const auto& [name, state] : json.members()) out[name] = state.words();
   return out;
 }
 

@@ -1,10 +1,10 @@
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
@@ -39,31 +39,25 @@ Weights from_safetensors(const std::string& path) {
 // {"weight_map": {"tensor": "file beside this one"}}
 Weights from_shards(const std::string& path) {
   Weights out{.path = path, .tensors = {}};
-  auto json = nlohmann::json::parse(read_file(path), nullptr, false);
   with_context(concat("in `", path, "`"), [&] {
-    require(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
-            "expected an object with an entry `weight_map` that is one");
+    const JsonValue map = JsonValue::parse(read_file(path), "").required("weight_map");
     std::set<std::string> files;
-    for (const auto& [name, file] : json["weight_map"].items()) {
-      require(file.is_string() && is_plain_name(file.get<std::string>()),
-              "weight_map: the file of `", name, "` is ",
-              file.is_string() ? concat("`", file.get<std::string>(), "`")
-                               : concat("of type ", file.type_name()),
-              ", expected the name of a file beside this one");
-      files.insert(file.get<std::string>());
+    for (const auto& [name, file] : map.members()) {
+      if (!file.is_text() || !is_plain_name(file.words()))
+        file.refuse("the name of a file beside this one");
+      files.insert(file.words());
     }
     for (const std::string& file : files) {
       NamedArrays part = load_safetensors((fs::path(path).parent_path() / file).string()).tensors;
       for (auto& [name, array] : part) {
-        auto of = json["weight_map"].find(name);
-        require(of != json["weight_map"].end() && *of == file, "weight_map does not say that `",
-                name, "` is in `", file, "`");
+        auto of = map.member(name);
+        require(of && of->words() == file, "weight_map does not say that `", name, "` is in `",
+                file, "`");
         out.tensors[name] = std::move(array);
       }
     }
-    for (const auto& [name, file] : json["weight_map"].items())
-      require(out.tensors.contains(name), "`", name, "` is not in `",
-              file.get_ref<const std::string&>(), "`");
+    for (const auto& [name, file] : map.members())
+      require(out.tensors.contains(name), "`", name, "` is not in `", file.words(), "`");
   });
   return out;
 }

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
 #include "belfry/framework/train/checkpoint.h"
@@ -61,44 +61,38 @@ std::string BestValue::text() const {
 
 std::string BestValue::state() const {
   if (last_step_ < 0) return {};
-  nlohmann::json state{
-      {"best", value_}, {"step", step_}, {"waited", waited_}, {"last_step", last_step_}};
-  if (std::isfinite(last_)) state["last"] = last_;
-  return state.dump();
+  JsonNode state = JsonNode::object(
+      {{"best", value_}, {"step", step_}, {"waited", waited_}, {"last_step", last_step_}});
+  if (std::isfinite(last_)) state.add("last", last_);
+  return state.text();
 }
 
 void BestValue::restore(const std::string& state) {
   if (state.empty()) return;
-  auto json = nlohmann::json::parse(state, nullptr, false);
-  auto number = [&](const char* key) -> const nlohmann::json& {
-    require(json.is_object() && json.contains(key) && json[key].is_number(), owner_,
-            ": its state has no number `", key, "`: ", state);
-    return json[key];
-  };
-  value_ = number("best").get<double>();
-  step_ = number("step").get<std::int64_t>();
-  waited_ = number("waited").get<std::int64_t>();
-  last_step_ = number("last_step").get<std::int64_t>();
-  last_ = json.contains("last") ? number("last").get<double>() : NAN;
+  JsonValue json = JsonValue::parse(state, concat(owner_, ": its state in the checkpoint"));
+  value_ = json.required("best").number();
+  step_ = json.required("step").whole();
+  waited_ = json.required("waited").whole();
+  last_step_ = json.required("last_step").whole();
+  auto last = json.member("last");
+  last_ = last ? last->number() : NAN;
 }
 
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 std::string list_in(const std::string& folder) { return (fs::path(folder) / "best.json").string(); }
 
 std::string word_of(Better better) { return better == Better::lower ? "lower" : "higher"; }
 
-bool is_entry(const json& entry) {
-  if (!entry.is_object() || !entry.contains("file") || !entry["file"].is_string()
-      || !entry.contains("step") || !entry["step"].is_number_integer() || !entry.contains("value")
-      || !entry["value"].is_number())
-    return false;
-  // Never a thing outside the folder.
-  auto name = entry["file"].get<std::string>();
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+BestEntry entry_of(const JsonValue& json) {
+  BestEntry entry{json.required("file").words(), json.required("step").whole(),
+                  json.required("value").number()};
+  const std::string& name = entry.file;  // never a thing outside the folder
+  if (name.empty() || name == "." || name == ".." || name.find('/') != name.npos)
+    json.required("file").refuse("the name of a file");
+  return entry;
 }
 
 // Error: it cannot be seen. Taken for a missing one, it would be given up.
@@ -109,38 +103,39 @@ bool exists(const std::string& path) {
   return there;
 }
 
-// Null if there is no such file.
-json read_list(const std::string& folder) {
-  std::string path = list_in(folder);
-  if (!exists(path)) return nullptr;
-  json list = json::parse(read_file(path), nullptr, false);
-  bool whole = list.is_object() && list.contains("metric") && list["metric"].is_string()
-               && list.contains("better") && list["better"].is_string() && list.contains("kept")
-               && list["kept"].is_array()
-               && std::all_of(list["kept"].begin(), list["kept"].end(), is_entry);
-  require(whole, "`", path, "` is no list of the best; move its folder away to begin a new one");
-  return list;
-}
+/// A list of the best, as it is in its file.
+struct WrittenList {
+  std::string metric, better;
+  std::vector<BestEntry> entries = {};
+};
 
-std::vector<BestEntry> entries_of(const json& list) {
-  std::vector<BestEntry> entries;
-  for (const json& entry : list["kept"])
-    entries.push_back({entry["file"].get<std::string>(), entry["step"].get<std::int64_t>(),
-                       entry["value"].get<double>()});
-  return entries;
+// None if there is no such file.
+std::optional<WrittenList> read_list(const std::string& folder) {
+  std::string path = list_in(folder);
+  if (!exists(path)) return {};
+  std::string text = read_file(path);
+  try {
+    JsonValue json = JsonValue::parse(text, "");
+    WrittenList list{json.required("metric").words(), json.required("better").words()};
+    for (const JsonValue& entry : json.required("kept").elements())
+      list.entries.push_back(entry_of(entry));
+    return list;
+  } catch (const Error& error) {
+    fail("`", path,
+         "` is no list of the best; move its folder away to begin a new one: ", error.what());
+  }
 }
 
 }  // namespace
 
 BestList::BestList(std::string folder, std::string metric, Better better)
     : folder_(std::move(folder)), metric_(std::move(metric)), better_(better) {
-  json list = read_list(folder_);
-  if (list.is_null()) return;
-  require(list["metric"] == metric_ && list["better"] == word_of(better_), "`", folder_,
-          "` keeps the best by ", list["metric"].get<std::string>(), " (",
-          list["better"].get<std::string>(), " is better), not by ", metric_, " (",
-          word_of(better_), " is better); move it away to begin anew");
-  entries_ = entries_of(list);
+  std::optional<WrittenList> list = read_list(folder_);
+  if (!list) return;
+  require(list->metric == metric_ && list->better == word_of(better_), "`", folder_,
+          "` keeps the best by ", list->metric, " (", list->better, " is better), not by ", metric_,
+          " (", word_of(better_), " is better); move it away to begin anew");
+  entries_ = std::move(list->entries);
   written_ = true;
 }
 
@@ -175,19 +170,20 @@ bool BestList::has(const std::string& file) const {
 }
 
 void BestList::write() {
-  json kept = json::array();
+  JsonNode kept = JsonNode::list();
   for (const BestEntry& e : entries_)
-    kept.push_back({{"file", e.file}, {"step", e.step}, {"value", e.value}});
-  json list{{"metric", metric_}, {"better", word_of(better_)}, {"kept", kept}};
+    kept.push(JsonNode::object({{"file", e.file}, {"step", e.step}, {"value", e.value}}));
+  JsonNode list = JsonNode::object(
+      {{"metric", metric_}, {"better", word_of(better_)}, {"kept", std::move(kept)}});
   create_folders(folder_);
-  write_file_atomically(list_in(folder_), list.dump(2) + "\n");
+  write_file_atomically(list_in(folder_), list.indented_text() + "\n");
   written_ = true;
 }
 
 std::optional<std::vector<BestEntry>> read_best_list(const std::string& folder) {
-  json list = read_list(folder);
-  if (list.is_null()) return std::nullopt;
-  return entries_of(list);
+  std::optional<WrittenList> list = read_list(folder);
+  if (!list) return std::nullopt;
+  return std::move(list->entries);
 }
 
 namespace {

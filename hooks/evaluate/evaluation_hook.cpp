@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/text.h"
 #include "belfry/framework/distribute/workers.h"
@@ -142,17 +142,14 @@ void EvaluationHook::begin_exporters() {
 
 std::string EvaluationHook::state() const {
   if (best_.state().empty() && schedule_.examples() == 0) return {};
-  return nlohmann::json{{"best", best_.state()}, {"examples", schedule_.examples()}}.dump();
+  return JsonNode::object({{"best", best_.state()}, {"examples", schedule_.examples()}}).text();
 }
 
 void EvaluationHook::restore(const std::string& state) {
   if (state.empty()) return;
-  auto json = nlohmann::json::parse(state, nullptr, false);
-  require(json.is_object() && json.contains("best") && json["best"].is_string()
-              && json.contains("examples") && json["examples"].is_number_integer(),
-          best_.owner(), ": its state in the checkpoint is damaged: ", state);
-  best_.restore(json["best"].get<std::string>());
-  schedule_.set_examples(json["examples"].get<std::int64_t>());
+  JsonValue json = JsonValue::parse(state, concat(best_.owner(), ": its state in the checkpoint"));
+  best_.restore(json.required("best").words());
+  schedule_.set_examples(json.required("examples").whole());
 }
 
 std::optional<Evaluation> EvaluationHook::evaluate(

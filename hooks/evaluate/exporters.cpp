@@ -1,10 +1,10 @@
 #include "belfry/hooks/evaluate/exporters.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/train/activity.h"
 #include "belfry/hooks/evaluate/best.h"
@@ -60,7 +60,7 @@ class ModelExporter : public Exporter {
 // Nothing if its graph.json does not say: somebody may have damaged it.
 std::optional<std::int64_t> step_of(const std::string& exported) {
   try {
-    return nlohmann::json::parse(read_file(exported + "/graph.json")).at("step");
+    return JsonValue::parse(read_file(exported + "/graph.json"), "", 100).required("step").whole();
   } catch (const std::exception&) {
     return std::nullopt;
   }

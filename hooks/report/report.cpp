@@ -5,10 +5,10 @@
 #include <exception>
 #include <filesystem>
 #include <future>
-#include <nlohmann/json.hpp>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
 #include "belfry/hooks/record/recorder.h"
@@ -24,10 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t most_curves = 1000, points_of_histograms = 100, most_runs = 20,
                       most_bytes_of_state = 256 << 10;
 
-std::string dumped(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 CurveGroup group_of(const std::string& name) {
   CurveGroup group = CurveGroup::value;
   require(from_name(name, group), "report: its state has a curve of kind `", name, "`");
@@ -35,15 +31,16 @@ CurveGroup group_of(const std::string& name) {
 }
 
 // With as many points a curve as there is room for; at last, as many curves.
-nlohmann::json kept(const Curves& curves) {
+JsonNode kept(const Curves& curves) {
   for (std::size_t most = 500;; most /= 2) {
-    nlohmann::json out = nlohmann::json::array();
+    JsonNode out = JsonNode::list();
     std::size_t bytes = 0;
     for (const auto& [key, curve] : curves) {
-      nlohmann::json item{to_string(key.group), key.name, key.series, curve.text(most)};
-      bytes += dumped(item).size() + 1;
+      JsonNode item =
+          JsonNode::list({to_string(key.group), key.name, key.series, curve.text(most)});
+      bytes += item.text().size() + 1;
       if (bytes > most_bytes_of_state) break;
-      out.push_back(std::move(item));
+      out.push(std::move(item));
     }
     if (bytes <= most_bytes_of_state || most < 4) return out;
   }
@@ -316,24 +313,29 @@ ReportData WriteReport::first_page(HookContext& context) const {
 
 std::string WriteReport::state() const {
   MutexLock lock(mutex_);
-  nlohmann::json state{
-      {"seconds", earlier_seconds_ + seconds()}, {"runs", runs_}, {"curves", kept(curves_)}};
-  return dumped(state);
+  return JsonNode::object({{"seconds", earlier_seconds_ + seconds()},
+                           {"runs", JsonNode::list({runs_.begin(), runs_.end()})},
+                           {"curves", kept(curves_)}})
+      .text();
 }
 
 void WriteReport::restore(const std::string& state) {
   MutexLock lock(mutex_);
   try {
-    auto json = nlohmann::json::parse(state);
+    JsonValue json = JsonValue::parse(state, "its state in the checkpoint");
     Curves curves;
-    for (const auto& item : json.at("curves")) {
-      CurveKey key{group_of(item.at(0).get<std::string>()), item.at(1), item.at(2)};
+    for (const JsonValue& item : json.required("curves").elements()) {
+      std::vector<JsonValue> parts = item.elements();
+      if (parts.size() != 4) item.refuse("[group, name, series, points]");
+      CurveKey key{group_of(parts[0].words()), parts[1].words(), parts[2].words()};
       Curve curve = key.group == CurveGroup::histogram ? Curve(points_of_histograms) : Curve();
-      curve.read(item.at(3).get<std::string>());
+      curve.read(parts[3].words());
       curves.emplace(key, std::move(curve));
     }
-    runs_ = json.at("runs").get<std::vector<std::int64_t>>();
-    earlier_seconds_ = json.at("seconds").get<double>();
+    std::vector<std::int64_t> runs;
+    for (const JsonValue& run : json.required("runs").elements()) runs.push_back(run.whole());
+    earlier_seconds_ = json.required("seconds").number();
+    runs_ = std::move(runs);
     curves_ = std::move(curves);
     restored_ = true;
   } catch (const std::exception& error) {

@@ -5,17 +5,15 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "belfry/data/formats/images/image.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/json_tree.h"
 #include "belfry/framework/base/text.h"
 #include "belfry/hooks/record/values.h"
 
 namespace belfry::hooks {
 namespace {
-
-using nlohmann::json;
 
 constexpr std::int64_t most_images = 16, most_pixels = 512;
 constexpr std::size_t most_bytes = 10'000;
@@ -33,87 +31,95 @@ Array thinned(const Array& image) {
   return out;
 }
 
-json word_or_number(double value) {
+JsonNode word_or_number(double value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "NaN" : value > 0 ? "infinity" : "-infinity";
 }
 
-json json_of(const Curves& curves) {
-  json out = json::array();
-  for (const auto& [key, curve] : curves) {
-    json points = json::array();
-    for (const CurvePoint& p : curve.points()) {
-      if (p.count == 1 && p.not_finite == 0) {
-        points.push_back({p.first, p.mean});
-      } else {
-        points.push_back({p.first, p.last, p.count, p.not_finite, p.mean, p.low, p.high});
-      }
+JsonNode json_of(const CurvePoint& p) {
+  if (p.count == 1 && p.not_finite == 0) return JsonNode::list({p.first, p.mean});
+  return JsonNode::list({p.first, p.last, p.count, p.not_finite, p.mean, p.low, p.high});
+}
+
+JsonNode json_of(const CurveKey& key, const Curve& curve) {
+  JsonNode points = JsonNode::list();
+  for (const CurvePoint& p : curve.points()) points.push(json_of(p));
+  return JsonNode::object({{"group", to_string(key.group)},
+                           {"name", key.name},
+                           {"series", key.series},
+                           {"points", std::move(points)},
+                           {"latest_step", curve.latest_step()},
+                           {"latest", word_or_number(curve.latest())}});
+}
+
+JsonNode json_of(const std::string& name, const ReportImages& shown) {
+  JsonNode pngs = JsonNode::list();
+  for (const Array& image : shown.images)
+    pngs.push(JsonNode::object(
+        {{"width", image.shape()[1]}, {"base64", base64(data::encode_png(image))}}));
+  return JsonNode::object({{"name", name}, {"step", shown.step}, {"pngs", std::move(pngs)}});
+}
+
+JsonNode json_of(const std::string& name, const ReportText& shown) {
+  return JsonNode::object({{"name", name}, {"step", shown.step}, {"text", shown.text}});
+}
+
+JsonNode json_of(const std::string& name, const std::string& fact) {
+  return JsonNode::list({name, fact});
+}
+
+JsonNode json_of(const InputStage& s) {
+  return JsonNode::object({{"name", s.name},
+                           {"depth", s.depth},
+                           {"elements", s.elements},
+                           {"bytes", s.bytes},
+                           {"busy", s.busy},
+                           {"upstream", s.upstream},
+                           {"downstream", s.downstream},
+                           {"queue", s.queue},
+                           {"buffer", s.buffer},
+                           {"workers", s.workers}});
+}
+
+// One value after the other, since a tree of all points would be large.
+template <class List>
+std::string text_of(const List& values) {
+  std::string out;
+  for (const auto& value : values) {
+    out += out.empty() ? '[' : ',';
+    if constexpr (requires { json_of(value); }) {
+      out += json_of(value).text();
+    } else {
+      out += json_of(value.first, value.second).text();
     }
-    out.push_back({{"group", to_string(key.group)},
-                   {"name", key.name},
-                   {"series", key.series},
-                   {"points", std::move(points)},
-                   {"latest_step", curve.latest_step()},
-                   {"latest", word_or_number(curve.latest())}});
   }
-  return out;
+  return (out.empty() ? "[" : out) + "]";
 }
 
-json json_of(const std::map<std::string, ReportImages>& images) {
-  json out = json::array();
-  for (const auto& [name, shown] : images) {
-    json pngs = json::array();
-    for (const Array& image : shown.images)
-      pngs.push_back({{"width", image.shape()[1]}, {"base64", base64(data::encode_png(image))}});
-    out.push_back({{"name", name}, {"step", shown.step}, {"pngs", std::move(pngs)}});
-  }
-  return out;
-}
-
-json json_of(const std::vector<InputStage>& stages) {
-  json out = json::array();
-  for (const InputStage& s : stages)
-    out.push_back({{"name", s.name},
-                   {"depth", s.depth},
-                   {"elements", s.elements},
-                   {"bytes", s.bytes},
-                   {"busy", s.busy},
-                   {"upstream", s.upstream},
-                   {"downstream", s.downstream},
-                   {"queue", s.queue},
-                   {"buffer", s.buffer},
-                   {"workers", s.workers}});
-  return out;
-}
-
-json json_of(const ReportData& data) {
-  json texts = json::array(), facts = json::array();
-  for (const auto& [name, shown] : data.texts)
-    texts.push_back({{"name", name}, {"step", shown.step}, {"text", shown.text}});
-  for (const auto& [name, value] : data.facts) facts.push_back(json::array({name, value}));
+std::string text_of(const ReportData& data) {
   const StepTimes& times = data.steps.times;
-  return {{"title", data.title},
-          {"model_dir", data.model_dir},
-          {"plan", data.plan},
-          {"facts", std::move(facts)},
-          {"state", data.outcome ? to_string(*data.outcome) : "running"},
-          {"reason", data.reason},
-          {"written", date_text(data.written)},
-          {"step", data.step},
-          {"last_step", data.last_step ? json(*data.last_step) : json()},
-          {"curves", json_of(data.curves)},
-          {"images", json_of(data.images)},
-          {"texts", std::move(texts)},
-          {"time",
-           {{"all", data.seconds},
-            {"input", data.steps.input_wait_seconds},
-            {"copy", times.copy},
-            {"compute", times.compute},
-            {"transfer", times.transfer},
-            {"reduce", times.exposed_reduction},
-            {"hidden", times.hidden_reduction},
-            {"apply", times.apply}}},
-          {"stages", json_of(data.stages)}};
+  JsonNode head =
+      JsonNode::object({{"title", data.title},
+                        {"model_dir", data.model_dir},
+                        {"plan", data.plan},
+                        {"state", data.outcome ? to_string(*data.outcome) : "running"},
+                        {"reason", data.reason},
+                        {"written", date_text(data.written)},
+                        {"step", data.step},
+                        {"last_step", data.last_step ? JsonNode(*data.last_step) : JsonNode()},
+                        {"time", JsonNode::object({{"all", data.seconds},
+                                                   {"input", data.steps.input_wait_seconds},
+                                                   {"copy", times.copy},
+                                                   {"compute", times.compute},
+                                                   {"transfer", times.transfer},
+                                                   {"reduce", times.exposed_reduction},
+                                                   {"hidden", times.hidden_reduction},
+                                                   {"apply", times.apply}})}});
+  std::string out = head.text();
+  out.back() = ',';
+  return concat(out, "\"facts\":", text_of(data.facts), ",\"curves\":", text_of(data.curves),
+                ",\"images\":", text_of(data.images), ",\"texts\":", text_of(data.texts),
+                ",\"stages\":", text_of(data.stages), "}");
 }
 
 }  // namespace
@@ -160,8 +166,7 @@ std::string report_page(const ReportData& data) {
   constexpr std::string_view marker = "REPORT_DATA";
   std::size_t at = report_template.find(marker);
   std::string out(report_template.substr(0, at));
-  for (char c : json_of(data).dump(-1, ' ', false, json::error_handler_t::replace))
-    c == '<' ? out += "\\u003c" : out += c;
+  for (char c : text_of(data)) c == '<' ? out += "\\u003c" : out += c;
   return out.append(report_template.substr(at + marker.size()));
 }
 

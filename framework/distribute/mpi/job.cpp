@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -50,6 +51,14 @@ void ignore_broken_connections() {
     signal(SIGPIPE, SIG_IGN);
 }
 
+// Open MPI 4 looks for news of its connections by TCP until there are none, and one that broke can
+// have news for ever. It does so within the calls of MPI, which would then not return, and no
+// time-out be seen, unless a thread of its own does.
+void leave_connections_to_a_thread() {
+  constexpr int overwrite = 0;  // who has set it knows better
+  setenv("OMPI_MCA_btl_tcp_progress_thread", "1", overwrite);
+}
+
 }  // namespace
 
 void check(int code, std::string_view what) {
@@ -68,10 +77,12 @@ Job::Job() {
   check(MPI_Finalized(&over), "MPI_Finalized");
   require(!over, "MPI: this process has ended it already; look for workers before MPI_Finalize");
   started_here_ = !running;
-  if (running)
+  if (running) {
     check(MPI_Query_thread(&level), "MPI_Query_thread");
-  else
+  } else {
+    leave_connections_to_a_thread();
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread");
+  }
   require(level >= MPI_THREAD_SERIALIZED,
           "MPI: it was started without support for threads; ask for MPI_THREAD_SERIALIZED");
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");

@@ -74,7 +74,7 @@ TEST(WorkerRole, AClusterHasOneChiefAndKnownTasks) {
   EXPECT_EQ(error_of(config(R"("chief": ["a:1"], "boss": ["b:1"])", task("chief", 0))),
             "TF_CONFIG: the cluster names `boss`; known are chief and worker");
   EXPECT_EQ(error_of(config(R"("chief": "a:1")", task("chief", 0))),
-            "TF_CONFIG: `chief` of the cluster must be a list of addresses, got \"a:1\"");
+            "TF_CONFIG: `cluster.chief` must be a list, got \"a:1\"");
 }
 
 TEST(WorkerRole, TheTaskIsInTheCluster) {
@@ -86,7 +86,7 @@ TEST(WorkerRole, TheTaskIsInTheCluster) {
   EXPECT_EQ(error_of(config(three, task("worker", 2))),
             "TF_CONFIG: the task is worker 2, but the cluster has 2 of them, counted from 0");
   EXPECT_EQ(error_of(config(three, task("worker", -1))),
-            "TF_CONFIG: `index` of the task must be a whole number of at least 0, got -1");
+            "TF_CONFIG: `task.index` must be a whole number of at least 0, got -1");
   EXPECT_EQ(error_of(config(R"("chief": ["a:1"])", task("worker", 0))),
             "TF_CONFIG: the task is a `worker`, of which the cluster has none");
   EXPECT_EQ(error_of(config(three, task("ps", 0))),
@@ -94,16 +94,15 @@ TEST(WorkerRole, TheTaskIsInTheCluster) {
 }
 
 TEST(WorkerRole, OtherTextsAreErrors) {
-  EXPECT_EQ(error_of("chief"), "TF_CONFIG: not a JSON object: `chief`");
-  EXPECT_EQ(error_of("[1]"), "TF_CONFIG: not a JSON object: `[1]`");
+  EXPECT_THAT(error_of("chief"), HasSubstr("TF_CONFIG: not JSON: line 1, column 1: "));
+  EXPECT_EQ(error_of("[1]"), "TF_CONFIG must be a JSON object, got [1]");
   EXPECT_EQ(error_of(R"({"cluster": 3})"), "TF_CONFIG: `cluster` must be an object, got 3");
   EXPECT_EQ(error_of(R"({"task": []})"), "TF_CONFIG: `task` must be an object, got []");
-  EXPECT_EQ(error_of(R"({"task": {"type": 1}})"),
-            "TF_CONFIG: `type` of the task must be text, got 1");
+  EXPECT_EQ(error_of(R"({"task": {"type": 1}})"), "TF_CONFIG: `task.type` must be a string, got 1");
   EXPECT_EQ(error_of(R"({"task": {"index": "0"}})"),
-            "TF_CONFIG: `index` of the task must be a whole number of at least 0, got \"0\"");
+            "TF_CONFIG: `task.index` must be a whole number, got \"0\"");
   EXPECT_EQ(error_of(R"({"task": {"index": 1e40}})"),
-            "TF_CONFIG: `index` of the task must be a whole number of at least 0, got 1e+40");
+            "TF_CONFIG: `task.index` must be a whole number, got 1e+40");
   EXPECT_EQ(error_of(R"({"model_dir": ""})"),
             "TF_CONFIG: `model_dir` must be a folder's name, got \"\"");
   EXPECT_THAT(error_of(config(three, "\"type\": \"worker\", \"index\": 18446744073709551615")),

@@ -116,7 +116,7 @@ TEST_F(FindWorkers, AClusterWithoutAJobIsNotTrainedSilentlyAlone) {
             "starts and connects workers: `mpirun -np 3 <program>` (see "
             "framework/distribute/README.md), without TF_CONFIG");
   set("TF_CONFIG", "nonsense");
-  EXPECT_THAT(found(), HasSubstr("not a JSON object"));
+  EXPECT_THAT(found(), HasSubstr("TF_CONFIG: not JSON: line 1, column 2: "));
 }
 
 TEST(SoleWorker, HasOnlyItself) {

@@ -176,8 +176,9 @@ TEST(ExportModel, MayBeCheckedWithoutWeights) {
                 o.signatures = {{"predict", {.inputs = {{"z", {{2}, DType::f32}}}}}};
               }),
               HasSubstr("(while building the model for z f32[2, 2])"));
-  EXPECT_THAT(error([](auto& o) { o.signatures["predict"].preparation = "[resize]"; }),
-              HasSubstr("the preparation of signature `predict` is no JSON object: `[resize]`"));
+  EXPECT_THAT(
+      error([](auto& o) { o.signatures["predict"].preparation = "[resize]"; }),
+      HasSubstr("export: the preparation of signature `predict`: not JSON: line 1, column 2"));
   EXPECT_THAT(error([](auto& o) { o.signatures["predict"].examples["z"].feature = "k"; }),
               HasSubstr("`z`"));
   EXPECT_EQ(error([](auto& o) {

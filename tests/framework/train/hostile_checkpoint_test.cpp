@@ -58,14 +58,16 @@ std::vector<BadEntry> bad_entries() {
   for (const char* number : {"", "-1", "1.5", "18446744073709551616", "0x1", "seed"})
     out.push_back({"belfry.seed", number,
                    concat("metadata entry `belfry.seed` is not a number: `", number, "`")});
-  for (const char* hooks :
-       {"", "x", "null", "[]", "3", "{", "{}x", "{\"a\"}", "{\"a\":\"\\ud800\"}"})
-    out.push_back({"belfry.hooks", hooks, "metadata entry `belfry.hooks` is not an object"});
+  for (const char* hooks : {"", "x", "{", "{}x", "{\"a\"}", "{\"a\":\"\\ud800\"}"})
+    out.push_back({"belfry.hooks", hooks, "metadata entry `belfry.hooks`: not JSON: line 1"});
+  for (const char* hooks : {"null", "[]", "3"})
+    out.push_back({"belfry.hooks", hooks,
+                   concat("metadata entry `belfry.hooks` must be an object, got ", hooks)});
   out.push_back({"belfry.hooks", std::string(100'000, '['),
-                 "metadata entry `belfry.hooks` is not an object"});
+                 "metadata entry `belfry.hooks`: nested more than 64 deep"});
   for (const char* state : {"1", "null", "{}", "[\"x\"]", "true"})
     out.push_back({"belfry.hooks", concat("{\"a\": ", state, "}"),
-                   "metadata entry `belfry.hooks`: the state of `a` is not a string"});
+                   concat("metadata entry `belfry.hooks`: `a` must be a string, got ", state)});
   return out;
 }
 

@@ -318,9 +318,9 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
                         "distance; the nearest is `distance`"));
   auto hook = validate(estimator, {.input_fn = data, .every = Steps(1)});
   EXPECT_EQ(error_of([&] { hook->restore("{}"); }),
-            "validate: its state in the checkpoint is damaged: {}");
+            "validate: its state in the checkpoint: `best` is missing");
   EXPECT_THAT(error_of([&] { hook->restore(R"({"best": "{}", "examples": 0})"); }),
-              HasSubstr("validate: its state has no number `best`: {}"));
+              HasSubstr("validate: its state in the checkpoint: `best` is missing"));
 }
 
 // Batches of 1: an epoch of 2 examples ends at steps 2, 4 and 6; none before half an hour is over.
