@@ -138,9 +138,8 @@ Features a_batch() {
 class Uses final : public Scenario {
  public:
   using Use = std::function<std::string(Estimator&, const Folder&)>;
-  Uses(Use use, bool json)
+  explicit Uses(Use use)
       : use_(std::move(use)),
-        json_(json),
         estimator_({.model_fn = with_predictions,
                     .model_dir = folder_ / "model",
                     .run = saving_each_step()}) {
@@ -157,12 +156,9 @@ class Uses final : public Scenario {
     EXPECT_TRUE(read_file(*estimator_.latest_checkpoint()) == checkpoint_) << where;
   }
 
-  bool bears_lasting_failure() const override { return !json_; }
-
  private:
   Folder folder_;
   Use use_;
-  bool json_;
   Estimator estimator_;
   std::string found_, expected_, checkpoint_;
 };
@@ -179,8 +175,8 @@ Make file(std::function<void(const Folder&)> write, Finds::Read read) {
 Make training(TrainingOptions options) {
   return [=] { return std::make_unique<Trains>(options); };
 }
-Make use(Uses::Use work, bool json = false) {
-  return [=] { return std::make_unique<Uses>(work, json); };
+Make use(Uses::Use work) {
+  return [=] { return std::make_unique<Uses>(work); };
 }
 
 void add_parsers(std::map<std::string, Make>& all) {
@@ -288,12 +284,10 @@ void add_uses(std::map<std::string, Make>& all) {
   });
   all["predict"] =
       use([](Estimator& e, const Folder&) { return digest(e.predictor()(a_batch())); });
-  all["predict_exported"] = use(
-      [](Estimator& e, const Folder& f) {
-        if (!std::filesystem::exists(f / "once")) e.export_model(f / "once", exports());
-        return digest(Predictor::load(f / "once")(a_batch()));
-      },
-      true);
+  all["predict_exported"] = use([](Estimator& e, const Folder& f) {
+    if (!std::filesystem::exists(f / "once")) e.export_model(f / "once", exports());
+    return digest(Predictor::load(f / "once")(a_batch()));
+  });
   all["resume"] = use([](Estimator& e, const Folder&) {
     Estimator other({.model_fn = with_predictions, .model_dir = e.model_dir(), .run = e.config()});
     return digest({{"kernel", other.variable_value("in/kernel")}});

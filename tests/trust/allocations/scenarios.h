@@ -16,9 +16,6 @@ class Scenario {
   virtual void run() = 0;
   /// After a failure: does the work again, without one.
   virtual void recover() { run(); }
-  /// Whether it can be tried with all allocations behind one failing. Not where nlohmann's JSON is
-  /// read: its destructor takes memory, and ends the process where there is none.
-  virtual bool bears_lasting_failure() const { return true; }
   /// Expects (by gtest) that all is as the work leaves it; `where` names the run.
   virtual void check(const std::string& where) = 0;
 };
