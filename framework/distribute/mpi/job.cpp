@@ -107,7 +107,8 @@ void Job::end() noexcept {
     auto start = Clock::now();
     for (hear(); failure_.empty() && (others_there_ > 0 || !word_is_out()); hear()) {
       double waited = seconds_since(start);
-      if (waited > timeout_seconds_) break;  // MPI_Finalize may know better who is still there
+      // Whoever is late may be gone, and MPI_Finalize would wait for it for ever.
+      if (waited > timeout_seconds_) return;
       lock.unlock();
       pause(waited);
       lock.lock();

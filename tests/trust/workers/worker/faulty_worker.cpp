@@ -77,6 +77,10 @@ struct Fault final : Hook {
     if (name == "full_disk") disk->leave_room(100);
     if (name == "kill" || name == "stop" || name == "disconnect") soon.emplace([this] { act(); });
   }
+  // However late the thread below is on a busy machine, the fault is one of the training.
+  void end(HookContext&, Outcome) override {
+    if (soon && soon->joinable()) soon->join();
+  }
   // Beside the training, so that it meets any part of a step.
   void act() const {
     std::this_thread::sleep_for(std::chrono::microseconds(step * 977 % 5000));
