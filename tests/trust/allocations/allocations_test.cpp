@@ -6,10 +6,13 @@
 // All n are tried where there are few, and else as many as BELFRY_ALLOCATIONS says, spread evenly;
 // 0: all.
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <latch>
 #include <memory>
 #include <string>
 
@@ -24,8 +27,22 @@ namespace {
 
 std::string under_way;  // for who reads what a crash leaves
 
+// oneTBB ends the process where it finds no memory for a thread that it begins. It keeps those it
+// has, so more than any scenario needs are begun while nothing fails.
+void begin_threads_of_tbb() {
+  constexpr int threads = 12;
+  tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, threads + 1);
+  tbb::task_arena arena(threads, /*reserved_for_masters=*/0);
+  std::latch all(threads + 1);
+  for (int i = 0; i < threads; ++i) arena.enqueue([&] { all.arrive_and_wait(); });
+  all.arrive_and_wait();
+}
+
 class Allocations : public ::testing::TestWithParam<std::string> {
  protected:
+  // Before a pipeline sets oneTBB a lower limit.
+  static void SetUpTestSuite() { begin_threads_of_tbb(); }
+
   Allocations() : scenario_(make_scenario(GetParam())) {
     std::set_terminate([] {
       std::cerr << "the process ended in " << under_way << std::endl;
