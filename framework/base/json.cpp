@@ -100,7 +100,7 @@ std::optional<JsonValue> JsonValue::member(std::string_view key) const {
 }
 
 JsonValue JsonValue::required(std::string_view key) const {
-  keys();
+  if (!is_object()) refuse("an object");
   std::optional<JsonValue> found = member(key);
   if (!found) {
     std::string place = path();

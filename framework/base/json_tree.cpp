@@ -118,6 +118,28 @@ std::string text_of(double fraction) {
   return out.find_first_of(".e") == out.npos ? out + ".0" : out;
 }
 
+// A value that has no others in it.
+std::string text_of(const JsonNode& value) {
+  switch (value.kind) {
+    case Kind::null:
+      return "null";
+    case Kind::truth:
+      return text(value.truth);
+    case Kind::whole:
+      return text(value.whole);
+    case Kind::natural:
+      return text(value.natural);
+    case Kind::fraction:
+      return text_of(value.fraction);
+    case Kind::words:
+      return json_text(value.words);
+    case Kind::list:
+    case Kind::object:
+      break;
+  }
+  no_such_value(value.kind);
+}
+
 /// Writes a tree, on one line or on many.
 class Writing {
  public:
@@ -126,31 +148,10 @@ class Writing {
   std::string out;
 
   void write(const JsonNode& value) {
-    switch (value.kind) {
-      case Kind::null:
-        out += "null";
-        return;
-      case Kind::truth:
-        out += text(value.truth);
-        return;
-      case Kind::whole:
-        out += text(value.whole);
-        return;
-      case Kind::natural:
-        out += text(value.natural);
-        return;
-      case Kind::fraction:
-        out += text_of(value.fraction);
-        return;
-      case Kind::words:
-        out += json_text(value.words);
-        return;
-      case Kind::list:
-      case Kind::object:
-        write_children(value);
-        return;
-    }
-    no_such_value(value.kind);
+    if (value.kind == Kind::list || value.kind == Kind::object)
+      write_children(value);
+    else
+      out += text_of(value);
   }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// A JSON text as a tree. The library's own tree ends the process where a value that is destroyed
-// finds no memory; this one asks for none.
+// JSON as a tree, read with nlohmann's parser. The tree of that library takes memory where a value
+// is destroyed, and ends the process where there is none; this one takes none.
 
 #include <concepts>
 #include <cstdint>
@@ -67,7 +67,7 @@ class JsonNode {
   std::string shown() const;          ///< for messages: cut where it is long
 
   Kind kind = Kind::null;
-  union {
+  union {  // the one that `kind` names
     bool truth;
     std::int64_t whole;
     std::uint64_t natural = 0;
@@ -79,8 +79,8 @@ class JsonNode {
   std::vector<std::uint32_t> by_key;  ///< their places, in the order of the alphabet
 };
 
-/// Error beginning with `title`: no JSON, with line and column; nested deeper than `deepest`; a key
-/// that an object has twice.
+/// Error beginning with `title`, which may be empty: no JSON, with line and column; nested deeper
+/// than `deepest`; a key that an object has twice.
 std::shared_ptr<const JsonNode> parse_json(std::string_view text, std::string_view title,
                                            int deepest);
 

@@ -84,6 +84,9 @@ struct Model {
 
 bool is_run_input(std::string_view name);  ///< fed by the runtime: the step, random numbers, ...
 
+/// How deep values of graph.json may nest.
+constexpr int deepest_json = 100;
+
 /// The model as JSON. Elements of constants that are many go to `weights` under names of their own.
 std::string to_json(const Model& model, NamedArrays& weights);
 /// Inverse of to_json. Error: no such JSON, or a constant that `weights` has not; the place is

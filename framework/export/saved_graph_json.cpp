@@ -30,7 +30,6 @@ namespace {
 constexpr std::string_view format = "belfry graph";
 constexpr int newest_version = 2;         // 1: no free steps
 constexpr std::int64_t most_inline = 16;  // elements of a constant that stand in the JSON
-constexpr int deepest = 100;
 
 // ---- writing
 
@@ -141,7 +140,7 @@ JsonNode to_json(const Signature& signature, NamedArrays& weights) {
   if (signature.most_steps > 0) out.add("most_steps", signature.most_steps);
   if (!signature.examples.empty()) out.add("examples", std::move(examples));
   if (!signature.preparation.empty())
-    out.add("preparation", *parse_json(signature.preparation, "preparation", deepest));
+    out.add("preparation", *parse_json(signature.preparation, "preparation", deepest_json));
   return out;
 }
 
@@ -352,7 +351,7 @@ std::string to_json(const Model& model, NamedArrays& weights) {
 }
 
 Model model_from_json(std::string_view json, const NamedArrays& weights) {
-  return model_from(JsonValue::parse(json, "", deepest), weights);
+  return model_from(JsonValue::parse(json, "", deepest_json), weights);
 }
 
 }  // namespace belfry::saved

@@ -6,6 +6,7 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/export/saved_graph.h"
 #include "belfry/framework/train/activity.h"
 #include "belfry/hooks/evaluate/best.h"
 
@@ -60,7 +61,9 @@ class ModelExporter : public Exporter {
 // Nothing if its graph.json does not say: somebody may have damaged it.
 std::optional<std::int64_t> step_of(const std::string& exported) {
   try {
-    return JsonValue::parse(read_file(exported + "/graph.json"), "", 100).required("step").whole();
+    return JsonValue::parse(read_file(exported + "/graph.json"), "", saved::deepest_json)
+        .required("step")
+        .whole();
   } catch (const std::exception&) {
     return std::nullopt;
   }

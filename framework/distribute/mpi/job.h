@@ -67,7 +67,8 @@ class Job {
   void wait(const Wait& wait);
 
   /// Says that this worker has ended, and ends MPI if this object started it, when all workers
-  /// have. Not after a failure: then MPI_Finalize could wait for workers that are gone.
+  /// have. Not after a failure or the time-out: then MPI_Finalize could wait for workers that are
+  /// gone.
   void end() noexcept;
 
   /// Ends this worker's part: its waits throw `reason`, those of the others for what has not come
