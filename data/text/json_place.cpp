@@ -37,7 +37,7 @@ bool JsonPlace::is_text(std::string_view text) const {
 }
 
 JsonPlace JsonPlace::operator[](std::string_view key) const {
-  static const JsonNode missing;
+  static const JsonNode missing{};
   if (!is_object()) refuse("an object");
   const JsonNode* found = node_->find(key);
   return {found ? found : &missing, *title_, concat(path(), path().empty() ? "" : ".", key)};
