@@ -121,7 +121,7 @@ constexpr auto all = [](std::string_view) { return true; };
 
 void write_value(WireWriter& out, std::uint32_t field, const Feature& feature) {
   out.message(field, [&] {
-    if (std::holds_alternative<std::monostate>(feature)) return;
+    if (std::holds_alternative<NoKind>(feature)) return;
     out.message(static_cast<std::uint32_t>(feature.index()), [&] {
       if (auto* strings = std::get_if<std::vector<std::string>>(&feature)) {
         for (const std::string& value : *strings) out.text(1, value);
@@ -213,12 +213,12 @@ Array default_array(const FixedLen& spec) {
 }
 
 Array to_array(const Feature& feature, const FixedLen& spec) {
-  if (std::holds_alternative<std::monostate>(feature)) return default_array(spec);
+  if (std::holds_alternative<NoKind>(feature)) return default_array(spec);
   return copy(values_of(feature, spec.dtype, spec.shape, "VarLen"), spec.shape, spec.dtype);
 }
 
 Array to_array(const Feature& feature, const VarLen& spec) {
-  if (std::holds_alternative<std::monostate>(feature)) return Array(Shape{0}, spec.dtype);
+  if (std::holds_alternative<NoKind>(feature)) return Array(Shape{0}, spec.dtype);
   auto values = values_of(feature, spec.dtype);
   return copy(values, {static_cast<std::int64_t>(values.size() / size_of(spec.dtype))}, spec.dtype);
 }
@@ -263,7 +263,7 @@ Ragged joined(std::int64_t count, DType dtype, Part part) {
 Ragged to_ragged(const Feature& feature) {
   static const std::vector<std::string> none;
   auto* strings = std::get_if<std::vector<std::string>>(&feature);
-  if (!strings && !std::holds_alternative<std::monostate>(feature))
+  if (!strings && !std::holds_alternative<NoKind>(feature))
     values_of(feature, DType::u8);  // says what it has instead
   return joined(std::ssize(strings ? *strings : none), DType::u8,
                 [&](std::int64_t i) { return std::as_bytes(std::span((*strings)[i])); });
@@ -272,7 +272,7 @@ Ragged to_ragged(const Feature& feature) {
 Ragged to_ragged(const std::vector<Feature>& steps, DType dtype) {
   return joined(std::ssize(steps), dtype, [&](std::int64_t i) {
     const Feature& step = steps[i];
-    if (std::holds_alternative<std::monostate>(step)) return std::span<const std::byte>();
+    if (std::holds_alternative<NoKind>(step)) return std::span<const std::byte>();
     return with_context(concat("at step ", i), [&] { return values_of(step, dtype); });
   });
 }

@@ -16,9 +16,19 @@
 
 namespace belfry::tf {
 
-/// A list of values of one kind, or of no kind: a feature that was never filled.
-using Feature = std::variant<std::monostate, std::vector<std::string>, std::vector<float>,
-                             std::vector<std::int64_t>>;
+/// The kind of a feature that was never filled. It is no std::monostate, since it may not be copied
+/// as bytes: without such a type among its own, std::variant of libstdc++ 12 destroys what is not
+/// there when memory runs out in a copy.
+struct NoKind {
+  NoKind() = default;
+  NoKind(const NoKind&) noexcept {}
+  NoKind& operator=(const NoKind&) noexcept { return *this; }
+  bool operator==(const NoKind&) const = default;  ///< always true
+};
+
+/// A list of values of one kind, or of no kind.
+using Feature =
+    std::variant<NoKind, std::vector<std::string>, std::vector<float>, std::vector<std::int64_t>>;
 
 using FeatureMap = std::map<std::string, Feature, std::less<>>;  ///< features by name
 

@@ -37,7 +37,7 @@ void write(WireWriter& to, const std::string& name, const AttributeValue& value)
         } else if constexpr (std::is_same_v<T, std::string>) {
           to.text(4, x);
           to.varint(20, type_string);
-        } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+        } else if constexpr (std::is_same_v<T, Words>) {
           for (const std::string& element : x) to.text(9, element);
           to.varint(20, type_strings);
         } else {

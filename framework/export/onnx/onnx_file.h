@@ -14,8 +14,13 @@
 
 namespace belfry::onnx {
 
-using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
-                                    std::vector<std::string>>;
+/// A list of texts; a class of ours for the reason of saved::Numbers.
+struct Words : std::vector<std::string> {
+  using std::vector<std::string>::vector;
+};
+
+using AttributeValue =
+    std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, Words>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 /// One op; its operands are values by name.

@@ -1,0 +1,218 @@
+#include <filesystem>
+
+#include "../../data/formats/webp_bytes.h"
+#include "belfry/data/data.h"
+#include "belfry/data/formats/arrays/npy.h"
+#include "belfry/data/formats/arrays/npz.h"
+#include "belfry/data/formats/csv.h"
+#include "belfry/data/formats/images/image.h"
+#include "belfry/data/formats/tfrecord.h"
+#include "belfry/data/formats/token_file.h"
+#include "belfry/data/formats/wav.h"
+#include "belfry/data/text/tokenizer.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/tensor/example.h"
+#include "belfry/framework/tensor/safetensors.h"
+#include "scenario_kinds.h"
+
+namespace belfry {
+namespace {
+
+using Folder = TemporaryFolder;
+
+std::function<std::unique_ptr<Scenario>()> file(std::function<void(const Folder&)> write,
+                                                Finds::Read read) {
+  return [=] { return std::make_unique<Finds>(write, read); };
+}
+
+void nothing(const Folder&) {}
+
+std::string all_of(const Dataset& dataset) {
+  std::string out;
+  for (const Features& element : dataset) out += digest(element);
+  return out;
+}
+
+void add_arrays(Scenarios& all) {
+  all["read_safetensors"] = file(
+      [](const Folder& f) {
+        Features arrays = some_arrays();
+        save_safetensors(f / "a", NamedArrays(arrays.begin(), arrays.end()), {{"by", "hand"}});
+      },
+      [](const Folder& f) {
+        Features out;
+        for (const auto& [name, array] : load_safetensors(f / "a").tensors) out.set(name, array);
+        return digest(out);
+      });
+  all["read_npy"] =
+      file([](const Folder& f) { data::write_npy(f / "a", some_arrays().at("numbers")); },
+           [](const Folder& f) {
+             return digest({{"a", data::read_npy(f / "a")}});
+           });
+  all["read_npz"] = file([](const Folder& f) { data::write_npz(f / "a", some_arrays()); },
+                         [](const Folder& f) { return digest(data::read_npz(f / "a")); });
+  all["read_wav"] = file(
+      [](const Folder& f) {
+        data::write_wav(f / "a", some_arrays().at("numbers"), {.sample_rate = 8000});
+      },
+      [](const Folder& f) {
+        return digest({{"a", data::read_wav(f / "a").samples}});
+      });
+}
+
+// Numbers in big-endian order, as IDX files have them.
+std::string idx_of(std::initializer_list<int> sizes, const std::string& bytes) {
+  std::string out{'\0', '\0', '\x08', static_cast<char>(sizes.size())};
+  for (int size : sizes) out += {'\0', '\0', '\0', static_cast<char>(size)};
+  return out + bytes;
+}
+
+void add_records(Scenarios& all) {
+  all["read_csv"] = file(nothing, [](const Folder&) {
+    data::CsvReader reader({{.name = "x", .type = data::CsvType::f32},
+                            {.name = "w", .vocabulary = {"a", "b"}},
+                            {.name = "t"}});
+    std::string_view rest = "x,w,t\n1.5,a,\"some text, quoted\"\n2,b,more\n";
+    std::string out;
+    for (Features record; reader.next(rest, true, record);) out += digest(record);
+    return out;
+  });
+  auto example = [](float x) {
+    return tf::Example{{{"x", std::vector<float>{x, x}}, {"w", std::vector<std::string>{"word"}}}};
+  };
+  all["write_example"] = file(nothing, [=](const Folder&) {
+    tf::FeatureMap copy = example(3).features;
+    return std::to_string(tf::Example{copy}.serialize().size());
+  });
+  all["read_tfrecord"] = file(
+      [=](const Folder& f) {
+        data::TfRecordWriter writer(f / "a");
+        for (float x : {1.0f, 2.0f}) writer.write(example(x).serialize());
+        writer.close();
+      },
+      [](const Folder& f) {
+        return all_of(data::tfrecord({f / "a"})
+                      | data::parse_examples(
+                          {{"x", tf::FixedLen{{2}, DType::f32}}, {"w", tf::VarLen{DType::u8}}}));
+      });
+  all["read_lines"] = file(
+      [](const Folder& f) { write_file_atomically(f / "a", "one\ntwo, a longer one\n\nthree"); },
+      [](const Folder& f) { return all_of(data::text_lines({f / "a"})); });
+  all["read_fixed_length_records"] =
+      file([](const Folder& f) { write_file_atomically(f / "a", "head123456"); },
+           [](const Folder& f) {
+             return all_of(data::fixed_length_records({f / "a"}, 3, {.header_bytes = 4}));
+           });
+  all["read_idx"] = file(
+      [](const Folder& f) {
+        write_file_atomically(f / "images", idx_of({2, 2, 2}, "abcdefgh"));
+        write_file_atomically(f / "labels", idx_of({2}, "\x01\x02"));
+      },
+      [](const Folder& f) { return all_of(data::idx(f / "images", f / "labels")); });
+  all["read_cifar10"] = file(
+      [](const Folder& f) {
+        for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                                 "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"})
+          write_file_atomically(f / name, std::string(3073, '\x03'));
+      },
+      [](const Folder& f) { return all_of(data::cifar10(f / "", data::Split::train)); });
+}
+
+void add_text(Scenarios& all) {
+  all["read_token_file"] = file(
+      [](const Folder& f) {
+        data::TokenWriter writer(f / "a");
+        writer.write(std::vector<std::int32_t>{3, 1, 4, 1, 5, 9, 2, 6, 5});
+        writer.close();
+      },
+      [](const Folder& f) { return all_of(data::token_files({f / "a"}, {.length = 4})); });
+  const std::string text = "the quick brown fox and the quick red fox jump over the lazy dog";
+  all["train_tokenizer"] = file(
+      nothing, [=](const Folder&) { return data::train_tokenizer(text, {.size = 270}).json(); });
+  all["read_tokenizer"] =
+      file([=](const Folder& f) { data::train_tokenizer(text, {.size = 270}).save(f / "a"); },
+           [](const Folder& f) {
+             data::Tokenizer tokenizer = data::Tokenizer::load(f / "a");
+             auto tokens = tokenizer.encode("the lazy fox, caf\xc3\xa9");
+             return concat(tokens.size(), " ", tokenizer.decode(tokens));
+           });
+}
+
+// Two pixels in a row, 24 bits each, padded to 4 bytes.
+std::string small_bmp() {
+  std::string out = "BM";
+  auto add = [&](std::uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+  };
+  for (std::uint32_t value : {62u, 0u, 54u, 40u, 2u, 1u}) add(value, 4);
+  add(1, 2);
+  add(24, 2);
+  for (std::uint32_t value : {0u, 8u, 0u, 0u, 0u, 0u}) add(value, 4);
+  return out + "abcdef" + std::string(2, '\0');
+}
+
+// One page of 2 x 2 samples of 8 bits, little-endian.
+std::string small_tiff() {
+  std::string out = "II";
+  auto add = [&](std::uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+  };
+  add(42, 2);
+  add(12, 4);
+  out += "abcd";
+  constexpr std::uint32_t whole = 3, long_whole = 4;
+  const std::uint32_t entries[][3] = {{256, whole, 2}, {257, whole, 2}, {258, whole, 8},
+                                      {259, whole, 1}, {262, whole, 1}, {273, long_whole, 8},
+                                      {277, whole, 1}, {278, whole, 2}, {279, long_whole, 4}};
+  add(std::size(entries), 2);
+  for (const auto& [tag, type, value] : entries) {
+    add(tag, 2);
+    add(type, 2);
+    add(1, 4);
+    add(value, 4);
+  }
+  add(0, 4);
+  return out;
+}
+
+void add_images(Scenarios& all) {
+  auto decode = [](std::vector<std::byte> bytes) {
+    return [bytes = std::move(bytes)](const Folder&) {
+      return digest({{"image", data::decode_image(bytes)}});
+    };
+  };
+  auto bytes_of = [](const std::string& text) {
+    auto bytes = std::as_bytes(std::span(text));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  all["read_png"] = file(nothing, decode(data::encode_png(some_image())));
+  all["read_jpeg"] = file(nothing, decode(data::encode_jpeg(some_image())));
+  all["read_bmp"] = file(nothing, decode(bytes_of(small_bmp())));
+  all["read_webp"] = file(nothing, decode(bytes_of(data::lossless_webp())));
+  all["read_volume"] =
+      file([](const Folder& f) { write_file_atomically(f / "a.tif", small_tiff()); },
+           [](const Folder& f) {
+             return digest({{"a", data::read_volume(f / "a.tif")}});
+           });
+  all["read_image_folder"] = file(
+      [](const Folder& f) {
+        for (const char* name : {"cat", "dog"}) {
+          std::filesystem::create_directory(f / name);
+          auto png = data::encode_png(some_image());
+          write_file_atomically(f / (std::string(name) + "/a.png"),
+                                {reinterpret_cast<const char*>(png.data()), png.size()});
+        }
+      },
+      [](const Folder& f) { return all_of(data::image_folder(f / "", {.workers = 1})); });
+}
+
+}  // namespace
+
+void add_formats(Scenarios& all) {
+  add_arrays(all);
+  add_records(all);
+  add_text(all);
+  add_images(all);
+}
+
+}  // namespace belfry

@@ -1,0 +1,109 @@
+#include "scenario_kinds.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "../../framework/train/resuming_model.h"
+#include "belfry/framework/base/crc32c.h"
+#include "belfry/framework/base/file.h"
+#include "belfry/framework/framework.h"
+
+namespace belfry {
+
+std::string digest(const Features& features) {
+  std::string out;
+  for (const auto& [name, array] : features)
+    out += concat(name, " ", array.type(), " ", crc32c(std::as_const(array).raw_bytes()), "; ");
+  return out;
+}
+
+Features some_arrays() {
+  Array numbers({3, 5}, DType::f32), words({7}, DType::u8);
+  float x = 0;
+  for (float& to : numbers.span<float>()) to = x += 0.5f;
+  std::uint8_t byte = 'a';
+  for (std::uint8_t& to : words.span<std::uint8_t>()) to = byte++;
+  return {{"numbers", numbers}, {"words", words}};
+}
+
+Array some_image() {
+  Array image({9, 7, 3}, DType::u8);
+  std::uint8_t x = 0;
+  for (std::uint8_t& to : image.span<std::uint8_t>()) to = x += 37;
+  return image;
+}
+
+Features a_batch() {
+  Array x({2, 6}, DType::f32);
+  float value = 0;
+  for (float& to : x.span<float>()) to = value += 0.25f;
+  return {{"x", x}};
+}
+
+EstimatorSpec with_predictions(Scope s, const Batch& batch, Mode mode) {
+  if (mode != Mode::predict) return resuming_model(s, batch, mode);
+  Tensor x = dense(s / "in", batch["x"], {.units = 16});
+  x = relu(batch_norm(s / "norm", x, {.training = false}));
+  return {.predictions = {{"logits", dense(s / "out", x, {.units = 4})}}};
+}
+
+RunConfig saving_each_step() {
+  RunConfig config;
+  config.save_checkpoint = Steps(1);
+  config.keep_checkpoints.newest = 2;
+  config.threads = 1;
+  config.save_in_background = false;
+  return config;
+}
+
+Finds::Finds(const std::function<void(const TemporaryFolder&)>& write, Read read)
+    : read_(std::move(read)) {
+  write(folder_);
+  expected_ = read_(folder_);
+}
+void Finds::run() {
+  found_.clear();
+  found_ = read_(folder_);
+}
+void Finds::check(const std::string& where) { EXPECT_EQ(found_, expected_) << where; }
+
+void Trains::prepare() {
+  estimator_.reset();
+  std::filesystem::remove_all(folder_ / "model");
+}
+void Trains::run() {
+  if (!estimator_)
+    estimator_ = std::make_unique<Estimator>(EstimatorOptions{
+        .model_fn = with_predictions, .model_dir = folder_ / "model", .run = options_.run});
+  if (options_.train) {
+    options_.train(*estimator_, folder_);
+  } else {
+    estimator_->train(shuffled_digits_of(1), {.max_steps = 3});
+  }
+}
+void Trains::check(const std::string& where) {
+  std::optional<Checkpoint> newest = load_latest_checkpoint(folder_ / "model");
+  ASSERT_TRUE(newest) << where;
+  EXPECT_EQ(newest->step, 3) << where;
+}
+
+Uses::Uses(Use use)
+    : use_(std::move(use)),
+      estimator_({.model_fn = with_predictions,
+                  .model_dir = folder_ / "model",
+                  .run = saving_each_step()}) {
+  estimator_.train(shuffled_digits(), {.max_steps = 3});
+  checkpoint_ = read_file(*estimator_.latest_checkpoint());
+  expected_ = use_(estimator_, folder_);
+}
+void Uses::run() {
+  found_.clear();
+  found_ = use_(estimator_, folder_);
+}
+void Uses::check(const std::string& where) {
+  EXPECT_EQ(found_, expected_) << where;
+  EXPECT_TRUE(read_file(*estimator_.latest_checkpoint()) == checkpoint_) << where;
+}
+
+}  // namespace belfry
