@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -52,6 +53,8 @@ decltype(auto) for_element(std::string_view what, const Element& element, Body&&
     return body();
   } catch (Error& error) {
     error.add_context(concat("at ", to_string(element), where.empty() ? "" : ", in ", where));
+    throw;
+  } catch (const std::bad_alloc&) {  // says nothing against the element
     throw;
   } catch (const std::exception& error) {
     fail(what, ": ", error.what(), " (at ", to_string(element), ")");

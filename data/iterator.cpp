@@ -6,13 +6,11 @@ namespace belfry::data {
 
 std::int64_t Iterator::skip(std::int64_t count) {
   Element ignored;
-  for (std::int64_t i = 0; i < count; ++i) {
-    try {
-      if (!next(ignored)) return i;
-    } catch (...) {  // nobody asked for this element
-    }
-  }
-  return count;
+  Unasked unasked;
+  std::int64_t i = 0;
+  while (i < count && unasked([&] { return next(ignored); })) ++i;
+  unasked.rethrow();
+  return i;
 }
 
 Pass Pass::input(std::uint64_t i) const {
@@ -40,15 +38,11 @@ PhiloxKey Pass::key(std::uint64_t seed, std::string_view name) const {
 
 void read_again(Iterator& fresh, std::int64_t count, std::string_view what) {
   Element ignored;
-  for (std::int64_t i = 0; i < count; ++i) {
-    bool more = true;
-    try {
-      more = fresh.next(ignored);
-    } catch (...) {  // counts as read
-    }
-    require(more, "input: the saved position is element ", count, " of ", what,
-            " that now ends after ", i);
-  }
+  Unasked unasked;
+  for (std::int64_t i = 0; i < count; ++i)
+    require(unasked([&] { return fresh.next(ignored); }), "input: the saved position is element ",
+            count, " of ", what, " that now ends after ", i);
+  unasked.rethrow();
 }
 
 }  // namespace belfry::data

@@ -2,8 +2,10 @@
 // One pass over a dataset.
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "belfry/data/element.h"
 #include "belfry/data/position.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/tensor/features.h"
 #include "belfry/framework/tensor/philox.h"
 
@@ -37,7 +40,8 @@ class Iterator {
 
   /// Leaves out up to `count` elements, as if next() had yielded (or failed at) them, and returns
   /// how many there were: fewer only at the end. Iterators that can do so produce nothing; by
-  /// default elements are read and dropped.
+  /// default elements are read and dropped. Error: memory was short for one, which says nothing
+  /// against it; thrown once all are left out.
   virtual std::int64_t skip(std::int64_t count);
 
   /// Saves or restores the position: what is needed to continue with the element that next() would
@@ -48,6 +52,36 @@ class Iterator {
 
 /// Owns an iterator.
 using IteratorPtr = std::unique_ptr<Iterator>;
+
+/// Reads elements that nobody asks for. What they throw is dropped but for a lack of memory, by
+/// which the elements that follow would be others than without it.
+///
+///   Unasked unasked;
+///   while (i < count && unasked([&] { return next(ignored); })) ++i;
+///   unasked.rethrow();
+class Unasked {
+ public:
+  /// What `read` returns; true if it throws.
+  template <class Read>
+  bool operator()(Read&& read) {
+    try {
+      return read();
+    } catch (const OutOfMemory&) {
+      failure_ = std::current_exception();
+    } catch (const std::bad_alloc&) {
+      failure_ = std::current_exception();
+    } catch (...) {
+    }
+    return true;
+  }
+  /// Throws what said that memory was short, if anything did.
+  void rethrow() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::exception_ptr failure_;
+};
 
 /// How an iterator that cannot jump restores its position: reads and drops `count` elements. What
 /// fails was reported when it was first read. Error naming `what` ("shuffled data") if they end

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "belfry/framework/base/error.h"
 
@@ -15,7 +16,8 @@ class Every final : public Iterator {
       : source_(std::move(source)), count_(count), before_(index) {}
 
   bool next(Element& out) override {
-    if (source_->skip(before_) < before_) return false;
+    std::int64_t before = std::exchange(before_, 0);  // they are left out also if skip() throws
+    if (source_->skip(before) < before) return before_ = before, false;
     before_ = count_ - 1;
     return source_->next(out);
   }

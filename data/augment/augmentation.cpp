@@ -1,7 +1,11 @@
 #include "belfry/data/augment/augmentation.h"
 
+#include <new>
+#include <opencv2/core.hpp>
+
 #include "belfry/data/augment/definition.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -35,6 +39,13 @@ void check_order(std::string_view name, WholeRange range) { check_ends(name, ran
 void with_name(const char* name, const std::function<void()>& body) {
   try {
     body();
+  } catch (const OutOfMemory&) {  // says nothing against the options or the element
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const cv::Exception& error) {
+    if (error.code == cv::Error::StsNoMem) throw std::bad_alloc();
+    fail(name, ": ", error.what());
   } catch (const std::exception& error) {
     fail(name, ": ", error.what());
   }

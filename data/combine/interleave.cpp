@@ -60,18 +60,26 @@ class Interleave final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
+    Unasked unasked;
     std::int64_t skipped = 0;
     while (skipped < count) {
       Inner* inner = nullptr;
-      try {
+      bool opened = false;
+      unasked([&] {
         inner = current();
-      } catch (...) {  // an element that failed
+        return opened = true;
+      });
+      if (!opened) {  // an element that failed
         ++skipped;
         continue;
       }
       if (!inner) break;
       std::int64_t most = std::min(count - skipped, options_.block_length - block_);
-      std::int64_t here = inner->elements->skip(most);
+      std::int64_t here = most;  // also if it throws
+      unasked([&] {
+        here = inner->elements->skip(most);
+        return true;
+      });
       skipped += here;
       index_ += here;
       block_ += here;
@@ -80,6 +88,7 @@ class Interleave final : public Iterator {
       else if (block_ == options_.block_length)
         end_turn();
     }
+    unasked.rethrow();
     return skipped;
   }
 

@@ -17,13 +17,11 @@ bool Mixture::next(Element& out) {
 }
 
 std::int64_t Mixture::skip(std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    try {
-      if (!read(nullptr)) return i;
-    } catch (...) {  // an element that failed
-    }
-  }
-  return count;
+  Unasked unasked;
+  std::int64_t i = 0;
+  while (i < count && unasked([&] { return read(nullptr); })) ++i;
+  unasked.rethrow();
+  return i;
 }
 
 // Null: the element is skipped.

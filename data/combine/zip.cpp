@@ -44,7 +44,13 @@ class Zip final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    for (Input& input : inputs_) count = input.source->skip(count);
+    Unasked unasked;  // all inputs go on, as above
+    for (Input& input : inputs_)
+      unasked([&] {
+        count = input.source->skip(count);
+        return true;
+      });
+    unasked.rethrow();
     return count;
   }
 

@@ -25,11 +25,12 @@ class Unbatch final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
+    Unasked unasked;
     std::int64_t skipped = 0;
     while (skipped < count) {
-      try {
-        if (!rows_.load()) break;
-      } catch (...) {  // an element that failed
+      bool loaded = false;
+      if (!unasked([&] { return loaded = rows_.load(); })) break;
+      if (!loaded) {  // an element that failed
         ++skipped;
         continue;
       }
@@ -38,6 +39,7 @@ class Unbatch final : public Iterator {
       index_ += here;
       skipped += here;
     }
+    unasked.rethrow();
     return skipped;
   }
 

@@ -31,16 +31,16 @@ class Unique final : public Iterator {
     std::int64_t taken = taken_;
     at.field("unique.taken", taken);
     Element element;
-    while (!at.saving() && taken_ < taken) {
-      bool more = true;
-      try {
-        more = read(element);
-        if (more) seen_.insert(key_of(element.features));
-      } catch (...) {  // it was reported when it was first read
-      }
-      require(more, "input: the saved position is element ", taken,
+    Unasked unasked;
+    auto take = [&] {
+      if (!read(element)) return false;
+      seen_.insert(key_of(element.features));
+      return true;
+    };
+    while (!at.saving() && taken_ < taken)
+      require(unasked(take), "input: the saved position is element ", taken,
               " of data without duplicates that now end after ", taken_);
-    }
+    unasked.rethrow();
   }
 
  private:

@@ -4,6 +4,7 @@
 #include "belfry/data/sources/files.h"
 #include "belfry/data/sources/text_buffer.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -53,6 +54,8 @@ class CsvFile final : public RecordFile {
       try {
         skip();
         return;
+      } catch (const OutOfMemory&) {
+        throw;
       } catch (const Error&) {  // it was reported when it was first read
         if (lost()) throw;
       }

@@ -32,13 +32,12 @@ class FileRecords final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    for (std::int64_t skipped = 0; skipped < count; ++skipped) {
-      try {
-        if (!read_one([](RecordFile& file) { return file.skip(); })) return skipped;
-      } catch (...) {  // nobody asked for this record
-      }
-    }
-    return count;
+    auto pass_over = [&] { return read_one([](RecordFile& file) { return file.skip(); }); };
+    Unasked unasked;
+    std::int64_t skipped = 0;
+    while (skipped < count && unasked(pass_over)) ++skipped;
+    unasked.rethrow();
+    return skipped;
   }
 
   void position(Position& at) override {

@@ -6,6 +6,7 @@
 
 #include "belfry/data/formats/arrays/npy.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/folder_names.h"
 
 namespace belfry::data {
 namespace {
@@ -59,23 +60,22 @@ std::map<std::string, std::string> by_stem(const std::string& directory,
 }  // namespace
 
 std::vector<std::string> entries_of(const std::string& directory,
-                                    const std::function<bool(const fs::directory_entry&)>& keep) {
+                                    const std::function<bool(const fs::path&)>& keep) {
   std::error_code error;
-  std::vector<std::string> out;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    if (keep(*at)) out.push_back(at->path().filename().string());
+  std::vector<std::string> out = names_in_folder(directory, error);
   require(!error, directory, ": cannot be read: ", error.message());
+  std::erase_if(out, [&](const std::string& name) { return !keep(fs::path(directory) / name); });
   std::sort(out.begin(), out.end());
   return out;
 }
 
 std::vector<std::string> files_with(const std::string& directory,
                                     const std::vector<std::string>& extensions) {
-  auto out = entries_of(directory, [&](const fs::directory_entry& entry) {
-    std::string extension = lower(entry.path().extension().string());
+  auto out = entries_of(directory, [&](const fs::path& path) {
+    std::string extension = lower(path.extension().string());
     std::error_code unreadable;  // reading the file will say so
     return std::find(extensions.begin(), extensions.end(), extension) != extensions.end()
-           && !entry.is_directory(unreadable) && !entry.is_fifo(unreadable);
+           && !fs::is_directory(path, unreadable) && !fs::is_fifo(path, unreadable);
   });
   std::sort(out.begin(), out.end(), natural_less);
   return out;

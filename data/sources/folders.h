@@ -17,9 +17,8 @@ inline const std::vector<std::string> image_extensions{".jpg", ".jpeg", ".png", 
 inline const std::vector<std::string> volume_extensions{".npy", ".tif", ".tiff"};
 
 /// Names of the entries of `directory` that `keep` keeps, sorted. Error: it cannot be read.
-std::vector<std::string> entries_of(
-    const std::string& directory,
-    const std::function<bool(const std::filesystem::directory_entry&)>& keep);
+std::vector<std::string> entries_of(const std::string& directory,
+                                    const std::function<bool(const std::filesystem::path&)>& keep);
 
 /// Names of the files in `directory` with one of these extensions, in any case, sorted in such a
 /// way that digits count as numbers: "2.png" comes before "10.png".

@@ -44,9 +44,9 @@ std::vector<std::string> first_of(const std::vector<PathPair>& pairs) {
 }  // namespace
 
 std::vector<std::string> class_names(const std::string& directory) {
-  return entries_of(directory, [](const std::filesystem::directory_entry& entry) {
+  return entries_of(directory, [](const std::filesystem::path& path) {
     std::error_code unreadable;
-    return entry.is_directory(unreadable);
+    return std::filesystem::is_directory(path, unreadable);
   });
 }
 

@@ -70,6 +70,8 @@ class SkipErrors final : public Iterator {
         return more;
       } catch (const OutOfMemory&) {  // says nothing against the element
         throw;
+      } catch (const std::bad_alloc&) {
+        throw;
       } catch (Error& error) {
         if (leave_out(out, error.what())) continue;
         error.add_context(concat("on_error: ", errors_, " of ", seen_,

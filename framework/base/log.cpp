@@ -46,4 +46,11 @@ void log_line(LogLevel level, std::string_view line) {
   }
 }
 
+void detail::log_lost(LogLevel level) noexcept {
+  try {
+    log_line(level, "memory is short: there was none for the line that belongs here");
+  } catch (const std::bad_alloc&) {  // the sink has none either
+  }
+}
+
 }  // namespace belfry

@@ -3,6 +3,7 @@
 // replace.
 
 #include <functional>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -28,15 +29,32 @@ void write_log_line(LogLevel level, std::string_view line);
 /// Hands a line to the sink. Thread-safe.
 void log_line(LogLevel level, std::string_view line);
 
-/// Hands the arguments, joined to a line of this level, to the sink. Thread-safe.
+namespace detail {
+
+/// Says that a line of this level is lost.
+void log_lost(LogLevel level) noexcept;
+
+template <class... Args>
+void log_joined(LogLevel level, const Args&... args) {
+  try {
+    log_line(level, concat(args...));
+  } catch (const std::bad_alloc&) {
+    log_lost(level);
+  }
+}
+
+}  // namespace detail
+
+/// Hands the arguments, joined to a line of this level, to the sink. Thread-safe. Where there is no
+/// memory for the line, a fixed one takes its place: threads end the process by what they throw.
 ///@{
 template <class... Args>
 void log_info(const Args&... args) {
-  log_line(LogLevel::info, concat(args...));
+  detail::log_joined(LogLevel::info, args...);
 }
 template <class... Args>
 void log_warning(const Args&... args) {
-  log_line(LogLevel::warning, concat(args...));
+  detail::log_joined(LogLevel::warning, args...);
 }
 ///@}
 

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <deque>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -62,7 +62,7 @@ class RecordFile {
   /// Writes what waits; 0, or the error. After that nothing waits but the rest of a record whose
   /// beginning is in the file: readers may have seen it, so nothing else may follow there.
   int write() {
-    int error = descriptor_ ? 0 : open();
+    int error = descriptor_ ? 0 : open_or_error();
     std::size_t written = 0;
     while (error == 0 && written < bytes_.size()) {
       auto count = ::write(descriptor_.get(), bytes_.data() + written, bytes_.size() - written);
@@ -81,6 +81,14 @@ class RecordFile {
   int close() { return descriptor_.close(); }
 
  private:
+  int open_or_error() {
+    try {
+      return open();
+    } catch (const std::bad_alloc&) {
+      return ENOMEM;
+    }
+  }
+
   int open() {
     std::error_code error;
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
@@ -90,12 +98,19 @@ class RecordFile {
     return descriptor_ ? 0 : errno;
   }
 
+  // All of it or, where memory is short, nothing.
   void append_framed(std::span<const std::byte> record) {
     data::TfRecordFrame frame = data::tfrecord_frame(record);
-    bytes_.insert(bytes_.end(), frame.before.begin(), frame.before.end());
-    bytes_.insert(bytes_.end(), record.begin(), record.end());
-    bytes_.insert(bytes_.end(), frame.after.begin(), frame.after.end());
-    ends_.push_back(bytes_.size());
+    std::size_t before = bytes_.size();
+    try {
+      bytes_.insert(bytes_.end(), frame.before.begin(), frame.before.end());
+      bytes_.insert(bytes_.end(), record.begin(), record.end());
+      bytes_.insert(bytes_.end(), frame.after.begin(), frame.after.end());
+      ends_.push_back(bytes_.size());
+    } catch (const std::bad_alloc&) {
+      bytes_.resize(before);
+      throw;
+    }
   }
 
   void keep_begun_record(std::size_t written) {
@@ -181,7 +196,7 @@ struct EventFile::Impl {
 
   void run() {
     for (bool last = false; !last;) {
-      std::deque<Event> events;
+      std::vector<Event> events;  // empty ones allocate nothing, which a std::deque does
       std::int64_t flushes = 0;
       bool asked = false;
       {
@@ -231,10 +246,14 @@ struct EventFile::Impl {
   }
 
   void warn_of(int error) {
-    if (error != 0 && !std::exchange(warned, true))
+    if (error == 0 || std::exchange(warned, true)) return;
+    try {
       log_warning("event file: cannot write to `", file.path(),
                   "`: ", std::generic_category().message(error),
                   "; what cannot be written will be missing in TensorBoard");
+    } catch (const std::bad_alloc&) {  // for the message
+      log_warning("event file: memory is short; values will be missing in TensorBoard");
+    }
   }
 
   EventFileOptions options;
@@ -244,7 +263,7 @@ struct EventFile::Impl {
 
   Mutex mutex;
   Condition changed;
-  std::deque<Event> queue BELFRY_GUARDED_BY(mutex);
+  std::vector<Event> queue BELFRY_GUARDED_BY(mutex);
   std::int64_t flushes_asked BELFRY_GUARDED_BY(mutex) = 0;
   std::int64_t flushes_done BELFRY_GUARDED_BY(mutex) = 0;
   bool closing BELFRY_GUARDED_BY(mutex) = false;

@@ -12,6 +12,7 @@
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/fields.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/protobuf_wire.h"
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/train/checkpoint.h"
@@ -60,11 +61,8 @@ bool has_graph(const std::string& path) {
 // TensorBoard shows one graph a folder and warns of more: an earlier training may have written it.
 bool folder_has_graph(const std::string& folder) {
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->path().filename().string().starts_with("events.out.tfevents.")
-        && has_graph(entry->path().string()))
-      return true;
+  for (const std::string& name : names_in_folder(folder, error))
+    if (name.starts_with("events.out.tfevents.") && has_graph(folder + "/" + name)) return true;
   return false;
 }
 

@@ -1,5 +1,8 @@
 #include "belfry/data/shard.h"
 
+#include <new>
+#include <utility>
+
 #include "pipeline.h"
 
 namespace belfry::data {
@@ -28,6 +31,28 @@ TEST(Shard, IsEveryNthOfTheSource) {
   EXPECT_EQ(part(streamed(7), 3, 0), (Values{0, 3, 6}));
   // Each pass of repeat.
   EXPECT_EQ(part(range(5) | repeat(2), 2, 1), (Values{1, 3, 1, 3}));
+}
+
+// An element that could not be read may be one that a filter would have left out: those behind it
+// would be another pipeline's.
+TEST(Shard, AShortageOfMemoryInOthersElementsIsNotPassedOver) {
+  Dataset data = streamed(9) | filter([short_once = false](const Features& in) mutable {
+                   double value = in.begin()->second.item();
+                   if (value == 2 && !std::exchange(short_once, true)) throw std::bad_alloc();
+                   return value >= 1;
+                 });
+  auto stream = data.open({.pipelines = 3, .pipeline = 0});  // 1, 4, 7
+  Features out;
+  ASSERT_TRUE(stream->next(out));
+  EXPECT_EQ(out.begin()->second.item(), 1);
+  EXPECT_THROW(stream->next(out), std::bad_alloc);
+  ASSERT_TRUE(stream->next(out));
+  EXPECT_EQ(out.begin()->second.item(), 4);
+}
+
+// Others' elements that fail are passed over, and counted.
+TEST(Shard, OthersErrorsAreTheirs) {
+  EXPECT_EQ(part(streamed(7) | failing_at({1, 2, 4}), 3, 0), (Values{0, 3, 6}));
 }
 
 TEST(Shard, LeavesNobodyEmpty) {

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <new>
 
 #include "../../framework/base/temporary_folder.h"
 #include "belfry/data/transforms/errors.h"
@@ -21,6 +22,20 @@ TEST(OnError, LeavesOutWhatFails) {
     EXPECT_EQ(data.cardinality(), unknown);
     expect_resumes(data);
   }
+}
+
+// Tells nothing of the element, which may be a good one.
+TEST(OnError, AShortageOfMemoryReachesTheConsumer) {
+  auto short_at_1 = map([](Features in) -> Features {
+    if (in.begin()->second.item() == 1) throw std::bad_alloc();
+    return in;
+  });
+  auto stream = (range(3) | short_at_1 | on_error(skipping())).open();
+  Features out;
+  EXPECT_TRUE(stream->next(out));
+  EXPECT_THROW(stream->next(out), std::bad_alloc);
+  EXPECT_TRUE(stream->next(out));
+  EXPECT_EQ(out.begin()->second.item(), 2);
 }
 
 TEST(OnError, FailsByDefault) {

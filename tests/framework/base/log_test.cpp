@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,6 +34,22 @@ TEST(Log, TheSinkReceivesLevelAndLine) {
   EXPECT_EQ(capture.lines(), (Lines{{LogLevel::info, "step 3 of 10"},
                                     {LogLevel::warning, "slow input"},
                                     {LogLevel::error, "disk full"}}));
+}
+
+// The line itself, or what the sink does with it.
+TEST(Log, AShortageOfMemoryCostsALineAlone) {
+  std::vector<std::string> lines;
+  LogSink before = set_log_sink([&](LogLevel, std::string_view line) {
+    if (line == "long") throw std::bad_alloc();
+    lines.emplace_back(line);
+  });
+  log_warning("long");
+  log_info("short");
+  set_log_sink([](LogLevel, std::string_view) { throw std::bad_alloc(); });
+  log_warning("nobody hears this");
+  set_log_sink(before);
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "memory is short: there was none for the line that belongs here", "short"}));
 }
 
 TEST(Log, WithoutASinkLinesGoToStderrWithTheirLevel) {

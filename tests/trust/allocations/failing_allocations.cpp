@@ -27,7 +27,7 @@ bool is_exempt(const void* caller) {
   Dl_info info;
   if (::dladdr(caller, &info) == 0 || !info.dli_fname) return false;
   if (info.dli_sname && std::strcmp(info.dli_sname, "__cxa_allocate_exception") == 0) return true;
-  for (const char* name : {"ld-linux", "libgomp", "libc.so", "libdnnl"})
+  for (const char* name : {"ld-linux", "libgomp", "libc.so", "libdnnl", "libwebp"})
     if (std::strstr(info.dli_fname, name)) return true;
   return false;
 }

@@ -15,11 +15,12 @@ enum class Failing : std::uint8_t {
 /// While one lives, allocations of all threads are counted, and fail as asked for. There is one at
 /// a time.
 ///
-/// Allocations of the dynamic linker, of libgomp, of the C library and of oneDNN's own code always
-/// succeed: the first two end the process where they find no memory, oneDNN reads through null, and
-/// none is Belfry's to answer for. What oneDNN allocates through the C++ library fails. Exceptions
-/// are always allocated: the reserve that libstdc++ 12 has for them loses places when they are
-/// freed in another order than they were made, and ends the process once it is empty.
+/// Allocations of the dynamic linker, of libgomp, of the C library, and of oneDNN's and libwebp's
+/// own code always succeed: the first two end the process where they find no memory, the last two
+/// read through null, and none is Belfry's to answer for. What oneDNN allocates through the C++
+/// library fails. Exceptions are always allocated: the reserve that libstdc++ 12 has for them loses
+/// places when they are freed in another order than they were made, and ends the process once it is
+/// empty.
 class FailingAllocations {
  public:
   /// `n` counts from 1; 0: none fails.

@@ -1,5 +1,5 @@
 #pragma once
-// What scenarios are made of: files and pipelines that are read, trainings, and work with what was
+// The kinds of scenarios: files and pipelines that are read, trainings, and work with a model that is
 // trained.
 
 #include <functional>

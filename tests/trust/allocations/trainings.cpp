@@ -78,7 +78,8 @@ void add_evaluations(Scenarios& all) {
   });
   all["train_showing_samples"] = with_hooks([](Estimator& estimator, const Folder&) {
     return Hooks{
-        hooks::samples(estimator, shuffled_digits_of(1) | data::take(1), {.every = Steps(2)})};
+        hooks::samples(estimator, shuffled_digits_of(1) | data::take(1),
+                       {.every = Steps(2), .receive = [](std::int64_t, const Features&) {}})};
   });
   all["train_and_evaluate"] = training({.train = [](Estimator& estimator, const Folder&) {
     EvalSpec spec = evaluation();
