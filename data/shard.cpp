@@ -17,7 +17,10 @@ class Every final : public Iterator {
 
   bool next(Element& out) override {
     std::int64_t before = std::exchange(before_, 0);  // they are left out also if skip() throws
-    if (source_->skip(before) < before) return before_ = before, false;
+    if (source_->skip(before) < before) {
+      before_ = before;
+      return false;
+    }
     before_ = count_ - 1;
     return source_->next(out);
   }

@@ -8,6 +8,9 @@
 # Interrupted, it goes on with the stage in which it was, for H hours more; other sources begin anew.
 # The log of a stage that failed stays in build/trust/findings, and the next stage begins. The status
 # is 1 if there is one.
+#
+# tests/trust/counts.tsv keeps the counts of earlier runs, which the table adds, and no round has the
+# seeds of one of these. To keep those of this run: cat build/trust/counts >>tests/trust/counts.tsv
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source examples/common/packages.sh
@@ -21,6 +24,7 @@ if (($# > 0)); then
   hours=$2
 fi
 folder=$PWD/build/trust
+kept=tests/trust/counts.tsv # round, date, count, of what
 mkdir -p "$folder"
 exec 9>"$folder/lock"
 flock -n 9 || { echo "another run, or a program that one has left, is under way in $folder" >&2; exit 2; }
@@ -46,7 +50,9 @@ stage() {
     cp "$log" "$folder/findings/$name-$round.log"
     echo "FAILED: $folder/findings/$name-$round.log"
   fi
-  sed -nE "s/^([0-9]+: )?counted ([0-9]+) (.*)/$round\t\2\t\3/p" "$log" >>"$folder/counts"
+  awk -F '\t' -v start="$round\t$(date -u +%F)\t" -v OFS='\t' '
+    sub(/^([0-9]+: )?counted /, "") { split($0, of, " "); sub(/^[0-9]+ /, ""); sum[$0] += of[1] }
+    END { for (what in sum) printf "%s%.0f\t%s\n", start, sum[what], what }' "$log" >>"$folder/counts"
   echo "$round $name" >>"$folder/done"
   table
 }
@@ -86,15 +92,15 @@ findings() { find "$folder/findings" -name '*.log' | wc -l; }
 table() {
   {
     printf '| tried | how often |\n|---|---|\n'
-    awk -F '\t' '{ sum[$3] += $2 } END { for (what in sum) printf "| %s | %.0f |\n", what, sum[what] }' \
-      "$folder/counts" | sort
-    printf '\nRounds 1 to %d, to %s: %d findings.\n' "$round" "$(date -u +%F)" "$(findings)"
+    awk -F '\t' '{ sum[$4] += $3 } END { for (what in sum) printf "| %s | %.0f |\n", what, sum[what] }' \
+      "$kept" "$folder/counts" | sort
+    printf '\nRounds 1 to %d, to %s; findings in this run: %d.\n' "$round" "$(date -u +%F)" "$(findings)"
   } >"$folder/table.md"
 }
 
 a_round() {
   local tests=build/release/tests
-  if ((round == 1)); then # these are the same in every round
+  if ((round == first)); then # these are the same in every round
     BELFRY_ALLOCATIONS=1000 stage allocations allocations
     BELFRY_CALLS=0 stage files $tests/durability/durability_tests
   fi
@@ -111,7 +117,8 @@ a_round() {
 
 install_packages "${belfry_build_packages[@]}" "${belfry_test_packages[@]}" "${belfry_clang_packages[@]}"
 build release -D BELFRY_BUILD_TESTS=ON
-for ((round = 1; ; ++round)); do
+first=$(($(tail -n 1 "$kept" | cut -f 1) + 1))
+for ((round = first; ; ++round)); do
   a_round
   ((SECONDS < hours * 3600)) || break
 done

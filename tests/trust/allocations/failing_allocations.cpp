@@ -14,6 +14,7 @@ void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* memory, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+void __libc_free(void* memory);
 }
 
 namespace {
@@ -21,6 +22,7 @@ namespace {
 std::atomic<bool> armed{false};
 std::atomic<std::int64_t> seen{0}, refused{0}, first{0};
 std::atomic<bool> all_behind{false};
+std::atomic<std::int64_t> live{0};
 
 /// Whether code in this file of the process's must be given memory, or this function of it.
 bool is_exempt(const void* caller) {
@@ -48,30 +50,44 @@ bool refuse(const void* caller) {
   return true;
 }
 
+void* counted(void* memory) {
+  if (memory) ++live;
+  return memory;
+}
+
 }  // namespace
 
 extern "C" {
 
 void* malloc(std::size_t bytes) noexcept {
-  return refuse(__builtin_return_address(0)) ? nullptr : __libc_malloc(bytes);
+  return refuse(__builtin_return_address(0)) ? nullptr : counted(__libc_malloc(bytes));
 }
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  return refuse(__builtin_return_address(0)) ? nullptr : __libc_calloc(count, bytes);
+  return refuse(__builtin_return_address(0)) ? nullptr : counted(__libc_calloc(count, bytes));
 }
 void* realloc(void* memory, std::size_t bytes) noexcept {
-  return refuse(__builtin_return_address(0)) ? nullptr : __libc_realloc(memory, bytes);
+  if (refuse(__builtin_return_address(0))) return nullptr;
+  void* moved = __libc_realloc(memory, bytes);
+  if (!memory) counted(moved);
+  if (memory && !moved && bytes == 0) --live;
+  return moved;
 }
 void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
-  return refuse(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+  return refuse(__builtin_return_address(0)) ? nullptr : counted(__libc_memalign(alignment, bytes));
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-  return refuse(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+  return refuse(__builtin_return_address(0)) ? nullptr : counted(__libc_memalign(alignment, bytes));
 }
 int posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) noexcept {
-  void* found = refuse(__builtin_return_address(0)) ? nullptr : __libc_memalign(alignment, bytes);
+  if (refuse(__builtin_return_address(0))) return ENOMEM;
+  void* found = counted(__libc_memalign(alignment, bytes));
   if (!found) return ENOMEM;
   *memory = found;
   return 0;
+}
+void free(void* memory) noexcept {
+  if (memory) --live;
+  __libc_free(memory);
 }
 
 }  // extern "C"
@@ -88,5 +104,7 @@ FailingAllocations::FailingAllocations(std::int64_t n, Failing how) {
 FailingAllocations::~FailingAllocations() { armed = false; }
 std::int64_t FailingAllocations::count() const { return seen; }
 std::int64_t FailingAllocations::failed() const { return refused; }
+
+std::int64_t live_allocations() { return live; }
 
 }  // namespace belfry

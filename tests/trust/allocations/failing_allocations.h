@@ -33,4 +33,7 @@ class FailingAllocations {
   std::int64_t failed() const;  ///< of these, refused
 };
 
+/// Allocations of the process that are not freed.
+std::int64_t live_allocations();
+
 }  // namespace belfry

@@ -1,6 +1,6 @@
 #pragma once
-// The kinds of scenarios: files and pipelines that are read, trainings, and work with a model that is
-// trained.
+// The kinds of scenarios: files and pipelines that are read, trainings, and work with a model that
+// is trained.
 
 #include <functional>
 #include <map>

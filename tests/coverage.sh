@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Which lines and branches the tests run, without those for GPUs: build/coverage/index.html has each
+# file, build/coverage/table.md each folder, build/coverage/missed.txt the lines that no test runs.
+#
+#   bash tests/coverage.sh    (an hour on two cores)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source examples/common/packages.sh
+install_packages "${belfry_build_packages[@]}" "${belfry_test_packages[@]}" gcovr
+folder=build/coverage
+
+cmake --preset coverage
+cmake --build --preset coverage
+find $folder -name '*.gcda' -delete
+failed=()
+# Each program once: what a process has run is added up when it ends, which takes as long as a test.
+for program in $(find $folder/tests -name '*_tests' -type f -executable); do
+  "$program" --gtest_brief=1 >"$folder/tests.log" 2>&1 || failed+=("$program")
+done
+
+gcovr --root . --object-directory $folder -j "$(nproc)" \
+  --filter framework/ --filter data/ --filter hooks/ --filter models/ \
+  --exclude-throw-branches --exclude-unreachable-branches --gcov-ignore-parse-errors \
+  --html-details $folder/index.html --csv $folder/files.csv --json $folder/lines.json
+python3 tests/coverage_table.py $folder/lines.json $folder
+cat $folder/table.md
+((${#failed[@]} == 0)) || echo "these programs failed, so that not all of theirs counts: ${failed[*]}" >&2
