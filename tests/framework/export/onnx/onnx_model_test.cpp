@@ -260,7 +260,7 @@ TEST(OnnxModel, OtherCellsAreGruAndRnn) {
     return std::ranges::count(node.attributes, std::pair(name, value)) == 1;
   };
   EXPECT_TRUE(has(gates, "linear_before_reset", std::int64_t{1}));
-  EXPECT_TRUE(has(plain, "activations", std::vector<std::string>{"Relu"}));
+  EXPECT_TRUE(has(plain, "activations", Words{"Relu"}));
   EXPECT_EQ(std::ranges::count_if(graph.nodes,
                                   [&](const OnnxNode& node) {
                                     return has(node, "direction", std::string("reverse"));
