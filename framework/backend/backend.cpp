@@ -79,9 +79,9 @@ DeviceMemory Device::allocate(Bytes size, std::string_view what) {
                   bytes_text(in_use_.count), " in use, ", bytes_text(limit_.count), " allowed");
   };
   MutexLock lock(mutex_);
-  require(size.count <= limit_.count - in_use_.count, explain("over the memory limit"));
+  if (size.count > limit_.count - in_use_.count) fail(explain("over the memory limit"));
   void* data = allocate_raw(size);
-  require(data, explain("out of memory"));
+  if (!data) fail(explain("out of memory"));  // else nothing allocates, which would lose `data`
   in_use_ = Bytes(in_use_.count + size.count);
   return {*this, data, size};
 }

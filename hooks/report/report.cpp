@@ -104,6 +104,7 @@ class WriteReport final : public Report {
 
   void begin(HookContext& context) override {
     MutexLock lock(mutex_);
+    writer_.reset();  // of an earlier training
     recorder_.begin(context);
     begun_ = true;
     chief_ = context.is_chief();
@@ -154,7 +155,7 @@ class WriteReport final : public Report {
     MutexLock lock(mutex_);
     recorder_.end();
     begun_ = false;
-    if (!chief_) return;
+    if (!writer_) return;  // not the chief, or begin() has failed
     page_.seconds = o_.clock() - began_;
     page_.outcome = outcome;
     page_.reason = reason_of(outcome, context);

@@ -36,12 +36,12 @@ TEST(Shard, IsEveryNthOfTheSource) {
 // An element that could not be read may be one that a filter would have left out: those behind it
 // would be another pipeline's.
 TEST(Shard, AShortageOfMemoryInOthersElementsIsNotPassedOver) {
-  Dataset data = streamed(9) | filter([short_once = false](const Features& in) mutable {
-                   double value = in.begin()->second.item();
-                   if (value == 2 && !std::exchange(short_once, true)) throw std::bad_alloc();
-                   return value >= 1;
-                 });
-  auto stream = data.open({.pipelines = 3, .pipeline = 0});  // 1, 4, 7
+  auto keep = [short_once = false](const Features& in) mutable {
+    double value = in.begin()->second.item();
+    if (value == 2 && !std::exchange(short_once, true)) throw std::bad_alloc();
+    return value >= 1;
+  };
+  auto stream = (streamed(9) | filter(keep) | shard(3, 0)).open();  // 1, 4, 7
   Features out;
   ASSERT_TRUE(stream->next(out));
   EXPECT_EQ(out.begin()->second.item(), 1);

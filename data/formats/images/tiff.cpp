@@ -16,17 +16,22 @@
 namespace belfry::data {
 namespace {
 
+using Message = std::array<char, 256>;
+
 // The bytes that libtiff reads, and the error that it reported.
 struct Client {
+  explicit Client(std::span<const std::byte> b) : bytes(b) { message.reserve(Message().size()); }
+
   std::span<const std::byte> bytes;
   std::uint64_t offset = 0;
   bool warnings_count = false;  // as errors
   std::string message;          // the first error since it was cleared
 };
 
-void note(Client& client, const char* format, va_list arguments) {
+// Allocates nothing: what is thrown must not pass through libtiff.
+void note(Client& client, const char* format, va_list arguments) noexcept {
   if (!client.message.empty()) return;
-  std::array<char, 256> text{};
+  Message text{};
   std::vsnprintf(text.data(), text.size(), format, arguments);
   client.message = text.data();
 }
@@ -291,7 +296,7 @@ Array look_up(const Array& indices, TIFF* file, std::string_view where) {
 }  // namespace
 
 struct TiffReader::File {
-  explicit File(std::span<const std::byte> bytes) : client{.bytes = bytes, .message = {}} {}
+  explicit File(std::span<const std::byte> bytes) : client(bytes) {}
   ~File() {
     if (tiff) TIFFClose(tiff);
   }

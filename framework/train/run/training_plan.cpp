@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <memory>
 #include <typeinfo>
 
 #include "belfry/framework/compiler/plan.h"
@@ -18,9 +19,9 @@ namespace {
 // "Progress" of belfry::hooks::(anonymous namespace)::Progress.
 std::string type_name(const Hook& hook) {
   int status = 0;
-  char* demangled = abi::__cxa_demangle(typeid(hook).name(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? demangled : typeid(hook).name();
-  std::free(demangled);
+  std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(typeid(hook).name(), nullptr, nullptr, &status), &std::free);
+  std::string name = status == 0 ? demangled.get() : typeid(hook).name();
   std::size_t qualifier = name.rfind("::");
   return qualifier == std::string::npos ? name : name.substr(qualifier + 2);
 }

@@ -2,8 +2,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -23,6 +26,7 @@ std::atomic<bool> armed{false};
 std::atomic<std::int64_t> seen{0}, refused{0}, first{0};
 std::atomic<bool> all_behind{false};
 std::atomic<std::int64_t> live{0};
+std::atomic<bool> library_asked{false};
 
 /// Whether code in this file of the process's must be given memory, or this function of it.
 bool is_exempt(const void* caller) {
@@ -34,6 +38,18 @@ bool is_exempt(const void* caller) {
   return false;
 }
 
+/// Whether one of the functions nearest to here is of oneDNN or OpenCV, which lose memory when an
+/// allocation of their own fails.
+bool asked_by_library() {
+  std::array<void*, 8> callers{};
+  int count = ::backtrace(callers.data(), callers.size());
+  return std::any_of(callers.begin(), callers.begin() + count, [](const void* caller) {
+    Dl_info info;
+    if (::dladdr(caller, &info) == 0 || !info.dli_fname) return false;
+    return std::strstr(info.dli_fname, "libdnnl") || std::strstr(info.dli_fname, "libopencv");
+  });
+}
+
 /// Counts an allocation; true: it fails.
 bool refuse(const void* caller) {
   if (!armed.load(std::memory_order_relaxed)) return false;
@@ -43,6 +59,7 @@ bool refuse(const void* caller) {
   if (asking) return false;
   asking = true;
   bool exempt = is_exempt(caller);
+  if (!exempt && !library_asked) library_asked = asked_by_library();
   asking = false;
   if (exempt) return false;
   ++refused;
@@ -97,6 +114,7 @@ namespace belfry {
 FailingAllocations::FailingAllocations(std::int64_t n, Failing how) {
   seen = 0;
   refused = 0;
+  library_asked = false;
   first = n;
   all_behind = how == Failing::from_then;
   armed = true;
@@ -104,6 +122,7 @@ FailingAllocations::FailingAllocations(std::int64_t n, Failing how) {
 FailingAllocations::~FailingAllocations() { armed = false; }
 std::int64_t FailingAllocations::count() const { return seen; }
 std::int64_t FailingAllocations::failed() const { return refused; }
+bool FailingAllocations::library_failed() const { return library_asked; }
 
 std::int64_t live_allocations() { return live; }
 

@@ -31,6 +31,8 @@ class FailingAllocations {
 
   std::int64_t count() const;   ///< allocations so far
   std::int64_t failed() const;  ///< of these, refused
+  /// Whether one of those was asked for by a library that then loses memory: oneDNN, OpenCV.
+  bool library_failed() const;
 };
 
 /// Allocations of the process that are not freed.
