@@ -61,7 +61,7 @@ using IteratorPtr = std::unique_ptr<Iterator>;
 ///   unasked.rethrow();
 class Unasked {
  public:
-  /// What `read` returns; true if it throws.
+  /// Calls `read` and returns its result; true if it throws.
   template <class Read>
   bool operator()(Read&& read) {
     try {
@@ -74,7 +74,7 @@ class Unasked {
     }
     return true;
   }
-  /// Throws what said that memory was short, if anything did.
+  /// Throws the exception that told of a lack of memory, if there was one.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }

@@ -21,9 +21,9 @@ namespace belfry::tf {
 /// there when memory runs out in a copy.
 struct NoKind {
   NoKind() = default;
-  NoKind(const NoKind&) noexcept {}
-  NoKind& operator=(const NoKind&) noexcept { return *this; }
-  bool operator==(const NoKind&) const = default;  ///< always true
+  NoKind(const NoKind&) noexcept {}                            ///< copies nothing
+  NoKind& operator=(const NoKind&) noexcept { return *this; }  ///< copies nothing
+  bool operator==(const NoKind&) const = default;              ///< always true
 };
 
 /// A list of values of one kind, or of no kind.
