@@ -79,8 +79,7 @@ void recurrent(Converter& c) {
   Attributes attributes{{"hidden_size", units},
                         {"direction", std::string(c.flag("reverse") ? "reverse" : "forward")}};
   if (op.name == "GRU") attributes.emplace_back("linear_before_reset", std::int64_t{1});
-  if (!op.activation.empty())
-    attributes.emplace_back("activations", Words{op.activation});
+  if (!op.activation.empty()) attributes.emplace_back("activations", Words{op.activation});
   std::vector<std::string> outputs = c.add_several(op.name, inputs, attributes, lstm ? 3 : 2);
   std::string y = c.add("Squeeze", {outputs[0], c.list({1})});  // [t, 1, n, units]
   c.give(c.transposed(y, {1, 0, 2}), 0);
