@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string_view>
@@ -30,6 +32,23 @@ std::vector<std::string> names_in_folder(const std::string& dir, std::error_code
     std::string_view name = entry->d_name;
     if (name != "." && name != "..") out.emplace_back(name);
   }
+}
+
+void remove_tree(const std::string& path, std::error_code& error) {
+  error.clear();
+  auto set = [&] {
+    if (errno != ENOENT) error.assign(errno, std::generic_category());
+  };
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return set();
+  bool is_folder = S_ISDIR(status.st_mode);
+  if (is_folder) {
+    std::vector<std::string> names = names_in_folder(path, error);
+    for (auto name = names.begin(); !error && name != names.end(); ++name)
+      remove_tree(concat(path, "/", *name), error);
+    if (error) return;
+  }
+  if (retry([&] { return is_folder ? ::rmdir(path.c_str()) : ::unlink(path.c_str()); }) != 0) set();
 }
 
 void require_listed(const std::string& dir, const std::error_code& error, std::string_view what) {

@@ -1,5 +1,5 @@
 #pragma once
-// The names in a folder.
+// The names in a folder, and its removal.
 
 #include <string>
 #include <string_view>
@@ -16,5 +16,10 @@ std::vector<std::string> names_in_folder(const std::string& dir, std::error_code
 /// Error "cannot list the <what> in `dir`: <reason>; <remedy>" by the error of names_in_folder(),
 /// but not where there is no such folder: who takes an unknown folder for an empty one begins anew.
 void require_listed(const std::string& dir, const std::error_code& error, std::string_view what);
+
+/// Removes a file, a link, or a folder with all that is in it; nothing where there is none. `error`
+/// is set where something stays. Where there is no memory this throws std::bad_alloc, as
+/// names_in_folder() does.
+void remove_tree(const std::string& path, std::error_code& error);
 
 }  // namespace belfry

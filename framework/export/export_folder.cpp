@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
@@ -49,7 +50,7 @@ void remove_stale_folders(const std::string& dir) {
     Descriptor folder = open_folder(concat(dir, "/", name));
     std::error_code ignored;
     if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0)
-      fs::remove_all(concat(dir, "/", name), ignored);
+      remove_tree(concat(dir, "/", name), ignored);
   }
 }
 
@@ -108,10 +109,10 @@ class TemporaryFolder {
   }
 
   void remove() const {
+    std::error_code ignored;  // it is a stale one then, which the next export removes
     try {
-      if (!path_.empty()) fs::remove_all(path_);
-    } catch (...) {
-      // It is a stale one then, which the next export removes.
+      if (!path_.empty()) remove_tree(path_, ignored);
+    } catch (const std::bad_alloc&) {
     }
   }
 

@@ -1,9 +1,11 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
+#include <new>
 #include <utility>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/text.h"
@@ -43,8 +45,11 @@ class BesideTraining final : public EvaluationHook {
   }
 
   ~BesideTraining() override {
-    drop_result();
-    remove_folder();
+    try {
+      drop_result();
+      remove_folder();
+    } catch (const std::bad_alloc&) {  // the next training removes it
+    }
   }
 
   void begin(HookContext& context) override {
@@ -162,7 +167,7 @@ class BesideTraining final : public EvaluationHook {
 
   void remove_folder() const {
     std::error_code error;
-    fs::remove_all(folder_, error);
+    remove_tree(folder_, error);
     if (error) log_warning("could not remove ", folder_, ": ", error.message());
   }
 

@@ -4,6 +4,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/export/saved_graph.h"
@@ -31,10 +32,10 @@ void remove_export(const std::string& path) {
   fs::path folder = fs::path(path).parent_path(), name = fs::path(path).filename();
   fs::path doomed = folder / concat(".export.tmp.removed.", name.string());
   std::error_code error;
-  fs::remove_all(doomed, error);
+  remove_tree(doomed, error);
   if (!error) fs::rename(path, doomed, error);
   if (!error) sync_folder(folder);
-  if (!error) fs::remove_all(doomed, error);
+  if (!error) remove_tree(doomed, error);
   if (error) log_warning("could not remove ", path, ": ", error.message());
 }
 

@@ -36,5 +36,31 @@ TEST(NamesInFolder, SayWhyThereAreNone) {
   EXPECT_EQ(error, std::errc::not_a_directory);
 }
 
+TEST(RemoveTree, TakesAllThatIsInAFolderAndNoLinksEnd) {
+  TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "tree/a/b");
+  std::filesystem::create_directory(folder / "other");
+  std::ofstream(folder / "tree/a/b/file");
+  std::ofstream(folder / "other/file");
+  std::filesystem::create_directory_symlink(folder / "other", folder / "tree/link");
+  std::error_code error = std::make_error_code(std::errc::io_error);
+  remove_tree(folder / "tree", error);
+  EXPECT_FALSE(error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "tree"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "other/file"));
+  remove_tree(folder / "tree", error);  // there is none
+  EXPECT_FALSE(error);
+  remove_tree(folder / "other/file", error);
+  EXPECT_FALSE(error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "other/file"));
+}
+
+TEST(RemoveTree, SaysWhyItCannot) {
+  std::error_code error;
+  remove_tree("/proc/self/status", error);
+  EXPECT_TRUE(error == std::errc::operation_not_permitted || error == std::errc::permission_denied)
+      << error.message();
+}
+
 }  // namespace
 }  // namespace belfry

@@ -1,6 +1,7 @@
 #include <filesystem>
 
 #include "../../framework/train/resuming_model.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/export/export_model.h"
 #include "belfry/framework/export/predictor.h"
 #include "belfry/framework/framework.h"
@@ -25,7 +26,8 @@ void add_exports(Scenarios& all) {
     return digest(Predictor::load(f / "once")(a_batch()));
   });
   all["export"] = use([](Estimator& e, const Folder& f) {
-    std::filesystem::remove_all(f / "exports");
+    std::error_code ignored;
+    remove_tree(f / "exports", ignored);
     std::string folder = e.export_model(f / "exports", exports());
     std::string files;
     for (const char* name : {"graph.json", "model.safetensors", "model.onnx"})
