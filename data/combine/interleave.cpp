@@ -75,11 +75,7 @@ class Interleave final : public Iterator {
       }
       if (!inner) break;
       std::int64_t most = std::min(count - skipped, options_.block_length - block_);
-      std::int64_t here = most;  // also if it throws
-      unasked([&] {
-        here = inner->elements->skip(most);
-        return true;
-      });
+      std::int64_t here = inner->elements->skip(most);
       skipped += here;
       index_ += here;
       block_ += here;
