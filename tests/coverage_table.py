@@ -10,7 +10,7 @@ import sys
 
 
 def folder_of(path):
-    """framework/ops/elementwise/add.cpp: framework/ops; public headers: where they link to."""
+    """framework/ops/elementwise/add.cpp is in framework/ops, data/augment/flip.cpp in data."""
     parts = pathlib.PurePath(path).parts
     return "/".join(parts[:2] if parts[0] == "framework" else parts[:1])
 
