@@ -44,8 +44,8 @@ struct StageName {
 };
 
 /// Runs a user's function for an element. What it throws leaves as an Error that names the element:
-/// "map: no such file (at element 17, epoch 2)". `where` is added to an Error, unless it is empty:
-/// "label 12 of 10 (at element 17, epoch 2, in map 2)".
+/// "map: no such file (at element 17, epoch 2)"; std::bad_alloc leaves as it is. `where` is added
+/// to an Error, unless it is empty: "label 12 of 10 (at element 17, epoch 2, in map 2)".
 template <class Body>
 decltype(auto) for_element(std::string_view what, const Element& element, Body&& body,
                            std::string_view where = {}) {

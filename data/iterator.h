@@ -40,8 +40,8 @@ class Iterator {
 
   /// Leaves out up to `count` elements, as if next() had yielded (or failed at) them, and returns
   /// how many there were: fewer only at the end. Iterators that can do so produce nothing; by
-  /// default elements are read and dropped. Error: memory was short for one, which says nothing
-  /// against it; thrown once all are left out.
+  /// default elements are read and dropped. Throws an OutOfMemory or
+  /// std::bad_alloc where memory was short for one, once all are left out.
   virtual std::int64_t skip(std::int64_t count);
 
   /// Saves or restores the position: what is needed to continue with the element that next() would

@@ -2,7 +2,7 @@
 # Which lines and branches the tests run, without those for GPUs: build/coverage/index.html has each
 # file, build/coverage/table.md each folder, build/coverage/missed.txt the lines that no test runs.
 #
-#   bash tests/coverage.sh    (an hour on two cores)
+#   bash tests/coverage.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source examples/common/packages.sh

@@ -65,7 +65,7 @@ class Registered {
 void check_order(std::string_view name, Range range);
 void check_order(std::string_view name, WholeRange range);
 
-/// Runs `body`; what it throws leaves as an Error that begins with `name`.
+/// Runs `body`. An exception leaves as an Error that begins with `name`, a lack of memory as it is.
 void with_name(const char* name, const std::function<void()>& body);
 
 template <OptionStruct Options, class Prepared>

@@ -46,7 +46,8 @@ void log_joined(LogLevel level, const Args&... args) {
 }  // namespace detail
 
 /// Hands the arguments, joined to a line of this level, to the sink. Thread-safe. Where there is no
-/// memory for the line, a fixed one takes its place: threads end the process by what they throw.
+/// memory for the line, a fixed one takes its place: an exception that leaves a thread ends the
+/// process.
 ///@{
 template <class... Args>
 void log_info(const Args&... args) {

@@ -50,7 +50,7 @@ stage() {
     cp "$log" "$folder/findings/$name-$round.log"
     echo "FAILED: $folder/findings/$name-$round.log"
   fi
-  awk -F '\t' -v start="$round\t$(date -u +%F)\t" -v OFS='\t' '
+  awk -F '\t' -v start="$round\t$(date -u +%F)\t" '
     sub(/^([0-9]+: )?counted /, "") { split($0, of, " "); sub(/^[0-9]+ /, ""); sum[$0] += of[1] }
     END { for (what in sum) printf "%s%.0f\t%s\n", start, sum[what], what }' "$log" >>"$folder/counts"
   echo "$round $name" >>"$folder/done"
@@ -117,7 +117,7 @@ a_round() {
 
 install_packages "${belfry_build_packages[@]}" "${belfry_test_packages[@]}" "${belfry_clang_packages[@]}"
 build release -D BELFRY_BUILD_TESTS=ON
-first=$(($(tail -n 1 "$kept" | cut -f 1) + 1))
+first=$(awk '$1 > last { last = $1 } END { print last + 1 }' "$kept")
 for ((round = first; ; ++round)); do
   a_round
   ((SECONDS < hours * 3600)) || break

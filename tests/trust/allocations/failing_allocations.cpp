@@ -122,7 +122,7 @@ FailingAllocations::FailingAllocations(std::int64_t n, Failing how) {
 FailingAllocations::~FailingAllocations() { armed = false; }
 std::int64_t FailingAllocations::count() const { return seen; }
 std::int64_t FailingAllocations::failed() const { return refused; }
-bool FailingAllocations::library_failed() const { return library_asked; }
+bool FailingAllocations::others_lose() const { return library_asked; }
 
 std::int64_t live_allocations() { return live; }
 

@@ -32,7 +32,7 @@ class FailingAllocations {
   std::int64_t count() const;   ///< allocations so far
   std::int64_t failed() const;  ///< of these, refused
   /// Whether one of those was asked for by a library that then loses memory: oneDNN, OpenCV.
-  bool library_failed() const;
+  bool others_lose() const;
 };
 
 /// Allocations of the process that are not freed.

@@ -1,5 +1,7 @@
 #include <filesystem>
 
+#include "../../data/formats/bmp_bytes.h"
+#include "../../data/formats/tiff_bytes.h"
 #include "../../data/formats/webp_bytes.h"
 #include "belfry/data/data.h"
 #include "belfry/data/formats/arrays/npy.h"
@@ -26,12 +28,6 @@ std::function<std::unique_ptr<Scenario>()> file(std::function<void(const Folder&
 }
 
 void nothing(const Folder&) {}
-
-std::string all_of(const Dataset& dataset) {
-  std::string out;
-  for (const Features& element : dataset) out += digest(element);
-  return out;
-}
 
 void add_arrays(Scenarios& all) {
   all["read_safetensors"] = file(
@@ -138,43 +134,6 @@ void add_text(Scenarios& all) {
            });
 }
 
-// Two pixels in a row, 24 bits each, padded to 4 bytes.
-std::string small_bmp() {
-  std::string out = "BM";
-  auto add = [&](std::uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
-  };
-  for (std::uint32_t value : {62u, 0u, 54u, 40u, 2u, 1u}) add(value, 4);
-  add(1, 2);
-  add(24, 2);
-  for (std::uint32_t value : {0u, 8u, 0u, 0u, 0u, 0u}) add(value, 4);
-  return out + "abcdef" + std::string(2, '\0');
-}
-
-// One page of 2 x 2 samples of 8 bits, little-endian.
-std::string small_tiff() {
-  std::string out = "II";
-  auto add = [&](std::uint32_t value, int bytes) {
-    for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
-  };
-  add(42, 2);
-  add(12, 4);
-  out += "abcd";
-  constexpr std::uint32_t whole = 3, long_whole = 4;
-  const std::uint32_t entries[][3] = {{256, whole, 2}, {257, whole, 2}, {258, whole, 8},
-                                      {259, whole, 1}, {262, whole, 1}, {273, long_whole, 8},
-                                      {277, whole, 1}, {278, whole, 2}, {279, long_whole, 4}};
-  add(std::size(entries), 2);
-  for (const auto& [tag, type, value] : entries) {
-    add(tag, 2);
-    add(type, 2);
-    add(1, 4);
-    add(value, 4);
-  }
-  add(0, 4);
-  return out;
-}
-
 void add_images(Scenarios& all) {
   auto decode = [](std::vector<std::byte> bytes) {
     return [bytes = std::move(bytes)](const Folder&) {
@@ -187,13 +146,15 @@ void add_images(Scenarios& all) {
   };
   all["read_png"] = file(nothing, decode(data::encode_png(some_image())));
   all["read_jpeg"] = file(nothing, decode(data::encode_jpeg(some_image())));
-  all["read_bmp"] = file(nothing, decode(bytes_of(small_bmp())));
+  all["read_bmp"] =
+      file(nothing, decode(bytes_of(data::bmp({.w = 2, .pixels = "abcdef" + std::string(2, 0)}))));
   all["read_webp"] = file(nothing, decode(bytes_of(data::lossless_webp())));
-  all["read_volume"] =
-      file([](const Folder& f) { write_file_atomically(f / "a.tif", small_tiff()); },
-           [](const Folder& f) {
-             return digest({{"a", data::read_volume(f / "a.tif")}});
-           });
+  auto write_volume = [](const Folder& f) {
+    data::write_tiff(f / "a.tif", {{.h = 2, .w = 2}}, {{1, 2, 3, 4}});
+  };
+  all["read_volume"] = file(write_volume, [](const Folder& f) {
+    return digest({{"a", data::read_volume(f / "a.tif")}});
+  });
   all["read_image_folder"] = file(
       [](const Folder& f) {
         for (const char* name : {"cat", "dog"}) {

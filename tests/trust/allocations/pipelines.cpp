@@ -9,13 +9,6 @@ namespace {
 using namespace data;
 using Folder = TemporaryFolder;
 
-std::string all_of(const Dataset& dataset) {
-  auto stream = dataset.open();
-  std::string out;
-  for (Features element; stream->next(element);) out += digest(element);
-  return out;
-}
-
 std::function<std::unique_ptr<Scenario>()> pipeline(std::function<Dataset(const Folder&)> make,
                                                     std::function<void(const Folder&)> write = {}) {
   return [=] {

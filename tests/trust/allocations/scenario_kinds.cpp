@@ -18,6 +18,13 @@ std::string digest(const Features& features) {
   return out;
 }
 
+std::string all_of(const Dataset& dataset) {
+  auto stream = dataset.open();
+  std::string out;
+  for (Features element; stream->next(element);) out += digest(element);
+  return out;
+}
+
 Features some_arrays() {
   Array numbers({3, 5}, DType::f32), words({7}, DType::u8);
   float x = 0;
@@ -46,6 +53,10 @@ EstimatorSpec with_predictions(Scope s, const Batch& batch, Mode mode) {
   Tensor x = dense(s / "in", batch["x"], {.units = 16});
   x = relu(batch_norm(s / "norm", x, {.training = false}));
   return {.predictions = {{"logits", dense(s / "out", x, {.units = 4})}}};
+}
+
+ExportOptions exports() {
+  return {.signatures = {{"predict", {.inputs = {{"x", {{6}, DType::f32}}}}}}};
 }
 
 RunConfig saving_each_step() {

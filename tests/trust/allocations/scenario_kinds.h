@@ -9,6 +9,8 @@
 #include <string>
 
 #include "../../framework/base/temporary_folder.h"
+#include "belfry/data/dataset.h"
+#include "belfry/framework/export/export_model.h"
 #include "belfry/framework/tensor/features.h"
 #include "belfry/framework/train/estimator.h"
 #include "scenarios.h"
@@ -25,12 +27,17 @@ void add_uses(Scenarios& all);       ///< plans, evaluation, prediction, exports
 /// Names, types and checksums, which are equal where the features are.
 std::string digest(const Features& features);
 
+std::string all_of(const Dataset& dataset);  ///< digests of its elements
+
 Features some_arrays();  ///< numbers f32 [3, 5], words u8 [7]
 Array some_image();      ///< u8 [9, 7, 3]
 Features a_batch();      ///< two rows for the models of these scenarios
 
 /// Trains resuming_model, and predicts by a smaller one, which runtimes of ONNX know too.
 EstimatorSpec with_predictions(Scope s, const Batch& batch, Mode mode);
+
+/// Options for an export of with_predictions(), with ONNX.
+ExportOptions exports();
 
 /// Saves each step, in the foreground, and keeps two checkpoints; one thread.
 RunConfig saving_each_step();

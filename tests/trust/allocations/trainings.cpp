@@ -18,10 +18,6 @@ std::function<std::unique_ptr<Scenario>()> with_hooks(
   }});
 }
 
-ExportOptions exports() {
-  return {.signatures = {{"predict", {.inputs = {{"x", {{6}, DType::f32}}}}}}, .onnx = false};
-}
-
 EvalSpec evaluation() { return {.input_fn = shuffled_digits_of(1), .every = Steps(2), .steps = 2}; }
 
 void add_ways_to_train(Scenarios& all) {

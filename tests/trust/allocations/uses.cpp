@@ -2,7 +2,6 @@
 
 #include "../../framework/train/resuming_model.h"
 #include "belfry/framework/base/folder_names.h"
-#include "belfry/framework/export/export_model.h"
 #include "belfry/framework/export/predictor.h"
 #include "belfry/framework/framework.h"
 #include "scenario_kinds.h"
@@ -14,10 +13,6 @@ using Folder = TemporaryFolder;
 
 std::function<std::unique_ptr<Scenario>()> use(Uses::Use work) {
   return [=] { return std::make_unique<Uses>(work); };
-}
-
-ExportOptions exports() {
-  return {.signatures = {{"predict", {.inputs = {{"x", {{6}, DType::f32}}}}}}};
 }
 
 void add_exports(Scenarios& all) {
