@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -36,19 +35,17 @@ std::vector<std::string> names_in_folder(const std::string& dir, std::error_code
 
 void remove_tree(const std::string& path, std::error_code& error) {
   error.clear();
-  auto set = [&] {
-    if (errno != ENOENT) error.assign(errno, std::generic_category());
-  };
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return set();
-  bool is_folder = S_ISDIR(status.st_mode);
-  if (is_folder) {
+  // The removal itself tells whether this is a folder (of a link it takes the link alone), so that
+  // nothing stays for a question that cannot be asked.
+  int done = retry([&] { return ::unlink(path.c_str()); });
+  if (done != 0 && errno == EISDIR) {
     std::vector<std::string> names = names_in_folder(path, error);
     for (auto name = names.begin(); !error && name != names.end(); ++name)
       remove_tree(concat(path, "/", *name), error);
     if (error) return;
+    done = retry([&] { return ::rmdir(path.c_str()); });
   }
-  if (retry([&] { return is_folder ? ::rmdir(path.c_str()) : ::unlink(path.c_str()); }) != 0) set();
+  if (done != 0 && errno != ENOENT) error.assign(errno, std::generic_category());
 }
 
 void require_listed(const std::string& dir, const std::error_code& error, std::string_view what) {
