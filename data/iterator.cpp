@@ -6,10 +6,8 @@ namespace belfry::data {
 
 std::int64_t Iterator::skip(std::int64_t count) {
   Element ignored;
-  Unasked unasked;
   std::int64_t i = 0;
   while (i < count && unasked([&] { return next(ignored); })) ++i;
-  unasked.rethrow();
   return i;
 }
 
@@ -38,11 +36,9 @@ PhiloxKey Pass::key(std::uint64_t seed, std::string_view name) const {
 
 void read_again(Iterator& fresh, std::int64_t count, std::string_view what) {
   Element ignored;
-  Unasked unasked;
   for (std::int64_t i = 0; i < count; ++i)
     require(unasked([&] { return fresh.next(ignored); }), "input: the saved position is element ",
             count, " of ", what, " that now ends after ", i);
-  unasked.rethrow();
 }
 
 }  // namespace belfry::data

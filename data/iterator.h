@@ -2,10 +2,8 @@
 // One pass over a dataset.
 
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -35,13 +33,13 @@ class Iterator {
   /// later call). What `out` held before may be overwritten, so that memory goes round; the new
   /// element is the caller's to change. Error: the element could not be produced; it counts as
   /// consumed, and the next call goes on after it; index and epoch of `out` name it if they are
-  /// known.
+  /// known. OutOfMemory or std::bad_alloc: memory was short somewhere, so that nobody knows how far
+  /// the iterators behind this one have come. The pass is over; this is only to be destroyed.
   virtual bool next(Element& out) = 0;
 
   /// Leaves out up to `count` elements, as if next() had yielded (or failed at) them, and returns
   /// how many there were: fewer only at the end. Iterators that can do so produce nothing; by
-  /// default elements are read and dropped. Throws an OutOfMemory or
-  /// std::bad_alloc where memory was short for one, once all are left out.
+  /// default elements are read and dropped. A lack of memory ends the pass, as in next().
   virtual std::int64_t skip(std::int64_t count);
 
   /// Saves or restores the position: what is needed to continue with the element that next() would
@@ -53,35 +51,17 @@ class Iterator {
 /// Owns an iterator.
 using IteratorPtr = std::unique_ptr<Iterator>;
 
-/// Reads elements that nobody asks for. What they throw is dropped but for a lack of memory, by
-/// which the elements that follow would be others than without it.
-///
-///   Unasked unasked;
-///   while (i < count && unasked([&] { return next(ignored); })) ++i;
-///   unasked.rethrow();
-class Unasked {
- public:
-  /// Calls `read` and returns its result; true if it throws.
-  template <class Read>
-  bool operator()(Read&& read) {
-    try {
-      return read();
-    } catch (const OutOfMemory&) {
-      failure_ = std::current_exception();
-    } catch (const std::bad_alloc&) {
-      failure_ = std::current_exception();
-    } catch (...) {
-    }
+/// Reads an element that nobody asks for, by read(), and returns what that does; true if it throws,
+/// for then there was an element. A lack of memory alone leaves as it is.
+template <class Read>
+bool unasked(Read&& read) {
+  try {
+    return read();
+  } catch (...) {
+    if (is_shortage()) throw;
     return true;
   }
-  /// Throws the exception that told of a lack of memory, if there was one.
-  void rethrow() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  std::exception_ptr failure_;
-};
+}
 
 /// How an iterator that cannot jump restores its position: reads and drops `count` elements. What
 /// fails was reported when it was first read. Error naming `what` ("shuffled data") if they end

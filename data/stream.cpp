@@ -24,6 +24,7 @@ class Stream final : public InputStream {
   ~Stream() override { stop_->request(); }
 
   bool next(Features& batch) override {
+    require_memory();
     std::int64_t begin = data::nanoseconds_now();
     std::swap(element_.features, batch);
     bool more = false;
@@ -38,6 +39,7 @@ class Stream final : public InputStream {
       seen_ = seen_ || more;
     } catch (...) {
       seen_ = true;
+      over_ = is_shortage();
       finish(begin, batch, false);
       throw;
     }
@@ -46,9 +48,9 @@ class Stream final : public InputStream {
   }
 
   std::string save() const override {
+    require_memory();
     // An element that was taken during a stop was handed to nobody.
-    if (cut_short_) return before_.text();
-    return here().text();
+    return cut_short_ ? before_.text() : here().text();
   }
 
   void restore(const std::string& state) override {
@@ -66,6 +68,7 @@ class Stream final : public InputStream {
     stop_ = std::move(stop);
     seen_ = seen;
     cut_short_ = false;
+    over_ = false;
   }
 
   bool endless() const override { return dataset_.cardinality() == data::infinite; }
@@ -96,8 +99,20 @@ class Stream final : public InputStream {
   Position here() const {
     Position at;
     bool seen = seen_;
-    position(*iterator_, seen, at);
+    try {
+      position(*iterator_, seen, at);
+    } catch (...) {
+      over_ = is_shortage();
+      throw;
+    }
     return at;
+  }
+
+  void require_memory() const {
+    if (over_)
+      throw OutOfMemory(
+          "input: memory was short in this pass, so that nobody knows how far it came; restore() a "
+          "position saved before, or open the data again");
   }
 
   // Several pipelines wait for each other: one without data is a mistake.
@@ -119,10 +134,11 @@ class Stream final : public InputStream {
   std::shared_ptr<data::Profile> profile_ = std::make_shared<data::Profile>();
   IteratorPtr iterator_;
   data::Element element_;
-  bool seen_ = false;        // it has yielded something, or failed to
-  bool cut_short_ = false;   // the last next() ended because of a stop
-  Position before_;          // where that began, if there may be a stop
-  std::int64_t waited_ = 0;  // nanoseconds
+  bool seen_ = false;          // it has yielded something, or failed to
+  bool cut_short_ = false;     // the last next() ended because of a stop
+  mutable bool over_ = false;  // memory was short
+  Position before_;            // where that began, if there may be a stop
+  std::int64_t waited_ = 0;    // nanoseconds
 };
 
 }  // namespace

@@ -176,8 +176,8 @@ ElementWriter::ElementWriter(const std::string& path) {
 ElementWriter::~ElementWriter() = default;
 
 void ElementWriter::write(const Element& element) {
-  impl_->offsets.push_back(impl_->offset);
   encode_element(element, impl_->buffer);
+  impl_->offsets.push_back(impl_->offset);
   impl_->write(impl_->buffer);
 }
 

@@ -97,7 +97,7 @@ class IntoFile final : public Iterator {
     try {
       if (element) return writer_->write(*element);
       writer_->close();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       log_warning("cache: nothing is kept of this pass: ", error.what());
     }
     writer_.reset();

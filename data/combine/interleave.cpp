@@ -60,7 +60,6 @@ class Interleave final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    Unasked unasked;
     std::int64_t skipped = 0;
     while (skipped < count) {
       Inner* inner = nullptr;
@@ -84,7 +83,6 @@ class Interleave final : public Iterator {
       else if (block_ == options_.block_length)
         end_turn();
     }
-    unasked.rethrow();
     return skipped;
   }
 
@@ -200,6 +198,7 @@ class Interleave final : public Iterator {
         return dataset.iterate(pass_.inner(inner->number));
       });
     } catch (...) {
+      if (is_shortage()) throw;
       inner->error = std::current_exception();
     }
     return inner;

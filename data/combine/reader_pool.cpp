@@ -22,8 +22,13 @@ struct ReaderPool::Reading {
   std::vector<ReadAhead> ring;
   std::size_t taken = 0, produced = 0;  // elements since the start
   bool busy = false, queued = false, ended = false, closed = false;
+  std::exception_ptr failure;  // the lack of memory that ended it
 
   bool wanted() const { return !ended && !closed && produced - taken < ring.size(); }
+  // Nothing is ready, nor will be.
+  void require_end() const {
+    if (failure) std::rethrow_exception(failure);
+  }
 };
 
 struct ReaderPool::Shared {
@@ -42,7 +47,11 @@ struct ReaderPool::Shared {
     {
       MutexUnlock meanwhile(mutex);
       std::int64_t begin = meter ? nanoseconds_now() : 0;
-      more = entry.read(*reading.source);
+      try {
+        more = entry.read(*reading.source);
+      } catch (...) {
+        reading.failure = std::current_exception();
+      }
       if (meter) meter->busy += nanoseconds_now() - begin;
     }
     reading.ended = !more;
@@ -111,7 +120,7 @@ class ReaderPool::Reader final : public Iterator {
       shared_->read_one(reading);
       reading.busy = false;
     }
-    if (reading.taken == reading.produced) return false;
+    if (reading.taken == reading.produced) return reading.require_end(), false;
     ReadAhead& entry = reading.ring[reading.taken % reading.ring.size()];
     std::swap(out, entry.element);
     std::swap(consumed_, entry.after);
@@ -139,14 +148,15 @@ class ReaderPool::Reader final : public Iterator {
       std::exception_ptr error;
       try {
         skipped += reading.source->skip(count - skipped);
+        consumed_.note(*reading.source);
       } catch (...) {
         error = std::current_exception();
       }
-      consumed_.note(*reading.source);
       lock.lock();
       reading.busy = false;
       if (error) std::rethrow_exception(error);
     }
+    if (skipped < count) reading.require_end();
     shared_->enqueue(reading_);
     return skipped;
   }

@@ -34,6 +34,7 @@ class Zip final : public Iterator {
       try {
         if (!input.source->next(input.element)) return false;
       } catch (...) {
+        if (is_shortage()) throw;
         if (!failure) failure = std::current_exception();
       }
     }
@@ -44,13 +45,7 @@ class Zip final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    Unasked unasked;  // all inputs go on, as above
-    for (Input& input : inputs_)
-      unasked([&] {
-        count = input.source->skip(count);
-        return true;
-      });
-    unasked.rethrow();
+    for (Input& input : inputs_) count = input.source->skip(count);
     return count;
   }
 

@@ -30,6 +30,7 @@ class PaddedBatch final : public Iterator {
       try {
         more = source_->next(rows_[row]);
       } catch (...) {
+        if (is_shortage()) throw;
         if (!failure) failure = std::current_exception();
       }
       if (!more) break;

@@ -25,7 +25,6 @@ class Unbatch final : public Iterator {
   }
 
   std::int64_t skip(std::int64_t count) override {
-    Unasked unasked;
     std::int64_t skipped = 0;
     while (skipped < count) {
       bool loaded = false;
@@ -39,7 +38,6 @@ class Unbatch final : public Iterator {
       index_ += here;
       skipped += here;
     }
-    unasked.rethrow();
     return skipped;
   }
 

@@ -92,6 +92,7 @@ class Window final : public Iterator {
     try {
       ended_ = !source_->next(fresh.element);
     } catch (...) {
+      if (is_shortage()) throw;
       fresh.error = std::current_exception();
     }
     if (ended_) return;

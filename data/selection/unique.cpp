@@ -31,7 +31,6 @@ class Unique final : public Iterator {
     std::int64_t taken = taken_;
     at.field("unique.taken", taken);
     Element element;
-    Unasked unasked;
     auto take = [&] {
       if (!read(element)) return false;
       seen_.insert(key_of(element.features));
@@ -40,7 +39,6 @@ class Unique final : public Iterator {
     while (!at.saving() && taken_ < taken)
       require(unasked(take), "input: the saved position is element ", taken,
               " of data without duplicates that now end after ", taken_);
-    unasked.rethrow();
   }
 
  private:

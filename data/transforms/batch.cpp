@@ -25,6 +25,7 @@ class Batch final : public Iterator {
         more = source_->next(row_);
         if (more && !failure) for_element("batch", row_, [&] { put(rows, out.features); });
       } catch (...) {
+        if (is_shortage()) throw;
         if (!failure) failure = std::current_exception();
       }
       if (!more) break;

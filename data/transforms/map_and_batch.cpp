@@ -132,6 +132,7 @@ class MapAndBatch final : public Iterator {
       try {
         more = rows_->next(row_);
       } catch (...) {
+        if (is_shortage()) throw;
         if (!failure) failure = std::current_exception();
       }
       if (!more) break;

@@ -143,11 +143,11 @@ class Prefetch final : public Iterator {
   bool read(std::unique_ptr<ReadAhead>& entry) noexcept {
     try {
       if (!entry) entry = std::make_unique<ReadAhead>();
+      return entry->read(*source_);
     } catch (...) {
       failure_ = std::current_exception();
       return false;
     }
-    return entry->read(*source_);
   }
 
   void produce() {

@@ -13,13 +13,15 @@ namespace belfry::data {
 /// Where a source stood at some moment, or why it could not say so.
 class SourcePosition {
  public:
-  /// A source may have to open the next of its files for this, and fail.
-  void note(Iterator& source) noexcept {
+  /// A source may have to open the next of its files for this, and fail. Throws where memory is
+  /// short, which ends the pass.
+  void note(Iterator& source) {
     error_ = nullptr;
     try {
       position_.clear();
       source.position(position_);
     } catch (...) {
+      if (is_shortage()) throw;
       error_ = std::current_exception();
     }
   }
@@ -43,12 +45,14 @@ struct ReadAhead {
   SourcePosition after;      ///< the source's, once it has yielded this element
   std::exception_ptr error;  ///< in place of the element
 
-  /// Reads the next element of `source`, or what it threw. False at the end.
-  bool read(Iterator& source) noexcept {
+  /// Reads the next element of `source`, or what it threw. False at the end. Throws where memory is
+  /// short, which ends the pass.
+  bool read(Iterator& source) {
     bool more = true;
     try {
       more = source.next(element);
     } catch (...) {
+      if (is_shortage()) throw;
       error = std::current_exception();
     }
     after.note(source);

@@ -18,11 +18,12 @@ struct Waiting {
   Element element;
   std::exception_ptr error;
 
-  bool read(Iterator& source) noexcept {
+  bool read(Iterator& source) {
     error = nullptr;
     try {
       return source.next(element);
     } catch (...) {
+      if (is_shortage()) throw;
       error = std::current_exception();
       return true;
     }

@@ -1,6 +1,8 @@
 #pragma once
 // The Error for host memory, or one more open file, that is not there.
 
+#include <new>
+
 #include "belfry/framework/base/error.h"
 
 namespace belfry {
@@ -11,5 +13,18 @@ class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
+
+/// Within a handler: whether the exception in flight is an OutOfMemory or std::bad_alloc.
+inline bool is_shortage() {
+  try {
+    throw;
+  } catch (const OutOfMemory&) {
+    return true;
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
 
 }  // namespace belfry

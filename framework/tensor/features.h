@@ -109,7 +109,8 @@ class InputStream {
 
   /// Puts the next batch into `batch`, in place of all that is there, and returns true, or returns
   /// false at the end of data (and on every later call). Error: the element could not be produced;
-  /// the next call goes on after it.
+  /// the next call goes on after it. OutOfMemory or std::bad_alloc: a Dataset's pass is over, and
+  /// next() and save() throw OutOfMemory until restore() puts it back to an earlier position.
   virtual bool next(Features& batch) = 0;
 
   /// The position as text: restored into a stream made by the same input_fn, it continues with the

@@ -2,6 +2,9 @@
 // fails; from sources with random access and without, and from every saved position, also behind
 // the end.
 #include <functional>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include "../framework/base/temporary_folder.h"
 #include "belfry/framework/base/log.h"
@@ -181,6 +184,43 @@ TEST(EveryOperator, OfNoneOneThreeAndAFailure) {
        {elementwise(), same_elements_again(), selecting(), combining(), batching()})
     for (const Case& c : cases) expect_all(c);
   set_log_sink(before);
+}
+
+// Has no memory when it comes to `value`, once.
+Transform short_at(std::int64_t value) {
+  return map([=, was = std::make_shared<bool>()](Features in) {
+    if (value_of(in) == value && !std::exchange(*was, true)) throw std::bad_alloc();
+    return in;
+  });
+}
+
+// The words of a stream that is put back, each time it is over, to where it was before.
+Words words_in_spite_of_shortages(InputStream& stream) {
+  Words out;
+  Features batch;
+  for (std::string before = stream.save();; before = stream.save()) {
+    try {
+      std::string word = next_text(stream, batch);
+      if (word == "end") return out;
+      out.push_back(word);
+    } catch (const std::bad_alloc&) {
+      EXPECT_THROW(stream.next(batch), OutOfMemory);
+      EXPECT_THROW(stream.save(), OutOfMemory);
+      stream.restore(before);
+    }
+  }
+}
+
+TEST(EveryOperator, IsOverWhereMemoryIsShort) {
+  for (const auto& cases :
+       {elementwise(), same_elements_again(), selecting(), combining(), batching()})
+    for (const Case& c : cases)
+      for (auto source : {std::function<Dataset(std::int64_t)>(range), {streamed}})
+        for (int value : {0, 1, 2}) {
+          SCOPED_TRACE(concat(c.name, ", short at ", value));
+          InputStreamPtr stream = open(source(3) | short_at(value) | c.transform);
+          EXPECT_EQ(words_in_spite_of_shortages(*stream), c.three);
+        }
 }
 
 TEST(EveryOperator, OnFiles) {

@@ -35,7 +35,7 @@ TEST(Shard, IsEveryNthOfTheSource) {
 
 // An element that could not be read may be one that a filter would have left out: those behind it
 // would be another pipeline's.
-TEST(Shard, AShortageOfMemoryInOthersElementsIsNotPassedOver) {
+TEST(Shard, AShortageOfMemoryInOthersElementsEndsThePass) {
   auto keep = [short_once = false](const Features& in) mutable {
     double value = in.begin()->second.item();
     if (value == 2 && !std::exchange(short_once, true)) throw std::bad_alloc();
@@ -45,7 +45,10 @@ TEST(Shard, AShortageOfMemoryInOthersElementsIsNotPassedOver) {
   Features out;
   ASSERT_TRUE(stream->next(out));
   EXPECT_EQ(out.begin()->second.item(), 1);
+  std::string position = stream->save();
   EXPECT_THROW(stream->next(out), std::bad_alloc);
+  EXPECT_THROW(stream->next(out), OutOfMemory);
+  stream->restore(position);
   ASSERT_TRUE(stream->next(out));
   EXPECT_EQ(out.begin()->second.item(), 4);
 }

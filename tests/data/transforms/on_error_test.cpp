@@ -34,8 +34,6 @@ TEST(OnError, AShortageOfMemoryReachesTheConsumer) {
   Features out;
   EXPECT_TRUE(stream->next(out));
   EXPECT_THROW(stream->next(out), std::bad_alloc);
-  EXPECT_TRUE(stream->next(out));
-  EXPECT_EQ(out.begin()->second.item(), 2);
 }
 
 TEST(OnError, FailsByDefault) {
