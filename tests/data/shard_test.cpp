@@ -1,5 +1,6 @@
 #include "belfry/data/shard.h"
 
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -36,9 +37,9 @@ TEST(Shard, IsEveryNthOfTheSource) {
 // An element that could not be read may be one that a filter would have left out: those behind it
 // would be another pipeline's.
 TEST(Shard, AShortageOfMemoryInOthersElementsEndsThePass) {
-  auto keep = [short_once = false](const Features& in) mutable {
+  auto keep = [was_short = std::make_shared<bool>()](const Features& in) {
     double value = in.begin()->second.item();
-    if (value == 2 && !std::exchange(short_once, true)) throw std::bad_alloc();
+    if (value == 2 && !std::exchange(*was_short, true)) throw std::bad_alloc();
     return value >= 1;
   };
   auto stream = (streamed(9) | filter(keep) | shard(3, 0)).open();  // 1, 4, 7
