@@ -42,9 +42,12 @@ void sync_names(const std::string& folder) {
 std::pair<std::set<std::string>, std::set<std::string>> after_failures(const InFolder& write) {
   std::pair<std::set<std::string>, std::set<std::string>> out;
   auto old = [](const std::string& folder) { put(folder + "/f", "old!", true); };
-  for_each_power_failure(log_of(old, write), [&](const PowerFailure& failure) {
-    (failure.marks == 0 ? out.first : out.second).insert(content(failure.folder + "/f"));
-  });
+  for_each_power_failure(
+      log_of(old, write),
+      [&](const PowerFailure& failure) {
+        (failure.marks == 0 ? out.first : out.second).insert(content(failure.folder + "/f"));
+      },
+      0);
   return out;
 }
 
@@ -92,9 +95,12 @@ TEST(PowerFailure, TakesANewFolderWithWhatIsInIt) {
     put(folder + "/d/f", "ABCD", true);
     sync_names(folder + "/d");
   };
-  for_each_power_failure(log_of([](auto&) {}, write), [&](const PowerFailure& failure) {
-    if (failure.marks > 0) after.insert(content(failure.folder + "/d/f"));
-  });
+  for_each_power_failure(
+      log_of([](auto&) {}, write),
+      [&](const PowerFailure& failure) {
+        if (failure.marks > 0) after.insert(content(failure.folder + "/d/f"));
+      },
+      0);
   EXPECT_THAT(after, UnorderedElementsAre("nothing", "ABCD"));
 }
 
@@ -108,12 +114,38 @@ TEST(PowerFailure, KeepsOrLosesRemovalsAndLinksOneByOne) {
     std::filesystem::remove(folder + "/a");  // the standard library's calls are seen too
     std::filesystem::create_hard_link(folder + "/b", folder + "/c");
   };
-  for_each_power_failure(log_of(two, change), [&](const PowerFailure& failure) {
-    if (failure.marks > 0) after.insert(names_in(failure.folder));
-  });
+  for_each_power_failure(
+      log_of(two, change),
+      [&](const PowerFailure& failure) {
+        if (failure.marks > 0) after.insert(names_in(failure.folder));
+      },
+      0);
   using Set = std::set<std::string>;
   EXPECT_THAT(after,
               UnorderedElementsAre(Set{"a", "b"}, Set{"b"}, Set{"a", "b", "c"}, Set{"b", "c"}));
+}
+
+TEST(PowerFailure, IsDrawnSoThatFilesLoseDifferentThings) {
+  auto old = [](const std::string& folder) {
+    put(folder + "/f", "old!", true);
+    put(folder + "/g", "old!", true);
+  };
+  auto write = [](const std::string& folder) {
+    put(folder + "/f", "ABCD", false);
+    put(folder + "/g", "EFGH", false);
+  };
+  std::set<std::pair<std::string, std::string>> found;
+  auto note = [&](const PowerFailure& failure) {
+    if (failure.marks > 0)
+      found.emplace(content(failure.folder + "/f"), content(failure.folder + "/g"));
+  };
+  for_each_power_failure(log_of(old, write), note, 0);
+  std::size_t alike = found.size();
+  EXPECT_FALSE(found.contains({"old!", "EFGH"}));
+  for_each_power_failure(log_of(old, write), note, 2000);
+  EXPECT_GT(found.size(), alike);
+  for (const char* f : {"old!", "", "A", "AB", "ABC", "ABCD", "AZZZ", "ABZZ", "ABCZ"})
+    EXPECT_TRUE(found.contains({f, "EFGH"})) << f;
 }
 
 class Faults : public ::testing::Test {

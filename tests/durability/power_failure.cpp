@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -36,19 +37,21 @@ struct Content {
 enum class Unsynced : std::uint8_t { lost, torn, zeros, garbage, kept };
 constexpr std::array all_of_unsynced{Unsynced::lost, Unsynced::torn, Unsynced::zeros,
                                      Unsynced::garbage, Unsynced::kept};
-constexpr std::array<const char*, 5> unsynced_names{"unsynced bytes lost", "half of them",
+constexpr std::array<const char*, 5> unsynced_names{"unsynced bytes lost", "part of them",
                                                     "zeros instead", "garbage instead", "kept"};
 
 std::string folder_of(const std::string& name) { return fs::path(name).parent_path().string(); }
 
-std::string after_failure(const Content& content, Unsynced how) {
+/// Bytes that are torn off, or garbage, are so behind that `part` of the new ones.
+std::string after_failure(const Content& content, Unsynced how, double part = 0.5) {
   const std::string &old = content.durable, &now = content.current;
   if (how == Unsynced::lost) return old;
   if (how == Unsynced::kept) return now;
   auto is_new = [&](std::size_t i) { return i >= old.size() || old[i] != now[i]; };
   std::size_t first = 0;
   while (first < now.size() && !is_new(first)) ++first;
-  std::string out = now.substr(0, first + (now.size() - first) / 2);
+  auto there = static_cast<std::size_t>(part * static_cast<double>(now.size() - first));
+  std::string out = now.substr(0, first + there);
   if (how == Unsynced::torn) return out;
   if (how == Unsynced::zeros) out.resize(first);
   while (out.size() < now.size()) out += how == Unsynced::zeros ? '\0' : '\x5a';
@@ -111,19 +114,41 @@ class Disk {
     require(unsynced_.size() <= most_unsynced_names, "for_each_power_failure: ", unsynced_.size(),
             " changes of names are without a sync");
     for (std::size_t chosen = 0; chosen < std::size_t{1} << unsynced_.size(); ++chosen) {
-      Names names = durable_;
       std::string story;
-      for (std::size_t i = 0; i < unsynced_.size(); ++i) {
-        bool kept = (chosen >> i & 1) != 0;
-        if (kept) carry_out(unsynced_[i], names);
-        if (!kept) story += "lost: " + unsynced_[i].story + "; ";
-      }
+      Names names = names_after(chosen, story);
       for (Unsynced how : all_of_unsynced)
-        found(tree(names, how), story + unsynced_names[static_cast<std::size_t>(how)]);
+        found(tree(names, [&](const Content& content) { return after_failure(content, how); }),
+              story + unsynced_names[static_cast<std::size_t>(how)]);
     }
   }
 
+  /// The same for one state, drawn at random: each file has lost something else.
+  template <class Found>
+  void draw(std::mt19937_64& random, Found found) const {
+    std::string story;
+    Names names = names_after(random() >> (64 - most_unsynced_names), story);
+    Tree drawn = tree(names, [&](const Content& content) {
+      std::size_t how = random() % all_of_unsynced.size();
+      double part = static_cast<double>(random() % 1000) / 1000;
+      if (content.durable != content.current)
+        story += concat(unsynced_names[how], " (", part, "); ");
+      return after_failure(content, all_of_unsynced[how], part);
+    });
+    found(drawn, "drawn: " + story);
+  }
+
  private:
+  /// `chosen`: a bit for each change that no sync has followed, 1 if it is kept.
+  Names names_after(std::size_t chosen, std::string& story) const {
+    Names out = durable_;
+    for (std::size_t i = 0; i < unsynced_.size(); ++i) {
+      bool kept = (chosen >> i & 1) != 0;
+      if (kept) carry_out(unsynced_[i], out);
+      if (!kept) story += "lost: " + unsynced_[i].story + "; ";
+    }
+    return out;
+  }
+
   void change_names(std::string story, Names become) {
     unsynced_.push_back({std::move(become), std::move(story)});
     carry_out(unsynced_.back(), current_);
@@ -149,14 +174,14 @@ class Disk {
     });
   }
 
-  Tree tree(const Names& names, Unsynced how) const {
+  template <class Left>
+  Tree tree(const Names& names, Left left_of) const {
     Tree out;  // by name, so folders come before what is in them
     for (const auto& [name, file] : names) {
       std::string above = folder_of(name);
       if (!above.empty() && !out.contains(above)) continue;
-      out[name] = file == DiskLog::is_folder
-                      ? std::nullopt
-                      : std::optional(after_failure(contents_.at(file), how));
+      out[name] =
+          file == DiskLog::is_folder ? std::nullopt : std::optional(left_of(contents_.at(file)));
     }
     return out;
   }
@@ -180,19 +205,24 @@ void write_tree(const Tree& tree, const std::string& folder) {
 }  // namespace
 
 void for_each_power_failure(const DiskLog& log,
-                            const std::function<void(const PowerFailure&)>& check) {
+                            const std::function<void(const PowerFailure&)>& check,
+                            std::int64_t drawn) {
   Disk disk(log);
+  std::mt19937_64 random(
+      static_cast<std::uint64_t>(from_environment("BELFRY_POWER_FAILURES_SEED", 1)));
   int marks = 0;
   std::int64_t states = 0;
   std::set<Tree> seen;
+  auto found = [&](const Tree& tree, const std::string& story) {
+    if (!seen.insert(tree).second) return;
+    TemporaryFolder folder;
+    write_tree(tree, folder.path());
+    check({folder.path(), marks, story});
+    ++states;
+  };
   auto fail = [&] {
-    disk.fail([&](const Tree& tree, const std::string& story) {
-      if (!seen.insert(tree).second) return;
-      TemporaryFolder folder;
-      write_tree(tree, folder.path());
-      check({folder.path(), marks, story});
-      ++states;
-    });
+    disk.fail(found);
+    for (std::int64_t i = 0; i < drawn; ++i) disk.draw(random, found);
   };
   fail();
   for (const DiskChange& change : log.changes) {

@@ -1,9 +1,11 @@
 #pragma once
 // The states of a folder that a power failure may leave.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
+#include "../framework/base/from_environment.h"
 #include "faulty_disk.h"
 
 namespace belfry {
@@ -20,9 +22,13 @@ struct PowerFailure {
 ///     journals of file systems keep them in order, POSIX does not ask for it. A rename is lost in
 ///     whole. What is in a folder that is lost is lost.
 ///   - bytes that no sync of their file has followed are there, not there, there to the middle, or
-///     the file has its new length but zeros or garbage in their place.
+///     the file has its new length but zeros or garbage in their place; so for all files.
+/// Behind these come `drawn` more after each change, in which every file has lost something else,
+/// and up to any byte. BELFRY_POWER_FAILURES says how many unless the caller does,
+/// BELFRY_POWER_FAILURES_SEED which.
 /// Error: more than 12 changes of names are without a sync at once.
 void for_each_power_failure(const DiskLog& log,
-                            const std::function<void(const PowerFailure&)>& check);
+                            const std::function<void(const PowerFailure&)>& check,
+                            std::int64_t drawn = from_environment("BELFRY_POWER_FAILURES", 1));
 
 }  // namespace belfry

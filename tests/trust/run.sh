@@ -100,9 +100,10 @@ table() {
 
 a_round() {
   local tests=build/release/tests
-  if ((round == first)); then # these are the same in every round
+  if ((round == first)); then # most of these are the same in every round
     BELFRY_ALLOCATIONS=1000 stage allocations allocations
-    BELFRY_CALLS=0 stage files $tests/durability/durability_tests
+    BELFRY_CALLS=0 BELFRY_POWER_FAILURES=20 BELFRY_POWER_FAILURES_SEED=$round \
+      stage files $tests/durability/durability_tests
   fi
   BELFRY_KILLS=100 BELFRY_KILLS_SEED=$round stage kills $tests/kills/kills_tests
   BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_RANDOM_MODELS=500 BELFRY_RANDOM_TRAININGS=50 \
