@@ -4,6 +4,7 @@
 #include <ctime>
 #include <utility>
 
+#include "belfry/framework/base/error.h"
 #include "belfry/framework/base/mutex.h"
 
 namespace belfry {
@@ -50,6 +51,15 @@ void detail::log_lost(LogLevel level) noexcept {
   try {
     log_line(level, "memory is short: there was none for the line that belongs here");
   } catch (...) {  // the sink has none either
+  }
+}
+
+void log_failure(std::string_view what, const std::exception_ptr& error) noexcept {
+  try {
+    detail::log_joined(LogLevel::error, what, ": ", what_of(error));
+  } catch (const std::bad_alloc&) {  // for what the error says
+    detail::log_lost(LogLevel::error);
+  } catch (...) {
   }
 }
 

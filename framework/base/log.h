@@ -2,6 +2,7 @@
 // Diagnostics. Everything Belfry has to say goes to stderr through one sink that a host may
 // replace.
 
+#include <exception>
 #include <functional>
 #include <new>
 #include <string>
@@ -58,5 +59,9 @@ void log_warning(const Args&... args) {
   detail::log_joined(LogLevel::warning, args...);
 }
 ///@}
+
+/// Hands "<what>: <what `error` says>" to the sink as an error. For handlers, which have another
+/// exception to tell of: what the sink throws is lost.
+void log_failure(std::string_view what, const std::exception_ptr& error) noexcept;
 
 }  // namespace belfry

@@ -1,8 +1,16 @@
 #include "belfry/framework/distribute/tower_threads.h"
 
-#include "belfry/framework/base/error.h"
+#include <utility>
 
 namespace belfry {
+namespace {
+
+// Made without memory.
+struct Unknown final : std::exception {
+  const char* what() const noexcept override { return "an unknown exception"; }
+};
+
+}  // namespace
 
 TowerThreads::TowerThreads(int towers) {
   try {
@@ -41,19 +49,22 @@ void TowerThreads::loop(int tower) {
 }
 
 void TowerThreads::work_on(int tower, const Work& work, const OnFailure& on_failure) {
-  auto failed = [&](const std::exception& error) {
+  auto failed = [&](const std::exception& error) noexcept {
     {
       MutexLock lock(mutex_);
       if (!first_error_) first_error_ = std::current_exception();
     }
-    on_failure(error);
+    try {
+      on_failure(error);
+    } catch (...) {  // the first failure is the one to tell of
+    }
   };
   try {
     work(tower);
   } catch (const std::exception& error) {
     failed(error);
   } catch (...) {
-    failed(Error("an unknown exception"));
+    failed(Unknown());
   }
 }
 

@@ -4,13 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include "belfry/framework/base/error.h"
 
 namespace belfry {
 
@@ -56,6 +60,16 @@ class Workers {
   /// Error at once, with the rank and the reason. What it has sent before still arrives. Does not
   /// throw.
   virtual void announce_failure(const std::string& reason) noexcept = 0;
+  /// The same, with what `error` says behind `before` joined as the reason.
+  template <class... Before>
+  void announce_exception(const std::exception_ptr& error, const Before&... before) noexcept {
+    std::string reason = "out of memory";  // so short a text needs none
+    try {
+      reason = concat(before..., what_of(error));
+    } catch (const std::bad_alloc&) {
+    }
+    announce_failure(reason);
+  }
   /// Throws Error when another worker has announced a failure. Does not wait. From any thread.
   virtual void check() {}
   /// A number for something that all workers do together from now on, the same for all of them.

@@ -1,5 +1,7 @@
 #include "belfry/framework/runtime/mailboxes.h"
 
+#include <new>
+
 #include "belfry/framework/ops/transfer.h"
 
 namespace belfry {
@@ -36,9 +38,13 @@ void Mailboxes::receive(int number, Stream& stream) {
   stream.wait(*box.filled);
 }
 
-void Mailboxes::abort(const std::string& reason) {
+void Mailboxes::abort(std::string_view reason) noexcept {
   MutexLock lock(mutex_);
-  if (failure_.empty()) failure_ = reason;
+  try {
+    if (failure_.empty()) failure_ = reason;
+  } catch (const std::bad_alloc&) {
+    failure_ = "out of memory";  // so short a text needs none
+  }
   changed_.notify_all();
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "belfry/framework/backend/backend.h"
 #include "belfry/framework/base/mutex.h"
@@ -28,7 +29,7 @@ class Mailboxes {
   /// Waits until it was sent; what is enqueued on `stream` from now on reads it. Error: abort().
   void receive(int number, Stream& stream);
   /// Everybody who waits, or will in this step, throws Error with this reason.
-  void abort(const std::string& reason);
+  void abort(std::string_view reason) noexcept;
 
  private:
   struct Mailbox {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "belfry/framework/runtime/executable.h"
@@ -42,7 +43,7 @@ class TowerExecutable {
   /// A device's effects. Its own compute() is done; those of others may not be.
   void apply(int device) { at(device).apply(); }
   /// Lets the devices that wait for one that threw throw too, until the next step; from any thread.
-  void abort(const std::string& reason) { mailboxes_.abort(reason); }
+  void abort(std::string_view reason) noexcept { mailboxes_.abort(reason); }
 
   /// After a step that failed, when the threads of all devices have returned: waits for what these
   /// still do of it, such as sending to each other's arenas.

@@ -161,7 +161,7 @@ class BesideTraining final : public EvaluationHook {
     try {
       if (running_.valid()) running_.get();
     } catch (...) {
-      log_line(LogLevel::error, concat("train_and_evaluate: ", what_of(std::current_exception())));
+      log_failure("train_and_evaluate", std::current_exception());
     }
   }
 

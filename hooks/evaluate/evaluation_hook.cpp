@@ -268,10 +268,11 @@ void EvaluationHook::export_at_end(Estimator& estimator) {
 
 // The other workers would wait for one that throws in vain.
 bool EvaluationHook::evaluate_without_training(const std::stop_token& stop) {
+  std::shared_ptr<Workers> workers = find_workers();
   try {
     return evaluate_newest(stop);
   } catch (...) {
-    find_workers()->announce_failure(what_of(std::current_exception()));
+    workers->announce_exception(std::current_exception());
     throw;
   }
 }

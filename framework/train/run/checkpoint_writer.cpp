@@ -24,8 +24,7 @@ void CheckpointWriter::end_listeners(Outcome outcome) {
     try {
       listeners_[listening_ - 1]->training_ends(training_, outcome);
     } catch (...) {
-      log_line(LogLevel::error, concat("a checkpoint listener failed at its end: ",
-                                       what_of(std::current_exception())));
+      log_failure("a checkpoint listener failed at its end", std::current_exception());
     }
   }
 }
@@ -77,7 +76,7 @@ std::exception_ptr CheckpointWriter::end(Outcome outcome) {
     finish();
   } catch (...) {
     std::exception_ptr error = std::current_exception();
-    if (outcome == Outcome::failed) log_line(LogLevel::error, concat("train: ", what_of(error)));
+    if (outcome == Outcome::failed) log_failure("train", error);
     return error;
   }
   return {};

@@ -78,7 +78,7 @@ auto announcing_failure(const std::shared_ptr<Session>& session, Body body) {
   try {
     return body();
   } catch (...) {
-    session->towers().workers().announce_failure(what_of(std::current_exception()));
+    session->towers().workers().announce_exception(std::current_exception());
     throw;
   }
 }

@@ -95,7 +95,7 @@ std::exception_ptr HookList::end(HookContext& context, Outcome outcome) {
     } catch (...) {
       std::exception_ptr error = std::current_exception();
       bool reported = first || outcome == Outcome::failed;
-      if (reported) log_line(LogLevel::error, concat("a hook failed at its end: ", what_of(error)));
+      if (reported) log_failure("a hook failed at its end", error);
       if (!first) first = error;
     }
     if (first) outcome = Outcome::failed;

@@ -98,6 +98,10 @@ class SignalWatch {
 
   void add(SignalGuard& guard) {
     MutexLock changing(changes_);
+    {
+      MutexLock lock(mutex_);
+      guards_.reserve(guards_.size() + 1);  // now: a thread that has begun must have its guard
+    }
     if (!has_guards()) start();
     {
       MutexLock lock(mutex_);

@@ -46,26 +46,13 @@ Training::Impl::Impl(Session& s, std::string dir, RunConfig config, const InputF
   }
 }
 
-namespace {
-
-void tell_of_failed_end(const std::exception_ptr& error) noexcept {
-  try {
-    log_line(LogLevel::error,
-             concat("train: while ending an abandoned training: ", what_of(error)));
-  } catch (...) {
-    // There is no memory for a line either.
-  }
-}
-
-}  // namespace
-
 Training::Impl::~Impl() {
   if (stage_ == Stage::ended) return;
   try {
     request_stop("the training was abandoned");
     finish();
   } catch (...) {
-    tell_of_failed_end(std::current_exception());
+    log_failure("train: while ending an abandoned training", std::current_exception());
   }
   if (stage_ != Stage::ended) free_session();  // it could not even stop
 }
@@ -213,9 +200,9 @@ void Training::Impl::log_end() const {
   }
 }
 
-void Training::Impl::announce_failure(const std::exception_ptr& error) {
-  session_->towers().workers().announce_failure(
-      concat("training failed in step ", driver_->running_step, ": ", what_of(error)));
+void Training::Impl::announce_failure(const std::exception_ptr& error) noexcept {
+  session_->towers().workers().announce_exception(error, "training failed in step ",
+                                                  driver_->running_step, ": ");
 }
 
 std::exception_ptr Training::Impl::leave_session() {
@@ -227,8 +214,7 @@ std::exception_ptr Training::Impl::leave_session() {
       state->position = {input_position(), false, hooks_.states(state->position.hooks)};
     } catch (...) {
       std::exception_ptr error = std::current_exception();
-      log_line(LogLevel::error,
-               concat("train: the input cannot say where it stands: ", what_of(error)));
+      log_failure("train: the input cannot say where it stands", error);
       session_->mark_broken();
       return error;
     }

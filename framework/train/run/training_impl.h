@@ -73,7 +73,7 @@ class Training::Impl final : HookContext {
   int signal_of_all();
   void log_end() const;
   // The other workers would wait for this one in vain.
-  void announce_failure(const std::exception_ptr& error);
+  void announce_failure(const std::exception_ptr& error) noexcept;
   // A failure in between two steps costs none of the finished ones. Returns what went wrong here.
   std::exception_ptr leave_session();
 

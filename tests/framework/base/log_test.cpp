@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "belfry/framework/base/error.h"
+
 namespace belfry {
 namespace {
 
@@ -50,6 +52,19 @@ TEST(Log, AShortageOfMemoryCostsALineAlone) {
   set_log_sink(before);
   EXPECT_EQ(lines, (std::vector<std::string>{
                        "memory is short: there was none for the line that belongs here", "short"}));
+}
+
+// The sink may fail in any way: whoever tells of a failure handles another exception.
+TEST(Log, TellsOfAFailureWithoutOneOfItsOwn) {
+  Capture capture;
+  auto full = std::make_exception_ptr(Error("disk full"));
+  log_failure("train", full);
+  LogSink capturing = set_log_sink([](LogLevel, std::string_view) { throw Error("no terminal"); });
+  log_failure("train", full);
+  set_log_sink([](LogLevel, std::string_view) { throw std::bad_alloc(); });
+  log_failure("train", full);
+  set_log_sink(capturing);
+  EXPECT_EQ(capture.lines(), (Lines{{LogLevel::error, "train: disk full"}}));
 }
 
 TEST(Log, WithoutASinkLinesGoToStderrWithTheirLevel) {

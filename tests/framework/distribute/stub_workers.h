@@ -22,11 +22,13 @@ class StubWorkers final : public Workers {
     return {{own.begin(), own.end()}, other_};
   }
   std::shared_ptr<Communicator> communicator(const CommunicatorOptions&) override { return {}; }
-  void announce_failure(const std::string&) noexcept override {}
+  void announce_failure(const std::string& reason) noexcept override { announced_ = reason; }
+  const std::string& announced() const { return announced_; }
 
  private:
   int count_, rank_;
   std::vector<std::byte> other_;
+  std::string announced_;
 };
 
 }  // namespace belfry

@@ -131,6 +131,18 @@ TEST(SoleWorker, HasOnlyItself) {
   workers->announce_failure("nobody hears it");
 }
 
+struct NoMemoryForIt {};
+std::string to_string(const NoMemoryForIt&) { throw std::bad_alloc(); }
+
+TEST(Workers, AreToldOfAnExceptionAlsoWhereThereIsNoMemoryForItsText) {
+  StubWorkers workers(2, 0);
+  auto error = std::make_exception_ptr(Error("disk full"));
+  workers.announce_exception(error, "in step ", 3, ": ");
+  EXPECT_EQ(workers.announced(), "in step 3: disk full");
+  workers.announce_exception(error, NoMemoryForIt());
+  EXPECT_EQ(workers.announced(), "out of memory");
+}
+
 TEST(SoleWorker, ReducesToWhatItHas) {
   auto group = make_sole_worker()->communicator({});
   std::array<float, 2> values{1.5f, -0.0f};

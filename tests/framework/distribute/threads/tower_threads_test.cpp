@@ -64,5 +64,13 @@ TEST(TowerThreads, TheFirstErrorIsTheOneThrownAndTheOthersAreTold) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST(TowerThreads, TellingOfAnErrorMayFail) {
+  TowerThreads threads(2);
+  for (int broken : {0, 1}) {
+    auto work = [=](int tower) { require(tower != broken, "broken"); };
+    EXPECT_THROW(threads.run(work, [](const std::exception&) { throw std::bad_alloc(); }), Error);
+  }
+}
+
 }  // namespace
 }  // namespace belfry
