@@ -7,6 +7,7 @@
 #include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/export/saved_graph.h"
 #include "belfry/framework/train/activity.h"
 #include "belfry/hooks/evaluate/best.h"
@@ -66,6 +67,7 @@ std::optional<std::int64_t> step_of(const std::string& exported) {
         .required("step")
         .whole();
   } catch (const std::exception&) {
+    if (is_shortage()) throw;
     return std::nullopt;
   }
 }

@@ -13,6 +13,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/fields.h"
 #include "belfry/framework/base/folder_names.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/base/protobuf_wire.h"
 #include "belfry/framework/distribute/variables.h"
 #include "belfry/framework/train/checkpoint.h"
@@ -54,6 +55,7 @@ bool has_graph(const std::string& path) {
         if (event.is(4, protobuf::WireType::length_delimited))
           return true;  // graph_def of event.proto
   } catch (const Error&) {
+    if (is_shortage()) throw;
   }
   return false;
 }

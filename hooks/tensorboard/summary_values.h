@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "belfry/framework/tensor/array.h"
+#include "belfry/framework/tensor/example.h"
 #include "belfry/hooks/tensorboard/event_file.h"
 
 namespace belfry::hooks {
@@ -59,7 +60,8 @@ struct HyperParameter {
   HyperParameter(std::string text) : value(std::move(text)) {}  // NOLINT
   HyperParameter(const char* text) : value(text) {}             // NOLINT
   ///@}
-  std::variant<double, bool, std::string> value;  ///< all numbers as double
+  /// All numbers as double. Always of one of the first three: see tf::NoKind.
+  std::variant<double, bool, std::string, tf::NoKind> value;
 };
 using HyperParameters = std::map<std::string, HyperParameter>;  ///< by name
 

@@ -1,5 +1,7 @@
 #include "belfry/framework/backend/cuda/stream.h"
 
+#include <new>
+
 #include "belfry/framework/backend/cuda/captures.h"
 #include "belfry/framework/backend/cuda/quietly.h"
 #include "belfry/framework/base/error.h"
@@ -97,7 +99,13 @@ class CudaStream final : public Stream {
       ~End() { captures().end(); }
     } end;
     GraphHandle graph = api_.end_capture(handle_);
-    return graph ? std::make_unique<Graph>(api_, graph) : nullptr;
+    if (!graph) return nullptr;
+    try {
+      return std::make_unique<Graph>(api_, graph);
+    } catch (const std::bad_alloc&) {
+      quietly([&] { api_.destroy_graph(graph); });
+      throw;
+    }
   }
   void replay(CapturedWork& work) override {
     api_.replay(static_cast<Graph&>(work).handle(), handle_);
