@@ -1,9 +1,7 @@
 #include "belfry/data/augment/augmentation.h"
 
-#include <new>
-#include <opencv2/core.hpp>
-
 #include "belfry/data/augment/definition.h"
+#include "belfry/data/formats/opencv_call.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/out_of_memory.h"
 
@@ -38,15 +36,9 @@ void check_order(std::string_view name, WholeRange range) { check_ends(name, ran
 
 void with_name(const char* name, const std::function<void()>& body) {
   try {
-    body();
-  } catch (const OutOfMemory&) {  // says nothing against the options or the element
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const cv::Exception& error) {
-    if (error.code == cv::Error::StsNoMem) throw std::bad_alloc();
-    fail(name, ": ", error.what());
+    opencv_call(body);
   } catch (const std::exception& error) {
+    if (is_shortage()) throw;  // nothing against the options or the element
     fail(name, ": ", error.what());
   }
 }

@@ -5,6 +5,7 @@
 #include "belfry/data/augment/definition.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/mutex.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -78,6 +79,7 @@ Augmentation augmentation_from_json(std::string_view text) {
   try {
     return read(json);
   } catch (const Error& error) {
+    if (is_shortage()) throw;
     fail("augmentation: ", error.what());
   }
 }

@@ -9,6 +9,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -49,8 +50,15 @@ class Inflater {
   explicit Inflater(Compression compression)
       : input_(std::make_unique_for_overwrite<std::byte[]>(ByteReader::buffer_bytes)) {
     int gzip_framing = compression == Compression::gzip ? 16 : 0;
-    require(inflateInit2(&stream_, MAX_WBITS + gzip_framing) == Z_OK,
-            "out of host memory: could not begin to decompress");
+    // A raw stream takes memory for its window with the dictionary. Otherwise inflate() would take
+    // it later, and could not go on from where there is none.
+    const Bytef nothing = 0;
+    if (inflateInit2(&stream_, -MAX_WBITS) == Z_OK
+        && inflateSetDictionary(&stream_, &nothing, 0) == Z_OK
+        && inflateReset2(&stream_, MAX_WBITS + gzip_framing) == Z_OK)
+      return;
+    inflateEnd(&stream_);
+    throw OutOfMemory("out of host memory: could not begin to decompress");
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/base/temporary_file.h"
 
 namespace belfry::data {
@@ -19,10 +20,10 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
 struct ByteWriter::Deflater {
   explicit Deflater(Compression compression) {
     int gzip_framing = compression == Compression::gzip ? 16 : 0;
-    require(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_framing, 8,
-                         Z_DEFAULT_STRATEGY)
-                == Z_OK,
-            "out of host memory: could not begin to compress");
+    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + gzip_framing, 8,
+                     Z_DEFAULT_STRATEGY)
+        != Z_OK)
+      throw OutOfMemory("out of host memory: could not begin to compress");
   }
   ~Deflater() { deflateEnd(&stream); }
   Deflater(const Deflater&) = delete;

@@ -6,6 +6,7 @@
 
 #include "belfry/data/formats/csv_value.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -342,6 +343,7 @@ void CsvReader::convert(const Column& c, const Field& field, std::size_t field_i
             c.column.type, "; a column may have a .default_value");
     convert_field(c.column, c.vocabulary, field.text, field_index, out);
   } catch (const Error& error) {
+    if (is_shortage()) throw;
     std::string column = concat("column `", c.column.name, "`");
     if (!c.column.fields.empty())
       column =

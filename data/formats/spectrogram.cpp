@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "belfry/data/formats/opencv_call.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -97,7 +98,7 @@ Array spectrogram(const Array& samples, const SpectrogramOptions& options) {
 
   // Many rows in one call: OpenCV prepares its tables anew for each.
   cv::Mat block, spectrum;
-  for (std::int64_t first = 0; first < frames; first += frames_at_once) {
+  auto transform = [&](std::int64_t first) {
     int rows = std::min(frames - first, frames_at_once);
     block = cv::Mat::zeros(rows, length, CV_32F);
     for (int row = 0; row < rows; ++row) {
@@ -109,7 +110,10 @@ Array spectrogram(const Array& samples, const SpectrogramOptions& options) {
       Array frame = out.row(first + row);
       take_power(spectrum.ptr<float>(row), length, options.power, frame.span<float>());
     }
-  }
+  };
+  opencv_call([&] {
+    for (std::int64_t first = 0; first < frames; first += frames_at_once) transform(first);
+  });
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <numbers>
 #include <opencv2/imgproc.hpp>
 
+#include "belfry/data/formats/opencv_call.h"
 #include "belfry/data/sources/digits.h"
 #include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
@@ -75,10 +76,12 @@ void bend(cv::Mat& image, PhiloxStream& random) {
 }
 
 void draw(std::int64_t digit, PhiloxStream& random, std::span<float> pixels) {
-  cv::Mat image = glyph(digit, random);
-  bend(image, random);
   cv::Mat small;
-  cv::resize(image, small, cv::Size(side, side), 0, 0, cv::INTER_AREA);
+  opencv_call([&] {
+    cv::Mat image = glyph(digit, random);
+    bend(image, random);
+    cv::resize(image, small, cv::Size(side, side), 0, 0, cv::INTER_AREA);
+  });
 
   float ink = between(random, 0.6, 1.0);
   float paper = between(random, 0.0, 0.15);

@@ -13,6 +13,7 @@
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/linked_stop.h"
 #include "belfry/framework/base/mutex.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -98,7 +99,7 @@ class Prefetch final : public Iterator {
     try {
       producer_ = std::thread([this] { produce(); });
     } catch (const std::system_error& error) {
-      fail("prefetch: no thread could be started: ", error.what());
+      throw OutOfMemory(concat("prefetch: no thread could be started: ", error.what()));
     }
   }
 

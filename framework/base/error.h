@@ -18,8 +18,8 @@ class Error : public std::exception {
   explicit Error(std::string message) : message_(std::move(message)) {}
   const char* what() const noexcept override { return message_.c_str(); }  ///< with all places
 
-  /// Appends " (<where>)": a scope path, a file and offset, the step. Returns itself, so that a
-  /// handler can write `throw error.add_context("at conv1")` or add and rethrow.
+  /// Appends " (<where>)": a scope path, a file and offset, the step. Returns itself. A handler
+  /// adds it and writes `throw;`, so that the exception stays of its class.
   Error& add_context(const std::string& where) {
     message_ += " (" + where + ")";
     return *this;

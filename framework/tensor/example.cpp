@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/base/protobuf_wire.h"
 
 namespace belfry::tf {
@@ -291,6 +292,7 @@ void in_feature(const Features& out, const std::string& name, Body body) {
     require(!out.contains(name) && !out.contains(name + "/values"), "the spec names it twice");
     body();
   } catch (const Error& error) {
+    if (is_shortage()) throw;  // nothing against the message
     fail("feature `", name, "`: ", error.what());
   }
 }

@@ -13,6 +13,7 @@
 #include "belfry/data/formats/arrays/zip_entry.h"
 #include "belfry/data/formats/byte_reader.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -164,9 +165,10 @@ ByteVector inflate_raw(std::span<const std::byte> in, std::uint64_t size) {
   constexpr std::size_t chunk = std::size_t{1} << 22;
   ByteVector out;  // grows with what there is
   std::size_t have = 0;
-  z_stream stream{};
-  require(inflateInit2(&stream, -MAX_WBITS) == Z_OK, "out of host memory");
-  int code = Z_OK;
+  struct Stream : z_stream {
+    ~Stream() { inflateEnd(this); }
+  } stream{};
+  int code = inflateInit2(&stream, -MAX_WBITS);
   while (code == Z_OK) {
     constexpr std::size_t most = std::numeric_limits<uInt>::max();
     if (have == out.size()) out.resize(std::min<std::uint64_t>(size, have + chunk));
@@ -179,7 +181,7 @@ ByteVector inflate_raw(std::span<const std::byte> in, std::uint64_t size) {
     in = in.subspan(before_in - stream.avail_in);
     have += before_out - stream.avail_out;
   }
-  inflateEnd(&stream);
+  if (code == Z_MEM_ERROR) throw OutOfMemory("out of host memory while inflating it");
   require(code == Z_STREAM_END && in.empty() && have == size, "its compressed data are damaged");
   return out;
 }

@@ -10,6 +10,7 @@
 #include "belfry/data/formats/arrays/zip_entry.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -66,11 +67,12 @@ std::string end_record(std::size_t entries, std::size_t directory_bytes, std::ui
 }
 
 ByteVector deflate_raw(const ByteVector& in) {
-  z_stream stream{};
-  require(
-      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY)
-          == Z_OK,
-      "out of host memory");
+  struct Stream : z_stream {
+    ~Stream() { deflateEnd(this); }
+  } stream{};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY)
+      != Z_OK)
+    throw OutOfMemory("out of host memory: could not begin to compress");
   ByteVector out(deflateBound(&stream, in.size()));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
   stream.avail_in = in.size();
@@ -78,7 +80,6 @@ ByteVector deflate_raw(const ByteVector& in) {
   stream.avail_out = out.size();
   int code = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
-  deflateEnd(&stream);
   ensure(code == Z_STREAM_END, "deflate gave ", code);
   return out;
 }

@@ -9,6 +9,7 @@
 #include "belfry/data/formats/images/png.h"
 #include "belfry/data/formats/images/tiff.h"
 #include "belfry/data/formats/images/webp.h"
+#include "belfry/data/formats/opencv_call.h"
 #include "belfry/framework/base/error.h"
 
 namespace belfry::data {
@@ -103,13 +104,15 @@ Array turn(const Array& image, int orientation) {
   const int type = CV_MAKETYPE(CV_8U, static_cast<int>(shape[2]));
   const bool transposed = orientation >= 5;
   Array out({transposed ? w : h, transposed ? h : w, shape[2]}, DType::u8);
-  cv::Mat from(h, w, type, const_cast<void*>(image.raw()));
-  cv::Mat to(transposed ? w : h, transposed ? h : w, type, out.raw());
-  transposed ? cv::transpose(from, to) : from.copyTo(to);
-  constexpr int left_to_right = 1, top_to_bottom = 0, both = -1;
-  if (orientation == 2 || orientation == 6) cv::flip(to, to, left_to_right);
-  if (orientation == 3 || orientation == 7) cv::flip(to, to, both);
-  if (orientation == 4 || orientation == 8) cv::flip(to, to, top_to_bottom);
+  opencv_call([&] {
+    cv::Mat from(h, w, type, const_cast<void*>(image.raw()));
+    cv::Mat to(transposed ? w : h, transposed ? h : w, type, out.raw());
+    transposed ? cv::transpose(from, to) : from.copyTo(to);
+    constexpr int left_to_right = 1, top_to_bottom = 0, both = -1;
+    if (orientation == 2 || orientation == 6) cv::flip(to, to, left_to_right);
+    if (orientation == 3 || orientation == 7) cv::flip(to, to, both);
+    if (orientation == 4 || orientation == 8) cv::flip(to, to, top_to_bottom);
+  });
   return out;
 }
 

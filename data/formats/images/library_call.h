@@ -2,6 +2,7 @@
 // Calls of C libraries that tell of errors by calling back. Internal to data/.
 
 #include <array>
+#include <cerrno>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 
@@ -29,18 +31,23 @@ struct LibraryCall {
   }
 
   /// Calls `body`, which may call the library. Error naming `what`, the message and the library
-  /// after leave(), which ends the body where it is: it must own nothing and throw nothing.
+  /// after leave(), which ends the body where it is: it must own nothing and throw nothing. The
+  /// Error is an OutOfMemory where the body found no memory, for which malloc() sets errno.
   template <class Body>
   [[gnu::noinline]] void run(Body body, std::string_view what, const char* library) {
     static_assert(std::is_trivially_destructible_v<Body>);
+    errno = 0;
     if (setjmp(caller) == 0)
       body();
+    else if (errno == ENOMEM)
+      throw OutOfMemory(concat(what, ": ", message.data(), " (", library, ")"));
     else
       fail(what, ": ", message.data(), " (", library, ")");
   }
 };
 
-/// Appends `count` bytes, for callbacks that must not throw. False: there is no memory for them.
+/// Appends `count` bytes, for callbacks that must not throw. False, and ENOMEM in errno: there is
+/// no memory for them.
 inline bool append_bytes(std::vector<std::byte>& to, const unsigned char* from,
                          std::size_t count) noexcept {
   try {
@@ -48,6 +55,7 @@ inline bool append_bytes(std::vector<std::byte>& to, const unsigned char* from,
     to.insert(to.end(), bytes.begin(), bytes.end());
     return true;
   } catch (const std::exception&) {
+    errno = ENOMEM;
     return false;
   }
 }

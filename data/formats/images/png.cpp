@@ -54,7 +54,6 @@ class Reader {
 
   Array read(const ImageSize& size) {
     call([this] { create(); });
-    require(info_ != nullptr, what_, " or no memory: libpng cannot begin");
     call([this] { read_header(); });
     ensure(
         png_get_image_height(png_, info_) == size.h && png_get_image_width(png_, info_) == size.w,
@@ -81,6 +80,7 @@ class Reader {
   void create() {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &errors_, on_error, on_warning);
     if (png_) info_ = png_create_info_struct(png_);
+    if (!info_) errors_.leave("it cannot begin");
   }
 
   void read_header() {
@@ -123,7 +123,6 @@ class Writer {
 
   std::vector<std::byte> write(const Array& image) {
     call([this] { create(); });
-    require(info_ != nullptr, "encode_png: libpng cannot begin: out of host memory");
     const Shape& shape = image.shape();
     const std::size_t h = shape[0], w = shape[1];
     const std::size_t channels = shape.rank() == 3 ? static_cast<std::size_t>(shape[2]) : 1;
@@ -157,6 +156,7 @@ class Writer {
   void create() {
     png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, &errors_, on_error, on_warning);
     if (png_) info_ = png_create_info_struct(png_);
+    if (!info_) errors_.leave("it cannot begin");
   }
 
   void write_header(std::size_t h, std::size_t w, std::size_t channels, int bits) {

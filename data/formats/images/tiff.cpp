@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -25,8 +27,22 @@ struct Client {
   std::span<const std::byte> bytes;
   std::uint64_t offset = 0;
   bool warnings_count = false;  // as errors
-  std::string message;          // the first error since it was cleared
+  std::string message;          // the first error since begin()
+
+  // In front of calls of libtiff.
+  void begin() {
+    message.clear();
+    errno = 0;
+  }
 };
+
+// Error unless the calls since begin() have gone well. libtiff goes on without some of what it
+// finds no memory for; malloc() sets errno then.
+template <class... Why>
+void check_calls(bool good, std::string_view where, const Why&... why) {
+  if (errno == ENOMEM) throw OutOfMemory(concat(where, ": out of host memory (libtiff)"));
+  require(good, where, ": damaged TIFF data: ", why..., " (libtiff)");
+}
 
 // Allocates nothing: what is thrown must not pass through libtiff.
 void note(Client& client, const char* format, va_list arguments) noexcept {
@@ -82,7 +98,7 @@ void unmap_file(thandle_t, void*, toff_t) {}
 
 TIFF* open(Client& client, const std::string& name) {
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
-  require(options != nullptr, "out of host memory");
+  if (!options) throw OutOfMemory("out of host memory (libtiff)");
   // Lists of strips take eight bytes for what may be one in the file.
   constexpr std::size_t codecs = std::size_t{1} << 24;
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, 8 * client.bytes.size() + codecs);
@@ -173,9 +189,8 @@ void check(const Layout& l, const TiffPage& page, std::string_view where) {
 // it has the pixels that it wants, and so need not see the checksum, which comes last.
 bool inflates(std::span<const std::byte> bytes, std::size_t most) {
   z_stream stream{};
-  require(inflateInit(&stream) == Z_OK, "out of host memory");
   std::array<Bytef, 1 << 15> out;
-  int code = Z_OK;
+  int code = inflateInit(&stream);
   while (code == Z_OK && stream.total_out <= most) {
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
     stream.avail_in = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
@@ -186,6 +201,7 @@ bool inflates(std::span<const std::byte> bytes, std::size_t most) {
     bytes = bytes.subspan(before - stream.avail_in);
   }
   inflateEnd(&stream);
+  if (code == Z_MEM_ERROR) throw OutOfMemory("out of host memory (zlib)");
   return code == Z_STREAM_END;
 }
 
@@ -241,13 +257,13 @@ class PageReader {
               " do not agree with their checksum");
     }
     const auto wanted = static_cast<tmsize_t>(into.size());
-    client_.message.clear();
+    client_.begin();
     tmsize_t got = layout_.tiled ? TIFFReadEncodedTile(file_, number, into.data(), wanted)
                                  : TIFFReadEncodedStrip(file_, number, into.data(), wanted);
-    require(got == wanted && client_.message.empty(), where_,
-            ": damaged TIFF data: ", layout_.tiled ? "tile " : "strip ", number, ": ",
-            client_.message.empty() ? concat(got, " bytes, expected ", wanted) : client_.message,
-            " (libtiff)");
+    check_calls(
+        got == wanted && client_.message.empty(), where_, layout_.tiled ? "tile " : "strip ",
+        number, ": ",
+        client_.message.empty() ? concat(got, " bytes, expected ", wanted) : client_.message);
   }
 
   template <class Stored, class T>
@@ -308,9 +324,10 @@ struct TiffReader::File {
 
 TiffReader::TiffReader(std::span<const std::byte> bytes, std::string_view name)
     : file_(std::make_unique<File>(bytes)) {
-  file_->tiff = open(file_->client, std::string(name));
-  require(file_->tiff != nullptr, name, ": damaged TIFF data: ", file_->client.message,
-          " (libtiff)");
+  const std::string path(name);
+  file_->client.begin();
+  file_->tiff = open(file_->client, path);
+  check_calls(file_->tiff != nullptr, name, file_->client.message);
 }
 
 TiffReader::~TiffReader() = default;
@@ -318,10 +335,9 @@ TiffReader::~TiffReader() = default;
 Array TiffReader::next_page(const TiffPage& page, std::string_view where) {
   TIFF* tiff = file_->tiff;
   Client& client = file_->client;
-  client.message.clear();
+  client.begin();
   client.warnings_count = false;  // about directories they mostly tell of unknown tags
-  require(!file_->begun || TIFFReadDirectory(tiff), where, ": damaged TIFF data: ", client.message,
-          " (libtiff)");
+  check_calls(!file_->begun || TIFFReadDirectory(tiff), where, client.message);
   file_->begun = true;
 
   const Layout layout = layout_of(tiff);

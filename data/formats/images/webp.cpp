@@ -3,14 +3,13 @@
 #include <webp/decode.h>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
 
 const char* describe(VP8StatusCode status) {
   switch (status) {
-    case VP8_STATUS_OUT_OF_MEMORY:
-      return "out of host memory";
     case VP8_STATUS_UNSUPPORTED_FEATURE:
       return "an unsupported feature";
     case VP8_STATUS_SUSPENDED:
@@ -22,6 +21,8 @@ const char* describe(VP8StatusCode status) {
 }
 
 void check(VP8StatusCode status, std::string_view name) {
+  if (status == VP8_STATUS_OUT_OF_MEMORY)
+    throw OutOfMemory(concat(name, ": out of host memory (libwebp)"));
   require(status == VP8_STATUS_OK, name, ": damaged WebP data: ", describe(status), " (libwebp)");
 }
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/base/protobuf_wire.h"
 #include "formats/bytes.h"
 #include "pipeline.h"
@@ -198,6 +199,12 @@ TEST(ParseExample, DefaultsStandInForWhatIsMissing) {
       "feature `x`: it has 0 values, expected 2 for the shape [2]; a VarLen takes any number");
   EXPECT_EQ(parse({{{"x", Floats{}}}}, {{"x", VarLen{}}}).at("x").shape(), Shape({0}));
   EXPECT_EQ(parse({{{"x", Strings{}}}}, {{"x", VarLen{DType::u8}}}).at("x").shape(), Shape({0}));
+}
+
+// It says nothing against the message: on_error() lets it pass.
+TEST(ParseExample, AShortageOfMemoryStaysOne) {
+  FixedLen huge{.shape = {std::int64_t{1} << 48}, .default_value = Array::scalar(0.0f)};
+  EXPECT_THROW(parse({}, {{"x", huge}}), OutOfMemory);
 }
 
 TEST(ParseExample, NamesTheFeatureThatDoesNotFit) {
