@@ -13,8 +13,10 @@ cmake --preset coverage
 cmake --build --preset coverage
 find $folder -name '*.gcda' -delete
 # Each program once: adding up what a process has run, when it ends, takes as long as a test.
+failed=0
 find $folder/tests -name '*_tests' -type f -executable | xargs -P "$(nproc)" -I{} \
-  sh -c '{} --gtest_brief=1 >{}.log 2>&1 || echo "failed, so that not all of it counts: {}"'
+  sh -c '{} --gtest_brief=1 >{}.log 2>&1 || { echo "failed, so that not all of it counts: {}"; exit 1; }' ||
+  failed=1
 
 gcovr --root . --object-directory $folder -j "$(nproc)" \
   --filter framework/ --filter data/ --filter hooks/ --filter models/ \
@@ -22,3 +24,4 @@ gcovr --root . --object-directory $folder -j "$(nproc)" \
   --html-details $folder/index.html --csv $folder/files.csv --json $folder/lines.json
 python3 tests/coverage_table.py $folder/lines.json $folder
 cat $folder/table.md
+exit $failed
