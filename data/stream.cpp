@@ -40,6 +40,7 @@ class Stream final : public InputStream {
     } catch (...) {
       seen_ = true;
       over_ = is_shortage();
+      cut_short_ = over_ && context_.stop.stop_possible();
       finish(begin, batch, false);
       throw;
     }
@@ -48,9 +49,10 @@ class Stream final : public InputStream {
   }
 
   std::string save() const override {
-    require_memory();
     // An element that was taken during a stop was handed to nobody.
-    return cut_short_ ? before_.text() : here().text();
+    if (cut_short_) return before_.text();
+    require_memory();
+    return here().text();
   }
 
   void restore(const std::string& state) override {
@@ -135,8 +137,8 @@ class Stream final : public InputStream {
   IteratorPtr iterator_;
   data::Element element_;
   bool seen_ = false;          // it has yielded something, or failed to
-  bool cut_short_ = false;     // the last next() ended because of a stop
-  mutable bool over_ = false;  // memory was short
+  bool cut_short_ = false;     // the last next() ended because of a stop, or memory was short
+  mutable bool over_ = false;  // memory was short: until restore()
   Position before_;            // where that began, if there may be a stop
   std::int64_t waited_ = 0;    // nanoseconds
 };

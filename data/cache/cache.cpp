@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <limits>
 #include <map>
 #include <memory>
@@ -41,9 +42,14 @@ class Store {
     std::int64_t bytes = 256;  // what the bookkeeping of an element takes
     for (const auto& [name, array] : element.features) bytes += array.bytes();
     if (find(number) || !budget_->reserve(bytes)) return;
-    auto copy = std::make_shared<const Element>(copy_of(element));
-    MutexLock lock(mutex_);
-    if (!elements_.emplace(number, std::move(copy)).second) budget_->give_back(bytes);
+    bool kept = false;
+    try {
+      auto copy = std::make_shared<const Element>(copy_of(element));
+      MutexLock lock(mutex_);
+      kept = elements_.emplace(number, std::move(copy)).second;
+    } catch (const std::exception&) {  // no memory: then it is computed again
+    }
+    if (!kept) budget_->give_back(bytes);
   }
 
   // Elements in a pass, once one has come to its end; until then more than there are.

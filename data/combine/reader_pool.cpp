@@ -146,14 +146,19 @@ class ReaderPool::Reader final : public Iterator {
       reading.busy = true;  // nothing is ready, and nobody reads meanwhile
       lock.unlock();
       std::exception_ptr error;
+      bool is_over = false;
       try {
-        skipped += reading.source->skip(count - skipped);
-        consumed_.note(*reading.source);
+        skipped += pass_over(*reading.source, count - skipped);
       } catch (...) {
         error = std::current_exception();
+        is_over = is_shortage();
       }
       lock.lock();
       reading.busy = false;
+      if (is_over) {
+        reading.ended = true;
+        reading.failure = error;
+      }
       if (error) std::rethrow_exception(error);
     }
     if (skipped < count) reading.require_end();
@@ -164,6 +169,20 @@ class ReaderPool::Reader final : public Iterator {
   void position(Position& at) override { consumed_.append_to(at); }
 
  private:
+  std::int64_t pass_over(Iterator& source, std::int64_t count) {
+    std::int64_t skipped = 0;
+    std::exception_ptr error;
+    try {
+      skipped = source.skip(count);
+    } catch (...) {
+      if (is_shortage()) throw;
+      error = std::current_exception();
+    }
+    consumed_.note(source);
+    if (error) std::rethrow_exception(error);
+    return skipped;
+  }
+
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<Reading> reading_;
   SourcePosition consumed_;  // the source's, once it had yielded the element last taken

@@ -77,7 +77,12 @@ class Inflater {
     while (done < into.size()) {
       if (stream_.avail_in == 0) {
         stream_.next_in = reinterpret_cast<Bytef*>(input_.get());
-        stream_.avail_in = stored.read({input_.get(), ByteReader::buffer_bytes});
+        try {
+          stream_.avail_in = stored.read({input_.get(), ByteReader::buffer_bytes});
+        } catch (...) {
+          if (done == 0) throw;
+          break;
+        }
         if (stream_.avail_in == 0 && between_streams_) break;
       }
       if (between_streams_ && !skip_padding()) continue;

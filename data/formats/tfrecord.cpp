@@ -7,7 +7,6 @@
 
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/error.h"
-#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 namespace {
@@ -83,27 +82,14 @@ void TfRecordReader::seek(const TfRecordPosition& position) {
   position_ = position;
 }
 
-/// Calls read_next(); where memory is short, the next call begins with the same record.
+/// Reads what stands before the next record, and calls body(length), unless the file has ended. The
+/// rest of the file is lost if an Error leaves `body` before it has called finish_record().
 template <class Body>
 bool TfRecordReader::with_next(Body body) {
   if (position_.offset == TfRecordPosition::lost) return false;
   const TfRecordPosition at = position_;
   position_ = {.offset = TfRecordPosition::lost, .record = at.record + 1};
   try {
-    return read_next(at, body);
-  } catch (...) {
-    if (is_shortage()) position_ = at;
-    throw;
-  }
-}
-
-/// Reads what stands before the record that begins `at`, and calls body(length), unless the file
-/// has ended. The rest of the file is lost if an Error leaves `body` before it has called
-/// finish_record().
-template <class Body>
-bool TfRecordReader::read_next(const TfRecordPosition& at, Body body) {
-  try {
-    if (file_.offset() != at.offset) file_.seek(at.offset);  // memory was short within the record
     std::uint64_t length = 0;
     if (!read_length(length)) {
       position_ = at;

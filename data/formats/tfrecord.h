@@ -55,8 +55,7 @@ class TfRecordReader {
   ///
   /// Error naming file, number and offset of the record. When only its bytes do not agree with
   /// their checksum, the next call goes on after it. When the length is damaged or the file is cut
-  /// short, the rest is lost: every further call returns false. OutOfMemory or std::bad_alloc: the
-  /// next call reads the same record.
+  /// short, the rest is lost: every further call returns false.
   bool next(std::vector<std::byte>& record);
 
   /// Passes over the next record, or returns false at the end. Its bytes are not checked, and not
@@ -72,8 +71,6 @@ class TfRecordReader {
  private:
   template <class Body>
   bool with_next(Body body);
-  template <class Body>
-  bool read_next(const TfRecordPosition& at, Body body);
   bool read_length(std::uint64_t& length);
   std::uint32_t read_bytes(std::uint64_t length, std::vector<std::byte>& record);
   std::uint32_t finish_record();

@@ -54,10 +54,8 @@ class CsvFile final : public RecordFile {
       try {
         skip();
         return;
-      } catch (const OutOfMemory&) {
-        throw;
       } catch (const Error&) {  // it was reported when it was first read
-        if (lost()) throw;
+        if (lost() || is_shortage()) throw;
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::data {
 
@@ -27,6 +28,7 @@ bool TextBuffer::read_more() {
   try {
     got = file_.read(std::as_writable_bytes(std::span(buffer_).subspan(end_)));
   } catch (const Error&) {
+    if (is_shortage()) throw;
     got = file_.offset() - before;
     damaged_ = got == 0;
     if (damaged_) throw;

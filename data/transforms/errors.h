@@ -11,7 +11,8 @@ namespace belfry::data {
 
 /// How on_error() treats an element that cannot be produced.
 enum class OnError : std::uint8_t {
-  fail,  ///< the error reaches the consumer; asking again goes on after the element
+  fail,  ///< the error reaches the consumer; asking again goes on after the element (a lack of
+         ///< memory ends the pass, whatever the action)
   skip,  ///< the element is left out, counted and logged
 };
 

@@ -87,12 +87,12 @@ class Batches {
  private:
   template <class MakeRow>
   Entry& entry_of(std::int64_t number, MakeRow make_row) BELFRY_REQUIRES(mutex_) {
-    auto [entry, fresh] = entries_.try_emplace(number);
-    if (fresh) {
-      entry->second.row = make_row();
-      entry->second.first_rows = memory_.rows_at_first(entry->second.row, size_);
+    Entry& entry = entries_.try_emplace(number).first->second;
+    if (entry.first_rows == 0) {  // fresh, or memory was short for whoever began it
+      entry.row = make_row();
+      entry.first_rows = memory_.rows_at_first(entry.row, size_);
     }
-    return entry->second;
+    return entry;
   }
 
   TargetRow row_in(Entry& entry, std::int64_t index) BELFRY_REQUIRES(mutex_) {

@@ -68,17 +68,15 @@ class SkipErrors final : public Iterator {
         bool more = source_->next(out);
         seen_ += more;
         return more;
-      } catch (const OutOfMemory&) {  // says nothing against the element
-        throw;
-      } catch (const std::bad_alloc&) {
-        throw;
       } catch (Error& error) {
+        if (is_shortage()) throw;  // nothing against the element
         if (leave_out(out, error.what())) continue;
         error.add_context(concat("on_error: ", errors_, " of ", seen_,
                                  " elements failed; allowed: ", options_.max_count,
                                  ", and from the 1000th on a fraction of ", options_.max_ratio));
         throw;
       } catch (const std::exception& error) {
+        if (is_shortage()) throw;
         if (!leave_out(out, error.what())) throw;
       }
     }

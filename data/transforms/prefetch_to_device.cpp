@@ -7,6 +7,7 @@
 #include "belfry/data/transforms/read_ahead.h"
 #include "belfry/data/transforms/transforms.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/out_of_memory.h"
 #include "belfry/framework/base/sole_owner.h"
 
 namespace belfry::data {
@@ -54,7 +55,7 @@ class IntoBuffers final : public Iterator {
     void grow(std::int64_t bytes, const AllocateHost& allocate) {
       bytes = std::max(bytes, size + size / 2);
       memory = allocate(Bytes(bytes));
-      ensure(memory != nullptr, "prefetch_to_device: no memory was allocated");
+      if (!memory) throw OutOfMemory("prefetch_to_device: no host memory was allocated");
       size = bytes;
     }
   };

@@ -36,7 +36,7 @@ std::vector<std::string> names_in_folder(const std::string& dir, std::error_code
 void remove_tree(const std::string& path, std::error_code& error) {
   error.clear();
   // The removal itself tells whether this is a folder (of a link it takes the link alone), so that
-  // nothing stays for a question that cannot be asked.
+  // nothing is left behind where a status cannot be read.
   int done = retry([&] { return ::unlink(path.c_str()); });
   if (done != 0 && errno == EISDIR) {
     std::vector<std::string> names = names_in_folder(path, error);

@@ -27,7 +27,7 @@ class TowerThreads {
 
   /// Calls work(tower) for every tower at once and waits for all. When one throws, on_failure is
   /// called with what it threw, from its thread, so that others do not wait for it; run() throws
-  /// what was thrown first. It should not throw: what it throws is lost.
+  /// what was thrown first. What on_failure throws is lost.
   void run(const Work& work, const OnFailure& on_failure);
 
  private:

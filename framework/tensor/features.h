@@ -62,7 +62,7 @@ std::string to_string(const Signature& signature);  ///< "image f32[64, 28, 28, 
                                        const std::vector<std::string>& known);
 
 /// Allocates host memory that a device copies from without making the host wait (pinned memory);
-/// Device::allocate_host is one. From any thread. Error: there is no more.
+/// Device::allocate_host is one. From any thread. OutOfMemory: there is no more.
 using AllocateHost = std::function<std::shared_ptr<void>(Bytes)>;
 
 /// The context of an input_fn: its place among others that read the same data.
@@ -110,7 +110,8 @@ class InputStream {
   /// Puts the next batch into `batch`, in place of all that is there, and returns true, or returns
   /// false at the end of data (and on every later call). Error: the element could not be produced;
   /// the next call goes on after it. OutOfMemory or std::bad_alloc: a Dataset's pass is over, and
-  /// next() and save() throw OutOfMemory until restore() puts it back to an earlier position.
+  /// next() throws OutOfMemory until restore() puts it back to an earlier position. save() is that
+  /// before the batch if the stream can be stopped (InputContext::stop), else it throws as next().
   virtual bool next(Features& batch) = 0;
 
   /// The position as text: restored into a stream made by the same input_fn, it continues with the

@@ -126,8 +126,9 @@ class Estimator {
   /// one it ends at once. Error: a limit is not above 0; anything that the model, the data or a
   /// hook throws (hooks have then ended as failed). The next call goes on after the last finished
   /// step, with the batch after the one that failed, if the failure came between two steps (reading
-  /// the input, building the step for a batch, saving). After one inside a step, NaN and
-  /// after_step() included, it starts from the newest checkpoint. Interrupted: a signal has ended
+  /// the input, building the step for a batch, saving); where a Dataset found no memory for a
+  /// batch, with that batch. After one inside a step, NaN and after_step() included, it starts from
+  /// the newest checkpoint. Interrupted: a signal has ended
   /// it (RunConfig::throw_on_signals).
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.

@@ -27,8 +27,8 @@ void FailureAtEnd::record(HookContext& context, std::exception_ptr error) {
   try {
     std::rethrow_exception(std::move(error));
   } catch (Error& named) {
-    named.add_context(concat("after training step ", context.step()));
     error_ = std::current_exception();
+    named.add_context(concat("after training step ", context.step()));
   } catch (...) {
     error_ = std::current_exception();
   }

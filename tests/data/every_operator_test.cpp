@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <stop_token>
 #include <utility>
 
 #include "../framework/base/temporary_folder.h"
@@ -186,16 +187,16 @@ TEST(EveryOperator, OfNoneOneThreeAndAFailure) {
   set_log_sink(before);
 }
 
-// Has no memory when it comes to `value`, once.
-Transform short_at(std::int64_t value) {
-  return map([=, was = std::make_shared<bool>()](Features in) {
+// Has no memory when it comes to `value`, once: then `was` is set.
+Transform short_at(std::int64_t value, const std::shared_ptr<bool>& was) {
+  return map([=](Features in) {
     if (value_of(in) == value && !std::exchange(*was, true)) throw std::bad_alloc();
     return in;
   });
 }
 
 // The words of a stream that is put back, each time it is over, to where it was before.
-Words words_in_spite_of_shortages(InputStream& stream) {
+Words words_in_spite_of_shortages(InputStream& stream, bool stoppable, int& shortages) {
   Words out;
   Features batch;
   for (std::string before = stream.save();; before = stream.save()) {
@@ -204,23 +205,48 @@ Words words_in_spite_of_shortages(InputStream& stream) {
       if (word == "end") return out;
       out.push_back(word);
     } catch (const std::bad_alloc&) {
+      ++shortages;
       EXPECT_THROW(stream.next(batch), OutOfMemory);
-      EXPECT_THROW(stream.save(), OutOfMemory);
+      if (stoppable)
+        EXPECT_EQ(stream.save(), before);
+      else
+        EXPECT_THROW(stream.save(), OutOfMemory);
       stream.restore(before);
     }
   }
+}
+
+Words every_second(const Words& words) {
+  Words out;
+  for (std::size_t i = 1; i < words.size(); i += 2) out.push_back(words[i]);
+  return out;
+}
+
+void expect_over(const Case& c, const Dataset& source, std::int64_t value) {
+  for (bool sharded : {false, true})
+    for (bool stoppable : {false, true}) {
+      SCOPED_TRACE(concat(c.name, ", short at ", value, sharded ? ", sharded" : ""));
+      auto was = std::make_shared<bool>();
+      Dataset data = source | short_at(value, was) | c.transform;
+      if (sharded) data = data | shard(2, 1);
+      std::stop_source stop(std::nostopstate);
+      if (stoppable) stop = std::stop_source();
+      InputStreamPtr stream = data.open({.stop = stop.get_token()});
+      int shortages = 0;
+      EXPECT_EQ(words_in_spite_of_shortages(*stream, stoppable, shortages),
+                sharded ? every_second(c.three) : c.three);
+      EXPECT_EQ(shortages, *was) << "none is hidden";
+    }
 }
 
 TEST(EveryOperator, IsOverWhereMemoryIsShort) {
   for (const auto& cases :
        {elementwise(), same_elements_again(), selecting(), combining(), batching()})
     for (const Case& c : cases)
-      for (auto source : {std::function<Dataset(std::int64_t)>(range), {streamed}})
-        for (int value : {0, 1, 2}) {
-          SCOPED_TRACE(concat(c.name, ", short at ", value));
-          InputStreamPtr stream = open(source(3) | short_at(value) | c.transform);
-          EXPECT_EQ(words_in_spite_of_shortages(*stream), c.three);
-        }
+      for (std::int64_t value : {0, 1, 2}) {
+        expect_over(c, range(3), value);
+        expect_over(c, streamed(3), value);
+      }
 }
 
 TEST(EveryOperator, OnFiles) {

@@ -1,5 +1,6 @@
 #include "belfry/data/formats/images/webp.h"
 
+#include <errno.h>
 #include <webp/decode.h>
 
 #include "belfry/framework/base/error.h"
@@ -20,8 +21,9 @@ const char* describe(VP8StatusCode status) {
   }
 }
 
+// errno was 0 before the call: what libwebp found no memory for may come as damage.
 void check(VP8StatusCode status, std::string_view name) {
-  if (status == VP8_STATUS_OUT_OF_MEMORY)
+  if (status == VP8_STATUS_OUT_OF_MEMORY || (status != VP8_STATUS_OK && errno == ENOMEM))
     throw OutOfMemory(concat(name, ": out of host memory (libwebp)"));
   require(status == VP8_STATUS_OK, name, ": damaged WebP data: ", describe(status), " (libwebp)");
 }
@@ -32,6 +34,7 @@ Array decode_webp(std::span<const std::byte> bytes, const ImageSize& size, std::
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   WebPDecoderConfig config;
   ensure(WebPInitDecoderConfig(&config), "decode_webp: libwebp is not the one of its header");
+  errno = 0;
   check(WebPGetFeatures(data, bytes.size(), &config.input), name);
   require(!config.input.has_animation, name, ": WebP data of an animation, expected one image");
   ensure(config.input.height == size.h && config.input.width == size.w,
@@ -44,6 +47,7 @@ Array decode_webp(std::span<const std::byte> bytes, const ImageSize& size, std::
   config.output.u.RGBA = {.rgba = out.span<std::uint8_t>().data(),
                           .stride = config.input.width * channels,
                           .size = static_cast<std::size_t>(out.bytes())};
+  errno = 0;
   const VP8StatusCode status = WebPDecode(data, bytes.size(), &config);
   WebPFreeDecBuffer(&config.output);
   check(status, name);

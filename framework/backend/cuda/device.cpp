@@ -13,6 +13,7 @@
 #include "belfry/framework/backend/cuda/together.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/mutex.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry::cuda {
 namespace {
@@ -90,7 +91,8 @@ class CudaDevice final : public Device {
   std::shared_ptr<void> allocate_host(Bytes size) override {
     api_.use(index_);
     void* memory = api_.allocate_host(at_least_one(size));
-    require(memory, "pinned host memory: could not allocate ", bytes_text(size.count));
+    if (!memory)
+      throw OutOfMemory(concat("pinned host memory: could not allocate ", bytes_text(size.count)));
     return {memory, [&api = api_](void* p) noexcept { quietly([&] { api.free_host(p); }); }};
   }
   bool is_pinned(const void* memory) const override {

@@ -186,8 +186,8 @@ void Job::give_up(const std::string& reason) {
 void Job::announce(const std::string& reason) noexcept {
   try {
     MutexLock lock(mpi_mutex);
-    give_up(reason);
     say_last_word(true, heard_failure_ ? failure_ : reason);
+    give_up(reason);  // second, since it takes memory
   } catch (const std::exception&) {
     // The others will run into their time-out.
   }
@@ -304,10 +304,11 @@ void Job::say_last_word(bool failed, const std::string& reason) {
   Word& last = words_[rank_];
   last.kind = !failed ? Word::ended : heard_failure_ ? Word::passed_on : Word::failed;
   last.reason[reason.copy(last.reason, sizeof last.reason - 1)] = '\0';
-  for (int rank = 0; rank < count_; ++rank)
-    if (rank != rank_)
-      check(MPI_Isend(&last, sizeof last, MPI_BYTE, rank, words, comm_, &saying_[rank]),
-            name(rank));
+  for (int rank = 0; rank < count_; ++rank) {
+    if (rank == rank_) continue;
+    int sent = MPI_Isend(&last, sizeof last, MPI_BYTE, rank, words, comm_, &saying_[rank]);
+    if (sent != MPI_SUCCESS) check(sent, name(rank));
+  }
   // A process that fails may soon be gone: most messages leave at once, the others get a moment.
   auto start = Clock::now();
   while (failed && !word_is_out() && seconds_since(start) < 0.2) {

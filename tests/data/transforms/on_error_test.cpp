@@ -34,6 +34,7 @@ TEST(OnError, AShortageOfMemoryReachesTheConsumer) {
   Features out;
   EXPECT_TRUE(stream->next(out));
   EXPECT_THROW(stream->next(out), std::bad_alloc);
+  EXPECT_THROW(stream->next(out), OutOfMemory);
 }
 
 TEST(OnError, FailsByDefault) {

@@ -1,7 +1,10 @@
 // Training N steps, then N more, is bit-identical to training 2N steps.
 
+#include <memory>
+#include <new>
 #include <utility>
 
+#include "belfry/data/data.h"
 #include "belfry/framework/base/file.h"
 #include "resuming_model.h"
 #include "training_testing.h"
@@ -179,6 +182,23 @@ TEST(Resume, AFailureOfTheInputCostsNoFinishedStep) {
             "disk 3 is gone (in training step 3)");
   EXPECT_EQ(estimator.train(input, {.steps = 2}).global_step, 4);
   EXPECT_EQ(scalar(estimator, "w"), 8 - 0.25 * (1 + 2 + 4 + 5));  // the third was consumed
+}
+
+TEST(Resume, ABatchWithoutMemoryIsReadAgain) {
+  TemporaryFolder dir;
+  auto was_short = std::make_shared<bool>();
+  auto number = [=](Features in) {
+    auto i = in.begin()->second.span<std::int64_t>()[0];
+    if (i == 2 && !std::exchange(*was_short, true)) throw std::bad_alloc();
+    return one_point(static_cast<float>(i + 1));
+  };
+  RunConfig config = quiet();
+  config.save_checkpoint = {};  // nothing else brings the steps back
+  Estimator estimator({.model_fn = falling, .model_dir = dir.path(), .run = config});
+  Dataset input = data::range(9) | data::map(number);
+  EXPECT_THROW(estimator.train(input, {.steps = 4}), std::bad_alloc);
+  EXPECT_EQ(estimator.train(input, {.steps = 2}).global_step, 4);
+  EXPECT_EQ(scalar(estimator, "w"), 8 - 0.25 * (1 + 2 + 3 + 4));
 }
 
 TEST(Resume, ABadBatchIsPassedAlsoWhenItIsTheFirst) {

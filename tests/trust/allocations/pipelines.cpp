@@ -114,6 +114,12 @@ void add_parallel(Scenarios& all, int workers) {
     return range(9) | map_and_batch([](Features in) { return in; }, 4, {.workers = workers})
            | prefetch_to_device();
   });
+  all[name("map_into_batch")] = pipeline([=](const Folder&) {
+    auto copy = [](Features in, Features& row, PhiloxStream&) {
+      row.begin()->second.span<std::int64_t>()[0] = in.begin()->second.span<std::int64_t>()[0];
+    };
+    return range(9) | map_and_batch(copy, {{"value", {{}, DType::i64}}}, 4, {.workers = workers});
+  });
 }
 
 void add_augmentations(Scenarios& all) {
