@@ -34,7 +34,8 @@ class Iterator {
   /// element is the caller's to change. Error: the element could not be produced; it counts as
   /// consumed, and the next call goes on after it; index and epoch of `out` name it if they are
   /// known. OutOfMemory or std::bad_alloc: memory was short somewhere, so that nobody knows how far
-  /// the iterators behind this one have come. The pass is over; this is only to be destroyed.
+  /// the iterators behind this one have come. The pass is over: then nothing but the destructor is
+  /// called.
   virtual bool next(Element& out) = 0;
 
   /// Leaves out up to `count` elements, as if next() had yielded (or failed at) them, and returns

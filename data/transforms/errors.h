@@ -9,10 +9,10 @@
 
 namespace belfry::data {
 
-/// How on_error() treats an element that cannot be produced.
+/// How on_error() treats an element that cannot be produced. A lack of memory (is_shortage()) says
+/// nothing against an element: it reaches the consumer and ends the pass, whatever is asked for.
 enum class OnError : std::uint8_t {
-  fail,  ///< the error reaches the consumer; asking again goes on after the element (a lack of
-         ///< memory ends the pass, whatever the action)
+  fail,  ///< the error reaches the consumer; asking again goes on after the element
   skip,  ///< the element is left out, counted and logged
 };
 

@@ -69,8 +69,9 @@ struct MapOptions {
 /// Replaces each element's features by `function` of them, in the order of the source for any
 /// number of workers. The function owns the arrays it gets and may overwrite them. Its random
 /// numbers depend on the seed, the place in the pipeline, and the element's epoch and index alone.
-/// Error: workers neither 1 to 256 nor autotune; whatever the function throws, as an Error that
-/// names the element and is delivered in its place. Keeps random access, if ordered.
+/// Error: workers neither 1 to 256 nor autotune; whatever the function throws (but a lack of
+/// memory), as an Error that names the element and is delivered in its place. Keeps random access,
+/// if ordered.
 Transform map(MapFunction function, MapOptions options = {});
 
 /// The new state and the element to yield, of the state so far and an element.

@@ -7,8 +7,8 @@
 
 namespace belfry {
 
-/// An Error that says nothing against the data: who tries something else where data are bad lets it
-/// pass.
+/// An Error that says nothing against the data: whoever leaves bad data out must not catch it. What
+/// the standard library finds no memory for is a std::bad_alloc, which is no Error.
 class OutOfMemory : public Error {
  public:
   using Error::Error;

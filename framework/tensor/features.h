@@ -110,8 +110,10 @@ class InputStream {
   /// Puts the next batch into `batch`, in place of all that is there, and returns true, or returns
   /// false at the end of data (and on every later call). Error: the element could not be produced;
   /// the next call goes on after it. OutOfMemory or std::bad_alloc: a Dataset's pass is over, and
-  /// next() throws OutOfMemory until restore() puts it back to an earlier position. save() is that
-  /// before the batch if the stream can be stopped (InputContext::stop), else it throws as next().
+  /// next() throws OutOfMemory until restore(), of this stream or a fresh one. save() then gives
+  /// the position before the batch that failed, if the stream was opened with an
+  /// InputContext::stop that may be requested; else it throws OutOfMemory too, and a position that
+  /// was saved before serves.
   virtual bool next(Features& batch) = 0;
 
   /// The position as text: restored into a stream made by the same input_fn, it continues with the

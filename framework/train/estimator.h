@@ -125,9 +125,9 @@ class Estimator {
   /// behind the data's last batch, this call begins the data anew if it has a limit itself; without
   /// one it ends at once. Error: a limit is not above 0; anything that the model, the data or a
   /// hook throws (hooks have then ended as failed). The next call goes on after the last finished
-  /// step, with the batch after the one that failed, if the failure came between two steps (reading
-  /// the input, building the step for a batch, saving); where a Dataset found no memory for a
-  /// batch, with that batch. After one inside a step, NaN and after_step() included, it starts from
+  /// step if the failure came between two steps (reading the input, building the step for a batch,
+  /// saving): with the batch after the one that failed, or with that one if a Dataset found no
+  /// memory for it. After a failure inside a step, NaN and after_step() included, it starts from
   /// the newest checkpoint. Interrupted: a signal has ended
   /// it (RunConfig::throw_on_signals).
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});

@@ -1,4 +1,8 @@
 // The faults that random models found, each as small as it can be.
+#include <map>
+#include <string>
+#include <vector>
+
 #include "../../framework/train/comparing.h"
 #include "belfry/framework/ops/autocast.h"
 #include "belfry/framework/runtime/evaluate.h"
@@ -28,6 +32,52 @@ TEST(FoundByRandomModels, APlanCountsThePlacesOfItsInputs) {
   Estimator estimator({.model_fn = linear, .run = on_cpus(1, 1)});
   EXPECT_THAT(estimator.plan(once({points({1, 2, 3}, {2, 4, 6})}), {.steps = 1}),
               HasSubstr("parameters and statistics 8 B, inputs 128 B, "));
+}
+
+struct Convolution {
+  Shape x, kernel;
+  Size3 stride;
+};
+
+// Multiples of 1/4 below 2 in 16 bits: products are exact in f32, in any order.
+Array quarters(const Shape& shape, int first) {
+  Array out = Array::zeros(shape, DType::f32);
+  for (float& value : out.span<float>()) value = static_cast<float>(first++ * 5 % 17 - 8) / 4;
+  return out.cast(DType::bf16);
+}
+
+// oneDNN 2.6 read behind the image, and wrote behind its memory.
+TEST(FoundByRandomModels, GradientsInBf16OfKernelsThatReachBeyondTheImage) {
+  const Convolution all[] = {{{6, 4, 1, 1, 1}, {4, 1, 1, 1, 1}, {3, 2, 1}},
+                             {{5, 7, 1, 8, 3}, {3, 3, 2, 3, 3}, {1, 3, 2}},
+                             {{4, 9, 3, 5, 2}, {4, 2, 1, 2, 3}, {1, 1, 3}},
+                             {{2, 9, 2, 7, 1}, {4, 4, 4, 1, 20}, {2, 2, 3}},
+                             {{1, 1, 8, 1, 2}, {1, 2, 4, 2, 2}, {1, 1, 3}},
+                             {{2, 1, 4, 1, 3}, {1, 2, 4, 3, 40}, {1, 1, 2}},
+                             {{5, 1, 2, 2, 18}, {1, 3, 4, 18, 2}, {1, 1, 3}}};
+  for (const Convolution& c : all)
+    for (bool volume : {true, false}) {
+      if (!volume && c.x[1] > 1) continue;
+      SCOPED_TRACE(concat(c.x, " under ", c.kernel, volume ? "" : ", an image"));
+      auto sizes = [&](const Shape& shape, int axis) {  // without the depth of an image
+        std::vector<std::int64_t> out(shape.begin(), shape.end());
+        if (!volume) out.erase(out.begin() + axis);
+        return Shape(out);
+      };
+      Graph graph;
+      Tensor x = input(graph, "x", {sizes(c.x, 1), DType::bf16}),
+             kernel = input(graph, "kernel", {sizes(c.kernel, 0), DType::bf16}),
+             y = volume ? conv3d(x, kernel, {.stride = c.stride})
+                        : conv2d(x, kernel, {.stride = {c.stride.rows, c.stride.columns}});
+      Tensor dy = input(graph, "dy", y.type());
+      std::vector<Tensor> wanted = gradients(y, std::vector{x, kernel}, dy);
+      std::map<std::string, Array> feed{{"x", quarters(x.shape(), 1)},
+                                        {"kernel", quarters(kernel.shape(), 2)},
+                                        {"dy", quarters(dy.shape(), 3)}};
+      std::vector<Array> exact = evaluate(wanted, feed, {.fast = false}),
+                         got = evaluate(wanted, feed);
+      for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_TRUE(identical(got[i], exact[i])) << i;
+    }
 }
 
 }  // namespace

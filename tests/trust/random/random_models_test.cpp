@@ -298,11 +298,11 @@ class RandomModel {
 
   // How far rounding alone takes a result: the largest distance from the exact one when every op
   // rounds as the type does, and that of `slow`, the reference in the type. No more draws are made
-  // when it is `enough`; they are many, since a maximum of several that are nearly equal jumps.
+  // when it is `enough`.
   double wobble(double rounding, std::size_t i, const Arrays* slow, double enough) {
     double worst = slow ? apart((*slow)[i], wanted_[i]) : 0;
     std::vector<Arrays>& runs = rounded_[rounding];
-    for (std::uint64_t draw = 0; draw < 64 && worst < enough; ++draw) {
+    for (std::uint64_t draw = 0; draw < 8 && worst < enough; ++draw) {
       if (runs.size() <= draw) {
         Program program = rounded(all_of(exact_), rounding, draw);
         runs.push_back(evaluate(program.outputs, exact_.feed(), reference));
