@@ -16,8 +16,7 @@ class Every final : public Iterator {
       : source_(std::move(source)), count_(count), before_(index) {}
 
   bool next(Element& out) override {
-    std::int64_t before =
-        std::exchange(before_, 0);  // they are left out also if that throws an Error
+    std::int64_t before = std::exchange(before_, 0);  // left out, also if that throws an Error
     if (source_->skip(before) < before) {
       before_ = before;
       return false;

@@ -128,8 +128,7 @@ class Estimator {
   /// step if the failure came between two steps (reading the input, building the step for a batch,
   /// saving): with the batch after the one that failed, or with that one if a Dataset found no
   /// memory for it. After a failure inside a step, NaN and after_step() included, it starts from
-  /// the newest checkpoint. Interrupted: a signal has ended
-  /// it (RunConfig::throw_on_signals).
+  /// the newest checkpoint. Interrupted: a signal has ended it (RunConfig::throw_on_signals).
   TrainResult train(const InputFn& input_fn, TrainOptions options = {});
   /// The same, to be driven step by step.
   Training start(const InputFn& input_fn, TrainOptions options = {});
