@@ -1,6 +1,6 @@
-// Fuzzes decode_image, image_size, exif_orientation and decode_jpeg. The first six bytes choose a
-// crop, its scale and the channels, and whether the checksums of PNG files are put right: no change
-// gets past them otherwise.
+// Fuzzes decode_image, image_size, exif_orientation and decode_jpeg, and encodes what they give.
+// The first six bytes choose a crop, its scale and the channels, and whether the checksums of PNG
+// files are put right: no change gets past them otherwise.
 
 #include <zlib.h>
 
@@ -44,6 +44,15 @@ std::vector<std::uint8_t> with_right_checksums(std::span<const std::uint8_t> png
   return out;
 }
 
+void check_encoders(const Array& image) {
+  std::vector<std::byte> png, jpeg;
+  swallow_errors([&] { png = encode_png(image); });
+  if (!png.empty() && !identical(decode_image(png, {.channels = 0, .keep_depth = true}), image))
+    std::abort();
+  swallow_errors([&] { jpeg = encode_jpeg(image); });
+  if (!jpeg.empty() && decode_image(jpeg, {.channels = 0}).shape() != image.shape()) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -55,12 +64,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const int channels = std::array{0, 1, 3, 4}[bytes[0] & 3];
   swallow_errors([&] { image_size(file); });
   if (exif_orientation(file) < 1 || exif_orientation(file) > 8) std::abort();
+  Array image;
   swallow_errors([&] {
-    decode_image(file, {.channels = channels,
-                        .keep_depth = (bytes[0] & 4) != 0,
-                        .apply_orientation = (bytes[0] & 8) != 0,
-                        .pixel_limit = pixel_limit});
+    image = decode_image(file, {.channels = channels,
+                                .keep_depth = (bytes[0] & 4) != 0,
+                                .apply_orientation = (bytes[0] & 8) != 0,
+                                .pixel_limit = pixel_limit});
   });
+  if (image.defined() && image.elements() <= 1 << 12) check_encoders(image);
 
   JpegOptions options{
       .channels = channels, .accept_damage = (bytes[0] & 16) != 0, .pixel_limit = pixel_limit};

@@ -5,6 +5,7 @@
 #include "belfry/data/formats/arrays/npy.h"
 #include "belfry/data/formats/arrays/npz.h"
 #include "belfry/framework/base/error.h"
+#include "memory_file.h"
 
 using namespace belfry;
 
@@ -19,8 +20,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     data::parse_npz(bytes);
   } catch (const Error&) {
   }
+  const MemoryFile file(data, size);
   try {
-    data::parse_npz(bytes, "input", {"x"});
+    data::read_npy(file.path());
+  } catch (const Error&) {
+  }
+  try {
+    data::read_npz(file.path(), {"x"});
   } catch (const Error&) {
   }
   return 0;

@@ -1,12 +1,16 @@
 // Any bytes are the graph.json of an export or an Error, and so are the graphs made of it; what was
-// read and written stays the same from then on. Small graphs are run.
+// read and written stays the same from then on. Small graphs are run, and
+// their inputs read from tf.train.Examples.
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/export/instantiate.h"
 #include "belfry/framework/export/parse_examples.h"
 #include "belfry/framework/export/saved_graph.h"
+#include "belfry/framework/tensor/example.h"
 #include "graph_mutator.h"
 #include "run_graph.h"
 
@@ -18,6 +22,33 @@ void run(const Graph& graph) {
   try {
     run_if_small(graph);
   } catch (const Error&) {
+  }
+}
+
+/// Examples with the features that the seeds have, in each form.
+std::vector<std::string> examples() {
+  std::vector<std::string> out;
+  for (const tf::Feature& feature :
+       {tf::Feature(std::vector<float>{1, 2, 3, 4}),
+        tf::Feature(std::vector<std::int64_t>{1, -2, 300, 4}),
+        tf::Feature(std::vector<std::string>{"abcd"}), tf::Feature(std::vector<std::string>{})}) {
+    std::vector<std::byte> bytes = tf::Example{{{"x", feature}, {"f", feature}}}.serialize();
+    out.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return out;
+}
+
+Array one_image(std::span<const std::byte>, int channels) {
+  return Array::zeros({2, 2, channels}, DType::u8);
+}
+
+void parse_examples(const saved::Signature& signature) {
+  static const std::vector<std::string> all = examples();
+  for (const std::string& one : all) {
+    try {
+      saved::parse_examples({&one, 1}, signature, one_image);
+    } catch (const Error&) {
+    }
   }
 }
 
@@ -37,6 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (std::int64_t rows : {2, 5}) {
         const saved::GraphOf built = saved::instantiate(signature, {rows, signature.most_steps});
         saved::check_examples(signature);
+        parse_examples(signature);
         run(*built.graph);
       }
   } catch (const Error&) {

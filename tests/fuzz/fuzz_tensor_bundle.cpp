@@ -1,7 +1,9 @@
 // Any bytes are the index of a TensorFlow checkpoint or an Error. The first byte says whether they
-// are the file itself, or a block (1: compressed) in one whose checksums are right.
+// are the file itself, or a block (1: compressed) in one whose checksums are right. What was read
+// is written and read back.
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -32,9 +34,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   if (data[0] < 2) bytes = table_around(bytes, static_cast<char>(data[0]));
   std::ofstream(folder.path + "/x.index", std::ios::binary | std::ios::trunc) << bytes;
+  TensorBundle read;
   try {
-    read_tensor_bundle(folder.path + "/x");
+    read = read_tensor_bundle(folder.path + "/x");
   } catch (const Error&) {
+    return 0;
   }
+  write_tensor_bundle(folder.path + "/y", read.tensors);
+  const TensorBundle again = read_tensor_bundle(folder.path + "/y");
+  if (!std::ranges::equal(read.tensors, again.tensors, [](const auto& a, const auto& b) {
+        return a.first == b.first && identical(a.second, b.second);
+      }))
+    std::abort();
   return 0;
 }

@@ -132,7 +132,7 @@ std::vector<std::string> words() {
 class GraphMutator {
  public:
   GraphMutator(JsonMutator& mutator, Json& signature)
-      : mutator_(mutator), signature_(signature), nodes_(signature["nodes"]) {}
+      : mutator_(mutator), signature_(with_results(signature)), nodes_(signature_["nodes"]) {}
 
   void change() {
     static const std::vector<std::string> ops = op_names();
@@ -177,6 +177,12 @@ class GraphMutator {
   Json operand() {
     const std::size_t output = mutator_.below(4) == 0 ? mutator_.below(3) : 0;
     return Json::array({mutator_.below(nodes_.size() + 1), output});
+  }
+
+  // Added later they would move the nodes.
+  static Json& with_results(Json& signature) {
+    signature["results"];
+    return signature;
   }
 
   void choose_result() { signature_["results"] = {{"y", Json::array({nodes_.size() - 1, 0})}}; }

@@ -78,6 +78,7 @@ inline constexpr const char* graph_nodes[] = {
 {"op":"constant","types":["f64[]"],"value":[9.5]},
 {"op":"check_range","inputs":[[0,0],[2,0],[3,0]],"types":["f32[n, 4]"],"options":
 {"what":"x","remedy":"scale it"}})",
+    R"({"op":"constant","types":["i64[2]"],"elements":["n","2*n"]})",
 };
 
 /// A graph of the two nodes above and these.

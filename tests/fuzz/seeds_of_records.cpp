@@ -1,0 +1,85 @@
+// Records, elements and sound.
+
+#include "../data/formats/bytes.h"
+#include "../data/formats/image_bytes.h"
+#include "belfry/data/cache/element_file.h"
+#include "belfry/data/formats/example.h"
+#include "belfry/data/formats/tfrecord.h"
+#include "belfry/data/formats/wav.h"
+#include "seeds.h"
+
+namespace belfry {
+
+using namespace data;
+
+namespace {
+
+void write_records(const std::string& folder) {
+  Seeds records(folder, "fuzz_tfrecord"), examples(folder, "fuzz_example");
+  const Example example{{{"a", std::vector<std::int64_t>{1, -2, 300}},
+                         {"f", std::vector<float>{1, 2}},
+                         {"s", std::vector<std::string>{"text"}},
+                         {"t", std::vector<std::string>{"text", "", "more"}}}};
+  const SequenceExample sequence{
+      .context = {{"id", std::vector<std::int64_t>{7}}},
+      .feature_lists = {{"x", {std::vector<float>{1, 2}, std::vector<float>{3, 4}}},
+                        {"y", {std::vector<std::int64_t>{5}, std::vector<std::int64_t>{6}}},
+                        {"z", {std::vector<std::int64_t>{}, std::vector<std::int64_t>{6, 7}}}}};
+  examples.write("example", text_of(example.serialize()));
+  examples.write("sequence", text_of(sequence.serialize()));
+  for (Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
+    TfRecordWriter file(records.path(to_string(compression)), compression);
+    for (const char* text : {"", "a", "a longer record"}) file.write(as_bytes(text));
+    file.write(example.serialize());
+    file.close();
+  }
+}
+
+void write_elements(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_element_file");
+  Element element{.features = {{"x", Array::of<float>({1, 2, 3, 4}, {2, 2})},
+                               {"label", Array::scalar<std::int64_t>(3)}},
+                  .index = 0,
+                  .epoch = 1};
+  ElementWriter file(seeds.path("two"));
+  file.write(element);
+  ++element.index;
+  file.write(element);
+  file.close();
+  std::vector<std::byte> bytes;
+  encode_element(element, bytes);
+  seeds.write("one", text_of(bytes));
+}
+
+void write_sound(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_wav");
+  const Array samples = Array::of<float>({0, 0.5f, -1, 0.25f}, {2, 2});
+  for (WavEncoding encoding : {WavEncoding::pcm16, WavEncoding::float32})
+    write_wav(seeds.path(concat("encoding", static_cast<int>(encoding))), samples,
+              {.sample_rate = 8000, .encoding = encoding});
+  struct Format {
+    int code, bits;
+  };
+  for (const Format& f : {Format{1, 8}, {1, 24}, {1, 32}, {3, 64}})
+    for (bool extensible : {false, true}) {
+      const int code = extensible ? 0xfffe : f.code;
+      std::string format = number(code, 2) + number(1, 2) + number(8000, 4)
+                           + number(1000 * f.bits, 4) + number(f.bits / 8, 2) + number(f.bits, 2);
+      if (extensible)
+        format += number(22, 2) + number(f.bits, 2) + number(4, 4) + number(f.code, 2)
+                  + std::string("\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71", 14);
+      seeds.write(concat("format", code, "-", f.code, "-", f.bits),
+                  "RIFF" + number(0, 4) + "WAVEfmt " + number(format.size(), 4) + format + "data"
+                      + number(16, 4) + "0123456789abcdef");
+    }
+}
+
+}  // namespace
+
+void write_record_seeds(const std::string& folder) {
+  write_records(folder);
+  write_elements(folder);
+  write_sound(folder);
+}
+
+}  // namespace belfry
