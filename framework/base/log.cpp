@@ -40,18 +40,15 @@ LogSink set_log_sink(LogSink sink) {
 
 void log_line(LogLevel level, std::string_view line) {
   MutexLock lock(state().mutex);
-  if (state().sink) {
-    state().sink(level, line);
-  } else {
-    write_log_line(level, line);
+  try {
+    if (state().sink) return state().sink(level, line);
+  } catch (...) {  // the line says more than the sink's exception
   }
+  write_log_line(level, line);
 }
 
-void detail::log_lost(LogLevel level) noexcept {
-  try {
-    log_line(level, "memory is short: there was none for the line that belongs here");
-  } catch (...) {  // the sink has none either
-  }
+void detail::log_lost(LogLevel level) {
+  log_line(level, "memory is short: there was none for the line that belongs here");
 }
 
 void log_failure(std::string_view what, const std::exception_ptr& error) noexcept {
@@ -59,7 +56,6 @@ void log_failure(std::string_view what, const std::exception_ptr& error) noexcep
     detail::log_joined(LogLevel::error, what, ": ", what_of(error));
   } catch (const std::bad_alloc&) {  // for what the error says
     detail::log_lost(LogLevel::error);
-  } catch (...) {
   }
 }
 

@@ -17,6 +17,8 @@ enum class LogLevel { info, warning, error };
 
 /// Receives one line, without its newline. Called under a lock: never from two threads at once. The
 /// answer to a signal comes from a thread of Belfry's own: a sink must not wait for other threads.
+/// A line for which it throws goes to stderr: lines come from many threads, which an exception of
+/// another's would end.
 using LogSink = std::function<void(LogLevel, std::string_view line)>;
 
 /// Replaces the sink; an empty one restores the default, which writes to stderr. Thread-safe.
@@ -33,7 +35,7 @@ void log_line(LogLevel level, std::string_view line);
 namespace detail {
 
 /// Says that a line of this level is lost.
-void log_lost(LogLevel level) noexcept;
+void log_lost(LogLevel level);
 
 template <class... Args>
 void log_joined(LogLevel level, const Args&... args) {
@@ -47,8 +49,7 @@ void log_joined(LogLevel level, const Args&... args) {
 }  // namespace detail
 
 /// Hands the arguments, joined to a line of this level, to the sink. Thread-safe. Where there is no
-/// memory for the line, a fixed one takes its place: an exception that leaves a thread ends the
-/// process.
+/// memory for the line, a fixed one takes its place.
 ///@{
 template <class... Args>
 void log_info(const Args&... args) {
@@ -61,7 +62,7 @@ void log_warning(const Args&... args) {
 ///@}
 
 /// Hands "<what>: <what `error` says>" to the sink as an error. For handlers, which have another
-/// exception to tell of: what the sink throws is lost.
+/// exception to tell of.
 void log_failure(std::string_view what, const std::exception_ptr& error) noexcept;
 
 }  // namespace belfry
