@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "../layers_support.h"
 #include "belfry/framework/layers/losses/losses.h"
 #include "belfry/framework/ops/ops.h"
@@ -59,6 +61,15 @@ TEST(ReduceLoss, NoWeightAtAllGivesZeroAndNoNanInTheGradient) {
     EXPECT_THAT(values(loss), ElementsAre(0)) << to_string(r);
     EXPECT_THAT(values(gradients(loss, std::vector{l})[0]), ElementsAre(0, 0)) << to_string(r);
   }
+}
+
+TEST(ReduceLoss, NoLossesGiveZeroByWeights) {
+  Graph graph;
+  Tensor l = tensor<float>(graph, {0}, {});
+  for (Reduction r : {Reduction::weighted_mean, Reduction::mean_by_nonzero_weights})
+    for (Tensor weights : {Tensor(), l})
+      EXPECT_THAT(values(reduce_loss(l, r, weights)), ElementsAre(0)) << to_string(r);
+  EXPECT_TRUE(std::isnan(values(reduce_loss(l, Reduction::mean))[0]));
 }
 
 TEST(ReduceLoss, WeightsMustFit) {
