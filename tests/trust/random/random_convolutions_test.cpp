@@ -21,8 +21,10 @@
 namespace belfry {
 namespace {
 
+using Kind = Padding::Kind;
+
 struct Axis {
-  std::int64_t in = 1, window = 1, stride = 1, dilation = 1;
+  std::int64_t in = 1, window = 1, stride = 1, dilation = 1, before = 0, after = 0;
 };
 
 class RandomConvolution {
@@ -31,11 +33,12 @@ class RandomConvolution {
       : random_(philox_key(seed, "convolution")), dtype_(dtype), volume_(random_.below(2) == 1) {
     std::int64_t groups = random_.below(2) ? 1 : pick(2, 6), in_per_group = pick_channels(),
                  out = groups * pick_channels(), batch = pick(1, 4);
-    bool same = random_.below(4) > 0;
-    for (int i = volume_ ? 0 : 1; i < 3; ++i) axes_[i] = pick_axis(same);
+    const auto padding =
+        std::array{Kind::same, Kind::same, Kind::given, Kind::valid}[random_.below(4)];
+    for (int i = volume_ ? 0 : 1; i < 3; ++i) axes_[i] = pick_axis(padding);
     x_ = input(graph_, "x", {shape_of(batch, &Axis::in, {in_per_group * groups}), dtype});
     kernel_ = input(graph_, "kernel", {shape_of(0, &Axis::window, {in_per_group, out}), dtype});
-    y_ = convolve({.groups = groups, .padding = same ? same_padding : valid_padding});
+    y_ = convolve(groups, padding);
     dy_ = input(graph_, "dy", y_.type());
     std::vector<Tensor> xs{x_, kernel_};
     results_ = gradients(y_, xs, dy_);
@@ -60,9 +63,15 @@ class RandomConvolution {
   }
   std::int64_t pick_channels() { return random_.below(2) ? pick(1, 3) : pick(1, 40); }
 
-  Axis pick_axis(bool same) {
-    Axis out{pick(1, 9), pick(1, 4), pick(1, 3), random_.below(4) ? 1 : 2};
-    if (!same) out.in = std::max(out.in, (out.window - 1) * out.dilation + 1);
+  Axis pick_axis(Kind padding) {
+    Axis out{pick(1, random_.below(2) ? 3 : 9), pick(1, random_.below(4) ? 4 : 7), pick(1, 3),
+             random_.below(4) ? 1 : 2};
+    if (padding == Kind::given) {
+      out.before = pick(0, 4);
+      out.after = pick(0, 4);
+    }
+    if (padding != Kind::same)
+      out.in = std::max(out.in, (out.window - 1) * out.dilation + 1 - out.before - out.after);
     return out;
   }
 
@@ -75,16 +84,23 @@ class RandomConvolution {
     return Shape(out);
   }
 
-  Tensor convolve(Conv3dOptions o) {
+  Tensor convolve(std::int64_t groups, Kind padding) {
     const auto& [d, h, w] = axes_;
-    o.stride = {d.stride, h.stride, w.stride};
-    o.dilation = {d.dilation, h.dilation, w.dilation};
-    if (volume_) return conv3d(x_, kernel_, o);
+    const Size3 stride{d.stride, h.stride, w.stride}, dilation{d.dilation, h.dilation, w.dilation};
+    if (volume_) {
+      Padding p =
+          Padding::explicit_amounts(d.before, d.after, h.before, h.after, w.before, w.after);
+      p.kind = padding;
+      return conv3d(x_, kernel_,
+                    {.stride = stride, .dilation = dilation, .groups = groups, .padding = p});
+    }
+    Padding p = Padding::explicit_amounts(h.before, h.after, w.before, w.after);
+    p.kind = padding;
     return conv2d(x_, kernel_,
-                  {.stride = {h.stride, w.stride},
-                   .dilation = {h.dilation, w.dilation},
-                   .groups = o.groups,
-                   .padding = o.padding});
+                  {.stride = {stride.rows, stride.columns},
+                   .dilation = {dilation.rows, dilation.columns},
+                   .groups = groups,
+                   .padding = p});
   }
 
   Array quarters(const Shape& shape) {

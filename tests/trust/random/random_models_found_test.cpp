@@ -1,4 +1,5 @@
 // The faults that random models found, each as small as it can be.
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -39,11 +40,21 @@ struct Convolution {
   Size3 stride;
 };
 
-// Multiples of 1/4 below 2 in 16 bits: products are exact in f32, in any order.
-Array quarters(const Shape& shape, int first) {
-  Array out = Array::zeros(shape, DType::f32);
+// Multiples of 1/4 below 2: products are exact in f32, in any order.
+Array quarters(const TensorType& type, int first) {
+  Array out = Array::zeros(type.shape, DType::f32);
   for (float& value : out.span<float>()) value = static_cast<float>(first++ * 5 % 17 - 8) / 4;
-  return out.cast(DType::bf16);
+  return out.cast(type.dtype);
+}
+
+void expect_gradients_of_the_reference(Graph& graph, Tensor x, Tensor kernel, Tensor y) {
+  Tensor dy = input(graph, "dy", y.type());
+  std::vector<Tensor> wanted = gradients(y, std::vector{x, kernel}, dy);
+  std::map<std::string, Array> feed{{"x", quarters(x.type(), 1)},
+                                    {"kernel", quarters(kernel.type(), 2)},
+                                    {"dy", quarters(dy.type(), 3)}};
+  std::vector<Array> exact = evaluate(wanted, feed, {.fast = false}), got = evaluate(wanted, feed);
+  for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_TRUE(identical(got[i], exact[i])) << i;
 }
 
 // oneDNN 2.6 read behind the image, and wrote behind its memory.
@@ -69,15 +80,44 @@ TEST(FoundByRandomModels, GradientsInBf16OfKernelsThatReachBeyondTheImage) {
              kernel = input(graph, "kernel", {sizes(c.kernel, 0), DType::bf16}),
              y = volume ? conv3d(x, kernel, {.stride = c.stride})
                         : conv2d(x, kernel, {.stride = {c.stride.rows, c.stride.columns}});
-      Tensor dy = input(graph, "dy", y.type());
-      std::vector<Tensor> wanted = gradients(y, std::vector{x, kernel}, dy);
-      std::map<std::string, Array> feed{{"x", quarters(x.shape(), 1)},
-                                        {"kernel", quarters(kernel.shape(), 2)},
-                                        {"dy", quarters(dy.shape(), 3)}};
-      std::vector<Array> exact = evaluate(wanted, feed, {.fast = false}),
-                         got = evaluate(wanted, feed);
-      for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_TRUE(identical(got[i], exact[i])) << i;
+      expect_gradients_of_the_reference(graph, x, kernel, y);
     }
+}
+
+// As above, with padding that is given.
+TEST(FoundByRandomModels, GradientsOfKernelsInFrontOfASmallImage) {
+  struct Case {
+    DType dtype;
+    Convolution convolution;
+    std::array<std::int64_t, 6> padding;
+  };
+  const Case all[] = {
+      {DType::bf16, {{16, 1, 2, 2, 2}, {1, 2, 2, 2, 2}, {1, 1, 3}}, {0, 0, 1, 1, 1, 0}},
+      {DType::bf16, {{2, 1, 2, 1, 2}, {1, 2, 3, 2, 2}, {1, 1, 2}}, {0, 0, 1, 1, 2, 2}},
+      {DType::bf16, {{2, 2, 1, 2, 2}, {1, 4, 1, 2, 2}, {1, 1, 1}}, {0, 0, 2, 1, 0, 0}},
+      {DType::f32, {{1, 5, 2, 2, 2}, {7, 1, 1, 2, 2}, {2, 1, 1}}, {3, 3, 0, 0, 0, 0}},
+      {DType::f32, {{2, 2, 4, 2, 2}, {1, 6, 1, 2, 2}, {1, 2, 1}}, {0, 0, 3, 0, 0, 0}}};
+  for (const Case& c : all) {
+    const auto& [x_shape, kernel_shape, stride] = c.convolution;
+    SCOPED_TRACE(concat(x_shape, " under ", kernel_shape));
+    const auto& p = c.padding;
+    Graph volume, image;
+    Tensor x = input(volume, "x", {x_shape, c.dtype}),
+           kernel = input(volume, "kernel", {kernel_shape, c.dtype});
+    auto padding = Padding::explicit_amounts(p[0], p[1], p[2], p[3], p[4], p[5]);
+    expect_gradients_of_the_reference(volume, x, kernel,
+                                      conv3d(x, kernel, {.stride = stride, .padding = padding}));
+    if (x_shape[1] > 1 || kernel_shape[0] > 1) continue;
+    x = input(image, "x", {Shape{x_shape[0], x_shape[2], x_shape[3], x_shape[4]}, c.dtype});
+    kernel =
+        input(image, "kernel",
+              {Shape{kernel_shape[1], kernel_shape[2], kernel_shape[3], kernel_shape[4]}, c.dtype});
+    expect_gradients_of_the_reference(
+        image, x, kernel,
+        conv2d(x, kernel,
+               {.stride = {stride.rows, stride.columns},
+                .padding = Padding::explicit_amounts(p[2], p[3], p[4], p[5])}));
+  }
 }
 
 }  // namespace

@@ -23,14 +23,24 @@ bool overruns(const ConvGeometry& g) {
   return g.taps() == 1 && gaps && g.in_channels < 8;
 }
 
-/// In 16 bits, oneDNN 2.6's kernels take what lies behind an image for a part of it, and write
-/// beyond their memory, where windows have gaps between them and padding behind the last: in
-/// volumes, and in images over whose columns there is one window. In f32 they do not.
-bool overreaches(const ConvGeometry& g, DType dtype) {
+/// oneDNN 2.6's kernels misplace taps, and write beyond their memory, where windows begin three or
+/// more in front of a volume that is not much larger than they are.
+bool overhangs(const ConvGeometry& g) {
+  auto over = [](const WindowAxis& a) { return a.before >= 3 && a.in < 2 * a.extent(); };
+  return g.volume && (over(g.depth) || over(g.rows) || over(g.columns));
+}
+
+/// In 16 bits, they also take what lies behind an image for a part of it where windows have gaps
+/// between them and padding behind the last, in volumes and in images over whose columns there is
+/// one window; where the columns are fewer than lie between two windows; and in volumes that are
+/// smaller than a window along some axis.
+bool overreaches(const ConvGeometry& g) {
   auto behind = [](const WindowAxis& a) { return a.stride > 1 && a.after > 0; };
-  if (dtype == DType::f32) return false;
-  return (behind(g.columns) && (g.volume || g.columns.out == 1))
-         || (g.volume && (behind(g.depth) || behind(g.rows)));
+  auto small = [](const WindowAxis& a) { return a.in < a.extent(); };
+  if (g.columns.in < g.columns.stride || (behind(g.columns) && g.columns.out == 1)) return true;
+  return g.volume
+         && (behind(g.depth) || behind(g.rows) || behind(g.columns) || small(g.depth)
+             || small(g.rows) || small(g.columns));
 }
 
 Description describe(const OnednnConv& conv, const ConvGeometry& g) {
@@ -83,8 +93,9 @@ std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
     if (auto kernel = patches_grad_kernel(node, g, threads)) return kernel;
     Description d = describe(*conv, g);
-    if (slower_than_f32(node.output().dtype, d.impl_info_str())
-        || overreaches(g, node.output().dtype))
+    DType dtype = node.output().dtype;
+    if (slower_than_f32(dtype, d.impl_info_str()) || overhangs(g)
+        || (dtype != DType::f32 && overreaches(g)))
       return nullptr;
     return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, d);
   });
