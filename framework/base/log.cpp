@@ -38,7 +38,7 @@ LogSink set_log_sink(LogSink sink) {
   return std::exchange(state().sink, std::move(sink));
 }
 
-void log_line(LogLevel level, std::string_view line) {
+void log_line(LogLevel level, std::string_view line) noexcept {
   MutexLock lock(state().mutex);
   try {
     if (state().sink) return state().sink(level, line);
@@ -47,14 +47,14 @@ void log_line(LogLevel level, std::string_view line) {
   write_log_line(level, line);
 }
 
-void detail::log_lost(LogLevel level) {
+void detail::log_lost(LogLevel level) noexcept {
   log_line(level, "memory is short: there was none for the line that belongs here");
 }
 
 void log_failure(std::string_view what, const std::exception_ptr& error) noexcept {
   try {
     detail::log_joined(LogLevel::error, what, ": ", what_of(error));
-  } catch (const std::bad_alloc&) {  // for what the error says
+  } catch (...) {  // no memory for what the error says
     detail::log_lost(LogLevel::error);
   }
 }

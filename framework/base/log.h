@@ -17,8 +17,8 @@ enum class LogLevel { info, warning, error };
 
 /// Receives one line, without its newline. Called under a lock: never from two threads at once. The
 /// answer to a signal comes from a thread of Belfry's own: a sink must not wait for other threads.
-/// A line for which it throws goes to stderr: lines come from many threads, which an exception of
-/// another's would end.
+/// A sink that throws loses no line: it goes to stderr. The exception ends there, since one that
+/// leaves a thread ends the process.
 using LogSink = std::function<void(LogLevel, std::string_view line)>;
 
 /// Replaces the sink; an empty one restores the default, which writes to stderr. Thread-safe.
@@ -30,12 +30,12 @@ LogSink set_log_sink(LogSink sink);
 void write_log_line(LogLevel level, std::string_view line);
 
 /// Hands a line to the sink. Thread-safe.
-void log_line(LogLevel level, std::string_view line);
+void log_line(LogLevel level, std::string_view line) noexcept;
 
 namespace detail {
 
 /// Says that a line of this level is lost.
-void log_lost(LogLevel level);
+void log_lost(LogLevel level) noexcept;
 
 template <class... Args>
 void log_joined(LogLevel level, const Args&... args) {

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Which lines of each parser the seeds of the fuzz targets run, and what long runs have found from
-# them: build/fuzz_coverage/parsers.txt. (gcov's counters of clang lose the blocks that throw.)
+# them: build/fuzz_coverage/parsers.txt. (Clang's counters for gcov lose blocks that throw.)
 #
 #   bash tests/fuzz/coverage.sh
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source examples/common/packages.sh
-install_packages "${belfry_build_packages[@]}" "${belfry_clang_packages[@]}"
+install_packages "${belfry_build_packages[@]}" "${belfry_clang_packages[@]}" \
+  "${belfry_snappy_packages[@]}"
 folder=build/fuzz_coverage
 parsers=(
   data/augment/json.cpp data/cache/element_file.cpp data/formats/byte_reader.cpp
@@ -15,7 +16,7 @@ parsers=(
   data/formats/images/{bmp,image,image_header,jpeg,png,tiff,tiff_header,webp}.cpp
   data/text/{added_tokens,json_place,read_tokenizer}.cpp
   framework/base/{json,json_text,json_tree,protobuf_wire}.cpp
-  framework/export/{extent,instantiate,parse_examples,saved_graph_json}.cpp
+  framework/export/{extent,instantiate,op_table,parse_examples,saved_graph,saved_graph_json}.cpp
   framework/tensor/{example,safetensors,safetensors_header,sorted_table}.cpp
   framework/tensor/{tensor_bundle,tensor_bundle_entry}.cpp
   framework/train/{checkpoint,run_config}.cpp
@@ -31,7 +32,8 @@ for path in $folder/tests/fuzz/fuzz_*; do
   found=build/fuzz/tests/fuzz/found/${path##*/}
   [[ -d $found ]] && inputs+=("$found")
   LLVM_PROFILE_FILE=$folder/counts/${path##*/} \
-    "$path" -runs=0 -rss_limit_mb=2048 -max_len=65536 "${inputs[@]}" 2>&1 | tail -n 1
+    "$path" -runs=0 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix=$folder/ "${inputs[@]}" \
+    >"$path.log" 2>&1 || { tail -n 40 "$path.log"; exit 1; }
   objects+=(-object "$path")
 done
 

@@ -1,6 +1,6 @@
-// Fuzzes decode_image, image_size, exif_orientation and decode_jpeg, and encodes what they give.
-// The first six bytes choose a crop, its scale and the channels, and whether the checksums of PNG
-// files are put right: no change gets past them otherwise.
+// Fuzzes decode_image, whose images are encoded again, image_size, exif_orientation and
+// decode_jpeg. The first six bytes choose a crop, its scale and the channels, and whether the
+// checksums of PNG files are put right: no change gets past them otherwise.
 
 #include <zlib.h>
 

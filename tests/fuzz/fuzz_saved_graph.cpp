@@ -1,6 +1,6 @@
 // Any bytes are the graph.json of an export or an Error, and so are the graphs made of it; what was
-// read and written stays the same from then on. Small graphs are run, and
-// their inputs read from tf.train.Examples.
+// read and written stays the same from then on. Small graphs are run, and small inputs read from
+// tf.train.Examples.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -42,7 +42,11 @@ Array one_image(std::span<const std::byte>, int channels) {
   return Array::zeros({2, 2, channels}, DType::u8);
 }
 
-void parse_examples(const saved::Signature& signature) {
+/// Unless rows are large: where a feature is missing, a whole one of the default takes its place.
+void try_examples(const saved::Signature& signature) {
+  constexpr std::int64_t most_bytes = 1 << 16;
+  for (const saved::Node* input : signature.inputs())
+    if (input->outputs[0].at({1, signature.most_steps}).bytes() > most_bytes) return;
   static const std::vector<std::string> all = examples();
   for (const std::string& one : all) {
     try {
@@ -68,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       for (std::int64_t rows : {2, 5}) {
         const saved::GraphOf built = saved::instantiate(signature, {rows, signature.most_steps});
         saved::check_examples(signature);
-        parse_examples(signature);
+        if (rows == 2) try_examples(signature);
         run(*built.graph);
       }
   } catch (const Error&) {

@@ -36,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   data::TfRecordReader reader(std::as_bytes(std::span(data, size)), "input");
   std::vector<std::byte> record;
   for (bool more = true; more;) {
+    bool got = false;
     try {
       data::TfRecordPosition before = reader.position();
       more = reader.next(record);
@@ -44,9 +45,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       reader.seek(before);
       reader.skip();
       if (reader.position() != after) __builtin_trap();
-      if (more) check_frame(record);
+      got = more;
     } catch (const Error&) {
     }
+    if (got) check_frame(record);
   }
   read_first(MemoryFile(data, size).path());
   return 0;

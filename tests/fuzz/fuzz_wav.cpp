@@ -31,7 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   } catch (const Error&) {
     return 0;
   }
-  if (!identical(read_wav(MemoryFile(bytes, size).path()).samples, wav.samples)) std::abort();
+  const Wav file = read_wav(MemoryFile(bytes, size).path());
+  if (!identical(file.samples, wav.samples) || file.sample_rate != wav.sample_rate
+      || file.channels != wav.channels || file.bits != wav.bits)
+    std::abort();
   check_round_trip(wav, WavEncoding::float32);
   check_round_trip(wav, WavEncoding::pcm16);
   return 0;

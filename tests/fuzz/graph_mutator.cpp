@@ -179,7 +179,7 @@ class GraphMutator {
     return Json::array({mutator_.below(nodes_.size() + 1), output});
   }
 
-  // Added later they would move the nodes.
+  // A member that is added moves the others, one of which `nodes_` refers to.
   static Json& with_results(Json& signature) {
     signature["results"];
     return signature;

@@ -1,12 +1,19 @@
 #pragma once
-// The files to begin fuzzing from: each function writes a folder for some targets into `folder`.
+// The files to begin fuzzing from: each function writes the folders of some targets into
+// `folder`.
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "belfry/framework/base/file.h"
 
 namespace belfry {
+
+inline std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 /// The seeds of one target.
 class Seeds {

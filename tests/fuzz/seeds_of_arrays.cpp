@@ -6,7 +6,6 @@
 #include <map>
 #include <vector>
 
-#include "../data/formats/bytes.h"
 #include "../data/formats/image_bytes.h"
 #include "../framework/tensor/bad_safetensors.h"
 #include "../framework/tensor/table_bytes.h"

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "../data/formats/bmp_bytes.h"
-#include "../data/formats/bytes.h"
 #include "../data/formats/image_bytes.h"
 #include "../data/formats/jpeg_bytes.h"
 #include "../data/formats/png_bytes.h"
@@ -70,7 +69,7 @@ NamedFiles jpeg_files() {
           {"arithmetic.jpg", jpeg(colour, {.arithmetic = true})},
           {"grey.jpg", jpeg(jpeg_picture(9, 9, 1))},
           {"cmyk.jpg", jpeg(jpeg_picture(9, 9, 4), {.stored = JCS_YCCK})},
-          {"thumbnail.jpg", with_exif(jpeg(colour), number(1, 2) + exif_entry(0x0112, 9))}};
+          {"bad_orientation.jpg", with_exif(jpeg(colour), number(1, 2) + exif_entry(0x0112, 9))}};
 }
 
 NamedFiles turned_files() {

@@ -1,6 +1,5 @@
 // Records, elements and sound.
 
-#include "../data/formats/bytes.h"
 #include "../data/formats/image_bytes.h"
 #include "belfry/data/cache/element_file.h"
 #include "belfry/data/formats/example.h"
@@ -74,7 +73,7 @@ void write_sound(const std::string& folder) {
                   + std::string("\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71", 14);
       seeds.write(concat("format", code, "-", f.code, "-", f.bits),
                   "RIFF" + number(0, 4) + "WAVEfmt " + number(format.size(), 4) + format + "data"
-                      + number(16, 4) + "0123456789abcdef");
+                      + number(24, 4) + "0123456789abcdef01234567");
     }
 }
 

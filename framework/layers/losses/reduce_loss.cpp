@@ -48,9 +48,9 @@ Tensor reduce_loss(Tensor losses, Reduction reduction, Tensor weights) {
       reduction == Reduction::weighted_mean || reduction == Reduction::mean_by_nonzero_weights;
   if (reduction == Reduction::none) return weighted;
   if (reduction == Reduction::sum) return sum(weighted);
-  // The sum of no losses, which have no mean.
-  if (by_weights && losses.shape().elements() == 0) return sum(weighted);
-  if (!by_weights || !weights.defined()) return mean(weighted);
+  if (!by_weights) return mean(weighted);
+  if (!weights.defined())  // no losses have a sum, but no mean
+    return losses.shape().elements() == 0 ? sum(weighted) : mean(weighted);
 
   Tensor each = broadcast_to(
       layers::fit_weights("reduce_loss", weights, losses.shape(), losses.dtype()), losses.shape());
