@@ -45,23 +45,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                                         .max_record_bytes = choice & 16 ? 20 : 1 << 20});
   Features record;
   std::size_t end = 0;
+  bool at_record = false;  // where one may begin again
   while (true) {
     const CsvPosition before = reader.position();
     const auto begin = static_cast<std::size_t>(before.offset);
     const std::string_view text = content.substr(begin, std::max(begin, end) - begin);
     const bool at_end = end >= content.size();
-    bool got = false;
+    bool got = false, thrown = false;
     try {
       std::string_view rest = text;
       got = reader.next(rest, at_end, record);
       if (!got && at_end) break;
       if (!got) end += step;
     } catch (const Error&) {
+      thrown = true;
       // An error that takes nothing would come for ever.
       if (reader.position() == before && !content.empty() && !at_end) std::abort();
     }
-    const bool behind_header = begin > 0 || (choice & 1) == 0;
-    if (got && behind_header) check_again(reader, before, text, at_end, record);
+    if (got && at_record) check_again(reader, before, text, at_end, record);
+    at_record = got || thrown;
   }
   if (static_cast<std::size_t>(reader.position().offset) != content.size()) std::abort();
   return 0;
