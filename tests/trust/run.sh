@@ -110,7 +110,7 @@ a_round() {
     BELFRY_RANDOM_PIPELINES=300 BELFRY_RANDOM_CONVOLUTIONS=1000 stage random $tests/trust/random/random_tests
   BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_FUZZED_RUNS=200 \
     stage programs $tests/examples/tools/programs_tests --gtest_filter='Fuzzed*'
-  BELFRY_SOAK=20 stage soak $tests/trust/soak/soak_tests
+  BELFRY_SOAK=100 stage soak $tests/trust/soak/soak_tests
   BELFRY_WORKER_FAULTS=10 BELFRY_WORKER_FAULTS_SEED=$round stage workers workers
   stage fuzz fuzz
   stage threads threads
