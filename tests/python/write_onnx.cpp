@@ -1,5 +1,5 @@
-// Writes <folder>/<model>/<time>/, an export of each model of models/, and beside it
-// inputs.safetensors and outputs.safetensors: a batch, and what Belfry predicts for it.
+// Writes <folder>/<model>/<time>/, an export of each model of models/ and of models_of_ops(), and
+// beside it inputs.safetensors and outputs.safetensors: a batch, and what Belfry predicts for it.
 #include <cstdio>
 #include <filesystem>
 
@@ -7,6 +7,7 @@
 #include "belfry/framework/export/predictor.h"
 #include "belfry/framework/graph/leaves.h"
 #include "every_model.h"
+#include "models_of_ops.h"
 
 using namespace belfry;
 using namespace belfry::models;
@@ -31,9 +32,10 @@ ModelFn telling_more(const ModelFn& model_fn) {
 }
 
 // With free steps, more of them than the batch has.
-void write(const SmallModel& small, const std::string& folder, bool free_steps = false) {
+void write(const SmallModel& small, const ModelFn& model_fn, const std::string& folder,
+           bool free_steps = false) {
   std::filesystem::create_directories(folder);
-  ModelFn model = telling_more(make(small.name, small.options));
+  ModelFn model = telling_more(model_fn);
   std::string checkpoint = folder + "/checkpoint.safetensors";
   Features batch = small.batch(5);
   write_checkpoint(checkpoint, random_checkpoint(model, batch));
@@ -91,15 +93,21 @@ std::vector<std::pair<std::string, SmallModel>> models_of_positions() {
 }  // namespace
 
 int main(int, char** arguments) try {
-  auto write_all = [&](const std::string& name, const SmallModel& small) {
+  auto write_all = [&](const std::string& name, const SmallModel& small, const ModelFn& model) {
     std::string folder = concat(arguments[1], "/", name);
     with_context(name, [&] {
-      write(small, folder);
-      if (!small.free_steps.empty()) write(small, folder + "_of_free_steps", true);
+      write(small, model, folder);
+      if (!small.free_steps.empty()) write(small, model, folder + "_of_free_steps", true);
     });
   };
-  for (const SmallModel& small : every_model()) write_all(small.name, small);
-  for (const auto& [name, small] : models_of_positions()) write_all(name, small);
+  for (const SmallModel& small : every_model())
+    write_all(small.name, small, make(small.name, small.options));
+  for (const auto& [name, small] : models_of_positions())
+    write_all(name, small, make(small.name, small.options));
+  for (const ModelOfOps& ops : models_of_ops())
+    write_all(ops.small.name, ops.small, [&](const Scope& s, const Batch& batch, Mode) {
+      return EstimatorSpec{.predictions = ops.results(s, batch["x"])};
+    });
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return 1;

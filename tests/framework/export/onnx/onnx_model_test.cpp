@@ -1,4 +1,5 @@
-// Every model's file is run by onnxruntime: tests/python/read_onnx.py.
+// The files of all models, and of models of all ops, are run by onnxruntime:
+// tests/python/read_onnx.py.
 #include "belfry/framework/export/onnx/onnx_model.h"
 
 #include "../export_testing.h"
