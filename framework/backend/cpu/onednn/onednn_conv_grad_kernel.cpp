@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   auto conv = onednn_conv(g, node.output().dtype);
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
-    if (auto kernel = patches_grad_kernel(node, g, threads)) return kernel;
+    if (auto kernel = patches_grad_kernel(node, g, threads, overhangs(g))) return kernel;
     Description d = describe(*conv, g);
     DType dtype = node.output().dtype;
     if (slower_than_f32(dtype, d.impl_info_str()) || overhangs(g)
