@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-#include <vector>
+#include <chrono>
 
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
@@ -31,6 +30,18 @@ TEST_F(Delays, MeetTheShareOfLocksThatIsAskedFor) {
   std::uint64_t some = of_thousand_locks(10);
   EXPECT_GT(some, 100u);
   EXPECT_LT(some, 400u);
+}
+
+// Nobody notifies.
+TEST_F(Delays, EndWaiting) {
+  delay_locks(3, 1);
+  Mutex mutex;
+  Condition condition;
+  MutexLock lock(mutex);
+  std::uint64_t before = delays_made();
+  condition.wait(mutex);
+  EXPECT_TRUE(condition.wait_until(mutex, std::chrono::steady_clock::time_point::max()));
+  EXPECT_GE(delays_made(), before + 2);
 }
 
 // A log line is written under a lock of the library.
