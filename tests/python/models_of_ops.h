@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "belfry/framework/layers/layers.h"
+#include "belfry/framework/layers/recurrent.h"
 #include "belfry/framework/ops/ops.h"
 #include "every_model.h"
 
@@ -101,7 +102,7 @@ inline NamedTensors of_elements(const Scope&, const Tensor& x) {
           {"clip", clip(x, -0.5, 1)},
           {"pow", pow(positive, x)},
           {"div", x / positive},
-          {"div_i64", integers / (integers * integers + 2)},
+          {"div_i64", integers * 7 / (integers * integers + 2)},
           {"minimum", minimum(x, halves * halves)},
           {"maximum", maximum(x, halves * halves)},
           {"equal", number(is_half)},
@@ -116,7 +117,8 @@ inline NamedTensors of_elements(const Scope&, const Tensor& x) {
           {"where", where(is_low, x, halves)},
           {"towards_zero", cast(x * 3, DType::i32)},
           {"f16", cast(cast(x, DType::f16), DType::f32)},
-          {"to_bool", number(cast(whole, DType::boolean))}};
+          {"to_bool", number(cast(whole, DType::boolean))},
+          {"stop_gradient", stop_gradient(x)}};
 }
 
 /// Random numbers of each kind, added to x [n, 3].
@@ -162,6 +164,32 @@ inline NamedTensors windows(const Scope& s, const Tensor& x) {
   return results;
 }
 
+/// Every cell over x [n, 4, 3], from given states and from zeros, over all steps and over some.
+inline NamedTensors recurrences(const Scope& s, const Tensor& x) {
+  Tensor first = reshape(slice(x, {{0, 0, 0}, {-1, 1, 3}, {}}), {-1, 3});
+  Tensor steps = cast(clip(sum(first, {.axes = {1}}) * 3 + 2, 0, 4), DType::i32);
+  NamedTensors results{{"steps", steps}};
+  for (RecurrentCell cell :
+       {RecurrentCell::lstm, RecurrentCell::gru, RecurrentCell::tanh, RecurrentCell::relu}) {
+    auto add = [&](const std::string& name, const RecurrentLayerOptions& options) {
+      RecurrentResult got = recurrent_layers(s / name, x, cell, options);
+      results.emplace_back(name, got.y);
+      results.emplace_back(name + "_last", got.last);
+      results.emplace_back(name + "_h", got.states.back().h);
+      if (cell == RecurrentCell::lstm) results.emplace_back(name + "_c", got.states.back().c);
+    };
+    std::string name = to_string(cell);
+    RecurrentState state{first, cell == RecurrentCell::lstm ? -first : Tensor()};
+    add(name, {.units = 3, .recurrent_bias = true});
+    add(name + "_two_ways", {.units = 3,
+                             .bidirectional = true,
+                             .lengths = steps,
+                             .initial = {state, {first * 2, state.c}}});
+    add(name + "_of_lengths", {.units = 3, .layers = 2, .use_bias = false, .lengths = steps});
+  }
+  return results;
+}
+
 /// All of these.
 inline std::vector<ModelOfOps> models_of_ops() {
   auto of_x = [](const char* name, TensorType x, double low, double high, auto results) {
@@ -171,6 +199,7 @@ inline std::vector<ModelOfOps> models_of_ops() {
           of_x("reduced", {{3, 2, 2}, DType::i64}, 1, 7, reduced),
           of_x("moved", {{3, 5, 2}, DType::i64}, -2, 6, moved),
           of_x("of_elements", {{4, 5}, DType::f32}, -2, 3, of_elements),
+          of_x("recurrences", {{4, 3}, DType::f32}, -1, 1, recurrences),
           of_x("drawn", {{3}, DType::f32}, -1, 1, drawn),
           of_x("windows", {{7, 8, 4}, DType::f32}, -1, 1, windows)};
 }

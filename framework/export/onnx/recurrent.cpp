@@ -83,11 +83,11 @@ void recurrent(Converter& c) {
   std::vector<std::string> outputs = c.add_several(op.name, inputs, attributes, lstm ? 3 : 2);
   std::string y = c.add("Squeeze", {outputs[0], c.list({1})});  // [t, 1, n, units]
   c.give(c.transposed(y, {1, 0, 2}), 0);
-  // Runtimes give zeros as the last state of a row without steps.
+  // ONNX does not say what the last state of a row without steps is.
   for (int i = 1; i < std::ssize(outputs); ++i) {
-    const std::string& first = i == 1 ? h : cell;
-    std::string last = outputs[i];
-    if (!none.empty() && !first.empty()) last = c.add("Where", {none, first, last});
+    std::string first = i == 1 ? h : cell, last = outputs[i];
+    if (!none.empty())
+      last = c.add("Where", {none, first.empty() ? c.scalar(0, dtype) : first, last});
     c.give(c.add("Squeeze", {last, c.list({0})}), i);
   }
 }

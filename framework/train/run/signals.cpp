@@ -158,7 +158,10 @@ class SignalWatch {
 
   static void tell(SignalGuard& guard, const char* signal) {
     auto heard = std::exchange(guard.heard_, {});
-    if (heard) heard(signal);
+    try {
+      if (heard) heard(signal);
+    } catch (...) {  // the stop is requested all the same
+    }
   }
 
   Mutex changes_;  // held while guards_ changes and the thread begins and ends

@@ -30,10 +30,11 @@ bool overhangs(const ConvGeometry& g) {
   return g.volume && (over(g.depth) || over(g.rows) || over(g.columns));
 }
 
-/// In 16 bits, they also take what lies behind an image for a part of it where windows have gaps
-/// between them and padding behind the last, in volumes and in images over whose columns there is
-/// one window; where the columns are fewer than lie between two windows; and in volumes that are
-/// smaller than a window along some axis.
+/// In 16 bits, they also take what lies behind an image for a part of it:
+///   where the columns are fewer than their stride;
+///   with a stride above 1 and padding behind the last window, in volumes, and along the columns of
+///   images where there is one window;
+///   in volumes that are smaller than a window along some axis.
 bool overreaches(const ConvGeometry& g) {
   auto behind = [](const WindowAxis& a) { return a.stride > 1 && a.after > 0; };
   auto small = [](const WindowAxis& a) { return a.in < a.extent(); };
@@ -92,11 +93,10 @@ std::unique_ptr<Kernel> make(const Node& node, const KernelOptions& options) {
   if (!conv) return nullptr;
   return make_onednn_kernel(node, threads, [&]() -> std::unique_ptr<Kernel> {
     if (auto kernel = patches_grad_kernel(node, g, threads, overhangs(g))) return kernel;
-    Description d = describe(*conv, g);
     DType dtype = node.output().dtype;
-    if (slower_than_f32(dtype, d.impl_info_str()) || overhangs(g)
-        || (dtype != DType::f32 && overreaches(g)))
-      return nullptr;
+    if (overhangs(g) || (dtype != DType::f32 && overreaches(g))) return nullptr;
+    Description d = describe(*conv, g);
+    if (slower_than_f32(dtype, d.impl_info_str())) return nullptr;
     return std::make_unique<OnednnConvGradKernel>(node.op().name, *conv, d);
   });
 }

@@ -248,6 +248,15 @@ TEST(SignalGuard, RequestsAStopAndTellsOnce) {
   EXPECT_EQ(told, 1);
 }
 
+TEST(SignalGuard, LosesWhatIsThrownByThoseWhoHear) {
+  std::atomic<int> told = 0;
+  SignalGuard throwing([](const char*) { throw std::bad_alloc(); });
+  SignalGuard guard([&](const char*) { ++told; });
+  std::raise(SIGTERM);
+  while (!throwing.stop().stop_requested() || told == 0) std::this_thread::yield();
+  EXPECT_EQ(told, 1);
+}
+
 TEST(SignalGuard, AllThatLiveHearOfOne) {
   auto before = handler_of(SIGINT);
   {
