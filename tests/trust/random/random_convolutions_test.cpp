@@ -35,7 +35,8 @@ class RandomConvolution {
                  out = groups * pick_channels(), batch = pick(1, 4);
     const auto padding =
         std::array{Kind::same, Kind::same, Kind::given, Kind::valid}[random_.below(4)];
-    for (int i = volume_ ? 0 : 1; i < 3; ++i) axes_[i] = pick_axis(padding);
+    const std::int64_t large = pick(0, 9);  // this axis, if there is one
+    for (int i = volume_ ? 0 : 1; i < 3; ++i) axes_[i] = pick_axis(padding, i == large ? 30 : 9);
     x_ = input(graph_, "x", {shape_of(batch, &Axis::in, {in_per_group * groups}), dtype});
     kernel_ = input(graph_, "kernel", {shape_of(0, &Axis::window, {in_per_group, out}), dtype});
     y_ = convolve(groups, padding);
@@ -63,8 +64,8 @@ class RandomConvolution {
   }
   std::int64_t pick_channels() { return random_.below(2) ? pick(1, 3) : pick(1, 40); }
 
-  Axis pick_axis(Kind padding) {
-    Axis out{pick(1, random_.below(2) ? 3 : 9), pick(1, random_.below(4) ? 4 : 7), pick(1, 3),
+  Axis pick_axis(Kind padding, std::int64_t largest) {
+    Axis out{pick(1, random_.below(2) ? 3 : largest), pick(1, random_.below(4) ? 4 : 7), pick(1, 3),
              random_.below(4) ? 1 : 2};
     if (padding == Kind::given) {
       out.before = pick(0, 4);
