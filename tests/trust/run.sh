@@ -6,8 +6,8 @@
 #   bash tests/trust/run.sh [--hours H]    (1 unless said; a round is begun while there is time)
 #
 # Interrupted, it goes on with the stage in which it was, for H hours more; other sources begin anew.
-# The log of a stage that failed stays in build/trust/findings, and the next stage begins. The status
-# is 1 if there is one.
+# The log of a stage that failed stays in build/trust/findings, in a folder for each state of the
+# sources, and the next stage begins. The status is 1 if there is one.
 #
 # tests/trust/counts.tsv keeps the counts of earlier runs, which the table adds, and no round has the
 # seeds of one of these. To keep those of this run: cat build/trust/counts >>tests/trust/counts.tsv
@@ -28,12 +28,13 @@ kept=tests/trust/counts.tsv # round, date, count, of what
 mkdir -p "$folder"
 exec 9>"$folder/lock"
 flock -n 9 || { echo "another run, or a program that one has left, is under way in $folder" >&2; exit 2; }
-sources=$({ git rev-parse HEAD; git diff HEAD; } | sha256sum)
+sources=$({ git rev-parse HEAD; git diff HEAD; } | sha256sum | cut -c 1-12)
 if [[ $sources != "$(cat "$folder/sources" 2>/dev/null)" ]]; then
-  rm -rf "$folder"/{done,counts,findings}
+  rm -f "$folder"/{done,counts}
   echo "$sources" >"$folder/sources"
 fi
-mkdir -p "$folder/findings"
+findings=$folder/findings/$sources
+mkdir -p "$findings"
 touch "$folder"/{done,counts}
 
 build() {
@@ -47,8 +48,8 @@ stage() {
   grep -qx "$round $name" "$folder/done" && return
   echo "== round $round: $name, after $((SECONDS / 60)) min"
   if ! "$@" >"$log" 2>&1; then # the lock is held as long as a program of a stage lives
-    cp "$log" "$folder/findings/$name-$round.log"
-    echo "FAILED: $folder/findings/$name-$round.log"
+    cp "$log" "$findings/$name-$round.log"
+    echo "FAILED: $findings/$name-$round.log"
   fi
   awk -F '\t' -v start="$round\t$(date -u +%F)\t" '
     sub(/^([0-9]+: )?counted /, "") { split($0, of, " "); sub(/^[0-9]+ /, ""); sum[$0] += of[1] }
@@ -69,7 +70,7 @@ fuzz() {
     (cd build/fuzz/tests/fuzz &&
       "./$target" -max_total_time=60 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1024 \
         -max_len=65536 -print_final_stats=1 -seed="$round" \
-        -artifact_prefix="$folder/findings/$target-" "found/$target" "seeds/$target" 2>&1) |
+        -artifact_prefix="$findings/$target-" "found/$target" "seeds/$target" 2>&1) |
       sed -E 's/^stat::number_of_executed_units: *([0-9]+)/counted \1 inputs of parsers/' || failed=1
   done
   return $failed
@@ -83,18 +84,27 @@ workers() {
 
 threads() {
   build tsan || return
-  GTEST_SHUFFLE=1 GTEST_RANDOM_SEED=$round BELFRY_DELAYS=$round ctest --preset tsan --no-tests=error |
-    sed -E 's/^.* tests failed out of ([0-9]+)/counted \1 programs of tests under ThreadSanitizer/'
+  local begin=$SECONDS status=0
+  GTEST_SHUFFLE=1 GTEST_RANDOM_SEED=$round BELFRY_DELAYS=$round ctest --preset tsan --no-tests=error ||
+    status=1
+  echo "counted $(((SECONDS - begin) / 60)) minutes of tests of threads under ThreadSanitizer"
+  return $status
 }
 
-findings() { find "$folder/findings" -name '*.log' | wc -l; }
+# Debian's hardening-check looks at the package, too.
+protections() {
+  install_packages devscripts
+  ctest --preset release --no-tests=error -R '^(hardening|package)$'
+}
+
+found() { find "$findings" -name '*.log' | wc -l; }
 
 table() {
   {
     printf '| tried | how often |\n|---|---|\n'
     awk -F '\t' '{ sum[$4] += $3 } END { for (what in sum) printf "| %s | %.0f |\n", what, sum[what] }' \
       "$kept" "$folder/counts" | sort
-    printf '\nRounds 1 to %d, to %s; findings in this run: %d.\n' "$round" "$(date -u +%F)" "$(findings)"
+    printf '\nRounds 1 to %d, to %s; findings in this run: %d.\n' "$round" "$(date -u +%F)" "$(found)"
   } >"$folder/table.md"
 }
 
@@ -114,6 +124,11 @@ a_round() {
   BELFRY_WORKER_FAULTS=10 BELFRY_WORKER_FAULTS_SEED=$round stage workers workers
   stage fuzz fuzz
   stage threads threads
+  if ((round == first)); then
+    stage protections protections
+    stage parsers bash tests/fuzz/coverage.sh
+    stage coverage bash tests/coverage.sh
+  fi
 }
 
 install_packages "${belfry_build_packages[@]}" "${belfry_test_packages[@]}" "${belfry_clang_packages[@]}"
@@ -124,4 +139,4 @@ for ((round = first; ; ++round)); do
   ((SECONDS < hours * 3600)) || break
 done
 cat "$folder/table.md"
-(($(findings) == 0))
+(($(found) == 0))
