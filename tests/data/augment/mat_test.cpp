@@ -63,6 +63,15 @@ TEST(ToArray, SharesTheElementsAndKeepsThemAlive) {
   EXPECT_FALSE(array.exclusive());
 }
 
+TEST(ToArray, KnowsFourTypes) {
+  for (int type : {CV_8UC2, CV_32SC1, CV_32FC3, CV_64FC1}) {
+    cv::Mat mat(2, 3, type, cv::Scalar(5, 6, 7));
+    Array array = to_array(mat);
+    EXPECT_EQ(view(array).type(), type);
+    EXPECT_EQ(array.at(0), 5);
+  }
+}
+
 TEST(ToArray, RefusesOtherMatrices) {
   auto error = [](const cv::Mat& mat) { return error_of([&] { to_array(mat); }); };
   EXPECT_EQ(error(cv::Mat()), "to_array: expected a matrix of two dimensions, got an empty one");

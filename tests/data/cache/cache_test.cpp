@@ -161,6 +161,14 @@ TEST_F(CacheFile, SnapshotIsWrittenAtOnceAndHasRandomAccess) {
   EXPECT_FALSE(std::filesystem::exists(path + "2"));
 }
 
+TEST_F(CacheFile, IsPassedOver) {
+  Dataset data = streamed(20) | cache(path);
+  words(data);  // writes it
+  auto some = [](Dataset data) { return words(data | batch(3) | skip(2) | take(2)); };
+  EXPECT_EQ(some(data), some(streamed(20)));
+  EXPECT_EQ(words(data | skip(21)), words(streamed(0)));
+}
+
 TEST_F(CacheFile, HoldsArraysOfAllKinds) {
   Features arrays{{"a", Array::of<float>({1.5f, -2, 3, 4}, {2, 2})},
                   {"flag", Array::of({true, false})},

@@ -52,6 +52,17 @@ std::vector<TensorType> two_types(const ShapeContext& c) {
 const OpDef two{.name = "two", .shape = two_types};
 
 // Types are those of TensorFlow: float is 1.
+TEST(GraphDef, KnowsAllTypes) {
+  Graph graph;
+  for (DType dtype :
+       {DType::f64, DType::i32, DType::u8, DType::i64, DType::boolean, DType::bf16, DType::f16})
+    input(graph, to_string(dtype), {{1}, dtype});
+  EXPECT_THAT(words_of(graph_def(graph)),
+              ElementsAre("f64 = input() 2 [1]", "i32 = input() 3 [1]", "u8 = input() 4 [1]",
+                          "i64 = input() 9 [1]", "bool = input() 10 [1]", "bf16 = input() 14 [1]",
+                          "f16 = input() 19 [1]"));
+}
+
 TEST(GraphDef, HasANodeForEachOfOurs) {
   Graph graph;
   Scope s(graph);
