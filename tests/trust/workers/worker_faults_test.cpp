@@ -52,7 +52,7 @@ class WorkerFaults : public ::testing::TestWithParam<Case> {
     out.victim = static_cast<int>(random.below(static_cast<std::uint64_t>(out.workers)));
     out.step = 1 + static_cast<std::int64_t>(random.below(last_step - 3));
     out.policy = random.below(2) == 0 ? "global" : "per_worker";
-    out.tcp = GetParam().fault == "disconnect" || random.below(2) == 0;
+    out.tcp = is_of_connections(GetParam().fault) || random.below(2) == 0;
     return out;
   }
 
@@ -125,7 +125,7 @@ class WorkerFaults : public ::testing::TestWithParam<Case> {
     if (fault == "disconnect" || fault == "kill")
       return silent_others(trial, dir) == trial.workers - 1
              && std::filesystem::exists(checkpoint_path(dir, last_step));
-    return GetParam().told.empty() || (fault == "full_disk" && trial.victim != 0);
+    return GetParam().told.empty();
   }
 
   void expect_told(const Trial& trial, const std::string& dir) const {
@@ -148,6 +148,14 @@ class WorkerFaults : public ::testing::TestWithParam<Case> {
     for (auto at = log.find(" FATAL"); at != log.npos; at = log.find(" FATAL", at + 1))
       ++ended_by_mpi;
     EXPECT_LE(silent_others(trial, dir), ended_by_mpi) << log;
+  }
+
+  // The fault has happened, to each connection of the victim: at its end, and at the others'.
+  static void expect_broken(const Trial& trial, const std::string& dir) {
+    for (int rank = 0; rank < trial.workers; ++rank) {
+      int ends = rank == trial.victim ? trial.workers - 1 : GetParam().fault == "cut_off" ? 1 : 0;
+      EXPECT_EQ(std::stoi("0" + content(concat(dir, ".broken_", rank))), ends) << "worker " << rank;
+    }
   }
 
   // With the setting that lets others outlive one, mpirun ends with 0 whatever they do.
@@ -177,15 +185,14 @@ TEST_P(WorkerFaults, EndWithTheOneAtFaultNamedAndRestartsAreExact) {
     const std::string& fault = GetParam().fault;
     // The chief is what the others are compared with, and has the only files that are written.
     if (fault.starts_with("other_") && trial.victim == 0) trial.victim = 1;
+    if (fault == "full_disk") trial.victim = 0;
     if (fault == "other_data") trial.policy = "global";  // else each reads what it likes
     SCOPED_TRACE(concat("trial ", i, " of seed ", seed, ": worker ", trial.victim, " of ",
                         trial.workers, trial.tcp ? " by TCP, " : ", ", trial.policy,
                         ", after step ", trial.step));
     std::string dir = folder / concat("trial_", i);
     wait_for(start(trial, dir, fault), trial, dir);
-    if (fault == "disconnect") {
-      EXPECT_GT(std::stoi("0" + content(dir + ".broken")), 0);
-    }
+    if (is_of_connections(fault)) expect_broken(trial, dir);
     if (!goes_on(trial, dir)) {
       expect_told(trial, dir);
       for (int rank = 0; rank < trial.workers; ++rank)
@@ -210,7 +217,9 @@ std::vector<Case> cases() {
           {"exit", "worker V of N has ended"},
           {"throw", "worker V of N cannot go on: training failed in step", 120,
            "the sensor is unplugged"},
-          {"slow", ""},
+          {"deaf", late, 10},
+          {"cut_off", late, 10},
+          {"ten_times_slower", ""},
           {"full_disk", "worker V of N cannot go on: training failed in step", 120,
            "No space left on device"},
           {"other_program", graph},
