@@ -57,19 +57,14 @@ class WorkerFaults : public ::testing::TestWithParam<Case> {
   }
 
   MpiJob start(const Trial& trial, const std::string& dir, const std::string& fault) const {
-    std::vector<std::string> words{"--mca",
-                                   "btl",
-                                   "self,tcp",
-                                   "--mca",
-                                   "btl_tcp_if_include",
-                                   "lo",
-                                   "--mca",
-                                   "btl_tcp_port_min_v4",
-                                   text(first_port_of_jobs),
-                                   "--mca",
-                                   "btl_tcp_port_range_v4",
-                                   text(ports_of_jobs)};
-    if (!trial.tcp) words.clear();
+    std::vector<std::string> words{"--output-filename", dir + ".output"};
+    if (trial.tcp) {
+      for (auto [name, value] : {std::pair("btl", std::string("self,tcp")),
+                                 {"btl_tcp_if_include", "lo"},
+                                 {"btl_tcp_port_min_v4", text(first_port_of_jobs)},
+                                 {"btl_tcp_port_range_v4", text(ports_of_jobs)}})
+        words.insert(words.end(), {"--mca", name, value});
+    }
     bool other_program = fault == "other_program";
     const std::vector<std::string> arguments{dir,
                                              trial.policy,
@@ -137,17 +132,15 @@ class WorkerFaults : public ::testing::TestWithParam<Case> {
       std::string error = content(concat(dir, ".error_", rank));
       if (rank == trial.victim) {
         EXPECT_THAT(error, HasSubstr(GetParam().own));
-      } else if (!error.empty()) {
+      } else if (error.empty() && trial.tcp) {
+        // Open MPI ends a worker, with such a word, that broke a connection it needs.
+        EXPECT_THAT(content(concat(dir, ".output/1/rank.", rank, "/stderr")), HasSubstr(" FATAL"))
+            << "on worker " << rank;
+      } else {
         EXPECT_THAT(error, HasSubstr(told)) << "on worker " << rank << "\n"
                                             << content(dir + ".log");
       }
     }
-    // Open MPI ends a worker, with such a word, that broke a connection it needs.
-    std::string log = content(dir + ".log");
-    int ended_by_mpi = 0;
-    for (auto at = log.find(" FATAL"); at != log.npos; at = log.find(" FATAL", at + 1))
-      ++ended_by_mpi;
-    EXPECT_LE(silent_others(trial, dir), ended_by_mpi) << log;
   }
 
   // The fault has happened, to each connection of the victim: at its end, and at the others'.
@@ -217,8 +210,8 @@ std::vector<Case> cases() {
           {"exit", "worker V of N has ended"},
           {"throw", "worker V of N cannot go on: training failed in step", 120,
            "the sensor is unplugged"},
-          {"deaf", late, 10},
-          {"cut_off", late, 10},
+          {"deaf", late, 10, "did not take part within 10 s"},
+          {"cut_off", late, 10, "did not take part within 10 s"},
           {"ten_times_slower", ""},
           {"full_disk", "worker V of N cannot go on: training failed in step", 120,
            "No space left on device"},

@@ -137,8 +137,7 @@ struct Fault final : Hook {
         those, [&](const Connection& c) { return c.descriptor != 0 && break_one(c.descriptor); });
   }
 
-  // Most of a step's time. The rest is less, so that twenty more of it make the step ten times
-  // longer.
+  // About half of a step's time: twenty more of it make the step ten times as long.
   static constexpr std::chrono::milliseconds usual_pause{2};
   std::string name;
   std::int64_t step;
