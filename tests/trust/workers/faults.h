@@ -14,8 +14,8 @@ inline bool is_port_of_jobs(std::uint16_t port) {
 }
 ///@}
 
-/// Faults of a worker's connections, all of which break, or lose each packet from then on: those
-/// that it is sent, or those that it sends, too.
+/// Whether it is one of a worker's connections. They all break, or lose each packet from then on
+/// without a word: that which the worker is sent (deaf), or that which it sends, too (cut_off).
 inline bool is_of_connections(std::string_view fault) {
   return fault == "disconnect" || fault == "deaf" || fault == "cut_off";
 }

@@ -55,10 +55,10 @@ struct Connection {
     return own_port == o.peer_port && peer_port == o.own_port;
   }
 };
-/// As many as there are, then empty ones: a size that workers can tell each other.
+/// Their number is fixed, so that workers can tell each other theirs; the last ones are empty.
 using Connections = std::array<Connection, 16>;
 
-// Those whose port is among MPI's.
+// Each connection to another worker has a port among MPI's.
 Connections connections() {
   Connections out;
   std::size_t found = 0;
@@ -137,7 +137,7 @@ struct Fault final : Hook {
         those, [&](const Connection& c) { return c.descriptor != 0 && break_one(c.descriptor); });
   }
 
-  // About half of a step's time: twenty more of it make the step ten times as long.
+  // It takes about half of a step's time: twenty more of it make the step ten times as long.
   static constexpr std::chrono::milliseconds usual_pause{2};
   std::string name;
   std::int64_t step;
