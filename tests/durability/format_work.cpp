@@ -108,6 +108,12 @@ void write_idx(const std::string& f) {
   write_file_atomically(f + "/labels", idx_of({2}, "\x01\x02"));
 }
 
+void write_mnist(const std::string& f) {
+  write_file_atomically(f + "/train-images-idx3-ubyte",
+                        idx_of({2, 28, 28}, std::string(2 * 28 * 28, 'a')));
+  write_file_atomically(f + "/train-labels-idx1-ubyte", idx_of({2}, "\x01\x02"));
+}
+
 void write_cifar(const std::string& f) {
   for (int i = 1; i <= 5; ++i)
     write_file_atomically(concat(f, "/data_batch_", i, ".bin"), std::string(3073, '\x03'));
@@ -153,6 +159,8 @@ std::vector<FileScenario> readers_of_records() {
   return {
       data_of("read_idx", write_idx,
               [](auto& f) { return data::idx(f + "/images", f + "/labels"); }),
+      data_of("read_mnist", write_mnist,
+              [](auto& f) { return data::mnist(f, data::Split::train); }),
       data_of("read_cifar10", write_cifar,
               [](auto& f) { return data::cifar10(f, data::Split::train); }),
       data_of("read_cifar100", write_cifar,
@@ -171,12 +179,9 @@ std::vector<FileScenario> readers_of_records() {
                        | data::interleave(data::read_tfrecords, {.cycle_length = 2});
               }),
       data_of("read_lines", write_lines, [](auto& f) { return data::text_lines({f + "/f"}); }),
-      data_of(
-          "read_fixed_length_records", write_lines,
-          [](auto& f) { return data::fixed_length_records({f + "/f"}, 5, {.header_bytes = 4}); }),
-      data_of(
-          "read_token_file", [](auto& f) { write_tokens(f + "/f", 4); },
-          [](auto& f) { return data::token_files({f + "/f"}, {.length = 4}); })};
+      data_of("read_fixed_length_records", write_lines, [](auto& f) {
+        return data::fixed_length_records({f + "/f"}, 5, {.header_bytes = 4});
+      })};
 }
 
 std::vector<FileScenario> readers_of_arrays() {
@@ -213,6 +218,12 @@ std::vector<FileScenario> readers_of_arrays() {
       weights_of("read_bundle", write_bundle, "/model.ckpt-4"),
       weights_of("find_bundle", write_bundle, ""),
       weights_of("find_shards", write_shards, "")};
+}
+
+/// Opened anew each time: the data set keeps files open.
+FileWork read_tokens(const std::string& folder) {
+  write_tokens(folder + "/f", 4);
+  return reading([=] { return all_of(data::token_files({folder + "/f"}, {.length = 4})); });
 }
 
 FileWork read_tokenizer(const std::string& folder) {
@@ -296,6 +307,7 @@ std::vector<FileScenario> writers() {
 std::vector<FileScenario> format_scenarios() {
   std::vector<FileScenario> out = readers_of_records();
   std::ranges::move(readers_of_arrays(), std::back_inserter(out));
+  out.push_back({"read_token_file", read_tokens});
   out.push_back({"read_tokenizer", read_tokenizer});
   std::ranges::move(writers(), std::back_inserter(out));
   return out;
