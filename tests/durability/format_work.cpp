@@ -231,6 +231,21 @@ FileWork read_tokenizer(const std::string& folder) {
   return reading([=] { return data::Tokenizer::load(folder + "/f").json(); });
 }
 
+/// The vocabularies of a warm start.
+FileWork read_vocabularies(const std::string& folder) {
+  write_file_atomically(folder + "/old", "a\nb\nc\n");
+  write_file_atomically(folder + "/new", "c\na\nd\n");
+  return reading([=] {
+    WarmStart options{
+        .vocabularies = {
+            {.variable = "w", .tokens = folder + "/new", .old_tokens = folder + "/old"}}};
+    VariableOptions w{.name = "w", .type = {{3}, DType::f32}, .initializer = constant_value(7)};
+    WarmStartTable table = warm_start_table(
+        options, {.path = "source", .tensors = {{"w", numbers(3)}}}, std::span(&w, 1), 1);
+    return digest("w", table.values.at("w"));
+  });
+}
+
 /// Replaces a file of one thing by a file of two. A format of several files may be refused when
 /// they do not belong together.
 FileScenario writing(const std::string& name,
@@ -308,6 +323,7 @@ std::vector<FileScenario> format_scenarios() {
   std::vector<FileScenario> out = readers_of_records();
   std::ranges::move(readers_of_arrays(), std::back_inserter(out));
   out.push_back({"read_token_file", read_tokens});
+  out.push_back({"read_vocabularies", read_vocabularies});
   out.push_back({"read_tokenizer", read_tokenizer});
   std::ranges::move(writers(), std::back_inserter(out));
   return out;
