@@ -8,6 +8,7 @@
 #include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 
 namespace belfry::data {
 namespace {
@@ -44,10 +45,7 @@ std::vector<std::string> first_of(const std::vector<PathPair>& pairs) {
 }  // namespace
 
 std::vector<std::string> class_names(const std::string& directory) {
-  return entries_of(directory, [](const std::filesystem::path& path) {
-    std::error_code unreadable;
-    return std::filesystem::is_directory(path, unreadable);
-  });
+  return entries_of(directory, [](const auto& path) { return is_folder(path.string()); });
 }
 
 Dataset image_folder(const std::string& directory, ImageFilesOptions options) {

@@ -5,17 +5,17 @@
 #include "belfry/data/sources/digits.h"
 #include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/folder_names.h"
 
 namespace belfry::data {
 namespace {
 
 std::string find_file(const std::string& directory, const std::string& name) {
-  std::filesystem::path plain = std::filesystem::path(directory) / name;
-  std::filesystem::path zipped = plain.string() + ".gz";
-  std::error_code unreadable;  // as good as absent: opening the file would not succeed either
-  for (const auto& path : {plain, zipped})
-    if (std::filesystem::exists(path, unreadable)) return path.string();
-  fail("mnist: found neither ", plain.string(), " nor ", zipped.string(),
+  std::string plain = (std::filesystem::path(directory) / name).string();
+  std::string zipped = plain + ".gz";
+  for (const std::string& path : {plain, zipped})
+    if (is_file(path)) return path;
+  fail("mnist: found neither ", plain, " nor ", zipped,
        "; the directory must hold the four files of MNIST");
 }
 

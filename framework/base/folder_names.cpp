@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <string_view>
 
@@ -11,6 +12,22 @@
 #include "belfry/framework/base/error.h"
 
 namespace belfry {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::file_type type_of(const std::string& path) {
+  std::error_code error;
+  fs::file_type type = fs::status(path, error).type();
+  require(type != fs::file_type::none, "cannot look at `", path,
+          "`: ", reason_and_remedy(error.value()));
+  return type;
+}
+
+}  // namespace
+
+bool is_file(const std::string& path) { return type_of(path) == fs::file_type::regular; }
+bool is_folder(const std::string& path) { return type_of(path) == fs::file_type::directory; }
 
 std::vector<std::string> names_in_folder(const std::string& dir, std::error_code& error) {
   auto set = [&] { error.assign(errno, std::generic_category()); };

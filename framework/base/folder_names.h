@@ -1,5 +1,5 @@
 #pragma once
-// The names in a folder, and its removal.
+// The names in a folder, what they are, and removals.
 
 #include <string>
 #include <string_view>
@@ -16,6 +16,13 @@ std::vector<std::string> names_in_folder(const std::string& dir, std::error_code
 /// Error "cannot list the <what> in `dir`: <reason>; <remedy>" by the error of names_in_folder(),
 /// but not where there is no such folder: who takes an unknown folder for an empty one begins anew.
 void require_listed(const std::string& dir, const std::error_code& error, std::string_view what);
+
+/// Whether the path leads to a regular file, or a folder. Error: the system does not say, so that
+/// who asks would take one that it cannot look at for one that is not there.
+///@{
+bool is_file(const std::string& path);
+bool is_folder(const std::string& path);
+///@}
 
 /// Removes a file, a link, or a folder with all that is in it; nothing where there is none. `error`
 /// is set where something stays. Where there is no memory this throws std::bad_alloc, as

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <numeric>
 
 #include "belfry/framework/base/crc32c.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/tensor/safetensors_header.h"
 #include "belfry/framework/tensor/sorted_table.h"
 #include "belfry/framework/tensor/tensor_bundle_entry.h"
@@ -193,8 +193,7 @@ Array join_slices(const std::string& name, Entry whole, const Index& index, DTyp
 }  // namespace
 
 bool is_tensor_bundle(const std::string& prefix) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(index_path(prefix), error);
+  return is_file(index_path(prefix));
 }
 
 TensorBundle read_tensor_bundle(const std::string& prefix) {

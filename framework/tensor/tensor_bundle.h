@@ -17,7 +17,7 @@ struct TensorBundle {
   std::vector<std::string> skipped;
 };
 
-/// Whether there is a file PREFIX.index.
+/// Whether there is a file PREFIX.index. Error: the system does not say.
 bool is_tensor_bundle(const std::string& prefix);
 
 /// Reads a checkpoint; the parts of partitioned variables become one array. Everything is checked

@@ -4,6 +4,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/out_of_memory.h"
@@ -17,16 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view shards_suffix = ".safetensors.index.json", index_suffix = ".index";
-
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
 
 // Whether `name` is that of a file in the same folder.
 bool is_plain_name(const std::string& name) { return fs::path(name).filename() == fs::path(name); }

@@ -1,7 +1,8 @@
 // The n-th call on files fails, or does half its work, and in a second run all behind it too:
-// through checkpoints, events, reports, caches, snapshots, exports and lists of bad elements. Each
-// run does its work, or says by an Error or a warning what it could not do and why; nothing is left
-// behind, what was whole stays whole, and the same objects do the work afterwards.
+// through checkpoints, events, reports, caches, snapshots, exports, lists of bad elements, and
+// files of other programs' formats. Each run does its work, or says by an Error or a warning what
+// it could not do and why; nothing is left behind, what was whole stays whole, and the same objects
+// do the work afterwards.
 //
 // BELFRY_CALLS says how many n at most are tried in each way, spread evenly; 0: all.
 #include <gtest/gtest.h>
@@ -210,6 +211,7 @@ TEST_P(FailingCalls, AreToldOfOrDoNoHarm) {
 
 auto name_of = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Files, FailingCalls, ::testing::ValuesIn(file_scenarios()), name_of);
+INSTANTIATE_TEST_SUITE_P(Formats, FailingCalls, ::testing::ValuesIn(format_scenarios()), name_of);
 INSTANTIATE_TEST_SUITE_P(Trainings, FailingCalls, ::testing::ValuesIn(training_scenarios()),
                          name_of);
 

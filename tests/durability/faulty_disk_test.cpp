@@ -37,17 +37,20 @@ void sync_names(const std::string& folder) {
   ::close(file);
 }
 
+/// As for_each_power_failure(); these states are none that Belfry was tried with.
+void for_each_state(const DiskLog& log, const std::function<void(const PowerFailure&)>& check,
+                    std::int64_t drawn = 0) {
+  for_each_power_failure(log, check, drawn, false);
+}
+
 /// The contents that file f may have after a power failure: while `write` runs, and once it has
 /// returned.
 std::pair<std::set<std::string>, std::set<std::string>> after_failures(const InFolder& write) {
   std::pair<std::set<std::string>, std::set<std::string>> out;
   auto old = [](const std::string& folder) { put(folder + "/f", "old!", true); };
-  for_each_power_failure(
-      log_of(old, write),
-      [&](const PowerFailure& failure) {
-        (failure.marks == 0 ? out.first : out.second).insert(content(failure.folder + "/f"));
-      },
-      0);
+  for_each_state(log_of(old, write), [&](const PowerFailure& failure) {
+    (failure.marks == 0 ? out.first : out.second).insert(content(failure.folder + "/f"));
+  });
   return out;
 }
 
@@ -95,12 +98,9 @@ TEST(PowerFailure, TakesANewFolderWithWhatIsInIt) {
     put(folder + "/d/f", "ABCD", true);
     sync_names(folder + "/d");
   };
-  for_each_power_failure(
-      log_of([](auto&) {}, write),
-      [&](const PowerFailure& failure) {
-        if (failure.marks > 0) after.insert(content(failure.folder + "/d/f"));
-      },
-      0);
+  for_each_state(log_of([](auto&) {}, write), [&](const PowerFailure& failure) {
+    if (failure.marks > 0) after.insert(content(failure.folder + "/d/f"));
+  });
   EXPECT_THAT(after, UnorderedElementsAre("nothing", "ABCD"));
 }
 
@@ -114,12 +114,9 @@ TEST(PowerFailure, KeepsOrLosesRemovalsAndLinksOneByOne) {
     std::filesystem::remove(folder + "/a");  // the standard library's calls are seen too
     std::filesystem::create_hard_link(folder + "/b", folder + "/c");
   };
-  for_each_power_failure(
-      log_of(two, change),
-      [&](const PowerFailure& failure) {
-        if (failure.marks > 0) after.insert(names_in(failure.folder));
-      },
-      0);
+  for_each_state(log_of(two, change), [&](const PowerFailure& failure) {
+    if (failure.marks > 0) after.insert(names_in(failure.folder));
+  });
   using Set = std::set<std::string>;
   EXPECT_THAT(after,
               UnorderedElementsAre(Set{"a", "b"}, Set{"b"}, Set{"a", "b", "c"}, Set{"b", "c"}));
@@ -139,13 +136,35 @@ TEST(PowerFailure, IsDrawnSoThatFilesLoseDifferentThings) {
     if (failure.marks > 0)
       found.emplace(content(failure.folder + "/f"), content(failure.folder + "/g"));
   };
-  for_each_power_failure(log_of(old, write), note, 0);
+  for_each_state(log_of(old, write), note);
   std::size_t alike = found.size();
   EXPECT_FALSE(found.contains({"old!", "EFGH"}));
-  for_each_power_failure(log_of(old, write), note, 2000);
+  for_each_state(log_of(old, write), note, 2000);
   EXPECT_GT(found.size(), alike);
   for (const char* f : {"old!", "", "A", "AB", "ABC", "ABCD", "AZZZ", "ABZZ", "ABCZ"})
     EXPECT_TRUE(found.contains({f, "EFGH"})) << f;
+}
+
+TEST(PowerFailure, LosesAnyBlocksOfAFile) {
+  const std::string a(512, 'A'), b(512, 'B'), c(100, 'C'), zeros(512, '\0');
+  auto old = [&](const std::string& folder) { put(folder + "/f", a + "b", true); };
+  auto write = [&](const std::string& folder) {
+    int file = ::open((folder + "/f").c_str(), O_WRONLY);
+    ASSERT_EQ(::pwrite(file, (b + b + c).data(), 1124, 0), 1124);
+    ::close(file);
+  };
+  std::set<std::string> found;
+  for_each_state(
+      log_of(old, write),
+      [&](const PowerFailure& failure) {
+        if (failure.marks > 0) found.insert(content(failure.folder + "/f"));
+      },
+      1000);
+  const std::string second = "b" + zeros.substr(1);
+  for (const std::string& one : {a, b})
+    for (const std::string& two : {second, b})
+      for (const std::string& three : {zeros.substr(0, 100), c})
+        EXPECT_TRUE(found.contains(one + two + three)) << one[0] << two[0] << three[0];
 }
 
 class Faults : public ::testing::Test {
@@ -195,7 +214,7 @@ TEST_F(Faults, AreOfOneFolderOnly) {
 TEST_F(Faults, KillBeforeAndAfterEachCall) {
   std::multiset<std::string> seen;
   int calls = kill_at_every_call([](auto&) {}, [](auto& in) { put(in + "/f", "1234", false); },
-                                 [&](auto& in) { seen.insert(content(in + "/f")); });
+                                 [&](auto& in) { seen.insert(content(in + "/f")); }, false);
   EXPECT_EQ(calls, 3);  // open, write, close
   EXPECT_THAT(seen, UnorderedElementsAre("nothing", "", "", "1234", "1234", "1234"));
 }

@@ -15,15 +15,25 @@
 #include "belfry/hooks/tensorboard/summary_values.h"
 
 namespace belfry {
+
+std::string not_among(const std::string& found, const std::vector<std::string>& right) {
+  return std::ranges::find(right, found) != right.end() ? "" : "it is `" + found + "`";
+}
+
+FileWork reading(std::function<std::string()> read) {
+  auto found = std::make_shared<std::string>();
+  std::string right = read();
+  return {[=] {
+            found->clear();
+            *found = read();
+          },
+          [=](bool done) { return done ? not_among(*found, {right}) : ""; }};
+}
+
 namespace {
 
 using data::range;
 using Begin = std::function<FileWork(const std::string&)>;
-
-/// Wrong unless `found` is one of these.
-std::string not_among(const std::string& found, const std::vector<std::string>& right) {
-  return std::ranges::find(right, found) != right.end() ? "" : "it is `" + found + "`";
-}
 
 FileWork atomic_file(const std::string& folder) {
   std::string path = folder + "/f";
@@ -45,17 +55,6 @@ FileWork new_folders(const std::string& folder) {
             bool there = std::filesystem::exists(dir + "/f");
             return there || done ? not_among(read_file(dir + "/f"), {"new"}) : "";
           }};
-}
-
-/// Work that only reads: run() finds the same each time, or fails.
-FileWork reading(std::function<std::string()> read) {
-  auto found = std::make_shared<std::string>();
-  std::string right = read();
-  return {[=] {
-            found->clear();
-            *found = read();
-          },
-          [=](bool done) { return done ? not_among(*found, {right}) : ""; }};
 }
 
 FileWork read_files(const std::string& folder) {

@@ -26,8 +26,15 @@ struct FileScenario {
 };
 inline void PrintTo(const FileScenario& scenario, std::ostream* to) { *to << scenario.name; }
 
+/// Wrong unless `found` is one of these.
+std::string not_among(const std::string& found, const std::vector<std::string>& right);
+/// Work that only reads: run() finds the same each time, or fails.
+FileWork reading(std::function<std::string()> read);
+
 /// Work on single files, and on whole folders of them.
 std::vector<FileScenario> file_scenarios();
+/// Files of other programs' formats, read and written.
+std::vector<FileScenario> format_scenarios();
 /// Trainings: checkpoints, and the files of hooks.
 std::vector<FileScenario> training_scenarios();
 

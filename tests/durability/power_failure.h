@@ -23,12 +23,15 @@ struct PowerFailure {
 ///     whole. What is in a folder that is lost is lost.
 ///   - bytes that no sync of their file has followed are there, not there, there to the middle, or
 ///     the file has its new length but zeros or garbage in their place; so for all files.
-/// Behind these come `drawn` more after each change, in which every file has lost something else,
-/// and up to any byte. BELFRY_POWER_FAILURES says how many unless the caller does,
-/// BELFRY_POWER_FAILURES_SEED which.
+/// Behind these come `drawn` more after each change, in which every file has lost something else:
+/// up to any byte, or any of its blocks of 512 bytes while later ones are there.
+/// BELFRY_POWER_FAILURES says how many unless the caller does, BELFRY_POWER_FAILURES_SEED which.
+/// `counts`: the states are among those that were tried; not so where the states themselves are
+/// tested.
 /// Error: more than 12 changes of names are without a sync at once.
 void for_each_power_failure(const DiskLog& log,
                             const std::function<void(const PowerFailure&)>& check,
-                            std::int64_t drawn = from_environment("BELFRY_POWER_FAILURES", 1));
+                            std::int64_t drawn = from_environment("BELFRY_POWER_FAILURES", 1),
+                            bool counts = true);
 
 }  // namespace belfry

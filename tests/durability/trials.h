@@ -16,8 +16,9 @@ using InFolder = std::function<void(const std::string& folder)>;
 
 /// For each call on the disk that `write` makes in a folder which `prepare` has filled, twice: a
 /// child process runs `write` and is killed before or after that call; then `check` looks at the
-/// folder. Returns the number of calls.
-int kill_at_every_call(const InFolder& prepare, const InFolder& write, const InFolder& check);
+/// folder. Returns the number of calls. `counts`: as of for_each_power_failure().
+int kill_at_every_call(const InFolder& prepare, const InFolder& write, const InFolder& check,
+                       bool counts = true);
 
 struct Failed {
   std::string folder;

@@ -2,17 +2,13 @@
 
 #include <filesystem>
 
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/text.h"
 
 namespace belfry {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_folder(const std::string& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
 
 // Nothing for what should be a file.
 std::optional<Checkpoint> newest_of_folder(const std::string& path) {

@@ -60,8 +60,9 @@ WarmStartTable ValueSource::warm_start_table(std::span<const VariableOptions> va
 // one is there nothing left to take.
 std::string ValueSource::warm_up(std::span<const VariableOptions> variables, std::uint64_t seed,
                                  Mode mode) {
-  if (!warm_start_ || !warmed_up_.insert(mode).second) return "";
+  if (!warm_start_ || warmed_up_.contains(mode)) return "";
   WarmStartTable table = warm_start_table(variables, seed, mode);
+  warmed_up_.insert(mode);  // where the source cannot be read, the next model asks again
   warm_values_ = std::move(table.values);
   if (mode == Mode::train) end_warm_start();
   return to_string(table);

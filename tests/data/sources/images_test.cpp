@@ -162,6 +162,13 @@ TEST_F(Images, DoNotDependOnWorkers) {
   }
 }
 
+TEST_F(Images, LoseNoClassThatCannotBeLookedAt) {
+  std::string folder = pets();
+  std::filesystem::create_symlink("bird", folder + "/bird");
+  EXPECT_THAT(error_of([&] { image_folder(folder); }),
+              HasSubstr("cannot look at `" + folder + "/bird`"));
+}
+
 TEST_F(Images, MustBeInClasses) {
   EXPECT_EQ(error_of([&] { image_folder(files_.path()); }),
             "image_folder: " + files_.path() + " has no folders, which would be classes");

@@ -4,11 +4,13 @@
 
 #include <fstream>
 
+#include "error_of.h"
 #include "temporary_folder.h"
 
 namespace belfry {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
@@ -34,6 +36,22 @@ TEST(NamesInFolder, SayWhyThereAreNone) {
   std::ofstream(folder / "file");
   EXPECT_THAT(names_in_folder(folder / "file", error), IsEmpty());
   EXPECT_EQ(error, std::errc::not_a_directory);
+}
+
+TEST(IsFileAndIsFolder, FollowLinksAndSayWhenNobodyKnows) {
+  TemporaryFolder folder;
+  std::ofstream(folder / "file");
+  std::filesystem::create_symlink("file", folder / "link");
+  std::filesystem::create_symlink("nowhere", folder / "dangling");
+  std::filesystem::create_symlink("loop", folder / "loop");
+  EXPECT_TRUE(is_folder(folder.path()) && !is_file(folder.path()));
+  EXPECT_TRUE(is_file(folder / "file") && !is_folder(folder / "file"));
+  EXPECT_TRUE(is_file(folder / "link"));
+  for (const char* name : {"missing", "dangling", "file/under"})
+    EXPECT_FALSE(is_file(folder / name) || is_folder(folder / name)) << name;
+  for (auto* asks : {is_file, is_folder})
+    EXPECT_THAT(error_of([&] { asks(folder / "loop"); }),
+                HasSubstr("cannot look at `" + (folder / "loop") + "`: Too many levels"));
 }
 
 TEST(RemoveTree, TakesAllThatIsInAFolderAndNoLinksEnd) {

@@ -40,6 +40,18 @@ TEST_F(WarmEstimator, TrainingBeginsWithTheValuesOnce) {
   EXPECT_EQ(scalar(again, "w"), 2.25);
 }
 
+TEST_F(WarmEstimator, ASourceThatCouldNotBeReadIsReadTheNextTime) {
+  Estimator estimator(options());
+  std::filesystem::rename(source, folder / "away");
+  auto train = [&] { estimator.train(over_and_over({one_point()}), {.max_steps = 1}); };
+  EXPECT_THAT(error_of(train), HasSubstr(source));
+  EXPECT_THAT(error_of([&] { estimator.evaluate(once({one_point()})); }), HasSubstr(source));
+  std::filesystem::rename(folder / "away", source);
+  EXPECT_EQ(estimator.evaluate(once({one_point()})).at("loss"), 3);
+  train();
+  EXPECT_EQ(scalar(estimator, "w"), 2.75);
+}
+
 TEST_F(WarmEstimator, EvaluationWithoutACheckpointToo) {
   CapturedLog log;
   Estimator estimator(options());

@@ -35,6 +35,16 @@ TEST(Weights, AFolderStandsForWhatIsInIt) {
                                        "checkpoint-7.safetensors"));
 }
 
+TEST(Weights, AFileThatCannotBeLookedAtIsNotPassedOver) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "variables");
+  write_tensor_bundle(folder / "variables/variables", one);
+  const std::string path = folder / "model.safetensors";
+  std::filesystem::create_symlink(path, path);
+  for (const std::string& from : {folder.path(), path})
+    EXPECT_THAT(error_of([&] { load_weights(from); }), HasSubstr("cannot look at `" + path + "`"));
+}
+
 TEST(Weights, TensorFlowsAreNamedByPrefixOrIndex) {
   TemporaryFolder folder;
   write_tensor_bundle(folder / "model", one);
