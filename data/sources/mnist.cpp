@@ -5,12 +5,13 @@
 #include "belfry/data/sources/digits.h"
 #include "belfry/data/sources/sources.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/folder_names.h"
 
 namespace belfry::data {
 namespace {
 
 std::string find_file(const std::string& directory, const std::string& name) {
-  std::filesystem::path plain = std::filesystem::path(directory) / name;
+  std::filesystem::path plain = path_in(directory, name);
   std::filesystem::path zipped = plain.string() + ".gz";
   std::error_code unreadable;  // as good as absent: opening the file would not succeed either
   for (const auto& path : {plain, zipped})

@@ -12,6 +12,10 @@
 
 namespace belfry {
 
+std::string path_in(const std::string& folder, std::string_view name) {
+  return concat(folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);
+}
+
 std::vector<std::string> names_in_folder(const std::string& dir, std::error_code& error) {
   auto set = [&] { error.assign(errno, std::generic_category()); };
   error.clear();
