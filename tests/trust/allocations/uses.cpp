@@ -20,13 +20,13 @@ std::function<std::unique_ptr<Scenario>()> use(Uses::Use work) {
 
 void add_exports(Scenarios& all) {
   all["predict_exported"] = use([](Estimator& e, const Folder& f) {
-    if (!std::filesystem::exists(f / "once")) e.export_model(f / "once", exports());
-    return digest(Predictor::load(f / "once")(a_batch()));
+    if (!std::filesystem::exists(f / "once/")) e.export_model(f / "once/", exports());
+    return digest(Predictor::load(f / "once/")(a_batch()));
   });
   all["export"] = use([](Estimator& e, const Folder& f) {
     std::error_code ignored;
     remove_tree(f / "exports", ignored);
-    std::string folder = e.export_model(f / "exports", exports());
+    std::string folder = e.export_model(f / "exports/", exports());
     std::string files;
     for (const char* name : {"graph.json", "model.safetensors", "model.onnx"})
       files += concat(name, " ", read_file(std::filesystem::path(folder) / name).size(), "; ");
