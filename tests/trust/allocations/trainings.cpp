@@ -80,21 +80,23 @@ void add_evaluations(Scenarios& all) {
         hooks::samples(estimator, shuffled_digits_of(1) | data::take(1),
                        {.every = Steps(2), .receive = [](std::int64_t, const Features&) {}})};
   });
-  all["train_and_evaluate"] =
-      training({.train = [](Estimator& estimator, const Folder&, const TrainOptions& options) {
-        EvalSpec spec = evaluation();
-        spec.every = NewCheckpoint();
-        spec.exporters = {latest_exporter({.model = exports()}),
-                          best_exporter({.model = exports(), .keep = 1}),
-                          final_exporter({.model = exports()})};
-        train_and_evaluate(estimator, {shuffled_digits_of(1), options}, {spec});
-      }});
+  auto with_evaluation = [](const std::function<void(EvalSpec&)>& complete) {
+    return training(
+        {.train = [=](Estimator& estimator, const Folder&, const TrainOptions& options) {
+          EvalSpec spec = evaluation();
+          complete(spec);
+          train_and_evaluate(estimator, {shuffled_digits_of(1), options}, {spec});
+        }});
+  };
+  all["train_and_evaluate"] = with_evaluation([](EvalSpec& spec) {
+    spec.every = NewCheckpoint();
+    spec.exporters = {latest_exporter({.model = exports()})};
+  });
+  all["train_exporting_best"] = with_evaluation([](EvalSpec& spec) {
+    spec.exporters = {best_exporter({.model = exports()}), final_exporter({.model = exports()})};
+  });
   all["train_evaluating_beside"] =
-      training({.train = [](Estimator& estimator, const Folder&, const TrainOptions& options) {
-        EvalSpec spec = evaluation();
-        spec.devices = {"cpu:1"};
-        train_and_evaluate(estimator, {shuffled_digits_of(1), options}, {spec});
-      }});
+      with_evaluation([](EvalSpec& spec) { spec.devices = {"cpu:1"}; });
 }
 
 }  // namespace
