@@ -64,7 +64,7 @@ std::vector<std::string> entries_of(const std::string& directory,
   std::error_code error;
   std::vector<std::string> out = names_in_folder(directory, error);
   require(!error, directory, ": cannot be read: ", error.message());
-  std::erase_if(out, [&](const std::string& name) { return !keep(fs::path(directory) / name); });
+  std::erase_if(out, [&](const std::string& name) { return !keep(path_in(directory, name)); });
   std::sort(out.begin(), out.end());
   return out;
 }

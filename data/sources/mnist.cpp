@@ -11,7 +11,7 @@ namespace belfry::data {
 namespace {
 
 std::string find_file(const std::string& directory, const std::string& name) {
-  std::string plain = (std::filesystem::path(directory) / name).string();
+  std::string plain = path_in(directory, name);
   std::string zipped = plain + ".gz";
   for (const std::string& path : {plain, zipped})
     if (is_file(path)) return path;

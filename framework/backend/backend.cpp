@@ -4,6 +4,7 @@
 #include <map>
 
 #include "belfry/framework/base/mutex.h"
+#include "belfry/framework/base/out_of_memory.h"
 
 namespace belfry {
 namespace {
@@ -81,7 +82,7 @@ DeviceMemory Device::allocate(Bytes size, std::string_view what) {
   MutexLock lock(mutex_);
   if (size.count > limit_.count - in_use_.count) fail(explain("over the memory limit"));
   void* data = allocate_raw(size);
-  if (!data) fail(explain("out of memory"));  // from here on a throw would lose it
+  if (!data) throw OutOfMemory(explain("out of memory"));  // from here on a throw would lose it
   in_use_ = Bytes(in_use_.count + size.count);
   return {*this, data, size};
 }

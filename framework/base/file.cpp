@@ -185,8 +185,7 @@ int remove_stale_temporaries(const std::string& dir, std::string_view name) {
   int removed = 0;
   std::error_code error;
   for (const std::string& entry : names_in_folder(dir, error))
-    if (is_temporary_name(entry, name) && remove_if_stale((fs::path(dir) / entry).string()))
-      ++removed;
+    if (is_temporary_name(entry, name) && remove_if_stale(path_in(dir, entry))) ++removed;
   return removed;
 }
 
@@ -201,7 +200,7 @@ void probe_writable(const std::string& dir, std::string_view what) {
             what);
   };
   check(make_folders(dir));
-  TemporaryFile probe((fs::path(dir) / "probe").string());
+  TemporaryFile probe(path_in(dir, "probe"));
   check(probe.error());
   constexpr std::byte content[]{std::byte{'\n'}};
   std::array<std::span<const std::byte>, 1> parts{content};

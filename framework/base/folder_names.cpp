@@ -29,6 +29,10 @@ fs::file_type type_of(const std::string& path) {
 bool is_file(const std::string& path) { return type_of(path) == fs::file_type::regular; }
 bool is_folder(const std::string& path) { return type_of(path) == fs::file_type::directory; }
 
+std::string path_in(const std::string& folder, std::string_view name) {
+  return concat(folder, folder.empty() || folder.ends_with('/') ? "" : "/", name);
+}
+
 std::vector<std::string> names_in_folder(const std::string& dir, std::error_code& error) {
   auto set = [&] { error.assign(errno, std::generic_category()); };
   error.clear();

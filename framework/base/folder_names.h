@@ -1,5 +1,5 @@
 #pragma once
-// The names in a folder, what they are, and removals.
+// The names in a folder, their paths, what they are, and removals.
 
 #include <string>
 #include <string_view>
@@ -7,6 +7,10 @@
 #include <vector>
 
 namespace belfry {
+
+/// The path of `name` in `folder`, which may end in a slash: operator/ of a path that does ends the
+/// process in libstdc++ 12 where there is no memory.
+std::string path_in(const std::string& folder, std::string_view name);
 
 /// The names in a folder but for "." and "..", in no order; `error` is set, and there are none,
 /// where it cannot be read. Where there is no memory this throws std::bad_alloc: the iterators of

@@ -126,18 +126,16 @@ void remove_oldest(const std::string& model_dir, std::int64_t newest_step, const
 }  // namespace
 
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step) {
-  return (fs::path(model_dir) / concat(prefix, step, suffix)).string();
+  return path_in(model_dir, concat(prefix, step, suffix));
 }
 
-std::string kept_folder(const std::string& model_dir) {
-  return (fs::path(model_dir) / "kept").string();
-}
+std::string kept_folder(const std::string& model_dir) { return path_in(model_dir, "kept"); }
 
 std::vector<CheckpointFile> list_checkpoints(const std::string& model_dir) {
   std::vector<CheckpointFile> out;
   std::error_code error;
   for (const std::string& name : names_in_folder(model_dir, error))
-    if (auto step = step_of(name)) out.push_back({*step, (fs::path(model_dir) / name).string()});
+    if (auto step = step_of(name)) out.push_back({*step, path_in(model_dir, name)});
   require_listed(model_dir, error, "checkpoints");
   std::sort(out.begin(), out.end(), [](auto& a, auto& b) { return a.step < b.step; });
   return out;

@@ -39,7 +39,8 @@ Weights from_shards(const std::string& path) {
       files.insert(file.words());
     }
     for (const std::string& file : files) {
-      NamedArrays part = load_safetensors((fs::path(path).parent_path() / file).string()).tensors;
+      NamedArrays part =
+          load_safetensors(path_in(fs::path(path).parent_path().string(), file)).tensors;
       for (auto& [name, array] : part) {
         auto of = map.member(name);
         require(of && of->words() == file, "weight_map does not say that `", name, "` is in `",
@@ -63,20 +64,22 @@ Weights from_bundle(const std::string& prefix) {
 
 // The prefix that a line `model_checkpoint_path: "model.ckpt-100"` in TensorFlow's file
 // `checkpoint` names.
-std::optional<std::string> named_prefix(const fs::path& folder) {
-  if (!is_file(folder / "checkpoint")) return std::nullopt;
-  std::string text = read_file((folder / "checkpoint").string());
+std::optional<std::string> named_prefix(const std::string& folder) {
+  const std::string list = path_in(folder, "checkpoint");
+  if (!is_file(list)) return std::nullopt;
+  std::string text = read_file(list);
   constexpr std::string_view key = "model_checkpoint_path: \"";
   std::size_t begin = text.find(key);
   if (begin == std::string::npos || (begin > 0 && text[begin - 1] != '\n')) return std::nullopt;
   begin += key.size();
   std::size_t end = text.find('"', begin);
   if (end == std::string::npos) return std::nullopt;
-  return (folder / text.substr(begin, end - begin)).string();
+  std::string prefix = text.substr(begin, end - begin);
+  return prefix.starts_with('/') ? prefix : path_in(folder, prefix);
 }
 
-Weights from_folder(const fs::path& folder) {
-  auto checkpoints = list_checkpoints(folder.string());
+Weights from_folder(const std::string& folder) {
+  auto checkpoints = list_checkpoints(folder);
   for (auto file = checkpoints.rbegin(); file != checkpoints.rend(); ++file) try {
       return from_safetensors(file->path);
     } catch (const OutOfMemory&) {
@@ -85,11 +88,11 @@ Weights from_folder(const fs::path& folder) {
       log_warning("cannot use a checkpoint, trying something older: ", error.what());
     }
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"})
-    if (is_file(folder / name)) return load_weights((folder / name).string());
+    if (std::string file = path_in(folder, name); is_file(file)) return load_weights(file);
   if (auto prefix = named_prefix(folder)) return from_bundle(*prefix);
-  if (std::string saved = (folder / "variables" / "variables").string(); is_tensor_bundle(saved))
+  if (std::string saved = path_in(folder, "variables/variables"); is_tensor_bundle(saved))
     return from_bundle(saved);
-  fail("folder `", folder.string(), "` has no checkpoint that can be read, no model.safetensors, ",
+  fail("folder `", folder, "` has no checkpoint that can be read, no model.safetensors, ",
        "and none of TensorFlow's");
 }
 

@@ -8,6 +8,7 @@
 
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
@@ -120,7 +121,7 @@ class WriteReport final : public Report {
     began_ = o_.clock();
     written_ = {};
     writer_ = std::make_unique<PageWriter>(
-        o_.path.empty() ? (fs::path(context.model_dir()) / "report.html").string() : o_.path);
+        o_.path.empty() ? path_in(context.model_dir(), "report.html") : o_.path);
   }
 
   // By number, so that all workers say the same.

@@ -18,6 +18,7 @@
 #include "belfry/data/formats/tfrecord.h"
 #include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
 #include "belfry/hooks/record/values.h"
@@ -171,7 +172,7 @@ struct EventFile::Impl {
     check_flush(options.flush);
     if (!options.wall_time) options.wall_time = system_seconds;
     double now = options.wall_time();
-    return {(std::filesystem::path(dir) / file_name(now)).string(), version_event(now)};
+    return {path_in(dir, file_name(now)), version_event(now)};
   }
 
   void post(std::int64_t step, Body body) {

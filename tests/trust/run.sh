@@ -111,7 +111,7 @@ table() {
 a_round() {
   local tests=build/release/tests
   if ((round == first)); then # most of these are the same in every round
-    BELFRY_ALLOCATIONS=1000 stage allocations allocations
+    BELFRY_ALLOCATIONS=1000 BELFRY_ALLOCATIONS_SEED=$round stage allocations allocations
     BELFRY_CALLS=0 BELFRY_POWER_FAILURES=20 BELFRY_POWER_FAILURES_SEED=$round \
       stage files $tests/durability/durability_tests
   fi

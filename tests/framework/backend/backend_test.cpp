@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "../base/error_of.h"
+#include "belfry/framework/base/out_of_memory.h"
+#include "device_without_memory.h"
 
 namespace belfry {
 namespace {
@@ -54,6 +56,12 @@ TEST(Device, CountsItsMemory) {
     EXPECT_EQ(device->memory_in_use(), Bytes(0));
   }
   EXPECT_EQ(device->memory_in_use(), Bytes(0));
+}
+
+TEST(Device, SaysThatMemoryIsShort) {
+  DeviceWithoutMemory device;
+  EXPECT_THROW(device.allocate(Bytes(10), "a"), OutOfMemory);
+  EXPECT_EQ(device.memory_in_use(), Bytes(0));
 }
 
 TEST(CpuDevice, AlignsMemoryToLinesAndFromFourHugePagesOnToThose) {

@@ -14,6 +14,13 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
+TEST(PathIn, HasOneSlashBetweenFolderAndName) {
+  EXPECT_EQ(path_in("runs", "a"), "runs/a");
+  EXPECT_EQ(path_in("runs/", "a"), "runs/a");
+  EXPECT_EQ(path_in("/", "a"), "/a");
+  EXPECT_EQ(path_in("", "a"), "a");
+}
+
 TEST(NamesInFolder, AreFilesFoldersAndHiddenOnes) {
   TemporaryFolder folder;
   std::error_code error = std::make_error_code(std::errc::io_error);

@@ -23,6 +23,9 @@ TEST(Weights, AFolderStandsForWhatIsInIt) {
                         "model_checkpoint_path: \"model.ckpt-3\"\n"
                         "all_model_checkpoint_paths: \"model.ckpt-2\"\n");
   EXPECT_EQ(loaded(folder.path()), 2);
+  write_file_atomically(folder / "checkpoint",
+                        "model_checkpoint_path: \"" + folder / "model.ckpt-3" + "\"\n");
+  EXPECT_EQ(loaded(folder / ""), 2);  // with a slash behind it, and a whole path in it
   save_safetensors(folder / "model.safetensors", one);
   EXPECT_EQ(loaded(folder.path()), 1);
   save_checkpoint(folder.path(), {.variables = two, .step = 5, .input = {}, .hooks = {}},

@@ -15,6 +15,8 @@
 #include "belfry/framework/base/file.h"
 #include "belfry/framework/tensor/example.h"
 #include "belfry/framework/tensor/safetensors.h"
+#include "belfry/framework/tensor/tensor_bundle.h"
+#include "belfry/framework/train/warm_start.h"
 #include "scenario_kinds.h"
 
 namespace belfry {
@@ -29,17 +31,17 @@ std::function<std::unique_ptr<Scenario>()> file(std::function<void(const Folder&
 
 void nothing(const Folder&) {}
 
+NamedArrays some_weights() {
+  Features arrays = some_arrays();
+  return {arrays.begin(), arrays.end()};
+}
+
 void add_arrays(Scenarios& all) {
   all["read_safetensors"] = file(
       [](const Folder& f) {
-        Features arrays = some_arrays();
-        save_safetensors(f / "a", NamedArrays(arrays.begin(), arrays.end()), {{"by", "hand"}});
+        save_safetensors(f / "a", some_weights(), {{"by", "hand"}});
       },
-      [](const Folder& f) {
-        Features out;
-        for (const auto& [name, array] : load_safetensors(f / "a").tensors) out.set(name, array);
-        return digest(out);
-      });
+      [](const Folder& f) { return digest_of(load_safetensors(f / "a").tensors); });
   all["read_npy"] =
       file([](const Folder& f) { data::write_npy(f / "a", some_arrays().at("numbers")); },
            [](const Folder& f) {
@@ -47,6 +49,13 @@ void add_arrays(Scenarios& all) {
            });
   all["read_npz"] = file([](const Folder& f) { data::write_npz(f / "a", some_arrays()); },
                          [](const Folder& f) { return digest(data::read_npz(f / "a")); });
+  all["read_compressed_npz"] =
+      file([](const Folder& f) { data::write_npz(f / "a", some_arrays(), {.compress = true}); },
+           [](const Folder& f) { return digest(data::read_npz(f / "a")); });
+  all["write_npz"] = file(nothing, [](const Folder& f) {
+    data::write_npz(f / "a", some_arrays(), {.compress = true});
+    return read_file(f / "a");
+  });
   all["read_wav"] = file(
       [](const Folder& f) {
         data::write_wav(f / "a", some_arrays().at("numbers"), {.sample_rate = 8000});
@@ -56,6 +65,28 @@ void add_arrays(Scenarios& all) {
       });
 }
 
+void add_weights(Scenarios& all) {
+  all["read_tensor_bundle"] =
+      file([](const Folder& f) { write_tensor_bundle(f / "a", some_weights()); },
+           [](const Folder& f) { return digest_of(load_weights(f / "a").tensors); });
+  all["write_tensor_bundle"] = file(nothing, [](const Folder& f) {
+    write_tensor_bundle(f / "a", some_weights());
+    return read_file(f / "a.index") + read_file(f / "a.data-00000-of-00001");
+  });
+  all["write_safetensors"] = file(nothing, [](const Folder& f) {
+    save_safetensors(f / "a", some_weights());
+    return read_file(f / "a");
+  });
+  all["read_weights_in_parts"] = file(
+      [](const Folder& f) {
+        for (const auto& [name, array] : some_weights())
+          save_safetensors(f / (name + ".safetensors"), {{name, array}});
+        write_file_atomically(f / "model.safetensors.index.json", R"({"weight_map": {
+            "numbers": "numbers.safetensors", "words": "words.safetensors"}})");
+      },
+      [](const Folder& f) { return digest_of(load_weights(f / "").tensors); });
+}
+
 // Numbers in big-endian order, as IDX files have them.
 std::string idx_of(std::initializer_list<int> sizes, const std::string& bytes) {
   std::string out{'\0', '\0', '\x08', static_cast<char>(sizes.size())};
@@ -63,42 +94,94 @@ std::string idx_of(std::initializer_list<int> sizes, const std::string& bytes) {
   return out + bytes;
 }
 
-void add_records(Scenarios& all) {
-  all["read_csv"] = file(nothing, [](const Folder&) {
-    data::CsvReader reader({{.name = "x", .type = data::CsvType::f32},
-                            {.name = "w", .vocabulary = {"a", "b"}},
-                            {.name = "t"}});
-    std::string_view rest = "x,w,t\n1.5,a,\"some text, quoted\"\n2,b,more\n";
-    std::string out;
-    for (Features record; reader.next(rest, true, record);) out += digest(record);
-    return out;
-  });
-  auto example = [](float x) {
-    return tf::Example{{{"x", std::vector<float>{x, x}}, {"w", std::vector<std::string>{"word"}}}};
-  };
-  all["write_example"] = file(nothing, [=](const Folder&) {
+// An Example of tf.train, and a SequenceExample with a step for each number.
+tf::Example example(float x) {
+  return {{{"x", std::vector<float>{x, x}}, {"w", std::vector<std::string>{"word"}}}};
+}
+tf::SequenceExample sequence_example() {
+  tf::SequenceExample out{{{"label", std::vector<std::int64_t>{5}}}, {}};
+  for (float x : {1.0f, 2.0f, 3.0f}) {
+    out.feature_lists["x"].emplace_back(std::vector<float>{x, -x});
+    out.feature_lists["n"].emplace_back(std::vector<std::int64_t>(static_cast<std::size_t>(x)));
+  }
+  return out;
+}
+
+void write_examples(const std::string& path, data::Compression compression) {
+  data::TfRecordWriter writer(path, compression);
+  for (float x : {1.0f, 2.0f}) writer.write(example(x).serialize());
+  writer.close();
+}
+
+void add_examples(Scenarios& all) {
+  all["write_example"] = file(nothing, [](const Folder&) {
     tf::FeatureMap copy = example(3).features;
     return std::to_string(tf::Example{copy}.serialize().size());
   });
-  all["read_tfrecord"] = file(
-      [=](const Folder& f) {
+  for (data::Compression how : {data::Compression::none, data::Compression::gzip}) {
+    all[concat("write_tfrecord_", how)] = file(nothing, [=](const Folder& f) {
+      write_examples(f / "a", how);
+      return read_file(f / "a");
+    });
+    all[concat("read_tfrecord_", how)] =
+        file([=](const Folder& f) { write_examples(f / "a", how); },
+             [](const Folder& f) {
+               return all_of(data::tfrecord({f / "a"})
+                             | data::parse_examples({{"x", tf::FixedLen{{2}, DType::f32}},
+                                                     {"w", tf::VarLen{DType::u8}},
+                                                     {"v", tf::StringList{}}}));
+             });
+  }
+  all["read_sequence_examples"] = file(
+      [](const Folder& f) {
         data::TfRecordWriter writer(f / "a");
-        for (float x : {1.0f, 2.0f}) writer.write(example(x).serialize());
+        writer.write(sequence_example().serialize());
         writer.close();
       },
       [](const Folder& f) {
         return all_of(data::tfrecord({f / "a"})
-                      | data::parse_examples(
-                          {{"x", tf::FixedLen{{2}, DType::f32}}, {"w", tf::VarLen{DType::u8}}}));
+                      | data::parse_sequence_examples(
+                          {.context = {{"label", tf::FixedLen{.dtype = DType::i64}}},
+                           .feature_lists = {{"x", {.shape = {2}}}},
+                           .var_len_lists = {{"n", {.dtype = DType::i64}}}}));
       });
+}
+
+void add_lines(Scenarios& all) {
+  const std::vector<data::CsvColumn> columns{{.name = "x", .type = data::CsvType::f32},
+                                             {.name = "w", .vocabulary = {"a", "b"}},
+                                             {.name = "t"}};
+  const std::string table = "x,w,t\n1.5,a,\"some text, quoted\"\n2,b,more\n";
+  all["read_csv"] = file(nothing, [=](const Folder&) {
+    data::CsvReader reader(columns);
+    std::string_view rest = table;
+    std::string out;
+    for (Features record; reader.next(rest, true, record);) out += digest(record);
+    return out;
+  });
+  all["read_csv_files"] =
+      file([=](const Folder& f) { write_file_atomically(f / "a", table); },
+           [=](const Folder& f) { return all_of(data::csv({f / "a"}, columns)); });
   all["read_lines"] = file(
       [](const Folder& f) { write_file_atomically(f / "a", "one\ntwo, a longer one\n\nthree"); },
       [](const Folder& f) { return all_of(data::text_lines({f / "a"})); });
+  all["read_lines_zlib"] = file(
+      [](const Folder& f) {
+        data::ByteWriter writer(f / "a", data::Compression::zlib);
+        writer.write(std::as_bytes(std::span(std::string_view("one\ntwo, a longer one\n\nthree"))));
+        writer.close();
+      },
+      [](const Folder& f) {
+        return all_of(data::text_lines({f / "a"}, {.compression = data::Compression::zlib}));
+      });
   all["read_fixed_length_records"] =
       file([](const Folder& f) { write_file_atomically(f / "a", "head123456"); },
            [](const Folder& f) {
              return all_of(data::fixed_length_records({f / "a"}, 3, {.header_bytes = 4}));
            });
+}
+
+void add_digits(Scenarios& all) {
   all["read_idx"] = file(
       [](const Folder& f) {
         write_file_atomically(f / "images", idx_of({2, 2, 2}, "abcdefgh"));
@@ -112,6 +195,12 @@ void add_records(Scenarios& all) {
           write_file_atomically(f / name, std::string(3073, '\x03'));
       },
       [](const Folder& f) { return all_of(data::cifar10(f / "", data::Split::train)); });
+  all["read_cifar100"] = file(
+      [](const Folder& f) {
+        for (const char* name : {"train.bin", "test.bin"})
+          write_file_atomically(f / name, std::string(3074, '\x03'));
+      },
+      [](const Folder& f) { return all_of(data::cifar100(f / "", data::Split::test)); });
 }
 
 void add_text(Scenarios& all) {
@@ -132,6 +221,36 @@ void add_text(Scenarios& all) {
              auto tokens = tokenizer.encode("the lazy fox, caf\xc3\xa9");
              return concat(tokens.size(), " ", tokenizer.decode(tokens));
            });
+}
+
+void write_png(const std::string& path) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  auto png = data::encode_png(some_image());
+  write_file_atomically(path, {reinterpret_cast<const char*>(png.data()), png.size()});
+}
+
+void add_folders(Scenarios& all) {
+  all["read_image_folder"] = file(
+      [](const Folder& f) {
+        for (const char* name : {"cat/a.png", "dog/a.png"}) write_png(f / name);
+      },
+      [](const Folder& f) { return all_of(data::image_folder(f / "", {.workers = 1})); });
+  all["read_image_table"] = file(
+      [](const Folder& f) {
+        write_png(f / "a.png");
+        write_file_atomically(f / "metadata.csv", "label,file_name\ncat,a.png\n");
+      },
+      [](const Folder& f) {
+        return all_of(data::image_table(f / "", {{.name = "label", .vocabulary = {"cat", "dog"}}},
+                                        {.workers = 1}));
+      });
+  all["read_image_masks"] = file(
+      [](const Folder& f) {
+        for (const char* name : {"image/a.png", "mask/a.png"}) write_png(f / name);
+      },
+      [](const Folder& f) {
+        return all_of(data::image_masks(f / "image", f / "mask", {.workers = 1}));
+      });
 }
 
 void add_images(Scenarios& all) {
@@ -155,25 +274,24 @@ void add_images(Scenarios& all) {
   all["read_volume"] = file(write_volume, [](const Folder& f) {
     return digest({{"a", data::read_volume(f / "a.tif")}});
   });
-  all["read_image_folder"] = file(
-      [](const Folder& f) {
-        for (const char* name : {"cat", "dog"}) {
-          std::filesystem::create_directory(f / name);
-          auto png = data::encode_png(some_image());
-          write_file_atomically(f / (std::string(name) + "/a.png"),
-                                {reinterpret_cast<const char*>(png.data()), png.size()});
-        }
-      },
-      [](const Folder& f) { return all_of(data::image_folder(f / "", {.workers = 1})); });
+  // Not compressed: libtiff 4.5 reads through null where its own codecs find no memory.
+  all["read_tiff"] = file(write_volume, [](const Folder& f) {
+    std::string bytes = read_file(f / "a.tif");
+    return digest({{"a", data::decode_image(std::as_bytes(std::span(bytes)))}});
+  });
 }
 
 }  // namespace
 
 void add_formats(Scenarios& all) {
   add_arrays(all);
-  add_records(all);
+  add_weights(all);
+  add_examples(all);
+  add_lines(all);
+  add_digits(all);
   add_text(all);
   add_images(all);
+  add_folders(all);
 }
 
 }  // namespace belfry

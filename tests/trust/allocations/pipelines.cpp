@@ -1,6 +1,8 @@
+#include <filesystem>
+
 #include "../../framework/train/resuming_model.h"
-#include "belfry/data/augment/augment.h"
 #include "belfry/data/data.h"
+#include "belfry/framework/base/file.h"
 #include "scenario_kinds.h"
 
 namespace belfry {
@@ -58,6 +60,20 @@ void add_grouping(Scenarios& all) {
   });
 }
 
+void add_sources(Scenarios& all) {
+  all["from_arrays"] = pipeline([](const Folder&) {
+    return from_arrays({{"x", some_arrays().at("numbers")}})
+           | slices({{"first", {"x", 0, 2}}, {"rest", {"x", 2}}});
+  });
+  all["generator"] = pipeline([](const Folder&) {
+    return generator([i = 0]() mutable {
+             if (i == 5) throw EndOfData();
+             return std::optional(Features{{"i", Array::scalar(i++)}});
+           })
+           | batch(2);
+  });
+}
+
 void add_combinations(Scenarios& all) {
   all["zip_and_concatenate"] = pipeline([](const Folder&) {
     return zip({{"a", range(3)}, {"b", concatenate(range(2), range(2) | skip(1))}});
@@ -67,6 +83,9 @@ void add_combinations(Scenarios& all) {
   });
   all["choose_from"] = pipeline([](const Folder&) {
     return choose_from({range(3), range(3)}, [](std::int64_t step) { return step % 2; });
+  });
+  all["flat_map"] = pipeline([](const Folder&) {
+    return range(4) | flat_map([](const Features& in) { return range(whole(in.begin()->second)); });
   });
   for (int workers : {1, 4})
     all[concat("interleave_", workers, "_workers")] = pipeline([=](const Folder&) {
@@ -95,11 +114,43 @@ void add_selection(Scenarios& all) {
   });
 }
 
+Features good(Features in) {
+  require(whole(in.at("x").cast(DType::i64)) != 3, "a bad element");
+  return in;
+}
+
+void add_errors(Scenarios& all) {
+  for (int workers : {1, 4})
+    all[concat("skip_errors_", workers, "_workers")] = pipeline([=](const Folder&) {
+      return from_arrays({{"x", Array::of<float>({1, 2, 3, 4, 3, 5})}})
+             | map(good, {.workers = workers}) | on_error({.action = OnError::skip});
+    });
+  all["quarantine"] = [] {
+    return std::make_unique<Finds>(
+        [](const Folder&) {},
+        [](const Folder& f) {
+          std::filesystem::remove(f / "bad");
+          std::string elements =
+              all_of(from_arrays({{"x", Array::of<float>({1, 2, 3, 4, 3, 5})}}) | map(good)
+                     | on_error({.action = OnError::skip, .quarantine = f / "bad"}));
+          return concat(elements, read_file(f / "bad"), join(read_quarantine(f / "bad"), ","));
+        });
+  };
+}
+
 void add_kept(Scenarios& all) {
   all["cache"] = pipeline([](const Folder&) { return numbers(4) | cache() | repeat(2); });
   auto write = [](const Folder& f) { all_of(numbers(4) | cache(f / "cached")); };
   all["read_cache"] =
       pipeline([](const Folder& f) { return numbers(4) | cache(f / "cached"); }, write);
+  all["write_cache"] = pipeline([](const Folder& f) {
+    std::filesystem::remove(f / "cached");
+    return numbers(4) | cache(f / "cached") | repeat(2);
+  });
+  all["write_snapshot"] = pipeline([](const Folder& f) {
+    std::filesystem::remove(f / "kept");
+    return numbers(4) | snapshot(f / "kept");
+  });
   auto keep = [](const Folder& f) { all_of(numbers(4) | snapshot(f / "kept")); };
   all["read_snapshot"] = pipeline([](const Folder& f) { return from_snapshot(f / "kept"); }, keep);
 }
@@ -122,35 +173,16 @@ void add_parallel(Scenarios& all, int workers) {
   });
 }
 
-void add_augmentations(Scenarios& all) {
-  using Changes = std::vector<Augmentation>;
-  auto add = [&](const char* name, Changes changes) {
-    all[name] = [=] {
-      return std::make_unique<Finds>(
-          [](const Folder&) {},
-          [=](const Folder&) {
-            PhiloxStream random(philox_key(1, "augment"));
-            return digest(compose(changes)({{"image", some_image()}}, random));
-          });
-    };
-  };
-  add("augment", Changes{random_resized_crop({.height = 5, .width = 6}), flip_horizontal(),
-                         color_jitter({0.1, 0.1, 0.1, 0.1}), rotate({.degrees = {-9, 9}})});
-  add("augment_shapes", Changes{affine({.translate_x = 0.1, .shear_x = {-5, 5}}), perspective(),
-                                elastic({.alpha = 3, .sigma = 1}), flip_vertical()});
-  add("augment_faults", Changes{gaussian_blur(), gaussian_noise(), jpeg_artefacts(),
-                                cutout({.size = 2}), random_erasing({.probability = 1})});
-}
-
 }  // namespace
 
 void add_pipelines(Scenarios& all) {
   for (int workers : {1, 4}) add_parallel(all, workers);
   add_grouping(all);
+  add_sources(all);
   add_combinations(all);
   add_selection(all);
+  add_errors(all);
   add_kept(all);
-  add_augmentations(all);
 }
 
 }  // namespace belfry

@@ -18,6 +18,12 @@ std::string digest(const Features& features) {
   return out;
 }
 
+std::string digest_of(const NamedArrays& arrays) {
+  Features features;
+  for (const auto& [name, array] : arrays) features.set(name, array);
+  return digest(features);
+}
+
 std::string all_of(const Dataset& dataset) {
   auto stream = dataset.open();
   std::string out;
@@ -72,31 +78,78 @@ Finds::Finds(const std::function<void(const TemporaryFolder&)>& write, Read read
     : read_(std::move(read)) {
   write(folder_);
   expected_ = read_(folder_);
+  files_ = folder_.names();
 }
 void Finds::run() {
   found_.clear();
   found_ = read_(folder_);
 }
-void Finds::check(const std::string& where) { EXPECT_EQ(found_, expected_) << where; }
+void Finds::check(const std::string& where) {
+  EXPECT_EQ(found_, expected_) << where;
+  EXPECT_EQ(folder_.names(), files_) << where;
+}
 
+// The newest step of which a checkpoint was reported. Allocates nothing.
+class Trains::Saved final : public CheckpointListener {
+ public:
+  void after_save(HookContext&, const std::string& path) override {
+    step = std::atoll(path.c_str() + path.rfind('-') + 1);
+  }
+  std::int64_t step = 0;
+};
+
+namespace {
+
+std::map<std::int64_t, std::string> digests_of_checkpoints(const std::string& model_dir) {
+  std::map<std::int64_t, std::string> out;
+  for (const CheckpointFile& file : list_checkpoints(model_dir)) {
+    Checkpoint found = load_checkpoint(file.path);
+    out[file.step] = concat(found.step, ": ", digest_of(found.variables), found.input);
+  }
+  return out;
+}
+
+}  // namespace
+
+Trains::Trains(TrainingOptions options)
+    : options_(std::move(options)), saved_(std::make_shared<Saved>()) {
+  RunConfig keeping_all = options_.run;
+  keeping_all.keep_checkpoints.newest = 0;
+  train(keeping_all);
+  expected_ = digests_of_checkpoints(folder_ / "model");
+}
 void Trains::prepare() {
   estimator_.reset();
   std::filesystem::remove_all(folder_ / "model");
+  saved_->step = 0;
+  recovered_ = false;
 }
-void Trains::run() {
+void Trains::train(const RunConfig& config) {
   if (!estimator_)
     estimator_ = std::make_unique<Estimator>(EstimatorOptions{
-        .model_fn = with_predictions, .model_dir = folder_ / "model", .run = options_.run});
+        .model_fn = with_predictions, .model_dir = folder_ / "model/", .run = config});
+  TrainOptions to_third{.max_steps = 3, .listeners = {saved_}};
   if (options_.train) {
-    options_.train(*estimator_, folder_);
+    options_.train(*estimator_, folder_, to_third);
   } else {
-    estimator_->train(shuffled_digits_of(1), {.max_steps = 3});
+    estimator_->train(shuffled_digits_of(1), to_third);
   }
 }
+void Trains::run() { train(options_.run); }
+void Trains::recover(const std::string& where) {
+  std::int64_t newest = 0;
+  for (const auto& [step, found] : digests_of_checkpoints(folder_ / "model")) {
+    EXPECT_EQ(found, expected_[step]) << where;
+    newest = step;
+  }
+  EXPECT_GE(newest, saved_->step) << where << ": a checkpoint is lost";
+  recovered_ = true;
+  run();
+}
 void Trains::check(const std::string& where) {
-  std::optional<Checkpoint> newest = load_latest_checkpoint(folder_ / "model");
-  ASSERT_TRUE(newest) << where;
-  EXPECT_EQ(newest->step, 3) << where;
+  std::map<std::int64_t, std::string> found = digests_of_checkpoints(folder_ / "model");
+  ASSERT_TRUE(found.contains(3)) << where;
+  EXPECT_TRUE(recovered_ || found[3] == expected_[3]) << where << ": other weights";
 }
 
 Uses::Uses(Use use)

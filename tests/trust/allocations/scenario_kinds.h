@@ -19,13 +19,15 @@ namespace belfry {
 
 using Scenarios = std::map<std::string, std::function<std::unique_ptr<Scenario>()>>;
 
-void add_formats(Scenarios& all);    ///< each format of files
-void add_pipelines(Scenarios& all);  ///< transforms and augmentations, with 1 and 4 workers
-void add_trainings(Scenarios& all);  ///< ways to train, and each hook
-void add_uses(Scenarios& all);       ///< plans, evaluation, prediction, exports, loads
+void add_formats(Scenarios& all);        ///< each format of files
+void add_pipelines(Scenarios& all);      ///< transforms, with 1 and 4 workers
+void add_augmentations(Scenarios& all);  ///< each augmentation
+void add_trainings(Scenarios& all);      ///< ways to train, and each hook
+void add_uses(Scenarios& all);           ///< plans, evaluation, prediction, exports, loads
 
 /// Names, types and checksums, which are equal where the features are.
 std::string digest(const Features& features);
+std::string digest_of(const NamedArrays& arrays);
 
 std::string all_of(const Dataset& dataset);  ///< digests of its elements
 
@@ -42,7 +44,7 @@ ExportOptions exports();
 /// Saves each step, in the foreground, and keeps two checkpoints; one thread.
 RunConfig saving_each_step();
 
-/// Reads or computes something, and always finds the same.
+/// Reads or computes something, and always finds the same, and in its folder the same files.
 class Finds final : public Scenario {
  public:
   using Read = std::function<std::string(const TemporaryFolder&)>;
@@ -54,28 +56,37 @@ class Finds final : public Scenario {
   TemporaryFolder folder_;
   Read read_;
   std::string found_, expected_;
+  std::set<std::string> files_;
 };
 
 struct TrainingOptions {
-  using Train = std::function<void(Estimator&, const TemporaryFolder&)>;
+  using Train = std::function<void(Estimator&, const TemporaryFolder&, TrainOptions)>;
 
   RunConfig run = saving_each_step();
-  Train train = {};  ///< to the third step; empty: without hooks
+  Train train = {};  ///< with the options given; empty: without hooks
 };
 
-/// Three steps from nothing. After a failure the same Estimator goes on to the third, and its
-/// checkpoint can be read. It may lack a batch: the one whose reading has failed.
+/// Three steps from nothing, which end in the same bits each time. After a failure the checkpoints
+/// that were saved are there and whole; then the same Estimator goes on to the third step. It may
+/// lack a batch: the one whose reading has failed.
 class Trains final : public Scenario {
  public:
-  explicit Trains(TrainingOptions options) : options_(std::move(options)) {}
+  explicit Trains(TrainingOptions options);
   void prepare() override;
   void run() override;
+  void recover(const std::string& where) override;
   void check(const std::string& where) override;
 
  private:
+  class Saved;
+  void train(const RunConfig& config);
+
   TrainingOptions options_;
   TemporaryFolder folder_;
+  std::shared_ptr<Saved> saved_;
   std::unique_ptr<Estimator> estimator_;
+  std::map<std::int64_t, std::string> expected_;  // digests of checkpoints by their steps
+  bool recovered_ = false;
 };
 
 /// Work with a trained Estimator that finds the same each time and leaves its checkpoint alone.

@@ -12,6 +12,7 @@ const Scenarios& scenarios() {
     Scenarios out;
     add_formats(out);
     add_pipelines(out);
+    add_augmentations(out);
     add_trainings(out);
     add_uses(out);
     return out;

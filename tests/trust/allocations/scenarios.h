@@ -14,8 +14,12 @@ class Scenario {
   virtual void prepare() {}
   /// The work; may fail.
   virtual void run() = 0;
-  /// After a failure: does the work again, without one.
-  virtual void recover() { run(); }
+  /// After a failure: expects that what was there before is whole, and does the work again without
+  /// one. `where` names the run, as in check().
+  virtual void recover(const std::string& where) {
+    (void)where;
+    run();
+  }
   /// Expects (by gtest) that all is as the work leaves it; `where` names the run.
   virtual void check(const std::string& where) = 0;
 };

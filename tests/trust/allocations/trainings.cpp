@@ -13,8 +13,9 @@ std::function<std::unique_ptr<Scenario>()> training(TrainingOptions options) {
 
 std::function<std::unique_ptr<Scenario>()> with_hooks(
     std::function<Hooks(Estimator&, const Folder&)> make) {
-  return training({.train = [=](Estimator& estimator, const Folder& folder) {
-    estimator.train(shuffled_digits_of(1), {.max_steps = 3, .hooks = make(estimator, folder)});
+  return training({.train = [=](Estimator& estimator, const Folder& folder, TrainOptions options) {
+    options.hooks = make(estimator, folder);
+    estimator.train(shuffled_digits_of(1), options);
   }});
 }
 
@@ -28,9 +29,10 @@ void add_ways_to_train(Scenarios& all) {
   TrainingOptions towers;
   towers.run.devices = {"cpu:0", "cpu:1"};
   all["train_two_towers"] = training(towers);
-  all["train_four_workers"] = training({.train = [](Estimator& estimator, const Folder&) {
-    estimator.train(shuffled_digits_of(4), {.max_steps = 3});
-  }});
+  all["train_four_workers"] =
+      training({.train = [](Estimator& estimator, const Folder&, const TrainOptions& options) {
+        estimator.train(shuffled_digits_of(4), options);
+      }});
   TrainingOptions mixed;
   mixed.run.precision = Precision::bf16;
   all["train_bf16"] = training(mixed);
@@ -44,6 +46,7 @@ void add_updates(Scenarios& all) {
   });
   all["train_editing_gradients"] = with_hooks([](Estimator&, const Folder&) {
     return Hooks{hooks::edit_gradients([](const Gradients& gradients) { return gradients; }),
+                 hooks::unscale_gradients(2),
                  hooks::clip_by_value(0.1),
                  hooks::clip_adaptive(),
                  hooks::centralize_gradients(),
@@ -77,12 +80,23 @@ void add_evaluations(Scenarios& all) {
         hooks::samples(estimator, shuffled_digits_of(1) | data::take(1),
                        {.every = Steps(2), .receive = [](std::int64_t, const Features&) {}})};
   });
-  all["train_and_evaluate"] = training({.train = [](Estimator& estimator, const Folder&) {
-    EvalSpec spec = evaluation();
+  auto with_evaluation = [](const std::function<void(EvalSpec&)>& complete) {
+    return training(
+        {.train = [=](Estimator& estimator, const Folder&, const TrainOptions& options) {
+          EvalSpec spec = evaluation();
+          complete(spec);
+          train_and_evaluate(estimator, {shuffled_digits_of(1), options}, {spec});
+        }});
+  };
+  all["train_and_evaluate"] = with_evaluation([](EvalSpec& spec) {
     spec.every = NewCheckpoint();
     spec.exporters = {latest_exporter({.model = exports()})};
-    train_and_evaluate(estimator, {shuffled_digits_of(1), {.max_steps = 3}}, {spec});
-  }});
+  });
+  all["train_exporting_best"] = with_evaluation([](EvalSpec& spec) {
+    spec.exporters = {best_exporter({.model = exports()}), final_exporter({.model = exports()})};
+  });
+  all["train_evaluating_beside"] =
+      with_evaluation([](EvalSpec& spec) { spec.devices = {"cpu:1"}; });
 }
 
 }  // namespace
