@@ -161,8 +161,17 @@ bool draw_dropout(Builder& model) {
   Scope s = model.next("dropout");
   if (model.below(3) > 0) return model.add(dropout(s, x.tensor, {.rate = 0.25f}), 1.5 * x.size);
   Shape shape = model.rows_apart ? Shape{x.tensor.size(0)} : x.tensor.shape();
-  Tensor noise = model.chance(0.5f) ? random_uniform(s, shape, -1, 1, model.floating)
-                                    : random_truncated_normal(s, shape, 0, 0.5, model.floating);
+  Tensor noise;
+  switch (model.below(3)) {
+    case 0:
+      noise = random_uniform(s, shape, -1, 1, model.floating);
+      break;
+    case 1:
+      noise = random_normal(s, shape, 0.25, 0.25, model.floating);
+      break;
+    default:
+      noise = random_truncated_normal(s, shape, 0, 0.5, model.floating);
+  }
   return model.add(x.tensor * model.match(noise, x.tensor), 1.5 * x.size);
 }
 

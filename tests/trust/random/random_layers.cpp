@@ -113,9 +113,8 @@ bool draw_swiglu(Builder& model) {
 
 // ---- sequences [n, t, c]
 
-// A whole number from 0 to `most` for each row of x; perhaps none.
-Tensor lengths_for(Builder& model, const Tensor& x, std::int64_t most) {
-  if (model.chance(0.4f)) return {};
+// A whole number from 0 to `most` for each row of x.
+Tensor whole_of_rows(Builder& model, const Tensor& x, std::int64_t most) {
   Tensor from = model.whole[static_cast<std::size_t>(model.below(std::ssize(model.whole)))];
   if (model.rows_apart) {
     if (from.rank() > 1) from = max(flatten(from), {.axes = {1}});
@@ -127,6 +126,11 @@ Tensor lengths_for(Builder& model, const Tensor& x, std::int64_t most) {
   }
   return clip(cast(from, model.chance(0.5f) ? DType::i64 : DType::i32), 0,
               static_cast<double>(most));
+}
+
+// The same; perhaps none.
+Tensor lengths_for(Builder& model, const Tensor& x, std::int64_t most) {
+  return model.chance(0.4f) ? Tensor() : whole_of_rows(model, x, most);
 }
 
 bool draw_recurrent(Builder& model) {
@@ -230,15 +234,61 @@ bool draw_loss(Builder& model) {
   }
 }
 
+// ---- sequences of labels
+
+// So many labels for each row of x: numbers from `first` on, `count` of them.
+Tensor labels_for(Builder& model, const Tensor& x, std::int64_t length, std::int64_t first,
+                  std::int64_t count) {
+  std::vector<Tensor> places;
+  for (std::int64_t i = 0; i < length; ++i)
+    places.push_back(cast(whole_of_rows(model, x, count - 1), DType::i64) + first);
+  return stack(places, 1);
+}
+
+bool draw_ctc_loss(Builder& model) {
+  Value x = model.pick(3);
+  std::int64_t frames = x.tensor.size(1), classes = x.tensor.size(2);
+  if (classes < 2 || frames > 16) return false;
+  bool blank_is_last = model.chance(0.4f), unfitting = model.chance(0.3f);
+  // So many labels fit whatever they are: with a blank between each two.
+  std::int64_t most = unfitting ? frames + 1 : (frames + 1) / 2,
+               length = std::min<std::int64_t>(most, model.between(1, 4));
+  Tensor labels = labels_for(model, x.tensor, length, blank_is_last ? 0 : 1, classes - 1);
+  Tensor logit_lengths = whole_of_rows(model, x.tensor, frames);
+  if (!unfitting) logit_lengths = logit_lengths * 0 + frames;
+  Tensor loss = ctc_loss(x.tensor, labels, logit_lengths, whole_of_rows(model, x.tensor, length),
+                         {.blank = blank_is_last ? -1 : 0, .zero_infinity = unfitting});
+  return model.add(cast(loss, model.floating), static_cast<double>(frames) * (2 * x.size + 3));
+}
+
+// Of an input alone, since the class with the largest number jumps.
+bool draw_edit_distance(Builder& model) {
+  Tensor x = model.exact[static_cast<std::size_t>(model.below(std::ssize(model.exact)))].tensor;
+  std::int64_t rows = model.rows_apart ? x.size(0) : 1, extent = model.extent(x.shape()),
+               frames = model.divisor_of(extent), classes = extent / frames;
+  x = reshape(x, {rows, frames, classes});
+  Sequences read = ctc_greedy_decode(x, whole_of_rows(model, x, frames),
+                                     {.blank = model.chance(0.5f) ? -1 : model.below(classes)});
+  std::int64_t length = model.between(1, 6);
+  Sequences truth{labels_for(model, x, length, 0, classes), whole_of_rows(model, x, length)};
+  bool words = model.chance(0.4f);
+  EditDistance apart =
+      edit_distance(truth, read, {.words = words, .separator = words ? model.below(classes) : -1});
+  return model.add_whole(read.labels) && model.add_whole(apart.distance + read.lengths)
+         && model.add_whole(apart.length);
+}
+
 constexpr std::array<Draw, 10> layers = {
     draw_dense,      draw_dense,      draw_dense_again, draw_matmul, draw_matmul,
     draw_batch_norm, draw_batch_norm, draw_norm,        draw_swiglu, draw_loss};
-constexpr std::array<Draw, 6> sequences = {draw_recurrent,
+constexpr std::array<Draw, 8> sequences = {draw_recurrent,
                                            draw_recurrent,
                                            draw_scan,
                                            draw_attention,
                                            draw_dot_product_attention,
-                                           draw_dot_product_attention};
+                                           draw_dot_product_attention,
+                                           draw_ctc_loss,
+                                           draw_edit_distance};
 
 }  // namespace
 

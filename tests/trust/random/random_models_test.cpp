@@ -16,106 +16,16 @@
 #include "../../framework/base/from_environment.h"
 #include "../tell_count.h"
 #include "belfry/framework/ops/autocast.h"
-#include "belfry/framework/ops/ops.h"
 #include "belfry/framework/runtime/evaluate.h"
 #include "belfry/framework/tensor/philox.h"
-#include "random_graph.h"
 #include "random_rounding.h"
+#include "random_subject.h"
 
 namespace belfry::random_models {
 namespace {
 
 using Arrays = std::vector<Array>;
-using Feed = std::map<std::string, Array>;
-
-// One model with the gradients of a weighted sum of its outputs.
-class Subject {
- public:
-  Subject(std::uint64_t seed, DType floating, Graph::InputRule rule = {})
-      : seed_(seed), floating_(floating) {
-    if (rule) graph_.set_input_rule(std::move(rule));
-    GraphOptions options{.seed = seed, .floating = floating};
-    for (const auto& [name, type] : input_types(options, 1)) input(graph_, name, type);
-    Model model = build(Scope(graph_), options,
-                        [&](const std::string& name) { return Tensor(*graph_.find_input(name)); });
-    outputs_ = model.outputs, whole_ = model.whole;
-    xs_ = model.differentiable;
-    for (Node* v : graph_.variables())
-      if (v->as<VariableOptions>().kind == VariableKind::parameter) xs_.push_back(Tensor(*v));
-    loss_ = weighted_sum();
-    if (seed % 4 == 1) add_gradient_penalty();
-    for (const Tensor& g : gradients(loss_, xs_)) {
-      present_.push_back(g.defined());
-      if (g.defined()) gradients_.push_back(g);
-    }
-  }
-
-  Graph& graph() { return graph_; }
-  const std::vector<Tensor>& outputs() const { return outputs_; }
-  const std::vector<Tensor>& whole() const { return whole_; }
-  const std::vector<Tensor>& gradient_tensors() const { return gradients_; }
-  const std::vector<Tensor>& xs() const { return xs_; }
-  const std::vector<bool>& depends() const { return present_; }
-  const Tensor& loss() const { return loss_; }
-  bool is_penalised() const { return is_penalised_; }
-
-  // Inputs and variables, of which each element is changed by a fraction of it, up or down.
-  Feed feed(double fraction = 0, std::uint64_t draw = 0) const {
-    Feed out;
-    for (const auto& node : graph_) {
-      bool variable = node->is(variable_op);
-      if (!variable && !node->is(input_op)) continue;
-      std::string name =
-          variable ? node->as<VariableOptions>().name : node->as<InputOptions>().name;
-      if (name.starts_with("run/")) continue;
-      Array elements = elements_of(seed_, name, node->output());
-      if (fraction != 0 && is_floating(node->output().dtype) && name != "exact") {
-        PhiloxStream random(philox_key(seed_ + 1000 * draw, concat(name, " changed")));
-        for (double& x : elements.span<double>()) x *= 1 + (random.below(2) ? fraction : -fraction);
-      }
-      out[name] = elements.cast(node->output().dtype);
-    }
-    return out;
-  }
-
- private:
-  // Different weights for the elements, so that errors in different places do not cancel.
-  Tensor weighted_sum() {
-    Tensor total;
-    DType wide = floating_ == DType::f64 ? DType::f64 : DType::f32;
-    for (const Tensor& y : outputs_) {
-      Array weights = elements_of(seed_, "weights", {y.shape(), DType::f64});
-      Tensor term = sum(mul(cast(y, wide), constant(graph_, weights.cast(wide))));
-      total = total.defined() ? add(total, term) : term;
-    }
-    return total;
-  }
-
-  // Where all ops have second derivatives, the sum of squares of the gradients joins the loss.
-  void add_gradient_penalty() {
-    std::vector<Tensor> squares;
-    for (const Tensor& g : gradients(loss_, xs_))
-      if (g.defined()) squares.push_back(cast(mean(square(g)), loss_.dtype()));
-    if (squares.empty()) return;
-    Tensor penalised = loss_ + mean(stack(squares)) * 0.25;
-    try {
-      gradients(penalised, xs_);
-    } catch (const Error& error) {  // the nodes of the penalty are dead code then
-      if (std::string_view(error.what()).find(" has no gradient; ") == std::string_view::npos)
-        throw;
-      return;
-    }
-    loss_ = penalised, is_penalised_ = true;
-  }
-
-  std::uint64_t seed_;
-  DType floating_;
-  Graph graph_;
-  std::vector<Tensor> outputs_, whole_, xs_, gradients_;
-  std::vector<bool> present_;
-  Tensor loss_;
-  bool is_penalised_ = false;
-};
+using Feed = Subject::Feed;
 
 const EvaluateOptions reference{.fast = false, .seed = 3, .step = 5}, fast{.seed = 3, .step = 5};
 

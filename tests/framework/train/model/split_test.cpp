@@ -102,6 +102,21 @@ TEST(Split, AutoSplitTrainsTheSameModel) {
   }
 }
 
+// One row is as large as a row that is repeated for each of several.
+TEST(Split, AutoSplitTrainsWhereOneRowNeedsNoBroadcast) {
+  ModelFn repeated = [](Scope s, const Batch& batch, Mode) -> EstimatorSpec {
+    Tensor row =
+        dense(s / "a", s.variable("row", {.shape = {1, 4}, .initializer = ones()}), {.units = 6});
+    Tensor y = dense(s / "b", batch["x"] * broadcast_to(row, batch["x"].shape()), {.units = 3});
+    return {.loss = mean(square(y)), .train = sgd({.learning_rate = 0.125})};
+  };
+  InputFn input = rows_of({12, 3, 1});
+  NamedArrays one = variables_after(repeated, on_cpus(1, 1), input);
+  RunConfig config = on_cpus(2, 2);
+  config.split = auto_split(2);
+  EXPECT_LT(largest_difference(one, variables_after(repeated, config, input)), 1e-6);
+}
+
 // A batch of 400 rows alone would be cut elsewhere than one of a single row, for its activations.
 TEST(Split, AutoSplitCutsTowersOfDifferentRowsAlike) {
   InputFn input = rows_of({400, 1});
