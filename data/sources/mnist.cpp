@@ -1,5 +1,4 @@
 #include <array>
-#include <filesystem>
 
 #include "belfry/data/formats/arrays/idx.h"
 #include "belfry/data/sources/digits.h"
