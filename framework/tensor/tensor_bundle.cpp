@@ -192,9 +192,7 @@ Array join_slices(const std::string& name, Entry whole, const Index& index, DTyp
 
 }  // namespace
 
-bool is_tensor_bundle(const std::string& prefix) {
-  return is_file(index_path(prefix));
-}
+bool is_tensor_bundle(const std::string& prefix) { return is_file(index_path(prefix)); }
 
 TensorBundle read_tensor_bundle(const std::string& prefix) {
   Index index = read_index(prefix);

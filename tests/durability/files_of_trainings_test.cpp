@@ -130,7 +130,7 @@ std::map<std::string, Words> events_below(const std::string& folder) {
   return out;
 }
 
-/// What is synchronised of them nobody promises: they have a beginning of what was written.
+/// Nobody promises how much of them is durable: they have a beginning of what was written.
 TEST(EventFiles, AreReadOrRefusedAfterAPowerFailure) {
   CapturedLog log;
   auto ask = [](EvalSpec&, Hooks& hooks) {

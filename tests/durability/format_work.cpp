@@ -96,7 +96,7 @@ void write_tokenizer(const std::string& path, std::int64_t count) {
   data::train_tokenizer("the quick fox and the quick dog", {.size = 256 + count}).save(path);
 }
 
-/// As the file of that name in the format IDX: numbers are in big-endian order.
+/// A file in the format IDX, whose numbers are in big-endian order.
 std::string idx_of(std::initializer_list<int> sizes, const std::string& bytes) {
   std::string out{'\0', '\0', '\x08', static_cast<char>(sizes.size())};
   for (int size : sizes) out += {'\0', '\0', '\0', static_cast<char>(size)};
