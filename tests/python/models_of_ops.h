@@ -12,7 +12,7 @@
 
 namespace belfry::models {
 
-/// What is computed from the feature x [n, ...], by names.
+/// A function of the feature x [n, ...] with results by name.
 struct ModelOfOps {
   SmallModel small;  ///< its name and feature; it has no options
   NamedTensors (*results)(const Scope& s, const Tensor& x);
@@ -31,7 +31,7 @@ inline NamedTensors resized(const Scope&, const Tensor& x) {
   return results;
 }
 
-/// Of few whole numbers, so that several are the largest.
+/// Few kinds of whole numbers, so that several are the largest.
 inline NamedTensors reduced(const Scope&, const Tensor& integers) {
   Tensor x = cast(integers, DType::f32);
   NamedTensors results{{"sum_of_i64", sum(integers, {.axes = {1, 2}})}};

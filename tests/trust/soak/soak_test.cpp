@@ -1,7 +1,7 @@
 // Long work takes no more of the process than short work: memory that malloc has given out, memory
 // of the process, open files and threads are as many after four times the work, and so are the
-// files in a model_dir.
-// What each quarter of the work takes of the processors is printed; nothing is expected of it.
+// files in a model_dir. The time of processors that each quarter of the work takes is printed;
+// nothing is expected of it.
 //
 // BELFRY_SOAK says how many times the usual work is done.
 #include <dirent.h>
