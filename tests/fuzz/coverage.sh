@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Which lines of each parser the seeds of the fuzz targets run: a table, also in
-# build/fuzz_coverage/parsers.txt. Fails where it is less than 98 % of a file. (Clang's counters for
-# gcov lose blocks that throw.)
+# Which lines of each parser the seeds of the fuzz targets run, and the inputs in a folder with one
+# for each target, such as long runs find: a table, also in build/fuzz_coverage/parsers.txt. Fails
+# where it is less than 98 % of a file. (Clang's counters for gcov lose blocks that throw.)
 #
-#   bash tests/fuzz/coverage.sh
+#   bash tests/fuzz/coverage.sh [build/fuzz/tests/fuzz/found]
 set -euo pipefail
+found=${1:+$(realpath "$1")}
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source examples/common/packages.sh
 install_packages "${belfry_build_packages[@]}" "${belfry_clang_packages[@]}" \
@@ -63,10 +64,10 @@ framework/tensor/tensor_bundle_entry.cpp without to_message header_message
 framework/train/checkpoint.cpp only field number parse hook_states later_field load_checkpoint
 framework/train/run_config.cpp without all_gpus_or_cpu stays
 framework/train/state/warm_start_values.cpp only read_tokens take_tokens
-framework/train/weights.cpp
+framework/train/weights.cpp only is_plain_name from_shards from_bundle named_prefix
 hooks/evaluate/best.cpp only restore entry_of read_list
 hooks/plateau.cpp only restore
-hooks/record/curve.cpp without seven_digits text
+hooks/record/curve.cpp only read
 hooks/report/report.cpp only restore group_of
 models/by_name/classifiers.cpp
 models/by_name/gans.cpp
@@ -83,10 +84,11 @@ rm -rf $folder/counts
 objects=()
 for path in $folder/tests/fuzz/fuzz_*; do
   [[ -x $path && -f $path ]] || continue
+  inputs=("$folder/tests/fuzz/seeds/${path##*/}")
+  [[ -n $found && -d $found/${path##*/} ]] && inputs+=("$found/${path##*/}")
   LLVM_PROFILE_FILE=$folder/counts/${path##*/} \
-    "$path" -runs=0 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix=$folder/ \
-    "$folder/tests/fuzz/seeds/${path##*/}" >"$path.log" 2>&1 \
-    || { tail -n 40 "$path.log"; exit 1; }
+    "$path" -runs=0 -rss_limit_mb=2048 -max_len=65536 -artifact_prefix=$folder/ "${inputs[@]}" \
+    >"$path.log" 2>&1 || { tail -n 40 "$path.log"; exit 1; }
   objects+=(-object "$path")
 done
 
@@ -95,10 +97,10 @@ llvm-cov export --format=lcov --instr-profile $folder/counts/all "${objects[@]:1
   $(awk 'NF { print $1 }' <<<"$parsers") >$folder/lines.info
 # A line is one of the function that begins last before it. In the names that the linker sees, the
 # length of each part stands in front of it.
-awk -v root="$PWD/" -v parsers="$parsers" '
+parsers=$parsers awk -v root="$PWD/" '
   BEGIN {
-    for (i = split(parsers, rows, "\n"); i > 0; --i)
-      if (split(rows[i], words, " ") > 2) kind[words[1]] = words[2], row[words[1]] = rows[i]
+    for (i = split(ENVIRON["parsers"], rows, "\n"); i > 0; --i)
+      if (split(rows[i], words, " ") > 2) { kind[words[1]] = words[2]; row[words[1]] = rows[i] }
   }
   function counted(line,   words, i, named) {
     if (!(file in kind)) return 1
