@@ -79,8 +79,9 @@ class LowersRates final : public Plateau {
       JsonValue saved = JsonValue::parse(state, "");
       JsonValue best = saved.required("best");
       best_ = best.is_null() ? none : best.number();
-      waited_ = saved.required("waited").whole();
-      cooling_ = saved.required("cooling").whole();
+      constexpr Limits counts{.low = 0, .high = std::int64_t{1} << 62};  // they go on from there
+      read_value(saved.required("waited"), waited_, counts);
+      read_value(saved.required("cooling"), cooling_, counts);
       lower_ = saved.required("lower").truth();
       decided_ = saved.required("decided").truth();
     } catch (const Error& error) {

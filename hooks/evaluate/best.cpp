@@ -70,10 +70,11 @@ std::string BestValue::state() const {
 void BestValue::restore(const std::string& state) {
   if (state.empty()) return;
   JsonValue json = JsonValue::parse(state, concat(owner_, ": its state in the checkpoint"));
+  constexpr std::int64_t most = std::int64_t{1} << 62;  // counting goes on from there
   value_ = json.required("best").number();
-  step_ = json.required("step").whole();
-  waited_ = json.required("waited").whole();
-  last_step_ = json.required("last_step").whole();
+  read_value(json.required("step"), step_, {.low = -1, .high = most});
+  read_value(json.required("waited"), waited_, {.low = 0, .high = most});
+  read_value(json.required("last_step"), last_step_, {.low = 0, .high = most});
   auto last = json.member("last");
   last_ = last ? last->number() : NAN;
 }

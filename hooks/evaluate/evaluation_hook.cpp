@@ -149,7 +149,10 @@ void EvaluationHook::restore(const std::string& state) {
   if (state.empty()) return;
   JsonValue json = JsonValue::parse(state, concat(best_.owner(), ": its state in the checkpoint"));
   best_.restore(json.required("best").words());
-  schedule_.set_examples(json.required("examples").whole());
+  std::int64_t examples = 0;
+  read_value(json.required("examples"), examples,
+             {.low = 0, .high = std::int64_t{1} << 62});  // counting goes on from there
+  schedule_.set_examples(examples);
 }
 
 std::optional<Evaluation> EvaluationHook::evaluate(

@@ -37,7 +37,8 @@ class Numbers {
   explicit Numbers(std::string_view text) : text_(text) {}
 
   bool empty() const { return text_.empty(); }
-  std::int64_t whole(std::int64_t least) { return next(least, std::int64_t{1} << 62); }
+  // No training has so many steps, and sums of such numbers fit.
+  std::int64_t whole(std::int64_t least) { return next(least, std::int64_t{1} << 40); }
   double finite() {
     constexpr double most = std::numeric_limits<double>::max();
     return next(-most, most);

@@ -1,5 +1,7 @@
 #include "belfry/models/make.h"
 
+#include <cmath>
+
 #include "belfry/models/by_name/maker.h"
 
 namespace belfry::models {
@@ -16,6 +18,18 @@ const by_name::Makers& makers() {
   return table;
 }
 
+// Sizes are added up before a shape is made of them, which knows what is too large.
+void check_numbers(const JsonValue& json) {
+  constexpr double most = std::int64_t{1} << 48;  // elements of a tensor
+  if (json.is_list()) {
+    for (const JsonValue& element : json.elements()) check_numbers(element);
+  } else if (json.is_object()) {
+    for (const auto& [name, member] : json.members()) check_numbers(member);
+  } else if (!json.is_null() && !json.is_truth() && !json.is_text() && !json.is_fraction()) {
+    if (std::abs(json.number()) > most) json.refuse("at most 2^48, or have a point");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> names() {
@@ -29,7 +43,9 @@ ModelFn make(std::string_view name, std::string_view json) {
   require(found != makers().end(), "models: there is no `", name, "`; there are ",
           join(names(), ", "));
   JsonValue options = JsonValue::parse(json, concat("models: the options of ", name));
-  return found->second(options.titled(found->first));
+  options = options.titled(found->first);
+  check_numbers(options);
+  return found->second(options);
 }
 
 }  // namespace belfry::models

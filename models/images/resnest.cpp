@@ -55,11 +55,14 @@ class Resnest {
 void check(std::string_view function, const ResnestOptions& o) {
   require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1, function,
           ": every stage must have a block, got [", join(o.blocks, ", "), "]");
+  require(o.blocks.size() <= 16, function, ": there are ", o.blocks.size(),
+          " stages; there may be 16");
   require(o.radix >= 2 && o.groups >= 1, function, ": a radix of ", o.radix, " with ", o.groups,
           " groups; expected at least 2 and 1");
-  require(o.filters >= 2 && o.filters % 2 == 0 && o.filters % (o.radix * o.groups) == 0, function,
-          ": ", o.filters, " filters; expected an even number and a multiple of ",
-          o.radix * o.groups, ", radix times groups");
+  require(o.filters >= 2 && o.filters % 2 == 0 && o.filters % o.radix == 0
+              && o.filters / o.radix % o.groups == 0,
+          function, ": ", o.filters, " filters; expected an even number and a multiple of ",
+          o.radix, " x ", o.groups, ", radix times groups");
   require_fraction(function, "batch_norm_momentum", o.batch_norm_momentum);
 }
 

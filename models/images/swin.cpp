@@ -65,6 +65,8 @@ void require_sides(const Scope& s, const Tensor& image, const SwinOptions& o) {
 void check(std::string_view function, const SwinOptions& o) {
   require(!o.blocks.empty() && std::ranges::min(o.blocks) >= 1, function,
           ": every stage must have a block, got [", join(o.blocks, ", "), "]");
+  require(o.blocks.size() <= 16, function, ": there are ", o.blocks.size(),
+          " stages; there may be 16");
   require(o.heads.size() == o.blocks.size(), function, ": there are ", o.blocks.size(),
           " stages, but heads of ", o.heads.size());
   require_sizes(function, "heads", o.heads);

@@ -126,6 +126,10 @@ void check(const AcousticOptions& o) {
               && o.strides.size() <= o.filters.size(),
           "acoustic: filters ", join(o.filters, ", "), " and strides ", join(o.strides, ", "),
           "; expected numbers of at least 1, and no more strides than filters");
+  std::int64_t frames = std::int64_t{1} << 31;
+  for (std::int64_t stride : o.strides) frames /= stride;
+  require(frames > 0, "acoustic: strides ", join(o.strides, ", "),
+          "; their product must be at most 2^31");
   require_rate("acoustic", "dropout", o.dropout);
   require_fraction("acoustic", "batch_norm_momentum", o.batch_norm_momentum);
   require_at_least(-1, "acoustic", "separator", o.separator);

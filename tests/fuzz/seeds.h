@@ -32,7 +32,9 @@ class Seeds {
 
 void write_image_seeds(const std::string& folder);
 void write_array_seeds(const std::string& folder);
+void write_option_seeds(const std::string& folder);
 void write_record_seeds(const std::string& folder);
+void write_state_seeds(const std::string& folder);
 void write_text_seeds(const std::string& folder);
 
 }  // namespace belfry

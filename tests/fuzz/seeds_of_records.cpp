@@ -77,12 +77,43 @@ void write_sound(const std::string& folder) {
     }
 }
 
+// In front stand the form and what is chosen of its options.
+void write_plain(const std::string& folder) {
+  Seeds seeds(folder, "fuzz_plain_records");
+  constexpr char cifar = 0, lines = 1, fixed_length = 2, tokens = 3;
+  auto write = [&](const std::string& name, char form, char choice, const std::string& content) {
+    seeds.write(name, std::string{form, choice} + content);
+  };
+  const std::string image(3072, 'p');
+  write("cifar10", cifar, 0, "\1" + image + "\11" + image);
+  write("cifar100", cifar, 0, "\1\2" + image + "\23c" + image);
+  write("no_such_label", cifar, 0, "\12" + image);
+  write("no_such_labels", cifar, 0, "\23d" + image);
+  write("nothing", cifar, 0, "");
+  write("lines", lines, 0, "one\ntwo\r\n\nlast");
+  write("ended_line", lines, 0, "one\n");
+  write("no_lines", lines, 0, "");
+  write("records", fixed_length, 3, "onlyfour");
+  write("around_records", fixed_length, '\x63', "hdonlyfourf");
+  write("rest", fixed_length, 3, "onlyfou");
+  write("within_header", fixed_length, '\x33', "hd");
+  for (int stored : {0, 1, 2})
+    write(concat("tokens", stored), static_cast<char>(tokens + 4 * stored), 2,
+          std::string(64, '\1'));
+  write("overlapping", tokens, '\x2b', "h" + std::string(20, '\2'));
+  write("no_such_token", tokens + 8, 0, std::string(16, '\xff'));
+  write("part_of_a_token", tokens, 0, "12345");
+  write("too_few_tokens", tokens, 7, "1234");
+  write("within_header_of_tokens", tokens, '\x7f', "12");
+}
+
 }  // namespace
 
 void write_record_seeds(const std::string& folder) {
   write_records(folder);
   write_elements(folder);
   write_sound(folder);
+  write_plain(folder);
 }
 
 }  // namespace belfry

@@ -1,8 +1,6 @@
-// Texts: CSV, options in JSON, tokenizers, graphs.
+// Texts: CSV, tokenizers, graphs.
 
 #include "../data/text/small_tokenizer.h"
-#include "belfry/data/augment/augment.h"
-#include "belfry/framework/base/error.h"
 #include "graph_nodes.h"
 #include "seeds.h"
 
@@ -12,8 +10,8 @@ using namespace data;
 
 namespace {
 
-void write_texts(const std::string& folder) {
-  Seeds csv(folder, "fuzz_csv"), json(folder, "fuzz_augmentation_json");
+void write_csv(const std::string& folder) {
+  Seeds csv(folder, "fuzz_csv");
   // In front stand the options, the size of pieces and a type.
   for (char options : {'\0', '\1', '\7', '\x19', '\x21'})
     csv.write(concat("options", int{options}),
@@ -23,16 +21,6 @@ void write_texts(const std::string& folder) {
   for (char type = 1; type < 6; ++type)
     csv.write(concat("type", int{type}), std::string{'\0', '\x10', type}
                                              + "1,x\n-2.5e+3,x\n 1e-99,\ntrue,y\nFALSE,\n7e999,\n");
-  for (const std::string& name : augmentation_names()) {
-    std::string text = "{\"name\":\"" + name + "\"}";
-    try {
-      text = to_string(augmentation_from_json(text));
-    } catch (const Error&) {  // it has options without a default
-    }
-    json.write(name, text);
-  }
-  json.write("one_of_two",
-             R"({"name":"one_of","of":[{"name":"flip_horizontal"},{"name":"invert"}]})");
 }
 
 void write_tokenizers(const std::string& folder) {
@@ -94,21 +82,6 @@ void write_tokenizers(const std::string& folder) {
  "special_tokens": {"<end>": {"ids": [18]}}})");
 }
 
-void write_configs(const std::string& folder) {
-  Seeds seeds(folder, "fuzz_run_config");
-  int number = 0;
-  for (
-      const char* config :
-      {"{}",
-       R"({"devices":["cpu:0","cpu:1+cpu:2"],"split":2,"batch":"per_tower","seed":18446744073709551615,
-"precision":"bf16","memory_limit":0.5,"recompute":{"only":["a"]},"save_checkpoint_steps":5})",
-       R"({"save_checkpoint":{"milliseconds":1500},"reduction":"hierarchical","variables":"central",
-"keep_checkpoints":{"newest":3,"every":{"steps":7200},"multiples_of":12},"recompute":["a/b"]})",
-       R"({"save_checkpoint":null,"keep_checkpoints":{"every":{"seconds":9}},"memory_limit":1e-3,
-"recompute":"off","bucket":5,"reduction_timeout":10,"threads":4,"plans":7,"tf32":false})"})
-    seeds.write(concat("config", number++), config);
-}
-
 void write_graphs(const std::string& folder) {
   Seeds seeds(folder, "fuzz_saved_graph");
   int number = 0;
@@ -140,9 +113,8 @@ void write_graphs(const std::string& folder) {
 }  // namespace
 
 void write_text_seeds(const std::string& folder) {
-  write_texts(folder);
+  write_csv(folder);
   write_tokenizers(folder);
-  write_configs(folder);
   write_graphs(folder);
 }
 

@@ -15,8 +15,8 @@ int main(int count, char** arguments) {
   }
   const std::string folder = arguments[1];
   try {
-    for (const auto& write :
-         {write_image_seeds, write_array_seeds, write_record_seeds, write_text_seeds})
+    for (const auto& write : {write_image_seeds, write_array_seeds, write_option_seeds,
+                              write_record_seeds, write_state_seeds, write_text_seeds})
       write(folder);
   } catch (const Error& error) {
     std::fprintf(stderr, "write_seeds: %s\n", error.what());

@@ -83,5 +83,21 @@ TEST(Plateau, OptionsOutOfRange) {
             "plateau: patience is 0; it must be at least 1");
 }
 
+// One result more would be too many to count.
+TEST(Plateau, ACheckpointWithoutRoomForCountingIsAnError) {
+  auto hook = plateau();
+  EXPECT_THAT(
+      error_of([&] {
+        hook->restore(R"({"best": 1, "waited": 9223372036854775807, "cooling": 0, "lower": false,
+                          "decided": false})");
+      }),
+      HasSubstr("`waited` must be in 0..4611686018427387904, got 9223372036854775807"));
+  EXPECT_THAT(error_of([&] {
+                hook->restore(
+                    R"({"best": 1, "waited": 0, "cooling": -1, "lower": false, "decided": false})");
+              }),
+              HasSubstr("`cooling` must be in 0..4611686018427387904, got -1"));
+}
+
 }  // namespace
 }  // namespace belfry::hooks

@@ -39,11 +39,20 @@ TEST(BadOptions, OfClassifiers) {
        "mobilenet_v2: batch_norm_momentum is 2; it must lie in [0, 1]"},
       {[] { mobilenet_v2({.dropout = 1}); }, "mobilenet_v2: dropout is 1"},
       {[] { resnest50({.classes = 1}); }, "resnest50: classes is 1"},
+      {[] { resnest50({.blocks = std::vector<std::int64_t>(70, 1)}); },
+       "resnest50: there are 70 stages; there may be 16"},
+      {[] { resnest50({.radix = std::int64_t{1} << 32, .groups = std::int64_t{1} << 32}); },
+       "a multiple of 4294967296 x 4294967296, radix times groups"},
       {[] { resnest50({.batch_norm_momentum = 2}); }, "resnest50: batch_norm_momentum is 2"},
       {[] { resnet18({.batch_norm_momentum = 2}); }, "resnet18: batch_norm_momentum is 2"},
       {[] { resnet34({.classes = 0}); }, "resnet34: classes is 0"},
       {[] { resnet50({.batch_norm_momentum = -1}); }, "resnet50: batch_norm_momentum is -1"},
       {[] { swin_tiny({.classes = 1}); }, "swin_tiny: classes is 1"},
+      {[] {
+         swin_tiny({.blocks = std::vector<std::int64_t>(70, 1),
+                    .heads = std::vector<std::int64_t>(70, 1)});
+       },
+       "swin_tiny: there are 70 stages; there may be 16"},
       {[] {
          swin_tiny({.heads = {3, 6, 0, 24}});
        },
@@ -76,6 +85,11 @@ TEST(BadOptions, OfSequencesAndTables) {
   Columns size{.numeric = {{.feature = "size"}}};
   expect_errors({
       {[] { acoustic({.dropout = 1}); }, "acoustic: dropout is 1"},
+      {[] {
+         acoustic({.filters = std::vector<std::int64_t>(12, 8),
+                   .strides = std::vector<std::int64_t>(12, 64)});
+       },
+       "their product must be at most 2^31"},
       {[] { acoustic({.batch_norm_momentum = 2}); }, "acoustic: batch_norm_momentum is 2"},
       {[] { acoustic({.separator = -2}); }, "acoustic: separator is -2; it must be at least -1"},
       {[] { gpt({.vocabulary = 0}); }, "gpt: vocabulary is 0"},

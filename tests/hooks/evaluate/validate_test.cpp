@@ -321,6 +321,13 @@ TEST_F(ValidateTest, WhatMakesNoSenseIsRefused) {
             "validate: its state in the checkpoint: `best` is missing");
   EXPECT_THAT(error_of([&] { hook->restore(R"({"best": "{}", "examples": 0})"); }),
               HasSubstr("validate: its state in the checkpoint: `best` is missing"));
+  EXPECT_THAT(error_of([&] { hook->restore(R"({"best": "", "examples": -1})"); }),
+              HasSubstr("`examples` must be in 0..4611686018427387904, got -1"));
+  EXPECT_THAT(error_of([&] {
+                hook->restore(R"({"best": "{\"best\": 1, \"step\": 1, \"last_step\": 1,)"
+                              R"( \"waited\": 9223372036854775807}", "examples": 0})");
+              }),
+              HasSubstr("`waited` must be in 0..4611686018427387904, got 9223372036854775807"));
 }
 
 // Batches of 1: an epoch of 2 examples ends at steps 2, 4 and 6; none before half an hour is over.

@@ -77,7 +77,10 @@ TEST(Curve, IsReadFromItsText) {
 TEST(Curve, TextsThatHoldNoneAreErrors) {
   Curve curve;
   for (const char* text : {"", "0 1 1 1 ", "1 1 1 inf ", "1 1 1 1", "1 1 1 1 5 0 1 0 2 5 0 1 0 2 ",
-                           "1 1 1 1 -5 0 1 0 2 ", "1 1 1 1 9223372036854775807 1 1 0 2 ", "x"})
+                           "1 1 1 1 -5 0 1 0 2 ", "1 1 1 1 9223372036854775807 1 1 0 2 ", "x",
+                           // Larger than any training, so that sums overflow.
+                           "1 0 0 4611686018427387904 4611686018427387904 0 1 ",
+                           "4611686018427387904 0 0 ", "1 0 0 0 0 4611686018427387904 0 2 2 2 "})
     EXPECT_THAT(error_of([&] { curve.read(text); }), HasSubstr("its state is no curve")) << text;
 }
 

@@ -104,8 +104,9 @@ TEST(Resnest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(error({1, 16, 16}, small), HasSubstr("expected [n, h, w, c], got f32[1, 16, 16]"));
   EXPECT_THAT(error({1, 8, 8, 1}, {.blocks = {1, 0}}), HasSubstr("a block, got [1, 0]"));
   EXPECT_THAT(error({1, 8, 8, 1}, {.blocks = {1}, .radix = 1}), HasSubstr("a radix of 1"));
-  EXPECT_THAT(error({1, 8, 8, 1}, {.blocks = {1}, .filters = 6, .groups = 2}),
-              HasSubstr("6 filters; expected an even number and a multiple of 4"));
+  EXPECT_THAT(
+      error({1, 8, 8, 1}, {.blocks = {1}, .filters = 6, .groups = 2}),
+      HasSubstr("6 filters; expected an even number and a multiple of 2 x 2, radix times groups"));
 }
 
 }  // namespace
