@@ -51,7 +51,11 @@ Signature signature_of(const Json& features) {
   Signature out;
   constexpr std::int64_t most = 1 << 16;
   for (const auto& [name, type] : features.items()) {
-    std::vector<std::int64_t> sizes = type.at(1).get<std::vector<std::int64_t>>();
+    std::vector<std::int64_t> sizes;
+    for (const Json& size : type.at(1)) {
+      require(size.is_number_integer(), "a size is a whole number");
+      sizes.push_back(size.get<std::int64_t>());
+    }
     out.emplace_back(name,
                      TensorType{Shape(sizes), dtype_from_string(type.at(0).get<std::string>())});
     require(out.back().second.shape.elements() <= most, "larger than what is tried");

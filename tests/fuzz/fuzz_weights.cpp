@@ -26,7 +26,7 @@ const NamedArrays& weights() {
   return all;
 }
 
-/// What lies beside the input: weights in files of both kinds, and a list of tokens.
+/// The files beside the input: weights of both kinds, and a list of tokens.
 struct Folder {
   Folder() {
     char name[] = "/dev/shm/fuzz_weights.XXXXXX";  // in memory

@@ -90,6 +90,13 @@ void write_plain(const std::string& folder) {
   write("no_such_label", cifar, 0, "\12" + image);
   write("no_such_labels", cifar, 0, "\23d" + image);
   write("nothing", cifar, 0, "");
+  // Behind its first lines the compressed file is damaged.
+  ByteWriter zipped(seeds.path("zipped"), Compression::gzip);
+  for (int i = 0; i < 20000; ++i) zipped.write(as_bytes(concat(i * 7919 % 10007, "\n")));
+  zipped.close();
+  std::string content = read_file(seeds.path("zipped"));
+  for (std::size_t i = content.size() / 2; i < content.size(); ++i) content[i] = '\0';
+  write("zipped", lines, 0, content);
   write("lines", lines, 0, "one\ntwo\r\n\nlast");
   write("ended_line", lines, 0, "one\n");
   write("no_lines", lines, 0, "");

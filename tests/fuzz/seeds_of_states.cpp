@@ -1,4 +1,4 @@
-// What a checkpoint has beside weights, and what weights are found by: positions of pipelines,
+// Parts of a checkpoint beside weights, and what weights are found by: positions of pipelines,
 // states of hooks, indices of weights.
 
 #include "belfry/framework/base/error.h"
