@@ -6,7 +6,6 @@
 // BELFRY_RANDOM_TRAININGS says how many models are trained; BELFRY_RANDOM_SEED and
 // BELFRY_RANDOM_ONLY are as in random_models_test.cpp.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -120,6 +119,7 @@ class Watch final : public Hook {
  public:
   void after_step(const StepResult& step) override {
     losses.push_back(step.loss);
+    applied += step.applied.contains(0);
     for (const auto& device : devices_) {
       std::int64_t& most = most_in_use[device->name()];
       most = std::max(most, device->memory_in_use().count);
@@ -131,6 +131,7 @@ class Watch final : public Hook {
     return most;
   }
   std::vector<double> losses;
+  int applied = 0;  // steps whose gradients were finite
   BytesInUse most_in_use;
 
  private:
@@ -316,7 +317,7 @@ void check_ways(const RandomTraining& training, const Trained& wanted, PhiloxStr
 
 // How many of what was tried came about.
 struct Tally {
-  int with_less_memory = 0, cut_up = 0;
+  int with_less_memory = 0, cut_up = 0, scaled = 0;
 };
 
 void check(std::uint64_t seed, Tally& tally) {
@@ -327,6 +328,7 @@ void check(std::uint64_t seed, Tally& tally) {
   RandomTraining training(drawn);
   Trained wanted = training.train_cut_up(training.cut_up());
   expect_no_more_than_planned(wanted, "as drawn");
+  tally.scaled += drawn.precision == Precision::f16 && wanted.watch->applied > 0;
   if (std::getenv("BELFRY_RANDOM_ONLY")) std::cout << wanted.plan << std::endl;
   if (drawn.is_the_same_cut_up() && (drawn.towers * drawn.devices_each * drawn.parts) > 1) {
     expect_same(wanted, training.train(training.config(1, 1), 1), 1e-6, "cut up");
@@ -334,9 +336,8 @@ void check(std::uint64_t seed, Tally& tally) {
   }
   PhiloxStream random(philox_key(seed, "ways"));
   check_ways(training, wanted, random);
-  static constexpr std::array fractions = {0.9, 0.8, 0.5};
   fits(training, wanted, 1);
-  tally.with_less_memory += fits(training, wanted, fractions[random.below(fractions.size())]);
+  for (double fraction : {0.97, 0.85}) tally.with_less_memory += fits(training, wanted, fraction);
 }
 
 TEST(RandomTraining, IsTheSameHoweverItIsCutUp) {
@@ -354,9 +355,11 @@ TEST(RandomTraining, IsTheSameHoweverItIsCutUp) {
   }
   tell_count(count, "random trainings");
   std::cout << tally.with_less_memory << " trainings with less memory, " << tally.cut_up
-            << " compared with one that is not cut up\n";
+            << " compared with one that is not cut up, " << tally.scaled
+            << " in f16 that changed variables\n";
   EXPECT_GT(tally.with_less_memory, 0);
   EXPECT_GT(tally.cut_up, 0);
+  EXPECT_GT(tally.scaled, 0);
 }
 
 }  // namespace
