@@ -22,6 +22,7 @@ namespace belfry::random_models {
 namespace {
 
 constexpr int most_towers = 3, most_devices_each = 2;
+constexpr double allowed_by_order = 1e-6;  // of the largest element, for another order of sums
 
 struct Drawn {
   std::uint64_t seed = 0;
@@ -168,6 +169,7 @@ class RandomTraining {
   explicit RandomTraining(Drawn drawn)
       : drawn_(std::move(drawn)), input_(over_and_over({batch_of(drawn_)})) {}
 
+  const Drawn& drawn() const { return drawn_; }
   RunConfig config(int towers, int devices_each) const {
     RunConfig config = on_cpus(towers, devices_each);
     if (devices_each > 1) config.split = auto_split(devices_each);
@@ -269,6 +271,23 @@ void expect_same(const Trained& got, const Trained& wanted, double allowed,
   }
 }
 
+// Where a model is cut over devices; empty if it is not.
+std::string split_of(const Trained& trained) {
+  std::size_t at = trained.plan.find("\nsplit: ");
+  if (at == trained.plan.npos) return "";
+  return trained.plan.substr(at, trained.plan.find('\n', at + 1) - at);
+}
+
+// The same bits, and memory as planned. Less memory or what is computed again may have a model cut
+// over its devices elsewhere, which changes the order of sums.
+void expect_bits(const RandomTraining& training, const Trained& got, const Trained& wanted,
+                 const std::string& how) {
+  expect_no_more_than_planned(got, how);
+  bool cut_alike = split_of(got) == split_of(wanted);
+  if (cut_alike || training.drawn().is_the_same_cut_up())
+    expect_same(got, wanted, cut_alike ? 0 : allowed_by_order, how);
+}
+
 // With less memory: the same bits, or an error that says that it does not suffice.
 bool fits(const RandomTraining& training, const Trained& wanted, double fraction) {
   Devices with_limits;
@@ -279,8 +298,7 @@ bool fits(const RandomTraining& training, const Trained& wanted, double fraction
   std::string how = concat("within ", limit, " bytes");
   try {
     Trained less = training.train_cut_up(config);
-    expect_same(less, wanted, 0, how);
-    expect_no_more_than_planned(less, how);
+    expect_bits(training, less, wanted, how);
     EXPECT_LE(less.watch->fullest(), limit) << how;
     return true;
   } catch (const Error& error) {
@@ -294,8 +312,7 @@ bool fits(const RandomTraining& training, const Trained& wanted, double fraction
 void check_ways(const RandomTraining& training, const Trained& wanted, PhiloxStream& random) {
   auto check = [&](const RunConfig& config, const std::string& how, bool interrupted = false) {
     Trained got = training.train_cut_up(config, interrupted);
-    expect_same(got, wanted, 0, how);
-    expect_no_more_than_planned(got, how);
+    expect_bits(training, got, wanted, how);
   };
   RunConfig again = training.cut_up();
   if (random.below(2) == 0) {
@@ -331,7 +348,7 @@ void check(std::uint64_t seed, Tally& tally) {
   tally.scaled += drawn.precision == Precision::f16 && wanted.watch->applied > 0;
   if (std::getenv("BELFRY_RANDOM_ONLY")) std::cout << wanted.plan << std::endl;
   if (drawn.is_the_same_cut_up() && (drawn.towers * drawn.devices_each * drawn.parts) > 1) {
-    expect_same(wanted, training.train(training.config(1, 1), 1), 1e-6, "cut up");
+    expect_same(wanted, training.train(training.config(1, 1), 1), allowed_by_order, "cut up");
     ++tally.cut_up;
   }
   PhiloxStream random(philox_key(seed, "ways"));
