@@ -116,7 +116,7 @@ a_round() {
       stage files $tests/durability/durability_tests
   fi
   BELFRY_KILLS=100 BELFRY_KILLS_SEED=$round stage kills $tests/kills/kills_tests
-  BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_RANDOM_MODELS=500 BELFRY_RANDOM_TRAININGS=50 \
+  BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_RANDOM_MODELS=500 BELFRY_RANDOM_TRAININGS=200 \
     BELFRY_RANDOM_PIPELINES=300 BELFRY_RANDOM_CONVOLUTIONS=1000 stage random $tests/trust/random/random_tests
   BELFRY_RANDOM_SEED=$((round * 1000)) BELFRY_FUZZED_RUNS=200 \
     stage programs $tests/examples/tools/programs_tests --gtest_filter='Fuzzed*'

@@ -261,7 +261,7 @@ bool draw_ctc_loss(Builder& model) {
   return model.add(cast(loss, model.floating), static_cast<double>(frames) * (2 * x.size + 3));
 }
 
-// It is of an input alone, since the class with the largest number jumps.
+// The frames are those of an input: the class with the largest number jumps.
 bool draw_edit_distance(Builder& model) {
   Tensor x = model.exact[static_cast<std::size_t>(model.below(std::ssize(model.exact)))].tensor;
   std::int64_t rows = model.rows_apart ? x.size(0) : 1, extent = model.extent(x.shape()),

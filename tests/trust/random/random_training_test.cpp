@@ -6,7 +6,6 @@
 // BELFRY_RANDOM_TRAININGS says how many models are trained; BELFRY_RANDOM_SEED and
 // BELFRY_RANDOM_ONLY are as in random_models_test.cpp.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -23,6 +22,7 @@ namespace belfry::random_models {
 namespace {
 
 constexpr int most_towers = 3, most_devices_each = 2;
+constexpr double allowed_by_order = 1e-6;  // of the largest element, for another order of sums
 
 struct Drawn {
   std::uint64_t seed = 0;
@@ -120,6 +120,7 @@ class Watch final : public Hook {
  public:
   void after_step(const StepResult& step) override {
     losses.push_back(step.loss);
+    applied += step.applied.contains(0);
     for (const auto& device : devices_) {
       std::int64_t& most = most_in_use[device->name()];
       most = std::max(most, device->memory_in_use().count);
@@ -131,6 +132,7 @@ class Watch final : public Hook {
     return most;
   }
   std::vector<double> losses;
+  int applied = 0;  // steps whose gradients were finite
   BytesInUse most_in_use;
 
  private:
@@ -167,6 +169,7 @@ class RandomTraining {
   explicit RandomTraining(Drawn drawn)
       : drawn_(std::move(drawn)), input_(over_and_over({batch_of(drawn_)})) {}
 
+  const Drawn& drawn() const { return drawn_; }
   RunConfig config(int towers, int devices_each) const {
     RunConfig config = on_cpus(towers, devices_each);
     if (devices_each > 1) config.split = auto_split(devices_each);
@@ -268,6 +271,23 @@ void expect_same(const Trained& got, const Trained& wanted, double allowed,
   }
 }
 
+// Where a model is cut over devices; empty if it is not.
+std::string split_of(const Trained& trained) {
+  std::size_t at = trained.plan.find("\nsplit: ");
+  if (at == trained.plan.npos) return "";
+  return trained.plan.substr(at, trained.plan.find('\n', at + 1) - at);
+}
+
+// The same bits, and memory as planned. Less memory or what is computed again may have a model cut
+// over its devices elsewhere, which changes the order of sums.
+void expect_bits(const RandomTraining& training, const Trained& got, const Trained& wanted,
+                 const std::string& how) {
+  expect_no_more_than_planned(got, how);
+  bool cut_alike = split_of(got) == split_of(wanted);
+  if (cut_alike || training.drawn().is_the_same_cut_up())
+    expect_same(got, wanted, cut_alike ? 0 : allowed_by_order, how);
+}
+
 // With less memory: the same bits, or an error that says that it does not suffice.
 bool fits(const RandomTraining& training, const Trained& wanted, double fraction) {
   Devices with_limits;
@@ -278,8 +298,7 @@ bool fits(const RandomTraining& training, const Trained& wanted, double fraction
   std::string how = concat("within ", limit, " bytes");
   try {
     Trained less = training.train_cut_up(config);
-    expect_same(less, wanted, 0, how);
-    expect_no_more_than_planned(less, how);
+    expect_bits(training, less, wanted, how);
     EXPECT_LE(less.watch->fullest(), limit) << how;
     return true;
   } catch (const Error& error) {
@@ -293,8 +312,7 @@ bool fits(const RandomTraining& training, const Trained& wanted, double fraction
 void check_ways(const RandomTraining& training, const Trained& wanted, PhiloxStream& random) {
   auto check = [&](const RunConfig& config, const std::string& how, bool interrupted = false) {
     Trained got = training.train_cut_up(config, interrupted);
-    expect_same(got, wanted, 0, how);
-    expect_no_more_than_planned(got, how);
+    expect_bits(training, got, wanted, how);
   };
   RunConfig again = training.cut_up();
   if (random.below(2) == 0) {
@@ -316,7 +334,7 @@ void check_ways(const RandomTraining& training, const Trained& wanted, PhiloxStr
 
 // How many of what was tried came about.
 struct Tally {
-  int with_less_memory = 0, cut_up = 0;
+  int with_less_memory = 0, cut_up = 0, scaled = 0;
 };
 
 void check(std::uint64_t seed, Tally& tally) {
@@ -327,16 +345,16 @@ void check(std::uint64_t seed, Tally& tally) {
   RandomTraining training(drawn);
   Trained wanted = training.train_cut_up(training.cut_up());
   expect_no_more_than_planned(wanted, "as drawn");
+  tally.scaled += drawn.precision == Precision::f16 && wanted.watch->applied > 0;
   if (std::getenv("BELFRY_RANDOM_ONLY")) std::cout << wanted.plan << std::endl;
   if (drawn.is_the_same_cut_up() && (drawn.towers * drawn.devices_each * drawn.parts) > 1) {
-    expect_same(wanted, training.train(training.config(1, 1), 1), 1e-6, "cut up");
+    expect_same(wanted, training.train(training.config(1, 1), 1), allowed_by_order, "cut up");
     ++tally.cut_up;
   }
   PhiloxStream random(philox_key(seed, "ways"));
   check_ways(training, wanted, random);
-  static constexpr std::array fractions = {0.9, 0.8, 0.5};
   fits(training, wanted, 1);
-  tally.with_less_memory += fits(training, wanted, fractions[random.below(fractions.size())]);
+  for (double fraction : {0.97, 0.85}) tally.with_less_memory += fits(training, wanted, fraction);
 }
 
 TEST(RandomTraining, IsTheSameHoweverItIsCutUp) {
@@ -354,9 +372,11 @@ TEST(RandomTraining, IsTheSameHoweverItIsCutUp) {
   }
   tell_count(count, "random trainings");
   std::cout << tally.with_less_memory << " trainings with less memory, " << tally.cut_up
-            << " compared with one that is not cut up\n";
+            << " compared with one that is not cut up, " << tally.scaled
+            << " in f16 that changed variables\n";
   EXPECT_GT(tally.with_less_memory, 0);
   EXPECT_GT(tally.cut_up, 0);
+  EXPECT_GT(tally.scaled, 0);
 }
 
 }  // namespace
