@@ -36,19 +36,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   data::TfRecordReader reader(std::as_bytes(std::span(data, size)), "input");
   std::vector<std::byte> record;
   for (bool more = true; more;) {
-    bool got = false;
+    const data::TfRecordPosition before = reader.position();
     try {
-      data::TfRecordPosition before = reader.position();
       more = reader.next(record);
-      // A position leads to the same place.
-      data::TfRecordPosition after = reader.position();
-      reader.seek(before);
-      reader.skip();
-      if (reader.position() != after) __builtin_trap();
-      got = more;
     } catch (const Error&) {
+      continue;
     }
-    if (got) check_frame(record);
+    // A position leads to the same place.
+    const data::TfRecordPosition after = reader.position();
+    reader.seek(before);
+    reader.skip();
+    if (reader.position() != after) __builtin_trap();
+    if (more) check_frame(record);
   }
   read_first(MemoryFile(data, size).path());
   return 0;

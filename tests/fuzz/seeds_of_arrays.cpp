@@ -78,7 +78,6 @@ void write_arrays(const std::string& folder) {
   save_safetensors(tensors.path("own"), {{"x", arrays.at("x")}, {"n", arrays.at("n")}},
                    {{"belfry.a", "b"}});
   std::string header = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
-  tensors.write("list", number(3, 8) + "[1]");
   tensors.write("other", number(header.size(), 8) + header + "12345678");
   int count = 0;
   for (const BadFile& bad : bad_safetensors()) tensors.write(concat("bad", count++), bad.bytes);

@@ -25,10 +25,11 @@ void write_records(const std::string& folder) {
                         {"y", {std::vector<std::int64_t>{5}, std::vector<std::int64_t>{6}}},
                         {"z", {std::vector<std::int64_t>{}, std::vector<std::int64_t>{6, 7}}}}};
   examples.write("example", text_of(example.serialize()));
-  examples.write(
-      "other_kinds",
-      text_of(Example{{{"s", std::vector<std::int64_t>{1}}, {"t", std::vector<float>{1}}}}
-                  .serialize()));
+  for (const char* other : {"s", "t"}) {  // of another kind
+    Example wrong = example;
+    wrong.features[other] = std::vector<float>{1};
+    examples.write(concat("other_kind_of_", other), text_of(wrong.serialize()));
+  }
   examples.write("sequence", text_of(sequence.serialize()));
   for (Compression compression : {Compression::none, Compression::gzip, Compression::zlib}) {
     TfRecordWriter file(records.path(to_string(compression)), compression);
