@@ -73,9 +73,11 @@ std::vector<std::string> files_with(const std::string& directory,
                                     const std::vector<std::string>& extensions) {
   auto out = entries_of(directory, [&](const fs::path& path) {
     std::string extension = lower(path.extension().string());
+    if (std::find(extensions.begin(), extensions.end(), extension) == extensions.end())
+      return false;
     std::error_code unreadable;  // reading the file will say so
-    return std::find(extensions.begin(), extensions.end(), extension) != extensions.end()
-           && !fs::is_directory(path, unreadable) && !fs::is_fifo(path, unreadable);
+    auto type = fs::status(path, unreadable).type();
+    return type != fs::file_type::directory && type != fs::file_type::fifo;
   });
   std::sort(out.begin(), out.end(), natural_less);
   return out;

@@ -80,7 +80,8 @@ DeviceMemory Device::allocate(Bytes size, std::string_view what) {
                   bytes_text(in_use_.count), " in use, ", bytes_text(limit_.count), " allowed");
   };
   MutexLock lock(mutex_);
-  if (size.count > limit_.count - in_use_.count) fail(explain("over the memory limit"));
+  if (size.count > limit_.count - in_use_.count)
+    throw OutOfMemory(explain("over the memory limit"));
   void* data = allocate_raw(size);
   if (!data) throw OutOfMemory(explain("out of memory"));  // from here on a throw would lose it
   in_use_ = Bytes(in_use_.count + size.count);

@@ -8,6 +8,7 @@
 #include "belfry/framework/base/descriptor.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/base/file.h"
+#include "belfry/framework/base/folder_names.h"
 #include "belfry/framework/base/json.h"
 #include "belfry/framework/base/log.h"
 #include "belfry/framework/base/mutex.h"
@@ -83,7 +84,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string list_in(const std::string& folder) { return (fs::path(folder) / "best.json").string(); }
+std::string list_in(const std::string& folder) { return path_in(folder, "best.json"); }
 
 std::string word_of(Better better) { return better == Better::lower ? "lower" : "higher"; }
 
@@ -205,7 +206,7 @@ std::string best_folder(const std::string& model_dir, std::string_view name) {
 std::string keep_checkpoint(const std::string& checkpoint, const std::string& folder) {
   create_folders(folder);
   remove_stale_temporaries(folder);  // of a copy that was killed
-  std::string kept = (fs::path(folder) / fs::path(checkpoint).filename()).string();
+  std::string kept = path_in(folder, fs::path(checkpoint).filename().string());
   std::error_code no_link;
   fs::create_hard_link(checkpoint, kept, no_link);
   if (no_link) write_file_atomically(kept, read_file(checkpoint));
@@ -272,7 +273,7 @@ void BestCheckpoints::remove_unlisted() const {
 std::optional<std::string> best_checkpoint(const std::string& model_dir, std::string_view name) {
   std::string folder = best_folder(model_dir, name);
   for (const BestEntry& entry : read_best_list(folder).value_or(std::vector<BestEntry>()))
-    if (std::string path = (fs::path(folder) / entry.file).string(); exists(path)) return path;
+    if (std::string path = path_in(folder, entry.file); exists(path)) return path;
   auto files = list_checkpoints(folder);  // somebody removed the list
   if (files.empty()) return std::nullopt;
   return files.back().path;

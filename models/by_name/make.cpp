@@ -26,7 +26,7 @@ void check_numbers(const JsonValue& json) {
   } else if (json.is_object()) {
     for (const auto& [name, member] : json.members()) check_numbers(member);
   } else if (!json.is_null() && !json.is_truth() && !json.is_text() && !json.is_fraction()) {
-    if (std::abs(json.number()) > most) json.refuse("at most 2^48, or have a point");
+    if (std::abs(json.number()) > most) json.refuse("from -2^48 to 2^48 (a fraction has a point)");
   }
 }
 

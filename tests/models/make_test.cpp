@@ -201,7 +201,8 @@ TEST(MakeModel, ValuesOfAnotherTypeAreRefused) {
            {"mlp", R"({"feature": 1})", "mlp: `feature` must be a string, got 1"},
            {"mlp", R"({"classes": 1e1})", "mlp: `classes` must be a whole number, got 10.0"},
            {"mlp", R"({"classes": 9223372036854775808})",
-            "`classes` must be at most 2^48, or have a point, got 9223372036854775808"},
+            "`classes` must be from -2^48 to 2^48 (a fraction has a point), got "
+            "9223372036854775808"},
            {"unet", R"({"depth": 4294967298})",
             "unet: `depth` must be in -2147483648..2147483647, got 4294967298"},
            {"unet", R"({"depth": -4294967294})",
@@ -251,7 +252,7 @@ TEST(MakeModel, WhatIsUnknownIsRefused) {
   EXPECT_THAT(error_of([] { make("vgg16", R"({"dropout": 2})"); }),
               HasSubstr("vgg: dropout is 2; it must lie in [0, 1)"));
   EXPECT_THAT(error_of([] { make("mlp", R"({"hidden": [7, 9223372036854775807]})"); }),
-              HasSubstr("mlp: `hidden[1]` must be at most 2^48, or have a point, got "
+              HasSubstr("mlp: `hidden[1]` must be from -2^48 to 2^48 (a fraction has a point), got "
                         "9223372036854775807"));
   EXPECT_THAT(error_of([] { make("lenet", "[]"); }),
               HasSubstr("lenet must be a JSON object, got []"));
