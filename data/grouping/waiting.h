@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "belfry/data/transforms/read_ahead.h"
+#include "belfry/framework/base/error.h"
 
 namespace belfry::data {
 
@@ -72,6 +73,13 @@ class WaitingReader {
   void restore(Position& at) {
     at.list(waiting_name_, replay_);
     at.field(read_name_, replayed_);
+    std::int64_t least = 0;  // they ascend
+    for (std::int64_t number : replay_) {
+      require(number >= least && number < replayed_,
+              "input: the saved position is damaged: ", waiting_name_, " has ", number,
+              ", expected ", least, " to ", replayed_ - 1);
+      least = number + 1;
+    }
     source_->position(at);
   }
 

@@ -203,8 +203,8 @@ class Device {
   /// Whether what is enqueued runs while the host goes on.
   virtual bool asynchronous() const { return false; }
 
-  /// Memory of at least `size` bytes. Error when the limit or the device is exhausted: it names
-  /// `what`, the bytes asked for, in use and allowed.
+  /// Memory of at least `size` bytes. OutOfMemory when the limit or the device is exhausted: it
+  /// names `what`, the bytes asked for, in use and allowed.
   DeviceMemory allocate(Bytes size, std::string_view what);
   Bytes memory_in_use() const;
   Bytes memory_limit() const;

@@ -1,5 +1,5 @@
 #pragma once
-// The Error for host memory, or one more open file, that is not there.
+// The Error for memory of the host or a device, or one more open file, that is not there.
 
 #include <new>
 

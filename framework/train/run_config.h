@@ -84,7 +84,8 @@ enum class Precision : std::uint8_t {
 constexpr auto names_of(Precision) { return name_list("f32", "bf16", "f16"); }
 
 /// The values that training computes again in its backward pass in place of keeping them. The
-/// results are the same, to the bit; plan() and explain() say how much memory it takes.
+/// results are the same, to the bit, unless auto_split() cuts the model at other places for it;
+/// plan() and explain() say how much memory it takes.
 struct Recompute {
   /// Values that one pass over memory gives again are not kept (normalised batches, conversions,
   /// concats), for at most some 3 % of a step's time. Where a plan would be over the memory limit,

@@ -259,6 +259,20 @@ TEST(BucketByLength, ReadsAgainOnlyWhatWaits) {
   EXPECT_EQ(*reads, (Values{8, 9, 14, 15, 16}));
 }
 
+TEST(BucketByLength, RefusesPositionsInWhichNothingCanWaitSo) {
+  Dataset data = many(60) | bucket_by_length("value", {.boundaries = {1}, .batch_sizes = {3, 5}});
+  auto error = [&](const std::string& waiting) {
+    const std::string saved = open(data)->save();
+    const std::string name = "bucket.waiting=";
+    return error_of(
+        [&] { open(data)->restore(saved.substr(0, saved.find(name)) + name + waiting); });
+  };
+  const std::string damaged = "input: the saved position is damaged: bucket.waiting has ";
+  EXPECT_EQ(error("2,4,1 bucket.read=5"), damaged + "1, expected 5 to 4");
+  EXPECT_EQ(error("2,1,1 bucket.read=5"), damaged + "1, expected 2 to 4");
+  EXPECT_EQ(error("2,0,5 bucket.read=5"), damaged + "5, expected 1 to 4");
+}
+
 TEST(BucketByLength, HasAnUnknownEnd) {
   BucketOptions one{.boundaries = {}, .batch_sizes = {2}};
   EXPECT_EQ((range(5) | bucket_by_length("value", one)).cardinality(), unknown);
