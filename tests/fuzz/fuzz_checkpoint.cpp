@@ -2,13 +2,11 @@
 // checksums cover names, types, metadata and data. The bytes are a list of changes to the file of a
 // small checkpoint. The first one says whether the checksums are put right afterwards: that gives
 // any other checkpoint, which is written and read back as itself, or an Error.
-#include <stdlib.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -21,6 +19,7 @@
 #include "belfry/framework/tensor/safetensors_header.h"
 #include "belfry/framework/train/checkpoint.h"
 #include "memory_file.h"
+#include "memory_folder.h"
 
 using namespace belfry;
 
@@ -43,19 +42,9 @@ const Checkpoint& original() {
   return checkpoint;
 }
 
-struct Folder {
-  Folder() {
-    char name[] = "/dev/shm/fuzz_checkpoint.XXXXXX";  // in memory
-    if (!::mkdtemp(name)) std::abort();
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
-
 // The folder is gone before anything is checked, so that an abort leaves none behind.
 std::string written(const Checkpoint& checkpoint) {
-  const Folder folder;
+  const MemoryFolder folder;
   write_checkpoint(folder.path + "/x", checkpoint);
   return read_file(folder.path + "/x");
 }

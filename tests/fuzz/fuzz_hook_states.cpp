@@ -1,11 +1,9 @@
 // Any text is the state of a hook, as a checkpoint has it, or an Error; what was restored is saved
 // and restored again as itself, and the hook goes on from there. The same bytes are the points of a
 // curve, and a folder's list of its best checkpoints.
-#include <stdlib.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -18,6 +16,7 @@
 #include "belfry/hooks/record/curve.h"
 #include "belfry/hooks/report/report.h"
 #include "json_mutator.h"
+#include "memory_folder.h"
 
 using namespace belfry;
 using namespace belfry::hooks;
@@ -68,19 +67,8 @@ void try_curve(const std::string& text) {
   for (std::int64_t step : {0, 1, 1, 1000000}) curve.add(step, 0.5);
 }
 
-/// A folder in memory, with a list of the best.
-struct Folder {
-  Folder() {
-    char name[] = "/dev/shm/fuzz_hook_states.XXXXXX";
-    if (!::mkdtemp(name)) std::abort();
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path;
-};
-
 void try_list(const std::string& text) {
-  static const Folder folder;
+  static const MemoryFolder folder;
   std::ofstream(folder.path + "/best.json", std::ios::trunc) << text;
   try {
     BestList list(folder.path, "loss", Better::lower);

@@ -1,29 +1,21 @@
 // Any bytes are the index of a TensorFlow checkpoint or an Error. The first byte says whether they
 // are the file itself, or a block (1: compressed) in one whose checksums are right. What was read
 // is written and read back.
-#include <stdlib.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
 #include "../framework/tensor/table_bytes.h"
 #include "belfry/framework/base/error.h"
 #include "belfry/framework/tensor/tensor_bundle.h"
+#include "memory_folder.h"
 
 using namespace belfry;
 
 namespace {
 
-struct Folder {
-  Folder() {
-    char name[] = "/dev/shm/fuzz_tensor_bundle.XXXXXX";  // in memory
-    if (!::mkdtemp(name)) std::abort();
-    path = name;
-    std::ofstream(path + "/x.data-00000-of-00001") << std::string(256, '\1');
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path;
+struct Folder : MemoryFolder {
+  Folder() { std::ofstream(path + "/x.data-00000-of-00001") << std::string(256, '\1'); }
 };
 
 }  // namespace

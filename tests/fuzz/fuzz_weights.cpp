@@ -1,10 +1,8 @@
 // Any bytes are the index of weights in several files, or TensorFlow's file `checkpoint`, or the
 // tokens of a warm start, each a line, or Errors. Weights are those of the files beside it, and
 // rows go to the tokens that they belong to.
-#include <stdlib.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -14,6 +12,7 @@
 #include "belfry/framework/tensor/tensor_bundle.h"
 #include "belfry/framework/train/state/warm_start_values.h"
 #include "json_mutator.h"
+#include "memory_folder.h"
 
 using namespace belfry;
 
@@ -27,19 +26,14 @@ const NamedArrays& weights() {
 }
 
 /// The files beside the input: weights of both kinds, and a list of tokens.
-struct Folder {
+struct Folder : MemoryFolder {
   Folder() {
-    char name[] = "/dev/shm/fuzz_weights.XXXXXX";  // in memory
-    if (!::mkdtemp(name)) std::abort();
-    path = name;
     const NamedArrays& all = weights();
     save_safetensors(path + "/one.safetensors", {*all.find("a"), *all.find("b/c")});
     save_safetensors(path + "/two.safetensors", {*all.find("d")});
     write_tensor_bundle(path + "/model.ckpt-1", all);
     write_file_atomically(path + "/old", "x\ny\nz\n");
   }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string path;
 };
 
 void write(const std::string& path, std::string_view content) {
